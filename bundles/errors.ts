@@ -1,0 +1,242 @@
+/**
+ * The one error type of all three programs, and the catalogue of its codes.
+ * docs/errors.md lists every code with what to do; a test holds the two together.
+ */
+
+/** What a code means to the caller: which exit code the program ends with, and whether trying again may help. */
+type Entry = { readonly exit: ExitCode; readonly retryable?: true };
+
+/**
+ * Exit codes, the same for all programs: 0 done; 1 our own fault; 2 the command line or configuration is wrong;
+ * 3 the input (YAML, template, file) is wrong; 4 a signature, digest or floor refused it; 5 something is missing or
+ * out of reach; 6 the machine could not do it (disk, permission); 7 applied but a package failed; 8 done, but
+ * something is held or needs a look.
+ */
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
+
+const usage: Entry = { exit: 2 };
+const input: Entry = { exit: 3 };
+const refused: Entry = { exit: 4 };
+const missing: Entry = { exit: 5 };
+const unreachable: Entry = { exit: 5, retryable: true };
+const machine: Entry = { exit: 6, retryable: true };
+const failed: Entry = { exit: 7 };
+const attention: Entry = { exit: 8 };
+
+/** Every code with its exit code. Sorted by theme, as in docs/errors.md. */
+export const CODES = {
+  // Ours
+  INTERNAL: { exit: 1 },
+  ABORTED: { exit: 1, retryable: true },
+  // Command line and configuration
+  USAGE: usage,
+  CONFIG_INVALID: usage,
+  NODE_TOO_OLD: usage,
+  // Platform input
+  YAML_SYNTAX: input,
+  UNKNOWN_FIELD: input,
+  FIELD_INVALID: input,
+  UNKNOWN_KIND: input,
+  NAME_INVALID: input,
+  NAME_CLASH: input,
+  REFERENCE_MISSING: input,
+  DUPLICATE_ASSIGNMENT: input,
+  TEMPLATE_SYNTAX: input,
+  TEMPLATE_FAILED: input,
+  TEMPLATE_LIMIT: input,
+  CONFIG_SCHEMA: input,
+  SCHEMA_INVALID: input,
+  OBJECT_INVALID: input,
+  OBJECT_CLASH: input,
+  IMAGE_UNPINNED: input,
+  PULL_POLICY: input,
+  DEPENDENCY_MISSING: input,
+  DEPENDENCY_CYCLE: input,
+  PLATFORM_INVALID: input,
+  ASSIGNMENTS_HELD: attention,
+  // Sources
+  SOURCE_UNREACHABLE: unreachable,
+  SOURCE_MISSING: missing,
+  TOOL_MISSING: missing,
+  // Documents and signatures
+  UNSIGNED: refused,
+  UNKNOWN_KEY: refused,
+  BAD_SIGNATURE: refused,
+  THRESHOLD: refused,
+  PAYLOAD_MISMATCH: refused,
+  BUNDLE_FORMAT: refused,
+  PREDICATE_TYPE: refused,
+  PAYLOAD_TYPE: refused,
+  BAD_JSON: refused,
+  TOO_DEEP: refused,
+  TOO_LARGE: refused,
+  TOO_MANY: refused,
+  SCHEMA: refused,
+  UNSUPPORTED: refused,
+  // Trust root
+  ROOT_FORMAT: refused,
+  ROOT_VERSION: refused,
+  ROOT_FLEET: refused,
+  ROOT_EXPIRED: refused,
+  ROOT_THRESHOLD_OLD: refused,
+  ROOT_THRESHOLD_NEW: refused,
+  ROOT_BEHIND: refused,
+  ROOT_UNKNOWN: refused,
+  // Acceptance
+  ROLLBACK: refused,
+  EQUIVOCATION: refused,
+  EXPIRED: refused,
+  FROM_FUTURE: refused,
+  LEASE_MISMATCH: refused,
+  WRONG_FLEET: refused,
+  WRONG_SITE: refused,
+  WRONG_CHANNEL: refused,
+  WRONG_ENVIRONMENT: refused,
+  WRONG_TYPE: refused,
+  BUNDLE_UNSIGNED: refused,
+  SUBJECT_MISMATCH: refused,
+  EXTRA_BUNDLE: refused,
+  REVOKED: refused,
+  DIGEST_MISMATCH: refused,
+  SIZE_MISMATCH: refused,
+  AGENT_TOO_OLD: refused,
+  SITE_BEHIND: refused,
+  AGENT_UNKNOWN: refused,
+  SITE_VALUES: refused,
+  // Media and archives
+  MISSING_BLOB: missing,
+  MISSING_BASE: missing,
+  MEDIUM_MISSING: missing,
+  MEDIUM_EMPTY: missing,
+  LAYOUT_INVALID: refused,
+  MEDIUM_INVALID: refused,
+  BAD_NAME: refused,
+  ENTRY_TYPE: refused,
+  DUPLICATE: refused,
+  UNEXPECTED_BLOB: refused,
+  TRUNCATED: refused,
+  TAR_SIZE: refused,
+  TAR_CHECKSUM: refused,
+  ORDER: refused,
+  META_TOO_LARGE: refused,
+  TRAILING: refused,
+  BOMB: refused,
+  // Reports, receipts, enrolment
+  REPORT_INVALID: refused,
+  REPORT_CHAIN: refused,
+  REPORT_REPLAY: refused,
+  RECEIPT_INVALID: refused,
+  REQUEST_INVALID: refused,
+  NOT_ENROLLED: missing,
+  ALREADY_ENROLLED: usage,
+  KEY_MISSING: missing,
+  KEY_FORMAT: usage,
+  RELEASE_MISSING: missing,
+  CHANNEL_MISSING: missing,
+  SITE_MISSING: missing,
+  // The machine
+  DISK_FULL: machine,
+  PERMISSION: { exit: 6 },
+  IO: machine,
+  STORE_CORRUPT: { exit: 6 },
+  BUSY: machine,
+  // Applying
+  NO_TARGET: usage,
+  APPLY_FAILED: failed,
+  CHECK_FAILED: failed,
+  UNIT_FAILED: failed,
+  PATH_CLAIMED: failed,
+  PRUNE_BUDGET: attention,
+  DRIFT: attention,
+  NOTHING_TO_ROLL_BACK: missing,
+} as const satisfies Record<string, Entry>;
+
+export type ErrorCode = keyof typeof CODES;
+
+/** Where in somebody's file the mistake is. Lines and columns count from 1. */
+export type Place = { readonly file: string; readonly line?: number; readonly column?: number };
+
+export type ErrorDetails = {
+  /** The thing it is about: 'Template default', 'prod/kiosk', a digest. */
+  readonly subject?: string;
+  readonly at?: Place;
+  /** What the reader can do now; a sentence without the full stop is fine. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+};
+
+/** A mistake or refusal with a name. `message` is one sentence; place and hint are kept apart and joined when shown. */
+export class FleetError extends Error {
+  readonly code: ErrorCode;
+  readonly subject: string | undefined;
+  readonly at: Place | undefined;
+  readonly hint: string | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = 'FleetError';
+    this.code = code;
+    this.subject = details.subject;
+    this.at = details.at;
+    this.hint = details.hint;
+  }
+
+  get exitCode(): ExitCode {
+    return CODES[this.code].exit;
+  }
+
+  get retryable(): boolean {
+    return (CODES[this.code] as Entry).retryable === true;
+  }
+}
+
+/** Is it a FleetError (optionally with this code)? */
+export const isFleetError = (error: unknown, code?: ErrorCode): error is FleetError =>
+  error instanceof FleetError && (code === undefined || error.code === code);
+
+/** 'file:line:column', as editors and terminals understand it. */
+export const formatPlace = (at: Place): string =>
+  [at.file, at.line, at.line === undefined ? undefined : at.column]
+    .filter((part) => part !== undefined)
+    .join(':');
+
+/** The line a person reads: place, code, subject, what, and what to do. */
+export const formatError = (error: FleetError): string => {
+  const head = [
+    error.at && `${formatPlace(error.at)}: `,
+    `${error.code}: `,
+    error.subject && `${error.subject}: `,
+  ];
+  const hint = error.hint ? ` ${error.hint.endsWith('.') ? error.hint : `${error.hint}.`}` : '';
+  const text = error.message.endsWith('.') || !hint ? error.message : `${error.message}.`;
+  return `${head.filter(Boolean).join('')}${text}${hint}`;
+};
+
+/** Operating-system failures become our codes; anything else is returned as INTERNAL with its cause kept. */
+export const toFleetError = (error: unknown, doing?: string): FleetError => {
+  if (error instanceof FleetError) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  const said = doing ? `${doing}: ${text}` : text;
+  const errno = error instanceof Error && 'code' in error ? String(error.code) : '';
+  switch (errno) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'SQLITE_FULL':
+      return new FleetError('DISK_FULL', said, {
+        cause: error,
+        hint: 'Free some space and run it again; nothing was lost',
+      });
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return new FleetError('PERMISSION', said, { cause: error });
+    case 'EIO':
+    case 'ENXIO':
+    case 'ENODEV':
+      return new FleetError('IO', said, { cause: error });
+    case 'ABORT_ERR':
+      return new FleetError('ABORTED', said, { cause: error });
+    default:
+      return new FleetError('INTERNAL', said, { cause: error });
+  }
+};

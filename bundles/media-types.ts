@@ -1,0 +1,46 @@
+/** Every name our formats put on the wire (docs/bundle-format.md section 2). Written once, never changed. */
+
+export const OCI_MANIFEST = 'application/vnd.oci.image.manifest.v1+json';
+export const OCI_INDEX = 'application/vnd.oci.image.index.v1+json';
+export const OCI_EMPTY = 'application/vnd.oci.empty.v1+json';
+export const DOCKER_MANIFEST = 'application/vnd.docker.distribution.manifest.v2+json';
+export const DOCKER_INDEX = 'application/vnd.docker.distribution.manifest.list.v2+json';
+
+export const BUNDLE_KUBERNETES = 'application/vnd.fleet-ferry.bundle.kubernetes.v1';
+export const BUNDLE_HOST = 'application/vnd.fleet-ferry.bundle.host.v1';
+export const BUNDLE_CONFIG = 'application/vnd.fleet-ferry.bundle.config.v1+json';
+/** The one layer of a Kubernetes bundle: what stock Flux and Argo CD unpack. */
+export const LAYER_KUBERNETES = 'application/vnd.oci.image.layer.v1.tar+gzip';
+/** One layer a host package. */
+export const LAYER_HOST = 'application/vnd.fleet-ferry.package.host.v1.tar+gzip';
+
+export const RELEASE_ARTIFACT = 'application/vnd.fleet-ferry.release.v1';
+export const SITE_ARTIFACT = 'application/vnd.fleet-ferry.site.v1';
+export const RECEIPTS_ARTIFACT = 'application/vnd.fleet-ferry.receipts.v1';
+
+export const ROOT_JSON = 'application/vnd.fleet-ferry.root.v1+json';
+export const REVOCATIONS_JSON = 'application/vnd.fleet-ferry.revocations.v1+json';
+export const SITE_VALUES_JSON = 'application/vnd.fleet-ferry.site-values.v1+json';
+export const CANDIDATE_JSON = 'application/vnd.fleet-ferry.candidate.v1+json';
+export const EVENTS_NDJSON = 'application/vnd.fleet-ferry.events.v1+ndjson';
+
+export const SIGSTORE_BUNDLE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+export const IN_TOTO = 'application/vnd.in-toto+json';
+export const IN_TOTO_STATEMENT = 'https://in-toto.io/Statement/v1';
+
+/** Predicate types of our statements. */
+export const PREDICATES = {
+  bundle: 'urn:fleet-ferry:bundle:v1',
+  release: 'urn:fleet-ferry:release:v1',
+  site: 'urn:fleet-ferry:site:v1',
+  lease: 'urn:fleet-ferry:lease:v1',
+  report: 'urn:fleet-ferry:report:v1',
+  receipt: 'urn:fleet-ferry:receipt:v1',
+  audit: 'urn:fleet-ferry:audit:v1',
+} as const;
+
+export type StatementKind = keyof typeof PREDICATES;
+
+/** Annotation keys on OCI descriptors. */
+export const REF_NAME = 'org.opencontainers.image.ref.name';
+export const ROLE = 'fleet-ferry.role';
