@@ -121,6 +121,7 @@ export const CODES = {
   META_TOO_LARGE: refused,
   TRAILING: refused,
   BOMB: refused,
+  BAD_GZIP: refused,
   // Reports, receipts, enrolment
   REPORT_INVALID: refused,
   REPORT_CHAIN: refused,

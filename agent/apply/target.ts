@@ -1,0 +1,96 @@
+import type { BundleKind, SiteInputField } from '#bundles/bundle/config';
+import type { Json } from '#bundles/canonical';
+import type { Digest } from '#bundles/digest';
+import type { ErrorCode } from '#bundles/errors';
+import type { Outcome } from '#bundles/report/event';
+
+/**
+ * What the agent asks of the thing it applies packages to: a host now, a cluster's API next. Everything between the two
+ * sides is plain data, so that a plan can be printed, stored in the journal and resumed after a power cut.
+ */
+
+/** A package as it shall be: bytes out of the verified store, site values already chosen. */
+export type DesiredPackage = {
+  readonly assignment: string;
+  readonly package: Digest;
+  /** Digest of the site values document; with `package` it identifies what runs. */
+  readonly siteValues: Digest;
+  /** Path inside the package folder to bytes; package.json or manifests among them. */
+  readonly files: ReadonlyMap<string, Buffer>;
+  /** Site values to put into exact fields, already validated against the bundle's schema. */
+  readonly siteInputs: readonly (SiteInputField & { readonly value: Json })[];
+};
+
+/** One thing that an applied package owns. `key` is unique on the target ('file:/etc/x', 'unit:x.service'). */
+export type OwnedObject = {
+  readonly key: string;
+  /** What it was made to be, as the target needs to see drift and to delete it safely. Plain JSON. */
+  readonly state: { readonly [key: string]: Json };
+};
+
+/** One idempotent change, doable again after a crash at any byte. `kind` and `detail` belong to the target. */
+export type Step = {
+  readonly key: string;
+  readonly kind: string;
+  /** What it will be called when it succeeds; 'unchanged' steps are listed and do nothing. */
+  readonly outcome: Outcome;
+  /** Why, for a person: 'content differs', 'no init', 'mode 0644 -> 0600'. Never a secret, never file content. */
+  readonly reason: string;
+  readonly detail: { readonly [key: string]: Json };
+};
+
+export type Plan = {
+  readonly steps: readonly Step[];
+  /** Everything the package owns once the plan is done: written to the inventory before the first step runs. */
+  readonly owns: readonly OwnedObject[];
+};
+
+export type StepResult = { readonly key: string; readonly outcome: Outcome; readonly reason: string };
+
+/** One check of a package's health after it settled. */
+export type CheckResult = {
+  readonly name: string;
+  readonly outcome: 'passed' | 'failed' | 'skipped';
+  readonly message: string;
+};
+
+/** Live state differs from the applied package. */
+export type Drift = {
+  readonly key: string;
+  /** 'missing', 'content', 'mode', 'owner', 'inactive', 'disabled', 'extra' ... */
+  readonly what: string;
+  readonly message: string;
+};
+
+/** A path owned by another package, a unit that does not load: a plan that cannot be. */
+export type PlanProblem = { readonly code: ErrorCode; readonly message: string };
+
+export type Target = {
+  readonly kind: BundleKind;
+  /**
+   * Compares live state with what shall be. `desired` undefined removes the package. Writes nothing.
+   * @param owned what the inventory says this package owns now (write-ahead included)
+   * @param taken keys owned by other packages -> their assignment
+   * @throws FleetError PATH_CLAIMED and those of reading
+   */
+  readonly plan: (
+    desired: DesiredPackage | undefined,
+    owned: readonly OwnedObject[],
+    taken: ReadonlyMap<string, string>,
+    signal: AbortSignal,
+  ) => Promise<Plan>;
+  /** Does one step; doing it twice is doing it once. @throws FleetError APPLY_FAILED, UNIT_FAILED, DISK_FULL, PERMISSION */
+  readonly execute: (
+    step: Step,
+    desired: DesiredPackage | undefined,
+    signal: AbortSignal,
+  ) => Promise<StepResult>;
+  /** Waits until the package is healthy or not; never throws for an unhealthy one. */
+  readonly settle: (desired: DesiredPackage, signal: AbortSignal) => Promise<readonly CheckResult[]>;
+  /** What differs now. Writes nothing. @throws FleetError when it cannot tell: never 'in sync' by mistake */
+  readonly observe: (
+    desired: DesiredPackage,
+    owned: readonly OwnedObject[],
+    signal: AbortSignal,
+  ) => Promise<readonly Drift[]>;
+};

@@ -1,0 +1,184 @@
+import { gte, valid } from 'semver';
+import type { BundleKind } from '../bundle/config.ts';
+import { type Digest, shortDigest } from '../digest.ts';
+import { FleetError } from '../errors.ts';
+import { PREDICATES } from '../media-types.ts';
+import { type Channel, formatChannel } from '../names.ts';
+import type { Audience, BundlePredicate, ReleasePredicate, Revocations } from '../statements/predicates.ts';
+import { verifyStatement } from '../statements/verify-statement.ts';
+import { parseStrictJson } from '../strict-json.ts';
+import type { TrustRoot } from '../trust/root.ts';
+import { parseDocument } from '../validate.ts';
+import { checkVersion } from './check-version.ts';
+import type { ChannelDocuments } from './documents.ts';
+import { keptUnder } from './kept-under.ts';
+import type { AcceptPolicy, Clock, KeptStatement, TrustState } from './trust-state.ts';
+import { checkValidity, trustedTime } from './trusted-time.ts';
+
+export type AcceptedBundle = {
+  readonly kind: BundleKind;
+  readonly digest: Digest;
+  readonly predicate: BundlePredicate;
+};
+
+export type AcceptedRelease = {
+  readonly statement: KeptStatement;
+  readonly predicate: ReleasePredicate;
+  /** 'same' for a medium that was imported before. */
+  readonly news: 'newer' | 'same';
+  readonly bundles: readonly AcceptedBundle[];
+  readonly revoked: readonly Digest[];
+  readonly issued: Date;
+};
+
+/** Steps 5 and 6 of acceptance for one channel. @throws FleetError as the attack table names them */
+export const acceptRelease = async (
+  state: TrustState,
+  root: TrustRoot,
+  documents: ChannelDocuments,
+  channel: Channel,
+  siteVersion: number,
+  clock: Clock,
+  policy: AcceptPolicy,
+): Promise<AcceptedRelease> => {
+  const envelopes = await documents.release(channel);
+  const what = `the release of ${formatChannel(channel)}`;
+  const verified = verifyStatement(envelopes, root.roles.release, PREDICATES.release, what);
+  const predicate = parseDocument<ReleasePredicate>('release-predicate', verified.predicate, what);
+  checkAudience(predicate.audience, { fleet: state.fleet, ...channel }, what);
+  // A channel change starts a new line of numbers: floors are per channel.
+  const floor =
+    state.channel && formatChannel(state.channel) === formatChannel(channel) ? state.release : undefined;
+  const news = checkVersion(
+    keptUnder(floor, root.roles.release, PREDICATES.release),
+    predicate.version,
+    verified.digest,
+    what,
+  );
+  checkMinimums(predicate, root, siteVersion, policy, what);
+  const issued = checkValidity(
+    predicate,
+    clock,
+    trustedTime(clock, state.time),
+    policy.maxValidityDays,
+    what,
+  );
+  const revoked = await readRevoked(documents, verified.subjects, predicate.audience);
+  const bundles: AcceptedBundle[] = [];
+  for (const { name, digest } of verified.subjects) {
+    const kind = BUNDLE_SUBJECTS[name];
+    if (kind)
+      bundles.push({
+        kind,
+        digest,
+        predicate: await acceptBundle(root, documents, kind, digest, predicate.audience, revoked),
+      });
+  }
+  if (bundles.length === 0) throw new FleetError('SCHEMA', `${what} names no bundle`);
+  return {
+    statement: { envelopes, version: predicate.version, digest: verified.digest },
+    predicate,
+    news,
+    bundles,
+    revoked,
+    issued,
+  };
+};
+
+const BUNDLE_SUBJECTS: Readonly<Record<string, BundleKind>> = {
+  'bundle/kubernetes': 'kubernetes',
+  'bundle/host': 'host',
+};
+
+/** @throws FleetError WRONG_FLEET, WRONG_CHANNEL, WRONG_TYPE, WRONG_ENVIRONMENT */
+export const checkAudience = (said: Audience, mine: Audience, what: string): void => {
+  if (said.fleet !== mine.fleet)
+    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${said.fleet}, not ${mine.fleet}`);
+  const environment = said.environment === mine.environment;
+  const clusterType = said.clusterType === mine.clusterType;
+  if (environment && clusterType) return;
+  const code =
+    !environment && !clusterType ? 'WRONG_CHANNEL' : environment ? 'WRONG_TYPE' : 'WRONG_ENVIRONMENT';
+  throw new FleetError(code, `${what} is for ${formatChannel(said)}, not for ${formatChannel(mine)}`);
+};
+
+const checkMinimums = (
+  predicate: ReleasePredicate,
+  root: TrustRoot,
+  siteVersion: number,
+  policy: AcceptPolicy,
+  what: string,
+): void => {
+  if (predicate.rootVersion > root.version) {
+    throw new FleetError(
+      'ROOT_BEHIND',
+      `${what} needs trust root ${predicate.rootVersion}, the newest here is ${root.version}`,
+      {
+        hint: 'Bring a medium that carries every root',
+      },
+    );
+  }
+  const { minAgent } = predicate;
+  if (minAgent !== null && (!valid(minAgent) || !gte(policy.agentVersion, minAgent))) {
+    throw new FleetError(
+      'AGENT_TOO_OLD',
+      `${what} needs agent ${minAgent} or newer, this is ${policy.agentVersion}`,
+      {
+        hint: 'Update the agent first',
+      },
+    );
+  }
+  if (predicate.minSiteVersion > siteVersion) {
+    throw new FleetError(
+      'SITE_BEHIND',
+      `${what} needs site statement ${predicate.minSiteVersion}, the newest here is ${siteVersion}`,
+    );
+  }
+};
+
+const readRevoked = async (
+  documents: ChannelDocuments,
+  subjects: readonly { readonly name: string; readonly digest: Digest }[],
+  audience: Audience,
+): Promise<readonly Digest[]> => {
+  const subject = subjects.find(({ name }) => name === 'revocations');
+  if (!subject) return [];
+  const what = 'the revocation list';
+  const bytes = await documents.named(subject.digest, 'revocations');
+  const list = parseDocument<Revocations>(
+    'revocations',
+    parseStrictJson(bytes, { maxBytes: 4 << 20 }, what),
+    what,
+  );
+  checkAudience(list, audience, what);
+  return list.revoked.map(({ digest }) => digest);
+};
+
+const acceptBundle = async (
+  root: TrustRoot,
+  documents: ChannelDocuments,
+  kind: BundleKind,
+  digest: Digest,
+  audience: Audience,
+  revoked: readonly Digest[],
+): Promise<BundlePredicate> => {
+  if (revoked.includes(digest)) {
+    throw new FleetError('REVOKED', `bundle ${shortDigest(digest)} was revoked`, { subject: digest });
+  }
+  const envelopes = await documents.bundleStatements(digest);
+  const what = `the statement of bundle ${shortDigest(digest)}`;
+  if (envelopes.length === 0) {
+    throw new FleetError('BUNDLE_UNSIGNED', `bundle ${shortDigest(digest)} has no bundle statement here`, {
+      subject: digest,
+    });
+  }
+  const verified = verifyStatement(envelopes, root.roles.bundle, PREDICATES.bundle, what);
+  if (!verified.subjects.some((subject) => subject.digest === digest)) {
+    throw new FleetError('SUBJECT_MISMATCH', `${what} is about another bundle`, { subject: digest });
+  }
+  const predicate = parseDocument<BundlePredicate>('bundle-predicate', verified.predicate, what);
+  checkAudience(predicate, audience, what);
+  if (predicate.kind !== kind)
+    throw new FleetError('WRONG_TYPE', `${what} says ${predicate.kind}, the release says ${kind}`);
+  return predicate;
+};

@@ -1,0 +1,40 @@
+import type { Digest } from '../digest.ts';
+import type { Channel } from '../names.ts';
+import type { TrustRoot } from '../trust/root.ts';
+
+/** A statement that was accepted before, kept with its signatures so that it can be judged again under a new root. */
+export type KeptStatement = {
+  readonly envelopes: readonly Uint8Array[];
+  readonly version: number;
+  readonly digest: Digest;
+};
+
+/** What an agent knows and holds itself to; one row set in its store, changed in one transaction. */
+export type TrustState = {
+  readonly fleet: string;
+  readonly site: string;
+  readonly agent: string;
+  /** SPKI PEM of the agent's own key: a site statement that names another key is not for it. */
+  readonly key: string;
+  /** SHA-256 of the root file given by hand at enrolment. */
+  readonly pinnedRoot: Digest;
+  readonly root: TrustRoot | undefined;
+  readonly siteStatement: KeptStatement | undefined;
+  readonly release: KeptStatement | undefined;
+  readonly channel: Channel | undefined;
+  /** Newest signed time accepted so far. */
+  readonly time: Date | undefined;
+};
+
+/** The moment of a decision. `trusted` says whether the clock is known to be synchronised. */
+export type Clock = { readonly now: Date; readonly trusted: boolean };
+
+/** Limits a site may tighten. */
+export type AcceptPolicy = {
+  /** Longest validity a release or site statement may claim, in days. */
+  readonly maxValidityDays: number;
+  /** Version of the running agent, for minAgent. */
+  readonly agentVersion: string;
+};
+
+export const DEFAULT_MAX_VALIDITY_DAYS = 400;

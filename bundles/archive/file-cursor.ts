@@ -1,0 +1,42 @@
+import type { FileHandle } from 'node:fs/promises';
+import { type ByteCursor, cursorOf } from './byte-cursor.ts';
+
+/** Read at once where bytes are read in order. */
+const AHEAD = 64 * 1024;
+/** Read at once behind a jump of more than AHEAD: enough for the padding and the next header. */
+const PAGE = 4096;
+
+/**
+ * A cursor over an open file of `size` bytes that skips by seeking, so that the headers of an archive of any size are
+ * read in milliseconds. Does not close the file.
+ * @throws (its reads) what the file system throws, INTERNAL when two reads overlap
+ */
+export const fileCursor = (handle: Pick<FileHandle, 'read'>, size: number): ByteCursor => {
+  let at = 0;
+  let rest = Buffer.alloc(0);
+  let jumped = true;
+
+  const next = async (most: number): Promise<Uint8Array> => {
+    if (rest.length === 0) {
+      // A new buffer each time: what was handed out stays the caller's.
+      const buffer = Buffer.allocUnsafe(Math.min(jumped ? PAGE : AHEAD, size - at));
+      if (buffer.length === 0) return buffer;
+      rest = buffer.subarray(0, (await handle.read(buffer, 0, buffer.length, at)).bytesRead);
+      jumped = false;
+    }
+    const head = rest.subarray(0, most);
+    rest = rest.subarray(head.length);
+    at += head.length;
+    return head;
+  };
+
+  const skip = async (count: number): Promise<number> => {
+    const skipped = Math.min(count, size - at);
+    jumped ||= skipped > rest.length + AHEAD;
+    rest = rest.subarray(skipped);
+    at += skipped;
+    return skipped;
+  };
+
+  return cursorOf({ next, skip, close: async () => {} });
+};

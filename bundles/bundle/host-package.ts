@@ -1,0 +1,80 @@
+import type { Digest } from '../digest.ts';
+import { FleetError } from '../errors.ts';
+import { parseStrictJson } from '../strict-json.ts';
+import { parseDocument } from '../validate.ts';
+
+/** Mode is four octal digits as text ('0640'); owner and group are names on the host. */
+export type HostDirectory = {
+  readonly path: string;
+  readonly mode: string;
+  readonly owner: string;
+  readonly group: string;
+};
+
+export type HostFile = HostDirectory & {
+  /** Path of its bytes inside the package folder of the layer. */
+  readonly content: string;
+  readonly digest: Digest;
+  readonly size: number;
+  /** Present where site inputs go into it: how the agent reads and writes it. */
+  readonly format?: 'env' | 'json';
+};
+
+export type HostUnit = {
+  readonly name: string;
+  readonly enabled: boolean;
+  readonly active: boolean;
+  /** Restarted when one of these files, or the unit's own file, changed. */
+  readonly restartOn: readonly string[];
+};
+
+export type HostCheck =
+  | { readonly type: 'unit'; readonly name: string; readonly unit: string; readonly stableSeconds: number }
+  | {
+      readonly type: 'exec';
+      readonly name: string;
+      readonly argv: readonly string[];
+      readonly timeoutSeconds: number;
+    }
+  | {
+      readonly type: 'http';
+      readonly name: string;
+      readonly url: string;
+      readonly status: number;
+      readonly timeoutSeconds: number;
+    };
+
+/** package.json of a host package: final, everything resolved (docs/bundle-format.md section 5). */
+export type HostPackage = {
+  readonly id: string;
+  readonly directories: readonly HostDirectory[];
+  readonly files: readonly HostFile[];
+  readonly units: readonly HostUnit[];
+  readonly checks: readonly HostCheck[];
+  readonly critical: readonly string[];
+};
+
+/** Absolute, normal, below the root: nothing a signed mistake could climb out with. */
+export const isSafeHostPath = (path: string): boolean =>
+  path.startsWith('/') &&
+  path.length > 1 &&
+  !path.includes('\0') &&
+  path
+    .slice(1)
+    .split('/')
+    .every((part) => part !== '' && part !== '.' && part !== '..');
+
+/** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED, BAD_NAME */
+export const parseHostPackage = (bytes: Uint8Array): HostPackage => {
+  const what = 'host package';
+  const parsed = parseDocument<HostPackage>(
+    'host-package',
+    parseStrictJson(bytes, { maxBytes: 8 << 20 }, what),
+    what,
+  );
+  const paths = [...parsed.directories, ...parsed.files].map((entry) => entry.path);
+  const unsafe = paths.find((path) => !isSafeHostPath(path));
+  if (unsafe !== undefined)
+    throw new FleetError('BAD_NAME', `${what} ${parsed.id} names the unsafe path ${JSON.stringify(unsafe)}`);
+  return parsed;
+};

@@ -1,0 +1,71 @@
+import { type Digest, shortDigest } from '../digest.ts';
+import { FleetError } from '../errors.ts';
+import type { BlobSource } from '../layout/blobs.ts';
+import { readBlob } from '../layout/verified.ts';
+import { LAYER_HOST, LAYER_KUBERNETES } from '../media-types.ts';
+import { type BundleConfig, type BundleKind, parseBundleConfig } from './config.ts';
+import {
+  bundleKindOf,
+  type Descriptor,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  parseImageManifest,
+} from './manifest.ts';
+
+/** A bundle's manifest and config, verified by digest; its layers named, not yet read. */
+export type Bundle = {
+  readonly digest: Digest;
+  readonly size: number;
+  readonly kind: BundleKind;
+  readonly manifest: Manifest;
+  readonly config: BundleConfig;
+};
+
+const LAYER_TYPES: Record<BundleKind, string> = { kubernetes: LAYER_KUBERNETES, host: LAYER_HOST };
+
+/**
+ * Reads manifest and config of a bundle and holds them against each other: the layers are exactly those that the
+ * assignments name. @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, LAYOUT_INVALID, SCHEMA ...
+ */
+export const readBundle = async (
+  source: BlobSource,
+  digest: Digest,
+  signal?: AbortSignal,
+): Promise<Bundle> => {
+  const what = `bundle ${shortDigest(digest)}`;
+  const bytes = await readBlob(source, digest, MAX_MANIFEST_BYTES, signal);
+  const manifest = parseImageManifest(bytes, what);
+  const kind = bundleKindOf(manifest);
+  if (!kind)
+    throw new FleetError(
+      'LAYOUT_INVALID',
+      `${what} is not a bundle but ${manifest.artifactType ?? 'an image'}`,
+    );
+  const config = parseBundleConfig(
+    await readBlob(source, manifest.config.digest, manifest.config.size, signal),
+  );
+  if (config.kind !== kind)
+    throw new FleetError('LAYOUT_INVALID', `${what} is of kind ${kind}, its config says ${config.kind}`);
+  checkLayers(manifest, config, LAYER_TYPES[kind], what);
+  return { digest, size: bytes.byteLength, kind, manifest, config };
+};
+
+const checkLayers = (manifest: Manifest, config: BundleConfig, mediaType: string, what: string): void => {
+  const layers = new Set<Digest>(manifest.layers.map((layer) => layer.digest));
+  const named = new Set<Digest>(config.assignments.map((assignment) => assignment.layer));
+  const foreign = manifest.layers.find((layer) => layer.mediaType !== mediaType || !named.has(layer.digest));
+  if (foreign)
+    throw new FleetError(
+      'LAYOUT_INVALID',
+      `${what} has a layer ${shortDigest(foreign.digest)} that no assignment names`,
+    );
+  const absent = config.assignments.find((assignment) => !layers.has(assignment.layer));
+  if (absent) throw new FleetError('LAYOUT_INVALID', `${what} has no layer for assignment ${absent.id}`);
+};
+
+/** The bundle's own blobs, manifest first: what every store keeps, images aside. */
+export const ownBlobs = (bundle: Bundle): readonly Descriptor[] => [
+  { mediaType: bundle.manifest.mediaType, digest: bundle.digest, size: bundle.size },
+  bundle.manifest.config,
+  ...bundle.manifest.layers,
+];

@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Descriptor, ImageIndex } from '../bundle/manifest.ts';
+import { parseManifest } from '../bundle/manifest.ts';
+import { canonicalBytes, type Json } from '../canonical.ts';
+import { compareBytes } from '../digest.ts';
+import { FleetError, toFleetError } from '../errors.ts';
+import { OCI_INDEX, REF_NAME } from '../media-types.ts';
+import { parseStrictJson } from '../strict-json.ts';
+import { type BlobDirectory, openBlobDirectory } from './blob-directory.ts';
+import { writeFileAtomically } from './write-file.ts';
+
+/** An OCI image layout on disk (OCI image spec, "image layout"). What `build` writes and `fleet-export` reads. */
+export type Layout = {
+  readonly directory: string;
+  readonly blobs: BlobDirectory;
+  /** Entries of index.json. */
+  readonly manifests: readonly Descriptor[];
+};
+
+const LAYOUT_FILE = '{"imageLayoutVersion":"1.0.0"}';
+
+/** References look like 'prod/kiosk:release': repository, colon, tag. */
+export const layoutReference = (repository: string, tag: string): string => `${repository}:${tag}`;
+
+/** @throws FleetError MEDIUM_MISSING when there is nothing, LAYOUT_INVALID when it is something else */
+export const openLayout = async (directory: string): Promise<Layout> => {
+  const [marker, index] = await Promise.all([
+    readOptional(directory, 'oci-layout'),
+    readOptional(directory, 'index.json'),
+  ]);
+  if (!marker || !index) {
+    throw new FleetError(
+      'MEDIUM_MISSING',
+      `${directory} is not an OCI layout: it has no ${marker ? 'index.json' : 'oci-layout'}`,
+    );
+  }
+  const version = (
+    parseStrictJson(marker, { maxBytes: 4096 }, 'oci-layout') as { imageLayoutVersion?: unknown } | null
+  )?.imageLayoutVersion;
+  if (version !== '1.0.0') {
+    throw new FleetError(
+      'LAYOUT_INVALID',
+      `${directory} says layout version ${JSON.stringify(version)}, only 1.0.0 is known`,
+    );
+  }
+  const parsed = parseManifest(index, `${join(directory, 'index.json')}`);
+  if (!('manifests' in parsed))
+    throw new FleetError('LAYOUT_INVALID', `${join(directory, 'index.json')} is not an index`);
+  return { directory, blobs: openBlobDirectory(directory), manifests: parsed.manifests };
+};
+
+/** Opens the layout, or an empty one in memory where the folder is not there yet or holds none. */
+export const openOrStartLayout = async (directory: string): Promise<Layout> => {
+  try {
+    return await openLayout(directory);
+  } catch (error) {
+    if (error instanceof FleetError && error.code === 'MEDIUM_MISSING') {
+      return { directory, blobs: openBlobDirectory(directory), manifests: [] };
+    }
+    throw error;
+  }
+};
+
+/** Index bytes: entries sorted by reference, then digest, so that the order of work never shows. */
+export const encodeIndex = (manifests: readonly Descriptor[]): Buffer => {
+  const index: ImageIndex = {
+    schemaVersion: 2,
+    mediaType: OCI_INDEX,
+    manifests: manifests.toSorted(
+      (a, b) => compareBytes(referenceOf(a) ?? '', referenceOf(b) ?? '') || compareBytes(a.digest, b.digest),
+    ),
+  };
+  return canonicalBytes(index as unknown as Json);
+};
+
+/** The marker first, the index last: what index.json names is always there. */
+export const writeLayoutIndex = async (layout: Layout, manifests: readonly Descriptor[]): Promise<Layout> => {
+  await writeFileAtomically(join(layout.directory, 'oci-layout'), Buffer.from(LAYOUT_FILE));
+  await writeFileAtomically(join(layout.directory, 'index.json'), encodeIndex(manifests));
+  return { ...layout, manifests };
+};
+
+export const layoutMarker = (): Buffer => Buffer.from(LAYOUT_FILE);
+
+export const referenceOf = (descriptor: Descriptor): string | undefined => descriptor.annotations?.[REF_NAME];
+
+/** The entry with this reference. */
+export const findReference = (layout: Layout, reference: string): Descriptor | undefined =>
+  layout.manifests.find((descriptor) => referenceOf(descriptor) === reference);
+
+/** The list with `descriptor` under `reference`, replacing what had it before. */
+export const withReference = (
+  manifests: readonly Descriptor[],
+  reference: string,
+  descriptor: Descriptor,
+): readonly Descriptor[] => [
+  ...manifests.filter((entry) => referenceOf(entry) !== reference),
+  { ...descriptor, annotations: { ...descriptor.annotations, [REF_NAME]: reference } },
+];
+
+const readOptional = async (directory: string, file: string): Promise<Buffer | undefined> => {
+  try {
+    return await readFile(join(directory, file));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw toFleetError(error, `reading ${join(directory, file)}`);
+  }
+};

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/**
+ * Writes a file so that a pulled plug or stick leaves the old one or the new one: temporary neighbour, fsync, rename,
+ * fsync of the folder. The temporary name is kept short and in the same folder, so the rename never crosses a disk.
+ */
+export const writeFileAtomically = async (
+  path: string,
+  content: Uint8Array | AsyncIterable<Uint8Array>,
+  mode = 0o644,
+): Promise<void> => {
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true });
+  const temporary = join(folder, `.tmp-${randomUUID().slice(0, 8)}`);
+  try {
+    const file = await open(temporary, 'wx', mode);
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncDirectory(folder);
+};
+
+/** A rename is on disk only when its folder is; FAT has no folder to sync, which is no error. */
+export const syncDirectory = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+  } finally {
+    await handle.close();
+  }
+};

@@ -1,0 +1,31 @@
+import type { Digest } from '../digest.ts';
+import type { BlobSource } from '../layout/blobs.ts';
+import type { Chunked } from './medium.ts';
+
+/** A file of the medium by its path, size known. */
+export type OpenFile = (path: string, signal?: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+
+/** Lets blobs that lie in pieces read like any other. Whoever keeps the result still checks digest and size. */
+export const chunkedBlobs = (
+  whole: BlobSource,
+  chunks: readonly Chunked[],
+  openFile: OpenFile,
+): BlobSource => {
+  const byDigest = new Map<Digest, Chunked>(chunks.map((chunk) => [chunk.digest, chunk]));
+  return {
+    name: whole.name,
+    size: async (digest) => byDigest.get(digest)?.size ?? (await whole.size(digest)),
+    open: async (digest, signal) => {
+      const chunk = byDigest.get(digest);
+      return chunk ? concatenated(chunk, openFile, signal) : whole.open(digest, signal);
+    },
+  };
+};
+
+async function* concatenated(
+  chunk: Chunked,
+  openFile: OpenFile,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for (const { path } of chunk.files) yield* await openFile(path, signal);
+}

@@ -1,0 +1,65 @@
+import { createReadStream } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compareBytes } from '../digest.ts';
+import { FleetError, toFleetError } from '../errors.ts';
+import { openBlobDirectory } from '../layout/blob-directory.ts';
+import { chunkedBlobs } from './chunked-blobs.ts';
+import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type OpenMedium, parseMedium } from './medium.ts';
+import { openTar } from './open-tar.ts';
+
+/** @throws FleetError MEDIUM_MISSING, MEDIUM_INVALID and those of the tar reader */
+export const openMedium = async (path: string): Promise<OpenMedium> => {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
+      throw new FleetError('MEDIUM_MISSING', `there is no medium at ${path}`, {
+        hint: 'Is the stick mounted?',
+      });
+    }
+    throw toFleetError(error, `opening ${path}`);
+  });
+  return found.isDirectory() ? openDirectory(path) : openTar(path);
+};
+
+const openDirectory = async (path: string): Promise<OpenMedium> => {
+  const bytes = await readOptional(join(path, MEDIUM_FILE));
+  const medium = bytes && parseMedium(bytes);
+  const openFile = async (file: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> =>
+    createReadStream(join(path, file), { highWaterMark: 1 << 20, signal });
+  return {
+    path,
+    form: 'directory',
+    medium,
+    blobs: chunkedBlobs(openBlobDirectory(path, `medium ${path}`), medium?.chunks ?? [], openFile),
+    files: async (folder) => {
+      try {
+        const entries = await readdir(join(path, folder), { withFileTypes: true, recursive: true });
+        return entries
+          .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
+          .map((entry) => join(entry.parentPath, entry.name).slice(join(path, '/').length))
+          .toSorted(compareBytes);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+        throw toFleetError(error, `listing ${join(path, folder)}`);
+      }
+    },
+    readFile: async (file, maxBytes) => {
+      const bytes = await readOptional(join(path, file), maxBytes);
+      if (!bytes) throw new FleetError('MISSING_BLOB', `${file} is not on the medium ${path}`);
+      return bytes;
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+};
+
+const readOptional = async (file: string, maxBytes = MAX_MEDIUM_BYTES): Promise<Buffer | undefined> => {
+  try {
+    const { size } = await stat(file);
+    if (size > maxBytes)
+      throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
+    return await readFile(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw toFleetError(error, `reading ${file}`);
+  }
+};

@@ -1,0 +1,117 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { fileCursor } from '../archive/file-cursor.ts';
+import { readTar, type TarItem } from '../archive/read-tar.ts';
+import { compareBytes, type Digest, digestFromHex, hexOf } from '../digest.ts';
+import { FleetError, toFleetError } from '../errors.ts';
+import type { BlobSource } from '../layout/blobs.ts';
+import { missingBlob } from '../layout/verified.ts';
+import { chunkedBlobs } from './chunked-blobs.ts';
+import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium, type OpenMedium, parseMedium } from './medium.ts';
+
+/** More entries than any medium of ours has: a hundred thousand blobs and their folders. */
+const MAX_ENTRIES = 250_000;
+
+const BLOB = /^blobs\/sha256\/([0-9a-f]{64})$/;
+
+type Span = { readonly offset: number; readonly size: number };
+
+/**
+ * A medium in one tar: every header is walked and judged once, contents are skipped by seeking, so opening costs
+ * milliseconds at any size; then each blob is read where it lies.
+ * @throws FleetError of the strict tar reader, ORDER, MEDIUM_INVALID
+ */
+export const openTar = async (path: string): Promise<OpenMedium> => {
+  const handle = await open(path, 'r').catch((error: unknown) => {
+    throw toFleetError(error, `opening ${path}`);
+  });
+  try {
+    return await openHandle(path, handle);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+};
+
+const openHandle = async (path: string, handle: FileHandle): Promise<OpenMedium> => {
+  const spans = new Map<string, Span>();
+  let medium: Medium | undefined;
+  for await (const item of readTar(fileCursor(handle, (await handle.stat()).size), {
+    maxEntries: MAX_ENTRIES,
+  })) {
+    if (item.directory) continue;
+    if (item.path === MEDIUM_FILE) medium = await readMedium(item);
+    else if (!medium && BLOB.test(item.path)) {
+      throw new FleetError('ORDER', `${path} has blobs before ${MEDIUM_FILE}`, {
+        hint: 'Make the medium again with fleet-export',
+      });
+    }
+    spans.set(item.path, { offset: item.offset, size: item.size });
+  }
+  const read = (span: Span, signal?: AbortSignal): AsyncIterable<Uint8Array> =>
+    readSpan(handle, span, signal);
+  const whole: BlobSource = {
+    name: `medium ${path}`,
+    size: async (digest) => spans.get(blobPath(digest))?.size,
+    open: async (digest, signal) => {
+      const span = spans.get(blobPath(digest));
+      if (!span) throw missingBlob(digest, `medium ${path}`);
+      return read(span, signal);
+    },
+  };
+  const openFile = async (file: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> => {
+    const span = spans.get(file);
+    if (!span) throw new FleetError('MISSING_BLOB', `${file} is not on the medium ${path}`);
+    return read(span, signal);
+  };
+  return {
+    path,
+    form: 'tar',
+    medium,
+    blobs: chunkedBlobs(whole, medium?.chunks ?? [], openFile),
+    files: async (folder) =>
+      [...spans.keys()].filter((file) => file.startsWith(`${folder}/`)).toSorted(compareBytes),
+    readFile: async (file, maxBytes) => {
+      const size = spans.get(file)?.size ?? 0;
+      if (size > maxBytes)
+        throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
+      return Buffer.concat(await Array.fromAsync(await openFile(file)));
+    },
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
+};
+
+const readMedium = async (item: TarItem): Promise<Medium> => {
+  if (item.size > MAX_MEDIUM_BYTES) {
+    throw new FleetError(
+      'META_TOO_LARGE',
+      `${MEDIUM_FILE} has ${item.size} bytes, at most ${MAX_MEDIUM_BYTES} are read`,
+    );
+  }
+  return parseMedium(Buffer.concat(await Array.fromAsync(item.content)));
+};
+
+const blobPath = (digest: Digest): string => `blobs/sha256/${hexOf(digest)}`;
+
+/** The digest a medium's path stands for, or undefined for any other file. */
+export const digestOfPath = (path: string): Digest | undefined => {
+  const hex = BLOB.exec(path)?.[1];
+  return hex === undefined ? undefined : digestFromHex(hex);
+};
+
+const CHUNK = 1 << 20;
+
+async function* readSpan(
+  handle: FileHandle,
+  { offset, size }: Span,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for (let done = 0; done < size; ) {
+    signal?.throwIfAborted();
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK, size - done));
+    const { bytesRead } = await handle.read(buffer, 0, buffer.byteLength, offset + done);
+    if (bytesRead === 0)
+      throw new FleetError('TRUNCATED', `the medium ends ${size - done} bytes before a file does`);
+    done += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}

@@ -1,0 +1,84 @@
+import { Command, Errors, Flags } from '@oclif/core';
+import {
+  type FleetError,
+  formatError,
+  isFleetError,
+  FleetError as Refusal,
+  toFleetError,
+} from '../errors.ts';
+
+/**
+ * What all commands of all three programs have in common: `--json`, a signal that ends work cleanly, times read once, and
+ * mistakes told in one sentence with the exit code of the catalogue, never a stack trace.
+ */
+export abstract class FleetCommand extends Command {
+  static override enableJsonFlag = true;
+  static override baseFlags = {
+    now: Flags.string({
+      hidden: true,
+      description: 'Take this as the current time (for reproducible builds and tests)',
+      env: 'FLEET_NOW',
+    }),
+  };
+
+  readonly #controller = new AbortController();
+
+  /** Aborts on SIGINT and SIGTERM: the step under way ends, nothing half-written stays. */
+  protected get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The time of this run, read once at the edge. */
+  protected readNow(text: string | undefined): Date {
+    if (text === undefined) return new Date();
+    const date = new Date(text);
+    if (!Number.isNaN(date.getTime())) return date;
+    throw new Refusal('USAGE', `--now ${JSON.stringify(text)} is no time`, {
+      hint: 'Write it like 2026-11-21T08:00:00Z',
+    });
+  }
+
+  protected override async init(): Promise<void> {
+    await super.init();
+    const stop = (): void => this.#controller.abort();
+    process.once('SIGINT', stop);
+    process.once('SIGTERM', stop);
+  }
+
+  /** One line on standard error, for people; `--json` output stays clean on standard output. */
+  protected say(line: string): void {
+    if (!this.jsonEnabled()) process.stderr.write(`${line}\n`);
+  }
+
+  protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {
+    const refusal = asRefusal(error);
+    if (refusal === undefined) throw error;
+    process.exitCode = refusal.exitCode;
+    if (this.jsonEnabled()) {
+      this.logJson(this.toErrorJson(refusal));
+    } else {
+      process.stderr.write(`${this.config.bin}: ${formatError(refusal)}\n`);
+      if (refusal.code === 'INTERNAL')
+        process.stderr.write(`${refusal.cause instanceof Error ? refusal.cause.stack : ''}\n`);
+    }
+    return undefined;
+  }
+
+  protected override toErrorJson(error: unknown): unknown {
+    const { code, message, subject, at, hint, retryable } = isFleetError(error) ? error : toFleetError(error);
+    return { error: { code, message, subject, at, hint, retryable } };
+  }
+}
+
+/** Our errors and the operating system's; oclif's own parse errors become USAGE; its exits pass (undefined). */
+const asRefusal = (error: unknown): FleetError | undefined => {
+  if (error instanceof Errors.ExitError) return undefined;
+  if (error instanceof Errors.CLIError) {
+    const text = error.message
+      .replace(/\n?See more help with --help\s*$/, '')
+      .replaceAll('\n', ' ')
+      .trim();
+    return new Refusal('USAGE', text, { hint: 'See --help' });
+  }
+  return toFleetError(error);
+};

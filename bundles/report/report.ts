@@ -1,0 +1,94 @@
+import { type Digest, digestOf } from '../digest.ts';
+import { FleetError } from '../errors.ts';
+import { PREDICATES } from '../media-types.ts';
+import { signPayload } from '../statements/envelope.ts';
+import type { ReportPredicate } from '../statements/predicates.ts';
+import { encodeStatement, verifyStatement } from '../statements/verify-statement.ts';
+import { parseStrictJson } from '../strict-json.ts';
+import type { PublicKey, SigningKey } from '../trust/key.ts';
+import { parseDocument } from '../validate.ts';
+import { type Event, hashLine } from './event.ts';
+
+/** A batch of events and the agent's signature over it. */
+export type SignedReport = { readonly events: Buffer; readonly statement: Buffer };
+
+/** 4 MiB of events a report; an agent with more makes several. */
+export const MAX_REPORT_BYTES = 4 << 20;
+const MAX_LINE_BYTES = 64 << 10;
+
+export const signReport = async (
+  events: Buffer,
+  predicate: ReportPredicate,
+  key: SigningKey,
+): Promise<SignedReport> => ({
+  events,
+  statement: await signPayload(
+    encodeStatement([{ name: 'events', digest: digestOf(events) }], PREDICATES.report, predicate),
+    key,
+  ),
+});
+
+export type VerifiedReport = {
+  readonly predicate: ReportPredicate;
+  readonly events: readonly Event[];
+  readonly digest: Digest;
+};
+
+/**
+ * The agent's signature, then the chain inside: sequence without a gap, each `prev` the hash of the line before.
+ * @throws FleetError those of verifyStatement, REPORT_INVALID, REPORT_CHAIN
+ */
+export const verifyReport = (report: SignedReport, key: PublicKey, what: string): VerifiedReport => {
+  const verified = verifyStatement(
+    [report.statement],
+    { keys: [key], threshold: 1 },
+    PREDICATES.report,
+    what,
+  );
+  const digest = digestOf(report.events);
+  if (!verified.subjects.some((subject) => subject.digest === digest)) {
+    throw new FleetError('REPORT_INVALID', `${what} was changed after it was signed`);
+  }
+  if (report.events.byteLength > MAX_REPORT_BYTES) {
+    throw new FleetError(
+      'TOO_LARGE',
+      `${what} has ${report.events.byteLength} bytes, at most ${MAX_REPORT_BYTES} are read`,
+    );
+  }
+  const predicate = parseDocument<ReportPredicate>('report-predicate', verified.predicate, what);
+  return { predicate, events: parseEvents(report.events, predicate, what), digest };
+};
+
+const parseEvents = (bytes: Buffer, predicate: ReportPredicate, what: string): readonly Event[] => {
+  const text = bytes.toString('utf8');
+  const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  if (lines.length !== predicate.to - predicate.from + 1) {
+    throw new FleetError(
+      'REPORT_CHAIN',
+      `${what} has ${lines.length} events, its statement says ${predicate.from} to ${predicate.to}`,
+    );
+  }
+  let prev = predicate.firstPrev;
+  const events = lines.map((line, index) => {
+    const event = parseDocument<Event>(
+      'event',
+      parseStrictJson(
+        Buffer.from(line),
+        { maxBytes: MAX_LINE_BYTES },
+        `event ${predicate.from + index} of ${what}`,
+      ),
+      `event ${predicate.from + index} of ${what}`,
+    );
+    if (event.seq !== predicate.from + index || event.prev !== prev || event.agent !== predicate.agent) {
+      throw new FleetError(
+        'REPORT_CHAIN',
+        `event ${predicate.from + index} of ${what} does not continue the chain`,
+      );
+    }
+    prev = hashLine(line);
+    return event;
+  });
+  if (prev !== predicate.lastHash)
+    throw new FleetError('REPORT_CHAIN', `${what} ends with another event than it says`);
+  return events;
+};

@@ -1,0 +1,78 @@
+import { Metadata, MetadataKind, Signature } from '@tufjs/models';
+import { canonicalBytes, type Json } from '../canonical.ts';
+import { compareBytes } from '../digest.ts';
+import { formatTime } from '../time.ts';
+import { encodeFleetField, FLEET_FIELD } from './fleet-field.ts';
+import type { PublicKey, SigningKey } from './key.ts';
+import { readRoot, TUF_ROLES } from './read-root.ts';
+import { readRootDocument, signedBytes, writeRootDocument } from './root-document.ts';
+import { toTufKeys, tufKeyId } from './tuf-key.ts';
+
+type RoleName = keyof typeof TUF_ROLES;
+
+export type RootInput = {
+  readonly fleet: string;
+  readonly version: number;
+  readonly expires: Date;
+  readonly keys: { readonly [role in RoleName | 'receipt' | 'audit']: readonly PublicKey[] };
+  /** Without a word: two root officers (one if `dev`), one of every other role. */
+  readonly thresholds?: { readonly [role in RoleName]?: number };
+  readonly agentCertificates?: readonly string[];
+  readonly dev?: boolean;
+};
+
+/**
+ * Writes version N of a fleet's root and signs it with the keys at hand. With fewer than the threshold it is a draft
+ * that goes on to the next officer (signRoot). Version N+1 needs officers of N among the signers.
+ * @throws FleetError ROOT_FORMAT when the root would not pass the lint every reader makes
+ */
+export const createRoot = (input: RootInput, signers: readonly SigningKey[]): Promise<Buffer> =>
+  signRoot(canonicalBytes({ signed: rootToJson(input), signatures: [] }), signers);
+
+/**
+ * Adds signatures to a root or a draft of one; what was signed stays signed.
+ * @throws FleetError as readRoot
+ */
+export const signRoot = async (bytes: Uint8Array, signers: readonly SigningKey[]): Promise<Buffer> => {
+  readRoot(bytes);
+  const document = readRootDocument(bytes);
+  const data = signedBytes(document);
+  const signatures = new Map(Object.entries(document.signatures));
+  for (const signer of signers) {
+    const keyID = tufKeyId(signer.public);
+    signatures.set(keyID, new Signature({ keyID, sig: (await signer.sign(data)).toString('hex') }));
+  }
+  const sorted = [...signatures].toSorted(([a], [b]) => compareBytes(a, b));
+  return writeRootDocument(new Metadata(document.signed, Object.fromEntries(sorted)));
+};
+
+/** TUF 1.0.31 section 4.3. */
+const rootToJson = ({ fleet, version, expires, keys, thresholds = {}, ...rest }: RootInput): Json => {
+  const { dev = false, agentCertificates = [] } = rest;
+  const defaults = { root: dev ? 1 : 2, bundle: 1, release: 1, lease: 1 };
+  const all = toTufKeys([...keys.root, ...keys.bundle, ...keys.release, ...keys.lease]);
+  return {
+    _type: MetadataKind.Root,
+    spec_version: '1.0.31',
+    consistent_snapshot: true,
+    version,
+    expires: formatTime(expires),
+    keys: Object.fromEntries(Object.entries(all).map(([id, key]) => [id, key.toJSON() as Json])),
+    roles: Object.fromEntries(
+      (Object.keys(TUF_ROLES) as RoleName[]).map((role) => [
+        TUF_ROLES[role],
+        {
+          keyids: [...new Set(keys[role].map(tufKeyId))].toSorted(compareBytes),
+          threshold: thresholds[role] ?? defaults[role],
+        },
+      ]),
+    ),
+    [FLEET_FIELD]: encodeFleetField({
+      name: fleet,
+      dev,
+      receipt: keys.receipt,
+      audit: keys.audit,
+      agentCertificates,
+    }),
+  };
+};

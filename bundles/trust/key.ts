@@ -1,0 +1,80 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto';
+import { FleetError } from '../errors.ts';
+
+/**
+ * The one key algorithm of everything that is signed: ECDSA P-256 with SHA-256, DER signatures. The only one that stock
+ * cosign both signs and verifies by key (docs/decisions/0005).
+ */
+
+export type PublicKey = {
+  /** SPKI PEM, exactly as node:crypto and openssl write it. */
+  readonly pem: string;
+  /** base64(SHA-256(SPKI DER)): what a sigstore bundle carries as publicKey.hint. */
+  readonly hint: string;
+  readonly object: KeyObject;
+};
+
+/** A key that can sign; where it lives (file, hardware, signer process) is its own affair. */
+export type SigningKey = {
+  readonly public: PublicKey;
+  readonly sign: (bytes: Uint8Array) => Promise<Buffer>;
+};
+
+const isP256 = (key: KeyObject): boolean =>
+  key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1';
+
+const describePublic = (object: KeyObject): PublicKey => ({
+  pem: object.export({ type: 'spki', format: 'pem' }).toString(),
+  hint: createHash('sha256')
+    .update(object.export({ type: 'spki', format: 'der' }))
+    .digest('base64'),
+  object,
+});
+
+/** @throws FleetError KEY_FORMAT for anything but a P-256 public key in SPKI PEM */
+export const parsePublicKey = (pem: string): PublicKey => {
+  let object: KeyObject;
+  try {
+    if (pem.includes('PRIVATE')) throw new TypeError('this is a private key');
+    object = createPublicKey(pem);
+  } catch (cause) {
+    throw new FleetError('KEY_FORMAT', 'this is not a public key in PEM', { cause });
+  }
+  if (!isP256(object)) throw new FleetError('KEY_FORMAT', 'only ECDSA P-256 keys are used');
+  return describePublic(object);
+};
+
+/** A key from its PKCS#8 PEM. @throws FleetError KEY_FORMAT */
+export const loadSigningKey = (pem: string): SigningKey => {
+  let object: KeyObject;
+  try {
+    object = createPrivateKey(pem);
+  } catch (cause) {
+    throw new FleetError('KEY_FORMAT', 'this is not a private key in plain PKCS#8 PEM', { cause });
+  }
+  if (!isP256(object)) throw new FleetError('KEY_FORMAT', 'only ECDSA P-256 keys are used');
+  return {
+    public: describePublic(createPublicKey(object)),
+    sign: async (bytes) => sign('sha256', bytes, object),
+  };
+};
+
+/** A fresh private key as PKCS#8 PEM. Randomness is the operating system's. */
+export const generatePrivateKey = (): string =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
+
+export const verifySignature = (key: PublicKey, bytes: Uint8Array, signature: Uint8Array): boolean =>
+  verify('sha256', bytes, key.object, signature);
+
+/** How people compare keys: SHA-256 over the SPKI DER in hex. */
+export const fingerprint = (key: PublicKey): string => Buffer.from(key.hint, 'base64').toString('hex');

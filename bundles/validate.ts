@@ -1,0 +1,78 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import bundleConfig from '../docs/schemas/bundle-config.schema.json' with { type: 'json' };
+import bundlePredicate from '../docs/schemas/bundle-predicate.schema.json' with { type: 'json' };
+import candidate from '../docs/schemas/candidate.schema.json' with { type: 'json' };
+import event from '../docs/schemas/event.schema.json' with { type: 'json' };
+import hostPackage from '../docs/schemas/host-package.schema.json' with { type: 'json' };
+import leasePredicate from '../docs/schemas/lease-predicate.schema.json' with { type: 'json' };
+import medium from '../docs/schemas/medium.schema.json' with { type: 'json' };
+import needs from '../docs/schemas/needs.schema.json' with { type: 'json' };
+import receiptPredicate from '../docs/schemas/receipt-predicate.schema.json' with { type: 'json' };
+import releasePredicate from '../docs/schemas/release-predicate.schema.json' with { type: 'json' };
+import reportPredicate from '../docs/schemas/report-predicate.schema.json' with { type: 'json' };
+import request from '../docs/schemas/request.schema.json' with { type: 'json' };
+import revocations from '../docs/schemas/revocations.schema.json' with { type: 'json' };
+import sitePredicate from '../docs/schemas/site-predicate.schema.json' with { type: 'json' };
+import siteValues from '../docs/schemas/site-values.schema.json' with { type: 'json' };
+import { FleetError } from './errors.ts';
+
+/** The published schemas are the parsers: a document that another implementation may write is one that we read. */
+const SCHEMAS = {
+  'bundle-config': bundleConfig,
+  'bundle-predicate': bundlePredicate,
+  candidate,
+  event,
+  'host-package': hostPackage,
+  'lease-predicate': leasePredicate,
+  medium,
+  needs,
+  'receipt-predicate': receiptPredicate,
+  'release-predicate': releasePredicate,
+  'report-predicate': reportPredicate,
+  request,
+  revocations,
+  'site-predicate': sitePredicate,
+  'site-values': siteValues,
+} as const;
+
+export type DocumentName = keyof typeof SCHEMAS;
+
+const ajv = new Ajv2020({ allowUnionTypes: true, strict: true });
+const compiled = new Map<DocumentName, ValidateFunction>();
+
+/** Compiled on first use: an agent that only asks for its status needs none of them. */
+const validatorFor = (name: DocumentName): ValidateFunction => {
+  const known = compiled.get(name);
+  if (known) return known;
+  const validate = ajv.compile(SCHEMAS[name]);
+  compiled.set(name, validate);
+  return validate;
+};
+
+/** Names in `critical` that this version understands; there are none yet (docs/bundle-format.md section 12). */
+const UNDERSTOOD: ReadonlySet<string> = new Set();
+
+/**
+ * Checks parsed JSON against its published schema and returns it typed; unknown fields are ignored, unknown names in
+ * `critical` are not. @throws FleetError SCHEMA, UNSUPPORTED
+ */
+export const parseDocument = <T>(name: DocumentName, value: unknown, what: string): T => {
+  const validate = validatorFor(name);
+  if (!validate(value)) {
+    const [first] = validate.errors ?? [];
+    const where = first?.instancePath ? ` at ${first.instancePath}` : '';
+    throw new FleetError('SCHEMA', `${what}${where} ${first?.message ?? 'does not fit its schema'}`);
+  }
+  const critical = (value as { critical?: readonly string[] }).critical ?? [];
+  const foreign = critical.find((entry) => !UNDERSTOOD.has(entry));
+  if (foreign !== undefined) {
+    throw new FleetError(
+      'UNSUPPORTED',
+      `${what} demands ${JSON.stringify(foreign)}, which this version does not know`,
+      {
+        hint: 'Update this program first',
+      },
+    );
+  }
+  return value as T;
+};

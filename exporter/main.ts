@@ -1,0 +1,11 @@
+import { runProgram } from '#bundles/program/run-program';
+
+await runProgram(
+  {
+    name: 'fleet-export',
+    description:
+      'Fills media for disconnected sites: what each site needs and nothing else, verified before and after.',
+    commands: './exporter/commands.ts',
+  },
+  process.argv.slice(2),
+);

@@ -1,0 +1,13 @@
+#!/usr/bin/env node
+// Plain JavaScript on purpose: an older Node must be able to read it far enough to say what is wrong.
+const [major] = process.versions.node.split('.').map(Number);
+if (major < 24) {
+  process.stderr.write(
+    'fleet-scheduler: NODE_TOO_OLD: Node ' +
+      process.version +
+      ' runs this, but 24 or newer is needed. Start it with "npx fleet-scheduler" in the checkout, which brings its own.\n',
+  );
+  process.exitCode = 2;
+} else {
+  await import('./main.ts');
+}

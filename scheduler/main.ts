@@ -1,0 +1,15 @@
+import { runProgram } from '#bundles/program/run-program';
+
+await runProgram(
+  {
+    name: 'fleet-scheduler',
+    description: 'Turns a platform repository into signed bundles, and shows what runs where.',
+    commands: './scheduler/commands.ts',
+    topics: {
+      reports: { description: 'What sites sent home' },
+      root: { description: 'The trust root of a fleet' },
+      sites: { description: 'Sites and their agents' },
+    },
+  },
+  process.argv.slice(2),
+);

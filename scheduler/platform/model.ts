@@ -1,0 +1,170 @@
+import type { FleetError, Place } from '#bundles/errors';
+
+/**
+ * The platform as the scheduler understands it, whichever form it was written in: Kalypso's objects
+ * (scheduler.kalypso.io/v1alpha1, environments as branches) or ours (fleet-ferry/v1alpha1, environments as directories).
+ * Plain data; everything in it stands in one snapshot of every repository.
+ */
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** A value out of YAML: what templates, schemas and merges work on. */
+export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
+
+/** Which form a platform is written in. Decides merge order, typing of values and the default template engine. */
+export type PlatformForm = 'kalypso' | 'fleet';
+
+/** One repository or directory at one fixed state. `tree` is the digest of the files read, `commit` absent for directories. */
+export type SourceSnapshot = {
+  /** 'platform', 'base/main', 'workload/greeting' ... */
+  readonly role: string;
+  readonly repo: string;
+  readonly ref?: string;
+  readonly path: string;
+  readonly commit?: string;
+  readonly tree: string;
+  /** Where its files lie on this machine. Never part of an output. */
+  readonly directory: string;
+};
+
+export type TemplateType = 'reconciler' | 'namespace' | 'config';
+
+export type Template = {
+  readonly name: string;
+  readonly type: TemplateType;
+  readonly engine: 'go' | 'handlebars';
+  /** 'yaml', 'sh', 'env', ... decides the file extension and what the text is. Kalypso's is free text. */
+  readonly contentType: string | undefined;
+  readonly manifests: readonly { readonly text: string; readonly at: Place; readonly indent: number }[];
+  readonly at: Place;
+};
+
+/** What a cluster type's packages are applied to by our agent. Kalypso's cluster types are 'kubernetes'. */
+export type Target = 'kubernetes' | 'host';
+
+export type ClusterType = {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly reconciler: string;
+  readonly namespaceService: string;
+  readonly configType: string;
+  readonly target: Target;
+  /** OCI platforms, like linux/amd64. */
+  readonly platforms: readonly string[];
+  /** Sites of this type live without a network: images must be pinned and never pulled at start. */
+  readonly offline: boolean;
+  readonly requirements: {
+    readonly diskBytes?: number;
+    readonly kubernetes?: string;
+    readonly agent?: string;
+  };
+  readonly at: Place;
+};
+
+export type DeploymentTarget = {
+  /** '<workload>-<target>', as Kalypso names it; the assignment id within a cluster type. */
+  readonly name: string;
+  readonly shortName: string;
+  readonly workload: string;
+  readonly workspace: string;
+  readonly environment: string;
+  readonly labels: Labels;
+  readonly manifests: { readonly [key: string]: Value };
+  readonly configSchemas: readonly string[];
+  /** Names of deployment targets that must be healthy first on the same cluster or host. */
+  readonly dependsOn: readonly string[];
+  readonly critical: boolean;
+  /** The WorkloadRegistration it came by; absent for a Workload that stands in the platform itself. */
+  readonly registration?: string;
+  readonly at: Place;
+};
+
+/** An application whose own repository cannot be read or is wrong: its targets are unknown, nobody else is blocked. */
+export type HeldWorkload = {
+  readonly registration: string;
+  readonly workspace: string;
+  readonly at: Place;
+  readonly errors: readonly FleetError[];
+};
+
+/** One label-selected piece of configuration. `order` is ascending precedence: later wins. */
+export type ConfigLayer = {
+  readonly name: string;
+  readonly selector: Labels;
+  readonly values: { readonly [key: string]: Value };
+  /** Where each top-level key stands. */
+  readonly places: { readonly [key: string]: Place };
+  readonly from: 'base' | 'environment';
+  readonly at: Place;
+};
+
+export type ConfigSchema = {
+  readonly name: string;
+  readonly selector: Labels;
+  readonly schema: Value | boolean;
+  readonly at: Place;
+};
+
+export type LabelSelector = {
+  readonly matchLabels: Labels;
+  readonly matchExpressions: readonly {
+    readonly key: string;
+    readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+    readonly values: readonly string[];
+  }[];
+};
+
+export type SchedulingPolicy = {
+  readonly name: string;
+  readonly workspace: string;
+  readonly targets: LabelSelector;
+  readonly clusterTypes: LabelSelector;
+  readonly at: Place;
+};
+
+/** One environment of the platform, loaded: everything that scheduling and rendering it needs. */
+export type Platform = {
+  readonly form: PlatformForm;
+  /** Fleet name; for Kalypso repositories it comes from the command line or configuration. */
+  readonly fleet: string;
+  readonly environment: string;
+  /** The promotion chain, first environment first; only [environment] where the form does not say. */
+  readonly chain: readonly string[];
+  /** Kalypso's BaseRepo "main" commit, which `render` writes as the tracking file. */
+  readonly promotedCommit: string | undefined;
+  readonly templates: ReadonlyMap<string, Template>;
+  readonly clusterTypes: readonly ClusterType[];
+  readonly targets: readonly DeploymentTarget[];
+  readonly policies: readonly SchedulingPolicy[];
+  readonly configs: readonly ConfigLayer[];
+  readonly schemas: readonly ConfigSchema[];
+  readonly sources: readonly SourceSnapshot[];
+  /** Image name as manifests write it to 'name@sha256:...'. */
+  readonly imageLocks: ReadonlyMap<string, string>;
+  /** Only with `holdWorkloads`; without it a broken workload fails the load. Their packages must not be pruned. */
+  readonly heldWorkloads?: readonly HeldWorkload[];
+  /** Kalypso's GitOpsRepo of the environment: where its rendered tree is proposed. */
+  readonly gitOps?: { readonly repo: string; readonly branch: string; readonly path: string };
+  /** What is odd but not wrong: worth telling, blocks nothing. */
+  readonly advice?: readonly FleetError[];
+};
+
+/** One deployment target on one cluster type. */
+export type Assignment = {
+  readonly clusterType: ClusterType;
+  readonly target: DeploymentTarget;
+  readonly policy: string;
+};
+
+/** An assignment's files, relative to its folder, bytes final. What bundles are made of. */
+export type RenderedPackage = {
+  readonly assignment: Assignment;
+  /** namespace.yaml, platform-config.<ext>, reconciler.yaml: Kalypso's layout. Order is bytewise by path. */
+  readonly files: readonly { readonly path: string; readonly bytes: Buffer }[];
+  /** Target namespace on Kubernetes. */
+  readonly namespace: string;
+  readonly configData: { readonly [key: string]: Value };
+};
+
+/** An assignment that could not be rendered: it blocks nobody else. */
+export type HeldAssignment = { readonly assignment: Assignment; readonly error: FleetError };

@@ -1,0 +1,97 @@
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { addDays } from '#bundles/time';
+import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/key';
+import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root';
+
+/** The roles whose keys a key directory may hold; `root` and `audit` are not needed for daily work. */
+export const KEY_ROLES = ['root', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const;
+export type KeyRole = (typeof KEY_ROLES)[number];
+
+/** A directory with `<version>.root.json` for every root ever, and `<role>.key` as plain PKCS#8 for what signs here. */
+export type KeyDirectory = {
+  /** All roots, oldest first: a site that was away for years needs the whole chain. */
+  readonly roots: readonly TrustRoot[];
+  readonly root: TrustRoot;
+  /** @throws FleetError KEY_MISSING */
+  readonly key: (role: KeyRole) => Promise<SigningKey>;
+};
+
+const ROOT_FILE = /^(\d{1,9})\.root\.json$/;
+
+/** @throws FleetError KEY_MISSING when there is no root, and those of parseRoot */
+export const openKeyDirectory = async (directory: string): Promise<KeyDirectory> => {
+  const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw toFleetError(error, `reading ${directory}`);
+    return [];
+  });
+  const files = names.filter((name) => ROOT_FILE.test(name));
+  const roots = await Promise.all(
+    files.map(async (name) => parseRoot(await readFile(join(directory, name)))),
+  );
+  const sorted = roots.toSorted((a, b) => a.version - b.version);
+  const root = sorted.at(-1);
+  if (!root) {
+    throw new FleetError('KEY_MISSING', `${directory} holds no trust root`, {
+      hint: 'Make one with: fleet-scheduler root init --dev --fleet <name> --keys <directory>',
+    });
+  }
+  return {
+    roots: sorted,
+    root,
+    key: async (role) => {
+      const file = join(directory, `${role}.key`);
+      const pem = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
+        throw new FleetError('KEY_MISSING', `there is no ${role} key at ${file}`);
+      });
+      return loadSigningKey(pem);
+    },
+  };
+};
+
+/** Years a development root is good for; a real one is at most two. */
+const DEV_ROOT_DAYS = 365;
+
+/**
+ * A root of one officer and one key a role, for trying things out: everything that reads it says so.
+ * @throws FleetError ALREADY_ENROLLED when the directory holds a root already
+ */
+export const initDevRoot = async (directory: string, fleet: string, now: Date): Promise<TrustRoot> => {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  if ((await readdir(directory)).some((name) => ROOT_FILE.test(name))) {
+    throw new FleetError('ALREADY_ENROLLED', `${directory} already holds a trust root`, {
+      hint: 'Take another directory; agents that know the old root would refuse a new one',
+    });
+  }
+  const pems = KEY_ROLES.map((role) => [role, generatePrivateKey()] as const);
+  for (const [role, pem] of pems) {
+    const file = join(directory, `${role}.key`);
+    await writeFile(file, pem, { mode: 0o600, flag: 'wx' });
+    await chmod(file, 0o600);
+  }
+  const keys = Object.fromEntries(pems.map(([role, pem]) => [role, loadSigningKey(pem)])) as Record<
+    KeyRole,
+    SigningKey
+  >;
+  const bytes = await createRoot(
+    {
+      fleet,
+      version: 1,
+      expires: addDays(now, DEV_ROOT_DAYS),
+      keys: {
+        root: [keys.root.public],
+        bundle: [keys.bundle.public],
+        release: [keys.release.public],
+        lease: [keys.lease.public],
+        receipt: [keys.receipt.public],
+        audit: [keys.audit.public],
+      },
+      dev: true,
+    },
+    [keys.root],
+  );
+  await writeFile(join(directory, '1.root.json'), bytes, { flag: 'wx' });
+  return parseRoot(bytes);
+};
