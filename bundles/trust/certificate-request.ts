@@ -93,18 +93,17 @@ const decodePem = (pem: string): Der => {
   }
 };
 
-type Tuple<N extends number> = N extends 1
-  ? readonly [Der]
-  : N extends 2
-    ? readonly [Der, Der]
-    : N extends 3
-      ? readonly [Der, Der, Der]
-      : readonly [Der, Der, Der, Der];
+type Parts = {
+  readonly 1: readonly [Der];
+  readonly 2: readonly [Der, Der];
+  readonly 3: readonly [Der, Der, Der];
+  readonly 4: readonly [Der, Der, Der, Der];
+};
 
 /** Just so many parts under just this tag: a request with something extra asks for something we do not grant. */
-const exactly = <N extends 1 | 2 | 3 | 4>(count: N, value: Der, tag: number): Tuple<N> => {
+const exactly = <N extends keyof Parts>(count: N, value: Der, tag: number): Parts[N] => {
   must(value.tag === tag && value.children.length === count, 'has parts that are not known here');
-  return value.children as unknown as Tuple<N>;
+  return value.children as unknown as Parts[N];
 };
 
 const parseKey = (spki: Der): PublicKey => {
@@ -115,7 +114,7 @@ const parseKey = (spki: Der): PublicKey => {
   } catch (cause) {
     throw invalid('is not for a P-256 key', cause);
   }
-  must(isPlainKey(key), 'has its public point compressed');
+  must(isPlainKey(key.object), 'has its public point compressed');
   return key;
 };
 

@@ -8,6 +8,7 @@ import {
   verify,
 } from 'node:crypto';
 import { FleetError } from '../errors.ts';
+import { isPlainKey } from './plain-spki.ts';
 
 /**
  * The one key algorithm of everything that is signed: ECDSA P-256 with SHA-256, DER signatures. The only one that stock
@@ -49,7 +50,13 @@ export const parsePublicKey = (pem: string): PublicKey => {
     throw new FleetError('KEY_FORMAT', 'this is not a public key in PEM', { cause });
   }
   if (!isP256(object)) throw new FleetError('KEY_FORMAT', 'only ECDSA P-256 keys are used');
-  return describePublic(object);
+  const key = describePublic(object);
+  if (!isPlainKey(object) || key.pem.trimEnd() !== pem.trimEnd()) {
+    throw new FleetError('KEY_FORMAT', 'the public key is not written in the one usual way', {
+      hint: 'Write it with: openssl pkey -pubin -in key.pem -outform PEM',
+    });
+  }
+  return key;
 };
 
 /** A key from its PKCS#8 PEM. @throws FleetError KEY_FORMAT */

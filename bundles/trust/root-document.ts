@@ -29,8 +29,11 @@ export const readRootDocument = (bytes: Uint8Array): RootDocument => {
 
 /** The model copies its lists with each entry, so a root with thousands of keys would hold the reader for minutes. */
 const checkCounts = (json: unknown): void => {
-  const { signed, signatures } = (json ?? {}) as { signed?: { keys?: object }; signatures?: object };
-  for (const [what, list] of Object.entries({ keys: signed?.keys, signatures })) {
+  const { signed, signatures } = (json ?? {}) as {
+    signed?: { keys?: object; roles?: object };
+    signatures?: object;
+  };
+  for (const [what, list] of Object.entries({ keys: signed?.keys, roles: signed?.roles, signatures })) {
     if (Object.keys(list ?? {}).length > MAX_KEYS) {
       throw new FleetError('TOO_MANY', `the root has more than ${MAX_KEYS} ${what}`);
     }

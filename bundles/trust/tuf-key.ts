@@ -35,7 +35,7 @@ export const fromTufKey = (key: Key): PublicKey => {
   } catch (cause) {
     throw new FleetError('ROOT_FORMAT', `${said} is not a P-256 public key in PEM`, { cause });
   }
-  if (parsed.pem.trimEnd() !== pem.trimEnd() || !isPlainKey(parsed)) {
+  if (parsed.pem.trimEnd() !== pem.trimEnd() || !isPlainKey(parsed.object)) {
     throw new FleetError('ROOT_FORMAT', `${said} must be one plain, uncompressed SPKI PEM`);
   }
   return parsed;
