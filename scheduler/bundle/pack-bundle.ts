@@ -1,0 +1,154 @@
+import { packLayer } from '#bundles/archive/pack-layer';
+import type { BundleAssignment, BundleConfig, BundleKind, ClosureEntry } from '#bundles/bundle/config';
+import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
+import { canonicalBytes, type Json } from '#bundles/canonical';
+import { compareBytes, type Digest, digestOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { BUNDLE_CONFIG, LAYER_HOST, LAYER_KUBERNETES } from '#bundles/media-types';
+import type { ClusterType, Value } from '../platform/model.ts';
+import { kustomization } from './assemble-kubernetes.ts';
+import type { AssembledPackage } from './assembled-package.ts';
+
+export type PackedBlob = { readonly descriptor: Descriptor; readonly bytes: Buffer };
+
+/** A bundle in memory: manifest, config and layers, each with its bytes. */
+export type PackedBundle = {
+  readonly kind: BundleKind;
+  readonly digest: Digest;
+  readonly config: BundleConfig;
+  readonly manifest: PackedBlob;
+  readonly blobs: readonly PackedBlob[];
+};
+
+type Packing = {
+  readonly layers: readonly PackedBlob[];
+  /** Assignment id to its layer. */
+  readonly layerOf: (id: string) => Digest;
+  readonly uncompressed: number;
+};
+
+/**
+ * Packages of one environment and cluster type into one bundle. Pure: sorted by id, so neither the order of work nor the
+ * number of workers shows in a byte.
+ */
+export const packBundle = (
+  fleet: string,
+  environment: string,
+  clusterType: ClusterType,
+  packages: readonly AssembledPackage[],
+  closure: readonly ClosureEntry[],
+): PackedBundle => {
+  const sorted = packages.toSorted((a, b) => compareBytes(a.id, b.id));
+  const kind = clusterType.target;
+  const packing = kind === 'kubernetes' ? packTogether(sorted) : packApart(sorted);
+  const config: BundleConfig = {
+    fleet,
+    environment,
+    clusterType: clusterType.name,
+    kind,
+    assignments: sorted.map((it) => toAssignment(it, packing.layerOf(it.id))),
+    siteInputs: siteInputsOf(sorted),
+    requirements: requirementsOf(clusterType, packing, closure),
+    closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
+    critical: [],
+  };
+  const configBlob = toBlob(BUNDLE_CONFIG, canonicalBytes(config as unknown as Json));
+  const manifest = encodeManifest(
+    bundleManifest(
+      kind,
+      configBlob.descriptor,
+      packing.layers.map(({ descriptor }) => descriptor),
+    ),
+  );
+  return {
+    kind,
+    digest: manifest.descriptor.digest,
+    config,
+    manifest: { descriptor: manifest.descriptor, bytes: manifest.bytes },
+    blobs: [configBlob, ...packing.layers],
+  };
+};
+
+const toBlob = (mediaType: string, bytes: Buffer): PackedBlob => ({
+  descriptor: { mediaType, digest: digestOf(bytes), size: bytes.byteLength },
+  bytes,
+});
+
+/** Kubernetes: exactly one layer with a kustomization.yaml at its root, which stock Flux and Argo CD take. */
+const packTogether = (packages: readonly AssembledPackage[]): Packing => {
+  const layer = packLayer([
+    { path: 'kustomization.yaml', bytes: kustomization(packages.map(({ id }) => id)) },
+    ...packages.flatMap(({ id, files }) =>
+      files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes })),
+    ),
+  ]);
+  const blob = toBlob(LAYER_KUBERNETES, layer.bytes);
+  return { layers: [blob], layerOf: () => blob.descriptor.digest, uncompressed: layer.uncompressedSize };
+};
+
+/** Host: a layer a package, so that one changed package travels alone. */
+const packApart = (packages: readonly AssembledPackage[]): Packing => {
+  const packed = packages.map(({ id, files }) => {
+    const layer = packLayer(files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes })));
+    return { id, blob: toBlob(LAYER_HOST, layer.bytes), size: layer.uncompressedSize };
+  });
+  const byId = new Map(packed.map(({ id, blob }) => [id, blob.descriptor.digest]));
+  return {
+    layers: packed.map(({ blob }) => blob),
+    layerOf: (id) => byId.get(id) as Digest,
+    uncompressed: packed.reduce((sum, { size }) => sum + size, 0),
+  };
+};
+
+const toAssignment = (
+  { assignment: { target }, id, digest, namespace }: AssembledPackage,
+  layer: Digest,
+): BundleAssignment => ({
+  id,
+  package: digest,
+  path: id,
+  layer,
+  dependsOn: target.dependsOn.toSorted(compareBytes),
+  critical: target.critical,
+  workspace: target.workspace,
+  workload: target.workload,
+  deploymentTarget: target.shortName,
+  ...(namespace === undefined ? {} : { namespace }),
+});
+
+/** One schema for the site's values, and every field they go to. @throws FleetError OBJECT_CLASH */
+const siteInputsOf = (packages: readonly AssembledPackage[]): BundleConfig['siteInputs'] => {
+  const properties = new Map<string, { readonly [key: string]: Value }>();
+  const fields = packages.flatMap(({ id, siteInputs }) =>
+    siteInputs.map(({ schema, ...field }) => {
+      const known = properties.get(field.input);
+      if (known && JSON.stringify(known) !== JSON.stringify(schema)) {
+        throw new FleetError(
+          'OBJECT_CLASH',
+          `site input ${field.input} has two different schemas in this cluster type`,
+          { subject: id },
+        );
+      }
+      properties.set(field.input, schema);
+      return { ...field, assignment: id };
+    }),
+  );
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: [...properties.keys()].toSorted(compareBytes),
+  };
+  return { schema: schema as unknown as BundleConfig['siteInputs']['schema'], fields };
+};
+
+/** Disk: what the packages and images take at a site, twice, because the old ones stay until the new ones are healthy. */
+const requirementsOf = (
+  { requirements }: ClusterType,
+  packing: Packing,
+  closure: readonly ClosureEntry[],
+): BundleConfig['requirements'] => ({
+  diskBytes:
+    requirements.diskBytes ?? 2 * (packing.uncompressed + closure.reduce((sum, { size }) => sum + size, 0)),
+  ...(requirements.kubernetes === undefined ? {} : { kubernetes: requirements.kubernetes }),
+  ...(requirements.agent === undefined ? {} : { agent: requirements.agent }),
+});
