@@ -69,6 +69,7 @@ export const assembleHost = (rendered: RenderedPackage, application: Application
     siteInputs: objects.flatMap((object) =>
       object.siteInputs.map(({ name, ...field }) => ({ input: name, ...field })),
     ),
+    owns: [...spec.files.map(({ path }) => path), ...spec.units.map(({ name }) => name)],
     images: [],
   });
 };

@@ -6,6 +6,7 @@ import { type AssembledPackage, assembled } from './assembled-package.ts';
 import {
   containersOf,
   formatObjects,
+  isClusterScoped,
   type KubernetesObject,
   readKubernetesObjects,
   stampNamespace,
@@ -61,6 +62,7 @@ export const assembleKubernetes = (
       { path: 'kustomization.yaml', bytes: kustomization(files.map(({ path }) => path)) },
     ],
     siteInputs: [],
+    owns: all.map((object) => identityOf(object, namespace)),
     images: [...images],
   });
 };
@@ -101,12 +103,18 @@ const pinContainers = (
   }
 };
 
+/** Group, kind, namespace and name, as the API server tells objects apart; the version does not count. */
+const identityOf = (object: KubernetesObject, namespace: string): string => {
+  const [group] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : [''];
+  const place = isClusterScoped(object.kind) ? '' : `${object.namespace ?? namespace}/`;
+  return `${object.kind}${group ? `.${group}` : ''} ${place}${object.name}`;
+};
+
 /** Two objects of one identity in a package: which one would live would depend on the order. */
 const clashesOf = (objects: readonly KubernetesObject[], namespace: string): readonly FleetError[] => {
   const seen = new Map<string, KubernetesObject>();
   return objects.flatMap((object) => {
-    const [group = ''] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : [''];
-    const key = [group, object.kind, object.namespace ?? namespace, object.name].join('\0');
+    const key = identityOf(object, namespace);
     const first = seen.get(key);
     seen.set(key, object);
     if (!first) return [];

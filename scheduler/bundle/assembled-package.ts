@@ -14,6 +14,8 @@ export type AssembledPackage = {
   readonly siteInputs: readonly (Omit<SiteInputField, 'assignment'> & {
     readonly schema: { readonly [key: string]: Value };
   })[];
+  /** What it would own at a site ('Deployment default/x', '/etc/x.conf'): no two packages of a bundle may share one. */
+  readonly owns: readonly string[];
   /** Images its objects run, normalised 'host/repo@sha256:...'. */
   readonly images: readonly string[];
 };

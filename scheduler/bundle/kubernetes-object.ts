@@ -36,6 +36,8 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   'VolumeAttachment',
 ]);
 
+export const isClusterScoped = (kind: string): boolean => CLUSTER_SCOPED.has(kind);
+
 /** Every object of a file; a `List` stands for its items' author and is left as it is. Mistakes go to `problems`. */
 export const readKubernetesObjects = (
   shownFile: string,
@@ -58,7 +60,7 @@ const textAt = (document: Document, path: readonly string[]): string | undefined
 
 /** Puts a namespaced object without a namespace into this one. */
 export const stampNamespace = (object: KubernetesObject, namespace: string): void => {
-  if (object.namespace === undefined && !CLUSTER_SCOPED.has(object.kind)) {
+  if (object.namespace === undefined && !isClusterScoped(object.kind)) {
     object.parsed.document.setIn(['metadata', 'namespace'], namespace);
   }
 };

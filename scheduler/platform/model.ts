@@ -1,4 +1,6 @@
 import type { FleetError, Place } from '#bundles/errors';
+import type { TemplateValue } from '../render/template-context.ts';
+import type { Location } from './sources/location.ts';
 
 /**
  * The platform as the scheduler understands it, whichever form it was written in: Kalypso's objects
@@ -10,6 +12,12 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** A value out of YAML: what templates, schemas and merges work on. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
+
+/**
+ * A configuration value as templates see it: a Value, or what Kalypso's YAML 1.1 has beyond it and prints in its own way
+ * (integers beyond 2^53, `5.0`, keys that are no strings).
+ */
+export type ConfigValue = TemplateValue;
 
 /** Which form a platform is written in. Decides merge order, typing of values and the default template engine. */
 export type PlatformForm = 'kalypso' | 'fleet';
@@ -59,6 +67,8 @@ export type ClusterType = {
     readonly agent?: string;
   };
   readonly at: Place;
+  /** Where its fields that name a Template stand. */
+  readonly places?: { readonly [field in 'reconciler' | 'namespaceService' | 'configType']?: Place };
 };
 
 export type DeploymentTarget = {
@@ -91,7 +101,7 @@ export type HeldWorkload = {
 export type ConfigLayer = {
   readonly name: string;
   readonly selector: Labels;
-  readonly values: { readonly [key: string]: Value };
+  readonly values: { readonly [key: string]: ConfigValue };
   /** Where each top-level key stands. */
   readonly places: { readonly [key: string]: Place };
   readonly from: 'base' | 'environment';
@@ -101,7 +111,7 @@ export type ConfigLayer = {
 export type ConfigSchema = {
   readonly name: string;
   readonly selector: Labels;
-  readonly schema: Value | boolean;
+  readonly schema: Value;
   readonly at: Place;
 };
 
@@ -141,6 +151,8 @@ export type Platform = {
   readonly sources: readonly SourceSnapshot[];
   /** Image name as manifests write it to 'name@sha256:...'. */
   readonly imageLocks: ReadonlyMap<string, string>;
+  /** Where each WorkloadRegistration's repository begins: what its targets' manifest paths are relative to. */
+  readonly repositories: ReadonlyMap<string, { readonly location: Location; readonly path: string }>;
   /** Only with `holdWorkloads`; without it a broken workload fails the load. Their packages must not be pruned. */
   readonly heldWorkloads?: readonly HeldWorkload[];
   /** Kalypso's GitOpsRepo of the environment: where its rendered tree is proposed. */

@@ -46,7 +46,7 @@ export const publishRelease = async (
   keys: KeyDirectory,
   release: NewRelease,
 ): Promise<{ readonly version: number; readonly manifests: readonly Descriptor[] }> => {
-  const { channel, bundle, previous, now } = release;
+  const { channel, bundle, previous } = release;
   for (const { descriptor, bytes } of [...bundle.blobs, bundle.manifest]) {
     await layout.blobs.write(descriptor.digest, descriptor.size, bytes);
   }

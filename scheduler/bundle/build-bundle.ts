@@ -1,0 +1,132 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/layout/blobs';
+import type {
+  Assignment,
+  ClusterType,
+  HeldAssignment,
+  Platform,
+  RenderedPackage,
+} from '../platform/model.ts';
+import type { Application } from './application.ts';
+import { assembleHost } from './assemble-host.ts';
+import { assembleKubernetes } from './assemble-kubernetes.ts';
+import type { AssembledPackage } from './assembled-package.ts';
+import { type PackedBundle, packBundle } from './pack-bundle.ts';
+import { type ResolvedImage, resolveImages } from './resolve-images.ts';
+
+export type BuiltBundle = {
+  readonly clusterType: ClusterType;
+  readonly bundle: PackedBundle;
+  readonly images: readonly ResolvedImage[];
+  /** What could not be built and is not in it, or is in it as an earlier release had it. */
+  readonly held: readonly (HeldAssignment & { readonly kept?: AssembledPackage })[];
+};
+
+export type BundleInput = {
+  readonly platform: Platform;
+  readonly clusterType: ClusterType;
+  readonly packages: readonly RenderedPackage[];
+  readonly held: readonly HeldAssignment[];
+  /** Files of the application of a package; undefined where another reconciler fetches them; throws what held it. */
+  readonly applicationOf: (rendered: RenderedPackage) => Application | undefined;
+  /** An assignment's package as the previous release had it, for what is held now. */
+  readonly lastGood: (assignment: Assignment) => AssembledPackage | undefined;
+  readonly images: BlobSource | undefined;
+};
+
+/** Everything of one cluster type in one bundle; a mistake in one package holds that one. */
+export const buildBundle = async (input: BundleInput, signal: AbortSignal): Promise<BuiltBundle> => {
+  const { platform, clusterType } = input;
+  const held: HeldAssignment[] = [...input.held];
+  const assembled: AssembledPackage[] = [];
+  const images = new Map<string, ResolvedImage>();
+  const owners = new Map<string, string>();
+  for (const rendered of input.packages.toSorted((a, b) => compareBytes(idOf(a), idOf(b)))) {
+    try {
+      const made = assemble(rendered, input.applicationOf(rendered), platform);
+      for (const image of await resolveImages(input.images, made.images, signal))
+        images.set(image.entry.digest, image);
+      claim(made, owners);
+      assembled.push(made);
+    } catch (error) {
+      const known = toFleetError(error, `building ${idOf(rendered)}`);
+      if (known.code === 'INTERNAL' || known.code === 'ABORTED') throw known;
+      held.push({ assignment: rendered.assignment, error: known });
+    }
+  }
+  const withKept = held.map((one) => {
+    const kept = input.lastGood(one.assignment);
+    return kept ? { ...one, kept } : one;
+  });
+  for (const one of withKept) {
+    if (!('kept' in one)) continue;
+    for (const image of await resolveImages(input.images, one.kept.images, signal))
+      images.set(image.entry.digest, image);
+  }
+  const packages = [...assembled, ...withKept.flatMap((one) => ('kept' in one ? [one.kept] : []))];
+  const ready = dropUnsupported(packages, withKept);
+  const closure = [...images.values()].map(({ entry }) => entry);
+  return {
+    clusterType,
+    bundle: packBundle(platform.fleet, platform.environment, clusterType, ready.packages, closure),
+    images: [...images.values()],
+    held: ready.held,
+  };
+};
+
+const idOf = (rendered: RenderedPackage): string => rendered.assignment.target.name;
+
+const assemble = (
+  rendered: RenderedPackage,
+  application: Application | undefined,
+  platform: Platform,
+): AssembledPackage => {
+  switch (rendered.assignment.clusterType.target) {
+    case 'kubernetes':
+      return assembleKubernetes(rendered, application, platform.imageLocks);
+    case 'host':
+      return assembleHost(rendered, application ?? { shown: '', files: new Map() });
+  }
+};
+
+/** Found here, in daylight, what would otherwise be a refusal at three in the night at a site. */
+const claim = (made: AssembledPackage, owners: Map<string, string>): void => {
+  const shared = made.owns.find((key) => owners.has(key));
+  if (shared !== undefined) {
+    throw new FleetError('OBJECT_CLASH', `${made.id} and ${owners.get(shared)} both bring ${shared}`, {
+      subject: made.id,
+      at: made.assignment.target.at,
+      hint: 'Only one package of a cluster type can own it',
+    });
+  }
+  for (const key of made.owns) owners.set(key, made.id);
+};
+
+/** A package whose dependency is not in the bundle is held too: it would wait at the site for ever. */
+const dropUnsupported = (
+  packages: readonly AssembledPackage[],
+  held: BuiltBundle['held'],
+): { readonly packages: readonly AssembledPackage[]; readonly held: BuiltBundle['held'] } => {
+  const ids = new Set(packages.map(({ id }) => id));
+  const lame = packages.filter(({ assignment }) => assignment.target.dependsOn.some((id) => !ids.has(id)));
+  if (lame.length === 0) return { packages, held };
+  const more = lame.map(({ assignment }): HeldAssignment => {
+    const missing = assignment.target.dependsOn.find((id) => !ids.has(id));
+    return {
+      assignment,
+      error: new FleetError(
+        'DEPENDENCY_MISSING',
+        `${assignment.target.name} depends on ${missing}, which is not in this bundle`,
+        {
+          subject: assignment.target.name,
+          at: assignment.target.at,
+        },
+      ),
+    };
+  });
+  return dropUnsupported(
+    packages.filter((it) => !lame.includes(it)),
+    [...held, ...more],
+  );
+};

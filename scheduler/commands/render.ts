@@ -1,0 +1,63 @@
+import { Flags } from '@oclif/core';
+import { FleetError, formatError } from '#bundles/errors';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { readConfiguration } from '../configuration.ts';
+import { configurationFlags } from '../configuration-flags.ts';
+import { loadPlatform } from '../platform/load-platform.ts';
+import { renderPlatform } from '../render/render-platform.ts';
+import { renderTree } from '../render/render-tree.ts';
+import { writeTree } from '../render/write-tree.ts';
+import { schedulePlatform } from '../schedule/schedule-platform.ts';
+import { platformOptions } from './platform-options.ts';
+
+const { config, platform, cache, map } = configurationFlags;
+
+export default class Render extends FleetCommand {
+  static override description =
+    `Writes the GitOps tree of one environment: <cluster type>/<deployment target>/ with namespace, configuration and reconciler.
+
+The layout is Kalypso's. Only folders of cluster types are touched; what is stale in them is removed.`;
+  static override examples = [
+    '<%= config.bin %> render --platform examples/platform --environment dev --out rendered',
+    '<%= config.bin %> render --platform control-plane --environment dev --out tree --map https://github.com/me/control-plane#dev=../dev',
+  ];
+  static override flags = {
+    config,
+    platform,
+    cache,
+    map,
+    environment: Flags.string({ char: 'e', required: true, description: 'Environment to render' }),
+    out: Flags.string({ char: 'o', required: true, description: 'Directory to write to' }),
+    fleet: Flags.string({ description: "Fleet name, for Kalypso's form" }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(Render);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const loaded = await loadPlatform({
+      ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
+      environment: flags.environment,
+      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+    });
+    const schedule = schedulePlatform(loaded);
+    const result = renderPlatform(loaded, schedule);
+    const changes = await writeTree(flags.out, renderTree(loaded, result));
+    for (const { error } of result.held) this.say(`held: ${formatError(error)}`);
+    for (const one of schedule.advice) this.say(`advice: ${formatError(one)}`);
+    this.say(
+      `${result.packages.length} assignments rendered to ${flags.out}: ${changes.written.length} files written, ${changes.removed.length} removed, ${changes.unchanged} unchanged`,
+    );
+    if (result.held.length > 0) {
+      process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
+      this.say(`${result.held.length} assignments are held; the others are not affected`);
+    }
+    return {
+      ...changes,
+      held: result.held.map(({ assignment, error }) => ({
+        assignment: assignment.target.name,
+        clusterType: assignment.clusterType.name,
+        ...(this.toErrorJson(error) as object),
+      })),
+    };
+  }
+}

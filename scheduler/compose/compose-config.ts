@@ -1,0 +1,105 @@
+import type {
+  ClusterType,
+  ConfigLayer,
+  ConfigSchema,
+  DeploymentTarget,
+  Platform,
+  Value,
+} from '../platform/model.ts';
+import { matchesClusterType, matchesTarget } from './match-selector.ts';
+import { type ConfigMapping, merge } from './merge.ts';
+import { plainValue } from './plain-value.ts';
+
+/** What holds for one deployment target on one cluster type. Shared by all pairs that the same layers speak of. */
+export type Composition = {
+  /** The layers that match, in ascending precedence. */
+  readonly layers: readonly ConfigLayer[];
+  readonly schemas: readonly ConfigSchema[];
+  readonly values: ConfigMapping;
+  /** `values` as JSON has them. */
+  readonly plain: { readonly [key: string]: Value };
+};
+
+export type Composer = (clusterType: ClusterType, target: DeploymentTarget) => Composition;
+
+/** Lays the layers over each other, the last one on top. */
+export const composeLayers = (layers: readonly ConfigLayer[]): ConfigMapping => {
+  let values: ConfigMapping = {};
+  for (const layer of layers) values = merge(values, layer.values) as ConfigMapping;
+  return values;
+};
+
+/**
+ * Composes configuration for pairs of a platform. Which layers match depends only on which single labels of all
+ * selectors the two satisfy; so pairs with the same answers share one composition, and a fleet of 50,000 pairs with a
+ * dozen different answers composes a dozen times.
+ */
+export const createComposer = (platform: Pick<Platform, 'configs' | 'schemas'>): Composer => {
+  const labels = distinctLabels([...platform.configs, ...platform.schemas].map((one) => one.selector));
+  const configs = platform.configs.map((layer) => ({
+    item: layer,
+    wants: indexesOf(layer.selector, labels),
+  }));
+  const schemas = platform.schemas.map((schema) => ({
+    item: schema,
+    wants: indexesOf(schema.selector, labels),
+  }));
+  const answersOfType = remember((type: ClusterType) =>
+    answers(labels, (key, value) => matchesClusterType(key, value, type)),
+  );
+  const answersOfTarget = remember((target: DeploymentTarget) =>
+    answers(labels, (key, value) => matchesTarget(key, value, target)),
+  );
+  const compositions = new Map<string, Composition>();
+  const bySelection = new Map<string, Composition>();
+  return (clusterType, target) => {
+    const type = answersOfType(clusterType);
+    const own = answersOfTarget(target);
+    const key = `${type}|${own}`;
+    const known = compositions.get(key);
+    if (known) return known;
+    const holds = (one: { wants: readonly number[] }) =>
+      one.wants.every((at) => type[at] === '1' || own[at] === '1');
+    const layers = configs.filter(holds).map((one) => one.item);
+    const selected = schemas.filter(holds).map((one) => one.item);
+    const selection = `${layers.map((one) => platform.configs.indexOf(one)).join(',')}|${selected.map((one) => one.name).join(',')}`;
+    const composition = bySelection.get(selection) ?? compose(layers, selected);
+    bySelection.set(selection, composition);
+    compositions.set(key, composition);
+    return composition;
+  };
+};
+
+const compose = (layers: readonly ConfigLayer[], schemas: readonly ConfigSchema[]): Composition => {
+  const values = composeLayers(layers);
+  return { layers, schemas, values, plain: plainValue(values) as Composition['plain'] };
+};
+
+type Label = { readonly key: string; readonly value: string };
+
+const distinctLabels = (selectors: readonly Readonly<Record<string, string>>[]): readonly Label[] => {
+  const found = new Map<string, Label>();
+  for (const selector of selectors)
+    for (const [key, value] of Object.entries(selector)) found.set(`${key}\0${value}`, { key, value });
+  return [...found.values()];
+};
+
+const indexesOf = (selector: Readonly<Record<string, string>>, labels: readonly Label[]): readonly number[] =>
+  Object.entries(selector).map(([key, value]) =>
+    labels.findIndex((label) => label.key === key && label.value === value),
+  );
+
+/** One character a label: '1' where it is satisfied. */
+const answers = (labels: readonly Label[], test: (key: string, value: string) => boolean): string =>
+  labels.map((label) => (test(label.key, label.value) ? '1' : '0')).join('');
+
+const remember = <K extends object, V>(make: (key: K) => V): ((key: K) => V) => {
+  const known = new WeakMap<K, V>();
+  return (key) => {
+    const found = known.get(key);
+    if (found !== undefined) return found;
+    const made = make(key);
+    known.set(key, made);
+    return made;
+  };
+};

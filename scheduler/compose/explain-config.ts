@@ -1,0 +1,67 @@
+import { compareBytes } from '#bundles/digest';
+import type { Place } from '#bundles/errors';
+import type { ConfigLayer, ConfigValue } from '../platform/model.ts';
+import { type ConfigMapping, entriesOf, isList, isMapping, merge, type Path } from './merge.ts';
+import { keyText } from './plain-value.ts';
+
+/** One layer's say about a value. */
+export type ConfigSay = { readonly layer: ConfigLayer; readonly at: Place; readonly value: ConfigValue };
+
+/** Where one value of a composed configuration comes from. */
+export type ConfigOrigin = ConfigSay & {
+  /** Keys and indexes as text, from the root. */
+  readonly path: readonly string[];
+  /** What it replaced, the latest first. */
+  readonly overrode: readonly ConfigSay[];
+};
+
+/**
+ * For every scalar (and empty mapping or list) of the configuration these layers compose to: the layer that won, where
+ * that stands, and whom it overrode. Sorted by path.
+ */
+export const explainConfig = (layers: readonly ConfigLayer[]): readonly ConfigOrigin[] => {
+  const origins = new Map<string, ConfigOrigin>();
+  let values: ConfigMapping = {};
+  for (const layer of layers) {
+    values = merge(values, layer.values, (path, value) => {
+      const at = layer.places[keyText(path[0] as ConfigValue)] ?? layer.at;
+      const overrode = takeUnder(origins, path.map(keyText));
+      for (const leaf of leaves(path, value)) {
+        const origin = { path: leaf.path.map(keyText), layer, at, value: leaf.value, overrode };
+        origins.set(pathKey(origin.path), origin);
+      }
+    }) as ConfigMapping;
+  }
+  return [...origins.values()].toSorted((a, b) => compareBytes(pathKey(a.path), pathKey(b.path)));
+};
+
+/** The origin of the value at a path, or of the value it lies in. */
+export const originOf = (
+  origins: readonly ConfigOrigin[],
+  path: readonly string[],
+): ConfigOrigin | undefined =>
+  origins.find((origin) => isUnder(origin.path, path)) ??
+  origins.find((origin) => isUnder(path, origin.path));
+
+const pathKey = (path: readonly string[]): string => path.join('\0');
+
+/** Does `path` lie at or below `top`? */
+const isUnder = (path: readonly string[], top: readonly string[]): boolean =>
+  top.every((part, at) => path[at] === part);
+
+/** Takes out what stands at or below a path, and a scalar that stood above it, because it is being replaced. */
+const takeUnder = (origins: Map<string, ConfigOrigin>, path: readonly string[]): readonly ConfigSay[] => {
+  const gone = [...origins.values()].filter((one) => isUnder(one.path, path) || isUnder(path, one.path));
+  for (const one of gone) origins.delete(pathKey(one.path));
+  return gone.flatMap(({ layer, at, value, overrode }) => [{ layer, at, value }, ...overrode]);
+};
+
+const leaves = (path: Path, value: ConfigValue): readonly { path: Path; value: ConfigValue }[] => {
+  const inner = isList(value)
+    ? value.map((item, at) => [at, item] as const)
+    : isMapping(value)
+      ? entriesOf(value)
+      : [];
+  if (inner.length === 0) return [{ path, value }];
+  return inner.flatMap(([key, item]) => leaves([...path, key], item));
+};

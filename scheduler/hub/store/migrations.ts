@@ -1,0 +1,145 @@
+import type { Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+/** Never edited once released: a change is a new migration. Column types that SQLite and PostgreSQL both know. */
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-sites-agents-events': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .createTable('fleet')
+        .addColumn('name', 'text', (column) => column.primaryKey())
+        .addColumn('writes', 'bigint', (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createTable('site')
+        .addColumn('name', 'text', (column) => column.primaryKey())
+        .addColumn('version', 'bigint', (column) => column.notNull())
+        .addColumn('site_values', 'text', (column) => column.notNull())
+        .addColumn('statement', 'text', (column) => column.notNull())
+        .addColumn('payload', 'text', (column) => column.notNull())
+        .addColumn('issued_at', 'text', (column) => column.notNull())
+        .addColumn('expires_at', 'text', (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createTable('agent')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('site', 'text', (column) => column.notNull())
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('folder', 'text', (column) => column.notNull().unique())
+        .addColumn('key', 'text', (column) => column.notNull())
+        .addColumn('environment', 'text', (column) => column.notNull())
+        .addColumn('cluster_type', 'text', (column) => column.notNull())
+        .addColumn('previous_environment', 'text')
+        .addColumn('previous_cluster_type', 'text')
+        .addColumn('labels', 'text', (column) => column.notNull())
+        .addColumn('life', 'bigint', (column) => column.notNull())
+        .addColumn('base_seq', 'bigint', (column) => column.notNull())
+        .addColumn('base_hash', 'text', (column) => column.notNull())
+        .addColumn('first_seq', 'bigint', (column) => column.notNull())
+        .addColumn('head_seq', 'bigint', (column) => column.notNull())
+        .addColumn('head_hash', 'text', (column) => column.notNull())
+        .addColumn('release_version', 'bigint')
+        .addColumn('release_channel', 'text')
+        .addColumn('release_seq', 'bigint', (column) => column.notNull())
+        .addColumn('release_at', 'text')
+        .addColumn('enrolled_at', 'text', (column) => column.notNull())
+        .addColumn('revoked_at', 'text')
+        .execute();
+      await db.schema.createIndex('agent_site').on('agent').column('site').execute();
+      await db.schema
+        .createTable('agent_key')
+        .addColumn('hint', 'text', (column) => column.primaryKey())
+        .addColumn('agent', 'text', (column) => column.notNull())
+        .addColumn('key', 'text', (column) => column.notNull())
+        .addColumn('since', 'text', (column) => column.notNull())
+        .addColumn('ended_at', 'text')
+        .execute();
+      await db.schema
+        .createTable('report')
+        .addColumn('agent', 'text', (column) => column.notNull())
+        .addColumn('life', 'bigint', (column) => column.notNull())
+        .addColumn('digest', 'text', (column) => column.notNull())
+        .addColumn('first_seq', 'bigint', (column) => column.notNull())
+        .addColumn('last_seq', 'bigint', (column) => column.notNull())
+        .addColumn('source', 'text', (column) => column.notNull())
+        .addColumn('received_at', 'text', (column) => column.notNull())
+        .addColumn('written_at', 'text', (column) => column.notNull())
+        .addColumn('clock_trusted', 'integer', (column) => column.notNull())
+        .addColumn('channel', 'text')
+        .addColumn('floor_root', 'bigint', (column) => column.notNull())
+        .addColumn('floor_site', 'bigint', (column) => column.notNull())
+        .addColumn('floor_release', 'bigint', (column) => column.notNull())
+        .addColumn('floor_lease', 'bigint', (column) => column.notNull())
+        .addColumn('floor_time', 'text', (column) => column.notNull())
+        .addColumn('statement', 'text', (column) => column.notNull())
+        .addColumn('apart', 'integer', (column) => column.notNull())
+        .addPrimaryKeyConstraint('report_pk', ['agent', 'life', 'digest'])
+        .execute();
+      await db.schema
+        .createIndex('report_last')
+        .on('report')
+        .columns(['agent', 'life', 'last_seq'])
+        .execute();
+      await db.schema
+        .createTable('event')
+        .addColumn('agent', 'text', (column) => column.notNull())
+        .addColumn('life', 'bigint', (column) => column.notNull())
+        .addColumn('seq', 'bigint', (column) => column.notNull())
+        .addColumn('hash', 'text', (column) => column.notNull())
+        .addColumn('prev', 'text', (column) => column.notNull())
+        .addColumn('at', 'text', (column) => column.notNull())
+        .addColumn('type', 'text', (column) => column.notNull())
+        .addColumn('assignment', 'text')
+        .addColumn('package', 'text')
+        .addColumn('outcome', 'text')
+        .addColumn('code', 'text')
+        .addColumn('report', 'text', (column) => column.notNull())
+        .addColumn('line', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('event_pk', ['agent', 'life', 'seq'])
+        .execute();
+      await db.schema
+        .createTable('assignment_state')
+        .addColumn('agent', 'text', (column) => column.notNull())
+        .addColumn('assignment', 'text', (column) => column.notNull())
+        .addColumn('package', 'text')
+        .addColumn('site_values', 'text')
+        .addColumn('release_version', 'bigint')
+        .addColumn('running_seq', 'bigint', (column) => column.notNull())
+        .addColumn('running_at', 'text')
+        .addColumn('running_report', 'text')
+        .addColumn('outcome', 'text')
+        .addColumn('outcome_type', 'text')
+        .addColumn('code', 'text')
+        .addColumn('message', 'text')
+        .addColumn('outcome_seq', 'bigint', (column) => column.notNull())
+        .addColumn('outcome_at', 'text')
+        .addColumn('outcome_report', 'text')
+        .addColumn('drifted', 'integer', (column) => column.notNull())
+        .addColumn('drift_message', 'text')
+        .addColumn('drift_seq', 'bigint', (column) => column.notNull())
+        .addColumn('drift_at', 'text')
+        .addColumn('drift_report', 'text')
+        .addPrimaryKeyConstraint('assignment_state_pk', ['agent', 'assignment'])
+        .execute();
+      await db.schema
+        .createTable('alarm')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('agent', 'text', (column) => column.notNull())
+        .addColumn('code', 'text', (column) => column.notNull())
+        .addColumn('message', 'text', (column) => column.notNull())
+        .addColumn('report', 'text', (column) => column.notNull())
+        .addColumn('raised_at', 'text', (column) => column.notNull())
+        .addColumn('events', 'text')
+        .execute();
+      await db.schema.createIndex('alarm_agent').on('alarm').column('agent').execute();
+      await db.schema
+        .createTable('receipt')
+        .addColumn('agent', 'text', (column) => column.primaryKey())
+        .addColumn('life', 'bigint', (column) => column.notNull())
+        .addColumn('to_seq', 'bigint', (column) => column.notNull())
+        .addColumn('head', 'text', (column) => column.notNull())
+        .addColumn('receipt', 'text', (column) => column.notNull())
+        .execute();
+    },
+  },
+};

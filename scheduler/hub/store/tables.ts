@@ -1,0 +1,171 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { Digest } from '#bundles/digest';
+import type { Outcome } from '#bundles/report/event';
+import type { Timestamp } from '#bundles/time';
+
+/**
+ * The hub's tables, in types that SQLite and PostgreSQL share: text, integers up to 2^53, no booleans, no JSON columns.
+ * Yes and no are 1 and 0.
+ */
+export type Tables = {
+  fleet: FleetRow;
+  site: SiteRow;
+  agent: AgentRow;
+  agent_key: AgentKeyRow;
+  report: ReportRow;
+  event: EventRow;
+  assignment_state: AssignmentStateRow;
+  alarm: AlarmRow;
+  receipt: ReceiptRow;
+};
+
+export type Database = Kysely<Tables>;
+export type Tx = Transaction<Tables>;
+
+/** One row: whose database this is. Whoever writes touches it first, so that writers queue instead of clashing. */
+export type FleetRow = { readonly name: string; readonly writes: number };
+
+/** A site and the newest statement about it, exactly as it was signed: the layout is written from here, never back. */
+export type SiteRow = {
+  readonly name: string;
+  readonly version: number;
+  /** The site-values document, canonical JSON. */
+  readonly site_values: string;
+  /** The sigstore bundle, and the digest of its payload. */
+  readonly statement: string;
+  readonly payload: Digest;
+  readonly issued_at: Timestamp;
+  readonly expires_at: Timestamp;
+};
+
+export type AgentRow = {
+  /** '<site>/<agent>' */
+  readonly id: string;
+  readonly site: string;
+  readonly name: string;
+  /** agentFolder(id): its folder on every medium. */
+  readonly folder: string;
+  /** SPKI PEM. */
+  readonly key: string;
+  readonly environment: string;
+  readonly cluster_type: string;
+  readonly previous_environment: string | null;
+  readonly previous_cluster_type: string | null;
+  /** Canonical JSON object. */
+  readonly labels: string;
+  /** +1 with every new key: an agent that lost its disk counts its events from 1 again. */
+  readonly life: number;
+  /** Head of the life before, where a chain that survived the change of key goes on. */
+  readonly base_seq: number;
+  readonly base_hash: Digest;
+  /** First and last event of the unbroken chain; 0 and GENESIS before there is one. */
+  readonly first_seq: number;
+  readonly head_seq: number;
+  readonly head_hash: Digest;
+  /** Release of the last 'imported' event. */
+  readonly release_version: number | null;
+  readonly release_channel: string | null;
+  readonly release_seq: number;
+  readonly release_at: Timestamp | null;
+  readonly enrolled_at: Timestamp;
+  readonly revoked_at: Timestamp | null;
+};
+
+/** Every key an agent ever had, by its hint: none comes back under another name, or after it was taken away. */
+export type AgentKeyRow = {
+  readonly hint: string;
+  readonly agent: string;
+  readonly key: string;
+  readonly since: Timestamp;
+  readonly ended_at: Timestamp | null;
+};
+
+export type ReportRow = {
+  readonly agent: string;
+  readonly life: number;
+  readonly digest: Digest;
+  readonly first_seq: number;
+  readonly last_seq: number;
+  /** How it came: 'stick', later 'network'. */
+  readonly source: string;
+  readonly received_at: Timestamp;
+  /** The agent's clock when it signed, and whether it trusted it. */
+  readonly written_at: Timestamp;
+  readonly clock_trusted: number;
+  /** Channel of the newest release its events name. */
+  readonly channel: string | null;
+  readonly floor_root: number;
+  readonly floor_site: number;
+  readonly floor_release: number;
+  readonly floor_lease: number;
+  readonly floor_time: Timestamp;
+  /** The sigstore bundle: the proof stays with the events. */
+  readonly statement: string;
+  /** 1: it contradicts what is stored; its events are kept apart in the alarm. */
+  readonly apart: number;
+};
+
+export type EventRow = {
+  readonly agent: string;
+  readonly life: number;
+  readonly seq: number;
+  readonly hash: Digest;
+  readonly prev: Digest;
+  readonly at: Timestamp;
+  readonly type: string;
+  readonly assignment: string | null;
+  readonly package: Digest | null;
+  readonly outcome: Outcome | null;
+  readonly code: string | null;
+  /** Digest of the report that brought it first. */
+  readonly report: Digest;
+  /** The event itself, as the agent wrote it. */
+  readonly line: string;
+};
+
+/** Where one cell of the table comes from; seq 0: nothing was said yet. */
+export type AssignmentStateRow = {
+  readonly agent: string;
+  readonly assignment: string;
+  /** What runs. null: nothing, or not yet known. */
+  readonly package: Digest | null;
+  readonly site_values: Digest | null;
+  readonly release_version: number | null;
+  readonly running_seq: number;
+  readonly running_at: Timestamp | null;
+  readonly running_report: Digest | null;
+  /** How the last step or check ended. */
+  readonly outcome: Outcome | null;
+  readonly outcome_type: string | null;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly outcome_seq: number;
+  readonly outcome_at: Timestamp | null;
+  readonly outcome_report: Digest | null;
+  /** 1: live state differs from what was applied. */
+  readonly drifted: number;
+  readonly drift_message: string | null;
+  readonly drift_seq: number;
+  readonly drift_at: Timestamp | null;
+  readonly drift_report: Digest | null;
+};
+
+export type AlarmRow = {
+  /** Digest of agent, code and report: the same alarm rings once. */
+  readonly id: Digest;
+  readonly agent: string;
+  readonly code: string;
+  readonly message: string;
+  readonly report: Digest;
+  readonly raised_at: Timestamp;
+  /** Events that were kept apart, as NDJSON. */
+  readonly events: string | null;
+};
+
+export type ReceiptRow = {
+  readonly agent: string;
+  readonly life: number;
+  readonly to_seq: number;
+  readonly head: Digest;
+  readonly receipt: string;
+};

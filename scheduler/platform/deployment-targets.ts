@@ -1,0 +1,42 @@
+import type { DeploymentTarget, Labels } from './model.ts';
+import type { ObjectOf } from './objects/platform-object.ts';
+
+/** How a Workload came into the environment. */
+export type Arrival = {
+  readonly workspace: string;
+  readonly registration?: string;
+  /** Labels that Kalypso's delivery puts on a Workload, and that its templates can see. */
+  readonly deliveryLabels: Labels;
+};
+
+/**
+ * A Workload's targets for one environment; the others are not its business (behaviour.md 2.1 and section 1: the
+ * Workload's labels win over its targets', `workload` and `workspace` over both).
+ */
+export const toDeploymentTargets = (
+  workload: ObjectOf<'Workload'>,
+  environment: string,
+  arrival: Arrival,
+): readonly DeploymentTarget[] =>
+  workload.targets
+    .filter((target) => target.environment === environment)
+    .map((target) => ({
+      name: `${workload.name}-${target.name}`,
+      shortName: target.name,
+      workload: workload.name,
+      workspace: arrival.workspace,
+      environment,
+      labels: {
+        ...target.labels,
+        ...workload.labels,
+        ...arrival.deliveryLabels,
+        workload: workload.name,
+        workspace: arrival.workspace,
+      },
+      manifests: target.manifests,
+      configSchemas: [...target.configSchemas, ...workload.configSchemas],
+      dependsOn: target.dependsOn,
+      critical: target.critical,
+      ...(arrival.registration !== undefined && { registration: arrival.registration }),
+      at: target.at,
+    }));

@@ -1,0 +1,140 @@
+import { isAbsolute, join } from 'node:path';
+import { FleetError } from '#bundles/errors';
+import { assemble, type Part } from '../assemble.ts';
+import type { LoadOptions } from '../load-platform.ts';
+import type { Platform } from '../model.ts';
+import type { ObjectOf, PlatformObject, RepositoryFolder } from '../objects/platform-object.ts';
+import { readObjects } from '../objects/read-objects.ts';
+import { attempt, type Problems } from '../problems.ts';
+import type { Location } from '../sources/location.ts';
+import { cleanPath, type Source, type Sources } from '../sources/open-sources.ts';
+import { isRepositoryUrl } from '../sources/repository-url.ts';
+
+/** Kinds that say where a Kalypso environment comes from, or stand at the root: no meaning inside base/ or environments/. */
+const ELSEWHERE: ReadonlySet<PlatformObject['kind']> = new Set([
+  'Fleet',
+  'ImagesLock',
+  'Environment',
+  'BaseRepo',
+  'GitOpsRepo',
+]);
+
+/** One environment of a platform of our form: base/ and environments/<name>/ of one directory. */
+export const loadFleet = async (
+  options: LoadOptions,
+  sources: Sources,
+  root: { readonly location: Location; readonly path: string; readonly fleet: ObjectOf<'Fleet'> },
+  problems: Problems,
+): Promise<Platform | undefined> => {
+  const { location, path, fleet } = root;
+  if (options.fleet !== undefined && options.fleet !== fleet.name) {
+    throw new FleetError('USAGE', `the platform is fleet ${fleet.name}, not ${options.fleet}`, {
+      at: fleet.at,
+      hint: 'Leave the fleet out: fleet.yaml names it',
+    });
+  }
+  if (!fleet.environments.includes(options.environment)) {
+    throw new FleetError(
+      'PLATFORM_INVALID',
+      `the fleet has no environment ${JSON.stringify(options.environment)}`,
+      { at: fleet.at, hint: `It has ${fleet.environments.join(', ')}` },
+    );
+  }
+  const inEnvironment = `environments/${options.environment}/`;
+  const source = await attempt(problems, () =>
+    sources.read({
+      role: 'platform',
+      location,
+      path,
+      wanted: (name) =>
+        /^(?:fleet|images\.lock)\.ya?ml$/.test(name) ||
+        name.startsWith('base/') ||
+        name.startsWith(inEnvironment) ||
+        isStray(name, fleet.environments),
+    }),
+  );
+  if (!source) return undefined;
+  refuseStrays(source, fleet, problems);
+  const part = (from: Part['from'], folder: string): Part => {
+    const files = source.files.filter((file) => file.path.startsWith(folder));
+    const objects = readObjects({ ...source, files }, problems.found);
+    return {
+      source,
+      from,
+      objects: objects.filter((object) => belongs(object, problems)),
+      deliveryLabels: {},
+    };
+  };
+  const parts = [part('base', 'base/'), part('environment', inEnvironment)];
+  return await assemble({
+    form: 'fleet',
+    fleet: fleet.name,
+    environment: options.environment,
+    chain: fleet.environments,
+    parts,
+    snapshots: [source.snapshot],
+    replaces: true,
+    holdWorkloads: options.holdWorkloads === true,
+    sources,
+    problems,
+    imageLocks: options.imageLocks,
+    locateWorkload: (folder) => workloadLocation(sources, location, path, folder),
+    registrationLabels: () => ({}),
+  });
+};
+
+/** A repository by URL, or a directory relative to the platform: beside it on this machine, or in its repository. */
+const workloadLocation = (
+  sources: Sources,
+  platform: Location,
+  platformPath: string,
+  folder: RepositoryFolder,
+): { location: Location; path: string } => {
+  const { repo, revision, path } = folder;
+  if (isRepositoryUrl(repo)) return { location: sources.locate(repo, revision), path };
+  if (isAbsolute(repo)) {
+    throw new FleetError('FIELD_INVALID', `the repository ${JSON.stringify(repo)} is an absolute path`, {
+      hint: 'Write it relative to the platform, or as a file:// URL',
+    });
+  }
+  if (platform.kind === 'git')
+    return { location: platform, path: join(cleanPath(join(platformPath, repo)), cleanPath(path)) };
+  return {
+    location: {
+      kind: 'directory',
+      directory: join(platform.directory, platformPath, repo),
+      shown: join(platform.shown, platformPath, repo),
+    },
+    path,
+  };
+};
+
+const isStray = (name: string, environments: readonly string[]): boolean => {
+  const [top, folder] = name.split('/');
+  return top === 'environments' && folder !== undefined && !environments.includes(folder);
+};
+
+/** A folder of an environment that the chain does not name is a slip of the pen that would go unseen. */
+const refuseStrays = (source: Source, fleet: ObjectOf<'Fleet'>, problems: Problems): void => {
+  const strays = source.files.map((file) => file.path).filter((path) => isStray(path, fleet.environments));
+  for (const folder of new Set(strays.map((path) => path.split('/')[1] as string))) {
+    problems.found.push(
+      new FleetError('REFERENCE_MISSING', `environments/${folder} is no environment of the fleet`, {
+        at: { file: `${source.prefix}environments/${folder}` },
+        hint: `Add ${folder} to fleet.yaml, or rename the folder: the fleet has ${fleet.environments.join(', ')}`,
+      }),
+    );
+  }
+};
+
+const belongs = (object: PlatformObject, problems: Problems): boolean => {
+  if (!ELSEWHERE.has(object.kind)) return true;
+  problems.found.push(
+    new FleetError('UNKNOWN_KIND', `a ${object.kind} has no meaning here`, {
+      subject: `${object.kind} ${object.name}`,
+      at: object.at,
+      hint: 'A platform with a fleet.yaml has its environments as folders',
+    }),
+  );
+  return false;
+};

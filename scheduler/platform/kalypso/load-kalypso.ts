@@ -1,0 +1,99 @@
+import { FleetError } from '#bundles/errors';
+import { assemble, type Part } from '../assemble.ts';
+import type { LoadOptions } from '../load-platform.ts';
+import type { Labels, Platform } from '../model.ts';
+import { type ObjectOf, ofKind, type RepositoryFolder } from '../objects/platform-object.ts';
+import { readObjects } from '../objects/read-objects.ts';
+import { attempt, type Problems } from '../problems.ts';
+import type { Source, Sources } from '../sources/open-sources.ts';
+import type { KalypsoRoot } from './find-environments.ts';
+
+/**
+ * One environment of a Kalypso control plane: its branch, the base repositories this names, and the applications that
+ * any of them registers (behaviour.md section 1, "How objects travel").
+ */
+export const loadKalypso = async (
+  options: LoadOptions,
+  sources: Sources,
+  root: KalypsoRoot,
+  problems: Problems,
+): Promise<Platform | undefined> => {
+  const environment = root.environments.find((one) => one.name === options.environment);
+  if (!environment) throw unknownEnvironment(options.environment, root);
+  const read = async (role: string, folder: RepositoryFolder, named: ObjectOf<'Environment' | 'BaseRepo'>) =>
+    attempt(problems, async () => {
+      try {
+        return await sources.read({
+          role,
+          location: sources.locate(folder.repo, folder.revision),
+          path: folder.path,
+        });
+      } catch (error) {
+        throw standingAt(error, named);
+      }
+    });
+  const branch = await read(`environment/${environment.name}`, environment.controlPlane, environment);
+  if (!branch) return undefined;
+  const parts: Part[] = [toPart(branch, 'environment', problems, deliveryLabels(environment.name))];
+  const seen = new Set<string>();
+  // A base repository may name further ones: all of them deliver into the same environment.
+  for (const part of parts) {
+    for (const base of ofKind(part.objects, 'BaseRepo')) {
+      if (seen.has(base.name)) continue;
+      seen.add(base.name);
+      const source = await read(`base/${base.name}`, base.folder, base);
+      const labels = deliveryLabels(`${environment.name}-${base.name}`);
+      if (source) parts.push(toPart(source, 'base', problems, labels));
+    }
+  }
+  return await assemble({
+    form: 'kalypso',
+    fleet: options.fleet ?? '',
+    environment: environment.name,
+    chain: [environment.name],
+    parts,
+    snapshots: [root.source.snapshot, ...parts.map((part) => part.source.snapshot)],
+    replaces: false,
+    holdWorkloads: options.holdWorkloads === true,
+    sources,
+    problems,
+    imageLocks: options.imageLocks,
+    locateWorkload: (folder) => ({
+      location: sources.locate(folder.repo, folder.revision),
+      path: folder.path,
+    }),
+    registrationLabels: (registration) => deliveryLabels(`${environment.name}-${registration.name}`),
+  });
+};
+
+/** The labels Flux puts on what a Kustomization of this name delivers. Templates see them among `.Labels`. */
+const deliveryLabels = (kustomization: string): Labels => ({
+  'kustomize.toolkit.fluxcd.io/name': kustomization,
+  'kustomize.toolkit.fluxcd.io/namespace': 'flux-system',
+});
+
+const toPart = (source: Source, from: Part['from'], problems: Problems, labels: Labels): Part => ({
+  source,
+  from,
+  // An Environment among an environment's own objects has no say there.
+  objects: readObjects(source, problems.found).filter((object) => object.kind !== 'Environment'),
+  deliveryLabels: labels,
+});
+
+const unknownEnvironment = (name: string, root: KalypsoRoot): FleetError => {
+  const names = root.environments.map((one) => one.name).toSorted();
+  return new FleetError('PLATFORM_INVALID', `the platform has no environment ${JSON.stringify(name)}`, {
+    hint: `It has ${names.join(', ')}`,
+  });
+};
+
+/** A repository that cannot be read is reported where it is named. */
+const standingAt = (error: unknown, object: ObjectOf<'Environment' | 'BaseRepo'>): unknown =>
+  error instanceof FleetError && error.at === undefined
+    ? new FleetError(error.code, error.message, {
+        subject: `${object.kind} ${object.name}`,
+        at: object.at,
+        ...(error.hint !== undefined && { hint: error.hint }),
+        cause: error,
+      })
+    : error;

@@ -1,0 +1,90 @@
+import { FleetError } from '#bundles/errors';
+import { parseName } from '#bundles/names';
+import { findFleet, type PlatformRoot } from './fleet/find-fleet.ts';
+import { loadFleet } from './fleet/load-fleet.ts';
+import { findEnvironments, type KalypsoRoot } from './kalypso/find-environments.ts';
+import { loadKalypso } from './kalypso/load-kalypso.ts';
+import type { Platform } from './model.ts';
+import type { ObjectOf } from './objects/platform-object.ts';
+import { newProblems, type Problems, throwProblems } from './problems.ts';
+import { type Location, parsePlatform, type SourceMap } from './sources/location.ts';
+import { openSources, type Sources } from './sources/open-sources.ts';
+
+export type PlatformOptions = {
+  /** A directory or `git URL[#ref[:path]]`. */
+  readonly platform: string;
+  /** Directories that stand for repositories (`parseMap`). */
+  readonly maps: readonly SourceMap[];
+  /** Where repositories are kept between runs. */
+  readonly cacheDirectory: string;
+  /** What git runs with; the process's own environment when left out. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly signal?: AbortSignal | undefined;
+  /** A view of the repositories that is open already: what is read then stands in the same snapshot. */
+  readonly sources?: Sources;
+};
+
+export type LoadPlatformOptions = PlatformOptions & {
+  readonly environment: string;
+  /** The fleet's name where the platform does not say it (Kalypso's form). */
+  readonly fleet?: string;
+  /** Keep applications that cannot be read in `heldWorkloads` instead of failing. Only for who keeps their packages. */
+  readonly holdWorkloads?: boolean;
+};
+
+/** What the loaders of the two forms get. */
+export type LoadOptions = LoadPlatformOptions & Pick<PlatformRoot, 'imageLocks'>;
+
+/** The platform's form, told by what stands at its root. */
+export type Root =
+  | ({ readonly form: 'fleet'; readonly fleet: ObjectOf<'Fleet'> } & Here)
+  | ({ readonly form: 'kalypso'; readonly kalypso: KalypsoRoot } & Here);
+
+type Here = {
+  readonly location: Location;
+  readonly path: string;
+  readonly imageLocks: ReadonlyMap<string, string>;
+};
+
+/**
+ * Reads one environment of a platform, applications' repositories included, in one snapshot.
+ * @throws FleetError the mistake, or PLATFORM_INVALID that carries several (see `problemsOf`); SOURCE_UNREACHABLE,
+ *   SOURCE_MISSING, USAGE
+ */
+export const loadPlatform = async (options: LoadPlatformOptions): Promise<Platform> => {
+  const problems = newProblems();
+  const sources = options.sources ?? sourcesOf(options);
+  if (options.fleet !== undefined) parseName(options.fleet, 'fleet');
+  const root = await findRoot(options.platform, sources, problems);
+  const loading = { ...options, imageLocks: root.imageLocks };
+  const platform =
+    root.form === 'fleet'
+      ? await loadFleet(loading, sources, root, problems)
+      : await loadKalypso(loading, sources, root.kalypso, problems);
+  throwProblems(problems.found, `environment ${options.environment}`);
+  if (!platform) throw new FleetError('INTERNAL', 'the platform was not loaded and nobody said why');
+  return platform;
+};
+
+/** @throws FleetError PLATFORM_INVALID when it is a platform of neither form */
+export const findRoot = async (platform: string, sources: Sources, problems: Problems): Promise<Root> => {
+  const { location, path } = parsePlatform(platform);
+  const { fleet, imageLocks } = await findFleet(sources, location, path, problems);
+  if (fleet) return { form: 'fleet', location, path, fleet, imageLocks };
+  const kalypso = await findEnvironments(sources, location, path, problems);
+  if (kalypso.environments.length > 0) return { form: 'kalypso', location, path, kalypso, imageLocks };
+  throwProblems(problems.found, 'the platform');
+  const shown = location.kind === 'git' ? kalypso.source.snapshot.repo : location.shown;
+  throw new FleetError('PLATFORM_INVALID', `${shown} is no platform`, {
+    subject: shown,
+    hint: 'It needs a fleet.yaml, or Kalypso’s Environment objects in .environments/',
+  });
+};
+
+export const sourcesOf = (options: PlatformOptions): Sources =>
+  openSources({
+    maps: options.maps,
+    cacheDirectory: options.cacheDirectory,
+    env: options.env ?? process.env,
+    signal: options.signal,
+  });

@@ -1,0 +1,94 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { refuseClashes } from './check-clashes.ts';
+import { type Arrival, toDeploymentTargets } from './deployment-targets.ts';
+import type { DeploymentTarget, HeldWorkload, SourceSnapshot } from './model.ts';
+import type { ObjectOf } from './objects/platform-object.ts';
+import { ofKind } from './objects/platform-object.ts';
+import { readObjects } from './objects/read-objects.ts';
+import { attempt, newProblems } from './problems.ts';
+import { inParallel } from './sources/in-parallel.ts';
+import type { Location } from './sources/location.ts';
+import type { Source, Sources } from './sources/open-sources.ts';
+
+/** A registration, and where its repository's folder is read from. */
+export type RegisteredWorkload = {
+  readonly registration: ObjectOf<'WorkloadRegistration'>;
+  readonly folder: () => { readonly location: Location; readonly path: string };
+  readonly arrival: Arrival;
+};
+
+export type LoadedWorkloads = {
+  readonly targets: readonly DeploymentTarget[];
+  readonly snapshots: readonly SourceSnapshot[];
+  readonly held: readonly HeldWorkload[];
+};
+
+/** Repositories asked at the same time. */
+const WIDTH = 8;
+
+/** Reads the applications' repositories; a mistake in one of them holds that one and no other. */
+export const loadWorkloads = async (
+  sources: Sources,
+  registered: readonly RegisteredWorkload[],
+  environment: string,
+): Promise<LoadedWorkloads> => {
+  const inOrder = registered.toSorted((a, b) => compareBytes(a.registration.name, b.registration.name));
+  const loaded = await inParallel(inOrder, WIDTH, (one) => loadWorkload(sources, one, environment));
+  return {
+    targets: loaded.flatMap((one) => one.targets),
+    snapshots: loaded.flatMap((one) => one.snapshots),
+    held: loaded.flatMap((one) => one.held),
+  };
+};
+
+const loadWorkload = async (
+  sources: Sources,
+  { registration, folder, arrival }: RegisteredWorkload,
+  environment: string,
+): Promise<LoadedWorkloads> => {
+  const problems = newProblems();
+  const source = await attempt(problems, async () =>
+    sources.read({ role: `workload/${registration.name}`, ...folder() }),
+  );
+  const targets = source ? readTargets(source, environment, arrival, problems.found) : [];
+  const snapshots = source ? [source.snapshot] : [];
+  if (problems.found.length === 0) return { targets, snapshots, held: [] };
+  const { name, workspace, at } = registration;
+  const errors = problems.found.map((error) => withRegistration(error, registration));
+  return { targets: [], snapshots, held: [{ registration: name, workspace, at, errors }] };
+};
+
+/** A repository that cannot be read is a mistake of the line that names it. */
+const withRegistration = (error: FleetError, registration: ObjectOf<'WorkloadRegistration'>): FleetError =>
+  error.at
+    ? error
+    : new FleetError(error.code, error.message, {
+        subject: `WorkloadRegistration ${registration.name}`,
+        at: registration.at,
+        ...(error.hint !== undefined && { hint: error.hint }),
+        cause: error,
+      });
+
+const readTargets = (
+  source: Source,
+  environment: string,
+  arrival: Arrival,
+  problems: FleetError[],
+): readonly DeploymentTarget[] => {
+  const objects = refuseClashes(readObjects(source, problems), problems);
+  // An application says what it needs and nothing else: a policy or a configuration from here would rule over others.
+  for (const object of objects) {
+    if (object.kind === 'Workload') continue;
+    problems.push(
+      new FleetError('UNKNOWN_KIND', `a ${object.kind} cannot come from an application's repository`, {
+        subject: `${object.kind} ${object.name}`,
+        at: object.at,
+        hint: 'Only a Workload can; move it to the platform repository',
+      }),
+    );
+  }
+  return ofKind(objects, 'Workload').flatMap((workload) =>
+    toDeploymentTargets(workload, environment, arrival),
+  );
+};

@@ -1,0 +1,26 @@
+import { isMap, isSeq, type Node } from 'yaml';
+import type { Place } from '#bundles/errors';
+import { childOf, placeIn, type Reading } from '../yaml/shape.ts';
+
+/** Where the fields of an object's spec stand, those that are there. */
+export const fieldPlaces = <F extends string>(
+  reading: Reading,
+  names: readonly F[],
+): { readonly [field in F]?: Place } => {
+  const { root } = reading.parsed;
+  const spec = isMap(root) ? childOf(root, 'spec') : null;
+  const places: { [field in F]?: Place } = {};
+  for (const name of names) {
+    const node = isMap(spec) ? childOf(spec, name) : null;
+    if (node) places[name] = placeIn(reading, node);
+  }
+  return places;
+};
+
+/** Where the deployment target with this index stands in its Workload. */
+export const targetPlace = (reading: Reading, index: number): Place => {
+  const { root } = reading.parsed;
+  const spec = isMap(root) ? childOf(root, 'spec') : null;
+  const targets = isMap(spec) ? childOf(spec, 'deploymentTargets') : null;
+  return placeIn(reading, isSeq(targets) ? (targets.items[index] as Node) : null);
+};

@@ -1,0 +1,83 @@
+import { isMap, isScalar } from 'yaml';
+import { FleetError } from '#bundles/errors';
+import type { Source } from '../sources/open-sources.ts';
+import { type ParsedDocument, parseDocuments, placeOf } from '../yaml/parse-documents.ts';
+import { BAD, childOf, type Reading } from '../yaml/shape.ts';
+import { isPlatformConfigMap, readConfigMap } from './config-map.ts';
+import { FLEET_GROUP, FLEET_KINDS } from './fleet-kinds.ts';
+import { KALYPSO_GROUP, KALYPSO_KINDS, type KindReader } from './kalypso-kinds.ts';
+import type { PlatformObject } from './platform-object.ts';
+
+const GROUPS: Readonly<Record<string, Readonly<Record<string, KindReader>>>> = {
+  [KALYPSO_GROUP]: KALYPSO_KINDS,
+  [FLEET_GROUP]: FLEET_KINDS,
+};
+
+/** A file that names none of these cannot hold an object of ours, and is not even parsed. */
+const OF_INTEREST = /scheduler\.kalypso\.io|fleet-ferry|platform-config|azure-app-config/;
+
+/**
+ * Every object of ours in a source, strictly read. Mistakes go to `problems`; kinds of other groups are passed over.
+ */
+export const readObjects = (source: Source, problems: FleetError[]): readonly PlatformObject[] => {
+  const objects: PlatformObject[] = [];
+  for (const file of source.files) {
+    if (!OF_INTEREST.test(file.bytes.toString('latin1'))) continue;
+    for (const document of parseDocuments(`${source.prefix}${file.path}`, file.bytes, problems)) {
+      const read = readDocument(document, problems);
+      if (read) objects.push(read);
+    }
+  }
+  return objects;
+};
+
+const readDocument = (parsed: ParsedDocument, problems: FleetError[]): PlatformObject | undefined => {
+  const apiVersion = scalarText(parsed, 'apiVersion');
+  const kind = scalarText(parsed, 'kind');
+  if (apiVersion === undefined || kind === undefined) return undefined;
+  const reader = readerFor(parsed, apiVersion, kind, problems);
+  if (!reader) return undefined;
+  const about = childOf(parsed.root, 'metadata');
+  const name = isMap(about) ? childOf(about, 'name') : null;
+  const subject = isScalar(name) ? `${kind} ${String(name.value)}` : kind;
+  const reading: Reading = { parsed, subject, problems };
+  const read = reader(reading, placeOf(parsed.text, parsed.root));
+  return read === BAD ? undefined : read;
+};
+
+const readerFor = (
+  parsed: ParsedDocument,
+  apiVersion: string,
+  kind: string,
+  problems: FleetError[],
+): KindReader | undefined => {
+  if (apiVersion === 'v1' && kind === 'ConfigMap')
+    return isPlatformConfigMap(parsed) ? readConfigMap : undefined;
+  const [group = ''] = apiVersion.split('/');
+  const kinds = GROUPS[group];
+  if (!kinds) return undefined;
+  const reader = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+  if (reader && apiVersion === `${group}/v1alpha1`) return reader;
+  const at = placeOf(parsed.text, childOf(parsed.root, reader ? 'apiVersion' : 'kind'), parsed.root);
+  problems.push(
+    reader
+      ? new FleetError('UNKNOWN_KIND', `${kind} has no version ${JSON.stringify(apiVersion)}`, {
+          at,
+          hint: `Write ${group}/v1alpha1`,
+        })
+      : new FleetError(
+          'UNKNOWN_KIND',
+          `${group} has no kind ${JSON.stringify(kind)} that is written by hand`,
+          {
+            at,
+            hint: `It has ${Object.keys(kinds).join(', ')}`,
+          },
+        ),
+  );
+  return undefined;
+};
+
+const scalarText = (parsed: ParsedDocument, key: string): string | undefined => {
+  const node = childOf(parsed.root, key);
+  return isScalar(node) && typeof node.value === 'string' ? node.value : undefined;
+};

@@ -1,0 +1,36 @@
+import { parseAllDocuments } from 'yaml';
+import type { Value } from '../model.ts';
+import { BAD, refuse, type Shape, text } from '../yaml/shape.ts';
+
+const MAX_SCHEMA = 512 * 1024;
+
+/**
+ * A JSON Schema written as text, JSON or YAML. `error` says why it is neither.
+ */
+export const parseSchemaText = (source: string): { schema: Value } | { error: string } => {
+  if (source.length > MAX_SCHEMA) return { error: `it is longer than ${MAX_SCHEMA} characters` };
+  try {
+    return asSchema(JSON.parse(source));
+  } catch (error) {
+    // Braces at the start promise JSON: then its message is the helpful one.
+    if (/^\s*[{[]/.test(source)) return { error: (error as Error).message };
+  }
+  const documents = parseAllDocuments(source, { prettyErrors: false, logLevel: 'silent' });
+  const [first] = Array.isArray(documents) ? documents : [];
+  const problem = first?.errors[0];
+  if (problem) return { error: problem.message };
+  return asSchema(first?.toJS({ maxAliasCount: 1000 }));
+};
+
+const asSchema = (value: unknown): { schema: Value } | { error: string } =>
+  typeof value === 'boolean' || (typeof value === 'object' && value !== null && !Array.isArray(value))
+    ? { schema: value as Value }
+    : { error: 'a schema is a mapping, true or false' };
+
+export const schemaText: Shape<Value> = (node, path, reading) => {
+  const source = text(node, path, reading);
+  if (source === BAD) return BAD;
+  const parsed = parseSchemaText(source);
+  if ('schema' in parsed) return parsed.schema;
+  return refuse(reading, node, `${path} is no JSON Schema: ${parsed.error}`, undefined, 'SCHEMA_INVALID');
+};

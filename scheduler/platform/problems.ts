@@ -1,0 +1,40 @@
+import { FleetError, toFleetError } from '#bundles/errors';
+
+/** Collects every mistake of a platform, so that its owner can repair them in one go. */
+export type Problems = { readonly found: FleetError[] };
+
+export const newProblems = (): Problems => ({ found: [] });
+
+/** Runs a step; a mistake in it is kept and the step gives undefined, so that the next step can look for its own. */
+export const attempt = async <T>(problems: Problems, step: () => Promise<T>): Promise<T | undefined> => {
+  try {
+    return await step();
+  } catch (error) {
+    const known = toFleetError(error);
+    if (known.code === 'ABORTED' || known.code === 'INTERNAL') throw error;
+    problems.found.push(...problemsOf(known));
+    return undefined;
+  }
+};
+
+/**
+ * One error for all that was found: the only one itself, or PLATFORM_INVALID that carries them all.
+ * @throws FleetError when anything was found
+ */
+export const throwProblems = (problems: readonly FleetError[], what: string): void => {
+  const [first] = problems;
+  if (first === undefined) return;
+  if (problems.length === 1) throw first;
+  throw new FleetError('PLATFORM_INVALID', `${what} has ${problems.length} problems`, {
+    cause: new AggregateError(problems, `${problems.length} problems`),
+    hint: 'Run validate to see them all',
+  });
+};
+
+/** The single mistakes behind an error of `loadPlatform`, in the order they were found. */
+export const problemsOf = (error: unknown): readonly FleetError[] => {
+  const known = toFleetError(error);
+  if (known.code === 'PLATFORM_INVALID' && known.cause instanceof AggregateError)
+    return known.cause.errors.map((one: unknown) => toFleetError(one));
+  return [known];
+};

@@ -1,0 +1,34 @@
+import { isScalar } from 'yaml';
+import type { Place } from '#bundles/errors';
+import { placeAt } from './parse-documents.ts';
+import { BAD, placeIn, type Shape, text } from './shape.ts';
+
+/**
+ * Text with its place such that line n of the text is line `at.line + n - 1` of the file and its columns are shifted
+ * by `indent`. That holds for literal blocks; quoted and folded text has only the place of its beginning.
+ */
+export const blockText: Shape<{ readonly text: string; readonly at: Place; readonly indent: number }> = (
+  node,
+  path,
+  reading,
+) => {
+  const value = text(node, path, reading);
+  if (value === BAD) return BAD;
+  const begins = placeIn(reading, node);
+  if (!isScalar(node) || !node.range || node.type === 'PLAIN') return { text: value, at: begins, indent: 0 };
+  const source = reading.parsed.text;
+  if (node.type !== 'BLOCK_LITERAL' && node.type !== 'BLOCK_FOLDED')
+    return { text: value, at: placeAt(source, node.range[0] + 1), indent: 0 };
+  const header = source.text.indexOf('\n', node.range[0]);
+  const line = source.lines.linePos(node.range[0]).line + 1;
+  const raw =
+    source.text
+      .slice(header + 1, node.range[1])
+      .split('\n')
+      .find(isInked) ?? '';
+  const indent = margin(raw) - margin(value.split('\n').find(isInked) ?? '');
+  return { text: value, at: { file: source.file, line, column: indent + 1 }, indent };
+};
+
+const isInked = (line: string): boolean => line.trim() !== '';
+const margin = (line: string): number => line.length - line.trimStart().length;

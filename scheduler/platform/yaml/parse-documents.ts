@@ -1,0 +1,72 @@
+import { type Document, isMap, LineCounter, type Node, parseAllDocuments, type YAMLMap } from 'yaml';
+import { FleetError, type Place } from '#bundles/errors';
+
+/** A YAML document with a mapping at its root, and what is needed to say where something in it stands. */
+export type ParsedDocument<Root extends Node = YAMLMap> = {
+  readonly root: Root;
+  readonly document: Document;
+  readonly text: SourceText;
+};
+
+/** A file's text with its line ends counted. `file` is the name messages use. */
+export type SourceText = { readonly file: string; readonly text: string; readonly lines: LineCounter };
+
+/**
+ * All documents of a YAML 1.2 file that hold a mapping; mistakes in the syntax (duplicate keys are one) go to
+ * `problems`, and a document that has one is left out.
+ */
+export const parseDocuments = (
+  file: string,
+  bytes: Buffer,
+  problems: FleetError[],
+): readonly ParsedDocument[] => {
+  const lines = new LineCounter();
+  const text = bytes.toString('utf8');
+  const source = { file, text, lines };
+  let documents: readonly Document[];
+  try {
+    // intAsBigInt: so that a number too long for a double is seen and not rounded.
+    const parsed = parseAllDocuments(text, { lineCounter: lines, intAsBigInt: true, prettyErrors: false });
+    documents = Array.isArray(parsed) ? parsed : [];
+  } catch (cause) {
+    // The parser recurses with the text: only absurd nesting gets here.
+    problems.push(
+      new FleetError('YAML_SYNTAX', 'this YAML nests too deep to be read', { at: { file }, cause }),
+    );
+    return [];
+  }
+  const good: ParsedDocument[] = [];
+  for (const document of documents) {
+    for (const error of document.errors)
+      problems.push(syntaxError(source, error.pos[0], error.code, error.message));
+    if (document.errors.length === 0 && isMap(document.contents))
+      good.push({ root: document.contents, document, text: source });
+  }
+  return good;
+};
+
+const syntaxError = (source: SourceText, offset: number, code: string, said: string): FleetError => {
+  const at = placeAt(source, offset);
+  if (code === 'DUPLICATE_KEY') {
+    const key = /^[^\s:]*/.exec(source.text.slice(offset))?.[0] ?? '';
+    return new FleetError('YAML_SYNTAX', `the key ${key} is there twice in one mapping`, {
+      at,
+      hint: 'Remove one of the two',
+    });
+  }
+  const first = said.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? said;
+  return new FleetError('YAML_SYNTAX', `this is not YAML: ${lowerFirst(first)}`, { at });
+};
+
+const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
+
+export const placeAt = (source: SourceText, offset: number): Place => {
+  const { line, col } = source.lines.linePos(offset);
+  return { file: source.file, line, column: col };
+};
+
+/** Where a node begins. A null without text has no place of its own: then its owner's is used. */
+export const placeOf = (source: SourceText, node: Node | null | undefined, owner?: Node): Place => {
+  const range = node?.range ?? owner?.range;
+  return range ? placeAt(source, range[0]) : { file: source.file };
+};

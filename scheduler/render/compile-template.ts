@@ -1,0 +1,52 @@
+import { FleetError } from '#bundles/errors';
+import { compileGoTemplate } from './go/compile.ts';
+import { compileHandlebars } from './handlebars.ts';
+import {
+  type CompiledTemplate,
+  DEFAULT_LIMITS,
+  type TemplateLimits,
+  type TemplateSource,
+  templateError,
+} from './template-source.ts';
+
+export type { CompiledTemplate, TemplateLimits, TemplateSource } from './template-source.ts';
+export { DEFAULT_LIMITS } from './template-source.ts';
+
+/** A template is text people write; more than this is a mistake or an attack. */
+const MAX_TEMPLATE_LENGTH = 1024 * 1024;
+
+/**
+ * Compiles a template once; the result renders any number of contexts. What it renders is text and stays text: output
+ * that contains `{{` is never rendered again (unlike Kalypso, behaviour spec 5, weaknesses 10 and 11).
+ * @throws FleetError TEMPLATE_SYNTAX; TEMPLATE_FAILED for a function templates may not call; TEMPLATE_LIMIT
+ */
+export const compileTemplate = (
+  source: TemplateSource,
+  limits: TemplateLimits = DEFAULT_LIMITS,
+): CompiledTemplate => {
+  if (source.text.length > MAX_TEMPLATE_LENGTH)
+    throw templateError(
+      'TEMPLATE_LIMIT',
+      source,
+      0,
+      `the template is longer than ${MAX_TEMPLATE_LENGTH} characters`,
+    );
+  switch (source.engine) {
+    case 'go':
+      return guarded(source, compileGoTemplate(source, limits));
+    case 'handlebars':
+      return guarded(source, compileHandlebars(source, limits));
+  }
+};
+
+/** The limits keep the stack small, so a render that still outgrows it is the template's fault and never ours. */
+const guarded =
+  (source: TemplateSource, render: CompiledTemplate): CompiledTemplate =>
+  (context) => {
+    try {
+      return render(context);
+    } catch (error) {
+      if (error instanceof FleetError || !(error instanceof RangeError)) throw error;
+      throw templateError('TEMPLATE_LIMIT', source, 0, `rendering outgrew its memory: ${error.message}`);
+    }
+  };

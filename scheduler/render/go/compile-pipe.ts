@@ -1,0 +1,159 @@
+import { checkLength, fail, type Run, spend } from '../run.ts';
+import { type TemplateSource, templateError } from '../template-source.ts';
+import type { Command, Name, Operand, Pipe } from './ast.ts';
+import { forbiddenSource } from './functions/forbidden.ts';
+import { FUNCTION_NAMES, findFunction } from './functions/functions.ts';
+import { argument, arityProblem, type TemplateFunction } from './functions/template-function.ts';
+import { GO_FIELDS, GoContext, isGoField } from './go-context.ts';
+import { describe, isMap, lookup, truth, type Value } from './value.ts';
+
+export type Evaluate = (run: Run, frame: Value[], dot: Value) => Value;
+
+/** A command in a pipeline; `piped` is what comes from the left, where something does. */
+type Stage = (run: Run, frame: Value[], dot: Value, piped: Value) => Value;
+
+const readField = (run: Run, receiver: Value, { name, at }: Name): Value => {
+  // A key that is missing on the way gives nothing, as Go's templates have it; a null that is there is an error.
+  if (receiver === undefined) return undefined;
+  if (receiver instanceof GoContext) {
+    if (isGoField(name)) return receiver[name];
+    run.at = at;
+    return fail(run, `the context has no field .${name}`, `It has .${GO_FIELDS.join(' .')}`);
+  }
+  if (isMap(receiver)) return lookup(receiver, name);
+  run.at = at;
+  return fail(run, `.${name} cannot be read from ${receiver === null ? 'null' : describe(receiver)}`);
+};
+
+const withPath = (start: Evaluate, path: readonly Name[]): Evaluate => {
+  const [first, second] = path;
+  if (!first) return start;
+  if (!second) return (run, frame, dot) => readField(run, start(run, frame, dot), first);
+  return (run, frame, dot) => {
+    let value = start(run, frame, dot);
+    for (const name of path) value = readField(run, value, name);
+    return value;
+  };
+};
+
+/** The function a name stands for, or the error that says why it stands for none. */
+const resolveFunction = (source: TemplateSource, name: string, at: number): TemplateFunction => {
+  const found = findFunction(name);
+  if (found) return found;
+  const reads = forbiddenSource(name);
+  if (reads)
+    throw templateError(
+      'TEMPLATE_FAILED',
+      source,
+      at,
+      `${name} is not allowed: templates cannot read ${reads}`,
+      'Put the value into the platform configuration instead',
+    );
+  const close = FUNCTION_NAMES.find((known) => known.toLowerCase() === name.toLowerCase());
+  const hint = close && `Did you mean ${close}?`;
+  throw templateError('TEMPLATE_SYNTAX', source, at, `there is no function ${name}`, hint);
+};
+
+/** `and` and `or` evaluate only as far as they must, and give back the argument that decided. */
+const compileLazy = (
+  source: TemplateSource,
+  name: 'and' | 'or',
+  words: readonly Evaluate[],
+  at: number,
+  piped: boolean,
+): Stage => {
+  if (words.length === 0 && !piped)
+    throw templateError('TEMPLATE_SYNTAX', source, at, `${name} takes at least 1 argument, not 0`);
+  const decides = name === 'or';
+  return (run, frame, dot, last) => {
+    let value: Value;
+    for (const word of words) {
+      value = word(run, frame, dot);
+      if (truth(value) === decides) return value;
+    }
+    return piped ? last : value;
+  };
+};
+
+const compileCall = (
+  source: TemplateSource,
+  { name, at }: Extract<Operand, { kind: 'function' }>,
+  words: readonly Operand[],
+  piped: boolean,
+): Stage => {
+  const evaluates = words.map((word) => compileOperand(source, word));
+  if (name === 'and' || name === 'or') return compileLazy(source, name, evaluates, at, piped);
+  const fn = resolveFunction(source, name, at);
+  const problem = arityProblem(name, fn, words.length + (piped ? 1 : 0));
+  if (problem) throw templateError('TEMPLATE_SYNTAX', source, at, problem);
+  return (run, frame, dot, last) => {
+    const values = evaluates.map((evaluate) => evaluate(run, frame, dot));
+    if (piped) values.push(last);
+    run.at = at;
+    for (let index = 0; index < values.length; index += 1)
+      values[index] = argument(run, name, fn, index, values[index]);
+    spend(run, 1);
+    const result = fn.body(run, ...values);
+    if (typeof result === 'string') checkLength(run, result.length);
+    return result;
+  };
+};
+
+/** A word where a value is wanted: a function here has no arguments of its own. */
+const compileOperand = (source: TemplateSource, operand: Operand): Evaluate => {
+  switch (operand.kind) {
+    case 'dot':
+      return (_run, _frame, dot) => dot;
+    case 'nil':
+      return () => null;
+    case 'literal': {
+      const { value } = operand;
+      return () => value;
+    }
+    case 'field':
+      return withPath((_run, _frame, dot) => dot, operand.path);
+    case 'variable': {
+      const { slot } = operand;
+      return withPath((_run, frame) => frame[slot], operand.path);
+    }
+    case 'group':
+      return compilePipe(source, operand.pipe);
+    case 'chain':
+      return withPath(compileOperand(source, operand.of), operand.path);
+    case 'function': {
+      const call = compileCall(source, operand, [], false);
+      return (run, frame, dot) => call(run, frame, dot, undefined);
+    }
+  }
+};
+
+const compileCommand = (source: TemplateSource, { words }: Command, piped: boolean): Stage => {
+  const [first, ...rest] = words;
+  if (first.kind === 'function') return compileCall(source, first, rest, piped);
+  if (rest.length > 0 || piped)
+    throw templateError('TEMPLATE_SYNTAX', source, first.at, 'only a function takes arguments');
+  if (first.kind === 'nil')
+    throw templateError('TEMPLATE_SYNTAX', source, first.at, 'nil alone says nothing');
+  return compileOperand(source, first);
+};
+
+/** The end of a pipe turns a null into nothing, as Go's unwrapping of an interface does. */
+export const compilePipe = (source: TemplateSource, { commands, variables }: Pipe): Evaluate => {
+  const [first, ...rest] = commands;
+  const start = compileCommand(source, first, false);
+  const stages = rest.map((command) => compileCommand(source, command, true));
+  const evaluate: Evaluate =
+    stages.length === 0
+      ? (run, frame, dot) => start(run, frame, dot, undefined) ?? undefined
+      : (run, frame, dot) => {
+          let value = start(run, frame, dot, undefined) ?? undefined;
+          for (const stage of stages) value = stage(run, frame, dot, value) ?? undefined;
+          return value;
+        };
+  if (variables.length === 0) return evaluate;
+  return (run, frame, dot) => {
+    const value = evaluate(run, frame, dot);
+    for (const slot of variables) frame[slot] = value;
+    return value;
+  };
+};

@@ -1,0 +1,159 @@
+import { checkDepth, fail, finish, type Run, spend, startRun, write } from '../run.ts';
+import type { CompiledTemplate, TemplateLimits, TemplateSource } from '../template-source.ts';
+import { templateError } from '../template-source.ts';
+import type { Body, Node } from './ast.ts';
+import { compilePipe, type Evaluate } from './compile-pipe.ts';
+import { GoContext } from './go-context.ts';
+import { isInt } from './number.ts';
+import { parse } from './parse.ts';
+import { printed } from './print.ts';
+import { describe, isList, isMap, kindOf, sortedEntries, truth, type Value } from './value.ts';
+
+/** The variables of one template call; slot 0 is `$`. */
+type Frame = Value[];
+
+/** What a node wants to happen next. */
+type Flow = 'next' | 'break' | 'continue';
+
+type Execute = (run: Run, frame: Frame, dot: Value) => Flow;
+
+/** A list, map or integer as what range goes through: positions or keys with elements, sorted. */
+const elements = (run: Run, value: Value): readonly (readonly [Value, Value])[] => {
+  if (isList(value)) return value.map((item, index) => [index, item] as const);
+  if (isMap(value)) return sortedEntries(value);
+  if (value === undefined || value === null) return [];
+  if (!isInt(value)) return fail(run, `range cannot go through ${describe(value)}`);
+  // Go hands out each number as element and index alike.
+  spend(run, Math.max(0, Number(value)));
+  return Array.from({ length: Math.max(0, Number(value)) }, (_unused, index) => [index, index] as const);
+};
+
+/**
+ * Turns a Go template into closures: parsed and resolved once, run many times.
+ * @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_FAILED (a function templates may not call), TEMPLATE_LIMIT
+ */
+export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits): CompiledTemplate => {
+  const tree = parse(source, limits.maxDepth);
+  const compiled = new Map<string, Execute>();
+
+  const compileBody = (body: Body): Execute => {
+    const steps = body.map(compileNode);
+    const [only, second] = steps;
+    if (!only) return () => 'next';
+    if (!second) return only;
+    return (run, frame, dot) => {
+      for (const step of steps) {
+        const flow = step(run, frame, dot);
+        if (flow !== 'next') return flow;
+      }
+      return 'next';
+    };
+  };
+
+  const compileBranches = (node: Extract<Node, { kind: 'if' | 'with' }>): Execute => {
+    const branches = node.branches.map(
+      ({ pipe, body }) => [compilePipe(source, pipe), compileBody(body)] as const,
+    );
+    const otherwise = compileBody(node.otherwise);
+    const isWith = node.kind === 'with';
+    return (run, frame, dot) => {
+      for (const [condition, body] of branches) {
+        spend(run, 1);
+        const value = condition(run, frame, dot);
+        if (truth(value)) return body(run, frame, isWith ? value : dot);
+      }
+      return otherwise(run, frame, dot);
+    };
+  };
+
+  const compileRange = (node: Extract<Node, { kind: 'range' }>): Execute => {
+    const pipe = compilePipe(source, node.pipe);
+    const body = compileBody(node.body);
+    const otherwise = compileBody(node.otherwise);
+    const { variables, at } = node.pipe;
+    const keySlot = variables.length > 1 ? variables[0] : undefined;
+    const valueSlot = variables.at(-1);
+    return (run, frame, dot) => {
+      const value = pipe(run, frame, dot);
+      run.at = at;
+      if (keySlot !== undefined && kindOf(value) === 'int')
+        return fail(run, 'range through an integer sets one variable');
+      const items = elements(run, value);
+      if (items.length === 0) return otherwise(run, frame, dot);
+      for (const [key, item] of items) {
+        spend(run, 1);
+        if (keySlot !== undefined) frame[keySlot] = key;
+        if (valueSlot !== undefined) frame[valueSlot] = item;
+        if (body(run, frame, item) === 'break') break;
+      }
+      return 'next';
+    };
+  };
+
+  const compileCall = (node: Extract<Node, { kind: 'template' }>): Execute => {
+    const argument: Evaluate = node.pipe ? compilePipe(source, node.pipe) : () => undefined;
+    const { name, at } = node;
+    if (!tree.definitions.has(name))
+      throw templateError('TEMPLATE_SYNTAX', source, at, `there is no template ${JSON.stringify(name)}`);
+    return (run, frame, dot) => {
+      const value = argument(run, frame, dot);
+      run.at = at;
+      spend(run, 1);
+      run.depth += 1;
+      checkDepth(run, run.depth, 'templates call each other,');
+      // Looked up here and not before, since templates may call themselves.
+      compiled.get(name)?.(run, [value], value);
+      run.depth -= 1;
+      return 'next';
+    };
+  };
+
+  const compileNode = (node: Node): Execute => {
+    switch (node.kind) {
+      case 'text': {
+        const { text, at } = node;
+        return (run) => {
+          run.at = at;
+          write(run, text);
+          return 'next';
+        };
+      }
+      case 'action': {
+        const pipe = compilePipe(source, node.pipe);
+        const silent = node.pipe.variables.length > 0;
+        const { at } = node;
+        return (run, frame, dot) => {
+          run.at = at;
+          spend(run, 1);
+          const value = pipe(run, frame, dot);
+          if (silent) return 'next';
+          run.at = at;
+          write(run, typeof value === 'string' ? value : printed(run, value));
+          return 'next';
+        };
+      }
+      case 'if':
+      case 'with':
+        return compileBranches(node);
+      case 'range':
+        return compileRange(node);
+      case 'template':
+        return compileCall(node);
+      case 'break':
+      case 'continue': {
+        const { kind } = node;
+        return () => kind;
+      }
+    }
+  };
+
+  for (const [name, body] of tree.definitions) compiled.set(name, compileBody(body));
+  const main = compileBody(tree.main);
+
+  return (context) => {
+    const run = startRun(source, limits, context);
+    const dot = new GoContext(context);
+    main(run, [dot], dot);
+    return finish(run);
+  };
+};

@@ -1,0 +1,168 @@
+import { checkLength, fail, type Run } from '../../run.ts';
+import { type Float, type Int, isFloat, isInt, toNumber } from '../number.ts';
+import { sprint, sprintln } from '../print.ts';
+import { sprintf } from '../printf.ts';
+import { isPrintable } from '../quote.ts';
+import { byteLength, byteSlice } from '../utf8.ts';
+import { byBytes, describe, isList, isMap, isValueMap, kindOf, lookupAny, sizeOf, truth, type Value } from '../value.ts';
+import { type FunctionTable, fixed, variadic } from './template-function.ts';
+
+/** The functions Go's text/template brings along, but `and` and `or`, which evaluate lazily. */
+
+const isNil = (value: Value): boolean => value === null || value === undefined;
+
+const compareInts = (a: Int, b: Int): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const isBasic = (value: Value): boolean => ['bool', 'int', 'float64', 'string'].includes(kindOf(value));
+
+const equal = (run: Run, a: Value, b: Value): boolean => {
+  if (isNil(a) || isNil(b)) return isNil(a) && isNil(b);
+  if (kindOf(a) !== kindOf(b))
+    return fail(
+      run,
+      `cannot compare ${describe(a)} with ${describe(b)}`,
+      'Bring both to one type: int, float64 or toString',
+    );
+  if (!isBasic(a)) return fail(run, `${describe(a)} cannot be compared`);
+  if (isFloat(a)) return toNumber(a) === toNumber(b as Float);
+  return a === b;
+};
+
+/** The order of two strings or numbers of one type. */
+const compare = (run: Run, a: Value, b: Value): number => {
+  if (typeof a === 'string' && typeof b === 'string') return byBytes(a, b);
+  if (isInt(a) && isInt(b)) return compareInts(a, b);
+  if (isFloat(a) && isFloat(b)) return toNumber(a) - toNumber(b);
+  return fail(
+    run,
+    `cannot tell which of ${describe(a)} and ${describe(b)} is less`,
+    'Bring both to one type: int, float64 or toString',
+  );
+};
+
+const position = (run: Run, value: Value, length: number): number => {
+  if (!isInt(value)) return fail(run, `a list is indexed with an integer, not ${describe(value)}`);
+  if (value < 0 || value > length) return fail(run, `index ${value} is out of range (length ${length})`);
+  return Number(value);
+};
+
+/** Kalypso's Labels and Manifests are maps of strings, so what they do not have is "" (behaviour spec 2.6). */
+const isStringMap = (run: Run, value: Value): boolean =>
+  value === run.context.labels || value === run.context.manifests;
+
+const element = <T>(run: Run, items: ArrayLike<T>, key: Value): T | undefined => {
+  const at = position(run, key, items.length);
+  return at < items.length ? items[at] : fail(run, `index ${at} is out of range (length ${at})`);
+};
+
+const indexOne = (run: Run, item: Value, key: Value): Value => {
+  if (isList(item)) return element(run, item, key);
+  if (typeof item === 'string') return element(run, Buffer.from(item), key);
+  if (isMap(item)) {
+    if (!isValueMap(item) && typeof key !== 'string')
+      return fail(run, `a map is indexed with a string, not ${describe(key)}`);
+    const found = lookupAny(item, key);
+    return found === undefined && isStringMap(run, item) ? '' : found;
+  }
+  return fail(run, `${describe(item)} cannot be indexed`);
+};
+
+const index = (run: Run, item: Value, ...keys: readonly Value[]): Value => {
+  if (isNil(item)) return fail(run, 'index was given nothing to look into');
+  let found = item;
+  for (const key of keys) {
+    if (isNil(found)) return fail(run, 'index meets a missing value on its way');
+    found = indexOne(run, found, key);
+  }
+  return found;
+};
+
+const slice = (run: Run, item: Value, ...positions: readonly Value[]): Value => {
+  if (!isList(item) && typeof item !== 'string') return fail(run, `${describe(item)} cannot be sliced`);
+  const length = typeof item === 'string' ? byteLength(item) : item.length;
+  const [from = 0, to = length, cap] = positions.map((value) => position(run, value, length));
+  if (positions.length > 3 || (cap !== undefined && (typeof item === 'string' || to > cap)))
+    return fail(run, 'slice has wrong positions');
+  if (from > to) return fail(run, `slice starts at ${from}, behind its end ${to}`);
+  return typeof item === 'string' ? byteSlice(item, from, to) : item.slice(from, to);
+};
+
+const length = (run: Run, item: Value): Value => {
+  if (typeof item === 'string') return byteLength(item);
+  if (isList(item)) return item.length;
+  return isMap(item) ? sizeOf(item) : fail(run, `${describe(item)} has no length`);
+};
+
+const HTML: Readonly<Record<string, string>> = {
+  '\0': '\ufffd',
+  '"': '&#34;',
+  "'": '&#39;',
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+};
+
+const JS: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  "'": "\\'",
+  '"': '\\"',
+  '<': '\\u003C',
+  '>': '\\u003E',
+  '&': '\\u0026',
+  '=': '\\u003D',
+};
+
+const escapeJs = (character: string): string => {
+  const known = JS[character];
+  if (known !== undefined) return known;
+  const code = character.codePointAt(0) ?? 0;
+  if (code >= 0x80 && isPrintable(character)) return character;
+  return `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`;
+};
+
+/** The arguments as one text; what is missing shows as an action would print it. */
+const joined = (run: Run, values: readonly Value[]): string =>
+  sprint(
+    run,
+    values.map((value) => (isNil(value) ? '<no value>' : value)),
+  );
+
+const escaped = (
+  run: Run,
+  values: readonly Value[],
+  pattern: RegExp,
+  replace: (character: string) => string,
+): string => {
+  const text = joined(run, values);
+  checkLength(run, text.length);
+  return text.replace(pattern, replace);
+};
+
+/** encodeURIComponent leaves five marks alone that Go's QueryEscape does not. */
+const queryEscape = (text: string): string =>
+  encodeURIComponent(text.toWellFormed())
+    .replaceAll('%20', '+')
+    .replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+
+export const CORE: FunctionTable = {
+  not: fixed(['any'], (_run, value) => !truth(value)),
+  eq: variadic(['any', 'any'], 'any', (run, first, ...others) =>
+    others.some((one) => equal(run, first, one)),
+  ),
+  ne: fixed(['any', 'any'], (run, a, b) => !equal(run, a, b)),
+  lt: fixed(['any', 'any'], (run, a, b) => compare(run, a, b) < 0),
+  le: fixed(['any', 'any'], (run, a, b) => compare(run, a, b) <= 0),
+  gt: fixed(['any', 'any'], (run, a, b) => compare(run, a, b) > 0),
+  ge: fixed(['any', 'any'], (run, a, b) => compare(run, a, b) >= 0),
+  index: variadic(['any'], 'any', index),
+  slice: variadic(['any'], 'any', slice),
+  len: fixed(['any'], length),
+  print: variadic([], 'any', (run, ...values) => sprint(run, values)),
+  println: variadic([], 'any', (run, ...values) => sprintln(run, values)),
+  printf: variadic(['string'], 'any', (run, format, ...values) => sprintf(run, format, values)),
+  html: variadic([], 'any', (run, ...values) =>
+    escaped(run, values, /[\0"'&<>]/g, (mark) => HTML[mark] ?? mark),
+  ),
+  js: variadic([], 'any', (run, ...values) => escaped(run, values, /[\\'"<>&=]|[^\x20-\x7f]/gu, escapeJs)),
+  urlquery: variadic([], 'any', (run, ...values) => queryEscape(joined(run, values))),
+};

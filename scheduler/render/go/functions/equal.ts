@@ -1,0 +1,23 @@
+import { checkDepth, type Run, spend } from '../../run.ts';
+import { isFloat, toNumber } from '../number.ts';
+import { isList, isMap, kindOf, lookupAny, sizeOf, sortedEntries, type Value } from '../value.ts';
+
+/** Go's reflect.DeepEqual: same kinds, same contents. */
+export const deepEqual = (run: Run, a: Value, b: Value, depth = 0): boolean => {
+  spend(run, 1);
+  checkDepth(run, depth, 'a value is');
+  if (kindOf(a) !== kindOf(b)) return false;
+  if (isFloat(a) && isFloat(b)) return toNumber(a) === toNumber(b);
+  if (isList(a) && isList(b))
+    return a.length === b.length && a.every((item, index) => deepEqual(run, item, b[index], depth + 1));
+  if (isMap(a) && isMap(b))
+    return (
+      sizeOf(a) === sizeOf(b) &&
+      sortedEntries(a).every(([key, item]) => {
+        const other = lookupAny(b, key);
+        return other !== undefined && deepEqual(run, item, other, depth + 1);
+      })
+    );
+  // null and undefined are the same nothing.
+  return a === b || (a ?? null) === (b ?? null);
+};

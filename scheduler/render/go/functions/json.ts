@@ -1,0 +1,97 @@
+import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
+import { GoContext } from '../go-context.ts';
+import { float, isInt, WholeFloat } from '../number.ts';
+import { goText } from '../print.ts';
+import { type Dict, isList, sortedEntries, type Value } from '../value.ts';
+import { type FunctionTable, fixed } from './template-function.ts';
+
+type Style = { readonly indent: string; readonly html: boolean };
+
+const HTML: Readonly<Record<string, string>> = {
+  '<': '\\u003c',
+  '>': '\\u003e',
+  '&': '\\u0026',
+  '\u2028': '\\u2028',
+  '\u2029': '\\u2029',
+};
+
+/** Go's encoder escapes what HTML and old JavaScript trip over. */
+const text = (value: string, style: Style): string =>
+  JSON.stringify(value.toWellFormed()).replace(
+    style.html ? /[<>&\u2028\u2029]/g : /[\u2028\u2029]/g,
+    (mark) => HTML[mark] ?? mark,
+  );
+
+const wrap = (
+  run: Run,
+  parts: readonly string[],
+  brackets: '[]' | '{}',
+  style: Style,
+  depth: number,
+): string => {
+  if (parts.length === 0) return brackets;
+  checkLength(
+    run,
+    parts.reduce((length, part) => length + part.length, 0),
+  );
+  if (style.indent === '') return brackets[0] + parts.join(',') + brackets[1];
+  const line = `\n${style.indent.repeat(depth)}`;
+  return `${brackets[0]}${line}${style.indent}${parts.join(`,${line}${style.indent}`)}${line}${brackets[1]}`;
+};
+
+const fraction = (run: Run, value: number): string => {
+  if (!Number.isFinite(value)) return fail(run, `${String(value)} has no form in JSON`);
+  return JSON.stringify(value);
+};
+
+const encode = (run: Run, value: Value, style: Style, depth = 0): string => {
+  spend(run, 1);
+  checkDepth(run, depth, 'a value is');
+  if (value === null || value === undefined) return 'null';
+  if (typeof value === 'string') return text(value, style);
+  if (typeof value === 'boolean' || typeof value === 'bigint' || isInt(value)) return String(value);
+  if (typeof value === 'number') return fraction(run, value);
+  if (value instanceof WholeFloat) return fraction(run, value.value);
+  if (isList(value)) {
+    const items = value.map((item) => encode(run, item, style, depth + 1));
+    return wrap(run, items, '[]', style, depth);
+  }
+  const entries: readonly (readonly [Value, Value])[] =
+    value instanceof GoContext ? Object.entries(value) : sortedEntries(value);
+  const colon = style.indent === '' ? ':' : ': ';
+  const members = entries.map(
+    ([key, item]) => text(goText(run, key), style) + colon + encode(run, item, style, depth + 1),
+  );
+  return wrap(run, members, '{}', style, depth);
+};
+
+/** As Go decodes into interface{}: every number is a float64. */
+const decoded = (run: Run, value: unknown, depth = 0): Value => {
+  spend(run, 1);
+  checkDepth(run, depth, 'a value is');
+  if (typeof value === 'number') return float(value);
+  if (Array.isArray(value)) return value.map((item) => decoded(run, item, depth + 1));
+  if (typeof value !== 'object' || value === null) return value as Value;
+  const map = Object.create(null) as Dict;
+  for (const [key, item] of Object.entries(value)) map[key] = decoded(run, item, depth + 1);
+  run.made.add(map);
+  return map;
+};
+
+const parse = (run: Run, json: string): Value => {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (cause) {
+    return fail(run, `this is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+  return decoded(run, value);
+};
+
+/** Unlike Kalypso, whose toJson gives an empty text for maps that came from configuration (behaviour spec 2.6). */
+export const JSONS: FunctionTable = {
+  toJson: fixed(['any'], (run, value) => encode(run, value, { indent: '', html: true })),
+  toRawJson: fixed(['any'], (run, value) => encode(run, value, { indent: '', html: false })),
+  toPrettyJson: fixed(['any'], (run, value) => encode(run, value, { indent: '  ', html: true })),
+  fromJson: fixed(['string'], parse),
+};

@@ -1,0 +1,92 @@
+import { fail, type Run, spend } from '../../run.ts';
+import { isInt } from '../number.ts';
+import { goText } from '../print.ts';
+import { byBytes, isList, truth, type Value } from '../value.ts';
+import { deepEqual } from './equal.ts';
+import { type FunctionTable, fixed, variadic } from './template-function.ts';
+import { texts } from './text.ts';
+
+/** sprig's functions on lists. None changes a list: each gives a new one. */
+
+const includes = (run: Run, list: readonly Value[], wanted: Value): boolean =>
+  list.some((item) => deepEqual(run, item, wanted));
+
+const unique = (run: Run, list: readonly Value[]): Value[] => {
+  const found: Value[] = [];
+  for (const item of list) if (!includes(run, found, item)) found.push(item);
+  return found;
+};
+
+/** Numbers from start to before stop; each costs a step, so the count is bounded. */
+const untilStep = (run: Run, start: number, stop: number, step: number): number[] => {
+  const forward = stop >= start;
+  if (forward ? step <= 0 : step >= 0) return [];
+  const length = Math.ceil((stop - start) / step);
+  spend(run, length);
+  return Array.from({ length }, (_unused, index) => start + index * step);
+};
+
+const seq = (run: Run, ...values: readonly number[]): string => {
+  const [first = 0, second = 0, third = 0] = values;
+  const [start, step, end] =
+    values.length === 1
+      ? [1, first < 1 ? -1 : 1, first]
+      : values.length === 2
+        ? [first, second < first ? -1 : 1, second]
+        : [first, second, third];
+  if (values.length < 1 || values.length > 3 || (end < start && step > 0)) return '';
+  return untilStep(run, start, end + (end < start ? -1 : 1), step).join(' ');
+};
+
+const sliced = (run: Run, list: Value, ...positions: readonly Value[]): Value[] => {
+  if (!isList(list)) return fail(run, 'a list is needed here');
+  const [from = 0, to = list.length] = positions.map((value) => (isInt(value) ? Number(value) : 0));
+  if (from < 0 || to > list.length || from > to)
+    return fail(run, `positions ${from} to ${to} do not fit a list of ${list.length}`);
+  return list.slice(from, to);
+};
+
+const chunk = (run: Run, size: number, list: readonly Value[]): Value[][] => {
+  if (size < 1) return fail(run, 'chunk needs a size of at least 1');
+  return Array.from({ length: Math.ceil(list.length / size) }, (_unused, index) =>
+    sliced(run, list, index * size, Math.min(list.length, (index + 1) * size)),
+  );
+};
+
+const flat = (run: Run, lists: readonly (readonly Value[])[]): Value[] => {
+  for (const list of lists) spend(run, list.length);
+  return lists.flat() as Value[];
+};
+
+const list = variadic([], 'any', (_run, ...values) => values);
+const append = fixed(['list', 'any'], (_run, items, value) => [...items, value]);
+
+export const LISTS: FunctionTable = {
+  list,
+  tuple: list,
+  append,
+  push: append,
+  prepend: fixed(['list', 'any'], (_run, items, value) => [value, ...items]),
+  concat: variadic([], 'list', (run, ...lists) => flat(run, lists)),
+  first: fixed(['list'], (_run, items) => items[0] ?? null),
+  last: fixed(['list'], (_run, items) => items.at(-1) ?? null),
+  rest: fixed(['list'], (_run, items) => items.slice(1)),
+  initial: fixed(['list'], (_run, items) => items.slice(0, -1)),
+  reverse: fixed(['list'], (_run, items) => items.toReversed()),
+  compact: fixed(['list'], (_run, items) => items.filter(truth)),
+  uniq: fixed(['list'], unique),
+  without: variadic(['list'], 'any', (run, items, ...unwanted) =>
+    items.filter((item) => !includes(run, unwanted, item)),
+  ),
+  has: fixed(['any', 'any'], (run, wanted, items) => {
+    if (items === null) return false;
+    return isList(items) ? includes(run, items, wanted) : fail(run, 'has looks into a list');
+  }),
+  chunk: fixed(['int', 'list'], chunk),
+  sortAlpha: fixed(['any'], (run, items) =>
+    isList(items) ? texts(run, items).sort(byBytes) : [goText(run, items)],
+  ),
+  until: fixed(['int'], (run, end) => untilStep(run, 0, end, end < 0 ? -1 : 1)),
+  untilStep: fixed(['int', 'int', 'int'], untilStep),
+  seq: variadic([], 'int', seq),
+};

@@ -1,0 +1,24 @@
+import { fail } from '../../run.ts';
+import { typeName } from '../printf.ts';
+import { kindOf, truth } from '../value.ts';
+import { deepEqual } from './equal.ts';
+import { type FunctionTable, fixed, variadic } from './template-function.ts';
+
+/** sprig's defaults, choices and questions about types. `empty` is Go's truth turned round. */
+export const LOGIC: FunctionTable = {
+  default: variadic(['any'], 'any', (_run, otherwise, ...given) =>
+    given.length > 0 && truth(given[0]) ? given[0] : otherwise,
+  ),
+  empty: fixed(['any'], (_run, value) => !truth(value)),
+  coalesce: variadic([], 'any', (_run, ...values) => values.find(truth) ?? null),
+  all: variadic([], 'any', (_run, ...values) => values.every(truth)),
+  any: variadic([], 'any', (_run, ...values) => values.some(truth)),
+  ternary: fixed(['any', 'any', 'bool'], (_run, yes, no, condition) => (condition ? yes : no)),
+  fail: fixed(['string'], (run, message) => fail(run, message)),
+  kindOf: fixed(['any'], (_run, value) => kindOf(value)),
+  kindIs: fixed(['string', 'any'], (_run, kind, value) => kindOf(value) === kind),
+  typeOf: fixed(['any'], (_run, value) => typeName(value)),
+  typeIs: fixed(['string', 'any'], (_run, type, value) => typeName(value) === type),
+  typeIsLike: fixed(['string', 'any'], (_run, type, value) => typeName(value) === type),
+  deepEqual: fixed(['any', 'any'], (run, a, b) => deepEqual(run, a, b)),
+};

@@ -1,0 +1,133 @@
+import { checkDepth, fail, type Run, spend } from '../../run.ts';
+import { goText } from '../print.ts';
+import {
+  type Dict,
+  hasKey,
+  isList,
+  isMap,
+  lookup,
+  sortedEntries,
+  truth,
+  type Value,
+  type ValueMap,
+} from '../value.ts';
+import { type FunctionTable, fixed, variadic } from './template-function.ts';
+
+/**
+ * sprig's functions on maps. A map of the context is shared by all renders, so `set` and `unset` change only maps this
+ * render made (with dict, merge, pick, omit, deepCopy ...).
+ */
+type AnyMap = Dict | ValueMap;
+
+/** A new map of this render. It has no prototype, so that every key is only a key. */
+const makeMap = (run: Run, entries: Iterable<readonly [string, Value]>): Dict => {
+  const map = Object.create(null) as Dict;
+  for (const [key, value] of entries) map[key] = value;
+  run.made.add(map);
+  return map;
+};
+
+/** Entries with their keys as text. */
+const entriesOf = (run: Run, map: AnyMap): (readonly [string, Value])[] => {
+  const entries = sortedEntries(map);
+  spend(run, entries.length);
+  return entries.map(([key, value]) => [goText(run, key), value] as const);
+};
+
+const dict = (run: Run, ...values: readonly Value[]): Dict => {
+  const entries: [string, Value][] = [];
+  for (let at = 0; at < values.length; at += 2)
+    entries.push([goText(run, values[at]), at + 1 < values.length ? values[at + 1] : '']);
+  return makeMap(run, entries);
+};
+
+const changeable = (run: Run, map: AnyMap, name: string): Dict =>
+  run.made.has(map)
+    ? (map as Dict)
+    : fail(
+        run,
+        `${name} can change only a map this template made`,
+        'Make a copy first: {{ $copy := deepCopy .ConfigData }}',
+      );
+
+const copy = (run: Run, value: Value, depth = 0): Value => {
+  spend(run, 1);
+  checkDepth(run, depth, 'a value is');
+  if (isList(value)) return value.map((item) => copy(run, item, depth + 1));
+  if (!isMap(value)) return value;
+  return makeMap(
+    run,
+    entriesOf(run, value).map(([key, item]) => [key, copy(run, item, depth + 1)] as const),
+  );
+};
+
+/** One map laid over (or, without overwrite, under) another; maps inside are merged too. Always a new map. */
+const merged = (run: Run, target: AnyMap, source: AnyMap, overwrite: boolean, depth = 0): Dict => {
+  checkDepth(run, depth, 'a value is');
+  const result = makeMap(run, entriesOf(run, target));
+  for (const [key, value] of entriesOf(run, source)) {
+    const own = result[key];
+    if (isMap(own) && isMap(value)) result[key] = merged(run, own, value, overwrite, depth + 1);
+    // As mergo does: an empty value never wins, and gives way.
+    else if (!hasKey(result, key) || (overwrite ? truth(value) : !truth(own))) result[key] = value;
+  }
+  return result;
+};
+
+const merge =
+  (overwrite: boolean) =>
+  (run: Run, target: AnyMap, ...sources: readonly AnyMap[]): AnyMap => {
+    const result = sources.reduce<AnyMap>((map, source) => merged(run, map, source, overwrite), target);
+    if (!run.made.has(target)) return result;
+    // sprig changes its first argument; so do we where that is this render's own.
+    return Object.assign(target, result);
+  };
+
+const digInto = (run: Run, ...values: readonly Value[]): Value => {
+  const map = values.at(-1);
+  const otherwise = values.at(-2);
+  if (values.length < 3) return fail(run, 'dig takes keys, a default and a map');
+  let found: Value = map;
+  for (const key of values.slice(0, -2)) {
+    if (!isMap(found)) return fail(run, 'dig meets something that is no map');
+    if (typeof key !== 'string' || !hasKey(found, key)) return otherwise;
+    found = lookup(found, key);
+  }
+  return found;
+};
+
+export const MAPS: FunctionTable = {
+  dict: variadic([], 'any', dict),
+  get: fixed(['map', 'string'], (_run, map, key) => (hasKey(map, key) ? lookup(map, key) : '')),
+  set: fixed(['map', 'string', 'any'], (run, map, key, value) => {
+    changeable(run, map, 'set')[key] = value;
+    return map;
+  }),
+  unset: fixed(['map', 'string'], (run, map, key) => {
+    delete changeable(run, map, 'unset')[key];
+    return map;
+  }),
+  hasKey: fixed(['map', 'string'], (_run, map, key) => hasKey(map, key)),
+  pluck: variadic(['string'], 'map', (_run, key, ...maps) =>
+    maps.filter((map) => hasKey(map, key)).map((map) => lookup(map, key)),
+  ),
+  // Go leaves the order of keys and values open; ours is sorted, so that the same input gives the same bytes.
+  keys: variadic([], 'map', (run, ...maps) => maps.flatMap((map) => entriesOf(run, map).map(([key]) => key))),
+  values: fixed(['map'], (run, map) => entriesOf(run, map).map(([, value]) => value)),
+  pick: variadic(['map'], 'string', (run, map, ...keys) =>
+    makeMap(
+      run,
+      keys.filter((key) => hasKey(map, key)).map((key) => [key, lookup(map, key)] as const),
+    ),
+  ),
+  omit: variadic(['map'], 'string', (run, map, ...keys) =>
+    makeMap(
+      run,
+      entriesOf(run, map).filter(([key]) => !keys.includes(key)),
+    ),
+  ),
+  merge: variadic(['map'], 'map', merge(false)),
+  mergeOverwrite: variadic(['map'], 'map', merge(true)),
+  deepCopy: fixed(['any'], (run, value) => copy(run, value)),
+  dig: variadic([], 'any', digInto),
+};

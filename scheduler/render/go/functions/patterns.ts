@@ -1,0 +1,93 @@
+import { checkLength, fail, type Run, spend } from '../../run.ts';
+import { compileRegexp, findMatch, findMatches, type Match, type Regexp } from '../regexp/regexp.ts';
+import { quoteMeta, RegexpError } from '../regexp/syntax.ts';
+import { type FunctionTable, fixed } from './template-function.ts';
+
+/** sprig's functions on regular expressions, in Go's (RE2's) syntax. */
+
+/** Patterns are nearly always written in the template, so a few compiled ones serve all renders. */
+const CACHE_SIZE = 256;
+const cache = new Map<string, Regexp>();
+
+const compile = (run: Run, pattern: string): Regexp => {
+  const known = cache.get(pattern);
+  if (known) return known;
+  try {
+    const regexp = compileRegexp(pattern);
+    spend(run, regexp.program.length);
+    if (cache.size >= CACHE_SIZE) cache.clear();
+    cache.set(pattern, regexp);
+    return regexp;
+  } catch (error) {
+    if (error instanceof RegexpError) return fail(run, error.message);
+    throw error;
+  }
+};
+
+const meter = (run: Run) => (steps: number) => spend(run, steps);
+
+const all = (run: Run, pattern: string, text: string, limit = Infinity): readonly Match[] =>
+  findMatches(compile(run, pattern), text, limit < 0 ? Infinity : limit, meter(run));
+
+const whole = (text: string, [start = 0, end = 0]: Match): string => text.slice(start, end);
+
+/** `$1`, `${1}`, `$name`, `$$` of a replacement, as Go's Expand reads them: the longest name counts, so `$1x` is none. */
+const expand = (template: string, regexp: Regexp, text: string, match: Match): string =>
+  template.replace(/\$(?:\$|(\w+)|\{(\w+)\})/g, (written: string, bare?: string, braced?: string) => {
+    if (written === '$$') return '$';
+    const name = bare ?? braced ?? '';
+    const index = /^\d+$/.test(name) ? Number(name) : regexp.groups.indexOf(name);
+    const start = match[index * 2];
+    const end = match[index * 2 + 1];
+    return index < 0 || start === undefined || end === undefined ? '' : text.slice(start, end);
+  });
+
+const replace = (run: Run, pattern: string, text: string, by: (match: Match) => string): string => {
+  let out = '';
+  let last = 0;
+  for (const match of all(run, pattern, text)) {
+    const [start = 0, end = 0] = match;
+    out += text.slice(last, start) + by(match);
+    last = end;
+    checkLength(run, out.length);
+  }
+  return out + text.slice(last);
+};
+
+const split = (run: Run, pattern: string, text: string, limit: number): string[] => {
+  if (limit === 0) return [];
+  if (pattern !== '' && text === '') return [''];
+  const parts: string[] = [];
+  let start = 0;
+  let end = 0;
+  for (const match of all(run, pattern, text, limit)) {
+    if (limit > 0 && parts.length === limit - 1) break;
+    end = match[0] ?? 0;
+    if (match[1] !== 0) parts.push(text.slice(start, end));
+    start = match[1] ?? 0;
+  }
+  if (end !== text.length) parts.push(text.slice(start));
+  return parts;
+};
+
+export const PATTERNS: FunctionTable = {
+  regexMatch: fixed(
+    ['string', 'string'],
+    (run, pattern, text) => findMatch(compile(run, pattern), text, 0, meter(run)) !== undefined,
+  ),
+  regexFind: fixed(['string', 'string'], (run, pattern, text) => {
+    const match = findMatch(compile(run, pattern), text, 0, meter(run));
+    return match ? whole(text, match) : '';
+  }),
+  regexFindAll: fixed(['string', 'string', 'int'], (run, pattern, text, limit) =>
+    all(run, pattern, text, limit).map((match) => whole(text, match)),
+  ),
+  regexReplaceAll: fixed(['string', 'string', 'string'], (run, pattern, text, by) =>
+    replace(run, pattern, text, (match) => expand(by, compile(run, pattern), text, match)),
+  ),
+  regexReplaceAllLiteral: fixed(['string', 'string', 'string'], (run, pattern, text, by) =>
+    replace(run, pattern, text, () => by),
+  ),
+  regexSplit: fixed(['string', 'string', 'int'], split),
+  regexQuoteMeta: fixed(['string'], (_run, text) => quoteMeta(text)),
+};

@@ -1,0 +1,100 @@
+import { fail, type Run } from '../../run.ts';
+import { type Int, isInt } from '../number.ts';
+import { type Dict, describe, isList, isMap, type Value, type ValueMap } from '../value.ts';
+
+/** The kinds of parameters, after the Go types of the functions they stand for. */
+export type Parameters = {
+  /** interface{}: anything; what is missing arrives as null. */
+  any: Value;
+  string: string;
+  int: number;
+  bool: boolean;
+  list: readonly Value[];
+  /** A map; nil arrives as an empty one. */
+  map: Dict | ValueMap;
+};
+
+type ParameterName = keyof Parameters;
+
+type Values<Names extends readonly ParameterName[]> = { [Index in keyof Names]: Parameters[Names[Index]] };
+
+/** A function of the template language. `rest` is the kind of all further arguments, where there may be any. */
+export type TemplateFunction = {
+  readonly parameters: readonly ParameterName[];
+  readonly rest: ParameterName | undefined;
+  readonly body: (run: Run, ...values: readonly Value[]) => Value;
+};
+
+export type FunctionTable = Readonly<Record<string, TemplateFunction>>;
+
+export const fixed = <const Names extends readonly ParameterName[]>(
+  parameters: Names,
+  body: (run: Run, ...values: Values<Names>) => Value,
+): TemplateFunction => ({
+  parameters,
+  rest: undefined,
+  body: body as unknown as TemplateFunction['body'],
+});
+
+export const variadic = <const Names extends readonly ParameterName[], Rest extends ParameterName>(
+  parameters: Names,
+  rest: Rest,
+  body: (run: Run, ...values: [...Values<Names>, ...Parameters[Rest][]]) => Value,
+): TemplateFunction => ({ parameters, rest, body: body as unknown as TemplateFunction['body'] });
+
+const EMPTY: Dict = Object.freeze(Object.create(null) as Dict);
+
+const WANTED: Readonly<Record<ParameterName, string>> = {
+  any: 'a value',
+  string: 'a string',
+  int: 'an integer',
+  bool: 'a boolean',
+  list: 'a list',
+  map: 'a map',
+};
+
+const wrong = (run: Run, name: string, index: number, kind: ParameterName, value: Value): never => {
+  const hint = value === undefined || value === null ? 'Give it a value with default' : undefined;
+  return fail(run, `${name} needs ${WANTED[kind]} as argument ${index + 1}, not ${describe(value)}`, hint);
+};
+
+const smallInt = (value: Int): number => Number(value);
+
+/** Checks one argument and gives it the form its parameter has. */
+export const argument = (
+  run: Run,
+  name: string,
+  { parameters, rest }: TemplateFunction,
+  index: number,
+  value: Value,
+): Value => {
+  const kind = parameters[index] ?? rest ?? 'any';
+  switch (kind) {
+    case 'any':
+      return value === undefined ? null : value;
+    case 'string':
+      if (typeof value !== 'string') return wrong(run, name, index, kind, value);
+      // Text handled costs steps, so that a loop over a long text stays bounded.
+      run.stepsLeft -= value.length >>> 6;
+      return value;
+    case 'int':
+      return isInt(value) ? smallInt(value) : wrong(run, name, index, kind, value);
+    case 'bool':
+      return typeof value === 'boolean' ? value : wrong(run, name, index, kind, value);
+    case 'list':
+      if (!isList(value)) return wrong(run, name, index, kind, value);
+      run.stepsLeft -= value.length >>> 3;
+      return value;
+    case 'map':
+      if (value === undefined || value === null) return EMPTY;
+      return isMap(value) ? value : wrong(run, name, index, kind, value);
+  }
+};
+
+/** How many arguments a function takes, for people; undefined when `count` is right. */
+export const arityProblem = (name: string, fn: TemplateFunction, count: number): string | undefined => {
+  const wanted = fn.parameters.length;
+  if (fn.rest === undefined ? count === wanted : count >= wanted) return undefined;
+  const plural = wanted === 1 ? '' : 's';
+  return `${name} takes ${fn.rest === undefined ? '' : 'at least '}${wanted} argument${plural}, not ${count}`;
+};

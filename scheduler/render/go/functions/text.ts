@@ -1,0 +1,171 @@
+import { checkLength, fail, type Run } from '../../run.ts';
+import { goText } from '../print.ts';
+import { quote } from '../quote.ts';
+import { byteLength, byteSlice } from '../utf8.ts';
+import { type Dict, isList, type Value } from '../value.ts';
+import { titleCase, toLower, toUpper, uncapitalize } from './letter-case.ts';
+import { type FunctionTable, fixed, variadic } from './template-function.ts';
+
+/** sprig's functions on text, with sprig's argument order: what is piped in comes last. */
+
+// unicode.IsSpace
+const SPACE = '\\t\\n\\v\\f\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
+const TRIM = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, 'g');
+const SPACES = new RegExp(`[${SPACE}]+`, 'g');
+
+const count = (text: string, part: string): number => {
+  let found = 0;
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) found += 1;
+  return found;
+};
+
+/** Go's strings.Replace: an empty `old` matches before every character and at the end. */
+export const replaceAll = (run: Run, text: string, old: string, by: string): string => {
+  if (old === '') {
+    const characters = [...text];
+    checkLength(run, text.length + (characters.length + 1) * by.length);
+    return by + characters.map((character) => character + by).join('');
+  }
+  if (by.length > old.length) checkLength(run, text.length + count(text, old) * (by.length - old.length));
+  return text.replaceAll(old, () => by);
+};
+
+const indent = (run: Run, spaces: number, text: string): string => {
+  if (spaces < 0) return fail(run, 'indent cannot be negative');
+  checkLength(run, spaces);
+  const pad = ' '.repeat(spaces);
+  return pad + replaceAll(run, text, '\n', `\n${pad}`);
+};
+
+const repeat = (run: Run, times: number, text: string): string => {
+  if (times < 0) return fail(run, 'repeat cannot be negative');
+  checkLength(run, times * text.length);
+  return text.repeat(times);
+};
+
+/** sprig trims sets of characters from both ends. */
+const trimSet = (text: string, set: string): string => {
+  const unwanted = new Set(set);
+  const characters = [...text];
+  const start = characters.findIndex((one) => !unwanted.has(one));
+  if (start === -1) return '';
+  return characters.slice(start, characters.findLastIndex((one) => !unwanted.has(one)) + 1).join('');
+};
+
+/** Negative lengths count from the end, as newer sprig does. */
+const trunc = (length: number, text: string): string => {
+  const size = byteLength(text);
+  if (length >= 0) return size <= length ? text : byteSlice(text, 0, length);
+  return size + length > 0 ? byteSlice(text, size + length, size) : text;
+};
+
+const substring = (run: Run, start: number, end: number, text: string): string => {
+  const size = byteLength(text);
+  const from = Math.max(start, 0);
+  // sprig: before the start means from it, a negative or too large end means the end.
+  const to = start < 0 ? end : end < 0 || end > size ? size : end;
+  if (from > to || to > size) return fail(run, `substr ${start} ${end} does not fit a text of ${size} bytes`);
+  return byteSlice(text, from, to);
+};
+
+export const toText = (run: Run, value: Value): string => goText(run, value);
+
+/** sprig's strslice: the texts of a list without its nils, or one text alone. */
+export const texts = (run: Run, value: Value): string[] => {
+  if (value === null || value === undefined) return [];
+  if (!isList(value)) return [toText(run, value)];
+  run.stepsLeft -= value.length;
+  return value.filter((item) => item !== null && item !== undefined).map((item) => toText(run, item));
+};
+
+const splitUp = (run: Run, text: string, separator: string): string[] => {
+  const parts = separator === '' ? [...text] : text.split(separator);
+  run.stepsLeft -= parts.length;
+  return parts;
+};
+
+const splitN = (run: Run, text: string, separator: string, limit: number): string[] => {
+  const parts = splitUp(run, text, separator);
+  if (limit < 0 || parts.length <= limit) return parts;
+  return limit === 0 ? [] : [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(separator)];
+};
+
+/** sprig's split: a map `_0`, `_1` ... */
+const numbered = (run: Run, parts: readonly string[]): Dict => {
+  const map = Object.create(null) as Dict;
+  parts.forEach((part, index) => {
+    map[`_${index}`] = part;
+  });
+  run.made.add(map);
+  return map;
+};
+
+const join = (run: Run, separator: string, value: Value): string => {
+  const parts = texts(run, value);
+  checkLength(
+    run,
+    parts.reduce((length, part) => length + part.length, parts.length * separator.length),
+  );
+  return parts.join(separator);
+};
+
+const cat = (run: Run, ...values: readonly Value[]): string =>
+  values
+    .filter((value) => value !== null)
+    .map((value) => toText(run, value))
+    .join(' ');
+
+const abbreviate = (width: number, text: string): string => {
+  if (width < 4 || text.length <= width) return text;
+  return `${text.slice(0, width - 3)}...`;
+};
+
+/** Kalypso's unquote: white space, then `"`, then `'` off both ends; anything but a string is "" (behaviour spec 2.6). */
+const unquote = (value: Value): string =>
+  typeof value === 'string' ? trimSet(trimSet(value.replace(TRIM, ''), '"'), "'") : '';
+
+const each = (run: Run, values: readonly Value[], show: (text: string) => string): string =>
+  values
+    .filter((value) => value !== null)
+    .map((value) => show(toText(run, value)))
+    .join(' ');
+
+export const TEXT: FunctionTable = {
+  indent: fixed(['int', 'string'], indent),
+  nindent: fixed(['int', 'string'], (run, spaces, text) => `\n${indent(run, spaces, text)}`),
+  quote: variadic([], 'any', (run, ...values) => each(run, values, (text) => quote(text))),
+  squote: variadic([], 'any', (run, ...values) => each(run, values, (text) => `'${text}'`)),
+  unquote: fixed(['any'], (_run, value) => unquote(value)),
+  trim: fixed(['string'], (_run, text) => text.replace(TRIM, '')),
+  trimAll: fixed(['string', 'string'], (_run, set, text) => trimSet(text, set)),
+  trimall: fixed(['string', 'string'], (_run, set, text) => trimSet(text, set)),
+  trimPrefix: fixed(['string', 'string'], (_run, part, text) =>
+    text.startsWith(part) ? text.slice(part.length) : text,
+  ),
+  trimSuffix: fixed(['string', 'string'], (_run, part, text) =>
+    text.endsWith(part) ? text.slice(0, text.length - part.length) : text,
+  ),
+  nospace: fixed(['string'], (_run, text) => text.replace(SPACES, '')),
+  upper: fixed(['string'], (_run, text) => toUpper(text)),
+  lower: fixed(['string'], (_run, text) => toLower(text)),
+  title: fixed(['string'], (_run, text) => titleCase(text)),
+  untitle: fixed(['string'], (_run, text) => uncapitalize(text)),
+  replace: fixed(['string', 'string', 'string'], (run, old, by, text) => replaceAll(run, text, old, by)),
+  contains: fixed(['string', 'string'], (_run, part, text) => text.includes(part)),
+  hasPrefix: fixed(['string', 'string'], (_run, part, text) => text.startsWith(part)),
+  hasSuffix: fixed(['string', 'string'], (_run, part, text) => text.endsWith(part)),
+  trunc: fixed(['int', 'string'], (_run, length, text) => trunc(length, text)),
+  abbrev: fixed(['int', 'string'], (_run, width, text) => abbreviate(width, text)),
+  substr: fixed(['int', 'int', 'string'], substring),
+  repeat: fixed(['int', 'string'], repeat),
+  join: fixed(['string', 'any'], join),
+  split: fixed(['string', 'string'], (run, separator, text) => numbered(run, splitUp(run, text, separator))),
+  splitn: fixed(['string', 'int', 'string'], (run, separator, limit, text) =>
+    numbered(run, splitN(run, text, separator, limit)),
+  ),
+  splitList: fixed(['string', 'string'], (run, separator, text) => splitUp(run, text, separator)),
+  cat: variadic([], 'any', cat),
+  plural: fixed(['string', 'string', 'int'], (_run, one, many, amount) => (amount === 1 ? one : many)),
+  toString: fixed(['any'], (run, value) => toText(run, value)),
+  toStrings: fixed(['any'], (run, value) => texts(run, value)),
+};

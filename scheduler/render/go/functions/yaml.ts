@@ -1,0 +1,39 @@
+import { checkDepth, checkLength, type Run, spend } from '../../run.ts';
+import { toYaml } from '../../to-yaml.ts';
+import { WholeFloat } from '../number.ts';
+import { goText } from '../print.ts';
+import { type Dict, isMap, sortedEntries, type Value } from '../value.ts';
+import { hash } from './hash.ts';
+import { type FunctionTable, fixed } from './template-function.ts';
+
+/** The functions Kalypso adds to sprig's (behaviour spec 2.6); its `unquote` is with the functions on text. */
+
+const yaml = (run: Run, value: Value): string => {
+  const text = toYaml(value, (depth) => {
+    spend(run, 1);
+    checkDepth(run, depth, 'a value is');
+  });
+  checkLength(run, text.length);
+  return text;
+};
+
+const isScalar = (value: Value): boolean =>
+  value === null || typeof value !== 'object' || value instanceof WholeFloat;
+
+/**
+ * A map whose lists and maps became YAML texts, as a ConfigMap's data must be. Kalypso means the same but forgets the
+ * maps that come from configuration values.
+ */
+const stringify = (run: Run, value: Value): string => {
+  if (!isMap(value)) return yaml(run, value);
+  const flat = Object.create(null) as Dict;
+  for (const [key, item] of sortedEntries(value))
+    flat[goText(run, key)] = isScalar(item) ? item : `${yaml(run, item)}\n`;
+  return yaml(run, flat);
+};
+
+export const YAML: FunctionTable = {
+  toYaml: fixed(['any'], yaml),
+  stringify: fixed(['any'], stringify),
+  hash: fixed(['any'], hash),
+};

@@ -1,0 +1,71 @@
+import { checkDepth, checkLength, type Run, spend } from '../run.ts';
+import { GO_FIELDS, GoContext } from './go-context.ts';
+import { formatFloat, WholeFloat } from './number.ts';
+import { isList, sortedEntries, type Value } from './value.ts';
+
+const join = (run: Run, parts: readonly string[]): string => {
+  let length = parts.length;
+  for (const part of parts) length += part.length;
+  checkLength(run, length);
+  return parts.join(' ');
+};
+
+/** A value as Go's %v prints it: `map[a:1 b:[x <nil>]]`, floats like 1e+06. */
+export const goText = (run: Run, value: Value, depth = 0): string => {
+  switch (typeof value) {
+    case 'string':
+      return value;
+    case 'number':
+      return Number.isSafeInteger(value) ? String(value + 0) : formatFloat(value);
+    case 'bigint':
+    case 'boolean':
+      return String(value);
+    case 'undefined':
+      return '<nil>';
+    case 'object':
+      break;
+  }
+  if (value === null) return '<nil>';
+  if (value instanceof WholeFloat) return formatFloat(value.value);
+  checkDepth(run, depth, 'a value is');
+  if (isList(value)) {
+    spend(run, value.length);
+    return `[${join(
+      run,
+      value.map((item) => goText(run, item, depth + 1)),
+    )}]`;
+  }
+  if (value instanceof GoContext)
+    return `{${join(
+      run,
+      GO_FIELDS.map((name) => goText(run, value[name], depth + 1)),
+    )}}`;
+  const entries = sortedEntries(value);
+  spend(run, entries.length);
+  return `map[${join(
+    run,
+    entries.map(([key, item]) => `${goText(run, key, depth + 1)}:${goText(run, item, depth + 1)}`),
+  )}]`;
+};
+
+/** What an action prints: as %v, but `<no value>` for what is not there. */
+export const printed = (run: Run, value: Value): string =>
+  value === undefined || value === null ? '<no value>' : goText(run, value);
+
+/** Go's fmt.Sprint: a space between two operands of which neither is a string. */
+export const sprint = (run: Run, values: readonly Value[]): string => {
+  let out = '';
+  values.forEach((value, index) => {
+    if (index > 0 && typeof value !== 'string' && typeof values[index - 1] !== 'string') out += ' ';
+    out += goText(run, value);
+    checkLength(run, out.length);
+  });
+  return out;
+};
+
+/** Go's fmt.Sprintln. */
+export const sprintln = (run: Run, values: readonly Value[]): string =>
+  `${join(
+    run,
+    values.map((value) => goText(run, value)),
+  )}\n`;

@@ -1,0 +1,75 @@
+/** Does a code point belong to a class? */
+export type CharacterTest = (code: number) => boolean;
+
+const within =
+  (pattern: RegExp): CharacterTest =>
+  (code) =>
+    pattern.test(String.fromCodePoint(code));
+
+const isWord: CharacterTest = within(/[0-9A-Za-z_]/);
+
+const PERL: Readonly<Record<string, CharacterTest>> = {
+  d: within(/[0-9]/),
+  D: within(/[^0-9]/u),
+  w: isWord,
+  W: within(/[^0-9A-Za-z_]/u),
+  s: within(/[\t\n\f\r ]/),
+  S: within(/[^\t\n\f\r ]/u),
+};
+
+const POSIX: Readonly<Record<string, RegExp>> = {
+  alnum: /[0-9A-Za-z]/,
+  alpha: /[A-Za-z]/,
+  // oxlint-disable-next-line no-control-regex
+  ascii: /[\x00-\x7f]/,
+  blank: /[\t ]/,
+  // oxlint-disable-next-line no-control-regex
+  cntrl: /[\x00-\x1f\x7f]/,
+  digit: /[0-9]/,
+  graph: /[!-~]/,
+  lower: /[a-z]/,
+  print: /[ -~]/,
+  punct: /[!-/:-@[-`{-~]/,
+  space: /[\t\n\v\f\r ]/,
+  upper: /[A-Z]/,
+  word: /[0-9A-Za-z_]/,
+  xdigit: /[0-9A-Fa-f]/,
+};
+
+/** Is the code point one of RE2's word characters (ASCII only)? */
+export const isWordCharacter = (code: number | undefined): boolean => code !== undefined && isWord(code);
+
+/** The class behind a backslash: `d`, `W` ... */
+export const escapeClass = (letter: string): CharacterTest | undefined =>
+  Object.hasOwn(PERL, letter) ? PERL[letter] : undefined;
+
+/** `[:alpha:]`, `[:^alpha:]` */
+export const posixClass = (text: string): CharacterTest | undefined => {
+  const match = /^\[:(\^?)([a-z]+):\]$/.exec(text);
+  const name = match?.[2] ?? '';
+  const pattern = Object.hasOwn(POSIX, name) ? POSIX[name] : undefined;
+  if (!pattern) return undefined;
+  const test = within(pattern);
+  return match?.[1] === '^' ? (code) => !test(code) : test;
+};
+
+/** A Unicode category or script: `L`, `Lu`, `Greek`, or `Any`. */
+export const classNamed = (name: string): CharacterTest | undefined => {
+  if (name === 'Any') return () => true;
+  if (!/^[A-Za-z_]{1,40}$/.test(name)) return undefined;
+  for (const property of [`gc=${name}`, `sc=${name}`])
+    try {
+      return within(new RegExp(`\\p{${property}}`, 'u'));
+    } catch {
+      // No such category or script: JavaScript knows the same names as Go.
+    }
+  return undefined;
+};
+
+/** One form for all cases of a letter, by simple case folding as far as JavaScript tells it. */
+export const foldCase = (code: number): number => {
+  if (code < 0x80) return code >= 0x41 && code <= 0x5a ? code + 32 : code;
+  const upper = [...String.fromCodePoint(code).toUpperCase()];
+  const lower = [...(upper.length === 1 ? (upper[0] ?? '') : String.fromCodePoint(code)).toLowerCase()];
+  return lower.length === 1 ? (lower[0]?.codePointAt(0) ?? code) : code;
+};

@@ -1,0 +1,145 @@
+import { compareBytes } from '#bundles/digest';
+import { GoContext } from './go-context.ts';
+import { type Float, type Int, isFloat, isInt, toNumber, WholeFloat } from './number.ts';
+
+export type Dict = { [key: string]: Value };
+export type ValueMap = ReadonlyMap<Value, Value>;
+/**
+ * A value while a template runs. `undefined` is Go's invalid value (a missing map key: prints `<no value>`), `null` a
+ * nil that is really there (a YAML null).
+ */
+export type Value =
+  | undefined
+  | null
+  | boolean
+  | string
+  | Int
+  | Float
+  | readonly Value[]
+  | ValueMap
+  | GoContext
+  | Dict;
+
+/** Go's reflect.Kind, in its own words. */
+export type Kind = 'invalid' | 'bool' | 'string' | 'int' | 'float64' | 'slice' | 'struct' | 'map';
+
+export const kindOf = (value: Value): Kind => {
+  switch (typeof value) {
+    case 'string':
+      return 'string';
+    case 'boolean':
+      return 'bool';
+    case 'number':
+      return Number.isSafeInteger(value) ? 'int' : 'float64';
+    case 'bigint':
+      return 'int';
+    case 'object':
+      if (value === null) return 'invalid';
+      if (Array.isArray(value)) return 'slice';
+      if (value instanceof WholeFloat) return 'float64';
+      return value instanceof GoContext ? 'struct' : 'map';
+    default:
+      return 'invalid';
+  }
+};
+
+/** What people call a value of this kind. */
+export const describe = (value: Value): string => {
+  switch (kindOf(value)) {
+    case 'invalid':
+      return 'nothing';
+    case 'bool':
+      return `the boolean ${String(value)}`;
+    case 'string':
+      return 'a string';
+    case 'int':
+      return `the integer ${String(value)}`;
+    case 'float64':
+      return 'a float';
+    case 'slice':
+      return 'a list';
+    case 'struct':
+      return 'the context itself';
+    case 'map':
+      return 'a map';
+  }
+};
+
+export const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
+
+export const isMap = (value: Value): value is Dict | ValueMap => kindOf(value) === 'map';
+
+export const isValueMap = (value: Dict | ValueMap): value is ValueMap => value instanceof Map;
+
+/** The value at a string key, `undefined` where there is none. Own keys only: nothing of a prototype is ever seen. */
+export const lookup = (map: Dict | ValueMap, key: string): Value => {
+  if (isValueMap(map)) return map.get(key);
+  return Object.hasOwn(map, key) ? map[key] : undefined;
+};
+
+export const hasKey = (map: Dict | ValueMap, key: string): boolean =>
+  isValueMap(map) ? map.has(key) : Object.hasOwn(map, key);
+
+/** The value at any key. Whole floats are objects here, so they are found by value. */
+export const lookupAny = (map: Dict | ValueMap, key: Value): Value => {
+  if (typeof key === 'string') return lookup(map, key);
+  if (!isValueMap(map)) return undefined;
+  if (!(key instanceof WholeFloat)) return map.get(key);
+  return [...map].find(([own]) => own instanceof WholeFloat && own.value === key.value)?.[1];
+};
+
+export const sizeOf = (map: Dict | ValueMap): number =>
+  isValueMap(map) ? map.size : Object.keys(map).length;
+
+const SURROGATE = /[\ud800-\udfff]/;
+
+/** Strings in byte order. UTF-16 order is the same, and much faster, unless a surrogate is met. */
+export const byBytes = (a: string, b: string): number => {
+  if (SURROGATE.test(a) || SURROGATE.test(b)) return compareBytes(a, b);
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+};
+
+const keyRank = (key: Value): number => ['invalid', 'bool', 'int', 'float64', 'string'].indexOf(kindOf(key));
+
+/** Keys of one kind by value, kinds in Go's order (fmt sorts mixed keys by type, whose order it leaves open). */
+const byKey = (a: Value, b: Value): number => {
+  const rank = keyRank(a) - keyRank(b);
+  if (rank !== 0) return rank;
+  if (typeof a === 'string' && typeof b === 'string') return byBytes(a, b);
+  if (typeof a === 'boolean' || a === null || a === undefined) return Number(a) - Number(b);
+  const [x, y] = [a, b].map((key) => (isInt(key) || isFloat(key) ? toNumber(key) : 0));
+  return (x ?? 0) - (y ?? 0);
+};
+
+/** The keys of a map in the order in which Go ranges over it and prints it. */
+export const sortedKeys = (map: Dict): string[] => {
+  const keys = Object.keys(map);
+  return keys.length < 2 ? keys : keys.sort(byBytes);
+};
+
+export const sortedEntries = (map: Dict | ValueMap): (readonly [Value, Value])[] =>
+  isValueMap(map)
+    ? [...map].toSorted(([a], [b]) => byKey(a, b))
+    : sortedKeys(map).map((key) => [key, map[key]] as const);
+
+/** Go's truth: the zero value of a type is false, and so is an empty list, map or string. */
+export const truth = (value: Value): boolean => {
+  switch (typeof value) {
+    case 'boolean':
+      return value;
+    case 'string':
+      return value.length > 0;
+    case 'number':
+    case 'bigint':
+      // NaN is no zero, so Go holds it for true.
+      return value !== 0 && value !== 0n;
+    case 'object':
+      if (value === null) return false;
+      if (isList(value)) return value.length > 0;
+      if (value instanceof WholeFloat) return value.value !== 0;
+      return value instanceof GoContext || sizeOf(value) > 0;
+    default:
+      return false;
+  }
+};

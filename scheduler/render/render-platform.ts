@@ -1,0 +1,23 @@
+import type { HeldAssignment, Platform, RenderedPackage } from '../platform/model.ts';
+import type { Schedule } from '../schedule/schedule-platform.ts';
+import { createRenderer, isHeld } from './create-renderer.ts';
+
+/** Every assignment of a schedule, rendered or held; both in the schedule's order. */
+export type RenderResult = {
+  readonly packages: readonly RenderedPackage[];
+  /** What the schedule held is among them. */
+  readonly held: readonly HeldAssignment[];
+};
+
+/** Renders a schedule. Pure: the same platform gives the same bytes. */
+export const renderPlatform = (platform: Platform, schedule: Schedule): RenderResult => {
+  const render = createRenderer(platform);
+  const packages: RenderedPackage[] = [];
+  const held: HeldAssignment[] = [...schedule.held];
+  for (const assignment of schedule.assignments) {
+    const rendered = render(assignment);
+    if (isHeld(rendered)) held.push(rendered);
+    else packages.push(rendered);
+  }
+  return { packages, held };
+};

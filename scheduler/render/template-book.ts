@@ -1,0 +1,109 @@
+import { FleetError, type Place } from '#bundles/errors';
+import type { ClusterType, Platform, Template, TemplateType } from '../platform/model.ts';
+import type { TemplateContext } from './template-context.ts';
+import type { CompiledTemplate, TemplateSource } from './template-source.ts';
+
+export type File = { readonly path: string; readonly bytes: Buffer };
+
+export type TemplateBook = {
+  /** One file of a package; undefined where there is nothing to write. @throws FleetError REFERENCE_MISSING, TEMPLATE_* */
+  readonly render: (
+    clusterType: ClusterType,
+    type: TemplateType,
+    context: TemplateContext,
+  ) => File | undefined;
+};
+
+type Entry = { readonly template: Template; readonly manifests: readonly CompiledTemplate[] };
+
+/** A platform's templates, each compiled when it is first used. */
+export const createTemplateBook = (
+  platform: Platform,
+  compile: (source: TemplateSource) => CompiledTemplate,
+): TemplateBook => {
+  const entries = new Map<string, Entry | FleetError>();
+  const open = (clusterType: ClusterType, type: TemplateType): Entry => {
+    const name = clusterType[FIELDS[type]];
+    const template = platform.templates.get(name);
+    if (!template) throw missing(clusterType, type, name);
+    // Kalypso's scheduler does not look at the type (behaviour spec section 1).
+    if (platform.form === 'fleet' && template.type !== type) throw wrongType(clusterType, type, template);
+    const entry = entries.get(name) ?? compileAll(template, compile);
+    entries.set(name, entry);
+    if (entry instanceof FleetError) throw entry;
+    return entry;
+  };
+  return {
+    render: (clusterType, type, context) => {
+      const { template, manifests } = open(clusterType, type);
+      const text = joinManifests(manifests.map((manifest) => manifest(context)));
+      if (text === '' && (platform.form === 'fleet' || type === 'config')) return undefined;
+      return { path: pathOf(platform, type, template), bytes: Buffer.from(text) };
+    },
+  };
+};
+
+const compileAll = (
+  template: Template,
+  compile: (source: TemplateSource) => CompiledTemplate,
+): Entry | FleetError => {
+  try {
+    const { engine, name, manifests } = template;
+    return { template, manifests: manifests.map((manifest) => compile({ engine, name, ...manifest })) };
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
+};
+
+/**
+ * One file of several manifests, with `---` between them. Kalypso puts it right behind a manifest that does not end its
+ * line, which breaks the YAML; here the line is ended first. Empty ones are left out (behaviour spec 2.6, 3.1).
+ */
+export const joinManifests = (manifests: readonly string[]): string => {
+  const texts = manifests.filter((text) => text !== '');
+  return texts
+    .map((text, at) => (at < texts.length - 1 && !text.endsWith('\n') ? `${text}\n` : text))
+    .join('---\n');
+};
+
+/** behaviour spec 2.7: only the configuration has a content type, and Kalypso knows one that is not yaml. */
+const pathOf = (platform: Platform, type: TemplateType, template: Template): string => {
+  switch (type) {
+    case 'reconciler':
+      return 'reconciler.yaml';
+    case 'namespace':
+      return 'namespace.yaml';
+    case 'config': {
+      const extension = template.contentType ?? 'yaml';
+      return `platform-config.${platform.form === 'fleet' || extension === 'sh' ? extension : 'yaml'}`;
+    }
+  }
+};
+
+const FIELDS = {
+  reconciler: 'reconciler',
+  namespace: 'namespaceService',
+  config: 'configType',
+} as const satisfies Record<TemplateType, string>;
+
+const placeOfName = (clusterType: ClusterType, type: TemplateType): Place =>
+  clusterType.places?.[FIELDS[type]] ?? clusterType.at;
+
+const missing = (clusterType: ClusterType, type: TemplateType, name: string): FleetError =>
+  new FleetError('REFERENCE_MISSING', `there is no Template ${name}, which ${FIELDS[type]} names`, {
+    subject: `ClusterType ${clusterType.name}`,
+    at: placeOfName(clusterType, type),
+    hint: 'Write that Template, or name another one',
+  });
+
+const wrongType = (clusterType: ClusterType, type: TemplateType, template: Template): FleetError =>
+  new FleetError(
+    'FIELD_INVALID',
+    `Template ${template.name} is of type ${template.type}, and ${FIELDS[type]} wants ${type}`,
+    {
+      subject: `ClusterType ${clusterType.name}`,
+      at: placeOfName(clusterType, type),
+      hint: 'Name another Template',
+    },
+  );

@@ -1,0 +1,43 @@
+import { FleetError, formatPlace } from '#bundles/errors';
+import { isName } from '#bundles/names';
+import type { DeploymentTarget } from '../platform/model.ts';
+
+/**
+ * Targets whose name cannot be used: `<workload>-<target>` may be longer than a label allows, and workload a with target
+ * b-c has the name of workload a-b with target c. Nobody else is touched by that.
+ */
+export const findNameFaults = (
+  targets: readonly DeploymentTarget[],
+): ReadonlyMap<DeploymentTarget, FleetError> => {
+  const named = Map.groupBy(targets, (target) => target.name);
+  const faults = new Map<DeploymentTarget, FleetError>();
+  for (const target of targets) {
+    const [first, second] = named.get(target.name) as DeploymentTarget[];
+    const other = first === target ? second : first;
+    if (other) faults.set(target, clash(target, other));
+    else if (!isName(target.name)) faults.set(target, tooLong(target));
+  }
+  return faults;
+};
+
+const clash = (target: DeploymentTarget, other: DeploymentTarget): FleetError =>
+  new FleetError(
+    'NAME_CLASH',
+    `target ${target.shortName} of workload ${target.workload} and target ${other.shortName} of workload ${other.workload} are both called ${target.name}`,
+    {
+      subject: `DeploymentTarget ${target.name}`,
+      at: target.at,
+      hint: `Rename one of them; the other is at ${formatPlace(other.at)}`,
+    },
+  );
+
+const tooLong = (target: DeploymentTarget): FleetError =>
+  new FleetError(
+    'NAME_INVALID',
+    `the name ${target.name} has ${target.name.length} characters, at most 63 fit`,
+    {
+      subject: `DeploymentTarget ${target.name}`,
+      at: target.at,
+      hint: 'Shorten the name of the workload or of the target',
+    },
+  );
