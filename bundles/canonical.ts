@@ -20,14 +20,15 @@ export const canonicalJson = (value: Json): string => {
     if (!Number.isSafeInteger(value)) throw new TypeError(`canonical JSON has integers only, not ${value}`);
     return String(value);
   }
-  if (Array.isArray(value)) return `[${value.map((item: Json) => canonicalJson(item)).join(',')}]`;
-  if (typeof value === 'object') {
+  if (Array.isArray(value)) return `[${Array.from(value as readonly Json[], canonicalJson).join(',')}]`;
+  // A Date or a Map has no entries and would become {}.
+  if (Object.prototype.toString.call(value) === '[object Object]') {
     const entries = Object.entries(value)
       .filter((entry): entry is [string, Json] => entry[1] !== undefined)
       .toSorted(([a], [b]) => compareBytes(a, b));
     return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`;
   }
-  throw new TypeError(`canonical JSON has no ${typeof value}`);
+  throw new TypeError(`canonical JSON has no ${Object.prototype.toString.call(value).slice(8, -1)}`);
 };
 
 export const canonicalBytes = (value: Json): Buffer => Buffer.from(canonicalJson(value));

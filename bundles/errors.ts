@@ -128,6 +128,8 @@ export const CODES = {
   REPORT_REPLAY: refused,
   RECEIPT_INVALID: refused,
   REQUEST_INVALID: refused,
+  REPORTS_REFUSED: attention,
+  REQUESTS_REFUSED: attention,
   NOT_ENROLLED: missing,
   ALREADY_ENROLLED: usage,
   KEY_MISSING: missing,
@@ -210,8 +212,15 @@ export const formatError = (error: FleetError): string => {
   ];
   const hint = error.hint ? ` ${error.hint.endsWith('.') ? error.hint : `${error.hint}.`}` : '';
   const text = error.message.endsWith('.') || !hint ? error.message : `${error.message}.`;
-  return `${head.filter(Boolean).join('')}${text}${hint}`;
+  return plainText(`${head.filter(Boolean).join('')}${text}${hint}`);
 };
+
+/** What a stranger wrote may be quoted in a message: it must not move the reader's cursor or colour their terminal. */
+const plainText = (text: string): string =>
+  text.replaceAll(
+    /[^\P{Cc}\n\t]/gu,
+    (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  );
 
 /** Operating-system failures become our codes; anything else is returned as INTERNAL with its cause kept. */
 export const toFleetError = (error: unknown, doing?: string): FleetError => {

@@ -8,7 +8,7 @@ export const isName = (text: unknown): text is string => typeof text === 'string
 /** @throws FleetError NAME_INVALID */
 export const parseName = (text: unknown, what: string, at?: Place): string => {
   if (isName(text)) return text;
-  throw new FleetError('NAME_INVALID', `${what} ${JSON.stringify(text)} is not a DNS label`, {
+  throw new FleetError('NAME_INVALID', `${what} ${JSON.stringify(text)?.slice(0, 80)} is not a DNS label`, {
     at,
     hint: 'Use at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit',
   });
@@ -23,7 +23,7 @@ export const parseChannel = (text: string): Channel => {
   if (rest.length > 0 || clusterType === undefined) {
     throw new FleetError(
       'NAME_INVALID',
-      `channel ${JSON.stringify(text)} is not <environment>/<cluster type>`,
+      `channel ${JSON.stringify(text).slice(0, 160)} is not <environment>/<cluster type>`,
       {
         hint: 'Write it like prod/factory-host',
       },

@@ -3,7 +3,8 @@ import { FleetError } from './errors.ts';
 /** Caps on untrusted JSON (security design: "caps first"). Bytes, levels. */
 export type JsonLimits = { readonly maxBytes: number; readonly maxDepth?: number };
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
+// A byte order mark is kept, so that it is refused as JSON.parse refuses it: other readers would not skip it.
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Parses JSON that a stranger may have written: size, depth, UTF-8 and duplicate keys are refused by name before

@@ -10,7 +10,8 @@ export const formatTime = (date: Date): Timestamp => `${date.toISOString().slice
 /** @throws FleetError SCHEMA */
 export const parseTime = (text: unknown, what = 'time'): Date => {
   const date = typeof text === 'string' && PATTERN.test(text) ? new Date(text) : undefined;
-  if (date && !Number.isNaN(date.getTime())) return date;
+  // Read back, so that 30 February and 24:00:00 are refused and not moved to the next day.
+  if (date && !Number.isNaN(date.getTime()) && formatTime(date) === text) return date;
   throw new FleetError(
     'SCHEMA',
     `${what} must look like 2026-11-21T08:00:00Z, not ${JSON.stringify(text)?.slice(0, 40)}`,

@@ -50,12 +50,13 @@ const validatorFor = (name: DocumentName): ValidateFunction => {
 };
 
 /** Names in `critical` that this version understands; there are none yet (docs/bundle-format.md section 12). */
-const UNDERSTOOD: ReadonlySet<string> = new Set();
+const UNDERSTOOD: ReadonlySet<unknown> = new Set();
 
 /**
  * Checks parsed JSON against its published schema and returns it typed; unknown fields are ignored, unknown names in
  * `critical` are not. @throws FleetError SCHEMA, UNSUPPORTED
  */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the schema just checked is what T is written after
 export const parseDocument = <T>(name: DocumentName, value: unknown, what: string): T => {
   const validate = validatorFor(name);
   if (!validate(value)) {
@@ -63,12 +64,14 @@ export const parseDocument = <T>(name: DocumentName, value: unknown, what: strin
     const where = first?.instancePath ? ` at ${first.instancePath}` : '';
     throw new FleetError('SCHEMA', `${what}${where} ${first?.message ?? 'does not fit its schema'}`);
   }
-  const critical = (value as { critical?: readonly string[] }).critical ?? [];
-  const foreign = critical.find((entry) => !UNDERSTOOD.has(entry));
+  // Not every schema declares the list; what a later version demands with it counts all the same.
+  const critical: unknown = (value as { critical?: unknown }).critical ?? [];
+  if (!Array.isArray(critical)) throw new FleetError('SCHEMA', `${what} at /critical must be array`);
+  const foreign: unknown = critical.find((entry: unknown) => !UNDERSTOOD.has(entry));
   if (foreign !== undefined) {
     throw new FleetError(
       'UNSUPPORTED',
-      `${what} demands ${JSON.stringify(foreign)}, which this version does not know`,
+      `${what} demands ${JSON.stringify(foreign).slice(0, 80)}, which this version does not know`,
       {
         hint: 'Update this program first',
       },

@@ -6,6 +6,7 @@ import { acceptRoot } from './accept-root.ts';
 import { type AcceptedSite, acceptSite } from './accept-site.ts';
 import type { ChannelDocuments } from './documents.ts';
 import { isSelected } from './is-selected.ts';
+import { timeFloorUnder } from './time-floor-under.ts';
 import type { AcceptPolicy, Clock, TrustState } from './trust-state.ts';
 
 /** Everything one import may change, judged and not yet stored: the caller moves all of it in one transaction. */
@@ -16,7 +17,7 @@ export type Accepted = {
   readonly release: AcceptedRelease | undefined;
   /** false: the rollout leaves this agent where it is. */
   readonly selected: boolean;
-  /** The time floor from now on. */
+  /** The time floor from now on; earlier than the one before if the statement that set that was revoked by a new root. */
   readonly time: Date;
 };
 
@@ -32,7 +33,10 @@ export const acceptChannel = async (
   policy: AcceptPolicy,
 ): Promise<Accepted> => {
   const root = acceptRoot(state, documents.roots, clock);
-  const site = await acceptSite(state, root, documents, clock, policy);
+  const floor = timeFloorUnder(state, root);
+  const site = await acceptSite({ ...state, time: floor }, root, documents, clock, policy);
+  // What the site statement proves about the time holds for the release beside it, however dead the clock.
+  const proven = nextTimeFloor(floor, root, site.issued);
   const { channel } = site.agent;
   const claimed = documents.claimedChannels.map(formatChannel);
   const offered = claimed.includes(formatChannel(channel));
@@ -43,23 +47,25 @@ export const acceptChannel = async (
     );
   }
   const release = offered
-    ? await acceptRelease(state, root, documents, channel, site.predicate.version, clock, policy)
+    ? await acceptRelease(
+        { ...state, time: proven },
+        root,
+        documents,
+        channel,
+        site.predicate.version,
+        clock,
+        policy,
+      )
     : undefined;
   return {
     root,
     site,
     release,
     selected: release !== undefined && isSelected(release.predicate.rollout, state, site.agent.labels),
-    time: nextTimeFloor(state.time, root, [site.issued, release?.issued]),
+    time: release ? nextTimeFloor(proven, root, release.issued) : proven,
   };
 };
 
 /** Signed evidence of time, but never beyond the root's own end: a stolen key cannot push the clock for ever. */
-const nextTimeFloor = (
-  floor: Date | undefined,
-  root: TrustRoot,
-  issued: readonly (Date | undefined)[],
-): Date => {
-  const newest = Math.max(0, ...issued.map((date) => date?.getTime() ?? 0));
-  return new Date(Math.max(floor?.getTime() ?? 0, Math.min(newest, root.expires.getTime())));
-};
+const nextTimeFloor = (floor: Date | undefined, root: TrustRoot, issued: Date): Date =>
+  new Date(Math.max(floor?.getTime() ?? 0, Math.min(issued.getTime(), root.expires.getTime())));

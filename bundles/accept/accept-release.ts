@@ -3,7 +3,7 @@ import type { BundleKind } from '../bundle/config.ts';
 import { type Digest, shortDigest } from '../digest.ts';
 import { FleetError } from '../errors.ts';
 import { PREDICATES } from '../media-types.ts';
-import { type Channel, formatChannel } from '../names.ts';
+import { type Channel, formatChannel, sameChannel } from '../names.ts';
 import type { Audience, BundlePredicate, ReleasePredicate, Revocations } from '../statements/predicates.ts';
 import { verifyStatement } from '../statements/verify-statement.ts';
 import { parseStrictJson } from '../strict-json.ts';
@@ -11,9 +11,11 @@ import type { TrustRoot } from '../trust/root.ts';
 import { parseDocument } from '../validate.ts';
 import { checkVersion } from './check-version.ts';
 import type { ChannelDocuments } from './documents.ts';
+import { keptPredicate } from './kept-predicate.ts';
 import { keptUnder } from './kept-under.ts';
 import type { AcceptPolicy, Clock, KeptStatement, TrustState } from './trust-state.ts';
 import { checkValidity, trustedTime } from './trusted-time.ts';
+import { withKeptSignatures } from './with-kept-signatures.ts';
 
 export type AcceptedBundle = {
   readonly kind: BundleKind;
@@ -27,6 +29,7 @@ export type AcceptedRelease = {
   /** 'same' for a medium that was imported before. */
   readonly news: 'newer' | 'same';
   readonly bundles: readonly AcceptedBundle[];
+  /** What this release revokes and what earlier ones of the channel did. */
   readonly revoked: readonly Digest[];
   readonly issued: Date;
 };
@@ -46,15 +49,8 @@ export const acceptRelease = async (
   const verified = verifyStatement(envelopes, root.roles.release, PREDICATES.release, what);
   const predicate = parseDocument<ReleasePredicate>('release-predicate', verified.predicate, what);
   checkAudience(predicate.audience, { fleet: state.fleet, ...channel }, what);
-  // A channel change starts a new line of numbers: floors are per channel.
-  const floor =
-    state.channel && formatChannel(state.channel) === formatChannel(channel) ? state.release : undefined;
-  const news = checkVersion(
-    keptUnder(floor, root.roles.release, PREDICATES.release),
-    predicate.version,
-    verified.digest,
-    what,
-  );
+  const floor = keptUnder(floorOf(state, channel), root.roles.release, PREDICATES.release);
+  const news = checkVersion(floor, predicate.version, verified.digest, what);
   checkMinimums(predicate, root, siteVersion, policy, what);
   const issued = checkValidity(
     predicate,
@@ -63,10 +59,13 @@ export const acceptRelease = async (
     policy.maxValidityDays,
     what,
   );
-  const revoked = await readRevoked(documents, verified.subjects, predicate.audience);
+  const revoked = unique([
+    ...(floor ? (state.revoked ?? []) : []),
+    ...(await readRevoked(documents, verified.subjects, predicate.audience)),
+  ]);
   const bundles: AcceptedBundle[] = [];
   for (const { name, digest } of verified.subjects) {
-    const kind = BUNDLE_SUBJECTS[name];
+    const kind = BUNDLE_SUBJECTS.get(name);
     if (kind)
       bundles.push({
         kind,
@@ -76,7 +75,11 @@ export const acceptRelease = async (
   }
   if (bundles.length === 0) throw new FleetError('SCHEMA', `${what} names no bundle`);
   return {
-    statement: { envelopes, version: predicate.version, digest: verified.digest },
+    statement: {
+      envelopes: news === 'same' ? withKeptSignatures(envelopes, floor) : envelopes,
+      version: predicate.version,
+      digest: verified.digest,
+    },
     predicate,
     news,
     bundles,
@@ -85,10 +88,18 @@ export const acceptRelease = async (
   };
 };
 
-const BUNDLE_SUBJECTS: Readonly<Record<string, BundleKind>> = {
-  'bundle/kubernetes': 'kubernetes',
-  'bundle/host': 'host',
-};
+/** A channel has its own line of numbers, which goes on where an agent that comes back to it left. */
+const floorOf = (state: TrustState, channel: Channel): KeptStatement | undefined =>
+  [...(state.release ? [state.release] : []), ...(state.formerReleases ?? [])].find((kept) =>
+    sameChannel((keptPredicate(kept) as ReleasePredicate).audience, channel),
+  );
+
+const unique = (digests: readonly Digest[]): readonly Digest[] => [...new Set(digests)];
+
+const BUNDLE_SUBJECTS: ReadonlyMap<string, BundleKind> = new Map([
+  ['bundle/kubernetes', 'kubernetes'],
+  ['bundle/host', 'host'],
+]);
 
 /** @throws FleetError WRONG_FLEET, WRONG_CHANNEL, WRONG_TYPE, WRONG_ENVIRONMENT */
 export const checkAudience = (said: Audience, mine: Audience, what: string): void => {

@@ -1,6 +1,7 @@
 import { digestOf } from '../digest.ts';
 import { FleetError } from '../errors.ts';
 import { advanceRoot, checkRootExpiry, parseRoot, type TrustRoot } from '../trust/root.ts';
+import { timeFloorUnder } from './time-floor-under.ts';
 import type { Clock, TrustState } from './trust-state.ts';
 import { trustedTime } from './trusted-time.ts';
 
@@ -21,7 +22,7 @@ export const acceptRoot = (state: TrustState, offered: readonly Uint8Array[], cl
       `the trust root is of fleet ${root.fleet}, this agent belongs to ${state.fleet}`,
     );
   }
-  checkRootExpiry(root, trustedTime(clock, state.time));
+  checkRootExpiry(root, trustedTime(clock, timeFloorUnder(state, root)));
   return root;
 };
 

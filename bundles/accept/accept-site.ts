@@ -11,6 +11,7 @@ import type { ChannelDocuments } from './documents.ts';
 import { keptUnder } from './kept-under.ts';
 import type { AcceptPolicy, Clock, KeptStatement, TrustState } from './trust-state.ts';
 import { checkValidity, trustedTime } from './trusted-time.ts';
+import { withKeptSignatures } from './with-kept-signatures.ts';
 
 export type AcceptedSite = {
   readonly statement: KeptStatement;
@@ -59,7 +60,11 @@ export const acceptSite = async (
   const valuesDigest = valuesOf(verified, what);
   const unchanged = news === 'same' && documents.site.length === 0;
   return {
-    statement: { envelopes, version: predicate.version, digest: verified.digest },
+    statement: {
+      envelopes: news === 'same' ? withKeptSignatures(envelopes, kept) : envelopes,
+      version: predicate.version,
+      digest: verified.digest,
+    },
     predicate,
     agent,
     values: unchanged ? undefined : await readValues(state, documents, valuesDigest),

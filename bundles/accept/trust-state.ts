@@ -21,6 +21,10 @@ export type TrustState = {
   readonly root: TrustRoot | undefined;
   readonly siteStatement: KeptStatement | undefined;
   readonly release: KeptStatement | undefined;
+  /** The last release of each channel followed before this one: whoever moves an agent there and back moves it no version back. */
+  readonly formerReleases?: readonly KeptStatement[];
+  /** What accepted releases of this channel have revoked so far: a later list can only add. */
+  readonly revoked?: readonly Digest[];
   readonly channel: Channel | undefined;
   /** Newest signed time accepted so far. */
   readonly time: Date | undefined;

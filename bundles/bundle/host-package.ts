@@ -72,7 +72,11 @@ export const parseHostPackage = (bytes: Uint8Array): HostPackage => {
     parseStrictJson(bytes, { maxBytes: 8 << 20 }, what),
     what,
   );
-  const paths = [...parsed.directories, ...parsed.files].map((entry) => entry.path);
+  const paths = [
+    ...[...parsed.directories, ...parsed.files].map((entry) => entry.path),
+    // Read from the unpacked layer, which it must not leave either.
+    ...parsed.files.map((file) => `/${file.content}`),
+  ];
   const unsafe = paths.find((path) => !isSafeHostPath(path));
   if (unsafe !== undefined)
     throw new FleetError('BAD_NAME', `${what} ${parsed.id} names the unsafe path ${JSON.stringify(unsafe)}`);

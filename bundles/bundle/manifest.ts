@@ -1,4 +1,4 @@
-import { canonicalBytes, type Json } from '../canonical.ts';
+import { canonicalBytes } from '../canonical.ts';
 import { type Digest, digestOf, isDigest } from '../digest.ts';
 import { FleetError } from '../errors.ts';
 import {
@@ -51,7 +51,7 @@ const ARTIFACT_TYPES: Record<BundleKind, string> = { kubernetes: BUNDLE_KUBERNET
 export const encodeManifest = (
   manifest: Manifest,
 ): { readonly bytes: Buffer; readonly descriptor: Descriptor } => {
-  const bytes = canonicalBytes(manifest as unknown as Json);
+  const bytes = canonicalBytes(manifest);
   const descriptor: Descriptor = {
     mediaType: manifest.mediaType,
     digest: digestOf(bytes),
@@ -88,18 +88,22 @@ export const isManifestType = (mediaType: string): boolean =>
 
 /** An image manifest or index from untrusted bytes. @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, LAYOUT_INVALID */
 export const parseManifest = (bytes: Uint8Array, what = 'manifest'): Manifest | ImageIndex => {
-  const value = parseStrictJson(bytes, { maxBytes: MAX_MANIFEST_BYTES }, what) as Partial<
-    Manifest & ImageIndex
-  > | null;
-  const descriptors = value?.manifests ?? [
-    value?.config,
-    ...(Array.isArray(value?.layers) ? value.layers : [undefined]),
-  ];
+  const value = parseStrictJson(bytes, { maxBytes: MAX_MANIFEST_BYTES }, what);
+  const descriptors = isObject(value) ? descriptorsOf(value) : undefined;
   if (!Array.isArray(descriptors) || !descriptors.every(isDescriptor)) {
     throw new FleetError('LAYOUT_INVALID', `${what} is neither an OCI image manifest nor an index`);
   }
   return value as Manifest | ImageIndex;
 };
+
+/** One that is both would be read as one thing here and as the other elsewhere (CVE-2021-41190): it is neither. */
+const descriptorsOf = (value: Partial<Record<string, unknown>>): unknown => {
+  if ('manifests' in value) return 'config' in value || 'layers' in value ? undefined : value['manifests'];
+  return Array.isArray(value['layers']) ? [value['config'], ...value['layers']] : undefined;
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** @throws as parseManifest, and LAYOUT_INVALID for an index */
 export const parseImageManifest = (bytes: Uint8Array, what = 'manifest'): Manifest => {
@@ -119,6 +123,8 @@ const isDescriptor = (value: unknown): value is Descriptor => {
     isDigest(it?.digest) &&
     Number.isSafeInteger(it?.size) &&
     Number(it?.size) >= 0 &&
-    typeof it?.mediaType === 'string'
+    typeof it?.mediaType === 'string' &&
+    (it.annotations === undefined ||
+      (isObject(it.annotations) && Object.values(it.annotations).every((text) => typeof text === 'string')))
   );
 };

@@ -1,6 +1,7 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { type Digest, digestFromHex, hexOf } from '../digest.ts';
 import { toFleetError } from '../errors.ts';
 import type { BlobStore } from './blobs.ts';
@@ -42,11 +43,16 @@ export const openBlobDirectory = (root: string, name = root): BlobDirectory => {
       return createReadStream(path(digest), { highWaterMark: 1 << 20, signal });
     },
     write: async (digest, bytes, content, signal) => {
-      if ((await size(digest)) === bytes) return;
+      if ((await size(digest)) === bytes) {
+        // An opened file that nobody reads would stay open.
+        if (content instanceof Readable) content.destroy();
+        return;
+      }
       const stream = content instanceof Uint8Array ? one(content) : content;
-      signal?.throwIfAborted();
       try {
-        await writeFileAtomically(path(digest), verified(digest, bytes, stream, name));
+        signal?.throwIfAborted();
+        const checked = verified(digest, bytes, abortable(stream, signal), name);
+        await writeFileAtomically(path(digest), checked);
       } catch (error) {
         throw toFleetError(error, `writing to ${name}`);
       }
@@ -63,6 +69,16 @@ export const openBlobDirectory = (root: string, name = root): BlobDirectory => {
     remove: async (digest) => rm(path(digest), { force: true }),
   };
 };
+
+async function* abortable(
+  content: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    signal?.throwIfAborted();
+    yield chunk;
+  }
+}
 
 async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Descriptor, ImageIndex } from '../bundle/manifest.ts';
 import { parseManifest } from '../bundle/manifest.ts';
-import { canonicalBytes, type Json } from '../canonical.ts';
+import { canonicalBytes } from '../canonical.ts';
 import { compareBytes } from '../digest.ts';
 import { FleetError, toFleetError } from '../errors.ts';
 import { OCI_INDEX, REF_NAME } from '../media-types.ts';
@@ -44,7 +44,7 @@ export const openLayout = async (directory: string): Promise<Layout> => {
       `${directory} says layout version ${JSON.stringify(version)}, only 1.0.0 is known`,
     );
   }
-  const parsed = parseManifest(index, `${join(directory, 'index.json')}`);
+  const parsed = parseManifest(index, join(directory, 'index.json'));
   if (!('manifests' in parsed))
     throw new FleetError('LAYOUT_INVALID', `${join(directory, 'index.json')} is not an index`);
   return { directory, blobs: openBlobDirectory(directory), manifests: parsed.manifests };
@@ -71,7 +71,7 @@ export const encodeIndex = (manifests: readonly Descriptor[]): Buffer => {
       (a, b) => compareBytes(referenceOf(a) ?? '', referenceOf(b) ?? '') || compareBytes(a.digest, b.digest),
     ),
   };
-  return canonicalBytes(index as unknown as Json);
+  return canonicalBytes(index);
 };
 
 /** The marker first, the index last: what index.json names is always there. */

@@ -1,6 +1,8 @@
+import { checkPath, MEDIUM_PATHS } from '../archive/entry-path.ts';
 import type { BundleKind } from '../bundle/config.ts';
 import type { Digest } from '../digest.ts';
 import { digestOf } from '../digest.ts';
+import { FleetError } from '../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import type { Document } from '../layout/document.ts';
 import { parseStrictJson } from '../strict-json.ts';
@@ -62,6 +64,17 @@ export const agentFolder = (agent: string): string =>
 /** 64 MiB: some hundred thousand assumed blobs. */
 export const MAX_MEDIUM_BYTES = 64 << 20;
 
-/** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED */
-export const parseMedium = (bytes: Uint8Array): Medium =>
-  parseDocument('medium', parseStrictJson(bytes, { maxBytes: MAX_MEDIUM_BYTES }, MEDIUM_FILE), MEDIUM_FILE);
+/** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED, BAD_NAME */
+export const parseMedium = (bytes: Uint8Array): Medium => {
+  const json = parseStrictJson(bytes, { maxBytes: MAX_MEDIUM_BYTES }, MEDIUM_FILE);
+  const medium = parseDocument<Medium>('medium', json, MEDIUM_FILE);
+  for (const { path } of medium.chunks.flatMap(({ files }) => files)) checkChunkPath(path);
+  return medium;
+};
+
+/** The one place where a medium names files: a path from here is joined to the medium's folder. */
+const checkChunkPath = (path: string): void => {
+  checkPath(path, MEDIUM_PATHS);
+  if (path.startsWith(`${CHUNKS_FOLDER}/`)) return;
+  throw new FleetError('BAD_NAME', `${MEDIUM_FILE} names ${path}, which is not below ${CHUNKS_FOLDER}`);
+};

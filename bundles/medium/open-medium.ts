@@ -24,8 +24,10 @@ export const openMedium = async (path: string): Promise<OpenMedium> => {
 const openDirectory = async (path: string): Promise<OpenMedium> => {
   const bytes = await readOptional(join(path, MEDIUM_FILE));
   const medium = bytes && parseMedium(bytes);
-  const openFile = async (file: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> =>
-    createReadStream(join(path, file), { highWaterMark: 1 << 20, signal });
+  const openFile = async (file: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> => {
+    if ((await sizeOf(join(path, file))) === undefined) throw notThere(file, path);
+    return createReadStream(join(path, file), { highWaterMark: 1 << 20, signal });
+  };
   return {
     path,
     form: 'directory',
@@ -39,13 +41,14 @@ const openDirectory = async (path: string): Promise<OpenMedium> => {
           .map((entry) => join(entry.parentPath, entry.name).slice(join(path, '/').length))
           .toSorted(compareBytes);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === 'ENOENT' || code === 'ENOTDIR') return [];
         throw toFleetError(error, `listing ${join(path, folder)}`);
       }
     },
     readFile: async (file, maxBytes) => {
       const bytes = await readOptional(join(path, file), maxBytes);
-      if (!bytes) throw new FleetError('MISSING_BLOB', `${file} is not on the medium ${path}`);
+      if (!bytes) throw notThere(file, path);
       return bytes;
     },
     [Symbol.asyncDispose]: async () => {},
@@ -53,13 +56,24 @@ const openDirectory = async (path: string): Promise<OpenMedium> => {
 };
 
 const readOptional = async (file: string, maxBytes = MAX_MEDIUM_BYTES): Promise<Buffer | undefined> => {
-  try {
-    const { size } = await stat(file);
-    if (size > maxBytes)
-      throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
-    return await readFile(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+  const size = await sizeOf(file);
+  if (size === undefined) return undefined;
+  if (size > maxBytes)
+    throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
+  return readFile(file).catch((error: unknown) => {
     throw toFleetError(error, `reading ${file}`);
-  }
+  });
 };
+
+/** Undefined where nothing is. A pipe or device would be read for ever. @throws FleetError MEDIUM_INVALID */
+const sizeOf = async (file: string): Promise<number | undefined> => {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw toFleetError(error, `reading ${file}`);
+  });
+  if (found && !found.isFile()) throw new FleetError('MEDIUM_INVALID', `${file} is not a file`);
+  return found?.size;
+};
+
+const notThere = (file: string, path: string): FleetError =>
+  new FleetError('MISSING_BLOB', `${file} is not on the medium ${path}`);

@@ -18,7 +18,7 @@ type Span = { readonly offset: number; readonly size: number };
 /**
  * A medium in one tar: every header is walked and judged once, contents are skipped by seeking, so opening costs
  * milliseconds at any size; then each blob is read where it lies.
- * @throws FleetError of the strict tar reader, ORDER, MEDIUM_INVALID
+ * @throws FleetError of the strict tar reader, ORDER, META_TOO_LARGE, those of parseMedium
  */
 export const openTar = async (path: string): Promise<OpenMedium> => {
   const handle = await open(path, 'r').catch((error: unknown) => {
@@ -71,7 +71,7 @@ const openHandle = async (path: string, handle: FileHandle): Promise<OpenMedium>
     files: async (folder) =>
       [...spans.keys()].filter((file) => file.startsWith(`${folder}/`)).toSorted(compareBytes),
     readFile: async (file, maxBytes) => {
-      const size = spans.get(file)?.size ?? 0;
+      const size = spans.get(file)?.size ?? 0; // openFile refuses one that is not there
       if (size > maxBytes)
         throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
       return Buffer.concat(await Array.fromAsync(await openFile(file)));

@@ -35,7 +35,7 @@ export type Event = {
 export const GENESIS: Digest = `sha256:${'0'.repeat(64)}`;
 
 /** One line of the NDJSON blob, without its line feed. */
-export const encodeEvent = (event: Event): string => canonicalJson(event as unknown as Json);
+export const encodeEvent = (event: Event): string => canonicalJson(event);
 
 /** The hash that the next event names as `prev`: over exactly the bytes of the line. */
 export const hashLine = (line: string): Digest => digestOf(line);

@@ -36,7 +36,7 @@ export type VerifiedReport = {
 
 /**
  * The agent's signature, then the chain inside: sequence without a gap, each `prev` the hash of the line before.
- * @throws FleetError those of verifyStatement, REPORT_INVALID, REPORT_CHAIN
+ * @throws FleetError those of verifyStatement, REPORT_INVALID, TOO_LARGE, BAD_JSON, SCHEMA, REPORT_CHAIN
  */
 export const verifyReport = (report: SignedReport, key: PublicKey, what: string): VerifiedReport => {
   const verified = verifyStatement(
@@ -59,8 +59,17 @@ export const verifyReport = (report: SignedReport, key: PublicKey, what: string)
   return { predicate, events: parseEvents(report.events, predicate, what), digest };
 };
 
+/** Bytes that are no text would be hashed as others than they are. */
+const decode = (bytes: Buffer, what: string): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new FleetError('BAD_JSON', `${what} is not UTF-8`, { cause });
+  }
+};
+
 const parseEvents = (bytes: Buffer, predicate: ReportPredicate, what: string): readonly Event[] => {
-  const text = bytes.toString('utf8');
+  const text = decode(bytes, what);
   const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
   if (lines.length !== predicate.to - predicate.from + 1) {
     throw new FleetError(

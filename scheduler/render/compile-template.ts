@@ -12,6 +12,8 @@ import {
 export type { CompiledTemplate, TemplateLimits, TemplateSource } from './template-source.ts';
 export { DEFAULT_LIMITS } from './template-source.ts';
 
+const ENGINES = { go: compileGoTemplate, handlebars: compileHandlebars } as const;
+
 /** A template is text people write; more than this is a mistake or an attack. */
 const MAX_TEMPLATE_LENGTH = 1024 * 1024;
 
@@ -31,12 +33,7 @@ export const compileTemplate = (
       0,
       `the template is longer than ${MAX_TEMPLATE_LENGTH} characters`,
     );
-  switch (source.engine) {
-    case 'go':
-      return guarded(source, compileGoTemplate(source, limits));
-    case 'handlebars':
-      return guarded(source, compileHandlebars(source, limits));
-  }
+  return guarded(source, ENGINES[source.engine](source, limits));
 };
 
 /** The limits keep the stack small, so a render that still outgrows it is the template's fault and never ours. */

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { type ErrorCode, FleetError, type Place } from '#bundles/errors';
+import { portableLayers } from '../compose/portable-value.ts';
 import type { Platform } from '../platform/model.ts';
 import type { Schedule } from '../schedule/schedule-platform.ts';
 import { type RenderResult, renderPlatform } from './render-platform.ts';
@@ -43,7 +44,12 @@ export const renderAll = async (
   if (count <= 1) return renderPlatform(platform, schedule);
   const share = Math.ceil(assignments.length / count);
   // Errors are class instances with causes that may not be cloned; the workers need none of them.
-  const plain = { ...platform, advice: [], heldWorkloads: [] };
+  const plain = {
+    ...platform,
+    configs: portableLayers(platform.configs),
+    advice: [],
+    heldWorkloads: [],
+  };
   const bare = { assignments, held: [], advice: [] };
   const answers = await Promise.all(
     Array.from({ length: count }, (_, index) =>

@@ -52,6 +52,12 @@ export const checkDepth = (run: Run, depth: number, what: string): void => {
   if (depth > run.limits.maxDepth) tooMuch(run, `${what} nested deeper than ${run.limits.maxDepth}`);
 };
 
+/** Text a function made counts against the length, and each 64 bytes of it for a step. @throws FleetError TEMPLATE_LIMIT */
+export const payForText = (run: Run, text: string): void => {
+  checkLength(run, text.length);
+  run.stepsLeft -= text.length >>> 6;
+};
+
 /** Appends to the result. @throws FleetError TEMPLATE_LIMIT */
 export const write = (run: Run, text: string): void => {
   run.out += text;

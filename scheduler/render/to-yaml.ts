@@ -1,11 +1,11 @@
 import { GoContext } from './go/go-context.ts';
-import { formatFloat, isFloat, toNumber, WholeFloat } from './go/number.ts';
+import { formatFloat, type Int, isFloat, toNumber } from './go/number.ts';
 import { type Dict, isList, sizeOf, type Value, type ValueMap } from './go/value.ts';
-import { isScalarKey, yamlEntries } from './yaml-keys.ts';
+import { isScalar, type Scalar, yamlEntries } from './yaml-keys.ts';
 import { doubleQuoted, scalarStyle, singleQuoted } from './yaml-scalar.ts';
 
-/** Told of every value before it is written, so that a caller can bound the work. */
-export type YamlVisit = (depth: number) => void;
+/** Told of every value, and of the length of its text, before it is written, so that a caller can bound the work. */
+export type YamlVisit = (depth: number, length: number) => void;
 
 /** Longer keys are written as `? key`, since readers need not look further than 1024 characters for the colon. */
 const SIMPLE_KEY_BYTES = 128;
@@ -23,7 +23,7 @@ const literal = (text: string, indent: number, parent: number): string => {
   return `|${hint}${chomp}\n${lines.join('\n')}`;
 };
 
-const scalar = (value: Value, indent: number, parent: number): string => {
+const scalar = (value: Scalar, indent: number, parent: number): string => {
   if (value === null || value === undefined) return 'null';
   if (typeof value === 'string') {
     const text = value.isWellFormed() ? value : value.toWellFormed();
@@ -38,8 +38,7 @@ const scalar = (value: Value, indent: number, parent: number): string => {
         return literal(text, indent, parent);
     }
   }
-  if (isFloat(value)) return numberText(toNumber(value));
-  return String(value as boolean | number | bigint);
+  return isFloat(value) ? numberText(toNumber(value)) : String(value satisfies boolean | Int);
 };
 
 type Entries = readonly (readonly [Value, Value])[];
@@ -48,19 +47,15 @@ type Entries = readonly (readonly [Value, Value])[];
 const contextEntries = (context: GoContext): Entries =>
   Object.entries(context).map(([name, value]: [string, Value]) => [name.toLowerCase(), value] as const);
 
-const entriesOf = (value: Value): Entries | undefined => {
-  if (value === null || typeof value !== 'object' || isList(value) || value instanceof WholeFloat)
-    return undefined;
-  return value instanceof GoContext ? contextEntries(value) : yamlEntries(value satisfies Dict | ValueMap);
-};
+const entriesOf = (value: GoContext | Dict | ValueMap): Entries =>
+  value instanceof GoContext ? contextEntries(value) : yamlEntries(value);
 
-const isEmpty = (value: Value): boolean =>
-  isList(value)
-    ? value.length === 0
-    : typeof value === 'object' &&
-      value !== null &&
-      !(value instanceof WholeFloat) &&
-      sizeOf(value as Dict) === 0;
+/** Is the value written on lines of its own? */
+const isBlock = (value: Value): boolean => {
+  if (isScalar(value)) return false;
+  if (isList(value)) return value.length > 0;
+  return value instanceof GoContext || sizeOf(value) > 0;
+};
 
 /** Everything but mappings' children is indented to the next multiple of four. */
 const deeper = (indent: number): number => (indent < 0 ? 0 : 4 * Math.floor((indent + 4) / 4));
@@ -70,25 +65,22 @@ const deeper = (indent: number): number => (indent < 0 ? 0 : 4 * Math.floor((ind
  * `indent` is where the value's own lines stand, `parent` where its parent's do.
  */
 const block = (value: Value, indent: number, parent: number, visit: YamlVisit, depth: number): string => {
-  visit(depth);
+  visit(depth, typeof value === 'string' ? value.length : 0);
   const pad = `\n${' '.repeat(indent)}`;
   if (isList(value)) {
     if (value.length === 0) return '[]';
     return value.map((item) => `- ${block(item, indent + 2, indent, visit, depth + 1)}`).join(pad);
   }
+  if (isScalar(value)) return scalar(value, indent, parent);
   const entries = entriesOf(value);
-  if (!entries) return scalar(value, indent, parent);
   if (entries.length === 0) return '{}';
   return entries.map(([key, item]) => entry(key, item, indent, visit, depth)).join(pad);
 };
 
-const isBlock = (value: Value): boolean =>
-  typeof value === 'object' && value !== null && !(value instanceof WholeFloat) && !isEmpty(value);
-
 const entry = (key: Value, value: Value, indent: number, visit: YamlVisit, depth: number): string => {
   const inner = deeper(indent);
   const text = block(value, inner, indent, visit, depth + 1);
-  if (!isScalarKey(key) || isLongKey(key)) {
+  if (!isScalar(key) || isLongKey(key)) {
     // `?` and `:` stand where `-` would; a block that follows starts on their line, aligned with its own indentation.
     const gap = ' '.repeat(inner - indent - 1);
     const name = block(key, inner, indent, visit, depth + 1);
@@ -100,7 +92,8 @@ const entry = (key: Value, value: Value, indent: number, visit: YamlVisit, depth
 
 const isLongKey = (key: Value): boolean =>
   typeof key === 'string' &&
-  (/[\r\n\x85\u2028\u2029]/.test(key) || (key.length > SIMPLE_KEY_BYTES / 3 && Buffer.byteLength(key) > SIMPLE_KEY_BYTES));
+  (/[\r\n\x85\u2028\u2029]/.test(key) ||
+    (key.length > SIMPLE_KEY_BYTES / 3 && Buffer.byteLength(key) > SIMPLE_KEY_BYTES));
 
 /**
  * A value as yaml.v3 writes it: indented by four, keys in natural order, lines never folded, no line break at the end

@@ -1,4 +1,5 @@
-import { isFloat, isInt, toNumber, WholeFloat } from './go/number.ts';
+import { type Float, type Int, isFloat, isInt, toNumber, WholeFloat } from './go/number.ts';
+import { codePoints } from './go/utf8.ts';
 import { byBytes, type Dict, isValueMap, kindOf, type Value, type ValueMap } from './go/value.ts';
 
 const LETTER = /\p{L}/u;
@@ -10,21 +11,15 @@ const isLetter = (character: string): boolean =>
 const isDigit = (character: string): boolean =>
   character < '\x80' ? character >= '0' && character <= '9' : DIGIT.test(character);
 
-/** The number written from `at` on, as Go's int64 holds it: one that is too long wraps. */
-const digitsFrom = (
-  text: readonly string[],
-  at: number,
-  start: number,
-): { readonly value: number | bigint; readonly end: number } => {
-  let value: number | bigint = start;
+/** The number written from `at` on, and where it ends. */
+const digitsFrom = (text: readonly string[], at: number, start: number): readonly [number, number] => {
+  let value = start;
   let end = at;
   for (let digit = text[end]; digit !== undefined && isDigit(digit); digit = text[end]) {
-    const amount: number = (digit.codePointAt(0) ?? 0) - 48;
-    const next: number = Number(value) * 10 + amount;
-    value = Number.isSafeInteger(next) ? next : BigInt.asIntN(64, BigInt(value) * 10n + BigInt(amount));
+    value = value * 10 + ((digit.codePointAt(0) ?? 0) - 48);
     end += 1;
   }
-  return { value, end };
+  return [value, end];
 };
 
 /** Is the number that ends before `at` more than zero? Then zeros that follow count as digits. */
@@ -40,8 +35,8 @@ const followsNumber = (text: readonly string[], at: number): boolean => {
 /** yaml.v3's order of keys: natural, so a9 stands before a10, and letters after everything else. */
 export const compareNatural = (left: string, right: string): number => {
   if (left === right) return 0;
-  const a = [...left];
-  const b = [...right];
+  const a = codePoints(left);
+  const b = codePoints(right);
   let digits = false;
   for (let at = 0; at < a.length && at < b.length; at += 1) {
     const x = a[at] ?? '';
@@ -55,10 +50,10 @@ export const compareNatural = (left: string, right: string): number => {
     if (xLetter && yLetter) return byBytes(x, y);
     if (xLetter || yLetter) return (digits ? xLetter : yLetter) ? -1 : 1;
     const start = (x === '0' || y === '0') && followsNumber(a, at) ? 1 : 0;
-    const m = digitsFrom(a, at, start);
-    const n = digitsFrom(b, at, start);
-    if (m.value !== n.value) return m.value < n.value ? -1 : 1;
-    return m.end === n.end ? byBytes(x, y) : m.end - n.end;
+    const [m, mEnd] = digitsFrom(a, at, start);
+    const [n, nEnd] = digitsFrom(b, at, start);
+    if (m !== n) return m - n;
+    return mEnd === nEnd ? byBytes(x, y) : mEnd - nEnd;
   }
   return a.length - b.length;
 };
@@ -91,5 +86,7 @@ export const yamlEntries = (map: Dict | ValueMap): (readonly [Value, Value])[] =
         .sort(compareNatural)
         .map((key) => [key, map[key]] as const);
 
-export const isScalarKey = (key: Value): key is string | number | bigint | boolean | WholeFloat | null =>
-  key === null || typeof key !== 'object' || key instanceof WholeFloat;
+export type Scalar = null | undefined | boolean | string | Int | Float;
+
+export const isScalar = (value: Value): value is Scalar =>
+  value === null || typeof value !== 'object' || value instanceof WholeFloat;

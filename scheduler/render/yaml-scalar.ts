@@ -9,6 +9,8 @@ const KEYWORD =
   /^(?:y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF|true|True|TRUE|false|False|FALSE|~|null|Null|NULL|<<|\.nan|\.NaN|\.NAN|[-+]?\.(?:inf|Inf|INF))$/;
 const INTEGER = /^[-+]?(?:0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+)$/;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+// Go's ParseFloat, which a text with a leading point goes to, takes underscores between digits.
+const POINT_FLOAT = /^\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?$/;
 const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 const TIMESTAMP =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(?:Z|[-+](\d\d):(\d\d)))|(?: (\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?))?$/;
@@ -40,7 +42,7 @@ const isFloat = (text: string): boolean => FLOAT.test(text) && Number.isFinite(N
 const isRetyped = (text: string): boolean => {
   if (text === '' || KEYWORD.test(text)) return true;
   const first = text.charCodeAt(0);
-  if (first === 0x2e) return isFloat(text);
+  if (first === 0x2e) return POINT_FLOAT.test(text) && isFloat(text.replaceAll('_', ''));
   if (first !== 0x2b && first !== 0x2d && (first < 0x30 || first > 0x39)) return false;
   const digits = text.includes('_') ? text.replaceAll('_', '') : text;
   return isTimestamp(text) || isInteger(digits) || isFloat(digits) || BASE_60.test(text);

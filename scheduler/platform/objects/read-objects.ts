@@ -16,6 +16,9 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, KindReader>>>> = {
 /** A file that names none of these cannot hold an object of ours, and is not even parsed. */
 const OF_INTEREST = /scheduler\.kalypso\.io|fleet-ferry|platform-config|azure-app-config/;
 
+/** People write these; what is longer is a mistake or an attack. */
+const MAX_YAML = 4 << 20;
+
 /**
  * Every object of ours in a source, strictly read. Mistakes go to `problems`; kinds of other groups are passed over.
  */
@@ -23,7 +26,16 @@ export const readObjects = (source: Source, problems: FleetError[]): readonly Pl
   const objects: PlatformObject[] = [];
   for (const file of source.files) {
     if (!OF_INTEREST.test(file.bytes.toString('latin1'))) continue;
-    for (const document of parseDocuments(`${source.prefix}${file.path}`, file.bytes, problems)) {
+    const name = `${source.prefix}${file.path}`;
+    if (file.bytes.length > MAX_YAML) {
+      problems.push(
+        new FleetError('TOO_LARGE', `this YAML has ${file.bytes.length} bytes, at most ${MAX_YAML} are read`, {
+          at: { file: name },
+        }),
+      );
+      continue;
+    }
+    for (const document of parseDocuments(name, file.bytes, problems)) {
       const read = readDocument(document, problems);
       if (read) objects.push(read);
     }

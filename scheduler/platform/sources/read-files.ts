@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { DEFAULT_IGNORES, type IgnoreRules, isIgnored, parseIgnore } from './source-ignore.ts';
@@ -13,8 +13,8 @@ const MAX_FILE = 64 << 20;
 const MAX_FILES = 50_000;
 
 /**
- * All files, or only the YAML ones, under `path` of a repository's directory, sorted by path. Links are not followed: they could lead
- * out of the repository, and a clone on another machine would see something else.
+ * All files, or only the YAML ones, under `path` of a repository's directory, sorted by path. Links are not followed:
+ * they could lead out of the repository, and a clone on another machine would see something else.
  * @throws FleetError SOURCE_MISSING, TOO_LARGE, TOO_MANY
  */
 export const readFiles = async (
@@ -37,6 +37,8 @@ export const readFiles = async (
       },
     );
   }
+  if (!(await liesWithin(root, start)))
+    throw new FleetError('FIELD_INVALID', `the path ${path} leads out of ${shown}`, { subject: shown });
   const files: SourceFile[] = [];
   const inside = path === '.' ? '' : path;
   if (kind.isFile()) {
@@ -45,6 +47,12 @@ export const readFiles = async (
   }
   await walk({ root, shown, inside, which, ignore, files }, inside, rules);
   return files.toSorted((a, b) => compareBytes(a.path, b.path));
+};
+
+/** A link on the way to the folder may lead anywhere. */
+const liesWithin = async (root: string, start: string): Promise<boolean> => {
+  const [top, real] = await Promise.all([realpath(root), realpath(start)]);
+  return real === top || real.startsWith(`${top}${sep}`);
 };
 
 type Walk = {

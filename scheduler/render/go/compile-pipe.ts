@@ -1,5 +1,6 @@
-import { checkLength, fail, type Run, spend } from '../run.ts';
+import { fail, payForText, type Run, spend } from '../run.ts';
 import { type TemplateSource, templateError } from '../template-source.ts';
+import { unreachable } from '../unreachable.ts';
 import type { Command, Name, Operand, Pipe } from './ast.ts';
 import { forbiddenSource } from './functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from './functions/functions.ts';
@@ -94,7 +95,7 @@ const compileCall = (
       values[index] = argument(run, name, fn, index, values[index]);
     spend(run, 1);
     const result = fn.body(run, ...values);
-    if (typeof result === 'string') checkLength(run, result.length);
+    if (typeof result === 'string') payForText(run, result);
     return result;
   };
 };
@@ -125,6 +126,7 @@ const compileOperand = (source: TemplateSource, operand: Operand): Evaluate => {
       return (run, frame, dot) => call(run, frame, dot, undefined);
     }
   }
+  return unreachable(operand);
 };
 
 const compileCommand = (source: TemplateSource, { words }: Command, piped: boolean): Stage => {

@@ -1,6 +1,7 @@
 import { checkDepth, fail, finish, type Run, spend, startRun, write } from '../run.ts';
 import type { CompiledTemplate, TemplateLimits, TemplateSource } from '../template-source.ts';
 import { templateError } from '../template-source.ts';
+import { unreachable } from '../unreachable.ts';
 import type { Body, Node } from './ast.ts';
 import { compilePipe, type Evaluate } from './compile-pipe.ts';
 import { GoContext } from './go-context.ts';
@@ -145,6 +146,7 @@ export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits
         return () => kind;
       }
     }
+    return unreachable(node);
   };
 
   for (const [name, body] of tree.definitions) compiled.set(name, compileBody(body));

@@ -2,8 +2,9 @@ import { type Float, float, type Int } from './number.ts';
 
 const INTEGER =
   /^([-+]?)(0[xX]_?[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|0[oO]_?[0-7]+(?:_[0-7]+)*|0[bB]_?[01]+(?:_[01]+)*|0(?:_?[0-7]+)*|[1-9][0-9]*(?:_[0-9]+)*)$/;
-// Go's ParseFloat takes underscores in hexadecimal floats only, and those nobody writes in a template.
-const FLOAT = /^[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/;
+// Without hexadecimal floats, which nobody writes in a template.
+const FLOAT =
+  /^[-+]?(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?$/;
 
 const MAX_INT = (1n << 63n) - 1n;
 
@@ -25,6 +26,6 @@ export const numberLiteral = (text: string): Int | Float | undefined => {
     return Number.isSafeInteger(small) ? small : value;
   }
   if (!FLOAT.test(text)) return undefined;
-  const value = Number(text);
+  const value = Number(text.replaceAll('_', ''));
   return Number.isFinite(value) ? float(value) : undefined;
 };

@@ -1,8 +1,10 @@
 import { type TemplateSource, templateError } from '../template-source.ts';
+import { unreachable } from '../unreachable.ts';
 import type { Body, Branch, Command, Name, Node, Operand, Pipe, Tree } from './ast.ts';
 import { lex, type Token, type TokenKind } from './lex.ts';
 import { numberLiteral } from './number-literal.ts';
 import { unquote } from './quote.ts';
+import { codePoints } from './utf8.ts';
 
 /** Variables of the template being parsed: names in scope, and how many slots are in use at most. */
 type Scope = {
@@ -85,7 +87,7 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
   };
 
   const character = (token: Token): number => {
-    const value = [...(unquote(token.text.slice(1, -1), "'") ?? '')];
+    const value = codePoints(unquote(token.text.slice(1, -1), "'") ?? '');
     const [only] = value;
     if (only === undefined || value.length !== 1)
       return bad(token.at, `${token.text} is no single character`);
@@ -145,6 +147,7 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
       case 'end':
         return undefined;
     }
+    return unreachable(token.kind);
   };
 
   /** A term and the fields that follow it without white space. */
@@ -170,6 +173,7 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
       case 'chain':
         return { kind: 'chain', at: first.at, of: first, path };
     }
+    return unreachable(first);
   };
 
   const command = (): Command => {

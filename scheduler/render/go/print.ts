@@ -7,25 +7,16 @@ const join = (run: Run, parts: readonly string[]): string => {
   let length = parts.length;
   for (const part of parts) length += part.length;
   checkLength(run, length);
+  spend(run, length >>> 6);
   return parts.join(' ');
 };
 
 /** A value as Go's %v prints it: `map[a:1 b:[x <nil>]]`, floats like 1e+06. */
 export const goText = (run: Run, value: Value, depth = 0): string => {
-  switch (typeof value) {
-    case 'string':
-      return value;
-    case 'number':
-      return Number.isSafeInteger(value) ? String(value + 0) : formatFloat(value);
-    case 'bigint':
-    case 'boolean':
-      return String(value);
-    case 'undefined':
-      return '<nil>';
-    case 'object':
-      break;
-  }
-  if (value === null) return '<nil>';
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : formatFloat(value);
+  if (typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+  if (value === undefined || value === null) return '<nil>';
   if (value instanceof WholeFloat) return formatFloat(value.value);
   checkDepth(run, depth, 'a value is');
   if (isList(value)) {

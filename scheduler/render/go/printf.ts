@@ -3,6 +3,8 @@ import { GoContext } from './go-context.ts';
 import { formatFloat, isFloat, isInt, toNumber, WholeFloat } from './number.ts';
 import { goText } from './print.ts';
 import { isPrintable, quote, quoteRune } from './quote.ts';
+import { isStringMap } from './string-map.ts';
+import { codePoints } from './utf8.ts';
 import { isList, kindOf, sortedEntries, type Value } from './value.ts';
 
 type Flags = {
@@ -32,12 +34,13 @@ const GO_TYPES: Readonly<Record<ReturnType<typeof kindOf>, string>> = {
 };
 
 /** Go's name of a value's type, as %T prints it. */
-export const typeName = (value: Value): string => GO_TYPES[kindOf(value)];
+export const typeName = (run: Run, value: Value): string =>
+  isStringMap(run, value) ? 'map[string]string' : GO_TYPES[kindOf(value)];
 
 const pad = (run: Run, text: string, { flags, width = 0 }: Directive, zeros = false): string => {
   if (width === 0) return text;
   checkLength(run, width);
-  const missing = Math.max(0, width - [...text].length);
+  const missing = Math.max(0, width - codePoints(text).length);
   if (flags.minus) return text + ' '.repeat(missing);
   if (!zeros) return ' '.repeat(missing) + text;
   const sign = /^[-+ ]/.exec(text)?.[0] ?? '';
@@ -157,7 +160,8 @@ const floating = (run: Run, value: number, directive: Directive): string | undef
 
 /** toFixed has no more than 100 places and gives up at 1e21; a double has at most 1074 places, so pad the rest. */
 const fixed = (value: number, precision: number): string => {
-  const text = value < 1e21 ? roundEven(Math.min(precision, 100), (at) => value.toFixed(at)) : BigInt(value).toString();
+  const text =
+    value < 1e21 ? roundEven(Math.min(precision, 100), (at) => value.toFixed(at)) : BigInt(value).toString();
   const places = text.includes('.') ? text.length - text.indexOf('.') - 1 : 0;
   if (precision <= places) return text;
   return `${text}${places === 0 ? '.' : ''}${'0'.repeat(precision - places)}`;
@@ -171,9 +175,12 @@ const hex = (text: string, { flags, precision, verb }: Directive): string => {
   return verb === 'X' ? out.toUpperCase() : out;
 };
 
+// oxlint-disable-next-line no-control-regex
+const NO_RAW = /[`\x00-\x08\x0a-\x1f\x7f]/;
+
 const textual = (run: Run, value: string, directive: Directive): string | undefined => {
   const { flags, precision, verb } = directive;
-  const cut = precision === undefined ? value : [...value].slice(0, precision).join('');
+  const cut = precision === undefined ? value : codePoints(value).slice(0, precision).join('');
   const zeros = flags.zero && !flags.minus;
   switch (verb) {
     case 'v':
@@ -184,7 +191,7 @@ const textual = (run: Run, value: string, directive: Directive): string | undefi
     case 'q':
       return pad(
         run,
-        flags.sharp && !/[`\x00-\x08\x0a-\x1f\x7f]/.test(cut) ? `\`${cut}\`` : quote(cut, flags.plus),
+        flags.sharp && !NO_RAW.test(cut) ? `\`${cut}\`` : quote(cut, flags.plus),
         directive,
         zeros,
       );
@@ -199,7 +206,7 @@ const textual = (run: Run, value: string, directive: Directive): string | undefi
 const wrong = (run: Run, value: Value, verb: string): string =>
   value === undefined || value === null
     ? `%!${verb}(<nil>)`
-    : `%!${verb}(${typeName(value)}=${goText(run, value)})`;
+    : `%!${verb}(${typeName(run, value)}=${goText(run, value)})`;
 
 const formatScalar = (run: Run, value: Value, directive: Directive): string | undefined => {
   if (value === undefined || value === null)
@@ -215,8 +222,8 @@ const formatScalar = (run: Run, value: Value, directive: Directive): string | un
 
 /** One operand. A verb applies to the elements of a list or map, as in Go. */
 const formatValue = (run: Run, value: Value, directive: Directive): string => {
-  spend(run, 1);
-  if (directive.verb === 'T') return pad(run, typeName(value), directive);
+  spend(run, 1 + (typeof value === 'string' ? value.length >>> 4 : 0));
+  if (directive.verb === 'T') return pad(run, typeName(run, value), directive);
   if (value === null || typeof value !== 'object' || value instanceof WholeFloat)
     return formatScalar(run, value, directive) ?? wrong(run, value, directive.verb);
   if (isList(value)) return `[${value.map((item) => formatValue(run, item, directive)).join(' ')}]`;
@@ -279,7 +286,7 @@ export const sprintf = (run: Run, format: string, values: readonly Value[]): str
     const extra = values
       .slice(next)
       .map((value) =>
-        value === undefined || value === null ? '<nil>' : `${typeName(value)}=${goText(run, value)}`,
+        value === undefined || value === null ? '<nil>' : `${typeName(run, value)}=${goText(run, value)}`,
       );
     out += `%!(EXTRA ${extra.join(', ')})`;
   }

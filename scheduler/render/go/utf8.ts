@@ -5,6 +5,9 @@ const ASCII = /^[\x00-\x7f]*$/;
 
 export const isAscii = (text: string): boolean => ASCII.test(text);
 
+/** The code points of a text, which Go calls runes. */
+export const codePoints = (text: string): string[] => Array.from(text);
+
 export const byteLength = (text: string): number => Buffer.byteLength(text);
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

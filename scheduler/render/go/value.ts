@@ -24,45 +24,31 @@ export type Value =
 export type Kind = 'invalid' | 'bool' | 'string' | 'int' | 'float64' | 'slice' | 'struct' | 'map';
 
 export const kindOf = (value: Value): Kind => {
-  switch (typeof value) {
-    case 'string':
-      return 'string';
-    case 'boolean':
-      return 'bool';
-    case 'number':
-      return Number.isSafeInteger(value) ? 'int' : 'float64';
-    case 'bigint':
-      return 'int';
-    case 'object':
-      if (value === null) return 'invalid';
-      if (Array.isArray(value)) return 'slice';
-      if (value instanceof WholeFloat) return 'float64';
-      return value instanceof GoContext ? 'struct' : 'map';
-    default:
-      return 'invalid';
-  }
+  if (value === undefined || value === null) return 'invalid';
+  if (typeof value === 'string') return 'string';
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'bigint') return 'int';
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int' : 'float64';
+  if (Array.isArray(value)) return 'slice';
+  if (value instanceof WholeFloat) return 'float64';
+  return value instanceof GoContext ? 'struct' : 'map';
 };
 
-/** What people call a value of this kind. */
+const KIND_NAMES: Readonly<Record<Kind, string>> = {
+  invalid: 'nothing',
+  bool: 'a boolean',
+  string: 'a string',
+  int: 'an integer',
+  float64: 'a float',
+  slice: 'a list',
+  struct: 'the context itself',
+  map: 'a map',
+};
+
+/** What people call a value. */
 export const describe = (value: Value): string => {
-  switch (kindOf(value)) {
-    case 'invalid':
-      return 'nothing';
-    case 'bool':
-      return `the boolean ${String(value)}`;
-    case 'string':
-      return 'a string';
-    case 'int':
-      return `the integer ${String(value)}`;
-    case 'float64':
-      return 'a float';
-    case 'slice':
-      return 'a list';
-    case 'struct':
-      return 'the context itself';
-    case 'map':
-      return 'a map';
-  }
+  if (typeof value === 'boolean') return `the boolean ${String(value)}`;
+  return isInt(value) ? `the integer ${String(value)}` : KIND_NAMES[kindOf(value)];
 };
 
 export const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
@@ -125,21 +111,11 @@ export const sortedEntries = (map: Dict | ValueMap): (readonly [Value, Value])[]
 
 /** Go's truth: the zero value of a type is false, and so is an empty list, map or string. */
 export const truth = (value: Value): boolean => {
-  switch (typeof value) {
-    case 'boolean':
-      return value;
-    case 'string':
-      return value.length > 0;
-    case 'number':
-    case 'bigint':
-      // NaN is no zero, so Go holds it for true.
-      return value !== 0 && value !== 0n;
-    case 'object':
-      if (value === null) return false;
-      if (isList(value)) return value.length > 0;
-      if (value instanceof WholeFloat) return value.value !== 0;
-      return value instanceof GoContext || sizeOf(value) > 0;
-    default:
-      return false;
-  }
+  if (value === undefined || value === null) return false;
+  if (typeof value === 'boolean') return value;
+  // NaN is no zero, so Go holds it for true.
+  if (typeof value === 'number' || typeof value === 'bigint') return value !== 0 && value !== 0n;
+  if (typeof value === 'string' || isList(value)) return value.length > 0;
+  if (value instanceof WholeFloat) return value.value !== 0;
+  return value instanceof GoContext || sizeOf(value) > 0;
 };

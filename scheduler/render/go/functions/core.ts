@@ -3,8 +3,20 @@ import { type Float, type Int, isFloat, isInt, toNumber } from '../number.ts';
 import { sprint, sprintln } from '../print.ts';
 import { sprintf } from '../printf.ts';
 import { isPrintable } from '../quote.ts';
+import { isStringMap } from '../string-map.ts';
 import { byteLength, byteSlice } from '../utf8.ts';
-import { byBytes, describe, isList, isMap, isValueMap, kindOf, lookupAny, sizeOf, truth, type Value } from '../value.ts';
+import {
+  byBytes,
+  describe,
+  isList,
+  isMap,
+  isValueMap,
+  kindOf,
+  lookupAny,
+  sizeOf,
+  truth,
+  type Value,
+} from '../value.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
 
 /** The functions Go's text/template brings along, but `and` and `or`, which evaluate lazily. */
@@ -45,10 +57,6 @@ const position = (run: Run, value: Value, length: number): number => {
   if (value < 0 || value > length) return fail(run, `index ${value} is out of range (length ${length})`);
   return Number(value);
 };
-
-/** Kalypso's Labels and Manifests are maps of strings, so what they do not have is "" (behaviour spec 2.6). */
-const isStringMap = (run: Run, value: Value): boolean =>
-  value === run.context.labels || value === run.context.manifests;
 
 const element = <T>(run: Run, items: ArrayLike<T>, key: Value): T | undefined => {
   const at = position(run, key, items.length);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { fail, type Run } from '../../run.ts';
+import { codePoints } from '../utf8.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 
 /** sprig's encodings, checksums and path functions. */
@@ -49,7 +50,9 @@ const decodeBase32 = (run: Run, text: string): string => {
   const valid =
     compact.length % 8 === 0 && /^[A-Z2-7]*$/.test(letters) && [0, 2, 4, 5, 7].includes(letters.length % 8);
   if (!valid) return fail(run, 'b32dec was given a text that is no base32');
-  const bits = [...letters].map((letter) => BASE_32.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  const bits = codePoints(letters)
+    .map((letter) => BASE_32.indexOf(letter).toString(2).padStart(5, '0'))
+    .join('');
   const bytes = (bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2));
   return decodeText(run, Uint8Array.from(bytes), 'b32dec');
 };

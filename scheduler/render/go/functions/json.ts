@@ -30,10 +30,9 @@ const wrap = (
   depth: number,
 ): string => {
   if (parts.length === 0) return brackets;
-  checkLength(
-    run,
-    parts.reduce((length, part) => length + part.length, 0),
-  );
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  checkLength(run, length);
+  spend(run, length >>> 6);
   if (style.indent === '') return brackets[0] + parts.join(',') + brackets[1];
   const line = `\n${style.indent.repeat(depth)}`;
   return `${brackets[0]}${line}${style.indent}${parts.join(`,${line}${style.indent}`)}${line}${brackets[1]}`;
@@ -48,7 +47,10 @@ const encode = (run: Run, value: Value, style: Style, depth = 0): string => {
   spend(run, 1);
   checkDepth(run, depth, 'a value is');
   if (value === null || value === undefined) return 'null';
-  if (typeof value === 'string') return text(value, style);
+  if (typeof value === 'string') {
+    spend(run, value.length >>> 6);
+    return text(value, style);
+  }
   if (typeof value === 'boolean' || typeof value === 'bigint' || isInt(value)) return String(value);
   if (typeof value === 'number') return fraction(run, value);
   if (value instanceof WholeFloat) return fraction(run, value.value);

@@ -55,7 +55,7 @@ const chunk = (run: Run, size: number, list: readonly Value[]): Value[][] => {
 
 const flat = (run: Run, lists: readonly (readonly Value[])[]): Value[] => {
   for (const list of lists) spend(run, list.length);
-  return lists.flat() as Value[];
+  return lists.flatMap((list) => [...list]);
 };
 
 const list = variadic([], 'any', (_run, ...values) => values);

@@ -17,8 +17,8 @@ export const LOGIC: FunctionTable = {
   fail: fixed(['string'], (run, message) => fail(run, message)),
   kindOf: fixed(['any'], (_run, value) => kindOf(value)),
   kindIs: fixed(['string', 'any'], (_run, kind, value) => kindOf(value) === kind),
-  typeOf: fixed(['any'], (_run, value) => typeName(value)),
-  typeIs: fixed(['string', 'any'], (_run, type, value) => typeName(value) === type),
-  typeIsLike: fixed(['string', 'any'], (_run, type, value) => typeName(value) === type),
+  typeOf: fixed(['any'], (run, value) => typeName(run, value)),
+  typeIs: fixed(['string', 'any'], (run, type, value) => typeName(run, value) === type),
+  typeIsLike: fixed(['string', 'any'], (run, type, value) => typeName(run, value) === type),
   deepEqual: fixed(['any', 'any'], (run, a, b) => deepEqual(run, a, b)),
 };

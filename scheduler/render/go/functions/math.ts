@@ -108,8 +108,16 @@ export const MATH: FunctionTable = {
   max,
   biggest: max,
   min: variadic(['any'], 'any', fold(smaller)),
-  maxf: variadic(['any'], 'any', floats((a, b) => Math.max(a, b))),
-  minf: variadic(['any'], 'any', floats((a, b) => Math.min(a, b))),
+  maxf: variadic(
+    ['any'],
+    'any',
+    floats((a, b) => Math.max(a, b)),
+  ),
+  minf: variadic(
+    ['any'],
+    'any',
+    floats((a, b) => Math.min(a, b)),
+  ),
   ceil: fixed(['any'], (_run, value) => float(Math.ceil(toFloat(value)))),
   floor: fixed(['any'], (_run, value) => float(Math.floor(toFloat(value)))),
   round: variadic(['any', 'int'], 'any', (_run, value, places, half) =>

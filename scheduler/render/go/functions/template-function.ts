@@ -1,4 +1,5 @@
 import { fail, type Run } from '../../run.ts';
+import { unreachable } from '../../unreachable.ts';
 import { type Int, isInt } from '../number.ts';
 import { type Dict, describe, isList, isMap, type Value, type ValueMap } from '../value.ts';
 
@@ -89,6 +90,7 @@ export const argument = (
       if (value === undefined || value === null) return EMPTY;
       return isMap(value) ? value : wrong(run, name, index, kind, value);
   }
+  return unreachable(kind);
 };
 
 /** How many arguments a function takes, for people; undefined when `count` is right. */

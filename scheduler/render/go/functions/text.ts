@@ -1,7 +1,7 @@
 import { checkLength, fail, type Run } from '../../run.ts';
 import { goText } from '../print.ts';
 import { quote } from '../quote.ts';
-import { byteLength, byteSlice } from '../utf8.ts';
+import { byteLength, byteSlice, codePoints } from '../utf8.ts';
 import { type Dict, isList, type Value } from '../value.ts';
 import { titleCase, toLower, toUpper, uncapitalize } from './letter-case.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
@@ -22,7 +22,7 @@ const count = (text: string, part: string): number => {
 /** Go's strings.Replace: an empty `old` matches before every character and at the end. */
 export const replaceAll = (run: Run, text: string, old: string, by: string): string => {
   if (old === '') {
-    const characters = [...text];
+    const characters = codePoints(text);
     checkLength(run, text.length + (characters.length + 1) * by.length);
     return by + characters.map((character) => character + by).join('');
   }
@@ -46,7 +46,7 @@ const repeat = (run: Run, times: number, text: string): string => {
 /** sprig trims sets of characters from both ends. */
 const trimSet = (text: string, set: string): string => {
   const unwanted = new Set(set);
-  const characters = [...text];
+  const characters = codePoints(text);
   const start = characters.findIndex((one) => !unwanted.has(one));
   if (start === -1) return '';
   return characters.slice(start, characters.findLastIndex((one) => !unwanted.has(one)) + 1).join('');
@@ -79,7 +79,7 @@ export const texts = (run: Run, value: Value): string[] => {
 };
 
 const splitUp = (run: Run, text: string, separator: string): string[] => {
-  const parts = separator === '' ? [...text] : text.split(separator);
+  const parts = separator === '' ? codePoints(text) : text.split(separator);
   run.stepsLeft -= parts.length;
   return parts;
 };

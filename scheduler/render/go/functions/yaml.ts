@@ -1,6 +1,6 @@
 import { checkDepth, checkLength, type Run, spend } from '../../run.ts';
 import { toYaml } from '../../to-yaml.ts';
-import { WholeFloat } from '../number.ts';
+import { isScalar } from '../../yaml-keys.ts';
 import { goText } from '../print.ts';
 import { type Dict, isMap, sortedEntries, type Value } from '../value.ts';
 import { hash } from './hash.ts';
@@ -9,16 +9,13 @@ import { type FunctionTable, fixed } from './template-function.ts';
 /** The functions Kalypso adds to sprig's (behaviour spec 2.6); its `unquote` is with the functions on text. */
 
 const yaml = (run: Run, value: Value): string => {
-  const text = toYaml(value, (depth) => {
-    spend(run, 1);
+  const text = toYaml(value, (depth, length) => {
+    spend(run, 1 + (length >>> 6));
     checkDepth(run, depth, 'a value is');
   });
   checkLength(run, text.length);
   return text;
 };
-
-const isScalar = (value: Value): boolean =>
-  value === null || typeof value !== 'object' || value instanceof WholeFloat;
 
 /**
  * A map whose lists and maps became YAML texts, as a ConfigMap's data must be. Kalypso means the same but forgets the

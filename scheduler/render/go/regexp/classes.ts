@@ -69,7 +69,11 @@ export const classNamed = (name: string): CharacterTest | undefined => {
 /** One form for all cases of a letter, by simple case folding as far as JavaScript tells it. */
 export const foldCase = (code: number): number => {
   if (code < 0x80) return code >= 0x41 && code <= 0x5a ? code + 32 : code;
-  const upper = [...String.fromCodePoint(code).toUpperCase()];
-  const lower = [...(upper.length === 1 ? (upper[0] ?? '') : String.fromCodePoint(code)).toLowerCase()];
-  return lower.length === 1 ? (lower[0]?.codePointAt(0) ?? code) : code;
+  const letter = String.fromCodePoint(code);
+  const upper = letter.toUpperCase();
+  // 'ß' has no single upper case letter, so it stays itself.
+  const lower = (isSingle(upper) ? upper : letter).toLowerCase();
+  return isSingle(lower) ? (lower.codePointAt(0) ?? code) : code;
 };
+
+const isSingle = (text: string): boolean => text.length === ((text.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);

@@ -1,3 +1,4 @@
+import { unreachable } from '../../unreachable.ts';
 import { type CharacterTest, isWordCharacter } from './classes.ts';
 import { type Assertion, type Expression, parsePattern, RegexpError } from './syntax.ts';
 
@@ -123,6 +124,7 @@ const holds = (what: Assertion, { before, after }: Around): boolean => {
     case 'notWord':
       return isWordCharacter(before) === isWordCharacter(after);
   }
+  return unreachable(what);
 };
 
 type Thread = { readonly address: number; readonly saved: Match };

@@ -1,3 +1,4 @@
+import { codePoints } from '../utf8.ts';
 import { type CharacterTest, classNamed, escapeClass, foldCase, posixClass } from './classes.ts';
 
 /**
@@ -53,7 +54,7 @@ const expandQuotes = (source: string): string =>
 
 /** @throws RegexpError */
 export const parsePattern = (source: string): Pattern => {
-  const text = [...expandQuotes(source)];
+  const text = codePoints(expandQuotes(source));
   const groups: (string | undefined)[] = [undefined];
   let at = 0;
   let depth = 0;

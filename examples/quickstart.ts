@@ -1,0 +1,244 @@
+/**
+ * `npm run quickstart`: the whole story in one run, with the three programs as their users start them. A platform team builds
+ * and signs two releases of the example company; a technician carries a stick; a factory host without network verifies,
+ * applies, repairs, refuses and reports. No root needed; everything happens under .fleet/quickstart.
+ */
+import { spawn } from 'node:child_process';
+import { cp, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { styleText } from 'node:util';
+import { findAirGap } from '../test/harness/air-gap.ts';
+import { makeImages } from './make-images.ts';
+
+const REPOSITORY = join(import.meta.dirname, '..');
+const WORK = join(REPOSITORY, '.fleet', 'quickstart');
+const at = (...parts: readonly string[]): string => join(WORK, ...parts);
+const shown = (path: string): string => relative(REPOSITORY, path);
+
+const SITE = 'plant-7';
+const AGENT = 'press-2';
+const CHANNEL = 'prod/factory-host';
+
+type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };
+
+const PROGRAMS = {
+  'fleet-scheduler': join(REPOSITORY, 'scheduler', 'fleet-scheduler.js'),
+  'fleet-export': join(REPOSITORY, 'exporter', 'fleet-export.js'),
+  'fleet-agent': join(REPOSITORY, 'agent', 'fleet-agent.js'),
+} as const;
+
+let step = 0;
+const title = (text: string): void => {
+  step += 1;
+  process.stdout.write(`\n${styleText('bold', `${step}. ${text}`)}\n`);
+};
+const say = (text: string): void => {
+  process.stdout.write(`   ${text}\n`);
+};
+
+/** What a step promised and did not keep: the quickstart ends there, in one sentence. */
+class Broken extends Error {}
+
+const run = async (
+  program: keyof typeof PROGRAMS,
+  words: readonly string[],
+  expected: number | readonly number[] = 0,
+): Promise<Ran> => {
+  const gap = program === 'fleet-agent' ? findAirGap() : undefined;
+  const prefix = gap?.present ? gap.prefix : [];
+  const near = words.map((word) => (word.startsWith(WORK) ? shown(word) : word));
+  process.stdout.write(styleText('dim', `   $ ${program} ${near.join(' ')}\n`));
+  const [command = '', ...rest] = [...prefix, process.execPath, PROGRAMS[program], ...words];
+  const child = spawn(command, rest, { cwd: REPOSITORY, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (text: Buffer) => (stdout += text.toString()));
+  child.stderr.on('data', (text: Buffer) => (stderr += text.toString()));
+  child.on('error', reject);
+  child.on('close', (code) => resolve(code ?? 1));
+  const code = await promise;
+  for (const line of `${stderr}${stdout}`.split('\n')) {
+    if (line.trim() !== '' && !words.includes('--json')) say(line.replaceAll(`${REPOSITORY}/`, ''));
+  }
+  if (![expected].flat().includes(code)) {
+    throw new Broken(
+      `${program} ${words[0]} ended with ${code} instead of ${[expected].flat().join(' or ')}.\n${stderr}`,
+    );
+  }
+  return { code, stdout, stderr };
+};
+
+const scheduler = (...words: readonly string[]): Promise<Ran> =>
+  run('fleet-scheduler', [...words, '--keys', at('keys'), '--layout', at('releases')]);
+const hub = (...words: readonly string[]): Promise<Ran> => scheduler(...words, '--db', at('hub.db'));
+const HOST = ['--state', at('host-state'), '--root', at('host'), '--services', 'none'];
+const agent = (words: readonly string[], expected: number | readonly number[] = 0): Promise<Ran> =>
+  run('fleet-agent', [...words, ...HOST], expected);
+
+const sizeOf = async (path: string): Promise<number> => {
+  const found = await stat(path);
+  if (!found.isDirectory()) return found.size;
+  const sizes = await Promise.all((await readdir(path)).map((name) => sizeOf(join(path, name))));
+  return sizes.reduce((sum, size) => sum + size, 0);
+};
+
+const refusedWith = (ran: Ran, code: string): void => {
+  if (!ran.stderr.includes(code))
+    throw new Broken(`this should have been refused as ${code}, but: ${ran.stderr}`);
+};
+
+const build = (): Promise<Ran> =>
+  scheduler(
+    'build',
+    '--platform',
+    at('company', 'platform'),
+    '--images',
+    at('images'),
+    '--previous',
+    at('releases'),
+  );
+
+const main = async (): Promise<void> => {
+  const began = performance.now();
+  await rm(WORK, { recursive: true, force: true });
+  await mkdir(WORK, { recursive: true });
+
+  title('A platform team: keys, images, a platform repository');
+  say(
+    'Halden Foods: three environments, five cluster types, six workloads. Have a look at examples/platform.',
+  );
+  await cp(join(REPOSITORY, 'examples', 'platform'), at('company', 'platform'), { recursive: true });
+  await cp(join(REPOSITORY, 'examples', 'apps'), at('company', 'apps'), { recursive: true });
+  await run('fleet-scheduler', ['root', 'init', '--dev', '--fleet', 'halden', '--keys', at('keys')]);
+  await makeImages(at('images'));
+
+  title('Release 1: every environment and cluster type, built and signed');
+  await run('fleet-scheduler', [
+    'build',
+    '--platform',
+    at('company', 'platform'),
+    '--images',
+    at('images'),
+    '--keys',
+    at('keys'),
+    '--layout',
+    at('releases'),
+  ]);
+
+  title('At the site: a host without network asks to be enrolled, by stick');
+  const gap = findAirGap();
+  say(gap.present ? `The agent runs in a network namespace with nothing in it (${gap.how}).` : gap.reason);
+  const root = await readFile(at('keys', '1.root.json'));
+  const sha256 = Buffer.from(await crypto.subtle.digest('SHA-256', root)).toString('hex');
+  await mkdir(at('host'));
+  await mkdir(at('stick'));
+  await agent([
+    'enroll',
+    at('stick'),
+    '--fleet',
+    'halden',
+    '--site',
+    SITE,
+    '--name',
+    AGENT,
+    '--channel',
+    CHANNEL,
+    '--root-sha256',
+    sha256,
+  ]);
+
+  title('At the office: the request is answered, the stick is filled');
+  await hub('sites', 'enroll', at('stick'));
+  await hub('sites', 'set', SITE, 'lineNumber=7');
+  await run('fleet-export', ['create', '--from', at('releases'), '--site', SITE, '--to', at('stick')]);
+  await run('fleet-export', ['verify', at('stick'), '--root-sha256', sha256]);
+  await cp(at('stick'), at('stick-of-last-month'), { recursive: true });
+
+  title('At the site: verified, applied, healthy');
+  await agent(['import', at('stick')]);
+  say(`The host now has: ${(await readdir(at('host', 'etc'))).join(', ')} under ${shown(at('host', 'etc'))}`);
+
+  title('Somebody breaks something by hand; the agent finds and repairs it');
+  await writeFile(at('host', 'etc', 'label-printer', 'label.zpl'), '^XA broken ^XZ\n');
+  await rm(at('host', 'etc', 'scale-reader', 'scale.json'));
+  await agent(['diff'], 8);
+  await agent(['run', '--once']);
+  await agent(['diff']);
+
+  title('The stick goes home with the history');
+  await agent(['reports', 'export', at('stick')]);
+  await hub('reports', 'import', at('stick'));
+
+  title('Release 2: one label changes, the stick carries only that');
+  const label = at('company', 'apps', 'label-printer', 'host', 'label.zpl');
+  await writeFile(
+    label,
+    (await readFile(label, 'utf8')).replace('^XZ', '^FO50,220^A0N,24,24^FDFarmed in Norway^FS\n^XZ'),
+  );
+  await build();
+  const full = await sizeOf(at('stick', 'blobs'));
+  await run('fleet-export', [
+    'create',
+    '--from',
+    at('releases'),
+    '--site',
+    SITE,
+    '--to',
+    at('stick'),
+    '--for',
+    at('stick'),
+  ]);
+  const delta = await sizeOf(at('stick', 'blobs'));
+  say(
+    styleText('bold', `The first stick carried ${full} bytes, this one ${delta}; most of it are signatures.`),
+  );
+  await agent(['import', at('stick')]);
+
+  title('A tampered stick, and last month’s stick, are refused by name');
+  await cp(at('stick'), at('tampered-stick'), { recursive: true });
+  await tamper(at('tampered-stick'));
+  refusedWith(await agent(['import', at('tampered-stick')], [4, 5]), 'DIGEST_MISMATCH');
+  refusedWith(await agent(['import', at('stick-of-last-month')], 4), 'ROLLBACK');
+
+  title('The reports go home, and the office knows what runs where');
+  await agent(['status']);
+  await agent(['reports', 'export', at('stick')]);
+  await hub('reports', 'import', at('stick'));
+  await hub('status', '--environment', 'prod');
+
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  process.stdout.write(`
+${styleText('bold', 'Done')} in ${seconds} s. Where to look next:
+   ${shown(at('host'))}            what the agent made of the host's /
+   ${shown(at('stick'))}           the stick; try: npx fleet-export inspect ${shown(at('stick'))}
+   ${shown(at('releases'))}        the OCI layout with all releases
+   examples/platform                  the platform repository that all of this came from
+   docs/air-gap.md                    the same walk in words; docs/bundle-format.md: the format
+   The keys in ${shown(at('keys'))} are a DEV root: one person can sign everything. Never use them for a real site.
+`);
+};
+
+/** Flips one byte in the middle of the largest blob, as bad luck or bad people would. */
+const tamper = async (stick: string): Promise<void> => {
+  const folder = join(stick, 'blobs', 'sha256');
+  const blobs = await Promise.all(
+    (await readdir(folder)).map(async (name) => ({ name, size: await sizeOf(join(folder, name)) })),
+  );
+  const [largest] = blobs.toSorted((a, b) => b.size - a.size);
+  if (!largest) throw new Broken('there is no blob on the stick');
+  await using file = await open(join(folder, largest.name), 'r+');
+  const byte = Buffer.alloc(1);
+  await file.read(byte, 0, 1, Math.floor(largest.size / 2));
+  byte[0] = (byte[0] ?? 0) ^ 0xff;
+  await file.write(byte, 0, 1, Math.floor(largest.size / 2));
+  say(`(one byte of ${largest.name.slice(0, 12)} flipped on ${shown(stick)})`);
+};
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof Broken)) throw error;
+  process.stderr.write(`\nThe quickstart stops here: ${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,93 @@
+import { formatTime } from '#bundles/time';
+import type { Refused } from '../refused.ts';
+import { orRefuse } from '../refused.ts';
+import { issueSite, type SiteSigner } from '../sites/issue-site.ts';
+import type { Store } from '../store/open-store.ts';
+import type { SiteRow, Tx } from '../store/tables.ts';
+import { type EnrolmentOptions, type EnrolmentStep, planEnrolment } from './plan-enrolment.ts';
+import type { EnrolmentRequest } from './read-requests.ts';
+
+export type Enrolment = { readonly request: EnrolmentRequest; readonly step: EnrolmentStep };
+
+/** One site after its requests: the statement is a new one if anything changed. */
+export type EnrolledSite = { readonly site: SiteRow; readonly enrolments: readonly Enrolment[] };
+
+/** All requests of one site in one transaction and one statement; those that are refused change nothing. */
+export const enrollAgents = (
+  store: Store,
+  site: string,
+  requests: readonly EnrolmentRequest[],
+  options: EnrolmentOptions,
+  signer: SiteSigner,
+  refused: Refused[],
+  now: Date,
+): Promise<EnrolledSite | undefined> =>
+  store.transact(async (tx) => {
+    const enrolments: Enrolment[] = [];
+    for (const request of requests) {
+      const step = await orRefuse(refused, request.path, async () => {
+        const planned = await plan(tx, request, options, now);
+        await execute(tx, request, planned, now);
+        return planned;
+      });
+      if (step) enrolments.push({ request, step });
+    }
+    if (enrolments.length === 0) return undefined;
+    const known = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
+    const unchanged = enrolments.every(({ step }) => step.kind === 'unchanged');
+    return { site: known && unchanged ? known : await issueSite(tx, site, signer, now), enrolments };
+  });
+
+const plan = async (
+  tx: Tx,
+  request: EnrolmentRequest,
+  options: EnrolmentOptions,
+  now: Date,
+): Promise<EnrolmentStep> => {
+  const known = await tx.selectFrom('agent').selectAll().where('id', '=', request.id).executeTakeFirst();
+  const owner = await tx
+    .selectFrom('agent_key')
+    .selectAll()
+    .where('hint', '=', request.key.hint)
+    .executeTakeFirst();
+  return planEnrolment(request, known, owner, options, now);
+};
+
+const execute = async (
+  tx: Tx,
+  request: EnrolmentRequest,
+  step: EnrolmentStep,
+  now: Date,
+): Promise<void> => {
+  const { id, key } = request;
+  switch (step.kind) {
+    case 'unchanged':
+      return;
+    case 'register':
+      await tx.insertInto('agent').values(step.row).execute();
+      await addKey(tx, id, key, now);
+      return;
+    case 'change':
+      await tx.updateTable('agent').set(step.row).where('id', '=', id).execute();
+      return;
+    case 'replace-key':
+      await tx.updateTable('agent').set(step.row).where('id', '=', id).execute();
+      await tx
+        .updateTable('agent_key')
+        .set({ ended_at: formatTime(now) })
+        .where('agent', '=', id)
+        .where('ended_at', 'is', null)
+        .execute();
+      await addKey(tx, id, key, now);
+      // Nobody knows yet what runs on the new machine; what ran on the old one stays in its events.
+      await tx.deleteFrom('assignment_state').where('agent', '=', id).execute();
+      return;
+  }
+};
+
+const addKey = async (tx: Tx, agent: string, key: EnrolmentRequest['key'], now: Date): Promise<void> => {
+  await tx
+    .insertInto('agent_key')
+    .values({ hint: key.hint, agent, key: key.pem, since: formatTime(now), ended_at: null })
+    .execute();
+};

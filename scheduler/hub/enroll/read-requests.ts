@@ -1,0 +1,94 @@
+import { FleetError } from '#bundles/errors';
+import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
+import type { Channel } from '#bundles/names';
+import { parseStrictJson } from '#bundles/strict-json';
+import { parseCertificateRequest } from '#bundles/trust/certificate-request';
+import { fingerprint, type PublicKey } from '#bundles/trust/key';
+import { parseDocument } from '#bundles/validate';
+import { orRefuse, type Refused } from '../refused.ts';
+import { agentId, type Labels } from '../sites/agent-record.ts';
+
+/** An agent that wants to be enrolled. It holds the key; channel and labels are only its wish, and unsigned. */
+export type EnrolmentRequest = {
+  readonly path: string;
+  /** '<site>/<agent>' */
+  readonly id: string;
+  readonly site: string;
+  readonly agent: string;
+  readonly key: PublicKey;
+  /** SHA-256 of the key, as people compare it. */
+  readonly fingerprint: string;
+  readonly channel: Channel;
+  readonly labels: Labels;
+};
+
+type RequestFile = {
+  readonly fleet: string;
+  readonly site: string;
+  readonly agent: string;
+  readonly channel: Channel;
+  readonly labels: Labels;
+  readonly request: string;
+};
+
+const MAX_BYTES = 64 << 10;
+const MAX_REQUESTS = 10_000;
+
+/**
+ * Every fleet/requests/<id>.json (docs/bundle-format.md section 11), proof of possession verified, sorted by path. A bad
+ * one goes to `refused` and stops no other.
+ * @throws FleetError TOO_MANY
+ */
+export const readRequests = async (
+  medium: OpenMedium,
+  fleet: string,
+  refused: Refused[],
+): Promise<readonly EnrolmentRequest[]> => {
+  const paths = (await medium.files(REQUESTS_FOLDER)).filter(
+    (path) => path.endsWith('.json') && !path.endsWith('-needs.json'),
+  );
+  if (paths.length > MAX_REQUESTS)
+    throw new FleetError('TOO_MANY', `${medium.path} has ${paths.length} requests, at most ${MAX_REQUESTS} are read`);
+  const requests: EnrolmentRequest[] = [];
+  for (const path of paths) {
+    const request = await orRefuse(refused, path, async () =>
+      parseRequest(path, await medium.readFile(path, MAX_BYTES), fleet),
+    );
+    if (request) requests.push(request);
+  }
+  return requests;
+};
+
+/** @throws FleetError BAD_JSON, SCHEMA, WRONG_FLEET, REQUEST_INVALID ... */
+export const parseRequest = (path: string, bytes: Buffer, fleet: string): EnrolmentRequest => {
+  const file = parseDocument<RequestFile>(
+    'request',
+    parseStrictJson(bytes, { maxBytes: MAX_BYTES }, path),
+    path,
+  );
+  if (file.fleet !== fleet)
+    throw new FleetError('WRONG_FLEET', `${path} is of fleet ${file.fleet}, this is ${fleet}`);
+  const certified = parseCertificateRequest(file.request);
+  const id = agentId(file.site, file.agent);
+  if (certified.fleet !== file.fleet || agentId(certified.site, certified.agent) !== id) {
+    throw new FleetError(
+      'REQUEST_INVALID',
+      `${path} is for ${id}, but its certificate request is for ${certified.fleet}/${certified.site}/${certified.agent}`,
+    );
+  }
+  if (path !== requestPath(id))
+    throw new FleetError('REQUEST_INVALID', `${path} is for ${id}, which asks at ${requestPath(id)}`);
+  return {
+    path,
+    id,
+    site: file.site,
+    agent: file.agent,
+    key: certified.key,
+    fingerprint: fingerprint(certified.key),
+    channel: { environment: file.channel.environment, clusterType: file.channel.clusterType },
+    labels: file.labels,
+  };
+};
+
+/** Where an agent leaves its request: one for each, so no two can stand for the same name. */
+export const requestPath = (id: string): string => `${REQUESTS_FOLDER}/${agentFolder(id)}.json`;

@@ -1,0 +1,26 @@
+import { type Configuration, requireSetting } from '../configuration.ts';
+import { type KeyDirectory, openKeyDirectory } from '../sign/key-directory.ts';
+import type { SiteSigner } from './sites/issue-site.ts';
+import { openStore, type Store } from './store/open-store.ts';
+
+/** What the hub's commands work on: whose fleet, what is known, and where statements and receipts are laid out. */
+export type Hub = AsyncDisposable & {
+  readonly keys: KeyDirectory;
+  readonly store: Store;
+  /** OCI layout directory; need not be there yet. */
+  readonly layout: string;
+};
+
+/** @throws FleetError USAGE, KEY_MISSING, WRONG_FLEET ... */
+export const openHub = async (configuration: Configuration): Promise<Hub> => {
+  const layout = requireSetting(configuration, 'layout');
+  const db = requireSetting(configuration, 'db');
+  const keys = await openKeyDirectory(requireSetting(configuration, 'keys'));
+  const store = await openStore(db, keys.root.fleet);
+  return { keys, store, layout, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+};
+
+export const siteSigner = async ({ keys }: Hub): Promise<SiteSigner> => ({
+  root: keys.root,
+  release: await keys.key('release'),
+});

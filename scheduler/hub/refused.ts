@@ -1,0 +1,36 @@
+import { type ErrorCode, FleetError, toFleetError } from '#bundles/errors';
+
+/** One thing of many that was not taken, while the others were. */
+export type Refused = { readonly path: string; readonly error: FleetError };
+
+/** Runs a step on one of many: its own mistake is put on the list, so that it stops nobody else. */
+export const orRefuse = async <T>(
+  refused: Refused[],
+  path: string,
+  step: () => T | Promise<T>,
+): Promise<T | undefined> => {
+  try {
+    return await step();
+  } catch (error) {
+    const refusal = toFleetError(error, path);
+    // A full disk or a mistake of ours is not about this one: it ends the run.
+    if (refusal.exitCode === 1 || OURS.has(refusal.code)) throw refusal;
+    refused.push({ path, error: refusal });
+    return undefined;
+  }
+};
+
+const OURS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['DISK_FULL', 'STORE_CORRUPT', 'BUSY', 'KEY_MISSING']);
+
+/** For --json. */
+export const describeRefused = ({ path, error }: Refused) => ({
+  path,
+  code: error.code,
+  message: error.message,
+  ...(error.subject !== undefined && { subject: error.subject }),
+  ...(error.hint !== undefined && { hint: error.hint }),
+});
+
+export const abortIfAsked = (signal: AbortSignal | undefined): void => {
+  if (signal?.aborted) throw new FleetError('ABORTED', 'it was stopped; run it again to go on');
+};

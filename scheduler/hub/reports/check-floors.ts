@@ -1,0 +1,50 @@
+import type { AgentRow, ReportRow, Tx } from '../store/tables.ts';
+
+const FLOORS = ['root', 'site', 'release', 'lease', 'time'] as const;
+type Floor = (typeof FLOORS)[number];
+
+/**
+ * Floors never fall; a disk or a whole machine put back from a copy shows here and nowhere else (security: "anti-rollback").
+ * Reports may arrive in any order, so one is held against those of earlier and of later events. A new root may lower all
+ * floors but its own (docs/bundle-format.md section 8, step 3), and another channel counts releases anew.
+ */
+export const findFallenFloors = async (
+  tx: Tx,
+  agent: AgentRow,
+  report: ReportRow,
+): Promise<readonly string[]> => {
+  const fallen: string[] = [];
+  for (const floor of FLOORS) {
+    if (!isComparable(floor, agent, report)) continue;
+    const column = `floor_${floor}` as const;
+    let others = tx
+      .selectFrom('report')
+      .where('agent', '=', agent.id)
+      .where('life', '=', agent.life)
+      .where('apart', '=', 0);
+    if (floor !== 'root') others = others.where('floor_root', '=', report.floor_root);
+    if (isOfChannel(floor) && hasMoved(agent)) others = others.where('channel', '=', report.channel);
+    const before = await others
+      .where('last_seq', '<', report.last_seq)
+      .select(({ fn }) => fn.max(column).as('floor'))
+      .executeTakeFirst();
+    const after = await others
+      .where('last_seq', '>', report.last_seq)
+      .select(({ fn }) => fn.min(column).as('floor'))
+      .executeTakeFirst();
+    const own = report[column];
+    if (before?.floor != null && own < before.floor) fallen.push(describe(floor, before.floor, own));
+    if (after?.floor != null && after.floor < own) fallen.push(describe(floor, own, after.floor));
+  }
+  return fallen;
+};
+
+const isOfChannel = (floor: Floor): boolean => floor === 'release' || floor === 'lease';
+
+const hasMoved = (agent: AgentRow): boolean => agent.previous_environment !== null;
+
+const isComparable = (floor: Floor, agent: AgentRow, report: ReportRow): boolean =>
+  !isOfChannel(floor) || !hasMoved(agent) || report.channel !== null;
+
+const describe = (floor: Floor, from: number | string, to: number | string): string =>
+  `its ${floor} floor fell from ${from} to ${to}`;

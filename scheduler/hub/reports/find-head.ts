@@ -1,0 +1,93 @@
+import type { Digest } from '#bundles/digest';
+import { GENESIS } from '#bundles/report/event';
+import type { AgentRow, Database, Tx } from '../store/tables.ts';
+
+/** The unbroken chain from an agent's first event on. */
+export type Head = { readonly first: number; readonly seq: number; readonly hash: Digest };
+
+/** An agent's chain begins at 1, or where the one under its old key ended. Goes on from the head that is known. */
+export const findHead = async (tx: Tx, agent: AgentRow): Promise<Head | undefined> => {
+  const first = agent.first_seq > 0 ? agent.first_seq : await findFirst(tx, agent);
+  if (first === undefined) return undefined;
+  const last = await tx
+    .selectFrom('event')
+    .select(['seq', 'hash'])
+    .where('agent', '=', agent.id)
+    .where('life', '=', agent.life)
+    .where('seq', '>=', Math.max(first, agent.head_seq))
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('event as next')
+            .select('next.seq')
+            .whereRef('next.agent', '=', 'event.agent')
+            .whereRef('next.life', '=', 'event.life')
+            .where(({ eb }) => eb('next.seq', '=', eb('event.seq', '+', 1))),
+        ),
+      ),
+    )
+    .orderBy('seq')
+    .limit(1)
+    .executeTakeFirstOrThrow();
+  return { first, ...last };
+};
+
+const findFirst = async (tx: Tx, agent: AgentRow): Promise<number | undefined> => {
+  const starts = await tx
+    .selectFrom('event')
+    .select(['seq', 'prev'])
+    .where('agent', '=', agent.id)
+    .where('life', '=', agent.life)
+    .where('seq', 'in', [1, agent.base_seq + 1])
+    .orderBy('seq')
+    .execute();
+  return starts.find(({ seq, prev }) => prev === (seq === 1 ? GENESIS : agent.base_hash))?.seq;
+};
+
+/** Events that are missing, both ends included. */
+export type Gap = { readonly from: number; readonly to: number };
+
+const MAX_GAPS = 10;
+
+/** The first gaps between an agent's head and its newest event. */
+export const findGaps = async (
+  db: Database,
+  agent: Pick<AgentRow, 'id' | 'life' | 'head_seq'>,
+): Promise<readonly Gap[]> => {
+  // Each event whose predecessor is missing ends a gap; the newest event before it began it.
+  const ends = await db
+    .selectFrom('event')
+    .select('seq')
+    .where('agent', '=', agent.id)
+    .where('life', '=', agent.life)
+    .where('seq', '>', agent.head_seq + 1)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('event as before')
+            .select('before.seq')
+            .whereRef('before.agent', '=', 'event.agent')
+            .whereRef('before.life', '=', 'event.life')
+            .where(({ eb }) => eb('before.seq', '=', eb('event.seq', '-', 1))),
+        ),
+      ),
+    )
+    .orderBy('seq')
+    .limit(MAX_GAPS)
+    .execute();
+  const gaps: Gap[] = [];
+  for (const { seq } of ends) {
+    const before = await db
+      .selectFrom('event')
+      .select(({ fn }) => fn.max('seq').as('seq'))
+      .where('agent', '=', agent.id)
+      .where('life', '=', agent.life)
+      .where('seq', '<', seq)
+      .executeTakeFirst();
+    gaps.push({ from: (before?.seq ?? 0) + 1, to: seq - 1 });
+  }
+  return gaps;
+};
+
+export const formatGaps = (gaps: readonly Gap[]): string =>
+  gaps.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(', ');

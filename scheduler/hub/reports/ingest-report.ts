@@ -1,0 +1,195 @@
+import { canonicalJson } from '#bundles/canonical';
+import { digestOf } from '#bundles/digest';
+import { type ErrorCode, FleetError } from '#bundles/errors';
+import { formatChannel } from '#bundles/names';
+import type { Event } from '#bundles/report/event';
+import { formatTime } from '#bundles/time';
+import type { Store } from '../store/open-store.ts';
+import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
+import { findFallenFloors } from './check-floors.ts';
+import { compareChain, type StoredLink } from './compare-chain.ts';
+import { findHead } from './find-head.ts';
+import type { JudgedReport } from './judge-report.ts';
+import { updateStates } from './update-states.ts';
+
+export type Received = { readonly source: string; readonly now: Date };
+
+export type Ingested = {
+  /** Events that are new here, and those that were known: repetition is no mistake (REPORT_REPLAY is not raised). */
+  readonly taken: number;
+  readonly known: number;
+  readonly alarms: readonly string[];
+  /** It contradicts what is stored: its events were put into the alarm and count nowhere else. */
+  readonly apart: FleetError | undefined;
+};
+
+/**
+ * One verified report in one transaction: its events, what they say runs, the head of the chain, alarms. A cut-off run
+ * has taken all of it or nothing.
+ * @throws FleetError AGENT_UNKNOWN when the agent was revoked or given another key meanwhile, BUSY, DISK_FULL
+ */
+export const ingestReport = (store: Store, report: JudgedReport, agent: AgentRow, received: Received) =>
+  store.transact(async (tx): Promise<Ingested> => {
+    const current = await readAgent(tx, agent);
+    const row = toReportRow(report, current, received);
+    const comparison = compareChain(report, await readLinks(tx, row));
+    if (comparison.kind === 'contradicts')
+      return keepApart(tx, report, { ...row, apart: 1 }, comparison.message);
+    await addReport(tx, row);
+    const { known } = comparison;
+    const fresh = report.events.filter(({ seq }) => !known.has(seq));
+    await insertEvents(tx, report, fresh, row);
+    await updateStates(tx, row, fresh);
+    await updateAgent(tx, current, fresh);
+    const fallen = await findFallenFloors(tx, current, row);
+    const alarms: string[] = [];
+    for (const message of fallen) {
+      await raise(tx, row, 'ROLLBACK', message, null);
+      alarms.push(message);
+    }
+    return { taken: fresh.length, known: known.size, alarms, apart: undefined };
+  });
+
+const readAgent = async (tx: Tx, agent: AgentRow): Promise<AgentRow> => {
+  const current = await tx.selectFrom('agent').selectAll().where('id', '=', agent.id).executeTakeFirst();
+  if (current && current.key === agent.key && current.revoked_at === null) return current;
+  throw new FleetError('AGENT_UNKNOWN', `${agent.id} was revoked or enrolled anew while its report was read`);
+};
+
+const toReportRow = (report: JudgedReport, agent: AgentRow, { source, now }: Received): ReportRow => {
+  const { predicate, events, digest, statement } = report;
+  const { floors } = predicate;
+  const release = events.findLast((event) => event.release !== undefined)?.release;
+  return {
+    agent: agent.id,
+    life: agent.life,
+    digest,
+    first_seq: predicate.from,
+    last_seq: predicate.to,
+    source,
+    received_at: formatTime(now),
+    written_at: predicate.time,
+    clock_trusted: predicate.clockTrusted ? 1 : 0,
+    channel: release ? formatChannel(release) : null,
+    floor_root: floors.root,
+    floor_site: floors.site,
+    floor_release: floors.release,
+    floor_lease: floors.lease,
+    floor_time: floors.time,
+    statement,
+    apart: 0,
+  };
+};
+
+const readLinks = (tx: Tx, row: ReportRow): Promise<readonly StoredLink[]> =>
+  tx
+    .selectFrom('event')
+    .select(['seq', 'hash', 'prev'])
+    .where('agent', '=', row.agent)
+    .where('life', '=', row.life)
+    .where('seq', '>=', row.first_seq - 1)
+    .where('seq', '<=', row.last_seq + 1)
+    .orderBy('seq')
+    .execute();
+
+const addReport = async (tx: Tx, row: ReportRow): Promise<void> => {
+  await tx
+    .insertInto('report')
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['agent', 'life', 'digest']).doNothing())
+    .execute();
+};
+
+/** Nothing is dropped silently: report and events stay as evidence, and an alarm says so until somebody has looked. */
+const keepApart = async (
+  tx: Tx,
+  report: JudgedReport,
+  row: ReportRow,
+  message: string,
+): Promise<Ingested> => {
+  await addReport(tx, row);
+  await raise(tx, row, 'REPORT_CHAIN', message, report.lines.join('\n'));
+  const apart = new FleetError('REPORT_CHAIN', `${message}; the report is kept apart`, {
+    subject: row.agent,
+    hint: 'The machine was put back from a copy, or two machines share its key: enrol it with a new key',
+  });
+  return { taken: 0, known: 0, alarms: [message], apart };
+};
+
+const raise = async (
+  tx: Tx,
+  row: ReportRow,
+  code: ErrorCode,
+  message: string,
+  events: string | null,
+): Promise<void> => {
+  const { agent, digest } = row;
+  await tx
+    .insertInto('alarm')
+    .values({
+      id: digestOf(canonicalJson([agent, row.life, code, message, digest])),
+      agent,
+      code,
+      message,
+      report: digest,
+      raised_at: row.received_at,
+      events,
+    })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute();
+};
+
+/** Rows of one INSERT: SQLite binds 32,766 values at most, PostgreSQL 65,535. */
+const ROWS = 500;
+
+const insertEvents = async (
+  tx: Tx,
+  report: JudgedReport,
+  fresh: readonly Event[],
+  row: ReportRow,
+): Promise<void> => {
+  const { from } = report.predicate;
+  const rows = fresh.map(
+    (event): EventRow => ({
+      agent: row.agent,
+      life: row.life,
+      seq: event.seq,
+      hash: report.hashes[event.seq - from] as EventRow['hash'],
+      prev: event.prev,
+      at: event.at,
+      type: event.type,
+      assignment: event.assignment ?? null,
+      package: event.package ?? null,
+      outcome: event.outcome ?? null,
+      code: event.code ?? null,
+      report: row.digest,
+      line: report.lines[event.seq - from] as string,
+    }),
+  );
+  for (let start = 0; start < rows.length; start += ROWS)
+    await tx
+      .insertInto('event')
+      .values(rows.slice(start, start + ROWS))
+      .execute();
+};
+
+const updateAgent = async (tx: Tx, agent: AgentRow, fresh: readonly Event[]): Promise<void> => {
+  const head = await findHead(tx, agent);
+  const imported = fresh.findLast(({ type, release }) => type === 'imported' && release !== undefined);
+  const newer = imported?.release && imported.seq > agent.release_seq ? imported.release : undefined;
+  if (!head && !newer) return;
+  await tx
+    .updateTable('agent')
+    .set({
+      ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
+      ...(newer &&
+        imported && {
+          release_version: newer.version,
+          release_channel: formatChannel(newer),
+          release_seq: imported.seq,
+          release_at: imported.at,
+        }),
+    })
+    .where('id', '=', agent.id)
+    .execute();
+};

@@ -1,0 +1,54 @@
+import { FleetError, isFleetError } from '#bundles/errors';
+import { hashLine } from '#bundles/report/event';
+import { type SignedReport, type VerifiedReport, verifyReport } from '#bundles/report/report';
+import type { Digest } from '#bundles/digest';
+import { parsePublicKey } from '#bundles/trust/key';
+import type { AgentRow } from '../store/tables.ts';
+
+/** A report whose signature, chain and sender are as they should be; whether it fits what is stored is another question. */
+export type JudgedReport = VerifiedReport & {
+  readonly statement: string;
+  /** The events as the agent wrote them, and their hashes. */
+  readonly lines: readonly string[];
+  readonly hashes: readonly Digest[];
+};
+
+/**
+ * Holds a report against the key under which its agent was enrolled; a key that lies beside it proves nothing.
+ * @throws FleetError REVOKED, UNKNOWN_KEY, WRONG_FLEET, REPORT_INVALID, REPORT_CHAIN and those of verifyReport
+ */
+export const judgeReport = (
+  report: SignedReport,
+  agent: AgentRow,
+  fleet: string,
+  path: string,
+): JudgedReport => {
+  const what = `${path} of ${agent.id}`;
+  if (agent.revoked_at !== null)
+    throw new FleetError('REVOKED', `${agent.id} was revoked on ${agent.revoked_at}: ${path} is not taken`);
+  const verified = verifyWithHint(report, agent, what);
+  if (verified.predicate.fleet !== fleet)
+    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${verified.predicate.fleet}, this is ${fleet}`);
+  if (verified.predicate.agent !== agent.id)
+    throw new FleetError('REPORT_INVALID', `${what} says it is from ${verified.predicate.agent}`);
+  const lines = report.events.toString('utf8').replace(/\n$/, '').split('\n');
+  return {
+    ...verified,
+    statement: report.statement.toString('utf8'),
+    lines,
+    hashes: lines.map(hashLine),
+  };
+};
+
+const verifyWithHint = (report: SignedReport, agent: AgentRow, what: string): VerifiedReport => {
+  try {
+    return verifyReport(report, parsePublicKey(agent.key), what);
+  } catch (error) {
+    if (!isFleetError(error, 'UNKNOWN_KEY')) throw error;
+    throw new FleetError('UNKNOWN_KEY', `${what} is not signed by the key that agent was enrolled with`, {
+      ...(error.subject !== undefined && { subject: error.subject }),
+      hint: 'If the machine was set up again, enrol it again: fleet-scheduler sites enroll <medium> --replace-key',
+      cause: error,
+    });
+  }
+};

@@ -1,0 +1,46 @@
+import { FleetError } from '#bundles/errors';
+import { parseName } from '#bundles/names';
+import { formatTime } from '#bundles/time';
+import type { Store } from '../store/open-store.ts';
+import { issueSite, type SiteSigner } from './issue-site.ts';
+import type { ChangedSite } from './set-values.ts';
+
+/**
+ * Takes an agent out of its site: the next statement leaves it out, its reports and its key are refused from now on.
+ * @param id '<site>/<agent>'
+ * @throws FleetError USAGE, NAME_INVALID, AGENT_UNKNOWN
+ */
+export const revokeAgent = async (
+  store: Store,
+  id: string,
+  signer: SiteSigner,
+  now: Date,
+): Promise<ChangedSite> => {
+  const [site, name, ...rest] = id.split('/');
+  if (name === undefined || rest.length > 0) {
+    throw new FleetError('USAGE', `${JSON.stringify(id.slice(0, 160))} is not <site>/<agent>`);
+  }
+  parseName(site, 'site');
+  parseName(name, 'agent');
+  return store.transact(async (tx) => {
+    const agent = await tx.selectFrom('agent').selectAll().where('id', '=', id).executeTakeFirst();
+    if (!agent) throw new FleetError('AGENT_UNKNOWN', `no agent ${id} was ever enrolled here`);
+    if (agent.revoked_at !== null) {
+      const row = await tx
+        .selectFrom('site')
+        .selectAll()
+        .where('name', '=', agent.site)
+        .executeTakeFirstOrThrow();
+      return { site: row, changed: false };
+    }
+    const at = formatTime(now);
+    await tx.updateTable('agent').set({ revoked_at: at }).where('id', '=', id).execute();
+    await tx
+      .updateTable('agent_key')
+      .set({ ended_at: at })
+      .where('agent', '=', id)
+      .where('ended_at', 'is', null)
+      .execute();
+    return { site: await issueSite(tx, agent.site, signer, now), changed: true };
+  });
+};

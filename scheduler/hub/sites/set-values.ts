@@ -1,0 +1,87 @@
+import { canonicalJson, type Json } from '#bundles/canonical';
+import { FleetError } from '#bundles/errors';
+import type { SiteValues } from '#bundles/statements/predicates';
+import type { Store } from '../store/open-store.ts';
+import type { SiteRow } from '../store/tables.ts';
+import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
+
+export type ValueChange = {
+  readonly site: string;
+  /** Only this agent's; without: the site's. */
+  readonly agent?: string | undefined;
+  readonly set: Readonly<Record<string, Json>>;
+  readonly unset: readonly string[];
+};
+
+export type ChangedSite = { readonly site: SiteRow; readonly changed: boolean };
+
+const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
+
+/**
+ * 'port=8080': whole numbers, true, false, null, and JSON in [] or {} or "" are taken as such, all else is text.
+ * @throws FleetError USAGE
+ */
+export const parseValue = (pair: string): readonly [string, Json] => {
+  const [name, ...rest] = pair.split('=');
+  if (name === undefined || rest.length === 0 || !NAME.test(name)) {
+    throw new FleetError('USAGE', `${JSON.stringify(pair.slice(0, 80))} is not <name>=<value>`, {
+      hint: 'Names begin with a letter and have letters, digits, dots, - and _',
+    });
+  }
+  const text = rest.join('=');
+  return [name, /^(?:-?\d+|true|false|null|".*"|\[.*\]|\{.*\})$/s.test(text) ? parseJson(name, text) : text];
+};
+
+const parseJson = (name: string, text: string): Json => {
+  try {
+    const value = JSON.parse(text) as Json;
+    canonicalJson(value);
+    return value;
+  } catch (cause) {
+    // A serial number like 007 is no JSON number, and means its letters.
+    if (/^-?\d+$/.test(text)) return text;
+    throw new FleetError('USAGE', `the value of ${name} is no JSON that documents may hold`, {
+      hint: 'Whole numbers only; text that looks like JSON goes into quotes inside quotes',
+      cause,
+    });
+  }
+};
+
+/** @throws FleetError SITE_MISSING, AGENT_UNKNOWN */
+export const setValues = (
+  store: Store,
+  change: ValueChange,
+  signer: SiteSigner,
+  now: Date,
+): Promise<ChangedSite> =>
+  store.transact(async (tx) => {
+    const { site, agent } = change;
+    const row = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
+    if (!row) throw siteMissing(site);
+    if (agent !== undefined) {
+      const known = await tx
+        .selectFrom('agent')
+        .select('id')
+        .where('site', '=', site)
+        .where('name', '=', agent)
+        .where('revoked_at', 'is', null)
+        .executeTakeFirst();
+      if (!known) throw new FleetError('AGENT_UNKNOWN', `site ${site} has no agent ${agent}`);
+    }
+    const before = siteValuesOf(row, signer.root.fleet, site);
+    const after = changeValues(before, change);
+    if (canonicalJson(after as Json) === canonicalJson(before as Json)) return { site: row, changed: false };
+    return { site: await issueSite(tx, site, signer, now, after), changed: true };
+  });
+
+const changeValues = (before: SiteValues, { agent, set, unset }: ValueChange): SiteValues => {
+  const apply = (values: SiteValues['values']): SiteValues['values'] =>
+    Object.fromEntries(Object.entries({ ...values, ...set }).filter(([name]) => !unset.includes(name)));
+  if (agent === undefined) return { ...before, values: apply(before.values) };
+  return { ...before, agents: { ...before.agents, [agent]: apply(before.agents[agent] ?? {}) } };
+};
+
+export const siteMissing = (site: string): FleetError =>
+  new FleetError('SITE_MISSING', `no site ${site} is known here`, {
+    hint: 'Sites begin with the first agent: fleet-scheduler sites enroll <medium>',
+  });

@@ -1,0 +1,76 @@
+import { describe, isList, isMap, sortedEntries, type Value } from '../go/value.ts';
+import { fail, type Run, spend } from '../run.ts';
+import { type Evaluate, enter, type Render, type Scope } from './scope.ts';
+import { isTrue, isZero } from './truth.ts';
+
+/** A block's two halves; `names` are its block parameters. */
+export type Block = {
+  readonly at: number;
+  readonly body: Render;
+  readonly otherwise: Render;
+  readonly names: readonly string[];
+};
+
+const bind = (names: readonly string[], values: readonly Value[]): ReadonlyMap<string, Value> | undefined =>
+  names.length === 0 ? undefined : new Map(names.map((name, index) => [name, values[index]]));
+
+/** `if` and, turned round, `unless`. */
+export const ifBlock =
+  (condition: Evaluate, wanted: boolean, includeZero: boolean, { body, otherwise }: Block): Render =>
+  (run, scope) => {
+    spend(run, 1);
+    const value = condition(run, scope);
+    const holds = isTrue(value) || (includeZero && isZero(value));
+    (holds === wanted ? body : otherwise)(run, scope);
+  };
+
+export const withBlock =
+  (subject: Evaluate, { body, otherwise, names }: Block): Render =>
+  (run, scope) => {
+    spend(run, 1);
+    const value = subject(run, scope);
+    if (isTrue(value) || isZero(value)) body(run, enter(scope, value, scope.turn, bind(names, [value])));
+    else otherwise(run, scope);
+  };
+
+/** Lists in their order, maps sorted by key, so that the same values give the same bytes. */
+const elements = (run: Run, value: Value): readonly (readonly [Value, Value])[] => {
+  if (isList(value)) return value.map((item, index) => [index, item] as const);
+  if (isMap(value)) return sortedEntries(value);
+  if (value === null || value === undefined || value === false) return [];
+  return fail(run, `each cannot go through ${describe(value)}`);
+};
+
+export const eachBlock =
+  (subject: Evaluate, { at, body, otherwise, names }: Block): Render =>
+  (run, scope) => {
+    const value = subject(run, scope);
+    run.at = at;
+    const items = elements(run, value);
+    if (items.length === 0) {
+      otherwise(run, scope);
+      return;
+    }
+    for (const [index, [key, item]] of items.entries()) {
+      run.at = at;
+      spend(run, 1);
+      const turn = { key, index, first: index === 0, last: index === items.length - 1, outer: scope.turn };
+      body(run, enter(scope, item, turn, bind(names, [item, key])));
+    }
+  };
+
+/** `{{#value}}`: as each for a list, as if for true, as with for anything else that is there. */
+export const plainBlock = (subject: Evaluate, block: Block): Render => {
+  const each = eachBlock(subject, block);
+  return (run, scope: Scope) => {
+    const value = subject(run, scope);
+    if (isList(value)) {
+      each(run, scope);
+    } else {
+      spend(run, 1);
+      if (value === true) block.body(run, scope);
+      else if (value === false || value === null || value === undefined) block.otherwise(run, scope);
+      else block.body(run, enter(scope, value));
+    }
+  };
+};

@@ -1,0 +1,182 @@
+import { forbiddenSource } from '../go/functions/forbidden.ts';
+import { FUNCTION_NAMES, findFunction } from '../go/functions/functions.ts';
+import { argument, arityProblem } from '../go/functions/template-function.ts';
+import { goText } from '../go/print.ts';
+import { describe, isList, isMap, type Value } from '../go/value.ts';
+import { fail, payForText, type Run, spend } from '../run.ts';
+import { type TemplateSource, templateError } from '../template-source.ts';
+import { type Evaluate, readPart, type Scope } from './scope.ts';
+import { isTrue } from './truth.ts';
+
+export type Compiler = {
+  readonly source: TemplateSource;
+  readonly offsetOf: (node: { readonly loc?: hbs.AST.SourceLocation | null }) => number;
+};
+
+type Path = hbs.AST.PathExpression;
+
+/** Helpers that are there to be asked about what may be missing; every other one fails on it. */
+const LENIENT: ReadonlySet<string> = new Set([
+  'default',
+  'coalesce',
+  'empty',
+  'and',
+  'or',
+  'not',
+  'all',
+  'any',
+]);
+
+const isPath = (node: { readonly type: string }): node is Path => node.type === 'PathExpression';
+
+/** `./name` and `this.name` are fields even where a helper has the same name. */
+const isScoped = (path: Path): boolean => /^\.|this\b/.test(path.original);
+
+/** The one word a helper is called by, or undefined for longer and other paths. */
+export const simpleName = (path: Path): string | undefined =>
+  path.parts.length === 1 && !path.data && path.depth === 0 && !isScoped(path) ? path.parts[0] : undefined;
+
+const blockParameter = (scope: Scope, name: string): { readonly value: Value } | undefined => {
+  for (let { names } = scope; names; names = names.outer)
+    if (names.values.has(name)) return { value: names.values.get(name) };
+  return undefined;
+};
+
+const turnValue = (scope: Scope, depth: number, name: string): Value => {
+  let { turn } = scope;
+  for (let up = depth; turn && up > 0; up -= 1) turn = turn.outer;
+  switch (name) {
+    case 'key':
+    case 'index':
+    case 'first':
+    case 'last':
+      return turn?.[name];
+    default:
+      return undefined;
+  }
+};
+
+/** Where a path starts, and the parts that are still to be read from there. */
+const startOf = (run: Run, scope: Scope, path: Path): readonly [Value, readonly string[]] => {
+  const [first = '', ...rest] = path.parts;
+  if (path.data) {
+    if (first === 'root' && path.depth === 0) return [run.context, rest];
+    return [turnValue(scope, path.depth, first), rest];
+  }
+  const parameter = path.depth === 0 && !isScoped(path) ? blockParameter(scope, first) : undefined;
+  if (parameter) return [parameter.value, rest];
+  let at: Scope | undefined = scope;
+  for (let up = path.depth; at && up > 0; up -= 1) at = at.outer;
+  return [at?.context, path.parts];
+};
+
+const missing = (run: Run, path: Path): never => {
+  const reads = path.parts.length === 1 ? forbiddenSource(path.original) : undefined;
+  const because = reads ? `: templates cannot read ${reads}` : '';
+  return fail(
+    run,
+    `${path.original} is not defined${because}`,
+    `For a value that may be missing: {{default "..." ${path.original}}}`,
+  );
+};
+
+export const compilePath = ({ offsetOf }: Compiler, path: Path, lenient: boolean): Evaluate => {
+  const at = offsetOf(path);
+  return (run, scope) => {
+    const [start, parts] = startOf(run, scope, path);
+    let value = start;
+    for (const part of parts) value = readPart(value, part);
+    if (value !== undefined || lenient) return value;
+    run.at = at;
+    return missing(run, path);
+  };
+};
+
+const LITERALS: ReadonlySet<string> = new Set([
+  'StringLiteral',
+  'NumberLiteral',
+  'BooleanLiteral',
+  'NullLiteral',
+]);
+
+/** A parameter. `lenient` lets a path be missing. */
+export const compileExpression = (
+  compiler: Compiler,
+  node: hbs.AST.Expression,
+  lenient: boolean,
+): Evaluate => {
+  if (isPath(node)) return compilePath(compiler, node, lenient);
+  if (node.type === 'SubExpression')
+    return compileHelper(compiler, node as hbs.AST.SubExpression & { readonly path: Path });
+  const value = LITERALS.has(node.type) ? ((node as hbs.AST.StringLiteral).value ?? null) : undefined;
+  return () => value;
+};
+
+type Call = Pick<hbs.AST.SubExpression, 'params' | 'hash' | 'loc'> & { readonly path: Path };
+
+/** A helper called with arguments, in the order the Go function has them. @throws FleetError TEMPLATE_SYNTAX */
+export const compileHelper = (compiler: Compiler, call: Call): Evaluate => {
+  const { source, offsetOf } = compiler;
+  const at = offsetOf(call);
+  const bad = (message: string, hint?: string): never => {
+    throw templateError('TEMPLATE_SYNTAX', source, at, message, hint);
+  };
+  const name = simpleName(call.path) ?? bad(`${call.path.original} is no helper`);
+  if (call.hash) bad(`${name} takes no named arguments`);
+  const words = call.params.map((param) => compileExpression(compiler, param, LENIENT.has(name)));
+  if (name === 'and' || name === 'or') {
+    if (words.length === 0) bad(`${name} takes at least 1 argument, not 0`);
+    return lazily(words, name === 'or');
+  }
+  if (name === 'lookup') {
+    if (words.length !== 2) bad(`lookup takes 2 arguments, not ${words.length}`);
+    return (run, scope) => {
+      const [from, key] = words.map((word) => word(run, scope));
+      return readPart(from, goText(run, key));
+    };
+  }
+  const reads = forbiddenSource(name);
+  if (reads)
+    throw templateError(
+      'TEMPLATE_FAILED',
+      source,
+      at,
+      `${name} is not allowed: templates cannot read ${reads}`,
+    );
+  const close = FUNCTION_NAMES.find((known) => known.toLowerCase() === name.toLowerCase());
+  const fn = findFunction(name) ?? bad(`there is no helper ${name}`, close && `Did you mean ${close}?`);
+  const problem = arityProblem(name, fn, words.length);
+  if (problem)
+    bad(problem, words.length === 0 ? `To read a field of that name write this.${name}` : undefined);
+  return (run, scope) => {
+    const values = words.map((word) => word(run, scope));
+    run.at = at;
+    for (let index = 0; index < values.length; index += 1)
+      values[index] = argument(run, name, fn, index, values[index]);
+    spend(run, 1);
+    const result = fn.body(run, ...values);
+    if (typeof result === 'string') payForText(run, result);
+    return result;
+  };
+};
+
+const lazily =
+  (words: readonly Evaluate[], decides: boolean): Evaluate =>
+  (run, scope) => {
+    let value: Value;
+    for (const word of words) {
+      value = word(run, scope);
+      if (isTrue(value) === decides) return value;
+    }
+    return value;
+  };
+
+/** A value as text. Lists and maps have none: a person has to say which form is meant. */
+export const textOf = (run: Run, value: Value): string => {
+  if (typeof value === 'string') return value;
+  if (value === null) return '';
+  if (value === undefined) return fail(run, 'there is nothing to print here');
+  if (isList(value) || isMap(value))
+    return fail(run, `${describe(value)} cannot be printed as it is`, 'Say in which form: toYaml or toJson');
+  return String(typeof value === 'object' ? (value as { value: number }).value : value);
+};

@@ -1,0 +1,83 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalBytes, canonicalJson, type Json } from '#bundles/canonical';
+
+/** Any JSON of ours: no fractions, no -0, strings of any characters, lone surrogates too. */
+const json = fc.letrec<{ json: Json }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom(null, true, false),
+    fc.maxSafeInteger(),
+    fc.string({ unit: 'binary' }),
+    fc.array(tie('json'), { maxLength: 4 }),
+    fc.dictionary(fc.string({ unit: 'binary' }), tie('json'), { maxKeys: 4 }),
+  ),
+})).json;
+
+/** The same value with every object's keys written in another order. */
+const reordered = (value: Json): Json => {
+  if (Array.isArray(value)) return value.map((item: Json) => reordered(item));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, reordered(item as Json)] as const);
+  return Object.fromEntries(entries.toReversed());
+};
+
+describe('canonical JSON', () => {
+  it('reads back as what it was', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(JSON.parse(canonicalJson(value))).toEqual(value);
+      }),
+    );
+  });
+
+  it('does not depend on the order of keys, and is its own canonical form', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        const text = canonicalJson(value);
+        expect(canonicalJson(reordered(value))).toBe(text);
+        expect(canonicalJson(JSON.parse(text))).toBe(text);
+      }),
+    );
+  });
+
+  it('sorts keys by their bytes, not by UTF-16', () => {
+    expect(canonicalJson({ '\u{1F600}': 1, '\uFB03': 2, a: 3, B: 4, '10': 5, '9': 6 })).toBe(
+      '{"10":5,"9":6,"B":4,"a":3,"\uFB03":2,"\u{1F600}":1}',
+    );
+  });
+
+  it('escapes as RFC 8785 does, and no more', () => {
+    expect(canonicalJson('\u0000\u001f\b\t\n\f\r"\\/\u007f\u2028é')).toBe(
+      '"\\u0000\\u001f\\b\\t\\n\\f\\r\\"\\\\/\u007f\u2028é"',
+    );
+    expect(canonicalBytes('é')).toEqual(Buffer.from([0x22, 0xc3, 0xa9, 0x22]));
+  });
+
+  it('leaves out what is undefined and keeps what is null', () => {
+    expect(canonicalJson({ b: undefined, a: null })).toBe('{"a":null}');
+    expect(canonicalJson([])).toBe('[]');
+    expect(canonicalJson({})).toBe('{}');
+  });
+
+  it('keeps a key called __proto__', () => {
+    expect(canonicalJson(JSON.parse('{"__proto__":{"a":1}}'))).toBe('{"__proto__":{"a":1}}');
+  });
+
+  it.each([
+    ['a fraction', 1.5],
+    ['more than an integer can be', 2 ** 53],
+    ['NaN', Number.NaN],
+    ['infinity', [Number.POSITIVE_INFINITY]],
+    ['undefined in a list', [undefined]],
+    ['a hole in a list', Array(2)],
+    ['undefined', undefined],
+    ['a bigint', 1n],
+    ['a function', { a: () => 1 }],
+    ['a date', { at: new Date(0) }],
+    ['a map', new Map([['a', 1]])],
+    ['bytes', { bytes: Buffer.from('a') }],
+  ])('has no word for %s', (_what, value) => {
+    expect(() => canonicalJson(value as Json)).toThrow(TypeError);
+  });
+});

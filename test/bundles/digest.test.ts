@@ -1,0 +1,78 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  compareBytes,
+  digestFromHex,
+  digestOf,
+  hexOf,
+  isDigest,
+  parseDigest,
+  shortDigest,
+} from '#bundles/digest';
+import { refusal } from './refusal.ts';
+
+// FIPS 180-2, appendix B.1.
+const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+
+describe('a digest', () => {
+  it('is SHA-256 in lower-case hex', () => {
+    expect(digestOf('abc')).toBe(`sha256:${ABC}`);
+    expect(digestOf(Buffer.from('abc'))).toBe(`sha256:${ABC}`);
+    expect(hexOf(digestOf('abc'))).toBe(ABC);
+    expect(digestFromHex(ABC)).toBe(digestOf('abc'));
+    expect(shortDigest(digestOf('abc'))).toBe('sha256:ba7816bf8f01');
+  });
+
+  it.each([
+    ABC,
+    `sha512:${ABC}${ABC}`,
+    `sha256:${ABC.toUpperCase()}`,
+    `sha256:${ABC}0`,
+    `sha256:${ABC.slice(1)}`,
+    `sha256:${ABC}\n`,
+    ` sha256:${ABC}`,
+    `sha256:../../${ABC.slice(6)}`,
+    '',
+    null,
+    undefined,
+    7,
+    [`sha256:${ABC}`],
+  ])('is not %j', (text) => {
+    expect(isDigest(text)).toBe(false);
+    expect(refusal(() => parseDigest(text))).toBe('SCHEMA');
+  });
+
+  it.each([undefined, null, '', 'abc', `${ABC}0`, { toString: () => 'x' }])('has no hex like %j', (hex) => {
+    expect(refusal(() => digestFromHex(hex))).toBe('SCHEMA');
+  });
+});
+
+describe('the order of bytes', () => {
+  it('is that of UTF-8, where UTF-16 has another: behind U+FFFF', () => {
+    expect('\u{10000}' < '\uFFFF').toBe(true);
+    expect(compareBytes('\u{10000}', '\uFFFF')).toBe(1);
+    expect(['b', 'ä', 'a', 'B', '', '\u{1F600}', '\uFB03', 'a0'].toSorted(compareBytes)).toEqual([
+      '',
+      'B',
+      'a',
+      'a0',
+      'b',
+      'ä',
+      '\uFB03',
+      '\u{1F600}',
+    ]);
+  });
+
+  it('is total: the same list comes out of any order', () => {
+    const unit = fc.constantFrom('a', 'Z', 'ä', '\uFB03', '\u{1F600}', '\u0000');
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string({ unit, maxLength: 4 })), (texts) => {
+        const sorted = texts.toSorted(compareBytes);
+        expect(texts.toReversed().toSorted(compareBytes)).toEqual(sorted);
+        expect(sorted.map((text) => Buffer.from(text).toString('hex'))).toEqual(
+          texts.map((text) => Buffer.from(text).toString('hex')).toSorted(),
+        );
+      }),
+    );
+  });
+});

@@ -1,0 +1,169 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { FleetError, toFleetError } from '../../bundles/errors.ts';
+import { asRoot } from './as-root.ts';
+import { claimHostFolder, releaseHostFolder } from './host-folders.ts';
+import { cacheDirectory } from './parts/cache-folder.ts';
+import { type Outcome, runCommand, runOrFail } from './run-command.ts';
+
+/** A folder or file of the machine that the host sees at `to`. */
+export type Bind = { readonly from: string; readonly to: string; readonly readOnly?: boolean };
+
+export type FactoryHostOptions = {
+  /** The base: parts.factoryBase. */
+  readonly base: string;
+  readonly binds?: readonly Bind[];
+  /** The Node that the host has as /usr/local/bin/node; by default the one that runs this. */
+  readonly node?: string;
+  readonly signal?: AbortSignal;
+};
+
+export type ExecOptions = { readonly input?: string | Uint8Array; readonly signal?: AbortSignal };
+
+export type FactoryHost = AsyncDisposable & {
+  readonly name: string;
+  /** The whole file system of the host while it runs, for root to look into. Another path after each start. */
+  readonly rootDir: string;
+  /** What the host wrote over its base, running or not. A change from outside is for when it is down. */
+  readonly diskDir: string;
+  /** Runs a command inside as root, in a unit of its own. Its exit code and output come back; 125: not running. */
+  readonly exec: (argv: readonly string[], options?: ExecOptions) => Promise<Outcome>;
+  /**
+   * The power is cut: SIGKILL to PID 1, and with it to everything inside. The disk stays, memory (/run, /tmp) is lost.
+   * The kernel lives on, so what was written but not synced is kept: torn writes are not part of it.
+   */
+  readonly crash: () => Promise<void>;
+  /** Boots again after crash or stop: 'running', or 'degraded' if a unit failed. */
+  readonly start: () => Promise<'running' | 'degraded'>;
+  /** A clean shutdown: every unit is stopped. The disk stays. */
+  readonly stop: () => Promise<void>;
+  /** Down, at once, and its disk deleted. */
+  readonly remove: () => Promise<void>;
+};
+
+const script = join(import.meta.dirname, 'factory-host.sh');
+const privileged = (...words: readonly string[]): readonly string[] => asRoot(['sh', script, ...words]);
+/** SIGRTMIN+4 asks systemd for poweroff.target (systemd(1), 'Signals'); glibc's SIGRTMIN is 34. */
+const POWER_OFF = '38';
+const BOOT_MS = 120_000;
+
+/**
+ * Boots a Debian host with systemd as PID 1 in namespaces of its own, with no network but its loopback.
+ * Hosts die with this process (where sudo stands between, with the next run); what a killed run left behind is
+ * removed first.
+ */
+export const startFactoryHost = async (name: string, options: FactoryHostOptions): Promise<FactoryHost> => {
+  if (!/^[a-z][a-z0-9-]{0,40}$/.test(name))
+    throw new FleetError('NAME_INVALID', `'${name}' cannot be the name of a host.`);
+  const state = await claimHostFolder(cacheDirectory(process.env), name, sweep);
+  const node = { from: options.node ?? process.execPath, to: '/usr/local/bin/node', readOnly: true };
+  await writeFile(join(state, 'binds'), [node, ...(options.binds ?? [])].map(formatBind).join(''));
+
+  let system: ChildProcess | undefined;
+
+  const start = async (): Promise<'running' | 'degraded'> => {
+    if (system !== undefined && !hasEnded(system))
+      throw new FleetError('BUSY', `Host ${name} is running already.`);
+    await down('9');
+    system = boot(state, options.base, name);
+    const died = new AbortController();
+    system.once('exit', () => died.abort());
+    const limits = [died.signal, AbortSignal.timeout(BOOT_MS), ...(options.signal ? [options.signal] : [])];
+    try {
+      const awaited = await runOrFail(privileged('await', state), { signal: AbortSignal.any(limits) });
+      return awaited.stdout.trim() === 'degraded' ? 'degraded' : 'running';
+    } catch (error) {
+      await down('9');
+      const log = await readFile(join(state, 'boot.log'), 'utf8');
+      const why = log.trim().split('\n').slice(-5).join('\n') || toFleetError(error).message;
+      throw new FleetError('IO', `Host ${name} did not boot: ${why}`, { cause: error });
+    }
+  };
+
+  const down = async (signal: string): Promise<void> => {
+    const running = system;
+    if (running === undefined) return;
+    if (!hasEnded(running)) {
+      const end = once(running, 'exit');
+      const sent = await runCommand(privileged('signal', state, signal));
+      // It has no PID 1 yet, or no longer: unshare is all that there is.
+      if (sent.code !== 0) running.kill('SIGKILL');
+      await end;
+    }
+    system = undefined;
+    await runOrFail(privileged('clear', state));
+  };
+
+  const remove = async (): Promise<void> => {
+    await down('9');
+    await runOrFail(privileged('sweep', state));
+    releaseHostFolder(state);
+  };
+
+  const host: FactoryHost = {
+    name,
+    get rootDir() {
+      const [pid] = readFileSync(join(state, 'pid1'), 'utf8').split(' ');
+      return `/proc/${pid}/root`;
+    },
+    diskDir: join(state, 'disk'),
+    exec: (argv, execOptions) => runCommand(privileged('exec', state, ...argv), execOptions),
+    crash: () => down('9'),
+    start,
+    stop: () => down(POWER_OFF),
+    remove,
+    [Symbol.asyncDispose]: remove,
+  };
+  try {
+    await start();
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return host;
+};
+
+/**
+ * `setpriv --pdeathsig` ties the host to this process, whichever way that ends: unshare dies with it, and
+ * `--kill-child` takes the host's PID 1, and so everything in its namespaces, along.
+ */
+const boot = (state: string, base: string, name: string): ChildProcess => {
+  const log = openSync(join(state, 'boot.log'), 'w');
+  const namespaces = ['--pid', '--mount', '--uts', '--ipc', '--net'];
+  const [program = '', ...words] = asRoot([
+    'setpriv',
+    '--pdeathsig=KILL',
+    'unshare',
+    '--fork',
+    '--kill-child=SIGKILL',
+    ...namespaces,
+    'sh',
+    script,
+    'boot',
+    state,
+    base,
+    name,
+    `fleet-ferry-${basename(state)}`,
+  ]);
+  const child = spawn(program, words, { stdio: ['ignore', log, log], detached: true });
+  closeSync(log);
+  child.on('error', () => {});
+  return child;
+};
+
+const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+
+const formatBind = ({ from, to, readOnly }: Bind): string => {
+  if (/[\t\n]/.test(from + to) || !to.startsWith('/'))
+    throw new FleetError('FIELD_INVALID', `'${from}' cannot be bound at '${to}'.`);
+  return `${readOnly === true ? 'ro' : 'rw'}\t${from}\t${to}\n`;
+};
+
+/** Synchronous, as it also runs while this process exits. */
+const sweep = (state: string): void => {
+  const [program = '', ...words] = privileged('sweep', state);
+  spawnSync(program, words, { stdio: 'ignore' });
+};

@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { toFleetError } from '../../bundles/errors.ts';
+import { airGap } from './parts/air-gap.ts';
+import { cacheDirectory } from './parts/cache-folder.ts';
+import { cosign } from './parts/cosign.ts';
+import { dockerRegistry } from './parts/docker-registry.ts';
+import { factoryBase } from './parts/factory-base.ts';
+import { kalypsoCases } from './parts/kalypso-cases.ts';
+import { oras } from './parts/oras.ts';
+import type { Machine, Part } from './parts/part.ts';
+import { pythonTuf } from './parts/python-tuf.ts';
+import { skopeo } from './parts/skopeo.ts';
+
+/** Every real neighbour that a test may ask for. To add one: a module in parts/ and a line here. */
+const PARTS = {
+  airGap,
+  kalypsoCases,
+  cosign,
+  oras,
+  skopeo,
+  dockerRegistry,
+  pythonTuf,
+  factoryBase,
+} as const satisfies Record<string, Part>;
+
+export type PartName = keyof typeof PARTS;
+
+export const PART_NAMES = Object.keys(PARTS) as readonly PartName[];
+
+export type Found =
+  | { readonly present: true; readonly path: string }
+  | { readonly present: false; readonly reason: string };
+
+/** Looks for a part without installing anything: the environment's word first, then this machine. */
+export const findPart = (name: PartName, machine: Machine = thisMachine()): Found => {
+  const part: Part = PARTS[name];
+  const given = machine.env[part.variable];
+  if (given) {
+    if (existsSync(given)) return { present: true, path: given };
+    return { present: false, reason: `${part.variable} names ${given}, which does not exist.` };
+  }
+  const path = part.find(machine);
+  if (path !== undefined) return { present: true, path };
+  const reason =
+    machine.env[absence(part)] || `${part.title} is not installed here; \`npm test\` installs it.`;
+  return { present: false, reason };
+};
+
+/** As findPart, but gets the part where it can be had. `onInstall` hears of it first, as it may take minutes. */
+export const installPart = async (
+  name: PartName,
+  machine: Machine,
+  onInstall: (source: string) => void,
+): Promise<Found> => {
+  const part: Part = PARTS[name];
+  const found = findPart(name, machine);
+  if (found.present || machine.env[part.variable]) return found;
+  onInstall(part.source);
+  try {
+    return { present: true, path: await part.install(machine) };
+  } catch (error) {
+    return { present: false, reason: toFleetError(error).message };
+  }
+};
+
+/** What the tests' processes are told, so that all of them see the same parts. */
+export const partFacts = (found: Readonly<Partial<Record<PartName, Found>>>): Record<string, string> =>
+  Object.fromEntries(
+    PART_NAMES.flatMap((name) => {
+      const fact = found[name];
+      if (fact === undefined) return [];
+      const part: Part = PARTS[name];
+      return [fact.present ? [part.variable, fact.path] : [absence(part), fact.reason]];
+    }),
+  );
+
+/** How a part is called when a person reads of it. */
+export const partTitle = (name: PartName): string => PARTS[name].title;
+
+export const thisMachine = (env: NodeJS.ProcessEnv = process.env, signal?: AbortSignal): Machine => ({
+  env,
+  cache: cacheDirectory(env),
+  repository: join(import.meta.dirname, '../..'),
+  ...(signal && { signal }),
+});
+
+const absence = (part: Part): string => `${part.variable}_ABSENT`;
+
+const known = new Map<PartName, Found>();
+
+const look = (name: PartName): Found => {
+  const found = known.get(name) ?? findPart(name);
+  known.set(name, found);
+  return found;
+};
+
+/** The path of each part, or the reason why it is absent; each is looked for when it is first asked for. */
+export const parts = Object.defineProperties(
+  {},
+  Object.fromEntries(PART_NAMES.map((name) => [name, { get: () => look(name), enumerable: true }])),
+) as { readonly [Name in PartName]: Found };

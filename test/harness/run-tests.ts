@@ -1,0 +1,108 @@
+/**
+ * `npm test`: gets the real parts that this machine can have, runs the tests against them, and ends with one line of
+ * counts. `--project <name>` (repeatable) runs only unit, integration or e2e; other words go to vitest as they are.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, realpath } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { countResults, formatCounts, type VitestReport } from './count-results.ts';
+import type { Machine } from './parts/part.ts';
+import {
+  type Found,
+  installPart,
+  PART_NAMES,
+  type PartName,
+  partFacts,
+  partTitle,
+  thisMachine,
+} from './parts.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+const PROJECTS = ['unit', 'integration', 'e2e'] as const;
+
+const say = (line: string): void => console.log(line);
+
+const main = async (words: readonly string[]): Promise<number> => {
+  const { projects, rest } = readArguments(words);
+  const machine = thisMachine();
+  const facts = projects.some((project) => project !== 'unit') ? await gatherParts(machine) : {};
+  say(`Running the ${projects.join(', ')} tests with Node ${process.versions.node}.`);
+  const { report, exitCode } = await runVitest(machine, projects, rest, facts);
+  const counts = countResults(report, exitCode);
+  for (const [title, number] of counts.skippedTitles) say(`Skipped (${number}): ${title}`);
+  if (report === undefined) say('vitest ended without a report of its results: see what it said above.');
+  else if (report.testResults.length === 0) say('No test was found.');
+  console.log(formatCounts(counts));
+  return counts.failed === 0 ? 0 : 1;
+};
+
+const readArguments = (
+  words: readonly string[],
+): { projects: readonly string[]; rest: readonly string[] } => {
+  const { values, tokens } = parseArgs({
+    args: [...words],
+    options: { project: { type: 'string', multiple: true } },
+    strict: false,
+    tokens: true,
+  });
+  const ours = new Set(
+    tokens.flatMap((token) => {
+      if (token.kind !== 'option' || token.name !== 'project') return [];
+      return token.inlineValue === false ? [token.index, token.index + 1] : [token.index];
+    }),
+  );
+  const asked = (values['project'] ?? []).filter((project) => typeof project === 'string');
+  return {
+    projects: asked.length === 0 ? PROJECTS : asked,
+    rest: words.filter((_, index) => !ours.has(index)),
+  };
+};
+
+const gatherParts = async (machine: Machine): Promise<Record<string, string>> => {
+  say(`Looking for the real parts that the tests talk to (kept in ${machine.cache}).`);
+  const found: Partial<Record<PartName, Found>> = {};
+  for (const name of PART_NAMES) {
+    const start = performance.now();
+    const fact = await installPart(name, machine, (source) =>
+      say(`  ${partTitle(name)}: getting ${source} ...`),
+    );
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    if (fact.present) say(`  ${partTitle(name)}: ${fact.path} (${seconds} s)`);
+    else say(`  ${partTitle(name)}: absent, so the tests that need it are skipped. ${fact.reason}`);
+    found[name] = fact;
+  }
+  return partFacts(found);
+};
+
+const runVitest = async (
+  machine: Machine,
+  projects: readonly string[],
+  rest: readonly string[],
+  facts: Record<string, string>,
+): Promise<{ report: VitestReport | undefined; exitCode: number }> => {
+  await using folder = await temporaryDirectory('results');
+  const file = join(folder.path, 'results.json');
+  const programs = join(machine.repository, 'node_modules/.bin');
+  const words = [
+    await realpath(join(programs, 'vitest')),
+    'run',
+    ...projects.flatMap((project) => ['--project', project]),
+    '--passWithNoTests',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${file}`,
+    ...rest,
+  ];
+  const vitest = spawn(process.execPath, words, {
+    cwd: machine.repository,
+    env: { ...machine.env, ...facts, PATH: `${programs}${delimiter}${machine.env['PATH'] ?? ''}` },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const [code] = (await once(vitest, 'exit')) as [number | null];
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  return { report: text === undefined ? undefined : JSON.parse(text), exitCode: code ?? 1 };
+};
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,412 @@
+import { packLayer } from '../../bundles/archive/pack-layer.ts';
+import type { BundleKind, ClosureEntry } from '../../bundles/bundle/config.ts';
+import {
+  bundleManifest,
+  type Descriptor,
+  encodeManifest,
+  type Manifest,
+} from '../../bundles/bundle/manifest.ts';
+import { packageDigest } from '../../bundles/bundle/package-digest.ts';
+import { canonicalBytes, type Json } from '../../bundles/canonical.ts';
+import { type Digest, digestOf, hexOf } from '../../bundles/digest.ts';
+import { type Document, toDescriptor } from '../../bundles/layout/document.ts';
+import {
+  type Layout,
+  layoutReference,
+  openOrStartLayout,
+  withReference,
+  writeLayoutIndex,
+} from '../../bundles/layout/layout.ts';
+import {
+  BUNDLE_CONFIG,
+  CANDIDATE_JSON,
+  LAYER_HOST,
+  LAYER_KUBERNETES,
+  OCI_EMPTY,
+  OCI_MANIFEST,
+  PREDICATES,
+  RECEIPTS_ARTIFACT,
+  RELEASE_ARTIFACT,
+  REVOCATIONS_JSON,
+  ROOT_JSON,
+  SIGSTORE_BUNDLE,
+  SITE_ARTIFACT,
+  SITE_VALUES_JSON,
+} from '../../bundles/media-types.ts';
+import { type Channel, formatChannel } from '../../bundles/names.ts';
+import { GENESIS } from '../../bundles/report/event.ts';
+import { signReceipt } from '../../bundles/report/receipt.ts';
+import { type SignedReport, signReport } from '../../bundles/report/report.ts';
+import { signPayload } from '../../bundles/statements/envelope.ts';
+import type { ReportPredicate, SiteAgent } from '../../bundles/statements/predicates.ts';
+import { encodeStatement } from '../../bundles/statements/verify-statement.ts';
+import { addDays, formatTime } from '../../bundles/time.ts';
+import { generatePrivateKey, loadSigningKey, type SigningKey } from '../../bundles/trust/key.ts';
+import { createRoot } from '../../bundles/trust/root.ts';
+
+/**
+ * Small signed layouts as `fleet-scheduler build` writes them, for tests of whatever reads them: one fleet with keys of
+ * its own, and a function for each thing that is published. Bytes are what the test gives, so sizes are known.
+ */
+
+export const NOW = new Date('2026-11-21T08:00:00Z');
+
+type Role = 'root' | 'bundle' | 'release' | 'lease' | 'receipt' | 'audit';
+
+export type SignedFleet = {
+  readonly fleet: string;
+  readonly keys: Readonly<Record<Role, SigningKey>>;
+  /** Every version of the root so far. */
+  readonly roots: readonly Buffer[];
+};
+
+export const newSigningKey = (): SigningKey => loadSigningKey(generatePrivateKey());
+
+export const newFleet = async (fleet = 'acme'): Promise<SignedFleet> => {
+  const keys = {
+    root: newSigningKey(),
+    bundle: newSigningKey(),
+    release: newSigningKey(),
+    lease: newSigningKey(),
+    receipt: newSigningKey(),
+    audit: newSigningKey(),
+  };
+  return { fleet, keys, roots: [await rootOf(fleet, keys, 1, [keys.root])] };
+};
+
+/** The fleet after its officers have signed the next root, with a new key for one role. */
+export const rotate = async (fleet: SignedFleet, role: Role): Promise<SignedFleet> => {
+  const keys = { ...fleet.keys, [role]: newSigningKey() };
+  const next = await rootOf(fleet.fleet, keys, fleet.roots.length + 1, [fleet.keys.root, keys.root]);
+  return { ...fleet, keys, roots: [...fleet.roots, next] };
+};
+
+const rootOf = (
+  fleet: string,
+  keys: SignedFleet['keys'],
+  version: number,
+  signers: readonly SigningKey[],
+): Promise<Buffer> =>
+  createRoot(
+    {
+      fleet,
+      version,
+      expires: addDays(NOW, 700),
+      dev: true,
+      keys: {
+        root: [keys.root.public],
+        bundle: [keys.bundle.public],
+        release: [keys.release.public],
+        lease: [keys.lease.public],
+        receipt: [keys.receipt.public],
+        audit: [keys.audit.public],
+      },
+    },
+    signers,
+  );
+
+/** An image of one config and the given layers. */
+export type TestImage = { readonly name: string; readonly layers: readonly Uint8Array[] };
+
+export type TestBundle = {
+  readonly kind: BundleKind;
+  /** Assignments: id to files of its package. */
+  readonly packages: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly images?: readonly TestImage[];
+};
+
+export type TestRelease = {
+  readonly channel: Channel;
+  readonly version: number;
+  readonly bundles: readonly TestBundle[];
+  readonly expires?: Date;
+  readonly minAgent?: string;
+  /** Leave the release unsigned, sign it with another key, ... */
+  readonly releaseKey?: SigningKey;
+  readonly bundleKey?: SigningKey;
+};
+
+export type TestSite = {
+  readonly site: string;
+  readonly version: number;
+  readonly agents: readonly (Pick<SiteAgent, 'name' | 'channel'> & { readonly key: SigningKey })[];
+  readonly values?: { readonly [name: string]: Json };
+};
+
+export type LayoutWriter = {
+  readonly directory: string;
+  /** The digests of its bundles, in the order given. */
+  readonly release: (release: TestRelease) => Promise<readonly Digest[]>;
+  readonly site: (site: TestSite) => Promise<void>;
+  readonly receipts: (site: string, documents: readonly TestReceipt[]) => Promise<void>;
+};
+
+export type TestReceipt = { readonly agent: string; readonly from: number; readonly to: number };
+
+/** Publishes into the layout at `directory`, which it makes or continues. */
+export const writeSignedLayout = (fleet: SignedFleet, directory: string): LayoutWriter => {
+  const put = async (layout: Layout, bytes: Uint8Array, mediaType: string): Promise<Descriptor> => {
+    const descriptor = { mediaType, digest: digestOf(bytes), size: bytes.byteLength };
+    await layout.blobs.write(descriptor.digest, descriptor.size, bytes);
+    return descriptor;
+  };
+  const putManifest = async (layout: Layout, manifest: Manifest): Promise<Descriptor> => {
+    const { bytes, descriptor } = encodeManifest(manifest);
+    await layout.blobs.write(descriptor.digest, descriptor.size, bytes);
+    return descriptor;
+  };
+  const name = async (repository: string, tag: string, descriptor: Descriptor): Promise<void> => {
+    const layout = await openOrStartLayout(directory);
+    await writeLayoutIndex(
+      layout,
+      withReference(layout.manifests, layoutReference(repository, tag), descriptor),
+    );
+  };
+  const document = async (
+    layout: Layout,
+    bytes: Uint8Array,
+    mediaType: string,
+    claims: Partial<Document> & { readonly role: string },
+  ): Promise<Document> => ({ ...claims, ...(await put(layout, bytes, mediaType)) });
+  const artifact = async (
+    repository: string,
+    tag: string,
+    artifactType: string,
+    documents: readonly Document[],
+  ): Promise<void> => {
+    const layout = await openOrStartLayout(directory);
+    const config = await put(layout, Buffer.from('{}'), OCI_EMPTY);
+    await name(
+      repository,
+      tag,
+      await putManifest(layout, {
+        schemaVersion: 2,
+        mediaType: OCI_MANIFEST,
+        artifactType,
+        config,
+        layers: documents.map((one) => toDescriptor(one)),
+      }),
+    );
+  };
+  const roots = (layout: Layout): Promise<Document[]> =>
+    Promise.all(
+      fleet.roots.map((bytes, index) =>
+        document(layout, bytes, ROOT_JSON, { role: 'root', version: index + 1 }),
+      ),
+    );
+
+  const putImage = async (layout: Layout, repository: string, image: TestImage): Promise<ClosureEntry> => {
+    const layers: Descriptor[] = [];
+    for (const bytes of image.layers)
+      layers.push(await put(layout, bytes, 'application/vnd.oci.image.layer.v1.tar'));
+    const config = canonicalBytes({
+      architecture: 'amd64',
+      os: 'linux',
+      rootfs: { type: 'layers', diff_ids: layers.map(({ digest }) => digest) },
+      config: { Labels: { name: image.name } },
+    });
+    const descriptor = await putManifest(layout, {
+      schemaVersion: 2,
+      mediaType: OCI_MANIFEST,
+      config: await put(layout, config, 'application/vnd.oci.image.config.v1+json'),
+      layers,
+    });
+    await name(repository, `i-${hexOf(descriptor.digest)}`, descriptor);
+    const { digest, size, mediaType } = descriptor;
+    return { digest, size, mediaType, names: [`registry.test/${image.name}@${digest}`] };
+  };
+
+  const putBundle = async (layout: Layout, channel: Channel, bundle: TestBundle): Promise<Descriptor> => {
+    const closure: ClosureEntry[] = [];
+    for (const image of bundle.images ?? [])
+      closure.push(await putImage(layout, formatChannel(channel), image));
+    const packages = Object.entries(bundle.packages).map(([id, files]) => ({
+      id,
+      files: Object.entries(files).map(([path, text]) => ({
+        path: `${id}/${path}`,
+        bytes: Buffer.from(text),
+      })),
+    }));
+    const mediaType = bundle.kind === 'host' ? LAYER_HOST : LAYER_KUBERNETES;
+    const pack = async (files: readonly { path: string; bytes: Buffer }[]): Promise<Descriptor> =>
+      put(layout, packLayer(files).bytes, mediaType);
+    const shared =
+      bundle.kind === 'kubernetes' ? await pack(packages.flatMap(({ files }) => files)) : undefined;
+    const layers: Descriptor[] = shared ? [shared] : [];
+    const assignments = [];
+    for (const { id, files } of packages) {
+      const layer = shared ?? (await pack(files));
+      if (!shared) layers.push(layer);
+      assignments.push({
+        id,
+        package: packageDigest(files),
+        path: id,
+        layer: layer.digest,
+        dependsOn: [],
+        critical: false,
+      });
+    }
+    const config = canonicalBytes({
+      fleet: fleet.fleet,
+      ...channel,
+      kind: bundle.kind,
+      assignments,
+      siteInputs: { schema: {}, fields: [] },
+      requirements: {},
+      closure: closure as unknown as Json,
+      critical: [],
+    });
+    const manifest = bundleManifest(bundle.kind, await put(layout, config, BUNDLE_CONFIG), layers);
+    const descriptor = await putManifest(layout, manifest);
+    await name(formatChannel(channel), `b-${hexOf(descriptor.digest)}`, descriptor);
+    return descriptor;
+  };
+
+  const writeRelease: LayoutWriter['release'] = async (input) => {
+    const layout = await openOrStartLayout(directory);
+    const { channel, version } = input;
+    const candidate = await document(
+      layout,
+      canonicalBytes({ fleet: fleet.fleet, sources: [], images: [], charts: [] }),
+      CANDIDATE_JSON,
+      { role: 'candidate' },
+    );
+    const revocations = await document(
+      layout,
+      canonicalBytes({ fleet: fleet.fleet, ...channel, revoked: [] }),
+      REVOCATIONS_JSON,
+      { role: 'revocations', ...channel },
+    );
+    const documents: Document[] = [...(await roots(layout)), candidate, revocations];
+    const digests: Digest[] = [];
+    const subjects = [{ name: 'revocations', digest: revocations.digest }];
+    for (const bundle of input.bundles) {
+      const { digest } = await putBundle(layout, channel, bundle);
+      digests.push(digest);
+      subjects.push({ name: `bundle/${bundle.kind}`, digest });
+      const predicate = {
+        fleet: fleet.fleet,
+        ...channel,
+        kind: bundle.kind,
+        candidate: candidate.digest,
+        sources: [],
+        held: [],
+        builder: 'test',
+        builtAt: formatTime(NOW),
+      };
+      documents.push(
+        await document(
+          layout,
+          await signPayload(
+            encodeStatement([{ name: 'bundle', digest }], PREDICATES.bundle, predicate),
+            input.bundleKey ?? fleet.keys.bundle,
+          ),
+          SIGSTORE_BUNDLE,
+          { role: 'bundle', about: digest, ...channel },
+        ),
+      );
+    }
+    const predicate = {
+      audience: { fleet: fleet.fleet, ...channel },
+      version,
+      rollout: { percent: 100 },
+      rootVersion: fleet.roots.length,
+      issuedAt: formatTime(addDays(NOW, -1)),
+      expires: formatTime(input.expires ?? addDays(NOW, 180)),
+      previous: null,
+      minAgent: input.minAgent ?? null,
+      minSiteVersion: 0,
+      auditHead: null,
+      critical: [],
+    };
+    documents.push(
+      await document(
+        layout,
+        await signPayload(
+          encodeStatement(subjects, PREDICATES.release, predicate),
+          input.releaseKey ?? fleet.keys.release,
+        ),
+        SIGSTORE_BUNDLE,
+        { role: 'release', version, ...channel },
+      ),
+    );
+    await artifact(formatChannel(channel), 'release', RELEASE_ARTIFACT, documents);
+    return digests;
+  };
+
+  const writeSite: LayoutWriter['site'] = async ({ site, version, agents, values = {} }) => {
+    const layout = await openOrStartLayout(directory);
+    const claims = { site, version };
+    const list = await document(
+      layout,
+      canonicalBytes({ fleet: fleet.fleet, site, values, agents: {} }),
+      SITE_VALUES_JSON,
+      { role: 'site-values', ...claims },
+    );
+    const predicate = {
+      audience: { fleet: fleet.fleet, site },
+      version,
+      agents: agents.map(({ name: agent, channel, key }) => ({
+        name: agent,
+        key: key.public.pem,
+        channel,
+        previousChannel: null,
+        labels: {},
+        freshness: { mode: 'release' },
+      })),
+      issuedAt: formatTime(addDays(NOW, -1)),
+      expires: formatTime(addDays(NOW, 180)),
+      critical: [],
+    };
+    const statement = await document(
+      layout,
+      await signPayload(
+        encodeStatement([{ name: 'site-values', digest: list.digest }], PREDICATES.site, predicate),
+        fleet.keys.release,
+      ),
+      SIGSTORE_BUNDLE,
+      { role: 'site', ...claims },
+    );
+    await artifact(`sites/${site}`, 'site', SITE_ARTIFACT, [...(await roots(layout)), list, statement]);
+  };
+
+  const writeReceipts: LayoutWriter['receipts'] = async (site, receipts) => {
+    const layout = await openOrStartLayout(directory);
+    const documents: Document[] = [];
+    for (const { agent, from, to } of receipts) {
+      const predicate = { fleet: fleet.fleet, agent, from, to, head: GENESIS, time: formatTime(NOW) };
+      const bytes = await signReceipt(digestOf(`${agent} ${from}`), predicate, fleet.keys.receipt);
+      documents.push(await document(layout, bytes, SIGSTORE_BUNDLE, { role: 'receipt', agent }));
+    }
+    await artifact(`sites/${site}`, 'receipts', RECEIPTS_ARTIFACT, documents);
+  };
+
+  return { directory, release: writeRelease, site: writeSite, receipts: writeReceipts };
+};
+
+/** A report without events that says which bundles the agent holds. */
+export const writeReport = (
+  fleet: string,
+  agent: string,
+  key: SigningKey,
+  holds: readonly Digest[],
+  more: Partial<ReportPredicate> = {},
+): Promise<SignedReport> =>
+  signReport(
+    Buffer.alloc(0),
+    {
+      fleet,
+      agent,
+      from: 1,
+      to: 1,
+      firstPrev: GENESIS,
+      lastHash: GENESIS,
+      bootId: 'boot',
+      time: formatTime(NOW),
+      clockTrusted: true,
+      floors: { root: 1, site: 1, release: 1, lease: 0, time: formatTime(NOW) },
+      holds,
+      ...more,
+    },
+    key,
+  );

@@ -1,0 +1,14 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export type TemporaryDirectory = AsyncDisposable & { readonly path: string };
+
+/** A folder of its own that is deleted when it is disposed of: `await using folder = await temporaryDirectory()`. */
+export const temporaryDirectory = async (purpose = 'test'): Promise<TemporaryDirectory> => {
+  const path = await mkdtemp(join(tmpdir(), `fleet-ferry-${purpose}-`));
+  return {
+    path,
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 3 }),
+  };
+};

@@ -1,0 +1,423 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runAirGapped } from '../harness/air-gap.ts';
+import { rootAccess } from '../harness/as-root.ts';
+import { countResults, formatCounts } from '../harness/count-results.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
+import { startGitServer } from '../harness/git-server.ts';
+import { readAptSource } from '../harness/parts/apt-source.ts';
+import { findPart, thisMachine } from '../harness/parts.ts';
+import { startRegistry } from '../harness/registry.ts';
+import { runCommand, runOrFail } from '../harness/run-command.ts';
+import { temporaryDirectory } from '../harness/temporary-directory.ts';
+
+const isRoot = rootAccess() === 'root';
+
+describeWith(['factoryBase'], 'a factory host', ({ factoryBase }) => {
+  let host: FactoryHost;
+  const script = async (line: string) => (await host.exec(['sh', '-c', line])).stdout.trim();
+
+  beforeAll(async () => {
+    host = await startFactoryHost('plant-1', { base: factoryBase });
+  });
+  afterAll(() => host?.remove());
+
+  test('boots systemd as PID 1 with no failed unit', async () => {
+    expect(await script('systemctl is-system-running; cat /proc/1/comm; hostname')).toBe(
+      'running\nsystemd\nplant-1',
+    );
+  });
+
+  test('has Node 24 and Ansible', async () => {
+    expect(await script('node --version')).toBe(process.version);
+    expect(await script('ansible --version | head -n 1')).toMatch(/^ansible \[core /);
+  });
+
+  test('passes input, output and the exit code through', async () => {
+    const argv = ['sh', '-c', 'cat; echo oh >&2; exit 7'];
+    expect(await host.exec(argv, { input: 'hello' })).toEqual({ code: 7, stdout: 'hello', stderr: 'oh\n' });
+  });
+
+  test('has no network but its loopback', async () => {
+    expect(await script('ls /sys/class/net; ip route; ip -6 route show default')).toBe('lo');
+    expect(await script('ip -brief address show lo')).toContain('127.0.0.1/8');
+  });
+
+  test('cannot change the kernel settings or open the disks of the machine', async () => {
+    const setting = await host.exec(['sh', '-c', 'echo 1 > /proc/sys/kernel/panic']);
+    expect(setting.stderr).toContain('Read-only file system');
+    if (existsSync('/sys/fs/cgroup/devices')) {
+      const device = (
+        await runOrFail(['sh', '-c', "awk 'NR == 3 { print $1, $2 }' /proc/partitions"])
+      ).stdout.trim();
+      const disk = await host.exec(['sh', '-c', `mknod /root/disk b ${device} && head -c 1 /root/disk`]);
+      expect(disk.stderr).toContain('Operation not permitted');
+    }
+  });
+
+  test('holds a unit to its memory limit', async () => {
+    const limited = ['systemd-run', '--quiet', '--pipe', '--wait', '--property=MemoryMax=32M'];
+    const greedy = ['node', '-e', 'const all = []; for (;;) all.push(Buffer.alloc(1 << 20, 1))'];
+    expect((await host.exec([...limited, 'true'])).code).toBe(0);
+    expect((await host.exec([...limited, ...greedy])).code).not.toBe(0);
+  });
+
+  test('keeps the disk, but not memory, over a power cut, and starts its units again', async () => {
+    const unit = '[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n';
+    await host.exec(['tee', '/etc/systemd/system/kept.service'], { input: unit });
+    expect((await host.exec(['systemctl', 'enable', '--now', 'kept.service'])).code).toBe(0);
+    await script('echo disk > /var/tmp/kept; echo memory > /run/lost');
+    const boot = await script('cat /proc/sys/kernel/random/boot_id');
+
+    await host.crash();
+    expect(await readFile(join(host.diskDir, 'var/tmp/kept'), 'utf8')).toBe('disk\n');
+    expect(await host.exec(['true'])).toMatchObject({ code: 125, stderr: 'The host is not running.\n' });
+
+    expect(await host.start()).toBe('running');
+    expect(await script('cat /var/tmp/kept; cat /run/lost 2>&1; systemctl is-active kept.service')).toBe(
+      'disk\ncat: /run/lost: No such file or directory\nactive',
+    );
+    expect(await script('cat /proc/sys/kernel/random/boot_id')).not.toBe(boot);
+    expect(await script('journalctl --boot=-1 --unit=kept.service --output=cat')).toContain(
+      'Started kept.service',
+    );
+  });
+
+  test('stops cleanly, its units first, and starts again', async () => {
+    const unit = '[Service]\nExecStart=/bin/sleep infinity\nExecStop=/bin/touch /var/tmp/was-stopped\n';
+    await host.exec(['tee', '/etc/systemd/system/polite.service'], { input: unit });
+    await script('systemctl daemon-reload; systemctl start polite.service');
+    await host.stop();
+    expect(existsSync(join(host.diskDir, 'var/tmp/was-stopped'))).toBe(true);
+    expect(await host.start()).toBe('running');
+  });
+
+  test('sees bound folders, and what is bound read-only cannot be written', async () => {
+    await using folder = await temporaryDirectory();
+    await writeFile(join(folder.path, 'bundle.tar'), 'bundle');
+    await using other = await startFactoryHost('plant-2', {
+      base: factoryBase,
+      binds: [
+        { from: folder.path, to: '/media/usb', readOnly: true },
+        { from: folder.path, to: '/srv/drop' },
+      ],
+    });
+    expect((await other.exec(['cat', '/media/usb/bundle.tar'])).stdout).toBe('bundle');
+    expect((await other.exec(['touch', '/media/usb/x'])).stderr).toContain('Read-only file system');
+    expect((await other.exec(['touch', '/srv/drop/report'])).code).toBe(0);
+    expect(await readdir(folder.path)).toEqual(['bundle.tar', 'report']);
+  });
+
+  test.runIf(isRoot)('shows all of its files to root while it runs', async () => {
+    expect(await readFile(join(host.rootDir, 'etc/hostname'), 'utf8')).toBe('plant-1\n');
+    expect(await readFile(join(host.rootDir, 'proc/1/comm'), 'utf8')).toBe('systemd\n');
+  });
+
+  test('leaves no folder and no control group behind when it is removed', async () => {
+    const other = await startFactoryHost('plant-3', { base: factoryBase });
+    const groups = async () =>
+      (await runOrFail(['find', '/sys/fs/cgroup', '-name', 'fleet-ferry-plant-3-*'])).stdout.trim();
+    expect(await groups()).not.toBe('');
+    await other.remove();
+    expect(existsSync(other.diskDir)).toBe(false);
+    expect(await groups()).toBe('');
+  });
+
+  test.runIf(isRoot)('dies with the run that started it, and the next run sweeps what is left', async () => {
+    const program = `
+      const { startFactoryHost } = await import(${JSON.stringify(join(import.meta.dirname, '../harness/factory-host.ts'))});
+      const host = await startFactoryHost('orphan', { base: ${JSON.stringify(factoryBase)} });
+      console.log(host.rootDir + ' ' + host.diskDir);
+      setInterval(() => {}, 1000);`;
+    using run = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [root = '', disk = ''] = (await firstLine(run)).split(' ');
+    expect(existsSync(root)).toBe(true);
+    run.kill('SIGKILL');
+    await once(run, 'exit');
+    await expect.poll(() => existsSync(root), { timeout: 5000 }).toBe(false);
+    expect(existsSync(disk)).toBe(true);
+    await using _next = await startFactoryHost('plant-4', { base: factoryBase });
+    expect(existsSync(disk)).toBe(false);
+  });
+
+  test('refuses a base that is none, with what went wrong', async () => {
+    const start = startFactoryHost('plant-5', { base: '/nonexistent' });
+    await expect(start).rejects.toMatchObject({ code: 'IO', message: /^Host plant-5 did not boot: mount: / });
+  });
+});
+
+describeWith(['cosign', 'airGap'], 'cosign', ({ cosign }) => {
+  test('signs a statement and verifies it without any network', async () => {
+    await using work = await temporaryDirectory();
+    const subject = { name: 'x', digest: { sha256: 'a'.repeat(64) } };
+    const statement = {
+      _type: 'https://in-toto.io/Statement/v1',
+      subject: [subject],
+      predicateType: 'urn:example:v1',
+      predicate: {},
+    };
+    await writeFile(join(work.path, 'statement.json'), JSON.stringify(statement));
+    const run = (...words: string[]) =>
+      runAirGapped([cosign, ...words], { cwd: work.path, env: { ...process.env, COSIGN_PASSWORD: '' } });
+    const offline = ['--signing-config=signing.json', '--trusted-root=root.json'];
+    const digest = ['--digest', subject.digest.sha256, '--digestAlg=sha256', '--bundle=bundle.json'];
+    const verify = ['verify-blob-attestation', '--key=cosign.pub', '--insecure-ignore-tlog'];
+
+    expect((await run('generate-key-pair')).code).toBe(0);
+    expect((await run('signing-config', 'create', '--out=signing.json')).code).toBe(0);
+    expect((await run('trusted-root', 'create', '--out=root.json')).code).toBe(0);
+    const sign = ['attest-blob', '--key=cosign.key', '--yes', ...offline, '--statement=statement.json'];
+    expect((await run(...sign, '--bundle=bundle.json')).code).toBe(0);
+    expect((await run(...verify, '--type=urn:example:v1', ...digest)).code).toBe(0);
+    expect((await run(...verify, '--type=urn:other:v1', ...digest)).code).not.toBe(0);
+  });
+});
+
+describeWith(['dockerRegistry', 'skopeo', 'oras'], 'a registry', ({ dockerRegistry, skopeo, oras }) => {
+  test('answers, takes an artifact from oras, gives it to skopeo, and is gone when disposed of', async () => {
+    await using folder = await temporaryDirectory();
+    await writeFile(join(folder.path, 'file.txt'), 'hello');
+    let url: string;
+    {
+      await using registry = await startRegistry(dockerRegistry);
+      url = `${registry.url}/v2/`;
+      expect((await fetch(url)).status).toBe(200);
+      const reference = `${registry.host}/fleet/file:1`;
+      await runOrFail([oras, 'push', '--plain-http', reference, 'file.txt:text/plain'], { cwd: folder.path });
+      const { stdout } = await runOrFail([
+        skopeo,
+        'inspect',
+        '--raw',
+        '--tls-verify=false',
+        `docker://${reference}`,
+      ]);
+      expect(JSON.parse(stdout)).toMatchObject({ layers: [{ mediaType: 'text/plain', size: 5 }] });
+      expect(await readdir(registry.storage)).toEqual(['docker']);
+    }
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
+  });
+});
+
+describeWith(['pythonTuf'], 'python-tuf', ({ pythonTuf }) => {
+  test('reads TUF metadata', async () => {
+    const program = 'from tuf.api.metadata import Root; print(Root(version=3).version)';
+    expect((await runOrFail([pythonTuf, '-c', program])).stdout).toBe('3\n');
+  });
+});
+
+describeWith(['airGap'], 'the air gap', () => {
+  test('leaves a command nothing but a loopback that works', async () => {
+    const program = `
+      const server = require('node:http').createServer((_, response) => response.end('here'));
+      server.listen(0, '127.0.0.1', async () => {
+        const local = await fetch('http://127.0.0.1:' + server.address().port).then((answer) => answer.text());
+        const names = Object.keys(require('node:os').networkInterfaces());
+        console.log(local, names.join());
+        server.close();
+      });`;
+    const { stdout } = await runAirGapped([process.execPath, '-e', program]);
+    expect(stdout).toBe('here lo\n');
+  });
+});
+
+describe('Git repositories from folders', () => {
+  const fill = async (folder: string, files: Record<string, string>): Promise<string> => {
+    await mkdir(folder, { recursive: true });
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+    return folder;
+  };
+
+  test('have the same commit ids wherever they are made', async () => {
+    await using work = await temporaryDirectory();
+    const main = await fill(join(work.path, 'a'), { 'app.yaml': 'kind: App\n', '.gitignore': '*\n' });
+    await chmod(join(main, 'app.yaml'), 0o755);
+    const one = await makeGitRepository(join(work.path, 'one.git'), { main });
+    const two = await makeGitRepository(join(work.path, 'two.git'), { main });
+    expect(one).toEqual(two);
+    expect(one['main']).toBe('b41d506343715c7a1f954a39591942f755a80cd9');
+  });
+
+  test('are cloned from and pushed to over HTTP', async () => {
+    await using work = await temporaryDirectory();
+    const folders = {
+      main: await fill(join(work.path, 'main'), { 'app.yaml': 'a' }),
+      dev: await fill(join(work.path, 'dev'), { 'app.yaml': 'b' }),
+    };
+    const served = join(work.path, 'srv');
+    const repository = join(served, 'app one.git');
+    await makeGitRepository(repository, folders);
+    await using server = await startGitServer(served);
+    const clone = join(work.path, 'clone');
+    const git = (...words: string[]) => runOrFail(['git', '-C', clone, ...words]);
+    await runOrFail(['git', 'clone', '--quiet', `${server.url}/app%20one.git`, clone]);
+    expect(await readFile(join(clone, 'app.yaml'), 'utf8')).toBe('a');
+    expect((await git('show', 'origin/dev:app.yaml')).stdout).toBe('b');
+
+    const next = await fill(join(work.path, 'next'), { 'other.yaml': 'c' });
+    const commit = await commitFolder(repository, 'main', next, { message: 'Next' });
+    await git('pull', '--quiet', '--ff-only');
+    expect((await git('log', '--format=%H %an %aI %s', '-1')).stdout.trim()).toBe(
+      `${commit} Fleet Ferry 2026-01-01T00:00:00+00:00 Next`,
+    );
+    expect(existsSync(join(clone, 'app.yaml'))).toBe(false);
+
+    await git('push', '--quiet', 'origin', 'HEAD:refs/heads/new');
+    expect((await runOrFail(['git', '-C', repository, 'rev-parse', 'new'])).stdout.trim()).toBe(commit);
+    const missing = await runCommand(['git', 'ls-remote', `${server.url}/none.git`]);
+    expect(missing.stderr).toContain('not found');
+  });
+});
+
+describe('a part', () => {
+  test('is what its variable names', () => {
+    const machine = thisMachine({ FLEET_COSIGN: process.execPath });
+    expect(findPart('cosign', machine)).toEqual({ present: true, path: process.execPath });
+  });
+
+  test('is absent, and says why, where its variable names nothing or the installer could not get it', () => {
+    expect(findPart('cosign', thisMachine({ FLEET_COSIGN: '/nonexistent' }))).toEqual({
+      present: false,
+      reason: 'FLEET_COSIGN names /nonexistent, which does not exist.',
+    });
+    const env = { FLEET_CACHE: '/nonexistent', FLEET_COSIGN_ABSENT: 'No mirror.' };
+    expect(findPart('cosign', thisMachine(env))).toEqual({ present: false, reason: 'No mirror.' });
+    expect(findPart('oras', thisMachine(env))).toEqual({
+      present: false,
+      reason: 'oras is not installed here; `npm test` installs it.',
+    });
+  });
+});
+
+describe("the machine's Debian mirror", () => {
+  const withSources = async (files: Record<string, string>, id = 'debian') => {
+    await using etc = await temporaryDirectory();
+    await mkdir(join(etc.path, 'apt/sources.list.d'), { recursive: true });
+    await writeFile(join(etc.path, 'os-release'), `NAME=x\nID=${id}\n`);
+    for (const [name, text] of Object.entries(files)) await writeFile(join(etc.path, 'apt', name), text);
+    return readAptSource(etc.path);
+  };
+
+  test('is read from deb822 sources, with its keyring, and skips what is off or for security', async () => {
+    const text = [
+      '# a comment\nTypes: deb\nEnabled: no\nURIs: http://off.example\nSuites: stable\nComponents: main',
+      'Types: deb\nURIs: http://security.example\nSuites: stable-security\nComponents: main',
+      'Types: deb deb-src\nURIs: http://mirror.example/debian\nSuites: stable stable-updates\nComponents: main\nSigned-By: /keys.gpg',
+    ].join('\n\n');
+    expect(await withSources({ 'sources.list.d/debian.sources': text })).toEqual({
+      uri: 'http://mirror.example/debian',
+      signedBy: '/keys.gpg',
+    });
+  });
+
+  test('is read from one-line sources', async () => {
+    const text =
+      '#deb http://off.example x main\ndeb [arch=amd64 signed-by=/k.gpg] http://mirror.example stable main\n';
+    expect(await withSources({ 'sources.list': text })).toEqual({
+      uri: 'http://mirror.example',
+      signedBy: '/k.gpg',
+    });
+  });
+
+  test('is refused on a machine that is no Debian', async () => {
+    const text = 'deb http://mirror.example noble main\n';
+    await expect(withSources({ 'sources.list': text }, 'ubuntu')).rejects.toMatchObject({
+      code: 'TOOL_MISSING',
+    });
+  });
+});
+
+describe('the count of a run', () => {
+  const file = (status: string, ...tests: string[]) => ({
+    name: 'x.test.ts',
+    status,
+    assertionResults: tests.map((status) => ({
+      status,
+      ancestorTitles: ['a part (skipped: why)'],
+      title: 't',
+    })),
+  });
+  const count = (exitCode: number, ...files: ReturnType<typeof file>[]) =>
+    formatCounts(countResults({ testResults: files }, exitCode));
+
+  test('sums all files', () => {
+    expect(count(1, file('passed', 'passed', 'pending'), file('failed', 'failed', 'passed'))).toBe(
+      '2 passed, 1 failed, 1 skipped',
+    );
+  });
+
+  test('names what was skipped', () => {
+    const { skippedTitles } = countResults({ testResults: [file('passed', 'pending', 'todo')] }, 0);
+    expect([...skippedTitles]).toEqual([['a part (skipped: why)', 2]]);
+    const alone = { status: 'pending', ancestorTitles: ['a host'], title: 'boots' };
+    const report = { testResults: [{ name: 'x', status: 'passed', assertionResults: [alone] }] };
+    expect([...countResults(report, 0).skippedTitles]).toEqual([['a host > boots', 1]]);
+  });
+
+  test('has a failure for a file that did not load, a run that ended badly, and a run without tests or report', () => {
+    expect(count(1, file('failed'), file('passed', 'passed'))).toBe('1 passed, 1 failed, 0 skipped');
+    expect(count(1, file('passed', 'passed'))).toBe('1 passed, 1 failed, 0 skipped');
+    expect(count(0)).toBe('0 passed, 1 failed, 0 skipped');
+    expect(formatCounts(countResults(undefined, 0))).toBe('0 passed, 1 failed, 0 skipped');
+  });
+});
+
+describe('install.sh', () => {
+  const project = async (root: string, lock: object): Promise<string> => {
+    await mkdir(join(root, 'test/harness'), { recursive: true });
+    await mkdir(join(root, 'dep'));
+    const script = join(root, 'test/harness/install.sh');
+    await copyFile(join(import.meta.dirname, '../harness/install.sh'), script);
+    await writeFile(join(root, 'dep/package.json'), '{ "name": "dep", "version": "1.0.0" }');
+    await writeFile(join(root, 'package.json'), '{ "name": "x", "dependencies": { "dep": "file:dep" } }');
+    await writeFile(join(root, 'package-lock.json'), JSON.stringify(lock));
+    return script;
+  };
+  const packages = {
+    '': { name: 'x', dependencies: { dep: 'file:dep' } },
+    dep: { version: '1.0.0' },
+    'node_modules/dep': { resolved: 'dep', link: true },
+  };
+
+  test('installs once and then says nothing until the lock changes', async () => {
+    await using root = await temporaryDirectory();
+    const script = await project(root.path, { lockfileVersion: 3, requires: true, packages });
+    const first = await runCommand(['sh', script]);
+    expect(first).toEqual({
+      code: 0,
+      stdout: 'Installing the packages of package-lock.json (npm ci) ...\n',
+      stderr: '',
+    });
+    expect(existsSync(join(root.path, 'node_modules/dep/package.json'))).toBe(true);
+    expect(await runCommand(['sh', script])).toEqual({ code: 0, stdout: '', stderr: '' });
+    await writeFile(join(root.path, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }));
+    expect((await runCommand(['sh', script])).stdout).toBe(first.stdout);
+  });
+
+  test("shows npm's reason when it fails, and does not count as installed", async () => {
+    await using root = await temporaryDirectory();
+    const script = await project(root.path, { lockfileVersion: 3, packages: { '': {} } });
+    const { code, stderr } = await runCommand(['sh', script]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('npm error');
+    expect(stderr).toMatch(/could not be installed; npm's reason stands above\.\n$/);
+    expect(existsSync(join(root.path, 'node_modules/.stamp'))).toBe(false);
+  });
+});
+
+const firstLine = async (child: ChildProcess): Promise<string> => {
+  let text = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    text += chunk.toString('utf8');
+  });
+  while (!text.includes('\n') && child.exitCode === null) await sleep(20);
+  return text.split('\n')[0] ?? '';
+};

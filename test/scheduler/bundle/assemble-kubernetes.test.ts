@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import { FleetError } from '#bundles/errors';
+import { assembleKubernetes } from '../../../scheduler/bundle/assemble-kubernetes.ts';
+import type { RenderedPackage } from '../../../scheduler/platform/model.ts';
+
+const at = { file: 'x.yaml', line: 1, column: 1 };
+const rendered = (files: Readonly<Record<string, string>>, offline = false): RenderedPackage => ({
+  assignment: {
+    policy: 'p',
+    clusterType: {
+      name: 'edge',
+      labels: {},
+      reconciler: 'fleet',
+      namespaceService: 'namespace',
+      configType: 'configmap',
+      target: 'kubernetes',
+      platforms: [],
+      offline,
+      requirements: {},
+      at,
+    },
+    target: {
+      name: 'shop-web',
+      shortName: 'web',
+      workload: 'shop',
+      workspace: 'w',
+      environment: 'dev',
+      labels: {},
+      manifests: {},
+      configSchemas: [],
+      dependsOn: [],
+      critical: false,
+      at,
+    },
+  },
+  files: Object.entries(files).map(([path, text]) => ({ path, bytes: Buffer.from(text) })),
+  namespace: 'dev-edge-shop-web',
+  configData: {},
+});
+const application = (files: Readonly<Record<string, string>>) => ({
+  shown: 'shop/',
+  files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])),
+});
+const object = (kind: string, name: string, more = '') =>
+  `apiVersion: ${kind === 'Deployment' ? 'apps/v1' : 'v1'}\nkind: ${kind}\nmetadata:\n  name: ${name}\n${more}`;
+const textOf = (made: ReturnType<typeof assembleKubernetes>, path: string): string | undefined =>
+  made.files.find((file) => file.path === path)?.bytes.toString();
+const refusal = (call: () => unknown): FleetError => {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
+  throw new Error('it was let through');
+};
+
+test('a namespaced object without a namespace gets the assignment’s; one that has its own and a cluster-wide one keep theirs', () => {
+  const made = assembleKubernetes(
+    rendered({}),
+    application({
+      'a.yaml': `${object('ConfigMap', 'a')}---\n${object('ConfigMap', 'b', '  namespace: shared\n')}---\n${object('Namespace', 'c')}`,
+    }),
+    new Map(),
+  );
+  expect(textOf(made, 'manifests/a.yaml')).toBe(
+    'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: dev-edge-shop-web\n---\n' +
+      'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n  namespace: shared\n---\n' +
+      'apiVersion: v1\nkind: Namespace\nmetadata:\n  name: c\n',
+  );
+  expect(made.owns).toEqual(['ConfigMap dev-edge-shop-web/a', 'ConfigMap shared/b', 'Namespace c']);
+});
+
+test('what nobody had to change keeps its author’s comments and quotes', () => {
+  const text = `# why\n${object('ConfigMap', 'a', '  namespace: x\ndata:\n  k: "on" # quoted on purpose\n')}`;
+  expect(
+    textOf(assembleKubernetes(rendered({}), application({ 'a.yaml': text }), new Map()), 'manifests/a.yaml'),
+  ).toBe(text);
+});
+
+test('two objects of one identity are refused, naming both places', () => {
+  const error = refusal(() =>
+    assembleKubernetes(
+      rendered({}),
+      application({ 'a.yaml': object('ConfigMap', 'x'), 'b.yaml': object('ConfigMap', 'x') }),
+      new Map(),
+    ),
+  );
+  expect(error.code).toBe('OBJECT_CLASH');
+  expect(error.at?.file).toBe('shop/b.yaml');
+  expect(error.message).toContain('shop/a.yaml:1');
+});
+
+test('every mistake of a package is told, not only the first', () => {
+  const pod = (image: string) =>
+    object(
+      'Pod',
+      image,
+      `spec:\n  containers:\n    - name: c\n      image: ${image}\n      imagePullPolicy: Always\n`,
+    );
+  const error = refusal(() =>
+    assembleKubernetes(
+      rendered({}, true),
+      application({ 'a.yaml': `${pod('one')}---\n${pod('two')}` }),
+      new Map(),
+    ),
+  );
+  expect(error.code).toBe('PLATFORM_INVALID');
+  const all = error.cause as AggregateError;
+  expect(all.errors.map((one: FleetError) => one.code)).toEqual([
+    'PULL_POLICY',
+    'IMAGE_UNPINNED',
+    'PULL_POLICY',
+    'IMAGE_UNPINNED',
+  ]);
+});
+
+test('an image hides in init containers and in kinds nobody knows', () => {
+  const text =
+    'apiVersion: example.org/v1\nkind: Machine\nmetadata:\n  name: m\nspec:\n  deep:\n    template:\n      initContainers:\n        - name: i\n          image: busybox:1\n';
+  const pinned = `docker.io/library/busybox@sha256:${'b'.repeat(64)}`;
+  const made = assembleKubernetes(
+    rendered({}),
+    application({ 'm.yaml': text }),
+    new Map([['busybox:1', pinned]]),
+  );
+  expect(made.images).toEqual([pinned]);
+  expect(textOf(made, 'manifests/m.yaml')).toContain(`image: ${pinned}`);
+});
+
+test('a broken YAML file is told with its line', () => {
+  const error = refusal(() =>
+    assembleKubernetes(rendered({}), application({ 'a.yaml': 'a: [1\nb: 2\n' }), new Map()),
+  );
+  expect(error.code).toBe('YAML_SYNTAX');
+  expect(error.at?.file).toBe('shop/a.yaml');
+});

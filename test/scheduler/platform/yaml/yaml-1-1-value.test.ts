@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { parseYaml11Collection } from '../../../../scheduler/platform/yaml/yaml-1-1-value.ts';
+import { WholeFloat } from '../../../../scheduler/render/go/number.ts';
+
+/** One plain scalar, typed as inside a structured value. */
+const typed = (text: string): unknown => (parseYaml11Collection(`[${text}]`) as readonly unknown[])[0];
+
+test.for([
+  ['yes', true],
+  ['y', true],
+  ['On', true],
+  ['off', false],
+  ['N', false],
+  ['~', null],
+  ['null', null],
+  ['010', 8],
+  ['0o17', 15],
+  ['0x1F', 31],
+  ['0b11', 3],
+  ['-12', -12],
+  ['+5', 5],
+  ['1_000', 1000],
+  ['1.5', 1.5],
+  ['.5', 0.5],
+  ['1e3', new WholeFloat(1000)],
+  ['1.0', new WholeFloat(1)],
+  ['.inf', Number.POSITIVE_INFINITY],
+  ['12345678901234567890', 12345678901234567890n],
+  ['089', new WholeFloat(89)],
+  ['1:30', '1:30'],
+  ['2024-01-02', '2024-01-02'],
+  ['_1', '_1'],
+  ['1.2.3', '1.2.3'],
+  ['"5"', '5'],
+  ["'yes'", 'yes'],
+  ['!!str 5', '5'],
+  ['yES', 'yES'],
+] as const)('%s is typed as Kalypso types it', ([text, expected]) => {
+  expect(typed(text)).toEqual(expected);
+});
+
+test.for(['5', 'true', 'plain words', '', '# only a comment', '"quoted"', '{unclosed', 'a: [1', '*nowhere', '- *x'])(
+  '%j is no mapping and no list, and stays text',
+  (text) => {
+    expect(parseYaml11Collection(text)).toBeUndefined();
+  },
+);
+
+test('keys are typed too; a mapping with such keys is a Map', () => {
+  expect(parseYaml11Collection('on: 1\n2: two')).toEqual(
+    new Map<unknown, unknown>([
+      [true, 1],
+      [2, 'two'],
+    ]),
+  );
+  expect(parseYaml11Collection('a: 1')).toEqual({ a: 1 });
+});
+
+test('of duplicate keys the last wins, of several documents the first is read, << merges', () => {
+  expect(parseYaml11Collection('a: 1\na: 2')).toEqual({ a: 2 });
+  expect(parseYaml11Collection('a: 1\n---\nb: 2')).toEqual({ a: 1 });
+  expect(parseYaml11Collection('base: &b {k: 1, m: 2}\nd:\n  <<: *b\n  k: 9')).toEqual({
+    base: { k: 1, m: 2 },
+    d: { k: 9, m: 2 },
+  });
+});
+
+test('a block that the end of the text cuts off has no line end', () => {
+  expect(parseYaml11Collection('a: |\n  x')).toEqual({ a: 'x' });
+  expect(parseYaml11Collection('a: |\n  x\n')).toEqual({ a: 'x\n' });
+});
+
+test('aliases that multiply are not followed without end', () => {
+  const bomb = ['a: &a [x,x,x,x,x,x,x,x,x,x]'];
+  for (let at = 0; at < 8; at++) {
+    const [name, before] = [String.fromCharCode(98 + at), String.fromCharCode(97 + at)];
+    bomb.push(`${name}: &${name} [${Array.from({ length: 10 }, () => `*${before}`).join(',')}]`);
+  }
+  expect(parseYaml11Collection(bomb.join('\n'))).toBeUndefined();
+});
