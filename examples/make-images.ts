@@ -5,7 +5,7 @@
 import { writeTar } from '../bundles/archive/write-tar.ts';
 import type { Descriptor } from '../bundles/bundle/manifest.ts';
 import { encodeManifest } from '../bundles/bundle/manifest.ts';
-import { canonicalBytes, type Json } from '../bundles/canonical.ts';
+import { canonicalBytes } from '../bundles/canonical.ts';
 import { digestOf } from '../bundles/digest.ts';
 import type { Layout } from '../bundles/layout/layout.ts';
 import { openOrStartLayout, withReference, writeLayoutIndex } from '../bundles/layout/layout.ts';
@@ -57,7 +57,7 @@ export const makeImages = async (directory: string): Promise<ReadonlyMap<string,
   for (const image of EXAMPLE_IMAGES) {
     const manifests: Descriptor[] = [];
     for (const architecture of ARCHITECTURES) manifests.push(await makeManifest(layout, image, architecture));
-    const index = canonicalBytes({ schemaVersion: 2, mediaType: OCI_INDEX, manifests } as unknown as Json);
+    const index = canonicalBytes({ schemaVersion: 2, mediaType: OCI_INDEX, manifests });
     const descriptor = await putBlob(layout, OCI_INDEX, index);
     layout = await writeLayoutIndex(layout, withReference(layout.manifests, image, descriptor));
     named.set(image, `${image.slice(0, image.lastIndexOf(':'))}@${descriptor.digest}`);

@@ -1,5 +1,5 @@
 import type { HostCheck, HostFile, HostPackage, HostUnit } from '#bundles/bundle/host-package';
-import { canonicalBytes, type Json } from '#bundles/canonical';
+import { canonicalBytes } from '#bundles/canonical';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { RenderedPackage } from '../platform/model.ts';
@@ -62,10 +62,7 @@ export const assembleHost = (rendered: RenderedPackage, application: Application
     assignment: rendered.assignment,
     id: target.name,
     namespace: undefined,
-    files: [
-      { path: 'package.json', bytes: canonicalBytes(spec as unknown as Json) },
-      ...files.map(({ bytes }) => bytes),
-    ],
+    files: [{ path: 'package.json', bytes: canonicalBytes(spec) }, ...files.map(({ bytes }) => bytes)],
     siteInputs: objects.flatMap((object) =>
       object.siteInputs.map(({ name, ...field }) => ({ input: name, ...field })),
     ),

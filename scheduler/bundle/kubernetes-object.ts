@@ -98,7 +98,7 @@ const addContainer = (container: YAMLMap, parsed: ParsedDocument, found: Contain
   const image = container.get('image');
   const policy = container.get('imagePullPolicy');
   if (typeof image !== 'string') return;
-  const at = placeOf(parsed.text, container.get('image', true) as Node, container);
+  const at = placeOf(parsed.text, container.get('image', true), container);
   found.push({ container, image, at, pullPolicy: typeof policy === 'string' ? policy : undefined });
 };
 

@@ -1,7 +1,7 @@
 import { packLayer } from '#bundles/archive/pack-layer';
 import type { BundleAssignment, BundleConfig, BundleKind, ClosureEntry } from '#bundles/bundle/config';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
-import { canonicalBytes, type Json } from '#bundles/canonical';
+import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { BUNDLE_CONFIG, LAYER_HOST, LAYER_KUBERNETES } from '#bundles/media-types';
@@ -52,7 +52,7 @@ export const packBundle = (
     closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
     critical: [],
   };
-  const configBlob = toBlob(BUNDLE_CONFIG, canonicalBytes(config as unknown as Json));
+  const configBlob = toBlob(BUNDLE_CONFIG, canonicalBytes(config));
   const manifest = encodeManifest(
     bundleManifest(
       kind,
@@ -138,7 +138,7 @@ const siteInputsOf = (packages: readonly AssembledPackage[]): BundleConfig['site
     properties: Object.fromEntries(properties),
     required: [...properties.keys()].toSorted(compareBytes),
   };
-  return { schema: schema as unknown as BundleConfig['siteInputs']['schema'], fields };
+  return { schema: schema, fields };
 };
 
 /** Disk: what the packages and images take at a site, twice, because the old ones stay until the new ones are healthy. */

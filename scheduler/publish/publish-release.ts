@@ -1,6 +1,6 @@
 import type { Descriptor } from '#bundles/bundle/manifest';
 import type { Candidate } from '#bundles/candidate';
-import { canonicalBytes, type Json } from '#bundles/canonical';
+import { canonicalBytes } from '#bundles/canonical';
 import { digestOf } from '#bundles/digest';
 import { type Layout, withReference } from '#bundles/layout/layout';
 import {
@@ -67,8 +67,8 @@ const signDocuments = async (keys: KeyDirectory, release: NewRelease): Promise<r
   const { channel, bundle, previous, now } = release;
   const version = (previous?.predicate.version ?? 0) + 1;
   const audience = { fleet: keys.root.fleet, ...channel };
-  const candidate = canonicalBytes(release.candidate as unknown as Json);
-  const revocations = canonicalBytes(release.revocations as unknown as Json);
+  const candidate = canonicalBytes(release.candidate);
+  const revocations = canonicalBytes(release.revocations);
   const bundleStatement = await signBundle(
     bundle.digest,
     {

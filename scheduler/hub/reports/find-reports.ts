@@ -9,9 +9,11 @@ export type FoundReport = {
   readonly path: string;
   /** Which agent it says it is from: agentFolder('<site>/<agent>'). */
   readonly folder: string;
+  /** Which of the two files are there. */
+  readonly endings: ReadonlySet<string>;
 };
 
-const REPORT = new RegExp(`^(${REPORTS_FOLDER}/([0-9a-f]{32})/[a-z0-9._-]{1,60})\\.(?:sigstore\\.json|ndjson)$`);
+const REPORT = new RegExp(`^(${REPORTS_FOLDER}/([0-9a-f]{32})/[a-z0-9._-]{1,60})\\.(sigstore\\.json|ndjson)$`);
 const MAX_FILES = 200_000;
 
 /**
@@ -27,20 +29,25 @@ export const findReports = async (medium: OpenMedium): Promise<readonly FoundRep
       `${medium.path} has ${files.length} files of reports, at most ${MAX_FILES} are read`,
     );
   }
-  const found = new Map<string, FoundReport>();
-  for (const file of files) {
-    const [, path, folder] = REPORT.exec(file) ?? [];
-    if (path !== undefined && folder !== undefined) found.set(path, { path, folder });
-  }
-  return [...found.values()];
+  const parts = files.flatMap((file) => {
+    const [, path, folder, ending] = REPORT.exec(file) ?? [];
+    return path === undefined || folder === undefined || ending === undefined ? [] : { path, folder, ending };
+  });
+  return [...Map.groupBy(parts, ({ path }) => path)].map(([path, [first, second]]) => ({
+    path,
+    folder: first?.folder ?? '',
+    endings: new Set([first, second].flatMap((part) => part?.ending ?? [])),
+  }));
 };
 
 /** @throws FleetError TOO_LARGE, UNSIGNED for events alone, MISSING_BLOB for a statement alone */
-export const readReport = async (medium: OpenMedium, { path }: FoundReport): Promise<SignedReport> => {
+export const readReport = async (
+  medium: OpenMedium,
+  { path, endings }: FoundReport,
+): Promise<SignedReport> => {
   const [events, statement] = [`${path}.ndjson`, `${path}.sigstore.json`];
-  const files = new Set(await medium.files(path.slice(0, path.lastIndexOf('/'))));
-  if (!files.has(statement)) throw new FleetError('UNSIGNED', `${events} has no statement beside it`);
-  if (!files.has(events)) throw new FleetError('MISSING_BLOB', `${statement} has no events beside it`);
+  if (!endings.has('sigstore.json')) throw new FleetError('UNSIGNED', `${events} has no statement beside it`);
+  if (!endings.has('ndjson')) throw new FleetError('MISSING_BLOB', `${statement} has no events beside it`);
   return {
     events: await medium.readFile(events, MAX_REPORT_BYTES),
     statement: await medium.readFile(statement, MAX_STATEMENT_BYTES),

@@ -31,12 +31,16 @@ const isSeparator = (letter: string): boolean => {
 /** Two letters in one character: their title case has only the first one large. */
 const TITLES: Readonly<Record<string, string>> = {
   Ǆ: 'ǅ',
+  ǅ: 'ǅ',
   ǆ: 'ǅ',
   Ǉ: 'ǈ',
+  ǈ: 'ǈ',
   ǉ: 'ǈ',
   Ǌ: 'ǋ',
+  ǋ: 'ǋ',
   ǌ: 'ǋ',
   Ǳ: 'ǲ',
+  ǲ: 'ǲ',
   ǳ: 'ǲ',
 };
 

@@ -1,0 +1,38 @@
+import { formatGaps } from '../reports/find-head.ts';
+import type { Actual } from './read-actual.ts';
+import { formatAge } from './format-age.ts';
+import type { Desired } from './what-runs-where.ts';
+
+/** What stands below the table: releases with their age, what is held, what is missing on the way home, alarms. */
+export const describeStatus = (
+  desired: ReadonlyMap<string, Desired>,
+  { agents, gaps, alarms }: Actual,
+  now: Date,
+): readonly string[] => [
+  ...[...desired].flatMap(([channel, wanted]) => describeDesired(channel, wanted, now)),
+  ...agents
+    .filter(({ heard }) => !heard)
+    .map(
+      ({ site, agent, enrolledAt }) =>
+        `${site}/${agent} has never reported; it was enrolled ${formatAge(enrolledAt, now)}`,
+    ),
+  ...gaps.map(({ agent, gaps: missing }) => `${agent}: events ${formatGaps(missing)} are missing`),
+  ...alarms.map(
+    ({ agent, code, message, raised_at: at }) =>
+      `${agent}: alarm ${code}, ${formatAge(at, now)}: ${message}`,
+  ),
+];
+
+const describeDesired = (channel: string, desired: Desired, now: Date): readonly string[] => {
+  switch (desired.kind) {
+    case 'none':
+      return [`${channel} has no release`];
+    case 'refused':
+      return [`${channel}: the release in the layout is refused: ${desired.message}`];
+    case 'release':
+      return [
+        `${channel} is at release ${desired.version}, issued ${formatAge(desired.issuedAt, now)}`,
+        ...desired.held.map((held) => `${channel}: held: ${held}`),
+      ];
+  }
+};

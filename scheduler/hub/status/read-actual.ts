@@ -1,0 +1,153 @@
+import type { Digest } from '#bundles/digest';
+import { parseChannel } from '#bundles/names';
+import { findGaps, type Gap } from '../reports/find-head.ts';
+import { channelOf, labelsOf } from '../sites/agent-record.ts';
+import type { AgentRow, AlarmRow, AssignmentStateRow, Database, ReportRow } from '../store/tables.ts';
+import type { ActualAgent, ActualState, Cell, Source } from './what-runs-where.ts';
+
+export type ActualFilter = { readonly environment?: string | undefined; readonly site?: string | undefined };
+
+/** What is known of the agents, and what is wrong with their way home. */
+export type Actual = {
+  readonly agents: readonly ActualAgent[];
+  readonly gaps: readonly { readonly agent: string; readonly gaps: readonly Gap[] }[];
+  readonly alarms: readonly AlarmRow[];
+};
+
+type AgentReports = ReadonlyMap<Digest, Source>;
+
+/** Agents that are not revoked, with their current-state rows. */
+export const readActual = async (db: Database, { environment, site }: ActualFilter): Promise<Actual> => {
+  let query = db.selectFrom('agent').selectAll().where('revoked_at', 'is', null).orderBy('id');
+  if (environment !== undefined) query = query.where('environment', '=', environment);
+  if (site !== undefined) query = query.where('site', '=', site);
+  const rows = await query.execute();
+  const known = new Set(rows.map(({ id }) => id));
+  const states = Map.groupBy(await readStates(db, site), ({ agent }) => agent);
+  const reports = Map.groupBy(await readReports(db, site), ({ agent }) => agent);
+  const newest = await readNewest(db, site);
+  const gaps: { agent: string; gaps: readonly Gap[] }[] = [];
+  for (const row of rows) {
+    if ((newest.get(row.id) ?? 0) > row.head_seq) gaps.push({ agent: row.id, gaps: await findGaps(db, row) });
+  }
+  const alarms = await db.selectFrom('alarm').selectAll().orderBy('raised_at').orderBy('id').execute();
+  return {
+    agents: rows.map((row) => toAgent(row, states.get(row.id) ?? [], sourcesOf(reports.get(row.id) ?? []))),
+    gaps,
+    alarms: alarms.filter(({ agent }) => known.has(agent)),
+  };
+};
+
+const readStates = (db: Database, site: string | undefined): Promise<readonly AssignmentStateRow[]> => {
+  const query = db
+    .selectFrom('assignment_state')
+    .innerJoin('agent', 'agent.id', 'assignment_state.agent')
+    .selectAll('assignment_state');
+  return (site === undefined ? query : query.where('agent.site', '=', site)).execute();
+};
+
+type ReportSource = Omit<ReportRow, 'statement' | `floor_${string}` | 'written_at' | 'channel' | 'life' | 'apart'>;
+
+/** The reports of each agent's current life, without their proofs. */
+const readReports = (db: Database, site: string | undefined): Promise<readonly ReportSource[]> => {
+  const query = db
+    .selectFrom('report')
+    .innerJoin('agent', (join) =>
+      join.onRef('agent.id', '=', 'report.agent').onRef('agent.life', '=', 'report.life'),
+    )
+    .select([
+      'report.agent',
+      'report.digest',
+      'report.first_seq',
+      'report.last_seq',
+      'report.source',
+      'report.received_at',
+      'report.clock_trusted',
+    ])
+    .where('report.apart', '=', 0);
+  return (site === undefined ? query : query.where('agent.site', '=', site)).execute();
+};
+
+const readNewest = async (db: Database, site: string | undefined): Promise<ReadonlyMap<string, number>> => {
+  const query = db
+    .selectFrom('report')
+    .innerJoin('agent', (join) =>
+      join.onRef('agent.id', '=', 'report.agent').onRef('agent.life', '=', 'report.life'),
+    )
+    .select(({ fn }) => ['report.agent', fn.max('report.last_seq').as('seq')])
+    .where('report.apart', '=', 0)
+    .groupBy('report.agent');
+  const rows = await (site === undefined ? query : query.where('agent.site', '=', site)).execute();
+  return new Map(rows.map(({ agent, seq }) => [agent, seq]));
+};
+
+const sourcesOf = (reports: readonly ReportSource[]): AgentReports =>
+  new Map(
+    reports.map((row) => [
+      row.digest,
+      {
+        report: row.digest,
+        from: row.first_seq,
+        to: row.last_seq,
+        by: row.source,
+        receivedAt: row.received_at,
+        clockTrusted: row.clock_trusted === 1,
+      },
+    ]),
+  );
+
+const toAgent = (
+  row: AgentRow,
+  states: readonly AssignmentStateRow[],
+  reports: AgentReports,
+): ActualAgent => ({
+  site: row.site,
+  agent: row.name,
+  channel: channelOf(row),
+  labels: labelsOf(row),
+  enrolledAt: row.enrolled_at,
+  heard: reports.size > 0,
+  accepted:
+    row.release_version === null || row.release_channel === null || row.release_at === null
+      ? null
+      : {
+          channel: row.release_channel,
+          version: row.release_version,
+          at: row.release_at,
+        },
+  states: states.map((state) => toState(state, reports)),
+});
+
+const toState = (row: AssignmentStateRow, reports: AgentReports): ActualState => ({
+  assignment: row.assignment,
+  running: cell(row.running_seq, row.running_at, row.running_report, reports, {
+    package: row.package,
+    siteValues: row.site_values,
+    version: row.release_version,
+  }),
+  health: cell(row.outcome_seq, row.outcome_at, row.outcome_report, reports, {
+    outcome: row.outcome,
+    type: row.outcome_type ?? '',
+    code: row.code,
+    message: row.message,
+  }),
+  drift: cell(row.drift_seq, row.drift_at, row.drift_report, reports, {
+    drifted: row.drifted === 1,
+    message: row.drift_message,
+  }),
+});
+
+const cell = <T>(
+  seq: number,
+  at: string | null,
+  report: Digest | null,
+  reports: AgentReports,
+  value: T,
+): Cell<T> | null => {
+  const source = report === null ? undefined : reports.get(report);
+  return at === null || source === undefined ? null : { ...value, seq, at, source };
+};
+
+/** The channels that these agents follow, each once. */
+export const channelsOf = (agents: readonly ActualAgent[]) =>
+  [...new Set(agents.map(({ channel }) => `${channel.environment}/${channel.clusterType}`))].map(parseChannel);

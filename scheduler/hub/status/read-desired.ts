@@ -1,0 +1,91 @@
+import { checkAudience } from '#bundles/accept/accept-release';
+import { readBundle } from '#bundles/bundle/read-bundle';
+import { type Digest, shortDigest } from '#bundles/digest';
+import { FleetError, formatError } from '#bundles/errors';
+import { type Layout, openOrStartLayout } from '#bundles/layout/layout';
+import { readBlob } from '#bundles/layout/verified';
+import { PREDICATES } from '#bundles/media-types';
+import { type Channel, formatChannel } from '#bundles/names';
+import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
+import type { BundlePredicate } from '#bundles/statements/predicates';
+import { verifyStatement } from '#bundles/statements/verify-statement';
+import type { TrustRoot } from '#bundles/trust/root';
+import { parseDocument } from '#bundles/validate';
+import { readArtifact } from '../../publish/artifact.ts';
+import { readRelease } from '../../publish/read-release.ts';
+import { releaseReference } from '../../publish/references.ts';
+import { abortIfAsked } from '../refused.ts';
+import type { Desired } from './what-runs-where.ts';
+
+/** What the newest releases of these channels want, by formatChannel; one bad release leaves the others alone. */
+export const readDesired = async (
+  directory: string,
+  channels: readonly Channel[],
+  root: TrustRoot,
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, Desired>> => {
+  const layout = await openOrStartLayout(directory);
+  const desired = new Map<string, Desired>();
+  for (const channel of channels) {
+    abortIfAsked(signal);
+    desired.set(formatChannel(channel), await readChannel(layout, channel, root, signal));
+  }
+  return desired;
+};
+
+const readChannel = async (
+  layout: Layout,
+  channel: Channel,
+  root: TrustRoot,
+  signal?: AbortSignal,
+): Promise<Desired> => {
+  try {
+    return (await readVerified(layout, channel, root, signal)) ?? { kind: 'none' };
+  } catch (error) {
+    if (error instanceof FleetError) return { kind: 'refused', message: formatError(error) };
+    throw error;
+  }
+};
+
+const readVerified = async (
+  layout: Layout,
+  channel: Channel,
+  root: TrustRoot,
+  signal?: AbortSignal,
+): Promise<Desired | undefined> => {
+  const release = await readRelease(layout, channel, root);
+  if (!release) return undefined;
+  const { audience, version, issuedAt, expires, rollout } = release.predicate;
+  const mine = { fleet: root.fleet, ...channel };
+  checkAudience(audience, mine, `the release of ${formatChannel(channel)}`);
+  const packages = new Map<string, Digest>();
+  const held: string[] = [];
+  for (const [name, digest] of release.subjects) {
+    if (!name.startsWith('bundle/')) continue;
+    const statement = await readStatement(layout, channel, digest, root);
+    checkAudience(statement, mine, `the statement of bundle ${shortDigest(digest)}`);
+    held.push(...statement.held.map(({ assignment, message }) => `${assignment}: ${message}`));
+    const { config } = await readBundle(layout.blobs, digest, signal);
+    for (const assignment of config.assignments) packages.set(assignment.id, assignment.package);
+  }
+  return { kind: 'release', version, issuedAt, expires, rollout, packages, held };
+};
+
+/** @throws FleetError UNSIGNED, UNKNOWN_KEY, SUBJECT_MISMATCH ... */
+const readStatement = async (
+  layout: Layout,
+  channel: Channel,
+  bundle: Digest,
+  root: TrustRoot,
+): Promise<BundlePredicate> => {
+  const what = `the statement of bundle ${shortDigest(bundle)}`;
+  const documents = await readArtifact(layout, releaseReference(channel));
+  const files = documents.filter(({ role, about }) => role === 'bundle' && about === bundle);
+  const envelopes = await Promise.all(
+    files.map(({ digest }) => readBlob(layout.blobs, digest, MAX_STATEMENT_BYTES)),
+  );
+  const verified = verifyStatement(envelopes, root.roles.bundle, PREDICATES.bundle, what);
+  if (!verified.subjects.some(({ digest }) => digest === bundle))
+    throw new FleetError('SUBJECT_MISMATCH', `${what} is about another bundle`, { subject: bundle });
+  return parseDocument('bundle-predicate', verified.predicate, what);
+};

@@ -1,0 +1,73 @@
+import { hexOf } from '#bundles/digest';
+import { formatChannel } from '#bundles/names';
+import { formatAge } from './format-age.ts';
+import type { Aged, Cell, Drift, Health, Row, Running, Source, Verdict } from './what-runs-where.ts';
+
+/** What needs nobody's look; every other verdict is marked. */
+const QUIET: ReadonlySet<Verdict> = new Set<Verdict>(['complies', 'not selected']);
+
+export const isQuiet = ({ verdict }: Row): boolean => QUIET.has(verdict);
+
+const HEADINGS = ['SITE/AGENT', 'CHANNEL', 'ASSIGNMENT', 'WANTED', 'RUNS', 'HEALTH', 'DRIFT', 'STATE'];
+
+/**
+ * The table as aligned text: every cell that an agent reported carries its age and, in brackets, the number of the report
+ * it is from; the reports stand below, with how and when they came.
+ */
+export const renderTable = (rows: readonly Row[], now: Date): readonly string[] => {
+  const sources = new Map<string, { readonly number: number; readonly text: string }>();
+  const cite = (row: Row, source: Source): string => {
+    const key = `${row.site}/${row.agent} ${source.report}`;
+    const known = sources.get(key) ?? {
+      number: sources.size + 1,
+      text: describeSource(row, source, now),
+    };
+    sources.set(key, known);
+    return `[${known.number}]`;
+  };
+  const said = <T>(row: Row, cell: Aged<Cell<T>> | null, text: (cell: T) => string): string =>
+    cell ? `${text(cell)}, ${formatAge(cell.at, now)} ${cite(row, cell.source)}` : '-';
+  const cells = rows.map((row) => [
+    `${row.site}/${row.agent}`,
+    formatChannel(row.channel),
+    row.assignment ?? '-',
+    row.desired ? `r${row.desired.version} ${hexOf(row.desired.package).slice(0, 12)}` : '-',
+    said(row, row.running, describeRunning),
+    said(row, row.health, describeHealth),
+    said(row, row.drift, describeDrift),
+    `${isQuiet(row) ? '' : '! '}${row.verdict}`,
+  ]);
+  const notes = [...sources.values()].map(({ number, text }) => `[${number}] ${text}`);
+  return [...align([HEADINGS, ...cells]), ...(notes.length > 0 ? ['', ...notes] : [])].map(plain);
+};
+
+const describeRunning = ({ package: digest, version }: Running): string => {
+  if (digest === null) return 'nothing';
+  return `${version === null ? '' : `r${version} `}${hexOf(digest).slice(0, 12)}`;
+};
+
+export const describeHealth = ({ outcome, type, code }: Health): string => {
+  const why = code === null ? '' : ` ${code}`;
+  if (type === 'rolled-back') return `rolled back${why}`;
+  if (outcome === 'failed' || outcome === 'skipped') return `${outcome}${why}`;
+  return outcome === 'deleted' ? 'deleted' : 'healthy';
+};
+
+const describeDrift = ({ drifted }: Drift): string => (drifted ? 'drifted' : 'none');
+
+const describeSource = ({ site, agent }: Row, source: Source, now: Date): string =>
+  `${site}/${agent}: report ${source.from}-${source.to} by ${source.by}, received ${formatAge(source.receivedAt, now)}${source.clockTrusted ? '' : '; its clock was not trusted'}`;
+
+const align = (rows: readonly (readonly string[])[]): readonly string[] => {
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+};
+
+/** Codes and names came from far away: no escape sequence of theirs reaches the terminal. */
+// oxlint-disable-next-line no-control-regex
+const plain = (line: string): string => line.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '?');
