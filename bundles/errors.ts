@@ -227,6 +227,10 @@ export const toFleetError = (error: unknown, doing?: string): FleetError => {
   if (error instanceof FleetError) return error;
   const text = error instanceof Error ? error.message : String(error);
   const said = doing ? `${doing}: ${text}` : text;
+  // What an AbortSignal throws is a DOMException, whose code is a number.
+  if (error instanceof Error && error.name === 'AbortError') {
+    return new FleetError('ABORTED', doing ? `${doing}: stopped` : 'stopped', { cause: error });
+  }
   const errno = error instanceof Error && 'code' in error ? String(error.code) : '';
   switch (errno) {
     case 'ENOSPC':
@@ -244,8 +248,6 @@ export const toFleetError = (error: unknown, doing?: string): FleetError => {
     case 'ENXIO':
     case 'ENODEV':
       return new FleetError('IO', said, { cause: error });
-    case 'ABORT_ERR':
-      return new FleetError('ABORTED', said, { cause: error });
     default:
       return new FleetError('INTERNAL', said, { cause: error });
   }

@@ -6,9 +6,8 @@ import type { Layout } from '#bundles/layout/layout';
 import type { CandidateSource } from '#bundles/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root';
 import type { Application } from './bundle/application.ts';
-import type { AssembledPackage } from './bundle/assembled-package.ts';
 import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
-import { readLastGood } from './bundle/last-good-packages.ts';
+import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-packages.ts';
 import { bundlesApplication, readApplication } from './bundle/read-application.ts';
 import type {
   Assignment,
@@ -80,10 +79,10 @@ export const buildEnvironment = async (
 const lastGoodOf = async (
   { previous, platform }: EnvironmentInput,
   clusterType: BuiltBundle['clusterType'],
-): Promise<(assignment: Assignment) => AssembledPackage | undefined> =>
+): Promise<LastGood> =>
   previous
     ? await readLastGood(previous.layout, previous.root, platform.environment, clusterType)
-    : () => undefined;
+    : NO_LAST_GOOD;
 
 type Applications = {
   readonly of: (rendered: RenderedPackage) => Application | undefined;

@@ -18,6 +18,7 @@ import { buildEnvironment, type EnvironmentBuild } from './build-environment.ts'
 import type { BuiltBundle } from './bundle/build-bundle.ts';
 import { listEnvironments } from './platform/list-environments.ts';
 import { loadPlatform, type PlatformOptions, sourcesOf } from './platform/load-platform.ts';
+import type { Platform } from './platform/model.ts';
 import { publishRelease } from './publish/publish-release.ts';
 import { type PublishedRelease, readRelease } from './publish/read-release.ts';
 import { imageReference } from './publish/references.ts';
@@ -118,7 +119,7 @@ const publishEnvironment = async (
   for (const bundle of built.bundles) {
     const channel = { environment: built.platform.environment, clusterType: bundle.clusterType.name };
     const previous = await readRelease(layout, channel, options.keys.root);
-    const outcome = await judge(layout, bundle, previous);
+    const outcome = await judge(layout, bundle, previous, built.platform);
     if (outcome === 'released') {
       const tagged = await copyImages(layout, channel, bundle, images);
       const { manifests } = await publishRelease({ ...layout, manifests: tagged }, options.keys, {
@@ -151,14 +152,20 @@ const judge = async (
   layout: Layout,
   { bundle, held }: BuiltBundle,
   previous: PublishedRelease | undefined,
+  { heldWorkloads = [] }: Platform,
 ): Promise<ChannelOutcome['outcome']> => {
   const before = previous?.subjects.get(`bundle/${bundle.kind}`);
   if (before === undefined) return bundle.config.assignments.length === 0 ? 'empty' : 'released';
   if (before === bundle.digest) return 'unchanged';
   const lost = new Set(held.filter(({ kept }) => !kept).map(({ assignment }) => assignment.target.name));
-  if (lost.size === 0) return 'released';
+  if (lost.size === 0 && heldWorkloads.length === 0) return 'released';
+  const unread = new Set(heldWorkloads.map(({ workspace }) => workspace));
+  const now = new Set(bundle.config.assignments.map(({ id }) => id));
   const { config } = await readBundle(layout.blobs, before);
-  return config.assignments.some(({ id }) => lost.has(id)) ? 'blocked' : 'released';
+  const gone = config.assignments.filter(({ id }) => !now.has(id));
+  return gone.some(({ id, workspace }) => lost.has(id) || unread.has(workspace ?? ''))
+    ? 'blocked'
+    : 'released';
 };
 
 const describe = (

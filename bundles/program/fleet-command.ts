@@ -53,6 +53,8 @@ export abstract class FleetCommand extends Command {
   protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {
     const refusal = asRefusal(error);
     if (refusal === undefined) throw error;
+    // Or oclif warns, where NODE_ENV is not production, that a command line it could not parse was not parsed.
+    this.parsed = true;
     process.exitCode = refusal.exitCode;
     if (this.jsonEnabled()) {
       this.logJson(this.toErrorJson(refusal));
@@ -65,20 +67,29 @@ export abstract class FleetCommand extends Command {
   }
 
   protected override toErrorJson(error: unknown): unknown {
-    const { code, message, subject, at, hint, retryable } = isFleetError(error) ? error : toFleetError(error);
-    return { error: { code, message, subject, at, hint, retryable } };
+    return errorJson(isFleetError(error) ? error : toFleetError(error));
   }
 }
+
+/** What `--json` prints instead of a result. */
+export const errorJson = ({ code, message, subject, at, hint, retryable }: FleetError) => ({
+  error: { code, message, subject, at, hint, retryable },
+});
+
+/** What oclif says about a command line, in one line. */
+export const usageError = (error: Errors.CLIError, hint: string): FleetError => {
+  const text = error.message
+    .replace(/\s*See more help with --help\s*$/, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return new Refusal('USAGE', text, { hint });
+};
 
 /** Our errors and the operating system's; oclif's own parse errors become USAGE; its exits pass (undefined). */
 const asRefusal = (error: unknown): FleetError | undefined => {
   if (error instanceof Errors.ExitError) return undefined;
   if (error instanceof Errors.CLIError) {
-    const text = error.message
-      .replace(/\n?See more help with --help\s*$/, '')
-      .replaceAll('\n', ' ')
-      .trim();
-    return new Refusal('USAGE', text, { hint: 'See --help' });
+    return usageError(error, 'See --help');
   }
   return toFleetError(error);
 };

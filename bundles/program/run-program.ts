@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { Config, Errors, flush, run } from '@oclif/core';
-import { formatError, toFleetError } from '../errors.ts';
+import { Config, Errors, run } from '@oclif/core';
+import { FleetError, formatError, toFleetError } from '../errors.ts';
 import { VERSION } from '../version.ts';
+import { errorJson, usageError } from './fleet-command.ts';
 
 export type Program = {
   /** 'fleet-agent' */
@@ -33,19 +34,27 @@ export const runProgram = async (program: Program, argv: readonly string[]): Pro
         },
       } as never,
     });
+    // Nothing here ends the process, so what was written gets out by itself; oclif's flush would wait for ever for a
+    // reader that is gone, as in `--help | head -1`.
     await run([...argv], config);
-    await flush();
   } catch (error) {
     if (error instanceof Errors.ExitError) {
       process.exitCode = error.oclif.exit ?? 0;
       return;
     }
     // A command that does not exist never reaches FleetCommand.
-    const unknown = error instanceof Errors.CLIError;
-    process.exitCode = unknown ? 2 : 1;
-    const text = unknown
-      ? `USAGE: ${error.message.replaceAll('\n', ' ')}. See ${program.name} --help`
-      : formatError(toFleetError(error));
-    process.stderr.write(`${program.name}: ${text}\n`);
+    const refusal = error instanceof Errors.CLIError ? unknownCommand(program, error) : toFleetError(error);
+    process.exitCode = refusal.exitCode;
+    if (argv.includes('--json')) process.stdout.write(`${JSON.stringify(errorJson(refusal), null, 2)}\n`);
+    else process.stderr.write(`${program.name}: ${formatError(refusal)}\n`);
   }
+};
+
+/** oclif joins topic and verb with a colon, which nobody typed. */
+const unknownCommand = (program: Program, error: Errors.CLIError): FleetError => {
+  const hint = `See ${program.name} --help`;
+  const id = /^command (\S+) not found$/.exec(error.message)?.[1];
+  return id === undefined
+    ? usageError(error, hint)
+    : new FleetError('USAGE', `there is no command ${JSON.stringify(id.replaceAll(':', ' '))}`, { hint });
 };

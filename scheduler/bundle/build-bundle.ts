@@ -1,17 +1,12 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
-import type {
-  Assignment,
-  ClusterType,
-  HeldAssignment,
-  Platform,
-  RenderedPackage,
-} from '../platform/model.ts';
+import type { ClusterType, HeldAssignment, Platform, RenderedPackage } from '../platform/model.ts';
 import type { Application } from './application.ts';
 import { assembleHost } from './assemble-host.ts';
 import { assembleKubernetes } from './assemble-kubernetes.ts';
 import type { AssembledPackage } from './assembled-package.ts';
+import type { LastGood } from './last-good-packages.ts';
 import { type PackedBundle, packBundle } from './pack-bundle.ts';
 import { type ResolvedImage, resolveImages } from './resolve-images.ts';
 
@@ -20,8 +15,10 @@ export type BuiltBundle = {
   readonly bundle: PackedBundle;
   readonly images: readonly ResolvedImage[];
   /** What could not be built and is not in it, or is in it as an earlier release had it. */
-  readonly held: readonly (HeldAssignment & { readonly kept?: AssembledPackage })[];
+  readonly held: readonly HeldPackage[];
 };
+
+export type HeldPackage = HeldAssignment & { readonly kept?: AssembledPackage };
 
 export type BundleInput = {
   readonly platform: Platform;
@@ -31,7 +28,7 @@ export type BundleInput = {
   /** Files of the application of a package; undefined where another reconciler fetches them; throws what held it. */
   readonly applicationOf: (rendered: RenderedPackage) => Application | undefined;
   /** An assignment's package as the previous release had it, for what is held now. */
-  readonly lastGood: (assignment: Assignment) => AssembledPackage | undefined;
+  readonly lastGood: LastGood;
   readonly images: BlobSource | undefined;
 };
 
@@ -55,16 +52,16 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       held.push({ assignment: rendered.assignment, error: known });
     }
   }
-  const withKept = held.map((one) => {
-    const kept = input.lastGood(one.assignment);
-    return kept ? { ...one, kept } : one;
-  });
-  for (const one of withKept) {
-    if (!('kept' in one)) continue;
-    for (const image of await resolveImages(input.images, one.kept.images, signal))
+  const withKept = [
+    ...held.map((one) => withLastGood(one, input.lastGood)),
+    ...unreadable(input, assembled, held),
+  ];
+  const kept = withKept.flatMap((one) => one.kept ?? []);
+  for (const { images: names } of kept) {
+    for (const image of await resolveImages(input.images, names, signal))
       images.set(image.entry.digest, image);
   }
-  const packages = [...assembled, ...withKept.flatMap((one) => ('kept' in one ? [one.kept] : []))];
+  const packages = [...assembled, ...kept];
   const ready = dropUnsupported(packages, withKept);
   const closure = [...images.values()].map(({ entry }) => entry);
   return {
@@ -73,6 +70,33 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
     images: [...images.values()],
     held: ready.held,
   };
+};
+
+const withLastGood = (held: HeldAssignment, lastGood: LastGood): HeldPackage => {
+  const kept = lastGood.of(held.assignment);
+  return kept ? { ...held, kept } : held;
+};
+
+/**
+ * Packages of applications whose repository cannot be read today. Nobody knows any more which targets they have, so
+ * what the release before had of their workspaces stays.
+ */
+const unreadable = (
+  { platform, lastGood }: BundleInput,
+  assembled: readonly AssembledPackage[],
+  held: readonly HeldAssignment[],
+): readonly HeldPackage[] => {
+  const workloads = platform.heldWorkloads ?? [];
+  const known = new Set([
+    ...assembled.map(({ id }) => id),
+    ...held.map(({ assignment }) => assignment.target.name),
+  ]);
+  return lastGood.ofWorkspaces(new Set(workloads.map(({ workspace }) => workspace)), known).map((kept) => {
+    const because = workloads.find(({ workspace }) => workspace === kept.assignment.target.workspace)
+      ?.errors[0];
+    const error = because ?? new FleetError('SOURCE_UNREACHABLE', 'its repository cannot be read');
+    return { assignment: kept.assignment, error, kept };
+  });
 };
 
 const idOf = (rendered: RenderedPackage): string => rendered.assignment.target.name;

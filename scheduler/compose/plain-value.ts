@@ -13,5 +13,7 @@ export const plainValue = (value: ConfigValue): Value => {
 };
 
 /** The key JSON would have for it. */
-export const keyText = (key: ConfigValue | number): string =>
-  key instanceof WholeFloat ? String(key.value) : String(key);
+export const keyText = (key: ConfigValue | number): string => {
+  if (key instanceof WholeFloat) return String(key.value);
+  return typeof key === 'object' ? JSON.stringify(plainValue(key)) : String(key);
+};

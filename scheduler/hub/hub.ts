@@ -1,7 +1,12 @@
+import { SITE_ARTIFACT } from '#bundles/media-types';
 import { type Configuration, requireSetting } from '../configuration.ts';
+import { siteReference } from '../publish/references.ts';
 import { type KeyDirectory, openKeyDirectory } from '../sign/key-directory.ts';
 import type { SiteSigner } from './sites/issue-site.ts';
+import { publishArtifact } from './sites/publish-artifact.ts';
+import { siteDocuments } from './sites/site-documents.ts';
 import { openStore, type Store } from './store/open-store.ts';
+import type { SiteRow } from './store/tables.ts';
 
 /** What the hub's commands work on: whose fleet, what is known, and where statements and receipts are laid out. */
 export type Hub = AsyncDisposable & {
@@ -24,3 +29,8 @@ export const siteSigner = async ({ keys }: Hub): Promise<SiteSigner> => ({
   root: keys.root,
   release: await keys.key('release'),
 });
+
+/** Mirrors a site's newest statement into the layout, whether it changed just now or a run was cut off before. */
+export const publishSite = async ({ layout, keys }: Hub, site: SiteRow): Promise<void> => {
+  await publishArtifact(layout, SITE_ARTIFACT, siteReference(site.name), siteDocuments(site, keys));
+};

@@ -20,7 +20,12 @@ export const orRefuse = async <T>(
   }
 };
 
-const OURS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['DISK_FULL', 'STORE_CORRUPT', 'BUSY', 'KEY_MISSING']);
+const OURS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'DISK_FULL',
+  'STORE_CORRUPT',
+  'BUSY',
+  'KEY_MISSING',
+]);
 
 /** For --json. */
 export const describeRefused = ({ path, error }: Refused) => ({

@@ -11,7 +11,7 @@ import type { CompiledTemplate, TemplateLimits, TemplateSource } from './templat
  * @throws FleetError TEMPLATE_SYNTAX; TEMPLATE_FAILED for a helper templates may not call; TEMPLATE_LIMIT
  */
 export const compileHandlebars = (source: TemplateSource, limits: TemplateLimits): CompiledTemplate => {
-  const { program, offsetOf } = parseHandlebars(source);
+  const { program, offsetOf } = parseHandlebars(source, limits.maxDepth);
   const render = compileProgram({ source, offsetOf, maxDepth: limits.maxDepth }, program);
   return (context) => {
     const run = startRun(source, limits, context);

@@ -25,8 +25,18 @@ export const writeTree = async (out: string, tree: Tree): Promise<TreeChanges> =
     for (const folder of await ownFolders(out, tree)) await removeStale(out, folder, tree, removed);
     return { written, removed: removed.toSorted(), unchanged: tree.size - written.length };
   } catch (error) {
-    throw toFleetError(error, `writing ${out}`);
+    throw inTheWay(error, out) ?? toFleetError(error, `writing ${out}`);
   }
+};
+
+/** A file where a folder has to be, or the other way round. */
+const inTheWay = (error: unknown, out: string): FleetError | undefined => {
+  const errno = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (!['ENOTDIR', 'EEXIST', 'EISDIR'].includes(errno)) return undefined;
+  return new FleetError('IO', `writing ${out}: ${(error as Error).message}`, {
+    cause: error,
+    hint: 'Move what is in the way, or write to another directory',
+  });
 };
 
 /** @returns whether anything had to be written */

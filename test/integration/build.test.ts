@@ -237,3 +237,21 @@ const bundleStatement = async (folder: string, bundle: string): Promise<BundlePr
   }
   throw new Error(`no statement about ${bundle}`);
 };
+
+test('an application whose repository cannot be read loses nothing at the sites and holds nobody else', async () => {
+  await using folder = await temporaryDirectory();
+  const company = await makeCompany(folder.path);
+  await company.build({ environments: ['prod'] });
+  await company.edit('apps/label-printer/workload/workload.yaml', (text) => `${text}: [`);
+  await company.edit('apps/info-screen/host/index.html', (text) => `${text}\n`);
+  const blocked = await company.build({ environments: ['prod'] });
+  const words = (outcome: typeof blocked) =>
+    Object.fromEntries(outcome.channels.map((it) => [it.clusterType, it.outcome]));
+  expect(words(blocked)).toMatchObject({ 'factory-host': 'blocked', kiosk: 'released', ship: 'unchanged' });
+  const kept = await company.build({ environments: ['prod'], previous: join(folder.path, 'releases') });
+  expect(words(kept)['factory-host']).toBe('unchanged');
+  const floor = kept.channels.find(({ clusterType }) => clusterType === 'factory-host');
+  expect(floor?.held.map(({ assignment, code }) => [assignment, code])).toEqual([
+    ['label-printer-host', 'YAML_SYNTAX'],
+  ]);
+});

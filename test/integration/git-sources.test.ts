@@ -11,7 +11,14 @@ import { renderPlatform } from '../../scheduler/render/render-platform.ts';
 import { renderTree } from '../../scheduler/render/render-tree.ts';
 import { schedulePlatform } from '../../scheduler/schedule/schedule-platform.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
-import { CONTROL_PLANE, kalypsoDev, kalypsoMain, SHOP, shopRepository } from '../scheduler/kalypso-platform.ts';
+import { fleetPlatform } from '../scheduler/fleet-platform.ts';
+import {
+  CONTROL_PLANE,
+  kalypsoDev,
+  kalypsoMain,
+  SHOP,
+  shopRepository,
+} from '../scheduler/kalypso-platform.ts';
 
 const run = promisify(execFile);
 
@@ -60,7 +67,10 @@ test('a control plane in Git gives the tree that its directories give', async ()
   const urls = [`file://${directory}/control-plane`, `file://${directory}/shop`] as const;
   const promoted = await commit(join(directory, 'control-plane'), 'main', kalypsoMain(...urls));
   // What came later to main is not promoted, and must not be seen.
-  await commit(join(directory, 'control-plane'), 'main', { ...kalypsoMain(...urls), 'templates/all.yaml': '' });
+  await commit(join(directory, 'control-plane'), 'main', {
+    ...kalypsoMain(...urls),
+    'templates/all.yaml': '',
+  });
   await commit(join(directory, 'control-plane'), 'dev', kalypsoDev(urls[0], promoted));
   const shop = await commit(join(directory, 'shop'), 'main', shopRepository());
   await writeFiles(join(directory, 'plain'), {});
@@ -84,10 +94,68 @@ test('a control plane in Git gives the tree that its directories give', async ()
   expect(fromGit.files['.github/tracking/Promoted_Commit_Id']).toBe(promoted);
   const sources = Object.fromEntries(fromGit.loaded.sources.map((source) => [source.role, source]));
   expect(sources['base/main']).toMatchObject({ repo: urls[0], ref: 'main', commit: promoted, path: '.' });
-  expect(sources['workload/shop-reg']).toMatchObject({ repo: urls[1], ref: 'main', commit: shop, path: 'deploy' });
+  expect(sources['workload/shop-reg']).toMatchObject({
+    repo: urls[1],
+    ref: 'main',
+    commit: shop,
+    path: 'deploy',
+  });
   // The digest of what was read is the same on both ways, only the commit is Git's own.
-  const trees = (from: typeof fromGit) => from.loaded.sources.filter(({ role }) => role !== 'base/main' && role !== 'platform' && role !== 'environment/dev').map(({ tree }) => tree);
+  const trees = (from: typeof fromGit) =>
+    from.loaded.sources
+      .filter(({ role }) => role !== 'base/main' && role !== 'platform' && role !== 'environment/dev')
+      .map(({ tree }) => tree);
   expect(trees(fromGit)).toEqual(trees(fromDirectories));
+});
+
+test('a platform of our form in a folder of a repository takes its applications from the same commit', async () => {
+  const directory = await temporaryDirectory();
+  const repo = join(directory, 'all');
+  const first = await commit(repo, 'main', fleetPlatform());
+  await git(repo, 'tag', 'r1');
+  await commit(repo, 'main', { 'platform/fleet.yaml': '' });
+  const options = { environment: 'prod', maps: [], cacheDirectory: join(directory, 'cache'), env: ENV };
+  const loaded = await loadPlatform({ ...options, platform: `file://${repo}#r1:platform` });
+  expect(loaded.targets.map(({ name, at }) => [name, at.file])).toEqual([
+    ['shop-web', 'workload-shop/shop.yaml'],
+  ]);
+  expect(loaded.sources.map(({ role, commit, path }) => [role, commit, path])).toEqual([
+    ['platform', first, 'platform'],
+    ['workload/shop', first, 'apps/shop/deploy'],
+  ]);
+  await writeFiles(join(directory, 'plain'), fleetPlatform());
+  const plain = await loadPlatform({ ...options, platform: join(directory, 'plain/platform') });
+  expect(loaded.sources.map(({ tree }) => tree)).toEqual(plain.sources.map(({ tree }) => tree));
+});
+
+test('an application of a platform in Git cannot lie outside of the repository', async () => {
+  const directory = await temporaryDirectory();
+  const files = fleetPlatform();
+  const shop = files['platform/base/shop.yaml']?.replace('../apps/shop', '../../../etc') ?? '';
+  await commit(join(directory, 'all'), 'main', { ...files, 'platform/base/shop.yaml': shop });
+  const platform = `file://${directory}/all#main:platform`;
+  const options = { environment: 'prod', maps: [], cacheDirectory: join(directory, 'cache'), env: ENV };
+  await expect(loadPlatform({ ...options, platform })).rejects.toMatchObject({
+    code: 'FIELD_INVALID',
+    at: { file: 'platform/base/shop.yaml', line: 1 },
+  });
+});
+
+test('a password in a URL is neither shown nor kept', async () => {
+  const directory = await temporaryDirectory();
+  await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });
+  const env = {
+    ...ENV,
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: `url.file://${directory}/.insteadOf`,
+    GIT_CONFIG_VALUE_0: 'https://user:s3cret@git.example.com/',
+  };
+  const cacheDirectory = join(directory, 'cache');
+  const sources = openSources({ maps: [], cacheDirectory, env });
+  const location = sources.locate('https://user:s3cret@git.example.com/shop', { kind: 'head' });
+  const { snapshot } = await sources.read({ role: 'workload/shop', location, path: '.' });
+  expect(snapshot.repo).toBe('https://git.example.com/shop');
+  await expect(run('grep', ['-r', 's3cret', cacheDirectory])).rejects.toMatchObject({ code: 1 });
 });
 
 test('a branch, a tag, a commit and a subfolder can be named', async () => {
@@ -95,10 +163,17 @@ test('a branch, a tag, a commit and a subfolder can be named', async () => {
   const repo = `file://${directory}/shop`;
   const first = await commit(join(directory, 'shop'), 'main', { 'a/one.yaml': 'one' });
   await git(join(directory, 'shop'), 'tag', '--annotate', 'v1', '--message', 'first');
-  const second = await commit(join(directory, 'shop'), 'main', { 'a/one.yaml': 'two', 'b/two.yaml': 'other' });
+  const second = await commit(join(directory, 'shop'), 'main', {
+    'a/one.yaml': 'two',
+    'b/two.yaml': 'other',
+  });
   const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
   const read = async (revision: Parameters<typeof sources.locate>[1], path = '.') => {
-    const source = await sources.read({ role: 'workload/shop', location: sources.locate(repo, revision), path });
+    const source = await sources.read({
+      role: 'workload/shop',
+      location: sources.locate(repo, revision),
+      path,
+    });
     return [source.snapshot.commit, ...source.files.map((file) => `${file.path}=${file.bytes.toString()}`)];
   };
   expect(await read({ kind: 'head' })).toEqual([second, 'a/one.yaml=two', 'b/two.yaml=other']);
@@ -155,7 +230,12 @@ test('only the folder that is asked for is fetched, where the server can do that
   await sources.read({ role: 'workload/shop', location, path: 'deploy' });
   const [bare] = (await readdir(cacheDirectory)).filter((name) => name.endsWith('.git'));
   const big = await git(shop, 'rev-parse', 'HEAD:big/model.bin');
-  const objects = await git(join(cacheDirectory, bare as string), 'cat-file', '--batch-all-objects', '--batch-check');
+  const objects = await git(
+    join(cacheDirectory, bare as string),
+    'cat-file',
+    '--batch-all-objects',
+    '--batch-check',
+  );
   expect(objects).toContain('tree');
   expect(objects).not.toContain(big);
 });
@@ -180,7 +260,9 @@ test('a repository that does not answer is named without its password, with gitâ
   const directory = await temporaryDirectory();
   const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
   const location = sources.locate('https://user:s3cret@localhost:1/shop', { kind: 'head' });
-  const error = await sources.read({ role: 'workload/shop', location, path: '.' }).catch((caught: unknown) => caught);
+  const error = await sources
+    .read({ role: 'workload/shop', location, path: '.' })
+    .catch((caught: unknown) => caught);
   expect(isFleetError(error, 'SOURCE_UNREACHABLE')).toBe(true);
   const said = isFleetError(error) ? formatError(error) : '';
   expect(said).toMatch(/^SOURCE_UNREACHABLE: https:\/\/localhost:1\/shop: .*fatal: .*--map/);
@@ -192,9 +274,18 @@ test('a branch, a commit or a folder that is not there is SOURCE_MISSING, and sa
   await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });
   const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
   const read = (revision: Parameters<typeof sources.locate>[1], path = '.') =>
-    sources.read({ role: 'workload/shop', location: sources.locate(`file://${directory}/shop`, revision), path });
-  await expect(read({ kind: 'branch', name: 'dev' })).rejects.toMatchObject({ code: 'SOURCE_MISSING', hint: 'It has main' });
-  await expect(read({ kind: 'commit', commit: '0'.repeat(39) + '1' })).rejects.toMatchObject({ code: 'SOURCE_MISSING' });
+    sources.read({
+      role: 'workload/shop',
+      location: sources.locate(`file://${directory}/shop`, revision),
+      path,
+    });
+  await expect(read({ kind: 'branch', name: 'dev' })).rejects.toMatchObject({
+    code: 'SOURCE_MISSING',
+    hint: 'It has main',
+  });
+  await expect(read({ kind: 'commit', commit: '0'.repeat(39) + '1' })).rejects.toMatchObject({
+    code: 'SOURCE_MISSING',
+  });
   await expect(read({ kind: 'head' }, 'deploy')).rejects.toMatchObject({
     code: 'SOURCE_MISSING',
     message: `there is no path deploy in file://${directory}/shop`,
@@ -204,7 +295,12 @@ test('a branch, a commit or a folder that is not there is SOURCE_MISSING, and sa
 test('a run that is stopped ends with ABORTED', async () => {
   const directory = await temporaryDirectory();
   const stopped = AbortSignal.abort();
-  const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV, signal: stopped });
+  const sources = openSources({
+    maps: [],
+    cacheDirectory: join(directory, 'cache'),
+    env: ENV,
+    signal: stopped,
+  });
   const location = sources.locate('https://localhost:1/shop', { kind: 'head' });
   await expect(sources.read({ role: 'x', location, path: '.' })).rejects.toMatchObject({ code: 'ABORTED' });
 });

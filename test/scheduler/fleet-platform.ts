@@ -17,7 +17,11 @@ export const fleetPlatform = (): Record<string, string> => ({
     'shop',
     'spec:\n  workspace: sales\n  workload: {repo: ../apps/shop, path: ./deploy/}\n',
   ),
-  'platform/base/config.yaml': ours('Config', 'defaults', 'spec:\n  values: {LOG: info, PORT: 80, DB: {size: 1}}\n'),
+  'platform/base/config.yaml': ours(
+    'Config',
+    'defaults',
+    'spec:\n  values: {LOG: info, PORT: 80, DB: {size: 1}}\n',
+  ),
   'platform/environments/prod/config.yaml': ours('Config', 'sizes', 'spec:\n  values: {DB: {size: 9}}\n'),
   'apps/shop/deploy/shop.yaml': ours(
     'Workload',

@@ -53,12 +53,7 @@ const plan = async (
   return planEnrolment(request, known, owner, options, now);
 };
 
-const execute = async (
-  tx: Tx,
-  request: EnrolmentRequest,
-  step: EnrolmentStep,
-  now: Date,
-): Promise<void> => {
+const execute = async (tx: Tx, request: EnrolmentRequest, step: EnrolmentStep, now: Date): Promise<void> => {
   const { id, key } = request;
   switch (step.kind) {
     case 'unchanged':

@@ -1,13 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import { SITE_ARTIFACT } from '#bundles/media-types';
 import type { OpenMedium } from '#bundles/medium/medium';
-import { siteReference } from '../../publish/references.ts';
-import { type Hub, siteSigner } from '../hub.ts';
+import { type Hub, publishSite, siteSigner } from '../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
 import { abortIfAsked, type Refused } from '../refused.ts';
-import { publishArtifact } from '../sites/publish-artifact.ts';
 import { siteDocuments } from '../sites/site-documents.ts';
 import { type EnrolledSite, enrollAgents } from './enroll-agents.ts';
 import type { EnrolmentOptions } from './plan-enrolment.ts';
@@ -49,12 +46,7 @@ export const enrollMedium = async (
     abortIfAsked(signal);
     const enrolled = await enrollAgents(hub.store, site, group, options, signer, refused, now);
     if (!enrolled) continue;
-    await publishArtifact(
-      hub.layout,
-      SITE_ARTIFACT,
-      siteReference(site),
-      siteDocuments(enrolled.site, hub.keys),
-    );
+    await publishSite(hub, enrolled.site);
     sites.push(enrolled);
   }
   const answered = await answer(hub, medium, sites, now);

@@ -63,11 +63,10 @@ const checkKey = (request: EnrolmentRequest, owner: AgentKeyRow | undefined): vo
     });
   }
   if (owner.ended_at !== null) {
-    throw new FleetError(
-      'REVOKED',
-      `the key of ${request.id} was revoked or replaced on ${owner.ended_at}`,
-      { subject: request.fingerprint, hint: 'Let the agent make a new key and ask again' },
-    );
+    throw new FleetError('REVOKED', `the key of ${request.id} was revoked or replaced on ${owner.ended_at}`, {
+      subject: request.fingerprint,
+      hint: 'Let the agent make a new key and ask again',
+    });
   }
 };
 

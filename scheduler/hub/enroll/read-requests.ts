@@ -48,7 +48,10 @@ export const readRequests = async (
     (path) => path.endsWith('.json') && !path.endsWith('-needs.json'),
   );
   if (paths.length > MAX_REQUESTS)
-    throw new FleetError('TOO_MANY', `${medium.path} has ${paths.length} requests, at most ${MAX_REQUESTS} are read`);
+    throw new FleetError(
+      'TOO_MANY',
+      `${medium.path} has ${paths.length} requests, at most ${MAX_REQUESTS} are read`,
+    );
   const requests: EnrolmentRequest[] = [];
   for (const path of paths) {
     const request = await orRefuse(refused, path, async () =>

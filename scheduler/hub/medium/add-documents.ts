@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { canonicalBytes, type Json } from '#bundles/canonical';
+import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { openBlobDirectory } from '#bundles/layout/blob-directory';
@@ -55,20 +55,14 @@ const write = async (path: string, medium: Medium, added: readonly NewDocument[]
     await blobs.write(digest, size, document.bytes);
   }
   const documents = mergeDocuments(medium.documents, added.map(toDocument));
-  await writeFileAtomically(
-    join(path, MEDIUM_FILE),
-    canonicalBytes({ ...medium, documents } as unknown as Json),
-  );
+  await writeFileAtomically(join(path, MEDIUM_FILE), canonicalBytes({ ...medium, documents }));
   await writeLayoutIndex(layout, layout.manifests);
   const named = new Set([...documents, ...medium.bundles, ...layout.manifests].map(({ digest }) => digest));
   for (const { digest } of medium.documents) if (!named.has(digest)) await blobs.remove(digest);
 };
 
 /** One document for each thing that can be said, sorted, so that the order of visits never shows. */
-export const mergeDocuments = (
-  old: readonly Document[],
-  added: readonly Document[],
-): readonly Document[] => {
+export const mergeDocuments = (old: readonly Document[], added: readonly Document[]): readonly Document[] => {
   const replaced = new Set(added.map(topicOf));
   return [...old.filter((document) => !replaced.has(topicOf(document))), ...uniqueByDigest(added)].toSorted(
     (a, b) => compareBytes(topicOf(a), topicOf(b)) || compareBytes(a.digest, b.digest),

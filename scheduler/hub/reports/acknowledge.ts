@@ -1,3 +1,4 @@
+import type { Digest } from '#bundles/digest';
 import { RECEIPTS_ARTIFACT, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { signReceipt, verifyReceipt } from '#bundles/report/receipt';
 import { formatTime } from '#bundles/time';
@@ -11,7 +12,8 @@ import type { AgentRow, Database, ReceiptRow, Tx } from '../store/tables.ts';
 
 /**
  * The receipt of one agent, up to the head of its unbroken chain: only what is stored for good, and nothing behind a
- * gap, may be forgotten by the agent. Signed again only when the head has moved.
+ * gap, may be forgotten by the agent. Signed again only when the head has moved,
+ * or a report came whose name goes before.
  * @returns undefined while there is no unbroken beginning
  */
 export const acknowledge = (
@@ -25,14 +27,16 @@ export const acknowledge = (
     const agent = await tx.selectFrom('agent').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
     if (agent.head_seq === 0) return undefined;
     const before = await tx.selectFrom('receipt').selectAll().where('agent', '=', id).executeTakeFirst();
-    if (before && before.life === agent.life && before.head === agent.head_hash && isGood(before, root))
+    const report = await findAcknowledged(tx, agent);
+    if (before && before.head === agent.head_hash && before.report === report && isGood(before, root))
       return before;
-    const receipt = await sign(tx, agent, root, key, now);
+    const receipt = await sign(report, agent, root, key, now);
     const row = {
       agent: id,
       life: agent.life,
       to_seq: agent.head_seq,
       head: agent.head_hash,
+      report,
       receipt: receipt.toString('utf8'),
     };
     const { agent: _, ...columns } = row;
@@ -54,14 +58,8 @@ const isGood = ({ receipt, agent }: ReceiptRow, root: TrustRoot): boolean => {
   }
 };
 
-const sign = async (
-  tx: Tx,
-  agent: AgentRow,
-  root: TrustRoot,
-  key: SigningKey,
-  now: Date,
-): Promise<Buffer> => {
-  // Of several reports that hold the last event any will do; the order they came in must not show.
+/** Of several reports that hold the last event any will do; the order they came in must not show. */
+const findAcknowledged = async (tx: Tx, agent: AgentRow): Promise<Digest> => {
   const { digest } = await tx
     .selectFrom('report')
     .select('digest')
@@ -73,8 +71,18 @@ const sign = async (
     .orderBy('digest')
     .limit(1)
     .executeTakeFirstOrThrow();
+  return digest;
+};
+
+const sign = async (
+  report: Digest,
+  agent: AgentRow,
+  root: TrustRoot,
+  key: SigningKey,
+  now: Date,
+): Promise<Buffer> => {
   const receipt = await signReceipt(
-    digest,
+    report,
     {
       fleet: root.fleet,
       agent: agent.id,

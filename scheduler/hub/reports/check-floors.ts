@@ -33,8 +33,8 @@ export const findFallenFloors = async (
       .select(({ fn }) => fn.min(column).as('floor'))
       .executeTakeFirst();
     const own = report[column];
-    if (before?.floor != null && own < before.floor) fallen.push(describe(floor, before.floor, own));
-    if (after?.floor != null && after.floor < own) fallen.push(describe(floor, own, after.floor));
+    if (isBelow(own, before?.floor)) fallen.push(describe(floor, before?.floor, own));
+    if (isBelow(after?.floor, own)) fallen.push(describe(floor, own, after?.floor));
   }
   return fallen;
 };
@@ -46,5 +46,11 @@ const hasMoved = (agent: AgentRow): boolean => agent.previous_environment !== nu
 const isComparable = (floor: Floor, agent: AgentRow, report: ReportRow): boolean =>
   !isOfChannel(floor) || !hasMoved(agent) || report.channel !== null;
 
-const describe = (floor: Floor, from: number | string, to: number | string): string =>
+/** A version or a time; the highest of no reports is null. */
+type Height = number | string | null | undefined;
+
+const isBelow = (a: Height, b: Height): boolean =>
+  a !== null && a !== undefined && b !== null && b !== undefined && a < b;
+
+const describe = (floor: Floor, from: Height, to: Height): string =>
   `its ${floor} floor fell from ${from} to ${to}`;

@@ -13,7 +13,9 @@ export type FoundReport = {
   readonly endings: ReadonlySet<string>;
 };
 
-const REPORT = new RegExp(`^(${REPORTS_FOLDER}/([0-9a-f]{32})/[a-z0-9._-]{1,60})\\.(sigstore\\.json|ndjson)$`);
+const REPORT = new RegExp(
+  `^(${REPORTS_FOLDER}/([0-9a-f]{32})/[a-z0-9._-]{1,60})\\.(sigstore\\.json|ndjson)$`,
+);
 const MAX_FILES = 200_000;
 
 /**

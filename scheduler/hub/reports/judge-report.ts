@@ -1,7 +1,7 @@
+import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { hashLine } from '#bundles/report/event';
 import { type SignedReport, type VerifiedReport, verifyReport } from '#bundles/report/report';
-import type { Digest } from '#bundles/digest';
 import { parsePublicKey } from '#bundles/trust/key';
 import type { AgentRow } from '../store/tables.ts';
 

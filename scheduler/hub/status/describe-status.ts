@@ -1,6 +1,6 @@
 import { formatGaps } from '../reports/find-head.ts';
-import type { Actual } from './read-actual.ts';
 import { formatAge } from './format-age.ts';
+import type { Actual } from './read-actual.ts';
 import type { Desired } from './what-runs-where.ts';
 
 /** What stands below the table: releases with their age, what is held, what is missing on the way home, alarms. */
@@ -18,8 +18,7 @@ export const describeStatus = (
     ),
   ...gaps.map(({ agent, gaps: missing }) => `${agent}: events ${formatGaps(missing)} are missing`),
   ...alarms.map(
-    ({ agent, code, message, raised_at: at }) =>
-      `${agent}: alarm ${code}, ${formatAge(at, now)}: ${message}`,
+    ({ agent, code, message, raised_at: at }) => `${agent}: alarm ${code}, ${formatAge(at, now)}: ${message}`,
   ),
 ];
 

@@ -46,7 +46,10 @@ const readStates = (db: Database, site: string | undefined): Promise<readonly As
   return (site === undefined ? query : query.where('agent.site', '=', site)).execute();
 };
 
-type ReportSource = Omit<ReportRow, 'statement' | `floor_${string}` | 'written_at' | 'channel' | 'life' | 'apart'>;
+type ReportSource = Omit<
+  ReportRow,
+  'statement' | `floor_${string}` | 'written_at' | 'channel' | 'life' | 'apart'
+>;
 
 /** The reports of each agent's current life, without their proofs. */
 const readReports = (db: Database, site: string | undefined): Promise<readonly ReportSource[]> => {
@@ -150,4 +153,6 @@ const cell = <T>(
 
 /** The channels that these agents follow, each once. */
 export const channelsOf = (agents: readonly ActualAgent[]) =>
-  [...new Set(agents.map(({ channel }) => `${channel.environment}/${channel.clusterType}`))].map(parseChannel);
+  [...new Set(agents.map(({ channel }) => `${channel.environment}/${channel.clusterType}`))].map(
+    parseChannel,
+  );

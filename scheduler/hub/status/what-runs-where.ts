@@ -91,7 +91,11 @@ export type Row = {
   readonly channel: Channel;
   /** null: one row for an agent about which nothing else can be said. */
   readonly assignment: string | null;
-  readonly desired: { readonly version: number; readonly package: Digest; readonly issuedAt: Timestamp } | null;
+  readonly desired: {
+    readonly version: number;
+    readonly package: Digest;
+    readonly issuedAt: Timestamp;
+  } | null;
   readonly running: Aged<Cell<Running>> | null;
   readonly health: Aged<Cell<Health>> | null;
   readonly drift: Aged<Cell<Drift>> | null;

@@ -138,6 +138,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .addColumn('life', 'bigint', (column) => column.notNull())
         .addColumn('to_seq', 'bigint', (column) => column.notNull())
         .addColumn('head', 'text', (column) => column.notNull())
+        .addColumn('report', 'text', (column) => column.notNull())
         .addColumn('receipt', 'text', (column) => column.notNull())
         .execute();
     },

@@ -89,7 +89,12 @@ const checkFleet = async (db: Database, fleet: string, file: string): Promise<vo
     .columns(['name', 'writes'])
     .expression((eb) =>
       eb
-        .selectFrom(eb.selectFrom('fleet').select(({ fn }) => fn.countAll().as('rows')).as('known'))
+        .selectFrom(
+          eb
+            .selectFrom('fleet')
+            .select(({ fn }) => fn.countAll().as('rows'))
+            .as('known'),
+        )
         .select([eb.val(fleet).as('name'), eb.val(0).as('writes')])
         .where('known.rows', '=', 0),
     )

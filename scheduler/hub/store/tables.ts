@@ -167,5 +167,7 @@ export type ReceiptRow = {
   readonly life: number;
   readonly to_seq: number;
   readonly head: Digest;
+  /** The report that the receipt names. */
+  readonly report: Digest;
   readonly receipt: string;
 };

@@ -29,9 +29,13 @@ export const readObjects = (source: Source, problems: FleetError[]): readonly Pl
     const name = `${source.prefix}${file.path}`;
     if (file.bytes.length > MAX_YAML) {
       problems.push(
-        new FleetError('TOO_LARGE', `this YAML has ${file.bytes.length} bytes, at most ${MAX_YAML} are read`, {
-          at: { file: name },
-        }),
+        new FleetError(
+          'TOO_LARGE',
+          `this YAML has ${file.bytes.length} bytes, at most ${MAX_YAML} are read`,
+          {
+            at: { file: name },
+          },
+        ),
       );
       continue;
     }

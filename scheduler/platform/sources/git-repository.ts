@@ -123,12 +123,7 @@ const fetchCommit = async (git: Git, repository: GitRepository, commit: string):
   const one = await runGit(git, [...fetch, '--depth=1', REMOTE, commit]);
   if (one.code === 0) return;
   // Old servers give only what a ref points at: then the branches come whole, and the commit must be among them.
-  const all = await runGit(git, [
-    ...fetch,
-    REMOTE,
-    '+refs/heads/*:refs/heads/*',
-    '+refs/tags/*:refs/tags/*',
-  ]);
+  const all = await runGit(git, [...fetch, REMOTE, '+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']);
   if (all.code !== 0) throw unreachable(repository.url, all.lastLine);
   const known = await runGit(git, [...at, 'cat-file', '-e', `${commit}^{commit}`]);
   if (known.code === 0) return;

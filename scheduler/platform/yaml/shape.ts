@@ -162,7 +162,7 @@ export const fields =
     // Every field is read although one is bad already: the reader wants to see all mistakes at once.
     let bad = refuseUnknown(found, Object.keys(table), path, reading);
     const made: Record<string, unknown> = {};
-    for (const [key, field] of Object.entries(table) as [string, Field<unknown>][]) {
+    for (const [key, field] of Object.entries<Field<unknown>>(table)) {
       const value = childOf(found, key);
       const inside = path === '' ? key : `${path}.${key}`;
       if (isAbsent(resolve(value, reading)) && field.absent) made[key] = field.absent();

@@ -122,9 +122,8 @@ export const lex = (source: TemplateSource): readonly Token[] => {
     while (at < text.length) {
       if (text.startsWith('}}', at) || trimsRight(at)) {
         if (parentheses > 0) bad(at, 'a parenthesis is not closed');
-        const plain = text.startsWith('}}', at);
-        push('close', at);
-        return plain ? at + 2 : skipSpace(at + 4);
+        tokens.push({ kind: 'close', at, text: '}}', spaced });
+        return text.startsWith('}}', at) ? at + 2 : skipSpace(at + 4);
       }
       if (isSpace(at)) {
         spaced = true;

@@ -25,7 +25,8 @@ export const numberLiteral = (text: string): Int | Float | undefined => {
     const small = Number(value);
     return Number.isSafeInteger(small) ? small : value;
   }
-  if (!FLOAT.test(text)) return undefined;
+  // What looks like an integer and is none (08, or too large) is not taken for a float either.
+  if (!/[.eE]/.test(text) || !FLOAT.test(text)) return undefined;
   const value = Number(text.replaceAll('_', ''));
   return Number.isFinite(value) ? float(value) : undefined;
 };

@@ -17,7 +17,7 @@ type Keyword = 'if' | 'with' | 'range';
 
 const newScope = (): Scope => ({ names: [{ name: '$', slot: 0 }], slots: 1, ranges: 0 });
 
-const SHOWN: Partial<Record<TokenKind, string>> = { end: 'the end of the template', close: '}}' };
+const SHOWN: Partial<Record<TokenKind, string>> = { end: 'the end of the template' };
 
 const show = (token: Token): string => SHOWN[token.kind] ?? JSON.stringify(token.text);
 

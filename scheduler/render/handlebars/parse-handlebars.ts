@@ -52,10 +52,38 @@ const explain = (message: string): string => {
   return `unexpected ${NAMES[got] ?? got.toLowerCase().replaceAll('_', ' ')}`;
 };
 
+const NESTING = /\{\{~?\{{0,2}~?(?:(#|\^\s*[^\s~}])|(\/)|\s*(else)\s+[^\s~}])|([()])|\}\}/g;
+
+/**
+ * Finds out how deep blocks, chains of else and parentheses nest, before the parser sees them: its time grows with the
+ * square of that. Text that only looks like a block (in a comment) counts too, which does no harm at these depths.
+ */
+const checkNesting = (source: TemplateSource, maxDepth: number): void => {
+  // One number a block that is open: itself and its chained elses.
+  const blocks: number[] = [];
+  let depth = 0;
+  let parentheses = 0;
+  for (const { 1: open, 2: close, 3: chain, 4: parenthesis, index } of source.text.matchAll(NESTING)) {
+    if (open !== undefined) {
+      blocks.push(1);
+      depth += 1;
+    } else if (close !== undefined) {
+      depth -= blocks.pop() ?? 0;
+    } else if (chain !== undefined && blocks.length > 0) {
+      blocks.push((blocks.pop() ?? 0) + 1);
+      depth += 1;
+    }
+    parentheses = parenthesis === undefined ? 0 : parentheses + (parenthesis === '(' ? 1 : -1);
+    if (depth > maxDepth || parentheses > maxDepth)
+      throw templateError('TEMPLATE_LIMIT', source, index, `the template nests deeper than ${maxDepth}`);
+  }
+};
+
 type Located = { readonly lineNumber?: unknown; readonly column?: unknown };
 
-/** @throws FleetError TEMPLATE_SYNTAX; TEMPLATE_LIMIT when blocks nest so deep that Handlebars gives up */
-export const parseHandlebars = (source: TemplateSource): Parsed => {
+/** @throws FleetError TEMPLATE_SYNTAX; TEMPLATE_LIMIT when it nests deeper than maxDepth */
+export const parseHandlebars = (source: TemplateSource, maxDepth: number): Parsed => {
+  checkNesting(source, maxDepth);
   const { text } = source;
   const starts = lineStarts(text);
   const offset = (line: number, column: number): number => (starts[line - 1] ?? 0) + column;
@@ -66,8 +94,6 @@ export const parseHandlebars = (source: TemplateSource): Parsed => {
       offsetOf: ({ loc }) => (loc ? offset(loc.start.line, loc.start.column) : 0),
     };
   } catch (error) {
-    if (error instanceof RangeError)
-      throw templateError('TEMPLATE_LIMIT', source, 0, 'the template nests too deep');
     const message = error instanceof Error ? error.message : String(error);
     const { lineNumber, column } = error as Located;
     if (typeof lineNumber === 'number' && typeof column === 'number')

@@ -13,7 +13,10 @@ export type SampleBundle = {
   readonly layer: Descriptor;
 };
 
-export const descriptorOf = (bytes: Uint8Array | string, mediaType: string): Descriptor => ({
+export const descriptorOf = (
+  bytes: Uint8Array | string,
+  mediaType: string,
+): Pick<Descriptor, 'mediaType' | 'digest' | 'size'> => ({
   mediaType,
   digest: digestOf(bytes),
   size: Buffer.byteLength(bytes),

@@ -92,6 +92,8 @@ x {{- /* trimmed */ -}} y
 {{ 1.5 }} {{ 5.0 }} {{ 1e3 }} {{ 1e6 }} {{ 1e-5 }} {{ .5 }} {{ 1e21 }} {{ 123456789.0 }} {{ 2.5e-7 }}
 {{ 9223372036854775807 }}
 {{ 9223372036854775808 }}
+{{ 08 }}
+{{ 1_0.5 }} {{ 1_000 }}
 {{-3}}
 {{- 3}}
 {{ "a\tb\"c\\d\u00e9\x41\101" }}
@@ -614,6 +616,22 @@ const keyText = fc.oneof(
   fc.constant('k'.repeat(140)),
 );
 
+const mixedKey = fc.constantFrom<TemplateValue>(
+  true,
+  false,
+  0,
+  1,
+  2,
+  10,
+  -3,
+  2.5,
+  'on',
+  'a',
+  'b2',
+  'b10',
+  '1',
+);
+
 export const yamlValue: fc.Arbitrary<TemplateValue> = fc.letrec<{ value: TemplateValue }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, depthIdentifier: 'yaml' },
@@ -638,6 +656,9 @@ export const yamlValue: fc.Arbitrary<TemplateValue> = fc.letrec<{ value: Templat
       .map((value) => (Object.is(value, -0) ? 0 : float(value))),
     fc.array(tie('value'), { maxLength: 4 }),
     fc.dictionary(keyText, tie('value'), { maxKeys: 5 }),
+    fc
+      .uniqueArray(fc.tuple(mixedKey, tie('value')), { maxLength: 5, selector: ([key]) => key })
+      .map((entries) => new Map<TemplateValue, TemplateValue>(entries)),
   ),
 })).value;
 

@@ -9,7 +9,10 @@ import { temporaryDirectory, writeFiles } from '../file-tree.ts';
 import { fleetPlatform, ours } from '../fleet-platform.ts';
 import { CONTROL_PLANE, kalypsoDev, kalypsoMain, SHOP, shopRepository } from '../kalypso-platform.ts';
 
-const optionsFor = async (files: Readonly<Record<string, string>>, extra: Partial<LoadPlatformOptions> = {}) => {
+const optionsFor = async (
+  files: Readonly<Record<string, string>>,
+  extra: Partial<LoadPlatformOptions> = {},
+) => {
   const directory = await temporaryDirectory();
   await writeFiles(directory, files);
   const options: LoadPlatformOptions = {
@@ -27,7 +30,10 @@ const load = async (files: Readonly<Record<string, string>>, extra: Partial<Load
   loadPlatform((await optionsFor(files, extra)).options);
 
 /** What loading says is wrong, with the directory cut off. */
-const complaints = async (files: Readonly<Record<string, string>>, extra: Partial<LoadPlatformOptions> = {}) => {
+const complaints = async (
+  files: Readonly<Record<string, string>>,
+  extra: Partial<LoadPlatformOptions> = {},
+) => {
   const { directory, options } = await optionsFor(files, extra);
   const error = await loadPlatform(options).then(
     () => undefined,
@@ -41,7 +47,12 @@ const complaints = async (files: Readonly<Record<string, string>>, extra: Partia
 describe('a platform of our form', () => {
   test('is base/ and one environment’s folder', async () => {
     const prod = await load(fleetPlatform());
-    expect(prod).toMatchObject({ form: 'fleet', fleet: 'halden', environment: 'prod', chain: ['qa', 'prod'] });
+    expect(prod).toMatchObject({
+      form: 'fleet',
+      fleet: 'halden',
+      environment: 'prod',
+      chain: ['qa', 'prod'],
+    });
     expect(prod.promotedCommit).toBeUndefined();
     expect(prod.clusterTypes.map(({ name, target }) => [name, target])).toEqual([
       ['edge', 'kubernetes'],
@@ -52,7 +63,13 @@ describe('a platform of our form', () => {
       ['sizes', 'environment'],
     ]);
     expect(prod.targets).toMatchObject([
-      { name: 'shop-web', workspace: 'sales', critical: true, registration: 'shop', labels: { workload: 'shop', workspace: 'sales' } },
+      {
+        name: 'shop-web',
+        workspace: 'sales',
+        critical: true,
+        registration: 'shop',
+        labels: { workload: 'shop', workspace: 'sales' },
+      },
     ]);
     expect(prod.sources.map(({ role, path }) => [role, path])).toEqual([
       ['platform', '.'],
@@ -66,14 +83,21 @@ describe('a platform of our form', () => {
   test('an object of the environment replaces the base’s of the same kind and name', async () => {
     const files = {
       ...fleetPlatform(),
-      'platform/environments/prod/edge.yaml': ours('ClusterType', 'edge', '  labels: {region: us}\nspec: {}\n'),
+      'platform/environments/prod/edge.yaml': ours(
+        'ClusterType',
+        'edge',
+        '  labels: {region: us}\nspec: {}\n',
+      ),
     };
     expect((await load(files)).clusterTypes.map(({ labels }) => labels.region)).toEqual(['us', 'eu']);
-    expect((await load(files, { environment: 'qa' })).clusterTypes.map(({ labels }) => labels.region)).toEqual(['eu', 'eu']);
+    expect(
+      (await load(files, { environment: 'qa' })).clusterTypes.map(({ labels }) => labels.region),
+    ).toEqual(['eu', 'eu']);
   });
 
   test('layers are ordered: base before environment, fewer labels before more, then by name', async () => {
-    const config = (name: string, selector: string) => ours('Config', name, `spec:\n  selector: {${selector}}\n  values: {}\n`);
+    const config = (name: string, selector: string) =>
+      ours('Config', name, `spec:\n  selector: {${selector}}\n  values: {}\n`);
     const { configs } = await load({
       ...fleetPlatform(),
       'platform/base/more.yaml': [config('z', ''), config('a', 'region: eu'), config('b', '')].join('---\n'),
@@ -82,22 +106,37 @@ describe('a platform of our form', () => {
         'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: map, labels: {platform-config: "true", a: b}}\ndata: {on: "yes", list: "[1, 010]", text: "\'q\'"}\n',
     });
     expect(configs.map(({ name }) => name)).toEqual(['b', 'defaults', 'z', 'a', 'sizes', 'map', 'n', 'm']);
-    expect(configs.find(({ name }) => name === 'map')?.values).toEqual({ on: 'yes', list: [1, 10], text: "'q'" });
+    expect(configs.find(({ name }) => name === 'map')?.values).toEqual({
+      on: 'yes',
+      list: [1, 10],
+      text: "'q'",
+    });
   });
 
   test('locked images lie beside fleet.yaml', async () => {
     const digest = `nginx@sha256:${'a'.repeat(64)}`;
     const { imageLocks } = await load({
       ...fleetPlatform(),
-      'platform/images.lock.yaml': ours('ImagesLock', 'images', `spec:\n  images:\n    nginx:1.27: ${digest}\n`),
+      'platform/images.lock.yaml': ours(
+        'ImagesLock',
+        'images',
+        `spec:\n  images:\n    nginx:1.27: ${digest}\n`,
+      ),
     });
     expect([...imageLocks]).toEqual([['nginx:1.27', digest]]);
   });
 
   test('the digest of the source changes with what was read and with nothing else', async () => {
-    const tree = async (more: Record<string, string>) => (await load({ ...fleetPlatform(), ...more })).sources[0]?.tree;
+    const tree = async (more: Record<string, string>) =>
+      (await load({ ...fleetPlatform(), ...more })).sources[0]?.tree;
     const before = await tree({});
-    expect(await tree({ 'platform/notes.yaml': 'a: b', 'platform/environments/qa/x.yaml': 'a: b', 'platform/base/x.md': '' })).toBe(before);
+    expect(
+      await tree({
+        'platform/notes.yaml': 'a: b',
+        'platform/environments/qa/x.yaml': 'a: b',
+        'platform/base/x.md': '',
+      }),
+    ).toBe(before);
     expect(await tree({ 'platform/base/x.yaml': 'a: b' })).not.toBe(before);
   });
 
@@ -132,30 +171,95 @@ describe('a platform of our form', () => {
   });
 
   test.for([
-    ['of an environment that is not there', {}, { environment: 'dev' }, /fleet.yaml:1:1: PLATFORM_INVALID: the fleet has no environment "dev". It has qa, prod.$/],
-    ['of another fleet', {}, { fleet: 'other' }, /fleet.yaml:1:1: USAGE: the platform is fleet halden, not other/],
-    ['whose fleet.yaml is wrong', { 'platform/fleet.yaml': ours('Fleet', 'halden', 'spec: {environments: []}\n') }, {}, /fleet.yaml:5:22: FIELD_INVALID: .*is empty/],
-    ['whose fleet.yaml is something else', { 'platform/fleet.yaml': 'a: b\n' }, {}, /fleet.yaml: PLATFORM_INVALID: this file holds no Fleet/],
-    ['of an absolute application', { 'platform/base/shop.yaml': ours('WorkloadRegistration', 'shop', 'spec: {workload: {repo: /srv/shop}}\n') }, {}, /shop.yaml:1:1: FIELD_INVALID: .*absolute path/],
-    ['whose application is not there', { 'platform/base/shop.yaml': ours('WorkloadRegistration', 'shop', 'spec: {workload: {repo: ../apps/shp}}\n') }, {}, /^platform\/base\/shop.yaml:1:1: SOURCE_MISSING: WorkloadRegistration shop: there is no directory apps\/shp/],
-    ['whose application leads out of itself', { 'platform/base/shop.yaml': ours('WorkloadRegistration', 'shop', 'spec: {workload: {repo: ../apps/shop, path: ../../platform}}\n') }, {}, /shop.yaml:1:1: FIELD_INVALID: .*leads out of its repository/],
+    [
+      'of an environment that is not there',
+      {},
+      { environment: 'dev' },
+      /fleet.yaml:1:1: PLATFORM_INVALID: the fleet has no environment "dev". It has qa, prod.$/,
+    ],
+    [
+      'of another fleet',
+      {},
+      { fleet: 'other' },
+      /fleet.yaml:1:1: USAGE: the platform is fleet halden, not other/,
+    ],
+    [
+      'whose fleet.yaml is wrong',
+      { 'platform/fleet.yaml': ours('Fleet', 'halden', 'spec: {environments: []}\n') },
+      {},
+      /fleet.yaml:5:22: FIELD_INVALID: .*is empty/,
+    ],
+    [
+      'whose fleet.yaml is something else',
+      { 'platform/fleet.yaml': 'a: b\n' },
+      {},
+      /fleet.yaml: PLATFORM_INVALID: this file holds no Fleet/,
+    ],
+    [
+      'of an absolute application',
+      {
+        'platform/base/shop.yaml': ours(
+          'WorkloadRegistration',
+          'shop',
+          'spec: {workload: {repo: /srv/shop}}\n',
+        ),
+      },
+      {},
+      /shop.yaml:1:1: FIELD_INVALID: .*absolute path/,
+    ],
+    [
+      'whose application is not there',
+      {
+        'platform/base/shop.yaml': ours(
+          'WorkloadRegistration',
+          'shop',
+          'spec: {workload: {repo: ../apps/shp}}\n',
+        ),
+      },
+      {},
+      /^platform\/base\/shop.yaml:1:1: SOURCE_MISSING: WorkloadRegistration shop: there is no directory apps\/shp/,
+    ],
+    [
+      'whose application leads out of itself',
+      {
+        'platform/base/shop.yaml': ours(
+          'WorkloadRegistration',
+          'shop',
+          'spec: {workload: {repo: ../apps/shop, path: ../../platform}}\n',
+        ),
+      },
+      {},
+      /shop.yaml:1:1: FIELD_INVALID: .*leads out of its repository/,
+    ],
   ] as const)('loading one %s says so', async ([, more, extra, expected]) => {
-    expect(await complaints({ ...fleetPlatform(), ...more }, extra)).toEqual([expect.stringMatching(expected)]);
+    expect(await complaints({ ...fleetPlatform(), ...more }, extra)).toEqual([
+      expect.stringMatching(expected),
+    ]);
   });
 
   test('an application that is broken can be held, and nobody else is', async () => {
     const files = {
       ...fleetPlatform(),
-      'platform/base/bad.yaml': ours('WorkloadRegistration', 'bad', 'spec: {workspace: lab, workload: {repo: ../apps/bad}}\n'),
-      'apps/bad/policy.yaml': ours('SchedulingPolicy', 'mine', 'spec: {deploymentTargetSelector: {}, clusterTypeSelector: {}}\n'),
+      'platform/base/bad.yaml': ours(
+        'WorkloadRegistration',
+        'bad',
+        'spec: {workspace: lab, workload: {repo: ../apps/bad}}\n',
+      ),
+      'apps/bad/policy.yaml': ours(
+        'SchedulingPolicy',
+        'mine',
+        'spec: {deploymentTargetSelector: {}, clusterTypeSelector: {}}\n',
+      ),
     };
     expect(await complaints(files)).toEqual([
-      'apps/bad/policy.yaml:1:1: UNKNOWN_KIND: SchedulingPolicy mine: a SchedulingPolicy cannot come from an application\'s repository. Only a Workload can; move it to the platform repository.',
+      "apps/bad/policy.yaml:1:1: UNKNOWN_KIND: SchedulingPolicy mine: a SchedulingPolicy cannot come from an application's repository. Only a Workload can; move it to the platform repository.",
     ]);
     const platform = await load(files, { holdWorkloads: true });
     expect(platform.targets.map(({ name }) => name)).toEqual(['shop-web']);
     expect(platform.policies.map(({ name }) => name)).toEqual(['everything']);
-    expect(platform.heldWorkloads).toMatchObject([{ registration: 'bad', workspace: 'lab', errors: [{ code: 'UNKNOWN_KIND' }] }]);
+    expect(platform.heldWorkloads).toMatchObject([
+      { registration: 'bad', workspace: 'lab', errors: [{ code: 'UNKNOWN_KIND' }] },
+    ]);
   });
 
   test('a folder that is a link out of the repository is not read', async () => {
@@ -163,7 +267,10 @@ describe('a platform of our form', () => {
     delete (files as Record<string, string>)['apps/shop/deploy/shop.yaml'];
     const { directory, options } = await optionsFor({ ...files, 'apps/shop/README.md': '' });
     await symlink(join(directory, 'secret/deploy'), join(directory, 'apps/shop/deploy'));
-    await expect(loadPlatform(options)).rejects.toMatchObject({ code: 'FIELD_INVALID', message: expect.stringMatching(/leads out of/) });
+    await expect(loadPlatform(options)).rejects.toMatchObject({
+      code: 'FIELD_INVALID',
+      message: expect.stringMatching(/leads out of/),
+    });
   });
 });
 
@@ -185,16 +292,33 @@ describe('a platform in Kalypso’s form', () => {
     const directory = await temporaryDirectory();
     await writeFiles(directory, files(more));
     const platform = join(directory, 'main');
-    const options = { platform, environment: 'dev', maps: maps(directory), cacheDirectory: join(directory, 'cache'), env: {}, ...extra };
+    const options = {
+      platform,
+      environment: 'dev',
+      maps: maps(directory),
+      cacheDirectory: join(directory, 'cache'),
+      env: {},
+      ...extra,
+    };
     return { directory, options };
   };
 
   test('is the environment’s branch, its base repositories and their registrations', async () => {
     const { options } = await kalypso();
     const platform = await loadPlatform({ ...options, fleet: 'halden' });
-    expect(platform).toMatchObject({ form: 'kalypso', fleet: 'halden', chain: ['dev'], promotedCommit: 'c'.repeat(40) });
+    expect(platform).toMatchObject({
+      form: 'kalypso',
+      fleet: 'halden',
+      chain: ['dev'],
+      promotedCommit: 'c'.repeat(40),
+    });
     expect([...platform.templates.keys()].toSorted()).toEqual(['cfg', 'ns', 'rec']);
-    expect(platform.sources.map(({ role }) => role)).toEqual(['base/main', 'environment/dev', 'platform', 'workload/shop-reg']);
+    expect(platform.sources.map(({ role }) => role)).toEqual([
+      'base/main',
+      'environment/dev',
+      'platform',
+      'workload/shop-reg',
+    ]);
     expect(platform.targets[0]).toMatchObject({
       name: 'shop-web',
       workspace: 'team-one',
@@ -229,7 +353,12 @@ spec:
     const { options } = await kalypso({ 'shop/deploy/shop.yaml': workload });
     const { targets } = await loadPlatform(options);
     expect(targets).toHaveLength(1);
-    expect(targets[0]?.labels).toMatchObject({ tier: 'workload', workload: 'shop', workspace: 'team-one', own: '1' });
+    expect(targets[0]?.labels).toMatchObject({
+      tier: 'workload',
+      workload: 'shop',
+      workspace: 'team-one',
+      own: '1',
+    });
     expect(targets[0]?.configSchemas).toEqual(['true', '{"type": "object"}']);
   });
 
@@ -264,7 +393,10 @@ data:
   test('two objects of one kind and name are a clash, wherever they come from', async () => {
     const template = (kalypsoMain()['templates/all.yaml'] as string).split('---\n')[0] as string;
     const { options } = await kalypso({ 'dev/again.yaml': template });
-    await expect(loadPlatform(options)).rejects.toMatchObject({ code: 'NAME_CLASH', subject: 'Template rec' });
+    await expect(loadPlatform(options)).rejects.toMatchObject({
+      code: 'NAME_CLASH',
+      subject: 'Template rec',
+    });
   });
 
   test('an environment or a repository that is not there is named where it is asked for', async () => {
@@ -284,7 +416,9 @@ data:
 
 test('a directory of neither form is no platform', async () => {
   expect(await complaints({ 'platform/README.md': '' })).toEqual([
-    expect.stringMatching(/PLATFORM_INVALID: .*is no platform. It needs a fleet.yaml, or Kalypso’s Environment objects/),
+    expect.stringMatching(
+      /PLATFORM_INVALID: .*is no platform. It needs a fleet.yaml, or Kalypso’s Environment objects/,
+    ),
   ]);
   expect(await complaints({})).toEqual([expect.stringMatching(/SOURCE_MISSING: .*there is no directory/)]);
 });

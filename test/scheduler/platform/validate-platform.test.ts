@@ -25,8 +25,16 @@ test('a sound platform has no problems in any of its environments', async () => 
 
 test('one environment’s mistakes do not hide another’s, and what both have is told once', async () => {
   const found = await validate({
-    'platform/base/edge.yaml': ours('ClusterType', 'edge', '  labels: {region: eu}\nspec: {configType: confmap}\n'),
-    'platform/base/schema.yaml': ours('ConfigSchema', 'db', 'spec:\n  schema: {properties: {DB: {properties: {size: {maximum: 5}}}}}\n'),
+    'platform/base/edge.yaml': ours(
+      'ClusterType',
+      'edge',
+      '  labels: {region: eu}\nspec: {configType: confmap}\n',
+    ),
+    'platform/base/schema.yaml': ours(
+      'ConfigSchema',
+      'db',
+      'spec:\n  schema: {properties: {DB: {properties: {size: {maximum: 5}}}}}\n',
+    ),
     'platform/environments/qa/bad.yaml': ours('Config', 'bad', 'spec: {value: {}}\n'),
   });
   expect(found.problems).toEqual([
@@ -39,7 +47,11 @@ test('one environment’s mistakes do not hide another’s, and what both have i
 
 test('a mistake in base/ is told once, not once an environment', async () => {
   const found = await validate({
-    'platform/base/edge.yaml': ours('ClusterType', 'edge', '  labels: {region: eu}\nspec: {configType: confmap}\n'),
+    'platform/base/edge.yaml': ours(
+      'ClusterType',
+      'edge',
+      '  labels: {region: eu}\nspec: {configType: confmap}\n',
+    ),
   });
   expect(found.problems).toEqual([
     'platform/base/edge.yaml:6:20: REFERENCE_MISSING: ClusterType edge: there is no Template confmap, which configType names. Write that Template, or name another one.',

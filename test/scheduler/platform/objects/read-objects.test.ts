@@ -27,7 +27,10 @@ describe('a mistake is told with its place', () => {
   test.for([
     [
       'a field that is not known',
-      kalypso('ClusterType', 'spec:\n  reconciler: a\n  namespaceService: b\n  configType: c\n  colour: red\n'),
+      kalypso(
+        'ClusterType',
+        'spec:\n  reconciler: a\n  namespaceService: b\n  configType: c\n  colour: red\n',
+      ),
       'base-main/one.yaml:9:3: UNKNOWN_FIELD: ClusterType it: spec has no field "colour". It may have reconciler, namespaceService, configType.',
     ],
     [
@@ -106,7 +109,9 @@ describe('a mistake is told with its place', () => {
     [
       'a schema that is no JSON',
       kalypso('ConfigSchema', 'spec:\n  schema: |\n    {"type": }\n'),
-      expect.stringMatching(/^base-main\/one.yaml:6:11: SCHEMA_INVALID: ConfigSchema it: spec.schema is no JSON Schema: /),
+      expect.stringMatching(
+        /^base-main\/one.yaml:6:11: SCHEMA_INVALID: ConfigSchema it: spec.schema is no JSON Schema: /,
+      ),
     ],
     [
       'a platform that is none',
@@ -146,7 +151,9 @@ describe('a mistake is told with its place', () => {
 
   test('all mistakes of a file at once, and the objects without one', () => {
     const broken = kalypso('ClusterType', 'spec:\n  reconciler: 1\n  namespaceService: [a]\n  colour: red\n');
-    const { objects, problems } = read(`${broken}---\n${kalypso('Workload', 'spec: {deploymentTargets: []}\n')}`);
+    const { objects, problems } = read(
+      `${broken}---\n${kalypso('Workload', 'spec: {deploymentTargets: []}\n')}`,
+    );
     expect(problems.map((error) => [error.code, error.at?.line])).toEqual([
       ['UNKNOWN_FIELD', 8],
       ['FIELD_INVALID', 6],
@@ -169,9 +176,18 @@ describe('a mistake is told with its place', () => {
 
 describe('what is not ours is passed over', () => {
   test.for([
-    ['a kustomization', 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [fleet-ferry.yaml]\n'],
-    ['a ConfigMap of somebody', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, labels: {platform-config: "false"}}\n'],
-    ['the hub’s descriptors', 'apiVersion: hub.kalypso.io/v1alpha1\nkind: DeploymentDescriptor\n# scheduler.kalypso.io\n'],
+    [
+      'a kustomization',
+      'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [fleet-ferry.yaml]\n',
+    ],
+    [
+      'a ConfigMap of somebody',
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, labels: {platform-config: "false"}}\n',
+    ],
+    [
+      'the hub’s descriptors',
+      'apiVersion: hub.kalypso.io/v1alpha1\nkind: DeploymentDescriptor\n# scheduler.kalypso.io\n',
+    ],
     ['a Helm template without our words', 'kind: {{ .Values.kind }}\n'],
     ['a list', '# fleet-ferry\n- a\n- b\n'],
     ['an empty file', ''],
@@ -217,7 +233,10 @@ describe('objects are read', () => {
 
   test('a Config keeps YAML 1.2 types and the place of each key', () => {
     const { objects, said } = read(
-      fleet('Config', 'spec:\n  selector: {region: eu}\n  values:\n    on: yes\n    1: one\n    port: 8080\n    deep: {list: [1.5, null, true]}\n'),
+      fleet(
+        'Config',
+        'spec:\n  selector: {region: eu}\n  values:\n    on: yes\n    1: one\n    port: 8080\n    deep: {list: [1.5, null, true]}\n',
+      ),
     );
     expect(said).toEqual([]);
     const config = ofKind(objects, 'Config')[0]?.config;
@@ -230,8 +249,20 @@ describe('objects are read', () => {
       `${fleet('ClusterType', 'spec: {}\n')}---\n${fleet('ClusterType', 'spec: {target: host, offline: true, requirements: {diskBytes: 1000}}\n')}`,
     );
     expect(ofKind(objects, 'ClusterType').map((object) => object.clusterType)).toMatchObject([
-      { target: 'kubernetes', reconciler: 'fleet', namespaceService: 'namespace', configType: 'configmap', offline: false },
-      { target: 'host', namespaceService: 'none', configType: 'env-file', offline: true, requirements: { diskBytes: 1000 } },
+      {
+        target: 'kubernetes',
+        reconciler: 'fleet',
+        namespaceService: 'namespace',
+        configType: 'configmap',
+        offline: false,
+      },
+      {
+        target: 'host',
+        namespaceService: 'none',
+        configType: 'env-file',
+        offline: true,
+        requirements: { diskBytes: 1000 },
+      },
     ]);
   });
 

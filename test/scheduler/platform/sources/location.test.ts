@@ -1,20 +1,34 @@
 import { describe, expect, test } from 'vitest';
-import { checkRef, locate, parseMap, parsePlatform } from '../../../../scheduler/platform/sources/location.ts';
+import {
+  checkRef,
+  locate,
+  parseMap,
+  parsePlatform,
+} from '../../../../scheduler/platform/sources/location.ts';
 
 describe('--platform', () => {
   test.for([
-    ['../platform', { location: { kind: 'directory', directory: '../platform', shown: '../platform' }, path: '.' }],
+    [
+      '../platform',
+      { location: { kind: 'directory', directory: '../platform', shown: '../platform' }, path: '.' },
+    ],
     [
       'https://example.com/p.git',
       { location: { kind: 'git', repo: 'https://example.com/p.git', revision: { kind: 'head' } }, path: '.' },
     ],
     [
       'git@example.com:team/p#dev',
-      { location: { kind: 'git', repo: 'git@example.com:team/p', revision: { kind: 'any', name: 'dev' } }, path: '.' },
+      {
+        location: { kind: 'git', repo: 'git@example.com:team/p', revision: { kind: 'any', name: 'dev' } },
+        path: '.',
+      },
     ],
     [
       'file:///p#v1:deep/platform',
-      { location: { kind: 'git', repo: 'file:///p', revision: { kind: 'any', name: 'v1' } }, path: 'deep/platform' },
+      {
+        location: { kind: 'git', repo: 'file:///p', revision: { kind: 'any', name: 'v1' } },
+        path: 'deep/platform',
+      },
     ],
   ] as const)('%s is read', ([text, expected]) => {
     expect(parsePlatform(text)).toEqual(expected);
@@ -51,11 +65,15 @@ describe('--map', () => {
       { repo: 'https://example.com/c/', ref: 'a'.repeat(40), directory: 'pinned' },
     ];
     const directory = (...args: [string, Parameters<typeof locate>[2]]) => locate(maps, ...args);
-    expect(directory('https://me@example.com/c', { kind: 'branch', name: 'dev' })).toMatchObject({ directory: 'dev' });
+    expect(directory('https://me@example.com/c', { kind: 'branch', name: 'dev' })).toMatchObject({
+      directory: 'dev',
+    });
     expect(directory('https://example.com/c', { kind: 'head' })).toMatchObject({ directory: 'any' });
     const pinned = { kind: 'commit', commit: 'a'.repeat(40), branch: 'dev' } as const;
     expect(directory('https://example.com/c', pinned)).toMatchObject({ directory: 'pinned' });
-    expect(directory('https://example.com/c', { ...pinned, commit: 'b'.repeat(40) })).toMatchObject({ directory: 'dev' });
+    expect(directory('https://example.com/c', { ...pinned, commit: 'b'.repeat(40) })).toMatchObject({
+      directory: 'dev',
+    });
     expect(directory('https://example.com/C', { kind: 'head' })).toMatchObject({ kind: 'git' });
   });
 });

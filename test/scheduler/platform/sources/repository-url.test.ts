@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest';
-import { isRepositoryUrl, redactText, redactUrl } from '../../../../scheduler/platform/sources/repository-url.ts';
+import {
+  isRepositoryUrl,
+  redactText,
+  redactUrl,
+} from '../../../../scheduler/platform/sources/repository-url.ts';
 
 test('what git fetches is told from a directory', () => {
   for (const url of ['https://example.com/x', 'ssh://git@host/x', 'git@host:team/x', 'host:x', 'file:///x'])
     expect(isRepositoryUrl(url), url).toBe(true);
-  for (const path of ['platform', './a:b', '../x', '/srv/x', 'C:\\x', 'C:/x']) expect(isRepositoryUrl(path), path).toBe(false);
+  for (const path of ['platform', './a:b', '../x', '/srv/x', 'C:\\x', 'C:/x'])
+    expect(isRepositoryUrl(path), path).toBe(false);
 });
 
 test('user names and passwords are taken out, wherever the @ stands', () => {

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_IGNORES, isIgnored, parseIgnore } from '../../../../scheduler/platform/sources/source-ignore.ts';
+import {
+  DEFAULT_IGNORES,
+  isIgnored,
+  parseIgnore,
+} from '../../../../scheduler/platform/sources/source-ignore.ts';
 
-const ignores = (text: string, path: string, folder = false): boolean => isIgnored(parseIgnore(text, ''), path, folder);
+const ignores = (text: string, path: string, folder = false): boolean =>
+  isIgnored(parseIgnore(text, ''), path, folder);
 
 test.for([
   ['notes.yaml', 'deep/notes.yaml', true],

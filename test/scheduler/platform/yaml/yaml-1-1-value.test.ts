@@ -39,12 +39,20 @@ test.for([
   expect(typed(text)).toEqual(expected);
 });
 
-test.for(['5', 'true', 'plain words', '', '# only a comment', '"quoted"', '{unclosed', 'a: [1', '*nowhere', '- *x'])(
-  '%j is no mapping and no list, and stays text',
-  (text) => {
-    expect(parseYaml11Collection(text)).toBeUndefined();
-  },
-);
+test.for([
+  '5',
+  'true',
+  'plain words',
+  '',
+  '# only a comment',
+  '"quoted"',
+  '{unclosed',
+  'a: [1',
+  '*nowhere',
+  '- *x',
+])('%j is no mapping and no list, and stays text', (text) => {
+  expect(parseYaml11Collection(text)).toBeUndefined();
+});
 
 test('keys are typed too; a mapping with such keys is a Map', () => {
   expect(parseYaml11Collection('on: 1\n2: two')).toEqual(

@@ -1,0 +1,48 @@
+import { compareBytes, type Digest } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import type { Document } from '#bundles/layout/document';
+import { readBlob } from '#bundles/layout/verified';
+import type { OpenMedium } from '#bundles/medium/medium';
+import { verifyReceipt } from '#bundles/report/receipt';
+import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
+import type { Offer, OfferedReceipt } from '../source/offer.ts';
+
+export type KeptReceipts = { readonly offer: Offer; readonly bytes: ReadonlyMap<Digest, Buffer> };
+
+/**
+ * Receipts that the hub put on this medium when it took its reports: they are on their way to the agents, and filling
+ * the medium anew must not lose them. Kept while they are genuine and the source has none that reaches further.
+ */
+export const keepReceipts = async (before: OpenMedium | undefined, offer: Offer): Promise<KeptReceipts> => {
+  const bytes = new Map<Digest, Buffer>();
+  const receipts: OfferedReceipt[] = [];
+  const documents: Document[] = [];
+  const known = (agent: string): number =>
+    Math.max(0, ...offer.receipts.filter((one) => one.agent === agent).map(({ to }) => to));
+  const isOffered = (digest: Digest): boolean => offer.receipts.some((one) => one.digest === digest);
+  for (const document of before?.medium?.documents ?? []) {
+    const { role, agent, digest } = document;
+    if (!before || role !== 'receipt' || agent === undefined || isOffered(digest)) continue;
+    try {
+      const found = await readBlob(before.blobs, digest, MAX_STATEMENT_BYTES);
+      const { to } = verifyReceipt(found, offer.root, agent);
+      if (to <= known(agent)) continue;
+      bytes.set(digest, found);
+      receipts.push({ agent, digest, to });
+      documents.push(document);
+    } catch (error) {
+      if (!isFleetError(error)) throw error;
+    }
+  }
+  const kept = documents
+    .toSorted((a, b) => compareBytes(a.digest, b.digest))
+    .map((document) => ({ document, repository: '' }));
+  return {
+    offer: {
+      ...offer,
+      documents: [...offer.documents, ...kept],
+      receipts: [...offer.receipts, ...receipts],
+    },
+    bytes,
+  };
+};

@@ -1,0 +1,41 @@
+import { Args, Flags } from '@oclif/core';
+import type { BundleKind } from '#bundles/bundle/config';
+import { openMedium } from '#bundles/medium/open-medium';
+import { parseChannel } from '#bundles/names';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { type Extracted, extractBundle } from '../extract/extract-bundle.ts';
+import { stoppable } from './stoppable.ts';
+
+export default class Extract extends FleetCommand {
+  static override summary = 'Write one bundle and its statements as a layout that stock cosign verifies';
+  static override examples = [
+    '<%= config.bin %> extract /media/stick --channel prod/kiosk --kind host --to bundle',
+    'cosign verify-attestation --key bundle.pub --insecure-ignore-tlog --type urn:fleet-ferry:bundle:v1 --local-image bundle',
+  ];
+  static override args = {
+    medium: Args.string({ required: true, description: 'A folder or a tar' }),
+  };
+  static override flags = {
+    channel: Flags.string({ required: true, description: 'environment/cluster type' }),
+    kind: Flags.option({
+      options: ['host', 'kubernetes'] as const satisfies readonly BundleKind[],
+      required: true,
+      description: 'Which of the two bundles a channel may have',
+    })(),
+    to: Flags.string({ required: true, description: 'A new or empty folder' }),
+  };
+
+  async run(): Promise<Extracted> {
+    const { args, flags } = await this.parse(Extract);
+    const channel = parseChannel(flags.channel);
+    return stoppable(this.signal, 'Delete the folder and run it again', async () => {
+      await using medium = await openMedium(args.medium);
+      const extracted = await extractBundle(medium, channel, flags.kind, flags.to, this.signal);
+      const { bundle, statements } = extracted;
+      this.log(
+        `${flags.to}: ${bundle.digest} with ${statements} statements; cosign has the last word on them`,
+      );
+      return extracted;
+    });
+  }
+}

@@ -1,0 +1,50 @@
+import type { Descriptor } from '#bundles/bundle/manifest';
+import type { Digest } from '#bundles/digest';
+import type { BlobRef, Medium } from '#bundles/medium/medium';
+import type { Channel } from '#bundles/names';
+
+/** A blob to write: where it is, and when its turn comes. */
+export type PlannedBlob = BlobRef & { readonly repository: string; readonly rank: Rank };
+
+/** Metadata first, and every manifest before what it names. */
+export type Rank = 'document' | 'manifest' | 'config' | 'layer';
+
+/** A small file beside the blobs, with the content of one of the documents. */
+export type PlannedFile = BlobRef & { readonly path: string; readonly repository: string };
+
+/** What one bundle costs on this medium. Bytes; blobs that several bundles share count in each. */
+export type BundlePlan = {
+  readonly channel: Channel;
+  readonly version: number;
+  readonly kind: string;
+  readonly digest: Digest;
+  readonly total: number;
+  readonly carried: number;
+  readonly assumed: number;
+  /** Why: one short reason for each base, request or their absence. */
+  readonly why: readonly string[];
+};
+
+export type SitePlan = {
+  readonly site: string;
+  readonly version: number;
+  readonly agents: readonly { readonly name: string; readonly channel: Channel; readonly carried: boolean }[];
+  /** Bytes of its statement, values and receipts. */
+  readonly bytes: number;
+};
+
+/** Everything a medium will hold, before a byte is written: the same inputs give the same plan. */
+export type Plan = {
+  /** fleet/medium.json, its chunks still to come: they depend on where it is written. */
+  readonly medium: Omit<Medium, 'chunks'>;
+  /** Entries of index.json. */
+  readonly index: readonly Descriptor[];
+  /** Each once, in writing order. */
+  readonly blobs: readonly PlannedBlob[];
+  readonly files: readonly PlannedFile[];
+  readonly bundles: readonly BundlePlan[];
+  readonly sites: readonly SitePlan[];
+  /** Bytes on the medium and bytes left out, each blob once. */
+  readonly carried: number;
+  readonly assumed: number;
+};

@@ -1,0 +1,19 @@
+import { FleetError } from '#bundles/errors';
+
+const FACTORS: Readonly<Record<string, number>> = {
+  '': 1,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  TiB: 2 ** 40,
+};
+
+/** '4GiB-1', '700MiB', '1000000': bytes. @throws FleetError USAGE */
+export const parseSize = (text: string): number => {
+  const [, number, unit = '', less = '0'] = /^(\d{1,15})(KiB|MiB|GiB|TiB)?(?:-(\d{1,9}))?$/.exec(text) ?? [];
+  const bytes = Number(number) * (FACTORS[unit] ?? 1) - Number(less);
+  if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
+  throw new FleetError('USAGE', `${JSON.stringify(text)} is no size`, {
+    hint: 'Write bytes, or a size like 700MiB or 4GiB-1',
+  });
+};

@@ -1,0 +1,13 @@
+/** Columns as wide as their widest cell, two spaces between them; numbers are the caller's to format. */
+export const formatTable = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+};

@@ -1,0 +1,49 @@
+import type { BundleKind } from '#bundles/bundle/config';
+import type { Digest } from '#bundles/digest';
+import type { Document } from '#bundles/layout/document';
+import type { Channel } from '#bundles/names';
+import type { SiteAgent } from '#bundles/statements/predicates';
+import type { TrustRoot } from '#bundles/trust/root';
+import type { ClosureBlob } from './read-closure.ts';
+
+/** One bundle of a channel's release, its statement verified. */
+export type OfferedBundle = {
+  readonly channel: Channel;
+  readonly kind: BundleKind;
+  readonly digest: Digest;
+  readonly size: number;
+  readonly closure: readonly ClosureBlob[];
+  /** Manifest, config and layers of the bundle itself, without its images. */
+  readonly own: readonly Digest[];
+  /** Images of the closure by their manifest. */
+  readonly images: readonly Digest[];
+  /** Repository that has its blobs. */
+  readonly repository: string;
+};
+
+export type OfferedChannel = {
+  readonly channel: Channel;
+  readonly version: number;
+  readonly expires: string;
+  readonly bundles: readonly OfferedBundle[];
+};
+
+export type OfferedSite = {
+  readonly site: string;
+  readonly version: number;
+  readonly agents: readonly SiteAgent[];
+};
+
+export type OfferedDocument = { readonly document: Document; readonly repository: string };
+
+/** A receipt whose signature was verified: `agent` has handed over its events up to `to`. */
+export type OfferedReceipt = { readonly agent: string; readonly digest: Digest; readonly to: number };
+
+/** What the source has of what is wanted; every signature of it was judged as an agent will judge it. */
+export type Offer = {
+  readonly root: TrustRoot;
+  readonly documents: readonly OfferedDocument[];
+  readonly channels: readonly OfferedChannel[];
+  readonly sites: readonly OfferedSite[];
+  readonly receipts: readonly OfferedReceipt[];
+};

@@ -1,0 +1,191 @@
+import { checkAudience } from '#bundles/accept/accept-release';
+import { isManifestType } from '#bundles/bundle/manifest';
+import { ownBlobs, readBundle } from '#bundles/bundle/read-bundle';
+import { canonicalJson, type Json } from '#bundles/canonical';
+import { compareBytes, type Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
+import { type Channel, formatChannel } from '#bundles/names';
+import { type Evidence, judgeReceipts, judgeRelease, judgeRoots, judgeSite } from '../check/judge.ts';
+import type {
+  Offer,
+  OfferedBundle,
+  OfferedChannel,
+  OfferedDocument,
+  OfferedReceipt,
+  OfferedSite,
+} from './offer.ts';
+import { readArtifact } from './read-artifact.ts';
+import { readClosure } from './read-closure.ts';
+import { routedBlobs } from './routed-blobs.ts';
+import { channelRepository, type Source, siteRepository } from './source.ts';
+
+export type Wanted = {
+  /** undefined: those of the sites' agents; with no site either, all that the source has. */
+  readonly channels: readonly Channel[] | undefined;
+  readonly sites: readonly string[];
+  /** Sites that reported: they get their receipts, but not a new order. */
+  readonly reporters: readonly string[];
+};
+
+/**
+ * Reads what is wanted and judges all of it: nothing unsigned, expired or foreign is ever exported.
+ * @throws FleetError CHANNEL_MISSING, SITE_MISSING, and whatever a site would refuse it with
+ */
+export const readOffer = async (
+  source: Source,
+  wanted: Wanted,
+  now: Date,
+  signal?: AbortSignal,
+): Promise<Offer> => {
+  const sites = await readAll(wanted.sites, (site) => readSite(source, site));
+  const receipts = await readAll([...wanted.sites, ...wanted.reporters], (site) =>
+    readReceipts(source, site),
+  );
+  const siteEvidence = evidenceOf(source, sites.flat(), now);
+  // The sites say which channels their agents follow, so they come first; under their own roots until all are known.
+  const named =
+    wanted.channels ?? (wanted.sites.length > 0 ? await channelsOf(siteEvidence, wanted.sites) : undefined);
+  const channels = uniqueChannels(named ?? (await source.channels()));
+  if (channels.length === 0) throw new FleetError('CHANNEL_MISSING', `${source.name} has no release`);
+  const releases = await readAll(channels, (channel) => readRelease(source, channel));
+
+  const documents = uniqueDocuments([...releases.flat(), ...sites.flat(), ...receipts.flat()]);
+  const evidence = evidenceOf(source, documents, now);
+  const root = await judgeRoots(evidence);
+  const offered: OfferedChannel[] = [];
+  for (const channel of channels) {
+    signal?.throwIfAborted();
+    offered.push(await readChannel(source, evidence, root, channel, signal));
+  }
+  const judged: OfferedSite[] = [];
+  for (const site of new Set(wanted.sites)) {
+    const { version, agents } = await judgeSite(evidence, root, site);
+    judged.push({ site, version, agents });
+  }
+  return { root, documents, channels: offered, sites: judged, receipts: await receiptsIn(evidence, root) };
+};
+
+const evidenceOf = (source: Source, documents: readonly OfferedDocument[], now: Date): Evidence => ({
+  blobs: routedBlobs(source, new Map(documents.map((it) => [it.document.digest, it.repository]))),
+  documents: documents.map(({ document }) => document),
+  now,
+});
+
+const readAll = async <T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<readonly R[]> => {
+  const found: R[] = [];
+  for (const item of new Set(items)) found.push(await read(item));
+  return found;
+};
+
+const readRelease = async (source: Source, channel: Channel): Promise<readonly OfferedDocument[]> => {
+  const name = formatChannel(channel);
+  const documents = await readTagged(source, channelRepository(channel), 'release', RELEASE_ARTIFACT);
+  if (documents) return documents;
+  const known = (await source.channels()).map(formatChannel);
+  throw new FleetError('CHANNEL_MISSING', `${source.name} has no release of ${name}`, {
+    subject: name,
+    hint: known.length > 0 ? `It has ${known.slice(0, 8).join(', ')}` : 'Build one first',
+  });
+};
+
+export const readSite = async (source: Source, site: string): Promise<readonly OfferedDocument[]> => {
+  const documents = await readTagged(source, siteRepository(site), 'site', SITE_ARTIFACT);
+  if (documents) return documents;
+  throw new FleetError('SITE_MISSING', `${source.name} has no statement of site ${site}`, {
+    subject: site,
+    hint: 'Enrol the site first, then build again',
+  });
+};
+
+/** @throws FleetError those of verifyReceipt */
+export const receiptsIn = async (
+  evidence: Evidence,
+  root: Offer['root'],
+): Promise<readonly OfferedReceipt[]> => {
+  const receipts = evidence.documents.filter(({ role }) => role === 'receipt');
+  const found: OfferedReceipt[] = [];
+  for (const agent of new Set(receipts.flatMap((document) => document.agent ?? []))) {
+    for (const [digest, { to }] of await judgeReceipts(evidence, root, agent))
+      found.push({ agent, digest, to });
+  }
+  return found;
+};
+
+/** A site that never reported has no receipts, which is no mistake. */
+const readReceipts = async (source: Source, site: string): Promise<readonly OfferedDocument[]> => {
+  const found = await readTagged(source, siteRepository(site), 'receipts', RECEIPTS_ARTIFACT);
+  return (found ?? []).filter(({ document }) => document.role === 'receipt');
+};
+
+const readTagged = async (
+  source: Source,
+  repository: string,
+  tag: string,
+  artifactType: string,
+): Promise<readonly OfferedDocument[] | undefined> => {
+  const descriptor = await source.resolve(repository, tag);
+  if (!descriptor) return undefined;
+  const what = `${repository}:${tag}`;
+  const documents = await readArtifact(source.blobs(repository), descriptor, artifactType, what);
+  return documents.map((document) => ({ document, repository }));
+};
+
+const channelsOf = async (evidence: Evidence, sites: readonly string[]): Promise<readonly Channel[]> => {
+  const root = await judgeRoots(evidence);
+  const orders = await readAll(sites, (site) => judgeSite(evidence, root, site));
+  return orders.flatMap(({ agents }) => agents.map(({ channel }) => channel));
+};
+
+const readChannel = async (
+  source: Source,
+  evidence: Evidence,
+  root: Offer['root'],
+  channel: Channel,
+  signal?: AbortSignal,
+): Promise<OfferedChannel> => {
+  const { predicate, bundles } = await judgeRelease(evidence, root, channel);
+  const offered: OfferedBundle[] = [];
+  for (const { kind, digest } of bundles)
+    offered.push(await readOfferedBundle(source, predicate.audience, channel, kind, digest, signal));
+  return { channel, version: predicate.version, expires: predicate.expires, bundles: offered };
+};
+
+const readOfferedBundle = async (
+  source: Source,
+  audience: Channel & { readonly fleet: string },
+  channel: Channel,
+  kind: OfferedBundle['kind'],
+  digest: Digest,
+  signal?: AbortSignal,
+): Promise<OfferedBundle> => {
+  const repository = channelRepository(channel);
+  const blobs = source.blobs(repository);
+  const bundle = await readBundle(blobs, digest, signal);
+  const what = `the config of bundle ${digest}`;
+  checkAudience(bundle.config, audience, what);
+  if (bundle.kind !== kind)
+    throw new FleetError('WRONG_TYPE', `${what} says ${bundle.kind}, the release says ${kind}`);
+  return {
+    channel,
+    kind,
+    digest,
+    size: bundle.size,
+    closure: await readClosure(blobs, bundle, signal),
+    own: ownBlobs(bundle).map((blob) => blob.digest),
+    images: bundle.config.closure.filter((it) => isManifestType(it.mediaType)).map((it) => it.digest),
+    repository,
+  };
+};
+
+/** Each channel once, sorted. */
+const uniqueChannels = (channels: readonly Channel[]): readonly Channel[] =>
+  [...new Map(channels.map((channel) => [formatChannel(channel), channel])).entries()]
+    .toSorted(([a], [b]) => compareBytes(a, b))
+    .map(([, channel]) => channel);
+
+/** Roots come with every release: each claim once, in an order that does not depend on who brought it. */
+const uniqueDocuments = (documents: readonly OfferedDocument[]): readonly OfferedDocument[] =>
+  [...new Map(documents.map((it) => [canonicalJson(it.document as unknown as Json), it])).entries()]
+    .toSorted(([a], [b]) => compareBytes(a, b))
+    .map(([, it]) => it);

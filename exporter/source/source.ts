@@ -1,0 +1,27 @@
+import type { Descriptor } from '#bundles/bundle/manifest';
+import type { Digest } from '#bundles/digest';
+import type { BlobSource } from '#bundles/layout/blobs';
+import { type Channel, formatChannel } from '#bundles/names';
+
+/** Where releases are exported from: repositories with tags, as a registry has them and a layout imitates. */
+export type Source = {
+  /** For messages: 'layout /srv/fleet'. */
+  readonly name: string;
+  /** Channels that have a release here, sorted. A source that cannot list throws USAGE. */
+  readonly channels: () => Promise<readonly Channel[]>;
+  /** What a tag names, or undefined. */
+  readonly resolve: (repository: string, tag: string) => Promise<Descriptor | undefined>;
+  /** Blobs live in a repository; a layout keeps all of them in one place. */
+  readonly blobs: (repository: string) => BlobSource;
+  /**
+   * A blob for copying: not verified, and each chunk is valid only until the next is asked for.
+   * @throws FleetError MISSING_BLOB
+   */
+  readonly stream: (repository: string, digest: Digest, signal?: AbortSignal) => AsyncIterable<Uint8Array>;
+};
+
+/** '<environment>/<cluster type>': releases, bundles and images of a channel. */
+export const channelRepository = (channel: Channel): string => formatChannel(channel);
+
+/** The order for a site and the receipts for its agents. */
+export const siteRepository = (site: string): string => `sites/${site}`;

@@ -1,0 +1,26 @@
+import { Readable } from 'node:stream';
+import type { Digest } from '#bundles/digest';
+import type { Source } from './source.ts';
+
+/** A source that also has a few small blobs from elsewhere, in every repository. */
+export const withBlobs = (source: Source, extra: ReadonlyMap<Digest, Buffer>): Source => {
+  if (extra.size === 0) return source;
+  return {
+    ...source,
+    blobs: (repository) => {
+      const blobs = source.blobs(repository);
+      return {
+        name: blobs.name,
+        size: async (digest) => extra.get(digest)?.byteLength ?? (await blobs.size(digest)),
+        open: async (digest, signal) => {
+          const bytes = extra.get(digest);
+          return bytes ? Readable.from([bytes]) : blobs.open(digest, signal);
+        },
+      };
+    },
+    stream: (repository, digest, signal) => {
+      const bytes = extra.get(digest);
+      return bytes ? Readable.from([bytes]) : source.stream(repository, digest, signal);
+    },
+  };
+};

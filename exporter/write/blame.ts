@@ -1,0 +1,24 @@
+import { FleetError } from '#bundles/errors';
+import { verified } from '#bundles/layout/verified';
+import type { BlobRef } from '#bundles/medium/medium';
+import type { Source } from '../source/source.ts';
+
+/**
+ * What was read back is not what belongs there: either the source was damaged all along, or the medium does not keep
+ * what it is given. Reads the source once more to say which.
+ * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB of the source; else IO
+ */
+export const blame = async (
+  source: Source,
+  blob: BlobRef & { readonly repository: string },
+  medium: string,
+  signal?: AbortSignal,
+): Promise<never> => {
+  const stream = source.stream(blob.repository, blob.digest, signal);
+  const content = verified(blob.digest, blob.size, stream, source.name);
+  while ((await content.next()).done !== true);
+  throw new FleetError('IO', `${medium} gave back other bytes than were written to it`, {
+    subject: blob.digest,
+    hint: 'Do not use this stick; take another one',
+  });
+};

@@ -1,0 +1,31 @@
+import { canonicalBytes } from '#bundles/canonical';
+import type { Digest } from '#bundles/digest';
+import { encodeIndex, layoutMarker } from '#bundles/layout/layout';
+import { type Chunked, MEDIUM_FILE, type Medium } from '#bundles/medium/medium';
+import type { Plan } from '../plan/plan.ts';
+
+export type MetadataFile = { readonly path: string; readonly bytes: Buffer };
+
+/** The three files that make a folder a medium, in the order in which they lie in a tar. */
+export const metadataOf = (
+  plan: Plan,
+  chunks: ReadonlyMap<Digest, Chunked>,
+  before?: Medium,
+): { readonly marker: MetadataFile; readonly index: MetadataFile; readonly medium: MetadataFile } => {
+  const pieces = plan.blobs.flatMap(({ digest }) => chunks.get(digest) ?? []);
+  const medium: Medium = { ...plan.medium, chunks: pieces };
+  return {
+    marker: { path: 'oci-layout', bytes: layoutMarker() },
+    index: { path: 'index.json', bytes: encodeIndex(plan.index) },
+    medium: { path: MEDIUM_FILE, bytes: encode(sameBut(medium, before) ?? medium) },
+  };
+};
+
+/** Filled again with the same content, a medium stays as it is, date and all. */
+const sameBut = (medium: Medium, before: Medium | undefined): Medium | undefined => {
+  if (!before) return undefined;
+  const candidate = { ...medium, createdAt: before.createdAt };
+  return encode(candidate).equals(encode(before)) ? candidate : undefined;
+};
+
+const encode = (medium: Medium): Buffer => canonicalBytes(medium);

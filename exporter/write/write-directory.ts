@@ -1,0 +1,100 @@
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { toFleetError } from '#bundles/errors';
+import { readBlob } from '#bundles/layout/verified';
+import { syncDirectory, writeFileAtomically } from '#bundles/layout/write-file';
+import { CHUNKS_FOLDER, type Medium } from '#bundles/medium/medium';
+import type { Plan } from '../plan/plan.ts';
+import type { Source } from '../source/source.ts';
+import { checkFreeSpace, largestFile } from './free-space.ts';
+import { inParallel } from './in-parallel.ts';
+import { metadataOf } from './metadata.ts';
+import { type Part, partsOf } from './part.ts';
+import { holds } from './read-back.ts';
+import { splitBlobs } from './split-blobs.ts';
+import { sweepTemporary, sweepUnreferenced } from './sweep.ts';
+import { writeBlob } from './write-blob.ts';
+import type { WriteOptions, Written } from './write-options.ts';
+
+/**
+ * Fills a folder so that at every moment it is the old medium or the new one: blobs under their final names only when
+ * they are right, then fleet/medium.json, then index.json, and only then what the old medium alone needed goes. Run
+ * again after a power cut it goes on where it stopped; on a finished medium it changes nothing.
+ * @throws FleetError DISK_FULL, PERMISSION, IO, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH
+ */
+export const writeDirectory = async (
+  plan: Plan,
+  source: Source,
+  root: string,
+  before: Medium | undefined,
+  options: WriteOptions,
+): Promise<Written> => {
+  const { signal, onBytes } = options;
+  await mkdir(join(root, 'blobs/sha256'), { recursive: true }).catch((error: unknown) => {
+    throw toFleetError(error, `writing to ${root}`);
+  });
+  await sweepTemporary(root);
+  const limit = options.maxFileSize ?? (await largestFile(root));
+  const chunks = await splitBlobs(source, plan.blobs, limit, signal);
+  const parts = plan.blobs.map((blob) => partsOf(blob, chunks));
+  const missing = await findMissing(root, parts.flat(), options);
+  await checkFreeSpace(root, sum(parts.flat().filter(({ path }) => missing.has(path))));
+
+  const metadata = metadataOf(plan, chunks, before);
+  let written = await writeChanged(root, metadata.marker.path, metadata.marker.bytes);
+  const lacking = plan.blobs.flatMap((blob, index) => {
+    const own = parts[index] ?? [];
+    return own.some(({ path }) => missing.has(path)) ? [{ blob, own }] : [];
+  });
+  const write = async ({ blob, own }: (typeof lacking)[number], stop: AbortSignal): Promise<void> => {
+    const writer = { root, readBack: options.readBack, onBytes, signal: stop };
+    await writeBlob(writer, source, blob, own, missing);
+    written += sum(own.filter(({ path }) => missing.has(path)));
+  };
+  // While one file waits for the device, the next is read.
+  await inParallel(lacking, 2, write, signal);
+  await syncDirectory(join(root, 'blobs/sha256'));
+  if (chunks.size > 0) await syncDirectory(join(root, CHUNKS_FOLDER));
+  for (const { path, digest, size, repository } of plan.files)
+    written += await writeChanged(root, path, await readBlob(source.blobs(repository), digest, size, signal));
+  // From here on a signal waits: a moment later the medium is whole.
+  signal?.throwIfAborted();
+  written += await writeChanged(root, metadata.medium.path, metadata.medium.bytes);
+  written += await writeChanged(root, metadata.index.path, metadata.index.bytes);
+  const removed = await sweepUnreferenced(root, new Set(parts.flat().map(({ path }) => path)));
+  await syncDirectory(join(root, 'blobs/sha256'));
+  return { written, removed };
+};
+
+/** What is not there, or not right: a file of the right size may still be damaged, so each is read. */
+const findMissing = async (
+  root: string,
+  parts: readonly Part[],
+  { signal, onBytes }: WriteOptions,
+): Promise<ReadonlySet<string>> => {
+  const missing = new Set<string>();
+  for (const { path, size, digest } of parts) {
+    if (await holds(join(root, path), size, digest, signal)) onBytes(size);
+    else missing.add(path);
+  }
+  return missing;
+};
+
+/** Small files; returns the bytes written, none where it is there already. */
+const writeChanged = async (root: string, path: string, bytes: Buffer): Promise<number> => {
+  const final = join(root, path);
+  try {
+    const there = await readFile(final).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (there?.equals(bytes)) return 0;
+    await mkdir(dirname(final), { recursive: true });
+    await writeFileAtomically(final, bytes);
+    return bytes.byteLength;
+  } catch (error) {
+    throw toFleetError(error, `writing ${final}`);
+  }
+};
+
+const sum = (parts: readonly Part[]): number => parts.reduce((total, { size }) => total + size, 0);

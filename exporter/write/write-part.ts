@@ -1,0 +1,90 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { toFleetError } from '#bundles/errors';
+import type { Part } from './part.ts';
+import { holds } from './read-back.ts';
+
+/** What is left behind by a killed run: ours, and of no use. */
+export const TEMPORARY = /^\.tmp-[0-9a-f]{8}$/;
+
+export type PartWriter = {
+  readonly root: string;
+  readonly readBack: boolean;
+  readonly onBytes: (bytes: number) => void;
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * Writes one file under its final name only when it is known to be right: by reading it back from the device (which
+ * hashes once, over what is really there), or by hashing on the way out. False: it was not right, and is gone again.
+ * @throws FleetError DISK_FULL, PERMISSION, IO
+ */
+export const writePart = async (
+  { root, readBack, onBytes, signal }: PartWriter,
+  part: Part,
+  content: AsyncIterable<Uint8Array>,
+): Promise<boolean> => {
+  const final = join(root, part.path);
+  const folder = dirname(final);
+  const temporary = join(folder, `.tmp-${randomUUID().slice(0, 8)}`);
+  try {
+    await mkdir(folder, { recursive: true });
+    const right = readBack
+      ? (await writeAll(temporary, counted(content, part.size, onBytes, signal))) &&
+        (await holds(temporary, part.size, part.digest, signal))
+      : await writeHashed(temporary, part, counted(content, part.size, onBytes, signal));
+    if (right) await rename(temporary, final);
+    else await rm(temporary, { force: true });
+    return right;
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw toFleetError(error, `writing ${final}`);
+  }
+};
+
+/** Stops at the announced size, so that a source that lies cannot fill the stick. */
+async function* counted(
+  content: AsyncIterable<Uint8Array>,
+  size: number,
+  onBytes: (bytes: number) => void,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let left = size;
+  for await (const chunk of content) {
+    signal?.throwIfAborted();
+    left -= chunk.byteLength;
+    yield chunk;
+    onBytes(chunk.byteLength);
+    if (left < 0) return;
+  }
+}
+
+const writeAll = async (path: string, content: AsyncIterable<Uint8Array>): Promise<true> => {
+  const file = await open(path, 'wx', 0o644);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return true;
+};
+
+const writeHashed = async (
+  path: string,
+  part: Part,
+  content: AsyncIterable<Uint8Array>,
+): Promise<boolean> => {
+  const hash = createHash('sha256');
+  let seen = 0;
+  const hashed = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const chunk of content) {
+      seen += chunk.byteLength;
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
+  await writeAll(path, hashed());
+  return seen === part.size && `sha256:${hash.digest('hex')}` === part.digest;
+};

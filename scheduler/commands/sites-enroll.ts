@@ -1,0 +1,126 @@
+import { Args, Flags } from '@oclif/core';
+import { CODES, FleetError, formatError } from '#bundles/errors';
+import { openMedium } from '#bundles/medium/open-medium';
+import { formatChannel, parseChannel, parseName } from '#bundles/names';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { readConfiguration } from '../configuration.ts';
+import { hubFlags } from '../configuration-flags.ts';
+import type { Enrolment } from '../hub/enroll/enroll-agents.ts';
+import { type EnrolledMedium, enrollMedium } from '../hub/enroll/enroll-medium.ts';
+import type { EnrolmentStep } from '../hub/enroll/plan-enrolment.ts';
+import { openHub } from '../hub/hub.ts';
+import { describeRefused } from '../hub/refused.ts';
+import { channelOf } from '../hub/sites/agent-record.ts';
+
+const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
+  register: 'enrolled',
+  change: 'changed',
+  'replace-key': 'enrolled with a new key',
+  unchanged: 'unchanged',
+};
+
+export default class SitesEnroll extends FleetCommand {
+  static override description =
+    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nCompare the fingerprint with the one that the agent printed. Channel and labels of an agent that is enrolled already change only with --channel or --update.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> /media/stick',
+    '<%= config.bin %> <%= command.id %> /media/stick --site plant-7 --channel prod/factory-host --accept 5f3c...e1',
+  ];
+  static override args = {
+    medium: Args.string({ required: true, description: 'Directory or tar file with requests' }),
+  };
+  static override flags = {
+    ...hubFlags,
+    site: Flags.string({ description: "Only this site's requests" }),
+    channel: Flags.string({ description: 'Follow this environment/type, whatever the request says' }),
+    accept: Flags.string({
+      description: 'Only the key with this SHA-256 fingerprint (64 hex digits)',
+      multiple: true,
+      multipleNonGreedy: true,
+    }),
+    'replace-key': Flags.boolean({
+      description: 'Let a known agent come with another key; the old one is refused from then on',
+    }),
+    update: Flags.boolean({ description: 'Let a known agent have the channel and labels it asks for' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(SitesEnroll);
+    const options = {
+      site: flags.site === undefined ? undefined : parseName(flags.site, 'site'),
+      channel: flags.channel === undefined ? undefined : parseChannel(flags.channel),
+      accept: (flags.accept ?? []).map(parseFingerprint),
+      replaceKey: flags['replace-key'],
+      update: flags.update,
+    };
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    await using medium = await openMedium(args.medium);
+    const result = await enrollMedium(hub, medium, options, this.readNow(flags.now), this.signal);
+    this.#print(result, args.medium);
+    const { refused, sites } = result;
+    const [only] = refused;
+    if (only && refused.length === 1 && sites.length === 0) throw only.error;
+    if (refused.length > 0) {
+      const error = new FleetError('REQUESTS_REFUSED', `${refused.length} requests were not taken`, {
+        hint: 'The reasons are above; the other requests are done',
+      });
+      process.exitCode = CODES[error.code].exit;
+      this.say(`${this.config.bin}: ${formatError(error)}`);
+    }
+    return toJson(result);
+  }
+
+  #print({ sites, left, refused, answered }: EnrolledMedium, path: string): void {
+    for (const { site, enrolments } of sites) {
+      for (const enrolment of enrolments) this.log(describe(enrolment));
+      this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
+    }
+    for (const { id, fingerprint } of left) this.log(`${id} was left for another time  key ${fingerprint}`);
+    if (refused.length > 1 || sites.length > 0)
+      for (const { error } of refused) this.say(`${this.config.bin}: ${formatError(error)}`);
+    if (answered?.written)
+      this.log(`The answer is on ${path}: carry it back and run fleet-agent import there.`);
+    else if (answered)
+      this.log(
+        `The answer could not be put onto ${path}, because ${answered.why}. It is in the layout: run fleet-export create to fill a medium.`,
+      );
+  }
+}
+
+const describe = ({ request, step }: Enrolment): string =>
+  [
+    `${request.id} ${WORDS[step.kind]}`,
+    formatChannel(channelOf(step.row)),
+    `key ${request.fingerprint}`,
+    ...(step.kind === 'unchanged' && step.note !== undefined ? [step.note] : []),
+  ].join('  ');
+
+const toJson = ({ sites, left, refused, answered }: EnrolledMedium) => ({
+  agents: sites.flatMap(({ site, enrolments }) =>
+    enrolments.map(({ request, step }) => ({
+      site: request.site,
+      agent: request.agent,
+      result: step.kind,
+      fingerprint: request.fingerprint,
+      channel: channelOf(step.row),
+      statement: site.version,
+      ...(step.kind === 'unchanged' && step.note !== undefined && { note: step.note }),
+    })),
+  ),
+  left: left.map(({ id, fingerprint }) => ({ agent: id, fingerprint })),
+  refused: refused.map(describeRefused),
+  answered: answered ?? null,
+});
+
+/** @throws FleetError USAGE */
+const parseFingerprint = (text: string): string => {
+  const hex = text.toLowerCase().replace(/^sha256:/, '');
+  if (/^[0-9a-f]{64}$/.test(hex)) return hex;
+  throw new FleetError(
+    'USAGE',
+    `--accept ${JSON.stringify(text.slice(0, 80))} is no fingerprint of 64 hex digits`,
+    {
+      hint: 'Take it whole from what fleet-agent enroll printed',
+    },
+  );
+};

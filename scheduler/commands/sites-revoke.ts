@@ -1,0 +1,32 @@
+import { Args } from '@oclif/core';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { readConfiguration } from '../configuration.ts';
+import { hubFlags } from '../configuration-flags.ts';
+import { openHub, publishSite, siteSigner } from '../hub/hub.ts';
+import { revokeAgent } from '../hub/sites/revoke-agent.ts';
+
+export default class SitesRevoke extends FleetCommand {
+  static override description =
+    'Take an agent out of its site: its key and its reports are refused from now on.\n\nWhat runs there goes on running; it gets nothing new once the next statement has reached it.';
+  static override examples = ['<%= config.bin %> <%= command.id %> plant-7/press-1'];
+  static override args = { agent: Args.string({ required: true, description: '<site>/<agent>' }) };
+  static override flags = hubFlags;
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(SitesRevoke);
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    const { site, changed } = await revokeAgent(
+      hub.store,
+      args.agent,
+      await siteSigner(hub),
+      this.readNow(flags.now),
+    );
+    await publishSite(hub, site);
+    this.log(
+      changed
+        ? `${args.agent} is revoked; site ${site.name} is at statement ${site.version}`
+        : `${args.agent} was revoked before; nothing changed`,
+    );
+    return { agent: args.agent, site: site.name, version: site.version, changed };
+  }
+}

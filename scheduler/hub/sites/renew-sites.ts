@@ -1,0 +1,36 @@
+import { isFleetError } from '#bundles/errors';
+import { PREDICATES } from '#bundles/media-types';
+import { verifyStatement } from '#bundles/statements/verify-statement';
+import type { Timestamp } from '#bundles/time';
+import type { Store } from '../store/open-store.ts';
+import type { SiteRow } from '../store/tables.ts';
+import { issueSite, type SiteSigner } from './issue-site.ts';
+
+/** Signs anew what ends before a date or no longer verifies under the newest root; each site in its own transaction. */
+export const renewSites = async (
+  store: Store,
+  signer: SiteSigner,
+  before: Timestamp,
+  now: Date,
+): Promise<readonly SiteRow[]> => {
+  const sites = await store.db.selectFrom('site').selectAll().orderBy('name').execute();
+  const due = sites.filter((site) => site.expires_at < before || !stillVerifies(site, signer));
+  const renewed: SiteRow[] = [];
+  for (const { name } of due) renewed.push(await store.transact((tx) => issueSite(tx, name, signer, now)));
+  return renewed;
+};
+
+const stillVerifies = ({ statement, name }: SiteRow, { root }: SiteSigner): boolean => {
+  try {
+    verifyStatement(
+      [Buffer.from(statement)],
+      root.roles.release,
+      PREDICATES.site,
+      `the statement of ${name}`,
+    );
+    return true;
+  } catch (error) {
+    if (isFleetError(error)) return false;
+    throw error;
+  }
+};

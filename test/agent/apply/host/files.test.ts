@@ -1,0 +1,397 @@
+import { lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryName } from '../../../../agent/apply/host/live/temporary-name.ts';
+import { digestOf, hexOf } from '../../../../bundles/digest.ts';
+import { applyTo, lines, never, packageOf, sandbox, treeOf } from './sandbox.ts';
+
+describe('files of a host package', () => {
+  it('are written with their mode, parents are made, and a second plan is all unchanged', async () => {
+    await using host = await sandbox();
+    const desired = packageOf({
+      directories: { '/var/lib/kiosk': { mode: '0700' } },
+      files: { '/etc/kiosk/main.conf': { content: 'a=1\n', mode: '0600' }, '/opt/kiosk/run': 'x' },
+    });
+    const { results } = await applyTo(host.target, host.inventory, desired);
+    expect(lines(results)).toEqual([
+      'created parent:/etc/kiosk: missing',
+      'created parent:/opt: missing',
+      'created parent:/opt/kiosk: missing',
+      'created parent:/var: missing',
+      'created parent:/var/lib: missing',
+      'created directory:/var/lib/kiosk: missing',
+      'created file:/etc/kiosk/main.conf: missing',
+      'created file:/opt/kiosk/run: missing',
+    ]);
+    expect(await host.tree()).toContain('etc/kiosk/main.conf file 600 a=1\n');
+    expect(await host.tree()).toContain('var/lib/kiosk directory 700');
+    const before = await lstat(host.at('/etc/kiosk/main.conf'));
+    const again = await applyTo(host.target, host.inventory, desired);
+    expect(lines(again.plan.steps)).toEqual([]);
+    const after = await lstat(host.at('/etc/kiosk/main.conf'));
+    expect([after.mtimeMs, after.ino]).toEqual([before.mtimeMs, before.ino]);
+    expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
+  });
+
+  it('change in mode alone keeps bytes and times', async () => {
+    await using host = await sandbox();
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': 'same' } }));
+    const before = await lstat(host.at('/etc/x'));
+    const stricter = packageOf({ files: { '/etc/x': { content: 'same', mode: '0600' } } });
+    const { results } = await applyTo(host.target, host.inventory, stricter);
+    expect(lines(results)).toEqual(['configured file:/etc/x: mode 0644 -> 0600']);
+    const after = await lstat(host.at('/etc/x'));
+    expect([after.mtimeMs, after.ino, after.mode & 0o777]).toEqual([before.mtimeMs, before.ino, 0o600]);
+  });
+
+  it('go away with the package, with every folder it made, and nothing else', async () => {
+    await using host = await sandbox();
+    await host.put('/srv/there', 'before us');
+    const before = await host.tree();
+    const desired = packageOf({
+      directories: { '/srv': { mode: '0711' } },
+      files: { '/srv/a/b': '1', '/etc/c': '2' },
+    });
+    await applyTo(host.target, host.inventory, desired);
+    expect(await host.tree()).not.toEqual(before);
+    const { results } = await applyTo(host.target, host.inventory, undefined);
+    expect(lines(results)).toEqual([
+      'deleted file:/etc/c: no longer in the package',
+      'deleted file:/srv/a/b: no longer in the package',
+      'deleted parent:/srv/a: no longer in the package',
+      'configured directory:/srv: mode and owner from before are put back',
+    ]);
+    expect(await host.tree()).toEqual(before);
+    expect(host.inventory.owned).toEqual([]);
+  });
+
+  it('leave a folder that holds what somebody else put there', async () => {
+    await using host = await sandbox();
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/opt/app/a': '1' } }));
+    await host.put('/opt/app/note', 'mine');
+    const { results } = await applyTo(host.target, host.inventory, undefined);
+    expect(lines(results)).toContain(
+      'skipped parent:/opt/app: not empty: it holds what the package does not own',
+    );
+    expect(await host.read('/opt/app/note')).toBe('mine');
+  });
+});
+
+describe('a file that was there before the package', () => {
+  it('is saved, replaced, kept in mind over versions, and put back with its mode', async () => {
+    await using host = await sandbox();
+    await host.put('/etc/motd', 'hello', 0o640);
+    const before = await host.tree();
+    const first = await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/motd': 'v1' } }));
+    expect(lines(first.results)[0]).toMatch(
+      /^configured file:\/etc\/motd: content differs; mode 0640 -> 0644; it was there before the package; a copy is kept as [0-9a-f]{12}$/,
+    );
+    const copy = join(host.options.backups, hexOf(digestOf('hello')));
+    expect(await readFile(copy, 'utf8')).toBe('hello');
+    expect((await lstat(copy)).mode & 0o777).toBe(0o600);
+    expect(host.inventory.owned[0]?.state).toMatchObject({
+      replaced: { digest: digestOf('hello'), mode: 0o640, uid: process.getuid?.(), gid: process.getgid?.() },
+    });
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/motd': 'v2' } }));
+    const last = await applyTo(host.target, host.inventory, undefined);
+    expect(lines(last.results)).toEqual(['configured file:/etc/motd: what was there before is put back']);
+    expect(await host.tree()).toEqual(before);
+  });
+
+  it('with the very same content is taken over untouched, and stays when the package goes', async () => {
+    await using host = await sandbox();
+    await host.put('/etc/motd', 'v1');
+    const before = await lstat(host.at('/etc/motd'));
+    const desired = packageOf({ files: { '/etc/motd': 'v1' } });
+    const { results } = await applyTo(host.target, host.inventory, desired);
+    expect(lines(results)[0]).toMatch(/^configured file:\/etc\/motd: taken over as it is/);
+    expect((await lstat(host.at('/etc/motd'))).mtimeMs).toBe(before.mtimeMs);
+    expect(lines((await applyTo(host.target, host.inventory, desired)).plan.steps)).toEqual([]);
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/motd': 'v2' } }));
+    await applyTo(host.target, host.inventory, undefined);
+    expect(await host.read('/etc/motd')).toBe('v1');
+  });
+
+  it('may be a symbolic link: the link itself is replaced and put back, what it leads to is not touched', async () => {
+    await using host = await sandbox();
+    await host.put('/run/resolv', 'dynamic');
+    await symlink('../run/resolv', host.at('/etc/resolv.conf'));
+    const before = await host.tree();
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/resolv.conf': 'static' } }));
+    expect(await host.read('/etc/resolv.conf')).toBe('static');
+    expect(await host.read('/run/resolv')).toBe('dynamic');
+    await applyTo(host.target, host.inventory, undefined);
+    expect(await readlink(host.at('/etc/resolv.conf'))).toBe('../run/resolv');
+    expect(await host.tree()).toEqual(before);
+  });
+
+  it('is not put back without its copy, and ours is not deleted then', async () => {
+    await using host = await sandbox();
+    await host.put('/etc/motd', 'hello');
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/motd': 'v1' } }));
+    await rm(host.options.backups, { recursive: true });
+    await expect(applyTo(host.target, host.inventory, undefined)).rejects.toMatchObject({
+      code: 'APPLY_FAILED',
+      message: expect.stringContaining('/etc/motd'),
+    });
+    expect(await host.read('/etc/motd')).toBe('v1');
+  });
+});
+
+describe('a file that somebody changed since we wrote it', () => {
+  const v1 = packageOf({ files: { '/etc/x': 'v1' } });
+
+  it.each([
+    ['an upgrade', packageOf({ files: { '/etc/x': 'v2' } })],
+    ['a correction', v1],
+    ['a removal', undefined],
+  ])('is saved before %s', async (_, next) => {
+    await using host = await sandbox();
+    await applyTo(host.target, host.inventory, v1);
+    await host.put('/etc/x', 'by hand');
+    const { results } = await applyTo(host.target, host.inventory, next);
+    expect(lines(results).join()).toMatch(
+      /it was changed since it was written; a copy is kept as [0-9a-f]{12}/,
+    );
+    expect(await readdir(host.options.backups)).toEqual([hexOf(digestOf('by hand'))]);
+  });
+
+  it('is saved even if it was changed between plan and execution', async () => {
+    await using host = await sandbox();
+    const plan = await host.target.plan(v1, [], new Map(), never);
+    await host.put('/etc/x', 'just now');
+    for (const step of plan.steps) await host.target.execute(step, v1, never);
+    expect(await host.read('/etc/x')).toBe('v1');
+    expect(await readdir(host.options.backups)).toEqual([hexOf(digestOf('just now'))]);
+  });
+
+  it('is not confused with our own, when only a part of a plan was done', async () => {
+    await using host = await sandbox();
+    await applyTo(host.target, host.inventory, v1);
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': 'v2' } }), new Map(), 0);
+    const { plan } = await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': 'v3' } }));
+    expect(lines(plan.steps)).toEqual(['configured file:/etc/x: content differs']);
+    await expect(readdir(host.options.backups)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
+
+describe('a step done twice', () => {
+  it('is done once: nothing is saved, written or reported anew', async () => {
+    await using host = await sandbox();
+    await host.put('/etc/old', 'before');
+    const desired = packageOf({ files: { '/etc/x': 'secret', '/etc/old': 'after' } });
+    const plan = await host.target.plan(desired, [], new Map(), never);
+    for (const step of plan.steps) await host.target.execute(step, desired, never);
+    const { mtimeMs, ino } = await lstat(host.at('/etc/x'));
+    for (const step of plan.steps) await host.target.execute(step, desired, never);
+    expect(await lstat(host.at('/etc/x'))).toMatchObject({ mtimeMs, ino });
+    expect(await readdir(host.options.backups)).toEqual([hexOf(digestOf('before'))]);
+  });
+
+  it('of a removal neither', async () => {
+    await using host = await sandbox();
+    await host.put('/etc/old', 'before');
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/old': 'after', '/opt/x': '1' } }));
+    const plan = await host.target.plan(undefined, host.inventory.owned, new Map(), never);
+    const run = async () => {
+      for (const step of plan.steps) await host.target.execute(step, undefined, never);
+      return host.tree();
+    };
+    expect(await run()).toEqual(await run());
+    expect(await host.read('/etc/old')).toBe('before');
+  });
+});
+
+describe('what an interrupted write left behind', () => {
+  it.each([
+    ['the same package', packageOf({ files: { '/etc/x': 'v1' } })],
+    ['another version', packageOf({ files: { '/etc/x': 'v2' } })],
+    ['the removal', undefined],
+  ])('is cleaned up by %s', async (_, next) => {
+    await using host = await sandbox();
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': 'v1' } }));
+    await writeFile(join(host.at('/etc'), temporaryName('x')), 'half');
+    await writeFile(host.at('/etc/.fleet-of-ships'), 'not ours');
+    await applyTo(host.target, host.inventory, next);
+    const left = (await readdir(host.at('/etc'))).filter((name) => name.startsWith('.fleet-'));
+    expect(left).toEqual(['.fleet-of-ships']);
+  });
+});
+
+describe('a symbolic link on the way', () => {
+  it('is followed when it stays inside the root', async () => {
+    await using host = await sandbox();
+    await mkdir(host.at('/usr/lib'), { recursive: true });
+    await symlink('usr/lib', host.at('/lib'));
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/lib/a/x': '1' } }));
+    expect(await host.read('/usr/lib/a/x')).toBe('1');
+    await applyTo(host.target, host.inventory, undefined);
+    expect(await treeOf(host.at('/usr'))).toEqual([
+      `lib directory ${process.umask() === 0o22 ? '755' : expect.any(String)}`,
+    ]);
+  });
+
+  it.each([
+    ['absolute', (folder: string) => join(folder, 'outside')],
+    ['relative', () => '../../outside'],
+  ])('that leads out of the root is refused by name, and nothing is written there (%s)', async (_, link) => {
+    await using host = await sandbox();
+    await mkdir(join(host.folder, 'outside'));
+    await symlink(link(host.folder), host.at('/etc/kiosk'));
+    for (const spec of [{ files: { '/etc/kiosk/x': '1' } }, { directories: { '/etc/kiosk/x/y': {} } }])
+      await expect(applyTo(host.target, host.inventory, packageOf(spec))).rejects.toMatchObject({
+        code: 'APPLY_FAILED',
+        message: expect.stringContaining('/etc/kiosk is a symbolic link that leads out of'),
+      });
+    expect(await readdir(join(host.folder, 'outside'))).toEqual([]);
+  });
+
+  it('that is put there between plan and execution is refused as well', async () => {
+    await using host = await sandbox();
+    await mkdir(host.at('/etc/kiosk'));
+    await mkdir(join(host.folder, 'outside'));
+    const desired = packageOf({ files: { '/etc/kiosk/x': '1' } });
+    const plan = await host.target.plan(desired, [], new Map(), never);
+    await rm(host.at('/etc/kiosk'), { recursive: true });
+    await symlink(join(host.folder, 'outside'), host.at('/etc/kiosk'));
+    const file = plan.steps.find(({ key }) => key === 'file:/etc/kiosk/x');
+    if (!file) throw new Error('no such step');
+    await expect(host.target.execute(file, desired, never)).rejects.toMatchObject({ code: 'APPLY_FAILED' });
+    expect(await readdir(join(host.folder, 'outside'))).toEqual([]);
+  });
+
+  it('that leads nowhere is refused', async () => {
+    await using host = await sandbox();
+    await symlink('gone', host.at('/etc/kiosk'));
+    const desired = packageOf({ files: { '/etc/kiosk/x': '1' } });
+    await expect(applyTo(host.target, host.inventory, desired)).rejects.toMatchObject({
+      message: expect.stringContaining('leads nowhere'),
+    });
+  });
+});
+
+describe('a thing of another type at the path', () => {
+  it.each([
+    ['a folder where a file shall be', '/etc/kiosk/x', { files: { '/etc/kiosk': '1' } }],
+    ['a file where a described folder shall be', '/etc/kiosk', { directories: { '/etc/kiosk': {} } }],
+    ['a file where a parent shall be', '/etc/kiosk', { files: { '/etc/kiosk/x': '1' } }],
+  ])('is never removed for it: %s', async (_, foreign, spec) => {
+    await using host = await sandbox();
+    await host.put(foreign, 'precious');
+    await expect(applyTo(host.target, host.inventory, packageOf(spec))).rejects.toMatchObject({
+      code: 'APPLY_FAILED',
+      message: expect.stringContaining('/etc/kiosk'),
+    });
+    expect(await host.read(foreign)).toBe('precious');
+  });
+
+  it('makes room when it is our own from the version before', async () => {
+    await using host = await sandbox();
+    const asFile = packageOf({ files: { '/opt/a': 'file' } });
+    const asFolder = packageOf({ files: { '/opt/a/b/c': 'below' }, directories: { '/opt/a/d': {} } });
+    for (const desired of [asFile, asFolder, asFile, asFolder]) {
+      await applyTo(host.target, host.inventory, desired);
+      expect(lines((await applyTo(host.target, host.inventory, desired)).plan.steps)).toEqual([]);
+    }
+    expect(await host.read('/opt/a/b/c')).toBe('below');
+  });
+});
+
+describe('claims', () => {
+  it('of another assignment are refused, naming both and all', async () => {
+    await using host = await sandbox();
+    const desired = packageOf({
+      files: { '/etc/x': '1', '/etc/y': '2' },
+      directories: { '/srv': {} },
+      units: [{ name: 'x.service' }],
+    });
+    const taken = new Map([
+      ['file:/etc/x', 'till'],
+      ['directory:/srv', 'scales'],
+      ['unit:x.service', 'till'],
+    ]);
+    await expect(host.target.plan(desired, [], taken, never)).rejects.toMatchObject({
+      code: 'PATH_CLAIMED',
+      message:
+        'kiosk wants what another assignment owns: /srv (of scales), /etc/x (of till), x.service (of till)',
+    });
+  });
+
+  it('do not arise from parents: two packages may use one folder, and it goes with the last', async () => {
+    await using host = await sandbox();
+    const before = await host.tree();
+    const till = { owned: [] };
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/opt/a/x': '1' } }));
+    const others = () => new Map(host.inventory.owned.map(({ key }) => [key, 'kiosk']));
+    const second = packageOf({
+      assignment: 'till',
+      directories: { '/opt/a': {} },
+      files: { '/opt/a/y': '2' },
+    });
+    await applyTo(host.target, till, second, others());
+    const tills = new Map(till.owned.map(({ key }) => [key, 'till']));
+    await applyTo(host.target, host.inventory, undefined, tills);
+    expect(await host.read('/opt/a/y')).toBe('2');
+    await applyTo(host.target, till, undefined);
+    expect(await host.tree()).not.toContain('opt/a/y file 644 2');
+    expect((await host.tree()).filter((line) => !before.includes(line))).toEqual([
+      'opt directory 755',
+      'opt/a directory 755',
+    ]);
+  });
+
+  it('handed over to another package are not deleted', async () => {
+    await using host = await sandbox();
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': '1' } }));
+    const { plan } = await applyTo(
+      host.target,
+      host.inventory,
+      undefined,
+      new Map([['file:/etc/x', 'till']]),
+    );
+    expect(plan.steps.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual([
+      'unchanged now belongs to till',
+    ]);
+    expect(await host.read('/etc/x')).toBe('1');
+  });
+});
+
+describe('a bad package', () => {
+  it.each([
+    ['lists a path twice', { files: { '/etc/x': '1' }, directories: { '/etc/x': {} } }, 'DUPLICATE'],
+    ['has a file below a file', { files: { '/etc/x': '1', '/etc/x/y': '2' } }, 'BUNDLE_FORMAT'],
+  ])('is refused when it %s', async (_, spec, code) => {
+    await using host = await sandbox();
+    await expect(host.target.plan(packageOf(spec), [], new Map(), never)).rejects.toMatchObject({ code });
+  });
+
+  it('is refused when bytes are not what package.json says, or missing', async () => {
+    await using host = await sandbox();
+    const good = packageOf({ files: { '/etc/x': '1' } });
+    const swapped = { ...good, files: new Map([...good.files, ['files/0', Buffer.from('2')]]) };
+    await expect(host.target.plan(swapped, [], new Map(), never)).rejects.toMatchObject({
+      code: 'DIGEST_MISMATCH',
+    });
+    const without = { ...good, files: new Map([...good.files].filter(([path]) => path !== 'files/0')) };
+    await expect(host.target.plan(without, [], new Map(), never)).rejects.toMatchObject({
+      code: 'BUNDLE_FORMAT',
+    });
+  });
+});
+
+describe('nothing of a file', () => {
+  it('is in a plan, a result, a drift or the inventory', async () => {
+    await using host = await sandbox();
+    await host.put('/etc/x', 'OLD-SECRET');
+    const desired = packageOf({
+      files: { '/etc/x': { content: 'PIN="NEW-SECRET"\n', format: 'env' } },
+      siteInputs: [{ file: '/etc/x', pointer: '/TOKEN', value: 'SITE-SECRET' }],
+    });
+    const said = [await applyTo(host.target, host.inventory, desired), host.inventory];
+    await host.put('/etc/x', 'DRIFT-SECRET');
+    const drift = await host.target.observe(desired, host.inventory.owned, never);
+    expect(drift).toHaveLength(1);
+    const text = JSON.stringify([said, drift, await applyTo(host.target, host.inventory, desired)]);
+    expect(text).not.toContain('SECRET');
+  });
+});

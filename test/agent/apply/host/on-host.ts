@@ -1,0 +1,75 @@
+/**
+ * Runs inside a booted host: applies, settles or observes a package with the real target on '/', and prints what came
+ * of it as JSON. What the agent keeps in its database is kept in a file here. `{ verb, spec, limit }` on its input.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { hostTarget } from '../../../../agent/apply/host/host-target.ts';
+import { runCommand } from '../../../../agent/apply/host/run-command.ts';
+import type { OwnedObject } from '../../../../agent/apply/target.ts';
+import { isFleetError } from '../../../../bundles/errors.ts';
+import { applyTo, lines, never, type PackageSpec, packageOf } from './sandbox.ts';
+
+type Request = {
+  readonly verb: 'apply' | 'settle' | 'observe';
+  readonly spec: PackageSpec | null;
+  readonly limit?: number;
+};
+
+const state = '/var/lib/agent';
+const file = `${state}/inventory.json`;
+mkdirSync(state, { recursive: true });
+
+const inventory = {
+  get owned(): readonly OwnedObject[] {
+    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as readonly OwnedObject[]) : [];
+  },
+  set owned(objects: readonly OwnedObject[]) {
+    const handle = openSync(`${file}.new`, 'w');
+    writeSync(handle, JSON.stringify(objects));
+    fsyncSync(handle);
+    closeSync(handle);
+    renameSync(`${file}.new`, file);
+  },
+};
+
+const target = hostTarget({
+  root: '/',
+  services: 'systemd',
+  backups: `${state}/backups`,
+  isRoot: true,
+  run: runCommand,
+});
+
+const answer = async ({ verb, spec, limit }: Request): Promise<unknown> => {
+  const desired = packageOf(spec ?? {});
+  switch (verb) {
+    case 'apply': {
+      const { results } = await applyTo(target, inventory, spec ? desired : undefined, new Map(), limit);
+      return lines(results);
+    }
+    case 'settle':
+      return target.settle(desired, never);
+    case 'observe':
+      return target.observe(desired, inventory.owned, never);
+    default:
+      return verb satisfies never;
+  }
+};
+
+try {
+  const request = JSON.parse(await text(process.stdin)) as Request;
+  process.stdout.write(JSON.stringify({ answer: await answer(request) }));
+} catch (error) {
+  if (!isFleetError(error)) throw error;
+  process.stdout.write(JSON.stringify({ error: { code: error.code, message: error.message } }));
+}

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import type { HostCheck } from '../../../../../bundles/bundle/host-package.ts';
+import { never, packageOf, sandbox } from '../sandbox.ts';
+
+const settle = async (checks: readonly HostCheck[], signal = never) => {
+  await using host = await sandbox();
+  return { results: await host.target.settle(packageOf({ checks }), signal), root: host.root };
+};
+
+const exec = (name: string, argv: readonly string[], timeoutSeconds = 10): HostCheck => ({
+  type: 'exec',
+  name,
+  argv,
+  timeoutSeconds,
+});
+
+const serve = async (answer: () => number) => {
+  const server = createServer(({ headers }, response) => {
+    const known = headers.authorization === `Basic ${Buffer.from('user:SECRET').toString('base64')}`;
+    response.writeHead(known ? answer() : 401).end('SECRET');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://user:SECRET@127.0.0.1:${port}/healthz?key=SECRET`,
+    [Symbol.dispose]: () => server.close(),
+  };
+};
+
+describe('an exec check', () => {
+  it("runs in the host's root, finds it in FLEET_ROOT, and sees nothing of the agent's environment", async () => {
+    const script = '[ "$PWD" = "$FLEET_ROOT" ] && [ -f etc/passwd ] && [ -z "$HOME$VITEST$NODE_ENV" ]';
+    const { results } = await settle([exec('root', ['/bin/sh', '-c', script])]);
+    expect(results).toEqual([{ name: 'root', outcome: 'passed', message: '/bin/sh ended with 0' }]);
+  });
+
+  it('fails with its code, without a program, and after its time with all its children; all are reported', async () => {
+    const begin = performance.now();
+    const { results } = await settle([
+      exec('code', ['/bin/sh', '-c', 'echo SECRET; echo SECRET >&2; exit 3']),
+      exec('absent', ['/no/such/program']),
+      exec('slow', ['/bin/sh', '-c', 'sleep 30 & sleep 30'], 1),
+      exec('good', ['/bin/true']),
+    ]);
+    expect(results.map(({ name, outcome, message }) => `${name} ${outcome}: ${message}`)).toEqual([
+      'code failed: /bin/sh ended with 3',
+      'absent failed: /no/such/program is no program on this host',
+      'slow failed: /bin/sh did not end within 1 s',
+      'good passed: /bin/true ended with 0',
+    ]);
+    expect(performance.now() - begin).toBeLessThan(5000);
+  });
+
+  it('does not wait for what it leaves running in the background', async () => {
+    const begin = performance.now();
+    const { results } = await settle([exec('daemon', ['/bin/sh', '-c', 'sleep 5 & exit 0'])]);
+    expect(results[0]?.outcome).toBe('passed');
+    expect(performance.now() - begin).toBeLessThan(4000);
+  });
+
+  it('is stopped with the agent', async () => {
+    const signal = AbortSignal.timeout(100);
+    await expect(settle([exec('slow', ['/bin/sleep', '20'])], signal)).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
+  });
+});
+
+describe('an http check', () => {
+  const check = (url: string, timeoutSeconds: number): HostCheck => ({
+    type: 'http',
+    name: 'web',
+    url,
+    status: 204,
+    timeoutSeconds,
+  });
+
+  it('passes as soon as the status comes', async () => {
+    let asked = 0;
+    using server = await serve(() => (++asked < 3 ? 503 : 204));
+    const { results } = await settle([check(server.url, 10)]);
+    expect(results[0]).toMatchObject({ name: 'web', outcome: 'passed' });
+    expect(asked).toBe(3);
+  });
+
+  it('fails after its time with the last answer, and tells no secret of the URL', async () => {
+    using server = await serve(() => 503);
+    const { results } = await settle([check(server.url, 1)]);
+    expect(results[0]?.outcome).toBe('failed');
+    expect(results[0]?.message).toMatch(
+      /^http:\/\/127\.0\.0\.1:\d+\/healthz answers 503 instead of 204 \(asked for 1 s\)$/,
+    );
+  });
+
+  it('fails when nobody listens', async () => {
+    const { results } = await settle([check('http://127.0.0.1:1/', 1)]);
+    expect(results[0]).toMatchObject({ outcome: 'failed' });
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import type { Run } from '../../../../agent/apply/host/host-target.ts';
+import { hostTarget } from '../../../../agent/apply/host/host-target.ts';
+import { applyTo, lines, never, packageOf, sandbox } from './sandbox.ts';
+
+type Unit = { active: string; enabled: string; loaded?: boolean };
+
+/**
+ * Writes down what systemctl is asked to do, in which order; that systemd then does it is shown on a booted host
+ * (test/integration/host-target.test.ts). Questions are answered from `units`.
+ */
+const recorder = (units: Record<string, Unit>) => {
+  const calls: string[] = [];
+  const run: Run = (argv) => {
+    const words = argv.slice(3).filter((word) => word !== '--' && !word.startsWith('--root='));
+    const name = words.at(-1) ?? '';
+    const unit = units[name] ?? { active: 'inactive', enabled: 'not-found' };
+    const ok = (stdout = '') => Promise.resolve({ code: 0, stdout, stderr: '' });
+    switch (words[0] ?? '') {
+      case 'show': {
+        const load = unit.enabled === 'not-found' ? 'not-found' : 'loaded';
+        return ok(`LoadState=${load}\nActiveState=${unit.active}\nSubState=x\nNeedDaemonReload=no\n`);
+      }
+      case 'is-enabled':
+        return unit.enabled === 'not-found'
+          ? Promise.resolve({ code: 1, stdout: '', stderr: 'No such file or directory' })
+          : ok(`${unit.enabled}\n`);
+      case 'reset-failed':
+        return ok();
+      case 'enable':
+      case 'disable':
+        units[name] = { ...unit, enabled: `${words[0]}d` };
+        break;
+      case 'start':
+      case 'restart':
+        units[name] = { ...unit, active: 'active' };
+        break;
+      case 'stop':
+        units[name] = { ...unit, active: 'inactive' };
+        break;
+      default:
+    }
+    calls.push(words.join(' '));
+    return ok();
+  };
+  return { calls, run, take: () => calls.splice(0) };
+};
+
+/** With '/' as its root the target would write to this machine: only units and no files are planned here. */
+const onRealRoot = async (run: Run) => {
+  const host = await sandbox();
+  return Object.assign(host, {
+    target: hostTarget({ ...host.options, root: '/', services: 'systemd', run }),
+  });
+};
+
+const unit = (name: string, restartOn: readonly string[] = []) => ({
+  name,
+  enabled: true,
+  active: true,
+  restartOn,
+});
+
+describe('units', () => {
+  it('are enabled and started in the order they are listed, then left alone, then stopped backwards', async () => {
+    const { run, take } = recorder({});
+    await using host = await onRealRoot(run);
+    const desired = packageOf({ units: [unit('b.service'), unit('a.service')] });
+    const { results } = await applyTo(host.target, host.inventory, desired);
+    expect(lines(results)).toEqual([
+      'created unit:b.service: not-found -> enable; start: it is not-found',
+      'created unit:a.service: not-found -> enable; start: it is not-found',
+    ]);
+    expect(take()).toEqual(['enable b.service', 'start b.service', 'enable a.service', 'start a.service']);
+    expect(lines((await applyTo(host.target, host.inventory, desired)).plan.steps)).toEqual([]);
+    await applyTo(host.target, host.inventory, undefined);
+    expect(take()).toEqual(['stop a.service', 'disable a.service', 'stop b.service', 'disable b.service']);
+  });
+
+  it('that were there before go back to what they were', async () => {
+    const { run, take } = recorder({ 'ssh.service': { active: 'active', enabled: 'enabled' } });
+    await using host = await onRealRoot(run);
+    const off = packageOf({ units: [{ name: 'ssh.service', enabled: false, active: false }] });
+    await applyTo(host.target, host.inventory, off);
+    expect(take()).toEqual(['disable ssh.service', 'stop ssh.service']);
+    const { results } = await applyTo(host.target, host.inventory, undefined);
+    expect(lines(results)[0]).toMatch(/^configured unit:ssh.service: back to what it was before the package/);
+    expect(take()).toEqual(['enable ssh.service', 'start ssh.service']);
+  });
+
+  it('that failed or were stopped or disabled by hand are drift, and a fresh plan corrects them', async () => {
+    const units: Record<string, Unit> = {};
+    const { run, take } = recorder(units);
+    await using host = await onRealRoot(run);
+    const desired = packageOf({ units: [unit('a.service'), unit('b.service'), unit('c.service')] });
+    await applyTo(host.target, host.inventory, desired);
+    take();
+    units['a.service'] = { active: 'failed', enabled: 'enabled' };
+    units['b.service'] = { active: 'inactive', enabled: 'disabled' };
+    const drifts = await host.target.observe(desired, host.inventory.owned, never);
+    expect(drifts.map(({ key, what }) => `${key} ${what}`)).toEqual([
+      'unit:a.service failed',
+      'unit:b.service disabled',
+      'unit:b.service inactive',
+    ]);
+    await applyTo(host.target, host.inventory, desired);
+    expect(take()).toEqual(['start a.service', 'enable b.service', 'start b.service']);
+  });
+
+  it('that systemd cannot be asked about are an error, never in sync', async () => {
+    const run: Run = () => Promise.resolve({ code: 1, stdout: '', stderr: 'Failed to connect to bus' });
+    await using host = await onRealRoot(run);
+    const desired = packageOf({ units: [unit('a.service')] });
+    await expect(host.target.observe(desired, [], never)).rejects.toMatchObject({ code: 'IO' });
+    await expect(host.target.plan(desired, [], new Map(), never)).rejects.toMatchObject({ code: 'IO' });
+  });
+});
+
+describe('units on a host without an init', () => {
+  it('are skipped, never configured, checks included', async () => {
+    await using host = await sandbox();
+    const desired = packageOf({
+      files: { '/etc/systemd/system/a.service': '[Service]\n' },
+      units: [unit('a.service')],
+      checks: [{ type: 'unit', name: 'up', unit: 'a.service', stableSeconds: 1 }],
+    });
+    const { results } = await applyTo(host.target, host.inventory, desired);
+    expect(lines(results)).toContain('skipped unit:a.service: no init');
+    expect(await host.target.settle(desired, never)).toEqual([
+      { name: 'up', outcome: 'skipped', message: 'a.service is not watched: no init' },
+    ]);
+    expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
+    const { plan } = await applyTo(host.target, host.inventory, undefined);
+    expect(lines(plan.steps)).toContain('skipped unit:a.service: no init');
+  });
+});
+
+describe('units below another root', () => {
+  it('are enabled there, and neither started nor reloaded', async () => {
+    const { run, take } = recorder({});
+    await using host = await sandbox({ services: 'systemd', run });
+    const desired = packageOf({
+      files: { '/etc/systemd/system/a.service': '[Service]\n' },
+      units: [unit('a.service')],
+    });
+    const { results } = await applyTo(host.target, host.inventory, desired);
+    expect(lines(results).slice(-2)).toEqual([
+      'created unit:a.service: not-found -> enable',
+      'skipped unit:a.service: not started or stopped: root is not /',
+    ]);
+    expect(take()).toEqual(['enable a.service']);
+  });
+});

@@ -1,0 +1,126 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Digest } from '#bundles/digest';
+import { digestOf } from '#bundles/digest';
+import type { Event } from '#bundles/report/event';
+import { parsePublicKey } from '#bundles/trust/key';
+import { importMedium } from '../../agent/acquire/import-medium.ts';
+import type { Agent, Policy } from '../../agent/agent.ts';
+import type { Edge } from '../../agent/edge.ts';
+import { enroll } from '../../agent/enroll/enroll.ts';
+import { readOutbox } from '../../agent/report/outbox.ts';
+import { readIdentity } from '../../agent/store/identity.ts';
+import { openState, type State } from '../../agent/store/state.ts';
+import {
+  createTestFleet,
+  packTestBundle,
+  type TestFleet,
+  type TestMedium,
+  type TestPackage,
+  writeTestMedium,
+} from '../harness/signed-medium.ts';
+import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { folderTarget } from './folder-target.ts';
+
+export const NOW = new Date('2026-11-21T08:00:00Z');
+
+export const testEdge = (now = NOW): Edge => {
+  let ticks = 0;
+  return {
+    now: () => now,
+    monotonicMs: () => ++ticks,
+    bootId: 'boot-1',
+    clockTrusted: true,
+    operator: 'technician',
+  };
+};
+
+export const POLICY: Policy = { onDrift: 'correct', maxValidityDays: 400, pruneBudget: 1 };
+
+/** An agent over a state and a machine that is a folder. */
+export const testAgent = (state: State, folder: string, more: Partial<Agent> = {}): Agent => ({
+  state,
+  identity: readIdentity(state),
+  targets: [folderTarget(join(folder, 'machine'))],
+  edge: testEdge(),
+  policy: POLICY,
+  freeBytes: async () => 1 << 30,
+  onJournal: () => {},
+  signal: new AbortController().signal,
+  ...more,
+});
+
+/** An enrolled agent of site plant-7, its fleet, and a folder for media. */
+export type World = AsyncDisposable & {
+  readonly folder: string;
+  readonly fleet: TestFleet;
+  readonly agent: Agent;
+  /** Writes a medium for this agent's site: of version 1 unless said. */
+  readonly medium: (what: TestMedium, siteVersion?: number) => Promise<string>;
+  /** A medium with one release of these packages, imported. */
+  readonly release: (version: number, packages: readonly TestPackage[]) => ReturnType<typeof importMedium>;
+  readonly events: () => readonly Event[];
+};
+
+export const SITE = 'plant-7';
+
+export const createWorld = async (fleet?: TestFleet, more: Partial<Agent> = {}): Promise<World> => {
+  const directory = await temporaryDirectory('agent');
+  const folder = directory.path;
+  const made = fleet ?? (await sharedFleet());
+  const request = join(folder, 'request');
+  mkdirSync(request);
+  mkdirSync(join(folder, 'machine'));
+  const state = openState(join(folder, 'state'), { create: true });
+  const [root] = made.roots;
+  await enroll(
+    state,
+    testEdge(),
+    {
+      fleet: made.name,
+      site: SITE,
+      agent: 'kiosk-1',
+      channel: { environment: 'prod', clusterType: 'factory-host' },
+      labels: {},
+      pinnedRoot: digestOf(root ?? ''),
+    },
+    request,
+  );
+  const agent = testAgent(state, folder, more);
+  let media = 0;
+  const medium: World['medium'] = (what, siteVersion = 1) =>
+    writeTestMedium(join(folder, `medium-${++media}`), made, {
+      site: { site: SITE, version: siteVersion, agents: [{ name: 'kiosk-1', key: agent.identity.key }] },
+      ...what,
+    });
+  return {
+    folder,
+    fleet: made,
+    agent,
+    medium,
+    release: async (version, packages) =>
+      importMedium(agent, await medium({ release: { version, bundle: packTestBundle(made, packages) } })),
+    events: () => readOutbox(state).map(({ line }) => JSON.parse(line) as Event),
+    [Symbol.asyncDispose]: async () => {
+      state[Symbol.dispose]();
+      await directory[Symbol.asyncDispose]();
+    },
+  };
+};
+
+let shared: Promise<TestFleet> | undefined;
+/** Keys take time; most tests do not care whose. */
+const sharedFleet = (): Promise<TestFleet> => (shared ??= createTestFleet());
+
+/** A package of one file. */
+export const onePackage = (id: string, content: string, more: Partial<TestPackage> = {}): TestPackage => ({
+  id,
+  files: { [`/opt/${id}`]: content },
+  ...more,
+});
+
+export const agentKey = (agent: Agent) => parsePublicKey(agent.identity.key);
+
+/** What is in the store, as digests without order. */
+export const storedBlobs = async (state: State): Promise<ReadonlySet<Digest>> =>
+  new Set(await state.blobs.list());

@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { CODES, FleetError, formatError, isFleetError, toFleetError } from '#bundles/errors';
+
+describe('an error of ours', () => {
+  it('reads as place, code, subject, what is wrong and what to do', () => {
+    const at = { file: 'platform.yaml', line: 3, column: 7 };
+    const error = new FleetError('NAME_CLASH', 'is there twice', {
+      subject: 'Template a',
+      at,
+      hint: 'Rename one',
+    });
+    expect(formatError(error)).toBe('platform.yaml:3:7: NAME_CLASH: Template a: is there twice. Rename one.');
+    expect(formatError(new FleetError('UNSIGNED', 'It has no signature.', { hint: 'Sign it.' }))).toBe(
+      'UNSIGNED: It has no signature. Sign it.',
+    );
+    expect(formatError(new FleetError('UNSIGNED', 'it has no signature'))).toBe(
+      'UNSIGNED: it has no signature',
+    );
+    expect(formatError(new FleetError('BUSY', 'm', { at: { file: 'f', column: 2 } }))).toBe('f: BUSY: m');
+  });
+
+  it('cannot move the cursor of a terminal with what a stranger wrote', () => {
+    const error = new FleetError('BAD_JSON', 'not JSON: \u001b[2J\u009b1m\r\u0007 two\nlines\t\u007f');
+    expect(formatError(error)).toBe(
+      'BAD_JSON: not JSON: \\u001b[2J\\u009b1m\\u000d\\u0007 two\nlines\t\\u007f',
+    );
+  });
+
+  it('knows its exit code and whether to try again', () => {
+    const codes = Object.keys(CODES) as (keyof typeof CODES)[];
+    for (const code of codes) {
+      const { exitCode, retryable } = new FleetError(code, 'x');
+      expect(exitCode).toBeGreaterThan(0);
+      expect(retryable).toBe('retryable' in CODES[code]);
+    }
+    expect(new FleetError('USAGE', 'x').exitCode).toBe(2);
+    expect(new FleetError('BAD_SIGNATURE', 'x')).toMatchObject({ exitCode: 4, retryable: false });
+    expect(new FleetError('SOURCE_UNREACHABLE', 'x')).toMatchObject({ exitCode: 5, retryable: true });
+  });
+});
+
+describe('an error of somebody else', () => {
+  const withCode = (code: unknown) => Object.assign(new Error('why'), { code });
+
+  it.each([
+    ['ENOSPC', 'DISK_FULL'],
+    ['EDQUOT', 'DISK_FULL'],
+    ['SQLITE_FULL', 'DISK_FULL'],
+    ['EACCES', 'PERMISSION'],
+    ['EROFS', 'PERMISSION'],
+    ['EIO', 'IO'],
+    ['ENOENT', 'INTERNAL'],
+    [undefined, 'INTERNAL'],
+  ])('with %s becomes %s and keeps its cause', (errno, code) => {
+    const cause = withCode(errno);
+    const error = toFleetError(cause, 'writing');
+    expect(error).toMatchObject({ code, message: 'writing: why', cause });
+    expect(isFleetError(error, 'USAGE')).toBe(false);
+  });
+
+  it('from an aborted signal becomes ABORTED, whoever throws it', async () => {
+    const signal = AbortSignal.abort();
+    expect(toFleetError(signal.reason).code).toBe('ABORTED');
+    const thrown: unknown = await readFile('package.json', { signal }).catch((error: unknown) => error);
+    expect(toFleetError(thrown)).toMatchObject({ code: 'ABORTED', cause: thrown });
+  });
+
+  it('that is ours already stays as it is', () => {
+    const error = new FleetError('UNSIGNED', 'x');
+    expect(toFleetError(error, 'reading')).toBe(error);
+  });
+
+  it('may be anything that was thrown', () => {
+    expect(toFleetError('a text')).toMatchObject({ code: 'INTERNAL', message: 'a text' });
+    expect(toFleetError(undefined).code).toBe('INTERNAL');
+  });
+});

@@ -1,0 +1,206 @@
+import { digestOf } from '#bundles/digest';
+
+/** One whole document of each kind, with every field that its schema knows. */
+const digest = digestOf('a');
+const time = '2026-11-21T08:00:00Z';
+const names = { fleet: 'acme', environment: 'prod', clusterType: 'kiosk' };
+const channel = { environment: 'prod', clusterType: 'kiosk' };
+const source = {
+  role: 'platform',
+  repo: 'https://git.example/platform.git',
+  path: 'clusters',
+  tree: digest,
+  ref: 'main',
+  commit: '0'.repeat(40),
+};
+const validity = { issuedAt: time, expires: '2027-05-20T08:00:00Z' };
+const owned = { mode: '0640', owner: 'root', group: 'root' };
+const blob = { digest, size: 0 };
+
+export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'audit-predicate': { from: 1, to: 2, count: 2, time, critical: [] },
+  'bundle-config': {
+    ...names,
+    kind: 'host',
+    assignments: [
+      {
+        id: 'gateway',
+        package: digest,
+        path: 'gateway',
+        layer: digest,
+        dependsOn: ['base'],
+        critical: true,
+        workspace: 'plant',
+        workload: 'gateway',
+        deploymentTarget: 'gateway',
+        namespace: 'plant',
+      },
+    ],
+    siteInputs: {
+      schema: { type: 'object' },
+      fields: [{ input: 'dns', assignment: 'gateway', file: '/etc/gateway.env', pointer: '/DNS' }],
+    },
+    requirements: { diskBytes: 1, kubernetes: '>=1.29', agent: '1.0.0' },
+    closure: [
+      {
+        ...blob,
+        mediaType: 'application/octet-stream',
+        platform: 'linux/amd64',
+        names: [`registry.example/app@${digest}`],
+        attachments: [digest],
+      },
+    ],
+    critical: [],
+  },
+  'bundle-predicate': {
+    ...names,
+    kind: 'kubernetes',
+    candidate: digest,
+    sources: [source],
+    held: [
+      {
+        assignment: 'gateway',
+        code: 'TEMPLATE_FAILED',
+        message: 'it failed',
+        at: { file: 'a.yaml', line: 1, column: 1 },
+        kept: digest,
+      },
+    ],
+    builder: 'fleet-ferry 0.1.0',
+    builtAt: time,
+    critical: [],
+  },
+  candidate: {
+    fleet: 'acme',
+    sources: [source],
+    images: [{ name: 'registry.example/app', digest }],
+    charts: [{ name: 'app', digest }],
+  },
+  event: {
+    agent: 'plant-7/line-1',
+    seq: 1,
+    prev: digest,
+    bootId: 'boot',
+    at: time,
+    monotonicMs: 0,
+    type: 'package',
+    assignment: 'gateway',
+    package: digest,
+    siteValues: digest,
+    release: { ...channel, version: 1 },
+    outcome: 'failed',
+    code: 'UNIT_FAILED',
+    message: 'it failed',
+    detail: { unit: 'gateway.service' },
+  },
+  'host-package': {
+    id: 'gateway',
+    directories: [{ path: '/etc/gateway.d', ...owned }],
+    files: [{ path: '/etc/gateway.env', ...owned, content: 'gateway.env', ...blob, format: 'env' }],
+    units: [{ name: 'gateway.service', enabled: true, active: true, restartOn: ['/etc/gateway.env'] }],
+    checks: [
+      { type: 'unit', name: 'up', unit: 'gateway.service', stableSeconds: 0 },
+      { type: 'exec', name: 'runs', argv: ['/bin/true'], timeoutSeconds: 1 },
+      { type: 'http', name: 'answers', url: 'http://localhost/', status: 200, timeoutSeconds: 1 },
+    ],
+    critical: [],
+  },
+  'lease-predicate': { audience: names, version: 1, ...validity, critical: [] },
+  medium: {
+    format: 1,
+    fleet: 'acme',
+    createdAt: time,
+    documents: [
+      {
+        role: 'bundle',
+        ...blob,
+        mediaType: 'application/json',
+        version: 1,
+        site: 'plant-7',
+        agent: 'plant-7/line-1',
+        ...channel,
+        about: digest,
+      },
+    ],
+    bundles: [{ ...blob, ...channel, kind: 'host', assumed: [blob], base: [digest] }],
+    chunks: [{ ...blob, files: [{ path: 'fleet/chunks/0.001', ...blob }] }],
+    critical: [],
+  },
+  needs: { fleet: 'acme', agent: 'plant-7/line-1', missing: [digest], holds: [digest], at: time },
+  'receipt-predicate': {
+    fleet: 'acme',
+    agent: 'plant-7/line-1',
+    from: 1,
+    to: 2,
+    head: digest,
+    time,
+    critical: [],
+  },
+  'release-predicate': {
+    audience: names,
+    version: 1,
+    rollout: { percent: 100, selector: { ring: 'early' } },
+    rootVersion: 1,
+    ...validity,
+    previous: digest,
+    minAgent: '1.0.0',
+    minSiteVersion: 0,
+    auditHead: digest,
+    critical: [],
+  },
+  'report-predicate': {
+    fleet: 'acme',
+    agent: 'plant-7/line-1',
+    from: 1,
+    to: 2,
+    firstPrev: digest,
+    lastHash: digest,
+    bootId: 'boot',
+    time,
+    clockTrusted: false,
+    floors: { root: 1, site: 0, release: 0, lease: 0, time },
+    holds: [digest],
+    critical: [],
+  },
+  request: {
+    fleet: 'acme',
+    site: 'plant-7',
+    agent: 'line-1',
+    channel,
+    labels: { ring: 'early' },
+    request: '-----BEGIN CERTIFICATE REQUEST-----',
+    at: time,
+  },
+  revocations: { ...names, revoked: [{ digest, reason: 'leaks a key', at: time }] },
+  'site-predicate': {
+    audience: { fleet: 'acme', site: 'plant-7' },
+    version: 1,
+    agents: [
+      {
+        name: 'line-1',
+        key: '-----BEGIN PUBLIC KEY-----',
+        channel,
+        previousChannel: channel,
+        labels: { ring: 'early' },
+        freshness: { mode: 'lease', seconds: 86_400 },
+      },
+      {
+        name: 'line-2',
+        key: '-----BEGIN PUBLIC KEY-----',
+        channel,
+        previousChannel: null,
+        labels: {},
+        freshness: { mode: 'release' },
+      },
+    ],
+    ...validity,
+    critical: [],
+  },
+  'site-values': { fleet: 'acme', site: 'plant-7', values: { dns: '10.7.0.1' }, agents: { 'line-1': {} } },
+  statement: {
+    _type: 'https://in-toto.io/Statement/v1',
+    subject: [{ name: 'bundle', digest: { sha256: digest.slice(7) } }],
+    predicateType: 'urn:fleet-ferry:bundle:v1',
+    predicate: {},
+  },
+};

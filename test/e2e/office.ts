@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeImages } from '../../examples/make-images.ts';
+import { type Outcome, runCommand } from '../harness/run-command.ts';
+
+/** The platform team's side of an e2e test: the example company in a folder, driven by the real command lines. */
+export type Office = {
+  readonly folder: string;
+  readonly rootSha256: string;
+  readonly scheduler: (...words: readonly string[]) => Promise<Outcome>;
+  readonly exporter: (...words: readonly string[]) => Promise<Outcome>;
+  readonly build: () => Promise<Outcome>;
+  readonly edit: (file: string, change: (text: string) => string) => Promise<void>;
+  /** Fills a medium for a site. */
+  readonly fill: (medium: string, site: string, ...words: readonly string[]) => Promise<Outcome>;
+  readonly status: () => Promise<unknown>;
+};
+
+const REPOSITORY = join(import.meta.dirname, '..', '..');
+
+export const program = (name: 'scheduler' | 'exporter' | 'agent'): string =>
+  join(
+    REPOSITORY,
+    name,
+    { scheduler: 'fleet-scheduler.js', exporter: 'fleet-export.js', agent: 'fleet-agent.js' }[name],
+  );
+
+/** Fails with everything the program said: an e2e test that only says "1 is not 0" helps nobody. */
+export const succeed = (outcome: Outcome): Outcome => {
+  if (outcome.code !== 0) throw new Error(`exit code ${outcome.code}\n${outcome.stdout}\n${outcome.stderr}`);
+  return outcome;
+};
+
+export const openOffice = async (folder: string): Promise<Office> => {
+  for (const part of ['platform', 'apps'])
+    await cp(join(REPOSITORY, 'examples', part), join(folder, part), { recursive: true });
+  await makeImages(join(folder, 'images'));
+  await mkdir(join(folder, 'hub'));
+  const [keys, layout, db] = [join(folder, 'keys'), join(folder, 'releases'), join(folder, 'hub', 'hub.db')];
+  const call = (name: 'scheduler' | 'exporter', words: readonly string[]): Promise<Outcome> =>
+    runCommand([process.execPath, program(name), ...words], { cwd: folder });
+  const scheduler = (...words: readonly string[]): Promise<Outcome> => call('scheduler', words);
+  const exporter = (...words: readonly string[]): Promise<Outcome> => call('exporter', words);
+  await writeFile(
+    join(folder, 'fleet-scheduler.yaml'),
+    `platform: platform\nkeys: ${keys}\nlayout: ${layout}\ndb: ${db}\n`,
+  );
+  succeed(await scheduler('root', 'init', '--dev', '--fleet', 'halden'));
+  const root = await readFile(join(keys, '1.root.json'));
+  return {
+    folder,
+    rootSha256: createHash('sha256').update(root).digest('hex'),
+    scheduler,
+    exporter,
+    build: async () => succeed(await scheduler('build', '--images', 'images')),
+    edit: async (file, change) => {
+      const path = join(folder, file);
+      await writeFile(path, change(await readFile(path, 'utf8')));
+    },
+    fill: async (medium, site, ...words) =>
+      succeed(await exporter('create', '--from', layout, '--site', site, '--to', medium, ...words)),
+    status: async () => JSON.parse(succeed(await scheduler('status', '--json')).stdout),
+  };
+};

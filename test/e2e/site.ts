@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import type { Outcome } from '../harness/run-command.ts';
+import { succeed } from './office.ts';
+
+const REPOSITORY = join(import.meta.dirname, '..', '..');
+
+/** A booted Debian host without network, with the agent on it and a stick plugged in at /media/stick. */
+export type SiteHost = AsyncDisposable & {
+  readonly host: FactoryHost;
+  readonly agent: (...words: readonly string[]) => Promise<Outcome>;
+  readonly enroll: (rootSha256: string, site: string, name: string, channel: string) => Promise<Outcome>;
+  /** A file of the host as text. */
+  readonly read: (path: string) => Promise<string>;
+  readonly shell: (script: string) => Promise<Outcome>;
+};
+
+const STICK = '/media/stick';
+
+export const startSite = async (name: string, base: string, stick: string): Promise<SiteHost> => {
+  const host = await startFactoryHost(name, {
+    base,
+    binds: [
+      { from: REPOSITORY, to: '/opt/fleet-ferry', readOnly: true },
+      { from: stick, to: STICK },
+    ],
+  });
+  const agent = (...words: readonly string[]): Promise<Outcome> =>
+    host.exec(['/usr/local/bin/node', '/opt/fleet-ferry/agent/fleet-agent.js', ...words]);
+  const shell = (script: string): Promise<Outcome> => host.exec(['/bin/sh', '-c', script]);
+  return {
+    host,
+    agent,
+    shell,
+    enroll: (rootSha256, site, agentName, channel) =>
+      agent(
+        'enroll',
+        STICK,
+        '--fleet',
+        'halden',
+        '--site',
+        site,
+        '--name',
+        agentName,
+        '--channel',
+        channel,
+        '--root-sha256',
+        rootSha256,
+      ),
+    read: async (path) => succeed(await shell(`cat ${path}`)).stdout,
+    [Symbol.asyncDispose]: () => host.remove(),
+  };
+};

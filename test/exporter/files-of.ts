@@ -1,0 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Every file below a folder with its content, by path, sorted. */
+export const filesOf = (root: string): ReadonlyMap<string, Buffer> =>
+  new Map(
+    readdirSync(root, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .toSorted()
+      .map((path) => [path.slice(root.length + 1), readFileSync(path)]),
+  );

@@ -1,0 +1,117 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { hexOf } from '#bundles/digest';
+import { formatChannel } from '#bundles/names';
+import { addDays } from '#bundles/time';
+import { NOW, newSigningKey, rotate, writeSignedLayout } from '../../harness/signed-layout.ts';
+import { refused } from '../refused.ts';
+import { bundleOf, GATE, KIOSK, makeKioskWorld, makeWorld } from '../world.ts';
+
+describe('reading what a source offers', () => {
+  it('takes all channels when nothing is named', async () => {
+    await using world = await makeKioskWorld();
+    await world.layout.release({ channel: GATE, version: 4, bundles: [bundleOf('gate')] });
+    const { plan } = await world.plan();
+    expect(plan.bundles.map((it) => [formatChannel(it.channel), it.version])).toEqual([
+      ['prod/gate', 4],
+      ['prod/kiosk', 1],
+    ]);
+  });
+
+  it('takes the channels that the agents of a named site follow, with its order and values', async () => {
+    await using world = await makeKioskWorld();
+    await world.layout.release({ channel: GATE, version: 4, bundles: [bundleOf('gate')] });
+    const { plan } = await world.plan({ sites: ['plant-7'] });
+    expect(plan.bundles.map((it) => formatChannel(it.channel))).toEqual(['prod/kiosk']);
+    expect(plan.sites).toMatchObject([{ site: 'plant-7', version: 1, agents: [{ carried: true }] }]);
+    expect(plan.medium.documents.map(({ role }) => role).toSorted()).toEqual(
+      ['bundle', 'candidate', 'release', 'revocations', 'root', 'site', 'site-values'].toSorted(),
+    );
+  });
+
+  it('says which agents of a site find nothing for their channel', async () => {
+    await using world = await makeKioskWorld();
+    await world.layout.release({ channel: GATE, version: 4, bundles: [bundleOf('gate')] });
+    const { plan } = await world.plan({ sites: ['plant-7'], channels: [GATE] });
+    expect(plan.sites).toMatchObject([{ agents: [{ name: 'line-1', carried: false }] }]);
+  });
+
+  it('brings every root, each once, when releases were signed under different ones', async () => {
+    await using world = await makeKioskWorld();
+    const later = await rotate(world.fleet, 'lease');
+    await writeSignedLayout(later, world.path('layout')).release({
+      channel: GATE,
+      version: 1,
+      bundles: [bundleOf('gate')],
+    });
+    const { plan } = await world.plan();
+    const roots = plan.medium.documents.filter(({ role }) => role === 'root');
+    expect(new Set(roots.map(({ version }) => version))).toEqual(new Set([1, 2]));
+    expect(roots).toHaveLength(2);
+  });
+
+  it('refuses channels and sites that are not there, and says what is', async () => {
+    await using world = await makeKioskWorld();
+    expect(await refused(world.plan({ channels: [GATE] }))).toBe('CHANNEL_MISSING');
+    await expect(world.plan({ channels: [GATE] })).rejects.toMatchObject({ hint: 'It has prod/kiosk' });
+    expect(await refused(world.plan({ sites: ['plant-8'] }))).toBe('SITE_MISSING');
+  });
+
+  it('refuses a folder that is no layout, and an address', async () => {
+    await using world = await makeWorld();
+    expect(await refused(world.plan({ from: world.path('nothing') }))).toBe('MEDIUM_MISSING');
+    expect(await refused(world.plan({ from: 'oci://registry.test/fleet' }))).toBe('USAGE');
+  });
+
+  it.each([
+    ['a release signed by a stranger', { releaseKey: newSigningKey() }, 'UNKNOWN_KEY'],
+    ['a bundle signed by a stranger', { bundleKey: newSigningKey() }, 'UNKNOWN_KEY'],
+    ['an expired release', { expires: addDays(NOW, -0.5) }, 'EXPIRED'],
+    ['a release that is valid for years', { expires: addDays(NOW, 600) }, 'SCHEMA'],
+  ] as const)('never exports %s', async (_, change, code) => {
+    await using world = await makeWorld();
+    await world.layout.release({ channel: KIOSK, version: 1, bundles: [bundleOf('one')], ...change });
+    expect(await refused(world.export('medium'))).toBe(code);
+    await expect(readFile(world.path('medium', 'index.json'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('exports a release for agents that are newer than this program', async () => {
+    await using world = await makeWorld();
+    await world.layout.release({
+      channel: KIOSK,
+      version: 1,
+      bundles: [bundleOf('one')],
+      minAgent: '99.0.0',
+    });
+    expect(await refused(world.export('medium'))).toBeUndefined();
+  });
+
+  it('says which blob a source lacks before it writes the first', async () => {
+    await using world = await makeKioskWorld();
+    const { plan } = await world.plan();
+    const layer = plan.blobs.findLast(({ size }) => size === 50_000);
+    await rm(world.path('layout/blobs/sha256', hexOf(layer?.digest ?? world.first)));
+    await expect(world.export('medium')).rejects.toMatchObject({
+      code: 'MISSING_BLOB',
+      subject: layer?.digest,
+    });
+    await expect(readFile(world.path('medium', 'oci-layout'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('never lets a damaged source blob onto a medium, whoever looks first', async () => {
+    await using world = await makeKioskWorld();
+    const { plan } = await world.plan();
+    const layer = plan.blobs.findLast(({ size }) => size === 50_000);
+    await writeFile(
+      world.path('layout/blobs/sha256', hexOf(layer?.digest ?? world.first)),
+      Buffer.alloc(50_000, 'other'),
+    );
+    for (const readBack of [true, false]) {
+      expect(await refused(world.export('medium', {}, { readBack }))).toBe('DIGEST_MISMATCH');
+      expect(await refused(world.export('medium.tar', {}, { readBack }))).toBe('DIGEST_MISMATCH');
+    }
+    await expect(readFile(world.path('medium', 'index.json'))).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(readFile(world.path('medium.tar'))).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(readFile(world.path('medium.tar.partial'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});

@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import type { Digest } from '#bundles/digest';
+import type { Channel } from '#bundles/names';
+import type { SigningKey } from '#bundles/trust/key';
+import type { Plan } from '../../exporter/plan/plan.ts';
+import { type Order, prepare } from '../../exporter/prepare.ts';
+import { type Exported, exportMedium } from '../../exporter/write/export-medium.ts';
+import type { WriteOptions } from '../../exporter/write/write-options.ts';
+import {
+  type LayoutWriter,
+  NOW,
+  newFleet,
+  newSigningKey,
+  type SignedFleet,
+  type TestBundle,
+  writeSignedLayout,
+} from '../harness/signed-layout.ts';
+import { memoryDirectory } from './memory-directory.ts';
+
+export const KIOSK: Channel = { environment: 'prod', clusterType: 'kiosk' };
+export const GATE: Channel = { environment: 'prod', clusterType: 'gate' };
+
+/** A fleet with one site and two channels, built into a layout, and folders for its media. */
+export type World = AsyncDisposable & {
+  readonly fleet: SignedFleet;
+  readonly path: (...names: readonly string[]) => string;
+  readonly layout: LayoutWriter;
+  readonly agent: SigningKey;
+  readonly export: (
+    to: string,
+    order?: Partial<Order>,
+    options?: Partial<WriteOptions>,
+  ) => Promise<Exported & { readonly plan: Plan }>;
+  readonly plan: (
+    order?: Partial<Order>,
+  ) => Promise<{ readonly plan: Plan; readonly notes: readonly string[] }>;
+};
+
+/** `text` tells one version from the next; its image shares its big layer with every other version. */
+export const bundleOf = (text: string, kind: TestBundle['kind'] = 'kubernetes'): TestBundle => ({
+  kind,
+  packages: { web: { 'app.yaml': `text: ${text}\n` } },
+  images: [{ name: 'web', layers: [Buffer.alloc(50_000, 'base'), Buffer.alloc(700, text)] }],
+});
+
+export const makeWorld = async (): Promise<World> => {
+  const folder = await memoryDirectory();
+  const path: World['path'] = (...names) => join(folder.path, ...names);
+  const fleet = await newFleet();
+  const layout = writeSignedLayout(fleet, path('layout'));
+  const agent = newSigningKey();
+  const orderOf = (more: Partial<Order>): Order => ({
+    from: path('layout'),
+    to: path('medium'),
+    channels: undefined,
+    sites: [],
+    bases: [],
+    now: NOW,
+    ...more,
+  });
+  return {
+    fleet,
+    path,
+    layout,
+    agent,
+    export: async (to, order = {}, options = {}) => {
+      await using prepared = await prepare(orderOf({ to: path(to), ...order }));
+      const exported = await exportMedium(prepared, { readBack: true, onBytes: () => {}, ...options });
+      return { ...exported, plan: prepared.plan };
+    },
+    plan: async (order = {}) => {
+      await using prepared = await prepare(orderOf(order));
+      return { plan: prepared.plan, notes: prepared.notes };
+    },
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+};
+
+/** Site plant-7 with agent line-1 on prod/kiosk, and release 1 of that channel. */
+export const makeKioskWorld = async (): Promise<World & { readonly first: Digest }> => {
+  const world = await makeWorld();
+  await world.layout.site({
+    site: 'plant-7',
+    version: 1,
+    agents: [{ name: 'line-1', channel: KIOSK, key: world.agent }],
+  });
+  const [first] = await world.layout.release({ channel: KIOSK, version: 1, bundles: [bundleOf('one')] });
+  return { ...world, first: first as Digest };
+};

@@ -1,0 +1,69 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { byteCursor } from '#bundles/archive/byte-cursor';
+import { readTar } from '#bundles/archive/read-tar';
+import { hexOf } from '#bundles/digest';
+import { refused } from '../refused.ts';
+import { bundleOf, KIOSK, makeKioskWorld } from '../world.ts';
+
+const pathsIn = async (path: string): Promise<readonly string[]> => {
+  const bytes = await readFile(path);
+  const content = (async function* () {
+    yield bytes;
+  })();
+  const paths: string[] = [];
+  for await (const item of readTar(byteCursor(content), { maxEntries: 1000 })) paths.push(item.path);
+  return paths;
+};
+
+describe('a medium in one tar', () => {
+  it('is the same bytes when it is made twice, and whether or not it is read back', async () => {
+    await using world = await makeKioskWorld();
+    await world.layout.receipts('plant-7', [{ agent: 'plant-7/line-1', from: 1, to: 9 }]);
+    await world.export('a.tar', { sites: ['plant-7'] });
+    await world.export('b.tar', { sites: ['plant-7'] }, { readBack: false });
+    const bytes = await readFile(world.path('a.tar'));
+    expect(bytes.equals(await readFile(world.path('b.tar')))).toBe(true);
+    const { written } = await world.export('a.tar', { sites: ['plant-7'] });
+    expect(written).toBe(bytes.byteLength);
+    expect(bytes.equals(await readFile(world.path('a.tar')))).toBe(true);
+  });
+
+  it('begins with its metadata, then documents, manifests, configs and layers', async () => {
+    await using world = await makeKioskWorld();
+    await world.layout.receipts('plant-7', [{ agent: 'plant-7/line-1', from: 1, to: 9 }]);
+    const { plan } = await world.export('a.tar', { sites: ['plant-7'] });
+    const paths = await pathsIn(world.path('a.tar'));
+    expect(paths.slice(0, 3)).toEqual(['oci-layout', 'index.json', 'fleet/medium.json']);
+    expect(paths[3]).toMatch(/^fleet\/receipts\//);
+    expect(paths.slice(4)).toEqual(plan.blobs.map(({ digest }) => `blobs/sha256/${hexOf(digest)}`));
+    expect(plan.blobs.findIndex(({ rank }) => rank === 'layer')).toBeGreaterThan(
+      plan.blobs.findLastIndex(({ rank }) => rank === 'manifest'),
+    );
+  });
+
+  it('replaces an older medium at once and leaves nothing beside it, even when it is stopped', async () => {
+    await using world = await makeKioskWorld();
+    await world.export('out/a.tar');
+    const before = await readFile(world.path('out/a.tar'));
+    await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
+    const stop = new AbortController();
+    const onBytes = (): void => stop.abort();
+    await expect(world.export('out/a.tar', {}, { onBytes, signal: stop.signal })).rejects.toThrow();
+    expect(await readdir(world.path('out'))).toEqual(['a.tar']);
+    expect(before.equals(await readFile(world.path('out/a.tar')))).toBe(true);
+    // What a killed run leaves is overwritten by the next.
+    await writeFile(world.path('out/a.tar.partial'), 'half');
+    await world.export('out/a.tar');
+    expect(await readdir(world.path('out'))).toEqual(['a.tar']);
+    expect(before.equals(await readFile(world.path('out/a.tar')))).toBe(false);
+  });
+
+  it('does not overwrite a file that is no medium, and is not cut into pieces', async () => {
+    await using world = await makeKioskWorld();
+    await writeFile(world.path('thesis.tar'), 'three years of work');
+    expect(await refused(world.export('thesis.tar'))).toBe('MEDIUM_INVALID');
+    expect(await readFile(world.path('thesis.tar'), 'utf8')).toBe('three years of work');
+    expect(await refused(world.export('a.tar', {}, { maxFileSize: 1000 }))).toBe('USAGE');
+  });
+});

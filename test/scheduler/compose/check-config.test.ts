@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { formatError } from '../../../bundles/errors.ts';
+import { createConfigCheck } from '../../../scheduler/compose/check-config.ts';
+import { createComposer } from '../../../scheduler/compose/compose-config.ts';
+import type { PlatformForm, Value } from '../../../scheduler/platform/model.ts';
+import { clusterType, layer, schema, target } from '../model-objects.ts';
+
+const check = (
+  form: PlatformForm,
+  values: Record<string, Value>,
+  schemas: readonly Value[],
+  own: readonly string[] = [],
+): string | undefined => {
+  const composer = createComposer({
+    configs: [layer('base', { values })],
+    schemas: schemas.map((one, at) => schema(`s${at}`, one)),
+  });
+  const shop = target('shop/web', { configSchemas: own });
+  const error = createConfigCheck(form)(composer(clusterType('edge'), shop), shop, 'edge/shop-web');
+  return error && formatError(error);
+};
+
+test('a wrong value is named with its path, the assignment and its own place', () => {
+  expect(
+    check('fleet', { url: 'x', db: { port: 'high' } }, [
+      { properties: { db: { properties: { port: { type: 'integer' } } } } },
+    ]),
+  ).toBe(
+    'base.yaml:11:3: CONFIG_SCHEMA: edge/shop-web: db.port must be integer (schema s0). Change the value, or the schema.',
+  );
+});
+
+test('a missing value is told at the schema that wants it', () => {
+  expect(check('fleet', { db: {} }, [{ properties: { db: { required: ['url'] } } }])).toBe(
+    's0.yaml:5:3: CONFIG_SCHEMA: edge/shop-web: db.url is missing (schema s0). Change the value, or the schema.',
+  );
+});
+
+test('all schemas are asked, all failures are told, up to five in words', () => {
+  const said = check('fleet', { a: 'x', b: 1 }, [
+    { properties: { a: { type: 'number' } }, additionalProperties: false },
+    { required: ['c', 'd', 'e', 'f'], properties: { b: { enum: [2, 3] } } },
+  ]);
+  expect(said).toMatch(/a must be number \(schema s0\)/);
+  expect(said).toMatch(/b is not allowed \(schema s0\)/);
+  expect(said).toMatch(/c is missing \(schema s1\)/);
+  expect(said).toMatch(/; and 2 more\./);
+});
+
+test('the target’s own schemas count, and a broken one is SCHEMA_INVALID at the target', () => {
+  expect(check('fleet', { a: 1 }, [], ['{"required": ["b"]}'])).toMatch(
+    /^apps\/shop\/web.yaml:1:1: CONFIG_SCHEMA: .*b is missing \(schema shop-web\/configSchemas\[0\]\)/,
+  );
+  expect(check('fleet', { a: 1 }, [], ['required: [a]'])).toBeUndefined();
+  expect(check('fleet', { a: 1 }, [], ['{"required": '])).toMatch(
+    /^apps\/shop\/web.yaml:1:1: SCHEMA_INVALID: /,
+  );
+  expect(check('fleet', { a: 1 }, [{ type: 'nonsense' }])).toMatch(
+    /^s0.yaml:5:3: SCHEMA_INVALID: ConfigSchema s0: /,
+  );
+});
+
+test('a schema that points elsewhere is refused, not fetched', () => {
+  expect(check('fleet', {}, [{ $ref: 'https://example.com/schema.json' }])).toMatch(
+    /SCHEMA_INVALID: .*can't resolve reference/,
+  );
+});
+
+describe('Kalypso judges text that looks like a number as the number', () => {
+  test.for([
+    ['007', { type: 'integer' }, true],
+    ['007', { type: 'string' }, false],
+    ['1.5', { type: 'number' }, true],
+    ['1.5', { type: 'integer' }, false],
+    ['1e3', { type: 'number' }, true],
+    ['true', { type: 'boolean' }, false],
+    ['inf', { type: 'string' }, true],
+    ['1.2.3', { type: 'string' }, true],
+  ] as const)('%s against %j: %s', ([text, type, accepted]) => {
+    expect(check('kalypso', { v: text }, [{ properties: { v: type } }]) === undefined).toBe(accepted);
+  });
+
+  test('only at the top, and never in our form', () => {
+    const wantsNumber = {
+      properties: { v: { type: 'number' }, deep: { properties: { v: { type: 'string' } } } },
+    };
+    expect(check('kalypso', { v: '5', deep: { v: '5' } }, [wantsNumber])).toBeUndefined();
+    expect(check('fleet', { v: '5' }, [wantsNumber])).toMatch(/v must be number/);
+  });
+});
+
+describe('drafts', () => {
+  const draft = (name: string) => `http://json-schema.org/${name}/schema#`;
+  test.for([
+    [
+      'draft 4, exclusive limit',
+      { $schema: draft('draft-04'), properties: { v: { minimum: 5, exclusiveMinimum: true } } },
+      { v: 5 },
+      false,
+    ],
+    [
+      'draft 4, inclusive limit',
+      { $schema: draft('draft-04'), properties: { v: { minimum: 5, exclusiveMinimum: false } } },
+      { v: 5 },
+      true,
+    ],
+    [
+      'draft 4, id',
+      {
+        $schema: draft('draft-04'),
+        id: 'http://x/y',
+        definitions: { p: { type: 'integer' } },
+        properties: { id: { $ref: '#/definitions/p' } },
+      },
+      { id: 'x' },
+      false,
+    ],
+    [
+      'draft 4, a property called minimum',
+      { $schema: draft('draft-04'), properties: { minimum: { type: 'string' } } },
+      { minimum: 'x' },
+      true,
+    ],
+    ['draft 6', { $schema: draft('draft-06'), properties: { v: { exclusiveMinimum: 5 } } }, { v: 5 }, false],
+    ['draft 7', { $schema: draft('draft-07'), if: { required: ['a'] }, else: false }, {}, false],
+    [
+      '2019-09',
+      { $schema: 'https://json-schema.org/draft/2019-09/schema', dependentRequired: { a: ['b'] } },
+      { a: 1 },
+      false,
+    ],
+    [
+      '2020-12',
+      {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        properties: { v: { prefixItems: [{ type: 'string' }] } },
+      },
+      { v: [1] },
+      false,
+    ],
+    ['a boolean', false, {}, false],
+    ['a format', { properties: { v: { format: 'ipv4' } } }, { v: '10.0.0.256' }, false],
+    ['a format that is unknown', { properties: { v: { format: 'colour' } } }, { v: 'x' }, true],
+  ] as const)('%s', ([, one, values, accepted]) => {
+    const said = check('fleet', values, [one]);
+    expect(said ?? 'accepted').toMatch(accepted ? /^accepted$/ : /CONFIG_SCHEMA/);
+  });
+});

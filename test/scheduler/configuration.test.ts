@@ -1,0 +1,88 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readConfiguration, requireSetting } from '../../scheduler/configuration.ts';
+import { temporaryDirectory } from '../harness/temporary-directory.ts';
+
+const FILE = `platform: ./platform
+keys: keys
+layout: /srv/releases
+db: hub.db
+maps:
+  - https://example.com/apps#dev=../apps
+`;
+
+describe('the configuration of the scheduler', () => {
+  it('comes from fleet-scheduler.yaml of the current folder, paths seen from the file', async () => {
+    await using folder = await temporaryDirectory('configuration');
+    await writeFile(join(folder.path, 'fleet-scheduler.yaml'), FILE);
+    const configuration = await readConfiguration({}, folder.path);
+    expect(configuration).toEqual({
+      file: join(folder.path, 'fleet-scheduler.yaml'),
+      platform: join(folder.path, 'platform'),
+      keys: join(folder.path, 'keys'),
+      layout: '/srv/releases',
+      db: join(folder.path, 'hub.db'),
+      cache: undefined,
+      maps: [{ repo: 'https://example.com/apps', ref: 'dev', directory: join(folder.path, '../apps') }],
+    });
+  });
+
+  it('is overridden by what was given, seen from the current folder', async () => {
+    await using folder = await temporaryDirectory('configuration');
+    await mkdir(join(folder.path, 'etc'));
+    await writeFile(join(folder.path, 'etc/other.yaml'), FILE);
+    const configuration = await readConfiguration(
+      {
+        config: 'etc/other.yaml',
+        keys: 'mine',
+        platform: 'https://example.com/platform.git#main',
+        map: ['https://example.com/x=here'],
+      },
+      folder.path,
+    );
+    expect(configuration).toMatchObject({
+      keys: join(folder.path, 'mine'),
+      db: join(folder.path, 'etc/hub.db'),
+      platform: 'https://example.com/platform.git#main',
+    });
+    expect(configuration.maps.map(({ repo }) => repo)).toEqual([
+      'https://example.com/x',
+      'https://example.com/apps',
+    ]);
+  });
+
+  it('may be absent, unless it was named', async () => {
+    await using folder = await temporaryDirectory('configuration');
+    const configuration = await readConfiguration({}, folder.path);
+    expect(configuration.file).toBeUndefined();
+    expect(() => requireSetting(configuration, 'keys')).toThrow(
+      expect.objectContaining({
+        code: 'USAGE',
+        hint: 'Give --keys, set FLEET_KEYS, or write keys: into fleet-scheduler.yaml',
+      }) as Error,
+    );
+    await expect(readConfiguration({ config: 'none.yaml' }, folder.path)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+    });
+  });
+
+  it.each([
+    ['an unknown key', 'keys: a\nlayuot: b\n', 2, 1, 'layuot'],
+    ['a number for a path', 'keys: a\ndb: 5\n', 2, 5, 'db must be string'],
+    ['an empty path', 'keys: ""\n', 1, 7, 'keys'],
+    ['a map that is none', 'maps:\n  - a=b\n  - nothing\n', 3, 5, 'maps.1 is not <url>'],
+    ['a list for the whole', '- a\n', 1, 1, 'the file must be object'],
+    ['broken YAML', 'keys: [a\n', 2, 1, 'not YAML'],
+    ['a key twice', 'keys: a\nkeys: b\n', 2, 1, 'not YAML'],
+  ])('refuses %s and says where', async (_, text, line, column, message) => {
+    await using folder = await temporaryDirectory('configuration');
+    const file = join(folder.path, 'fleet-scheduler.yaml');
+    await writeFile(file, text);
+    await expect(readConfiguration({}, folder.path)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      at: { file, line, column },
+      message: expect.stringContaining(message) as string,
+    });
+  });
+});

@@ -1,0 +1,288 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readBundle } from '#bundles/bundle/read-bundle';
+import { type Digest, hexOf } from '#bundles/digest';
+import { openLayout } from '#bundles/layout/layout';
+import { formatChannel } from '#bundles/names';
+import { addDays, DAY_MS, formatTime } from '#bundles/time';
+import { describeStatus } from '../../../../scheduler/hub/status/describe-status.ts';
+import { formatAge } from '../../../../scheduler/hub/status/format-age.ts';
+import { channelsOf, readActual } from '../../../../scheduler/hub/status/read-actual.ts';
+import { readDesired } from '../../../../scheduler/hub/status/read-desired.ts';
+import { renderTable } from '../../../../scheduler/hub/status/render-table.ts';
+import {
+  type ActualAgent,
+  type ActualState,
+  type Desired,
+  whatRunsWhere,
+} from '../../../../scheduler/hub/status/what-runs-where.ts';
+import { newSigningKey } from '../../../harness/signed-layout.ts';
+import { chain, enrolled, type Happening, HOSTS, NOW, report, type TestHub, testHub } from '../test-hub.ts';
+
+const digest = (digit: string) => `sha256:${digit.repeat(64)}` as const;
+const hours = (count: number): Date => new Date(NOW.getTime() - (count * DAY_MS) / 24);
+
+const source = (from: number, to: number, received: Date) => ({
+  report: digest(String(from % 10)),
+  from,
+  to,
+  by: 'stick',
+  receivedAt: formatTime(received),
+  clockTrusted: true,
+});
+
+const runs = (assignment: string, digit: string, more: Partial<ActualState> = {}): ActualState => {
+  const cell = { seq: 40, at: formatTime(hours(5)), source: source(12, 40, hours(2)) };
+  return {
+    assignment,
+    running: { ...cell, package: digest(digit), siteValues: null, version: 4 },
+    health: { ...cell, outcome: 'configured', type: 'package', code: null, message: null },
+    drift: { ...cell, drifted: false, message: null },
+    ...more,
+  };
+};
+
+const agentWith = (states: readonly ActualState[], more: Partial<ActualAgent> = {}): ActualAgent => ({
+  site: 'plant-7',
+  agent: 'press-1',
+  channel: HOSTS,
+  labels: {},
+  enrolledAt: formatTime(addDays(NOW, -9)),
+  heard: true,
+  accepted: null,
+  states,
+  ...more,
+});
+
+const wants = (
+  packages: Readonly<Record<string, Digest>>,
+  rollout = { percent: 100 },
+): ReadonlyMap<string, Desired> =>
+  new Map([
+    [
+      formatChannel(HOSTS),
+      {
+        kind: 'release',
+        version: 5,
+        issuedAt: formatTime(hours(30)),
+        expires: formatTime(addDays(NOW, 100)),
+        rollout,
+        packages: new Map(Object.entries(packages)),
+        held: [],
+      } satisfies Desired,
+    ],
+  ]);
+
+const verdicts = (rows: ReturnType<typeof whatRunsWhere>) =>
+  Object.fromEntries(rows.map(({ assignment, verdict }) => [assignment, verdict]));
+
+describe('what runs where', () => {
+  it('says of every assignment how it stands to what is wanted', () => {
+    const failed = { seq: 41, at: formatTime(hours(1)), source: source(41, 41, hours(1)) };
+    const rows = whatRunsWhere(
+      wants({ a: digest('1'), b: digest('2'), c: digest('3'), d: digest('4'), e: digest('5') }),
+      [
+        agentWith([
+          runs('a', '1'),
+          runs('b', '1'),
+          runs('d', '4', { drift: { ...failed, drifted: true, message: 'x' } }),
+          runs('e', '1', {
+            health: { ...failed, outcome: 'failed', type: 'package', code: 'UNIT_FAILED', message: null },
+          }),
+          runs('z', '9'),
+          runs('gone', '9', { running: { ...failed, package: null, siteValues: null, version: null } }),
+        ]),
+      ],
+      NOW,
+    );
+    expect(verdicts(rows)).toEqual({
+      a: 'complies',
+      b: 'behind',
+      c: 'missing',
+      d: 'drifted',
+      e: 'failed',
+      z: 'extra',
+    });
+    expect(rows[0]).toMatchObject({
+      desired: { version: 5, package: digest('1') },
+      running: {
+        version: 4,
+        ageSeconds: 5 * 3600,
+        receivedAgeSeconds: 2 * 3600,
+        source: { from: 12, to: 40 },
+      },
+    });
+  });
+
+  it('leaves an agent where it is that the rollout has not reached', () => {
+    const rows = whatRunsWhere(
+      wants({ a: digest('1'), b: digest('2') }, { percent: 0 }),
+      [agentWith([runs('a', '1'), runs('b', '1')])],
+      NOW,
+    );
+    expect(verdicts(rows)).toEqual({ a: 'complies', b: 'not selected' });
+  });
+
+  it('has rows for agents that never reported, also without a release', () => {
+    const silent = agentWith([], { heard: false });
+    expect(verdicts(whatRunsWhere(wants({ a: digest('1') }), [silent], NOW))).toEqual({
+      a: 'never reported',
+    });
+    expect(verdicts(whatRunsWhere(new Map(), [silent], NOW))).toEqual({ null: 'never reported' });
+    expect(verdicts(whatRunsWhere(new Map(), [agentWith([])], NOW))).toEqual({ null: 'no release' });
+  });
+
+  it('still shows what runs when the release is gone or is refused', () => {
+    const agent = agentWith([runs('a', '1')]);
+    expect(verdicts(whatRunsWhere(new Map(), [agent], NOW))).toEqual({ a: 'no release' });
+    const refused = new Map([[formatChannel(HOSTS), { kind: 'refused', message: 'x' } as const]]);
+    expect(verdicts(whatRunsWhere(refused, [agent], NOW))).toEqual({ a: 'release refused' });
+  });
+
+  it('is sorted whatever order the agents come in', () => {
+    const [one, two] = [agentWith([], { agent: 'a' }), agentWith([], { site: 'alpha', agent: 'z' })];
+    const order = whatRunsWhere(new Map(), [one, two], NOW).map(({ site, agent }) => `${site}/${agent}`);
+    expect(order).toEqual(['alpha/z', 'plant-7/a']);
+  });
+});
+
+describe('the table', () => {
+  it('gives every reported cell its age and every report its way and time', () => {
+    const later = { seq: 41, at: formatTime(hours(1)), source: source(41, 41, hours(0.5)) };
+    const rows = whatRunsWhere(
+      wants({ oven: digest('1') }),
+      [agentWith([runs('oven', '2', { drift: { ...later, drifted: true, message: null } })])],
+      NOW,
+    );
+    const [heading, row, , ...notes] = renderTable(rows, NOW);
+    expect(heading).toMatch(/^SITE\/AGENT +CHANNEL +ASSIGNMENT +WANTED +RUNS +HEALTH +DRIFT +STATE$/);
+    expect(row).toMatch(
+      /^plant-7\/press-1 {2}prod\/factory-host {2}oven +r5 111111111111 {2}r4 222222222222, 5 h ago \[1] {2}healthy, 5 h ago \[1] {2}drifted, 1 h ago \[2] {2}! behind$/,
+    );
+    expect(notes).toEqual([
+      '[1] plant-7/press-1: report 12-40 by stick, received 2 h ago',
+      '[2] plant-7/press-1: report 41-41 by stick, received 30 min ago',
+    ]);
+    expect(heading?.indexOf('STATE')).toBe(row?.indexOf('! behind'));
+  });
+
+  it('lets no escape sequence of an agent through', () => {
+    const cell = { seq: 1, at: formatTime(NOW), source: source(1, 1, NOW) };
+    const evil = runs('oven', '1', {
+      health: { ...cell, outcome: 'failed', type: 'check', code: '\u001b[2J', message: null },
+    });
+    const text = renderTable(whatRunsWhere(wants({ oven: digest('1') }), [agentWith([evil])], NOW), NOW).join(
+      '\n',
+    );
+    expect(text).toContain('failed ?[2J');
+    expect(text).not.toContain('\u001b');
+  });
+
+  it.each([
+    [0, 'just now'],
+    [90, '1 min ago'],
+    [47 * 3600, '47 h ago'],
+    [49 * 3600, '2 d ago'],
+    [-7200, '2 h ahead'],
+  ])('says %i seconds as %s', (seconds, text) => {
+    expect(formatAge(formatTime(new Date(NOW.getTime() - seconds * 1000)), NOW)).toBe(text);
+  });
+});
+
+const look = async (hub: TestHub, filter: Parameters<typeof readActual>[1] = {}, now = NOW) => {
+  const actual = await readActual(hub.store.db, filter);
+  const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root);
+  return { rows: whatRunsWhere(desired, actual.agents, now), notes: describeStatus(desired, actual, now) };
+};
+
+const releaseOf = async (hub: TestHub, version: number, text: string, more: object = {}) => {
+  const [bundle] = await hub.layoutWriter.release({
+    channel: HOSTS,
+    version,
+    bundles: [{ kind: 'host', packages: { oven: { 'package.json': text } } }],
+    ...more,
+  });
+  const { config } = await readBundle((await openLayout(hub.layout)).blobs, bundle as Digest);
+  return config.assignments[0]?.package as Digest;
+};
+
+const applied = (pack: Digest, version: number): Happening => ({
+  type: 'package',
+  assignment: 'oven',
+  package: pack,
+  release: { ...HOSTS, version },
+  outcome: 'configured',
+});
+
+describe('from signed releases and reports', () => {
+  it('follows an agent from enrolment over its first report to the next release', async () => {
+    await using hub = await testHub();
+    const first = await releaseOf(hub, 1, 'one');
+    const agent = await enrolled(hub, 'plant-7/press-1');
+    expect(verdicts((await look(hub)).rows)).toEqual({ oven: 'never reported' });
+    const stick = await hub.stick();
+    await report(stick, agent, chain(agent, [applied(first, 1)]));
+    await hub.importFrom(stick);
+    const complies = await look(hub, {}, addDays(NOW, 1));
+    expect(complies.rows).toMatchObject([
+      {
+        site: 'plant-7',
+        agent: 'press-1',
+        assignment: 'oven',
+        desired: { version: 1, package: first },
+        running: { version: 1, package: first, source: { from: 1, to: 1, by: 'stick' } },
+        verdict: 'complies',
+      },
+    ]);
+    const second = await releaseOf(hub, 2, 'two');
+    const behind = await look(hub);
+    expect(behind.rows).toMatchObject([{ desired: { version: 2, package: second }, verdict: 'behind' }]);
+    expect(renderTable(behind.rows, NOW)[1]).toContain(`r2 ${hexOf(second).slice(0, 12)}`);
+  });
+
+  it('believes no release that the release key did not sign', async () => {
+    await using hub = await testHub();
+    await enrolled(hub, 'plant-7/press-1');
+    await releaseOf(hub, 1, 'one', { releaseKey: newSigningKey() });
+    const { rows, notes } = await look(hub);
+    expect(verdicts(rows)).toEqual({ null: 'never reported' });
+    expect(notes.join('\n')).toContain('the release in the layout is refused: UNKNOWN_KEY');
+    await releaseOf(hub, 2, 'two', { bundleKey: newSigningKey() });
+    expect((await look(hub)).notes.join('\n')).toContain('UNKNOWN_KEY');
+  });
+
+  it('does not stop at a bundle that is damaged', async () => {
+    await using hub = await testHub();
+    await enrolled(hub, 'plant-7/press-1');
+    const [bundle] = await hub.layoutWriter.release({
+      channel: HOSTS,
+      version: 1,
+      bundles: [{ kind: 'host', packages: { oven: { 'package.json': 'one' } } }],
+    });
+    await rm(join(hub.layout, 'blobs/sha256', hexOf(bundle as Digest)));
+    expect((await look(hub)).notes.join('\n')).toContain('MISSING_BLOB');
+  });
+
+  it('shows gaps, alarms, silent agents and filters by environment and site', async () => {
+    await using hub = await testHub();
+    const press = await enrolled(hub, 'plant-7/press-1');
+    const oven = await enrolled(hub, 'plant-8/oven', { environment: 'dev', clusterType: 'factory-host' });
+    const [stick, fork] = [await hub.stick('a'), await hub.stick('b')];
+    await report(stick, press, chain(press, [{ type: 'a' }, { type: 'b' }, { type: 'c' }]), 3, 3);
+    await hub.importFrom(stick);
+    await report(fork, press, chain(press, [{ type: 'other' }, { type: 'story' }]));
+    await hub.importFrom(fork);
+    const { rows, notes } = await look(hub);
+    expect(rows.map(({ site, verdict }) => [site, verdict])).toEqual([
+      ['plant-7', 'no release'],
+      ['plant-8', 'never reported'],
+    ]);
+    const text = notes.join('\n');
+    expect(text).toContain(`${oven.id} has never reported`);
+    expect(text).toContain('plant-7/press-1: events 1-2 are missing');
+    expect(text).toContain('alarm REPORT_CHAIN');
+    expect((await look(hub, { environment: 'dev' })).rows.map(({ site }) => site)).toEqual(['plant-8']);
+    expect((await look(hub, { site: 'plant-7' })).rows.map(({ site }) => site)).toEqual(['plant-7']);
+  });
+});

@@ -1,0 +1,76 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { Digest } from '#bundles/digest';
+import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+
+const NONE: Digest = `sha256:${'0'.repeat(64)}`;
+
+describe("the hub's database", () => {
+  it('is durable: WAL, and every commit on disk before it returns', async () => {
+    await using folder = await temporaryDirectory('store');
+    await using store = await openStore(join(folder.path, 'sub/hub.db'), 'acme');
+    const journal = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(store.db);
+    const synchronous = await sql<{ synchronous: number }>`pragma synchronous`.execute(store.db);
+    expect(journal.rows).toEqual([{ journal_mode: 'wal' }]);
+    expect(synchronous.rows).toEqual([{ synchronous: 2 }]);
+  });
+
+  it('keeps all of a transaction or nothing', async () => {
+    await using folder = await temporaryDirectory('store');
+    await using store = await openStore(join(folder.path, 'hub.db'), 'acme');
+    await expect(
+      store.transact(async (tx) => {
+        await tx
+          .insertInto('receipt')
+          .values({ agent: 'a/b', life: 1, to_seq: 1, head: NONE, report: NONE, receipt: '' })
+          .execute();
+        throw new Error('the plug');
+      }),
+    ).rejects.toThrow('the plug');
+    expect(await store.db.selectFrom('receipt').selectAll().execute()).toEqual([]);
+  });
+
+  it('opens again, for the same fleet only', async () => {
+    await using folder = await temporaryDirectory('store');
+    const file = join(folder.path, 'hub.db');
+    await (await openStore(file, 'acme'))[Symbol.asyncDispose]();
+    await using store = await openStore(file, 'acme');
+    expect(store.fleet).toBe('acme');
+    await expect(openStore(file, 'other')).rejects.toMatchObject({ code: 'WRONG_FLEET' });
+  });
+
+  it('refuses a file that is no database, and one of a newer version', async () => {
+    await using folder = await temporaryDirectory('store');
+    const file = join(folder.path, 'hub.db');
+    await writeFile(file, 'this is not a database, it is a shopping list'.repeat(100));
+    await expect(openStore(file, 'acme')).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    const newer = join(folder.path, 'newer.db');
+    const store = await openStore(newer, 'acme');
+    await sql`insert into kysely_migration (name, timestamp) values ('9999-later', '2030')`.execute(store.db);
+    await store[Symbol.asyncDispose]();
+    await expect(openStore(newer, 'acme')).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+  });
+
+  it('lets two writers queue', async () => {
+    await using folder = await temporaryDirectory('store');
+    const file = join(folder.path, 'hub.db');
+    await using one = await openStore(file, 'acme');
+    await using two = await openStore(file, 'acme');
+    const add = (store: typeof one, agent: string) =>
+      store.transact(async (tx) => {
+        await tx.selectFrom('receipt').selectAll().execute();
+        await tx
+          .insertInto('receipt')
+          .values({ agent, life: 1, to_seq: 1, head: NONE, report: NONE, receipt: '' })
+          .execute();
+      });
+    for (let round = 0; round < 5; round++) {
+      await add(one, `a/${round}`);
+      await add(two, `b/${round}`);
+    }
+    expect((await one.db.selectFrom('receipt').selectAll().execute()).length).toBe(10);
+  });
+});

@@ -1,0 +1,260 @@
+import { rmSync } from 'node:fs';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { sql } from 'kysely';
+import { canonicalBytes } from '#bundles/canonical';
+import type { Digest } from '#bundles/digest';
+import { agentFolder, RECEIPTS_FOLDER, REPORTS_FOLDER } from '#bundles/medium/medium';
+import { openMedium } from '#bundles/medium/open-medium';
+import type { Channel } from '#bundles/names';
+import { type Event, encodeEvent, GENESIS, hashLine } from '#bundles/report/event';
+import { verifyReceipt } from '#bundles/report/receipt';
+import { type SignedReport, signReport } from '#bundles/report/report';
+import type { ReceiptPredicate, ReportPredicate } from '#bundles/statements/predicates';
+import { addDays, formatTime } from '#bundles/time';
+import { createCertificateRequest } from '#bundles/trust/certificate-request';
+import type { SigningKey } from '#bundles/trust/key';
+import { enrollMedium } from '../../../scheduler/hub/enroll/enroll-medium.ts';
+import type { EnrolmentOptions } from '../../../scheduler/hub/enroll/plan-enrolment.ts';
+import { requestPath } from '../../../scheduler/hub/enroll/read-requests.ts';
+import type { Hub } from '../../../scheduler/hub/hub.ts';
+import { importReports } from '../../../scheduler/hub/reports/import-reports.ts';
+import { openStore, type StoreOptions } from '../../../scheduler/hub/store/open-store.ts';
+import { initDevRoot, openKeyDirectory } from '../../../scheduler/sign/key-directory.ts';
+import {
+  type LayoutWriter,
+  newSigningKey,
+  type SignedFleet,
+  writeSignedLayout,
+} from '../../harness/signed-layout.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../harness/temporary-directory.ts';
+
+/** A hub with real keys, a real database and real media in a folder of its own. */
+export const NOW = new Date('2026-11-21T08:00:00Z');
+export const FLEET = 'acme';
+export const HOSTS: Channel = { environment: 'prod', clusterType: 'factory-host' };
+
+export type TestHub = Hub & {
+  readonly path: string;
+  readonly layoutWriter: LayoutWriter;
+  readonly signedFleet: SignedFleet;
+  /** A fresh folder: the stick. */
+  readonly stick: (name?: string) => Promise<string>;
+  readonly enroll: (stick: string, options?: Partial<EnrolmentOptions>) => ReturnType<typeof enrollMedium>;
+  readonly importFrom: (stick: string, now?: Date) => ReturnType<typeof importReports>;
+};
+
+/** Keys and an empty database take a dozen synced writes, and there are many tests: made once, then copied. */
+let template: Promise<TemporaryDirectory> | undefined;
+
+const copyTemplate = async (target: string): Promise<void> => {
+  template ??= makeTemplate();
+  await cp((await template).path, target, { recursive: true });
+};
+
+const makeTemplate = async (): Promise<TemporaryDirectory> => {
+  const folder = await temporaryDirectory('hub-template');
+  process.once('exit', () => rmSync(folder.path, { recursive: true, force: true }));
+  await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
+  await using _ = await openStore(join(folder.path, 'hub.db'), FLEET);
+  return folder;
+};
+
+export const testHub = async (options: StoreOptions = {}): Promise<TestHub> => {
+  const folder = await temporaryDirectory('hub');
+  const path = folder.path;
+  await copyTemplate(path);
+  const keys = await openKeyDirectory(join(path, 'keys'));
+  const store = await openStore(join(path, 'hub.db'), FLEET, options);
+  // Only a power cut could tell the difference, and waiting for the disk is most of a test's time.
+  await sql`pragma synchronous = off`.execute(store.db);
+  const layout = join(path, 'layout');
+  const signedFleet: SignedFleet = {
+    fleet: FLEET,
+    keys: {
+      root: await keys.key('root'),
+      bundle: await keys.key('bundle'),
+      release: await keys.key('release'),
+      lease: await keys.key('lease'),
+      receipt: await keys.key('receipt'),
+      audit: await keys.key('audit'),
+    },
+    roots: keys.roots.map(({ bytes }) => bytes),
+  };
+  const hub: Hub = { keys, store, layout, [Symbol.asyncDispose]: async () => {} };
+  return {
+    ...hub,
+    path,
+    signedFleet,
+    layoutWriter: writeSignedLayout(signedFleet, layout),
+    stick: async (name = 'stick') => {
+      await mkdir(join(path, name), { recursive: true });
+      return join(path, name);
+    },
+    enroll: async (stick, given = {}) => {
+      await using medium = await openMedium(stick);
+      return enrollMedium(hub, medium, { accept: [], replaceKey: false, update: false, ...given }, NOW);
+    },
+    importFrom: async (stick, now = NOW) => {
+      await using medium = await openMedium(stick);
+      return importReports(hub, medium, now);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await store[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+};
+
+export type TestAgent = {
+  readonly site: string;
+  readonly name: string;
+  readonly id: string;
+  readonly key: SigningKey;
+};
+
+export const testAgent = (id: string, key = newSigningKey()): TestAgent => {
+  const [site = '', name = ''] = id.split('/');
+  return { site, name, id, key };
+};
+
+export type RequestChanges = {
+  readonly fleet?: string;
+  readonly channel?: Channel;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly request?: string;
+  readonly path?: string;
+};
+
+/** Leaves the request of an agent on a stick, as fleet-agent enroll does. */
+export const ask = async (stick: string, agent: TestAgent, changes: RequestChanges = {}): Promise<string> => {
+  const fleet = changes.fleet ?? FLEET;
+  const path = changes.path ?? requestPath(agent.id);
+  const request =
+    changes.request ??
+    (await createCertificateRequest({ fleet, site: agent.site, agent: agent.name }, agent.key));
+  await put(
+    stick,
+    path,
+    canonicalBytes({
+      fleet,
+      site: agent.site,
+      agent: agent.name,
+      channel: changes.channel ?? HOSTS,
+      labels: changes.labels ?? {},
+      request,
+      at: formatTime(NOW),
+    }),
+  );
+  return path;
+};
+
+export const put = async (stick: string, path: string, bytes: Uint8Array): Promise<void> => {
+  await mkdir(dirname(join(stick, path)), { recursive: true });
+  await writeFile(join(stick, path), bytes);
+};
+
+/** What happened, without the fields that follow from its place in the chain. */
+export type Happening = Partial<Event> & { readonly type: string };
+
+/** Lines of an unbroken chain; `from` and `prev` continue another one. */
+export const chain = (
+  agent: TestAgent,
+  happenings: readonly Happening[],
+  from = 1,
+  prev: Digest = GENESIS,
+): readonly string[] => {
+  const lines: string[] = [];
+  let last = prev;
+  for (const [index, happening] of happenings.entries()) {
+    const line = encodeEvent({
+      agent: agent.id,
+      seq: from + index,
+      prev: last,
+      bootId: 'boot-1',
+      at: formatTime(addDays(NOW, -1)),
+      monotonicMs: (from + index) * 1000,
+      ...happening,
+    });
+    lines.push(line);
+    last = hashLine(line);
+  }
+  return lines;
+};
+
+/** A report of some of a chain's events, `from` and `to` included, as event numbers of a chain that begins at 1. */
+export const reportOf = (
+  agent: TestAgent,
+  lines: readonly string[],
+  from = 1,
+  to = lines.length,
+  changes: Partial<ReportPredicate> = {},
+): Promise<SignedReport> => {
+  const part = lines.slice(from - 1, to);
+  const before = lines[from - 2];
+  const predicate: ReportPredicate = {
+    fleet: FLEET,
+    agent: agent.id,
+    from,
+    to,
+    firstPrev: before === undefined ? GENESIS : hashLine(before),
+    lastHash: hashLine(part.at(-1) ?? ''),
+    bootId: 'boot-1',
+    time: formatTime(NOW),
+    clockTrusted: true,
+    floors: { root: 1, site: 1, release: 1, lease: 0, time: formatTime(addDays(NOW, -1)) },
+    holds: [],
+    ...changes,
+  };
+  return signReport(Buffer.from(part.map((line) => `${line}\n`).join('')), predicate, agent.key);
+};
+
+const twelve = (seq: number): string => String(seq).padStart(12, '0');
+
+/** Leaves a report on a stick under an agent's folder. @returns its path without endings */
+export const leave = async (
+  stick: string,
+  agent: TestAgent,
+  report: SignedReport,
+  from: number,
+  to: number,
+  suffix = '',
+): Promise<string> => {
+  const path = `${REPORTS_FOLDER}/${agentFolder(agent.id)}/${twelve(from)}-${twelve(to)}${suffix}`;
+  await put(stick, `${path}.ndjson`, report.events);
+  await put(stick, `${path}.sigstore.json`, report.statement);
+  return path;
+};
+
+/** Makes the report and leaves it. */
+export const report = async (
+  stick: string,
+  agent: TestAgent,
+  lines: readonly string[],
+  from = 1,
+  to = lines.length,
+  changes: Partial<ReportPredicate> = {},
+): Promise<string> => leave(stick, agent, await reportOf(agent, lines, from, to, changes), from, to);
+
+/** The receipt on a stick as its agent would read it, or undefined. */
+export const receiptOn = async (
+  stick: string,
+  hub: Hub,
+  agent: TestAgent,
+): Promise<ReceiptPredicate | undefined> => {
+  const file = join(stick, RECEIPTS_FOLDER, `${agentFolder(agent.id)}.sigstore.json`);
+  const bytes = await readFile(file).catch(() => undefined);
+  return bytes && verifyReceipt(bytes, hub.keys.root, agent.id);
+};
+
+/** An enrolled agent and an empty stick. */
+export const enrolled = async (hub: TestHub, id: string, channel = HOSTS): Promise<TestAgent> => {
+  const agent = testAgent(id);
+  const stick = await hub.stick(`enrol-${id.replace('/', '-')}`);
+  await ask(stick, agent, { channel });
+  await hub.enroll(stick);
+  return agent;
+};
+
+export const happenings = (count: number): readonly Happening[] =>
+  Array.from({ length: count }, (_, index) => ({ type: 'operator', message: `step ${index + 1}` }));

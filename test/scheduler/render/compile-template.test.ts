@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { formatError } from '../../../bundles/errors.ts';
+import { compileTemplate } from '../../../scheduler/render/compile-template.ts';
+import { CONTEXT, errorOf, go, handlebars } from './template-fixture.ts';
+
+/** Fewer steps than the default, so that the tests are quick. */
+const LESS = { limits: { maxSteps: 50_000 } };
+
+describe('compileTemplate', () => {
+  it('compiles once and renders many contexts', () => {
+    const render = compileTemplate({ engine: 'go', name: 'n', text: '{{ .Namespace }}', at: { file: 'a.yaml' } });
+    expect(['one', 'two'].map((namespace) => render({ ...CONTEXT, namespace }))).toEqual(['one', 'two']);
+  });
+
+  it('gives the Go template the struct of Kalypso and the Handlebars template the same facts in camel case', () => {
+    expect(
+      go(
+        '{{ .DeploymentTargetName }} {{ .Namespace }} {{ .Environment }} {{ .Workspace }} {{ .Workload }} {{ .ClusterType }} {{ .Labels.purpose }} {{ .Manifests.path }} {{ .ConfigData.five }}',
+      ),
+    ).toBe('shop-web dev-edge-shop-web dev team-one shop edge web ./web 5');
+    expect(
+      handlebars(
+        '{{deploymentTargetName}} {{namespace}} {{environment}} {{workspace}} {{workload}} {{clusterType}} {{labels.purpose}} {{manifests.path}} {{configData.five}} {{clusterTypeLabels.region}}',
+      ),
+    ).toBe('shop-web dev-edge-shop-web dev team-one shop edge web ./web 5 eu');
+  });
+
+  it('never renders what a value brings along', () => {
+    const value = '{{ .ClusterType }} {{clusterType}} {{ env "HOME" }}';
+    expect(go('{{ .ConfigData.x }}', { x: value })).toBe(value);
+    expect(handlebars('{{configData.x}}', { x: value })).toBe(value);
+  });
+
+  it.each([
+    { engine: go, text: 'a\nb {{ .Nope }}', at: { line: 10, column: 12 } },
+    { engine: go, text: '{{ .Nope }}', at: { line: 9, column: 10 } },
+    { engine: go, text: 'a\r\n\r\n{{ end }}', at: { line: 11, column: 10 } },
+    { engine: go, text: '{{ if true }}\n{{ upper\n  5 }}{{ end }}', at: { line: 10, column: 10 } },
+    { engine: handlebars, text: 'a\nb {{nope}}', at: { line: 10, column: 11 } },
+    { engine: handlebars, text: 'a\nb {{#if x}}', at: { line: 10, column: 18 } },
+    { engine: handlebars, text: 'a\n  {{#if x}}{{/each}}', at: { line: 10, column: 12 } },
+    { engine: handlebars, text: 'a long line of text {{ & }}', at: { line: 9, column: 30 } },
+  ])('says where in the YAML file $text goes wrong', ({ engine, text, at }) => {
+    expect(errorOf(() => engine(text)).at).toEqual({ file: 'templates/default.yaml', ...at });
+  });
+
+  it('tells the place in the template where the place in the file is unknown', () => {
+    const error = errorOf(() => go('a\n{{ .Nope }}', undefined, { source: { at: { file: 'a.yaml' } } }));
+    expect(formatError(error)).toMatch(/^a\.yaml: TEMPLATE_FAILED: Template default: .*\(line 2, column 4 of the template\)/);
+  });
+
+  it.each([
+    '{{ range until 2000000 }}{{ end }}',
+    '{{ range $i := until 2000 }}{{ range until 2000 }}x{{ end }}{{ end }}',
+    '{{ define "t" }}{{ template "t" }}{{ end }}{{ template "t" }}',
+    '{{ repeat 100000000 "x" }}',
+    '{{ indent 100000000 "x" }}',
+    '{{ printf "%500000d%500000d%500000d%500000d%500000d%500000d%500000d%500000d%500000d" 1 1 1 1 1 1 1 1 1 }}',
+    '{{ $x := "xx" }}{{ range until 100 }}{{ $x = print $x $x }}{{ end }}',
+    '{{ $x := list 1 }}{{ range until 100 }}{{ $x = list $x $x }}{{ end }}{{ print $x }}',
+    '{{ $x := list 1 }}{{ range until 30 }}{{ $x = list $x $x }}{{ end }}{{ toYaml $x }}',
+    '{{ $x := list 1 }}{{ range until 30 }}{{ $x = list $x $x }}{{ end }}{{ toJson $x }}',
+    '{{ $x := list 1 }}{{ range until 30 }}{{ $x = list $x $x }}{{ end }}{{ hash $x }}',
+    '{{ $x := repeat 100000 "a" }}{{ range until 100000 }}{{ $y := replace "a" "b" $x }}{{ end }}',
+    '{{ $x := repeat 100000 "a" }}{{ replace "" $x $x }}',
+    '{{ range until 1000 }}{{ repeat 10000 "x" }}{{ end }}',
+    `{{ ${'('.repeat(200)}1${')'.repeat(200)} }}`,
+    `${'{{ if true }}'.repeat(200)}${'{{ end }}'.repeat(200)}`,
+    'x'.repeat(2 ** 20 + 1),
+  ])('stops a Go template that wants too much: %j', (text) => {
+    expect(errorOf(() => go(text, undefined, LESS)).code).toBe('TEMPLATE_LIMIT');
+  });
+
+  it.each([
+    '{{#each (until 2000)}}{{#each (until 2000)}}x{{/each}}{{/each}}',
+    '{{#*inline "p"}}{{> p}}{{/inline}}{{> p}}',
+    '{{#*inline "p"}}{{> p}}{{> p}}{{/inline}}{{> p}}',
+    '{{repeat 100000000 "x"}}',
+    `${'{{#if true}}'.repeat(200)}${'{{/if}}'.repeat(200)}`,
+    `${'{{#if true}}'.repeat(20_000)}${'{{/if}}'.repeat(20_000)}`,
+    `{{#if true}}${'{{else if true}}'.repeat(20_000)}{{/if}}`,
+    `{{not ${'(not '.repeat(20_000)}1${')'.repeat(20_000)}}}`,
+  ])('stops a Handlebars template that wants too much: %j', (text) => {
+    expect(errorOf(() => handlebars(text, undefined, LESS)).code).toBe('TEMPLATE_LIMIT');
+  });
+
+  it('counts bytes, not characters', () => {
+    const limits = { maxOutputBytes: 10 };
+    expect(go('äääää', undefined, { limits })).toBe('äääää');
+    expect(errorOf(() => go('ääääää', undefined, { limits })).code).toBe('TEMPLATE_LIMIT');
+  });
+
+  it('refuses values that are nested too deep', () => {
+    let deep: readonly unknown[] = [];
+    for (let level = 0; level < 5000; level += 1) deep = [deep];
+    for (const text of ['{{ .ConfigData }}', '{{ toYaml .ConfigData }}', '{{ toJson .ConfigData }}', '{{ hash .ConfigData }}'])
+      expect(errorOf(() => go(text, { deep: deep as never })).code).toBe('TEMPLATE_LIMIT');
+  });
+});

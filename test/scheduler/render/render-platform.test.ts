@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'vitest';
+import { formatError } from '../../../bundles/errors.ts';
+import { BUILT_IN_TEMPLATES } from '../../../scheduler/platform/fleet/built-in-templates.ts';
+import type { Platform, Value } from '../../../scheduler/platform/model.ts';
+import { renderPlatform } from '../../../scheduler/render/render-platform.ts';
+import { joinManifests } from '../../../scheduler/render/template-book.ts';
+import { schedulePlatform } from '../../../scheduler/schedule/schedule-platform.ts';
+import { clusterType, layer, platform, policy, schema, target, template } from '../model-objects.ts';
+
+const templates = (...all: ReturnType<typeof template>[]): Platform['templates'] =>
+  new Map([...platform().templates.values(), ...all].map((one) => [one.name, one]));
+
+const base = {
+  clusterTypes: [clusterType('edge')],
+  targets: [target('shop/web')],
+  policies: [policy('all')],
+};
+const render = (more: Partial<Platform>) => {
+  const whole = platform({ ...base, ...more });
+  const { packages, held } = renderPlatform(whole, schedulePlatform(whole));
+  return {
+    packages,
+    files: packages.map(({ files }) =>
+      Object.fromEntries(files.map(({ path, bytes }) => [path, bytes.toString()])),
+    ),
+    held: held.map(({ error }) => formatError(error)),
+  };
+};
+
+test('a package has its namespace, its configuration and its reconciler', () => {
+  const { files, packages } = render({ configs: [layer('x', { values: { a: 'b' } })] });
+  expect(files).toEqual([
+    {
+      'namespace.yaml': 'name: dev-edge-shop-web\n',
+      'platform-config.yaml': 'a: b\n',
+      'reconciler.yaml': 'target: shop-web\n',
+    },
+  ]);
+  expect(packages[0]).toMatchObject({ namespace: 'dev-edge-shop-web', configData: { a: 'b' } });
+  expect(packages[0]?.files.map(({ path }) => path)).toEqual([
+    'namespace.yaml',
+    'platform-config.yaml',
+    'reconciler.yaml',
+  ]);
+});
+
+test('manifests are joined with --- on a line of its own, empty ones left out', () => {
+  expect(joinManifests(['a\n', '', 'b', ' ', 'c'])).toBe('a\n---\nb\n---\n \n---\nc');
+  expect(joinManifests([])).toBe('');
+});
+
+test('Kalypso writes an empty namespace and reconciler, but no empty configuration; ours writes none', () => {
+  const empty = templates(
+    template('ns', 'namespace'),
+    template('rec', 'reconciler', ''),
+    template('cfg', 'config', ''),
+  );
+  expect(render({ templates: empty }).files).toEqual([{ 'namespace.yaml': '', 'reconciler.yaml': '' }]);
+  expect(render({ templates: empty, form: 'fleet' }).files).toEqual([{}]);
+});
+
+test.for([
+  ['kalypso', 'sh', 'platform-config.sh'],
+  ['kalypso', 'env', 'platform-config.yaml'],
+  ['kalypso', undefined, 'platform-config.yaml'],
+  ['fleet', 'env', 'platform-config.env'],
+  ['fleet', undefined, 'platform-config.yaml'],
+] as const)('in the %s form a configuration of type %s is %s', ([form, contentType, path]) => {
+  const { files } = render({
+    form,
+    templates: templates({ ...template('cfg', 'config', 'x'), contentType }),
+  });
+  expect(Object.keys(files[0] ?? {})).toContain(path);
+});
+
+describe('what is wrong with an assignment holds that one and no other', () => {
+  const types = [
+    clusterType('broken', { reconciler: 'bad' }),
+    clusterType('edge'),
+    clusterType('failing', { configType: 'fails' }),
+    clusterType('missing', { namespaceService: 'nowhere' }),
+  ];
+
+  test('a template that is broken, fails or is not there', () => {
+    const { packages, held } = render({
+      clusterTypes: types,
+      templates: templates(
+        template('bad', 'reconciler', 'ok\n', '{{ if }}'),
+        template('fails', 'config', '{{ .Nope }}'),
+      ),
+    });
+    expect(packages.map(({ assignment }) => assignment.clusterType.name)).toEqual(['edge']);
+    expect(held).toEqual([
+      expect.stringMatching(/^templates\/bad.yaml:1:\d+: TEMPLATE_SYNTAX: Template bad: /),
+      expect.stringMatching(/^templates\/fails.yaml:1:\d+: TEMPLATE_FAILED: Template fails: /),
+      'platform/missing.yaml:1:1: REFERENCE_MISSING: ClusterType missing: there is no Template nowhere, which namespaceService names. Write that Template, or name another one.',
+    ]);
+  });
+
+  test('a configuration that a schema refuses', () => {
+    const { packages, held } = render({
+      clusterTypes: [clusterType('edge'), clusterType('press', { labels: { strict: 'yes' } })],
+      schemas: [schema('s', { required: ['url'] }, { strict: 'yes' })],
+    });
+    expect(packages.map(({ assignment }) => assignment.clusterType.name)).toEqual(['edge']);
+    expect(held).toEqual([
+      's.yaml:5:3: CONFIG_SCHEMA: press/shop-web: url is missing (schema s). Change the value, or the schema.',
+    ]);
+  });
+
+  test('in our form a template of another type, and a namespace that is too long', () => {
+    const wrong = [clusterType('a', { configType: 'ns' }), clusterType('b'.repeat(60))];
+    expect(render({ clusterTypes: wrong }).held).toEqual([]);
+    expect(render({ clusterTypes: wrong, form: 'fleet' }).held).toEqual([
+      expect.stringMatching(
+        /FIELD_INVALID: ClusterType a: Template ns is of type namespace, and configType wants config/,
+      ),
+      expect.stringMatching(
+        /NAME_INVALID: b+\/shop-web: the namespace dev-b+-shop-web is longer than the 63/,
+      ),
+    ]);
+  });
+
+  test('what the schedule held is among the held', () => {
+    const { held } = render({ targets: [target('a/b-c'), target('a-b/c')] });
+    expect(held).toEqual([expect.stringMatching(/NAME_CLASH/), expect.stringMatching(/NAME_CLASH/)]);
+  });
+});
+
+test('data is never rendered again, and no template sees the environment of the process', () => {
+  const { files } = render({
+    configs: [layer('x', { values: { a: '{{ .ClusterType }}' } })],
+    targets: [target('shop/web', { manifests: { path: '{{ env "HOME" }}' } })],
+    templates: templates(template('rec', 'reconciler', '{{ .Manifests.path }}')),
+  });
+  expect(files[0]).toMatchObject({
+    'platform-config.yaml': "a: '{{ .ClusterType }}'\n",
+    'reconciler.yaml': '{{ env "HOME" }}',
+  });
+});
+
+test('the same platform gives the same bytes, in whatever order it was read', () => {
+  const whole = (reverse: boolean): Partial<Platform> => {
+    const order = <T>(items: readonly T[]): readonly T[] => (reverse ? items.toReversed() : items);
+    return {
+      targets: [target('shop/api'), target('shop/web')],
+      configs: [
+        layer('x', {
+          values: Object.fromEntries(
+            order([
+              ['a', 1],
+              ['b', { c: 1, d: 2 }],
+              ['e', 2],
+            ]),
+          ) as Record<string, Value>,
+        }),
+      ],
+    };
+  };
+  expect(render(whole(true)).files).toEqual(render(whole(false)).files);
+});
+
+describe('built-in templates', () => {
+  const builtIn = new Map(BUILT_IN_TEMPLATES.map((one) => [one.name, one]));
+  const values = {
+    PORT: 8080,
+    RATE: 1.5,
+    ON: true,
+    NONE: null,
+    TEXT: 'a "b" $c `d` \\ e\nf',
+    DEEP: { list: [1, 'x'] },
+  };
+  const own = (more: Parameters<typeof clusterType>[1], config: Record<string, Value> = values) =>
+    render({
+      form: 'fleet',
+      templates: builtIn,
+      clusterTypes: [clusterType('edge', { reconciler: 'fleet', ...more })],
+      configs: [layer('x', { values: config })],
+    });
+
+  test('configmap and namespace are what Kubernetes takes: every value is text', () => {
+    const { files, held } = own({ namespaceService: 'namespace', configType: 'configmap' });
+    expect(held).toEqual([]);
+    expect(files).toEqual([
+      {
+        'namespace.yaml': `apiVersion: v1
+kind: Namespace
+metadata:
+  name: dev-edge-shop-web
+  labels:
+    fleet-ferry/environment: "dev"
+    fleet-ferry/workspace: "team"
+    fleet-ferry/workload: "shop"
+    fleet-ferry/deployment-target: "shop-web"
+`,
+        'platform-config.yaml': `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: platform-config
+  namespace: dev-edge-shop-web
+data:
+  "DEEP": "list:\\n    - 1\\n    - x"
+  "NONE": ""
+  "ON": "true"
+  "PORT": "8080"
+  "RATE": "1.5"
+  "TEXT": "a \\"b\\" $c \`d\` \\\\ e\\nf"
+`,
+      },
+    ]);
+  });
+
+  test('env-file is what systemd and a shell read', () => {
+    const { files, held } = own({ target: 'host', namespaceService: 'none', configType: 'env-file' });
+    expect(held).toEqual([]);
+    expect(files).toEqual([
+      {
+        'platform-config.env': `DEEP="{\\"list\\":[1,\\"x\\"]}"
+NONE=""
+ON="true"
+PORT="8080"
+RATE="1.5"
+TEXT="a \\"b\\" \\$c \\\`d\\\` \\\\ e
+f"
+`,
+      },
+    ]);
+  });
+
+  test('a key that is no name for a variable holds the assignment, by its name', () => {
+    const { held } = own(
+      { target: 'host', namespaceService: 'none', configType: 'env-file' },
+      { 'historian.password': 'x' },
+    );
+    expect(held).toEqual([
+      expect.stringMatching(
+        /^built-in template env-file:.*TEMPLATE_FAILED.*the configuration key historian.password is no name/,
+      ),
+    ]);
+  });
+
+  test('without configuration there is no file of it', () => {
+    expect(own({ namespaceService: 'none', configType: 'configmap' }, {}).files).toEqual([{}]);
+    expect(own({ namespaceService: 'none', configType: 'env-file' }, {}).files).toEqual([{}]);
+  });
+});

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { renderPlatform } from '../../../scheduler/render/render-platform.ts';
+import { renderTree } from '../../../scheduler/render/render-tree.ts';
+import { schedulePlatform } from '../../../scheduler/schedule/schedule-platform.ts';
+import { clusterType, platform, policy, target } from '../model-objects.ts';
+
+test('the tree is Kalypso’s: a README for every cluster type, the promoted commit, a folder a target', () => {
+  const whole = platform({
+    promotedCommit: 'c'.repeat(40),
+    clusterTypes: [clusterType('a'), clusterType('a-b'), clusterType('empty', { labels: { none: 'yes' } })],
+    targets: [target('shop/web')],
+    policies: [
+      policy('p', {
+        clusterTypes: {
+          matchLabels: {},
+          matchExpressions: [{ key: 'none', operator: 'DoesNotExist', values: [] }],
+        },
+      }),
+    ],
+  });
+  const tree = renderTree(whole, renderPlatform(whole, schedulePlatform(whole)));
+  expect([...tree.keys()]).toEqual([
+    '.github/tracking/Promoted_Commit_Id',
+    'a-b/README.md',
+    'a-b/shop-web/namespace.yaml',
+    'a-b/shop-web/platform-config.yaml',
+    'a-b/shop-web/reconciler.yaml',
+    'a/README.md',
+    'a/shop-web/namespace.yaml',
+    'a/shop-web/platform-config.yaml',
+    'a/shop-web/reconciler.yaml',
+    'empty/README.md',
+  ]);
+  expect(tree.get('empty/README.md')?.toString()).toBe(
+    'This folder contains deployment targets scheduled on the cluster type',
+  );
+  expect(tree.get('.github/tracking/Promoted_Commit_Id')?.toString()).toBe('c'.repeat(40));
+  expect(renderTree({ ...whole, promotedCommit: undefined }, { packages: [] }).size).toBe(3);
+});
