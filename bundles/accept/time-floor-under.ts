@@ -22,8 +22,7 @@ export const timeFloorUnder = (state: TrustState, root: TrustRoot): Date | undef
     stands: keptUnder(kept, root.roles.release, type) !== undefined,
   }));
   // The floor never lies beyond the end of a root, what was signed may: hence >=.
-  const setBy = times.filter(({ issued }) => issued >= floor);
-  if (setBy.length === 0 || setBy.some(({ stands }) => stands)) return floor;
+  if (!times.some(({ issued, stands }) => !stands && issued >= floor)) return floor;
   const standing = times.filter(({ stands }) => stands).map(({ issued }) => issued.getTime());
-  return standing.length === 0 ? undefined : new Date(Math.max(...standing));
+  return standing.length === 0 ? undefined : new Date(Math.min(floor.getTime(), Math.max(...standing)));
 };

@@ -40,7 +40,9 @@ export const openBlobDirectory = (root: string, name = root): BlobDirectory => {
         if (isMissing(error)) throw missingBlob(digest, name);
         throw toFleetError(error, `reading from ${name}`);
       }
-      return createReadStream(path(digest), { highWaterMark: 1 << 20, signal });
+      // One buffer of this size is made per stream: of a thousand small blobs, a gigabyte to collect.
+      const highWaterMark = Math.min(1 << 20, Math.max(1, (await size(digest)) ?? 1));
+      return createReadStream(path(digest), { highWaterMark, signal });
     },
     write: async (digest, bytes, content, signal) => {
       if ((await size(digest)) === bytes) {

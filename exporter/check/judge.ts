@@ -64,6 +64,13 @@ export const judgeRoots = async (evidence: Evidence, pinned?: Digest): Promise<T
   return acceptRoot(newcomer(oldest.fleet, pinned ?? oldest.digest, undefined), roots, clockOf(evidence));
 };
 
+/**
+ * What concerns one site or one channel alone. The roots are left out: the newest is known by then, and to walk their chain
+ * again for each of ten thousand agents would take longer than the export.
+ */
+const concerning = ({ documents }: Evidence, site: string | undefined): readonly Document[] =>
+  documents.filter((document) => document.role !== 'root' && (!document.site || document.site === site));
+
 /** @throws FleetError with the code that a site would refuse this release with */
 export const judgeRelease = async (
   evidence: Evidence,
@@ -73,7 +80,7 @@ export const judgeRelease = async (
   acceptRelease(
     newcomer(root.fleet, root.digest, root),
     root,
-    await readChannelDocuments(evidence.blobs, evidence.documents, ''),
+    await readChannelDocuments(evidence.blobs, concerning(evidence, undefined), ''),
     channel,
     // What a site needs of its own statement is judged with the site.
     Number.MAX_SAFE_INTEGER,
@@ -90,7 +97,7 @@ export const judgeSite = async (
   root: TrustRoot,
   site: string,
 ): Promise<SitePredicate> => {
-  const documents = await readChannelDocuments(evidence.blobs, evidence.documents, site);
+  const documents = await readChannelDocuments(evidence.blobs, concerning(evidence, site), site);
   const what = `the statement of site ${site}`;
   const verified = verifyStatement(documents.site, root.roles.release, PREDICATES.site, what);
   const predicate = parseDocument<SitePredicate>('site-predicate', verified.predicate, what);

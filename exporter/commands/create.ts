@@ -52,7 +52,7 @@ export default class Create extends FleetCommand {
       this.log(
         [
           `${order.to}: ${formatBytes(written)} written, ${formatBytes(plan.assumed)} assumed at the sites`,
-          changes.length > 0 ? changes.join(', ') : 'no release changed',
+          describeChanges(changes),
           flags['read-back'] ? 'read back, safe to unplug' : 'not read back',
         ].join('; '),
       );
@@ -76,3 +76,12 @@ export default class Create extends FleetCommand {
     return exportMedium(prepared, { ...options, onBytes: progress.advance, signal: this.signal });
   }
 }
+
+/** The line stays a line with a hundred channels, too; `--json` has them all. */
+const describeChanges = (changes: readonly string[]): string => {
+  if (changes.length === 0) return 'no release changed';
+  const more = changes.length > SHOWN ? ` and ${changes.length - SHOWN} more changes` : '';
+  return `${changes.slice(0, SHOWN).join(', ')}${more}`;
+};
+
+const SHOWN = 4;

@@ -1,4 +1,5 @@
 import { MAX_SIZE } from '#bundles/archive/tar-header';
+import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Medium } from '#bundles/medium/medium';
 import { formatChannel } from '#bundles/names';
@@ -39,7 +40,7 @@ const describeChanges = (plan: Plan, before: Medium | undefined): readonly strin
       old.has(channel) ? `${channel} ${old.get(channel)} -> ${version}` : `${channel} ${version} is new`,
     );
   const gone = [...old.keys()].filter((channel) => !next.has(channel)).map((channel) => `${channel} is gone`);
-  return [...changed, ...gone];
+  return [...changed, ...gone].toSorted(compareBytes);
 };
 
 const releasesOf = (documents: Medium['documents']): ReadonlyMap<string, number> =>

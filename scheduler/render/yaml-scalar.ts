@@ -36,6 +36,9 @@ const isInteger = (text: string): boolean => {
   return magnitude < 1n << (text.startsWith('+') ? 63n : 64n);
 };
 
+// A sign behind the base is none of YAML's, but yaml.v3 reads it.
+const SIGNED_BASE = /^0(?:b[-+][01]+|o[-+][0-7]+)$/;
+
 const isFloat = (text: string): boolean => FLOAT.test(text) && Number.isFinite(Number(text));
 
 /** Does the plain text mean something else than a string to a YAML 1.1 or 1.2 reader? */
@@ -45,7 +48,13 @@ const isRetyped = (text: string): boolean => {
   if (first === 0x2e) return POINT_FLOAT.test(text) && isFloat(text.replaceAll('_', ''));
   if (first !== 0x2b && first !== 0x2d && (first < 0x30 || first > 0x39)) return false;
   const digits = text.includes('_') ? text.replaceAll('_', '') : text;
-  return isTimestamp(text) || isInteger(digits) || isFloat(digits) || BASE_60.test(text);
+  return (
+    isTimestamp(text) ||
+    isInteger(digits) ||
+    SIGNED_BASE.test(digits) ||
+    isFloat(digits) ||
+    BASE_60.test(text)
+  );
 };
 
 /** Starts like an indicator, or holds one where it would end a plain scalar. */
@@ -59,7 +68,7 @@ const UNPRINTABLE = /[^\t\n\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff0
 
 const LITERAL_UNSAFE = /^\n| \n| $/;
 
-/** The style of a string. `key` tells that it stands where a mapping key stands. */
+/** The style of a well-formed string. */
 export const scalarStyle = (text: string): ScalarStyle => {
   if (UNPRINTABLE.test(text)) return 'double';
   if (text.includes('\n')) return LITERAL_UNSAFE.test(text) ? 'double' : 'literal';

@@ -37,6 +37,13 @@ export const testEdge = (now = NOW): Edge => {
 
 export const POLICY: Policy = { onDrift: 'correct', maxValidityDays: 400, pruneBudget: 1 };
 
+/** A state that does not wait for the disk: unit tests pull no plugs. */
+export const openFast = (directory: string, options?: { readonly create?: boolean }): State => {
+  const state = openState(directory, options);
+  state.db.pragma('synchronous = OFF');
+  return state;
+};
+
 /** An agent over a state and a machine that is a folder. */
 export const testAgent = (state: State, folder: string, more: Partial<Agent> = {}): Agent => ({
   state,
@@ -71,7 +78,7 @@ export const createWorld = async (fleet?: TestFleet, more: Partial<Agent> = {}):
   const request = join(folder, 'request');
   mkdirSync(request);
   mkdirSync(join(folder, 'machine'));
-  const state = openState(join(folder, 'state'), { create: true });
+  const state = openFast(join(folder, 'state'), { create: true });
   const [root] = made.roots;
   await enroll(
     state,

@@ -6,15 +6,8 @@ import type { Plan } from '../../exporter/plan/plan.ts';
 import { type Order, prepare } from '../../exporter/prepare.ts';
 import { type Exported, exportMedium } from '../../exporter/write/export-medium.ts';
 import type { WriteOptions } from '../../exporter/write/write-options.ts';
-import {
-  type LayoutWriter,
-  NOW,
-  newFleet,
-  newSigningKey,
-  type SignedFleet,
-  type TestBundle,
-  writeSignedLayout,
-} from '../harness/signed-layout.ts';
+import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/signed-fleet.ts';
+import { type LayoutWriter, type TestBundle, writeSignedLayout } from '../harness/signed-layout.ts';
 import { memoryDirectory } from './memory-directory.ts';
 
 export const KIOSK: Channel = { environment: 'prod', clusterType: 'kiosk' };

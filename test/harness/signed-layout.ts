@@ -41,69 +41,15 @@ import { signPayload } from '../../bundles/statements/envelope.ts';
 import type { ReportPredicate, SiteAgent } from '../../bundles/statements/predicates.ts';
 import { encodeStatement } from '../../bundles/statements/verify-statement.ts';
 import { addDays, formatTime } from '../../bundles/time.ts';
-import { generatePrivateKey, loadSigningKey, type SigningKey } from '../../bundles/trust/key.ts';
-import { createRoot } from '../../bundles/trust/root.ts';
+import type { SigningKey } from '../../bundles/trust/key.ts';
+import { NOW, type SignedFleet } from './signed-fleet.ts';
+
+export { NOW, newFleet, newSigningKey, rotate, type SignedFleet } from './signed-fleet.ts';
 
 /**
  * Small signed layouts as `fleet-scheduler build` writes them, for tests of whatever reads them: one fleet with keys of
  * its own, and a function for each thing that is published. Bytes are what the test gives, so sizes are known.
  */
-
-export const NOW = new Date('2026-11-21T08:00:00Z');
-
-type Role = 'root' | 'bundle' | 'release' | 'lease' | 'receipt' | 'audit';
-
-export type SignedFleet = {
-  readonly fleet: string;
-  readonly keys: Readonly<Record<Role, SigningKey>>;
-  /** Every version of the root so far. */
-  readonly roots: readonly Buffer[];
-};
-
-export const newSigningKey = (): SigningKey => loadSigningKey(generatePrivateKey());
-
-export const newFleet = async (fleet = 'acme'): Promise<SignedFleet> => {
-  const keys = {
-    root: newSigningKey(),
-    bundle: newSigningKey(),
-    release: newSigningKey(),
-    lease: newSigningKey(),
-    receipt: newSigningKey(),
-    audit: newSigningKey(),
-  };
-  return { fleet, keys, roots: [await rootOf(fleet, keys, 1, [keys.root])] };
-};
-
-/** The fleet after its officers have signed the next root, with a new key for one role. */
-export const rotate = async (fleet: SignedFleet, role: Role): Promise<SignedFleet> => {
-  const keys = { ...fleet.keys, [role]: newSigningKey() };
-  const next = await rootOf(fleet.fleet, keys, fleet.roots.length + 1, [fleet.keys.root, keys.root]);
-  return { ...fleet, keys, roots: [...fleet.roots, next] };
-};
-
-const rootOf = (
-  fleet: string,
-  keys: SignedFleet['keys'],
-  version: number,
-  signers: readonly SigningKey[],
-): Promise<Buffer> =>
-  createRoot(
-    {
-      fleet,
-      version,
-      expires: addDays(NOW, 700),
-      dev: true,
-      keys: {
-        root: [keys.root.public],
-        bundle: [keys.bundle.public],
-        release: [keys.release.public],
-        lease: [keys.lease.public],
-        receipt: [keys.receipt.public],
-        audit: [keys.audit.public],
-      },
-    },
-    signers,
-  );
 
 /** An image of one config and the given layers. */
 export type TestImage = { readonly name: string; readonly layers: readonly Uint8Array[] };

@@ -109,7 +109,7 @@ export const lex = (source: TemplateSource): readonly Token[] => {
 
   const lexAction = (open: number): number => {
     let at = trimsLeft(open + 2) ? open + 4 : open + 2;
-    // The white space of a trim marker is given back to the comment check only: Go wants `{{- /*`.
+    // A comment stands right behind the delimiter or its trim marker, nowhere else.
     if (text.startsWith('/*', at)) return lexComment(open, at + 2);
     tokens.push({ kind: 'open', at: open, text: '{{', spaced: false });
     let parentheses = 0;

@@ -17,7 +17,6 @@ import { type Evaluate, enter, type Partials, type Render, type Scope } from './
 
 type Path = hbs.AST.PathExpression;
 
-/** A program's statements as closures. `depth` is how deep blocks nest, `params` the block parameters in reach. */
 type Context = Compiler & { readonly maxDepth: number };
 
 const BLOCKS = ['if', 'unless', 'each', 'with'] as const;
@@ -34,7 +33,10 @@ const asPath = (node: Path | hbs.AST.Literal): Path => {
 
 const nothing: Render = () => undefined;
 
-/** @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_LIMIT */
+/**
+ * A program's statements as closures. `depth` is how deep blocks nest, `params` are the block parameters in reach.
+ * @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_LIMIT
+ */
 export const compileProgram = (
   context: Context,
   program: Program | undefined,

@@ -51,6 +51,10 @@ describe('back and forth in time', () => {
     { state: () => after({}) },
   );
   row('M15: freeze -> EXPIRED', () => ({}), { when: clock(180) });
+  row('M15: freeze, a second before the end -> ACCEPT', () => ({}), {
+    when: { ...clock(179), now: new Date(clock(179).now.getTime() - 1) },
+  });
+  row('M15: freeze, at the very end -> EXPIRED', () => ({}), { when: clock(179) });
   row('M15: freeze of the site statement -> EXPIRED', () => version(2, { expires: at(398) }), {
     when: clock(366),
     state: () => after({}),
@@ -246,6 +250,20 @@ describe('roots', () => {
           site: await sign(sitePayload(), nextRelease),
           release: await signedRelease({ version: 5 }, nextRelease),
         }),
+    },
+  );
+  row(
+    'M36: one of two signers of the site statement rotated away, after a re-import with its signature alone -> ROLLBACK',
+    async () => ({ site: await sign(sitePayload(), release), roots: await dropped() }),
+    {
+      state: async () => {
+        const newer = sitePayload({ version: 2 });
+        const roots = await added();
+        return after(
+          { roots, site: await sign(newer, release, nextRelease) },
+          { roots, site: await sign(newer, nextRelease) },
+        );
+      },
     },
   );
 });

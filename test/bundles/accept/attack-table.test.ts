@@ -166,6 +166,10 @@ describe('for somebody else', () => {
     const values = { fleet: 'acme', site: 'plant-8', values: {}, agents: {} };
     return { values: [canonicalBytes(values)], site: await sign(sitePayload({ values }), release) };
   });
+  row('M20: values of another fleet -> WRONG_SITE', async () => {
+    const values = { fleet: 'other', site: 'plant-7', values: {}, agents: {} };
+    return { values: [canonicalBytes(values)], site: await sign(sitePayload({ values }), release) };
+  });
   const staging = { environment: 'staging', clusterType: 'server' };
   row(
     'M20: wrong channel -> WRONG_CHANNEL',

@@ -131,6 +131,20 @@ describe('the closure of a bundle', () => {
     }
   });
 
+  it('is not walked twice where many ways lead to one index', async () => {
+    const bundleOf = (closure: BundleConfig['closure']) => sampleBundle({ closure });
+    const { blobs } = bundleOf([]);
+    let next = descriptorOf('the end', 'layer');
+    for (let level = 0; level < 40; level++) {
+      const index = JSON.stringify({ schemaVersion: 2, manifests: [next, next, next] });
+      blobs.put(index);
+      next = descriptorOf(index, OCI_INDEX);
+    }
+    const { digest, blobs: own } = bundleOf([next]);
+    for (const [name, bytes] of own.content) blobs.content.set(name, bytes);
+    expect(await closureBlobs(blobs, await readBundle(blobs, digest))).toHaveLength(3 + 40 + 1);
+  });
+
   it('is the same in any run', async () => {
     const { blobs, digest } = world();
     const bundle = await readBundle(blobs, digest);

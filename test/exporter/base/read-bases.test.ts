@@ -7,7 +7,8 @@ import { agentFolder } from '#bundles/medium/medium';
 import type { ReportPredicate } from '#bundles/statements/predicates';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/key';
-import { NOW, newSigningKey, writeReport } from '../../harness/signed-layout.ts';
+import { NOW, newSigningKey } from '../../harness/signed-fleet.ts';
+import { writeReport } from '../../harness/signed-layout.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../world.ts';
 

@@ -7,7 +7,7 @@ import type { Base, Bases } from '../../../exporter/base/base.ts';
 import { makePlan } from '../../../exporter/plan/make-plan.ts';
 import type { Offer, OfferedBundle } from '../../../exporter/source/offer.ts';
 import type { ClosureBlob } from '../../../exporter/source/read-closure.ts';
-import { NOW } from '../../harness/signed-layout.ts';
+import { NOW } from '../../harness/signed-fleet.ts';
 
 const channelOf = (index: number) => ({ environment: 'prod', clusterType: `type-${index}` });
 

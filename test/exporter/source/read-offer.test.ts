@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { hexOf } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import { addDays } from '#bundles/time';
-import { NOW, newSigningKey, rotate, writeSignedLayout } from '../../harness/signed-layout.ts';
+import { NOW, newSigningKey, rotate } from '../../harness/signed-fleet.ts';
+import { writeSignedLayout } from '../../harness/signed-layout.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, makeWorld } from '../world.ts';
 

@@ -8,7 +8,12 @@ const LESS = { limits: { maxSteps: 50_000 } };
 
 describe('compileTemplate', () => {
   it('compiles once and renders many contexts', () => {
-    const render = compileTemplate({ engine: 'go', name: 'n', text: '{{ .Namespace }}', at: { file: 'a.yaml' } });
+    const render = compileTemplate({
+      engine: 'go',
+      name: 'n',
+      text: '{{ .Namespace }}',
+      at: { file: 'a.yaml' },
+    });
     expect(['one', 'two'].map((namespace) => render({ ...CONTEXT, namespace }))).toEqual(['one', 'two']);
   });
 
@@ -46,7 +51,9 @@ describe('compileTemplate', () => {
 
   it('tells the place in the template where the place in the file is unknown', () => {
     const error = errorOf(() => go('a\n{{ .Nope }}', undefined, { source: { at: { file: 'a.yaml' } } }));
-    expect(formatError(error)).toMatch(/^a\.yaml: TEMPLATE_FAILED: Template default: .*\(line 2, column 4 of the template\)/);
+    expect(formatError(error)).toMatch(
+      /^a\.yaml: TEMPLATE_FAILED: Template default: .*\(line 2, column 4 of the template\)/,
+    );
   });
 
   it.each([
@@ -93,7 +100,12 @@ describe('compileTemplate', () => {
   it('refuses values that are nested too deep', () => {
     let deep: readonly unknown[] = [];
     for (let level = 0; level < 5000; level += 1) deep = [deep];
-    for (const text of ['{{ .ConfigData }}', '{{ toYaml .ConfigData }}', '{{ toJson .ConfigData }}', '{{ hash .ConfigData }}'])
+    for (const text of [
+      '{{ .ConfigData }}',
+      '{{ toYaml .ConfigData }}',
+      '{{ toJson .ConfigData }}',
+      '{{ hash .ConfigData }}',
+    ])
       expect(errorOf(() => go(text, { deep: deep as never })).code).toBe('TEMPLATE_LIMIT');
   });
 });

@@ -1,7 +1,11 @@
-import { isFleetError, type FleetError } from '../../../bundles/errors.ts';
+import { type FleetError, isFleetError } from '../../../bundles/errors.ts';
 import { compileTemplate } from '../../../scheduler/render/compile-template.ts';
 import type { TemplateContext } from '../../../scheduler/render/template-context.ts';
-import { DEFAULT_LIMITS, type TemplateLimits, type TemplateSource } from '../../../scheduler/render/template-source.ts';
+import {
+  DEFAULT_LIMITS,
+  type TemplateLimits,
+  type TemplateSource,
+} from '../../../scheduler/render/template-source.ts';
 
 export const CONTEXT: TemplateContext = {
   deploymentTargetName: 'shop-web',
@@ -15,7 +19,7 @@ export const CONTEXT: TemplateContext = {
   clusterTypeLabels: { region: 'eu' },
   configData: {
     list: ['a', 'b'],
-    nested: { b: { c: 'deep' }, a: 1 },
+    nested: { a: 1, b: { c: 'deep' } },
     five: 5,
     text: 'one\ntwo\n',
     nothing: null,
@@ -32,7 +36,14 @@ const render = (
   { source, limits }: Options,
 ): string =>
   compileTemplate(
-    { engine, name: 'default', text, at: { file: 'templates/default.yaml', line: 9, column: 7 }, indent: 6, ...source },
+    {
+      engine,
+      name: 'default',
+      text,
+      at: { file: 'templates/default.yaml', line: 9, column: 7 },
+      indent: 6,
+      ...source,
+    },
     { ...DEFAULT_LIMITS, ...limits },
   )({ ...CONTEXT, configData: configData ?? CONTEXT.configData });
 

@@ -6,7 +6,14 @@ import { toYaml } from '../../../scheduler/render/to-yaml.ts';
 
 describe('toYaml', () => {
   it('indents by four, but what is in a list by two', () => {
-    expect(toYaml({ list: [{ name: 'a', v: { w: 1 } }, [1, [2]], 'x'], map: { a: { b: 1 } }, none: [], empty: {} })).toBe(
+    expect(
+      toYaml({
+        list: [{ name: 'a', v: { w: 1 } }, [1, [2]], 'x'],
+        map: { a: { b: 1 } },
+        none: [],
+        empty: {},
+      }),
+    ).toBe(
       `empty: {}
 list:
     - name: a
@@ -93,7 +100,9 @@ none: []`,
 
   it('writes a key that is long or has lines behind a question mark', () => {
     const long = 'k'.repeat(129);
-    expect(toYaml({ [long]: { a: 1 }, 'a\nb': [1] })).toBe(`? |-\n    a\n    b\n:   - 1\n? ${long}\n:   a: 1`);
+    expect(toYaml({ [long]: { a: 1 }, 'a\nb': [1] })).toBe(
+      `? |-\n    a\n    b\n:   - 1\n? ${long}\n:   a: 1`,
+    );
   });
 
   it.each([
@@ -129,7 +138,11 @@ none: []`,
   it('writes nothing a reader would take for something else', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }).filter((value) => value.isWellFormed()),
-      fc.string({ unit: fc.constantFrom(...' \n\t:#-?[]{},&*!|>%@`"\'~=.0123eExXoO_+ayn\r\u0085\u2028\ufeff') }),
+      fc.string({
+        unit: fc.constantFrom(
+          ...Array.from(' \n\t:#-?[]{},&*!|>%@`"\'~=.0123eExXoO_+ayn\r\u0085\u2028\ufeff'),
+        ),
+      }),
     );
     const value = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
@@ -167,5 +180,7 @@ none: []`,
 const plain = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value as Record<string, WholeFloat>).map(([key, item]) => [key, plain(item)]));
+  return Object.fromEntries(
+    Object.entries(value as Record<string, WholeFloat>).map(([key, item]) => [key, plain(item)]),
+  );
 };

@@ -68,7 +68,7 @@ const substring = (run: Run, start: number, end: number, text: string): string =
   return byteSlice(text, from, to);
 };
 
-export const toText = (run: Run, value: Value): string => goText(run, value);
+const toText = (run: Run, value: Value): string => goText(run, value);
 
 /** sprig's strslice: the texts of a list without its nils, or one text alone. */
 export const texts = (run: Run, value: Value): string[] => {
@@ -100,20 +100,13 @@ const numbered = (run: Run, parts: readonly string[]): Dict => {
   return map;
 };
 
-const join = (run: Run, separator: string, value: Value): string => {
-  const parts = texts(run, value);
+const joined = (run: Run, parts: readonly string[], separator: string): string => {
   checkLength(
     run,
     parts.reduce((length, part) => length + part.length, parts.length * separator.length),
   );
   return parts.join(separator);
 };
-
-const cat = (run: Run, ...values: readonly Value[]): string =>
-  values
-    .filter((value) => value !== null)
-    .map((value) => toText(run, value))
-    .join(' ');
 
 const abbreviate = (width: number, text: string): string => {
   if (width < 4 || text.length <= width) return text;
@@ -124,11 +117,15 @@ const abbreviate = (width: number, text: string): string => {
 const unquote = (value: Value): string =>
   typeof value === 'string' ? trimSet(trimSet(value.replace(TRIM, ''), '"'), "'") : '';
 
-const each = (run: Run, values: readonly Value[], show: (text: string) => string): string =>
-  values
-    .filter((value) => value !== null)
-    .map((value) => show(toText(run, value)))
-    .join(' ');
+/** The arguments that are there, each shown as text, with spaces between. */
+const each = (run: Run, values: readonly Value[], show: (text: string) => string): string => {
+  const there = values.filter((value) => value !== null);
+  return joined(
+    run,
+    there.map((value) => show(toText(run, value))),
+    ' ',
+  );
+};
 
 export const TEXT: FunctionTable = {
   indent: fixed(['int', 'string'], indent),
@@ -158,13 +155,13 @@ export const TEXT: FunctionTable = {
   abbrev: fixed(['int', 'string'], (_run, width, text) => abbreviate(width, text)),
   substr: fixed(['int', 'int', 'string'], substring),
   repeat: fixed(['int', 'string'], repeat),
-  join: fixed(['string', 'any'], join),
+  join: fixed(['string', 'any'], (run, separator, value) => joined(run, texts(run, value), separator)),
   split: fixed(['string', 'string'], (run, separator, text) => numbered(run, splitUp(run, text, separator))),
   splitn: fixed(['string', 'int', 'string'], (run, separator, limit, text) =>
     numbered(run, splitN(run, text, separator, limit)),
   ),
   splitList: fixed(['string', 'string'], (run, separator, text) => splitUp(run, text, separator)),
-  cat: variadic([], 'any', cat),
+  cat: variadic([], 'any', (run, ...values) => each(run, values, (text) => text)),
   plural: fixed(['string', 'string', 'int'], (_run, one, many, amount) => (amount === 1 ? one : many)),
   toString: fixed(['any'], (run, value) => toText(run, value)),
   toStrings: fixed(['any'], (run, value) => texts(run, value)),

@@ -33,6 +33,17 @@ describe('files of a host package', () => {
     expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
   });
 
+  it('may be larger than what is read at once', async () => {
+    await using host = await sandbox();
+    const desired = packageOf({ files: { '/opt/big': 'x'.repeat(3 << 20) } });
+    await applyTo(host.target, host.inventory, desired);
+    expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
+    await host.put('/opt/big', `${'x'.repeat((3 << 20) - 1)}y`);
+    expect(await host.target.observe(desired, host.inventory.owned, never)).toHaveLength(1);
+    await applyTo(host.target, host.inventory, undefined);
+    expect(await readdir(host.options.backups)).toHaveLength(1);
+  });
+
   it('change in mode alone keeps bytes and times', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': 'same' } }));
@@ -110,6 +121,28 @@ describe('a file that was there before the package', () => {
     await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/motd': 'v2' } }));
     await applyTo(host.target, host.inventory, undefined);
     expect(await host.read('/etc/motd')).toBe('v1');
+  });
+
+  it('gets its mode back when that was all that differed', async () => {
+    await using host = await sandbox();
+    await host.put('/etc/x', 'same', 0o664);
+    const before = await host.tree();
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': 'same' } }));
+    expect(await host.tree()).not.toEqual(before);
+    await applyTo(host.target, host.inventory, undefined);
+    expect(await host.tree()).toEqual(before);
+  });
+
+  it('keeps the folder it is put back into, and the plan says so', async () => {
+    await using host = await sandbox();
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/opt/a': '1' } }));
+    await host.put('/opt/b', 'theirs');
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/opt/a': '1', '/opt/b': 'ours' } }));
+    const { plan } = await applyTo(host.target, host.inventory, undefined);
+    expect(lines(plan.steps)).toContain(
+      'skipped parent:/opt: not empty: it holds what the package does not own',
+    );
+    expect(await host.read('/opt/b')).toBe('theirs');
   });
 
   it('may be a symbolic link: the link itself is replaced and put back, what it leads to is not touched', async () => {

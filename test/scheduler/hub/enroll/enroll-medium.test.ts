@@ -11,7 +11,7 @@ import { createCertificateRequest } from '#bundles/trust/certificate-request';
 import { fingerprint } from '#bundles/trust/key';
 import { siteSigner } from '../../../../scheduler/hub/hub.ts';
 import { revokeAgent } from '../../../../scheduler/hub/sites/revoke-agent.ts';
-import { newSigningKey } from '../../../harness/signed-layout.ts';
+import { newSigningKey } from '../../../harness/signed-fleet.ts';
 import {
   ask,
   enrolled,

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { array, assert, asyncProperty, constantFrom, shuffledSubarray } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readChannelDocuments } from '#bundles/accept/documents';
+import { writeTar } from '#bundles/archive/write-tar';
 import { digestOf } from '#bundles/digest';
 import { openLayout, referenceOf } from '#bundles/layout/layout';
 import { PREDICATES } from '#bundles/media-types';

@@ -17,7 +17,7 @@ import {
   type Desired,
   whatRunsWhere,
 } from '../../../../scheduler/hub/status/what-runs-where.ts';
-import { newSigningKey } from '../../../harness/signed-layout.ts';
+import { newSigningKey } from '../../../harness/signed-fleet.ts';
 import { chain, enrolled, type Happening, HOSTS, NOW, report, type TestHub, testHub } from '../test-hub.ts';
 
 const digest = (digit: string) => `sha256:${digit.repeat(64)}` as const;

@@ -19,16 +19,30 @@ describe('white space', () => {
 
 describe('values', () => {
   it.each([
-    ['{{ .ConfigData }}', 'map[big:9007199254740993 float:1e+06 list:[a <nil> [1.5 true]] map:map[a:1 b:<nil>]]'],
+    [
+      '{{ .ConfigData }}',
+      'map[big:9007199254740993 float:1e+06 list:[a <nil> [1.5 true]] map:map[a:1 b:<nil>]]',
+    ],
     ['{{ .Labels }}', 'map[purpose:web use-case:vote]'],
-    ['{{ .ConfigData.nope }} {{ .ConfigData.nope.deeper }} {{ .Manifests.nope }}', '<no value> <no value> <no value>'],
+    [
+      '{{ .ConfigData.nope }} {{ .ConfigData.nope.deeper }} {{ .Manifests.nope }}',
+      '<no value> <no value> <no value>',
+    ],
     ['{{ index .Labels "nope" }}|{{ index .ConfigData "nope" }}', '|<no value>'],
     ['{{ .ConfigData.map.b }} {{ print .ConfigData.map.b }}', '<no value> <nil>'],
-    ['{{ 1.0 }} {{ 1e6 }} {{ 0x1F }} {{ 017 }} {{ 1_000 }} {{ \'a\' }} {{ 2.5e-7 }}', '1 1e+06 31 15 1000 97 2.5e-07'],
+    [
+      "{{ 1.0 }} {{ 1e6 }} {{ 0x1F }} {{ 017 }} {{ 1_000 }} {{ 'a' }} {{ 2.5e-7 }}",
+      '1 1e+06 31 15 1000 97 2.5e-07',
+    ],
     ['{{ "a\\tb\\u00e9\\x41" }}{{ `raw \\n` }}', 'a\tbéAraw \\n'],
     ['{{ (index .ConfigData.list 0) }}{{ (dict "a" 1).a }}{{ $.Workload }}', 'a1shop'],
   ])('%j prints %j', (text, expected) => {
-    const values = { list: ['a', null, [1.5, true]], map: { b: null, a: 1 }, float: float(1e6), big: 9007199254740993n };
+    const values = {
+      list: ['a', null, [1.5, true]],
+      map: { b: null, a: 1 },
+      float: float(1e6),
+      big: 9007199254740993n,
+    };
     expect(go(text, values)).toBe(expected);
   });
 
@@ -45,9 +59,9 @@ describe('values', () => {
 
   it('sees nothing of a prototype, and takes __proto__ for a key like any other', () => {
     const values = JSON.parse('{"__proto__": "own", "a": {}}') as { a: Record<string, never> };
-    expect(go('{{ .ConfigData.__proto__ }} {{ .ConfigData.a.constructor }} {{ .ConfigData.a.toString }}', values)).toBe(
-      'own <no value> <no value>',
-    );
+    expect(
+      go('{{ .ConfigData.__proto__ }} {{ .ConfigData.a.constructor }} {{ .ConfigData.a.toString }}', values),
+    ).toBe('own <no value> <no value>');
     expect(go('{{ $d := dict "__proto__" 1 }}{{ $d.x }} {{ keys $d }} {{ hasKey $d "constructor" }}')).toBe(
       '<no value> [__proto__] false',
     );
@@ -56,7 +70,10 @@ describe('values', () => {
 
 describe('control', () => {
   it.each([
-    ['{{ if .ConfigData.nope }}a{{ else if .ConfigData.empty }}b{{ else if .ConfigData.five }}c{{ else }}d{{ end }}', 'c'],
+    [
+      '{{ if .ConfigData.nope }}a{{ else if .ConfigData.empty }}b{{ else if .ConfigData.five }}c{{ else }}d{{ end }}',
+      'c',
+    ],
     ['{{ with .ConfigData.nested.b }}{{ .c }} {{ $.Workload }}{{ end }}', 'deep shop'],
     ['{{ with .ConfigData.nope }}a{{ else with .ConfigData.five }}{{ . }}{{ end }}', '5'],
     ['{{ range .ConfigData.list }}{{ . }},{{ end }}', 'a,b,'],
@@ -64,9 +81,15 @@ describe('control', () => {
     ['{{ range $k, $v := .Labels }}{{ $k }}={{ $v }};{{ end }}', 'purpose=web;use-case=vote;'],
     ['{{ range .ConfigData.nope }}a{{ else }}none{{ end }}', 'none'],
     ['{{ range 3 }}{{ . }}{{ end }}', '012'],
-    ['{{ range until 5 }}{{ if eq . 3 }}{{ break }}{{ end }}{{ if eq . 1 }}{{ continue }}{{ end }}{{ . }}{{ end }}', '02'],
+    [
+      '{{ range until 5 }}{{ if eq . 3 }}{{ break }}{{ end }}{{ if eq . 1 }}{{ continue }}{{ end }}{{ . }}{{ end }}',
+      '02',
+    ],
     ['{{ $x := 1 }}{{ if true }}{{ $x = 2 }}{{ $y := 3 }}{{ $x := 4 }}{{ end }}{{ $x }}', '2'],
-    ['{{ define "t" }}<{{ . }}>{{ end }}{{ template "t" .Workload }}{{ template "t" }}', '<shop><<no value>>'],
+    [
+      '{{ define "t" }}<{{ . }}>{{ end }}{{ template "t" .Workload }}{{ template "t" }}',
+      '<shop><<no value>>',
+    ],
     ['{{ block "t" 1 }}[{{ . }}]{{ end }}{{ template "t" 2 }}', '[1][2]'],
     ['{{ and 1 0 (fail "lazy") }}{{ or "" "x" (fail "lazy") }}{{ 0 | and 1 }}', '0x0'],
     ['{{ "b" | printf "%s-%s" "a" | upper | quote }}', '"A-B"'],
@@ -116,6 +139,9 @@ describe('mistakes', () => {
     ['getHostByName', 'the network'],
   ])('%s is refused, because templates cannot read %s', (name, what) => {
     const error = errorOf(() => go(`{{ ${name} "x" }}`));
-    expect([error.code, error.message]).toEqual(['TEMPLATE_FAILED', expect.stringContaining(`templates cannot read ${what}`)]);
+    expect([error.code, error.message]).toEqual([
+      'TEMPLATE_FAILED',
+      expect.stringContaining(`templates cannot read ${what}`),
+    ]);
   });
 });

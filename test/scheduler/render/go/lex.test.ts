@@ -6,14 +6,54 @@ import { parse } from '../../../../scheduler/render/go/parse.ts';
 
 const source = (text: string) => ({ engine: 'go', name: 'n', text, at: { file: 'f' } }) as const;
 
-const kinds = (text: string): readonly string[] => lex(source(text)).map(({ kind, text: value }) => `${kind} ${value}`.trim());
+const kinds = (text: string): readonly string[] =>
+  lex(source(text)).map(({ kind, text: value }) => `${kind} ${value}`.trim());
 
 /** Pieces of the language in any order: most of it is wrong, all of it must end. */
 const soup = fc
   .array(
     fc.constantFrom(
-      '{{', '}}', '{{-', '-}}', ' ', '\n', '.', '.a', '$', '$x', '"', '`', "'", '\\', '(', ')', '|', ':=', '=', ',', '/*', '*/',
-      'if', 'else', 'end', 'range', 'with', 'define', 'template', 'block', 'break', '"t"', '1', '-', '0x', 'e', 'nil', 'true', 'print', 'ä', '🚀',
+      '{{',
+      '}}',
+      '{{-',
+      '-}}',
+      ' ',
+      '\n',
+      '.',
+      '.a',
+      '$',
+      '$x',
+      '"',
+      '`',
+      "'",
+      '\\',
+      '(',
+      ')',
+      '|',
+      ':=',
+      '=',
+      ',',
+      '/*',
+      '*/',
+      'if',
+      'else',
+      'end',
+      'range',
+      'with',
+      'define',
+      'template',
+      'block',
+      'break',
+      '"t"',
+      '1',
+      '-',
+      '0x',
+      'e',
+      'nil',
+      'true',
+      'print',
+      'ä',
+      '🚀',
     ),
     { maxLength: 40 },
   )
@@ -31,9 +71,39 @@ describe('lex', () => {
   });
 
   it.each([
-    ['{{ $x := .a.b | print "s" 1.5 }}', ['open {{', 'variable $x', 'declare :=', 'field .a', 'field .b', 'pipe |', 'identifier print', 'string "s"', 'number 1.5', 'close }}', 'end']],
+    [
+      '{{ $x := .a.b | print "s" 1.5 }}',
+      [
+        'open {{',
+        'variable $x',
+        'declare :=',
+        'field .a',
+        'field .b',
+        'pipe |',
+        'identifier print',
+        'string "s"',
+        'number 1.5',
+        'close }}',
+        'end',
+      ],
+    ],
     ['{{ if (true) }}', ['open {{', 'keyword if', 'left (', 'bool true', 'right )', 'close }}', 'end']],
-    ['{{ . $ nil `r` \'c\' -1 , = }}', ['open {{', 'dot .', 'variable $', 'nil nil', 'raw `r`', "character 'c'", 'number -1', 'comma ,', 'assign =', 'close }}', 'end']],
+    [
+      "{{ . $ nil `r` 'c' -1 , = }}",
+      [
+        'open {{',
+        'dot .',
+        'variable $',
+        'nil nil',
+        'raw `r`',
+        "character 'c'",
+        'number -1',
+        'comma ,',
+        'assign =',
+        'close }}',
+        'end',
+      ],
+    ],
     ['a {{- /* c */ -}} b', ['text a', 'text b', 'end']],
     ['{{ "}}" }}', ['open {{', 'string "}}"', 'close }}', 'end']],
   ])('cuts %j', (text, expected) => {
@@ -56,9 +126,12 @@ describe('lex', () => {
 
   it('keeps every text without an action as it is', () => {
     fc.assert(
-      fc.property(fc.string().filter((text) => !text.includes('{{') && text !== ''), (text) => {
-        expect(lex(source(text)).map((token) => token.text)).toEqual([text, '']);
-      }),
+      fc.property(
+        fc.string().filter((text) => !text.includes('{{') && text !== ''),
+        (text) => {
+          expect(lex(source(text)).map((token) => token.text)).toEqual([text, '']);
+        },
+      ),
     );
   });
 });

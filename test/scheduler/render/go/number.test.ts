@@ -1,6 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { float, formatFloat, int, isFloat, isInt, toNumber, WholeFloat } from '../../../../scheduler/render/go/number.ts';
+import {
+  float,
+  formatFloat,
+  int,
+  isFloat,
+  isInt,
+  toNumber,
+  WholeFloat,
+} from '../../../../scheduler/render/go/number.ts';
 import { numberLiteral } from '../../../../scheduler/render/go/number-literal.ts';
 
 describe('numbers', () => {
@@ -33,7 +41,11 @@ describe('numbers', () => {
   });
 
   it('prints every float so that it reads back', () => {
-    fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => Object.is(Number(formatFloat(value)), value)));
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) =>
+        Object.is(Number(formatFloat(value)), value),
+      ),
+    );
   });
 
   it.each([

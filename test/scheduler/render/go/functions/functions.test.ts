@@ -19,9 +19,12 @@ describe('functions of Go itself', () => {
     ['index .ConfigData.nested "b" "c"', 'deep'],
     ['print 1 2 "a" "b" 3 nil', '1 2ab3 <nil>'],
     ['html "<a href=\'x\'>"', '&lt;a href=&#39;x&#39;&gt;'],
-    ['js "it\'s <b>"', 'it\\\'s \\u003Cb\\u003E'],
+    ['js "it\'s <b>"', "it\\'s \\u003Cb\\u003E"],
     ['urlquery "a b&c!"', 'a+b%26c%21'],
-    ['printf "%05.1f|%-4s|%4d|%x|%q|%v|%T" 2.25 "a" 7 "hi" "q" (list 1 nil) 1', '002.2|a   |   7|6869|"q"|[1 <nil>]|int'],
+    [
+      'printf "%05.1f|%-4s|%4d|%x|%q|%v|%T" 2.25 "a" 7 "hi" "q" (list 1 nil) 1',
+      '002.2|a   |   7|6869|"q"|[1 <nil>]|int',
+    ],
     ['printf "%d %s %" "x"', '%!d(string=x) %!s(MISSING) %!(NOVERB)'],
   ]);
 });
@@ -52,7 +55,7 @@ describe('functions on text', () => {
     ['(split "/" "a/b")._1', 'b'],
     ['substr 1 3 "abcdef"', 'bc'],
     ['unquote " \\"q\\" "', 'q'],
-    ["unquote \"'q'\"", 'q'],
+    ['unquote "\'q\'"', 'q'],
     ['unquote 5', ''],
     ['toString 5.0', '5'],
   ]);
@@ -83,17 +86,28 @@ describe('functions on lists and maps', () => {
   ]);
 
   it('lets set change a map the template made', () => {
-    expect(go('{{ $d := dict "a" 1 }}{{ $_ := set $d "b" 2 }}{{ $_ := unset $d "a" }}{{ $d }}')).toBe('map[b:2]');
-    expect(go('{{ $d := deepCopy .ConfigData.nested }}{{ $_ := set $d "a" 2 }}{{ $d.a }}{{ .ConfigData.nested.a }}')).toBe('21');
+    expect(go('{{ $d := dict "a" 1 }}{{ $_ := set $d "b" 2 }}{{ $_ := unset $d "a" }}{{ $d }}')).toBe(
+      'map[b:2]',
+    );
+    expect(
+      go(
+        '{{ $d := deepCopy .ConfigData.nested }}{{ $_ := set $d "a" 2 }}{{ $d.a }}{{ .ConfigData.nested.a }}',
+      ),
+    ).toBe('21');
   });
 
   it('never lets a template change its context, which other renders share', () => {
     const values = { nested: { a: 1 } };
-    expect(errorOf(() => go('{{ set .ConfigData.nested "a" 2 }}', values)).message).toMatch(/only a map this template made/);
-    expect(go('{{ merge .ConfigData.nested (dict "b" 2) }}', values)).toBe('map[a:1 b:2]');
-    expect(go('{{ $m := merge (dict) .ConfigData }}{{ $_ := mergeOverwrite $m (dict "nested" (dict "a" 9)) }}{{ $m }}', values)).toBe(
-      'map[nested:map[a:9]]',
+    expect(errorOf(() => go('{{ set .ConfigData.nested "a" 2 }}', values)).message).toMatch(
+      /only a map this template made/,
     );
+    expect(go('{{ merge .ConfigData.nested (dict "b" 2) }}', values)).toBe('map[a:1 b:2]');
+    expect(
+      go(
+        '{{ $m := merge (dict) .ConfigData }}{{ $_ := mergeOverwrite $m (dict "nested" (dict "a" 9)) }}{{ $m }}',
+        values,
+      ),
+    ).toBe('map[nested:map[a:9]]');
     expect(values).toEqual({ nested: { a: 1 } });
   });
 });
@@ -163,7 +177,16 @@ describe('hash', () => {
     [5, '14856124470027295614'],
     [{ k: 'v1', r: 'eu' }, '18221710507430290428'],
     [{ k: 'v2' }, '10491881678142118979'],
-    [{ workspace: 'team-one', workload: 'shop', purpose: 'web', 'kustomize.toolkit.fluxcd.io/name': 'dev-shop-reg', 'kustomize.toolkit.fluxcd.io/namespace': 'flux-system' }, '1291469611503028354'],
+    [
+      {
+        workspace: 'team-one',
+        workload: 'shop',
+        purpose: 'web',
+        'kustomize.toolkit.fluxcd.io/name': 'dev-shop-reg',
+        'kustomize.toolkit.fluxcd.io/namespace': 'flux-system',
+      },
+      '1291469611503028354',
+    ],
   ])('of %j is %s', (value, expected) => {
     expect(go('{{ hash .ConfigData.x }}', { x: value })).toBe(expected);
   });

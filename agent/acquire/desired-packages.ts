@@ -1,0 +1,134 @@
+import { satisfies, validRange } from 'semver';
+import type { BundleConfig } from '#bundles/bundle/config';
+import { type Bundle, readBundle } from '#bundles/bundle/read-bundle';
+import { canonicalBytes } from '#bundles/canonical';
+import { type Digest, digestOf, shortDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/layout/blobs';
+import { missingBlob } from '#bundles/layout/verified';
+import { formatChannel } from '#bundles/names';
+import type { SiteValues } from '#bundles/statements/predicates';
+import { VERSION } from '#bundles/version';
+import type { Agent } from '../agent.ts';
+import { inOrder } from '../apply/order.ts';
+import { resolveInputs } from '../apply/site-inputs.ts';
+import type { PackageRef, ReleaseRef } from '../store/package-ref.ts';
+import { readSiteValues } from '../store/site-values.ts';
+import { readTrustRow } from '../store/trust.ts';
+import type { Judged } from './accept-medium.ts';
+
+export type Wanted = {
+  /** The release that is wanted from now on; undefined while there is none yet. */
+  readonly release: ReleaseRef | undefined;
+  readonly bundles: readonly Bundle[];
+  readonly packages: readonly PackageRef[];
+};
+
+/**
+ * What shall run: the packages of the new release, or, where the rollout leaves this agent out or there is no news, those of
+ * the release before, with the site's values as they are now. Checks all that can be wrong before a byte is copied.
+ * @throws FleetError NO_TARGET, AGENT_TOO_OLD, SITE_VALUES, NAME_CLASH, DEPENDENCY_*, WRONG_*, MISSING_BASE and of reading
+ */
+export const desiredPackages = async (agent: Agent, judged: Judged): Promise<Wanted> => {
+  const { accepted, offer } = judged;
+  const before = readTrustRow(agent.state);
+  const channel = accepted.site.agent.channel;
+  const fresh = accepted.selected ? accepted.release : undefined;
+  const release: ReleaseRef | undefined = fresh
+    ? { ...channel, version: fresh.predicate.version }
+    : before.desiredRelease;
+  if (!release) return { release, bundles: [], packages: [] };
+  const digests = fresh ? fresh.bundles.map(({ digest }) => digest) : before.desiredBundles;
+  const source = firstOf(offer.medium.blobs, agent.state.blobs);
+  const bundles: Bundle[] = [];
+  for (const digest of digests) bundles.push(await readBundle(source, digest, agent.signal));
+  for (const bundle of bundles) checkBundle(agent, bundle, release);
+  const values = accepted.site.values ?? readSiteValues(agent.state, accepted.site.valuesDigest);
+  const packages = bundles.flatMap((bundle) =>
+    packagesOf(agent, bundle, release, values, accepted.site.valuesDigest),
+  );
+  checkNames(packages);
+  inOrder(packages);
+  return { release, bundles, packages };
+};
+
+/** The medium first: what it has must be right, even where the store has it too. */
+const firstOf = (medium: BlobSource, store: BlobSource): BlobSource => ({
+  name: medium.name,
+  size: async (digest) => (await medium.size(digest)) ?? (await store.size(digest)),
+  open: async (digest, signal) => {
+    if ((await medium.size(digest)) !== undefined) return medium.open(digest, signal);
+    if ((await store.size(digest)) !== undefined) return store.open(digest, signal);
+    throw missingBlob(digest, medium.name);
+  },
+});
+
+const checkBundle = (agent: Agent, { digest, kind, config }: Bundle, release: ReleaseRef): void => {
+  const what = `bundle ${shortDigest(digest)}`;
+  if (config.fleet !== agent.identity.fleet) {
+    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${config.fleet}`, { subject: digest });
+  }
+  if (formatChannel(config) !== formatChannel(release)) {
+    throw new FleetError('WRONG_CHANNEL', `${what} is for ${formatChannel(config)}`, { subject: digest });
+  }
+  if (!agent.targets.some((target) => target.kind === kind)) {
+    throw new FleetError('NO_TARGET', `${what} is for a ${kind}, and this agent has none`, {
+      subject: digest,
+    });
+  }
+  const needed = config.requirements.agent;
+  if (needed !== undefined && !(validRange(needed) && satisfies(VERSION, needed))) {
+    throw new FleetError('AGENT_TOO_OLD', `${what} needs agent ${needed}, this is ${VERSION}`, {
+      hint: 'Update the agent first',
+    });
+  }
+  checkDependencies(config);
+};
+
+const checkDependencies = ({ assignments }: BundleConfig): void => {
+  const names = new Set(assignments.map(({ id }) => id));
+  for (const { id, dependsOn } of assignments) {
+    const absent = dependsOn.find((name) => !names.has(name));
+    if (absent !== undefined) {
+      throw new FleetError('DEPENDENCY_MISSING', `${id} depends on ${absent}, which is not in its bundle`);
+    }
+  }
+};
+
+const packagesOf = (
+  agent: Agent,
+  { digest, kind, config }: Bundle,
+  release: ReleaseRef,
+  values: SiteValues,
+  valuesDigest: Digest,
+): readonly PackageRef[] => {
+  const inputs = Map.groupBy(
+    resolveInputs(config, values, agent.identity.agent),
+    ({ assignment }) => assignment,
+  );
+  return config.assignments.map((it) => ({
+    assignment: it.id,
+    package: it.package,
+    siteValues: valuesDigest,
+    inputs: digestOf(
+      canonicalBytes((inputs.get(it.id) ?? []).map(({ input, file, pointer }) => ({ input, file, pointer }))),
+    ),
+    kind,
+    bundle: digest,
+    layer: it.layer,
+    path: it.path,
+    dependsOn: it.dependsOn,
+    critical: it.critical,
+    release,
+  }));
+};
+
+const checkNames = (packages: readonly PackageRef[]): void => {
+  const seen = new Set<string>();
+  for (const { assignment } of packages) {
+    if (seen.has(assignment)) {
+      throw new FleetError('NAME_CLASH', `two packages of this release are called ${assignment}`);
+    }
+    seen.add(assignment);
+  }
+};

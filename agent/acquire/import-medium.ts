@@ -1,0 +1,91 @@
+import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { openMedium } from '#bundles/medium/open-medium';
+import type { Agent } from '../agent.ts';
+import type { PackageResult } from '../apply/package-result.ts';
+import { resume } from '../apply/perform.ts';
+import { reconcile } from '../apply/reconcile.ts';
+import { record } from '../journal/boundary.ts';
+import { forgetOldOperations } from '../journal/operations.ts';
+import { appendEvent } from '../report/outbox.ts';
+import { collectGarbage } from '../store/collect-garbage.ts';
+import type { ReleaseRef } from '../store/package-ref.ts';
+import { acceptMedium } from './accept-medium.ts';
+import { bringBlobs } from './bring-blobs.ts';
+import { desiredPackages } from './desired-packages.ts';
+import { readOffer } from './read-offer.ts';
+import { storeAccepted } from './store-accepted.ts';
+
+export type ImportResult = {
+  /** What the medium's release for this agent is; undefined when it only brings an order for the site. */
+  readonly release: ReleaseRef | undefined;
+  /** 'same': it was imported before. */
+  readonly news: 'newer' | 'same' | undefined;
+  /** false: the rollout leaves this agent where it is. */
+  readonly selected: boolean;
+  readonly rootVersion: number;
+  readonly siteVersion: number;
+  /** Events that receipts on the medium acknowledged. */
+  readonly acknowledged: number;
+  /** What was done; packages that already ran as wanted are not in it. */
+  readonly packages: readonly PackageResult[];
+};
+
+/**
+ * A medium's way into the machine. Until everything on it is verified and here, nothing changes but the blob store; then
+ * all floors move at once; then packages are applied one by one.
+ * @param prune a person's word that this release may remove more than the budget
+ * @throws FleetError with the code of the attack table; the refusal stands in the outbox
+ */
+export const importMedium = async (
+  agent: Agent,
+  path: string,
+  { prune = false } = {},
+): Promise<ImportResult> => {
+  await resume(agent);
+  await using medium = await openMedium(path);
+  const accepted = await orTellRefused(agent, async () => {
+    const offer = await readOffer(agent, medium);
+    const judged = await acceptMedium(agent, offer);
+    const wanted = await desiredPackages(agent, judged);
+    await bringBlobs(agent, medium, wanted.bundles);
+    return { ...judged, ...wanted };
+  });
+  const acknowledged = storeAccepted(agent, accepted, prune);
+  const packages = await reconcile(agent);
+  await collectGarbage(agent.state);
+  forgetOldOperations(agent.state);
+  const { release, root, site, selected } = accepted.accepted;
+  return {
+    release: release && { ...site.agent.channel, version: release.predicate.version },
+    news: release?.news,
+    selected,
+    rootVersion: root.version,
+    siteVersion: site.predicate.version,
+    acknowledged,
+    packages,
+  };
+};
+
+/** A refusal is worth knowing at home: somebody may have brought the wrong stick, or a bad one. */
+const orTellRefused = async <T>(agent: Agent, judge: () => Promise<T>): Promise<T> => {
+  try {
+    return await judge();
+  } catch (cause) {
+    const error = toFleetError(cause);
+    if (isFleetError(error, 'ABORTED') || agent.signal.aborted) throw error;
+    tellRefused(agent, error);
+    throw error;
+  }
+};
+
+const tellRefused = (agent: Agent, error: FleetError): void => {
+  const { code, message, subject } = error;
+  record(agent, `refused ${code}`, () =>
+    appendEvent(agent, {
+      type: 'refused',
+      code,
+      message,
+      ...(subject === undefined ? {} : { detail: { subject } }),
+    }),
+  );
+};

@@ -1,0 +1,65 @@
+import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Descriptor } from '#bundles/bundle/manifest';
+import { canonicalBytes } from '#bundles/canonical';
+import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { writeFileAtomically } from '#bundles/layout/write-file';
+import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
+import { formatTime } from '#bundles/time';
+import type { Agent } from '../agent.ts';
+import { heldBundles } from '../store/bundles.ts';
+import { fullName } from '../store/identity.ts';
+
+/**
+ * The medium counts on blobs that are not here. Writes onto it, if it can be written, what would help: the next trip to
+ * the platform team then ends the matter. @throws FleetError MISSING_BASE, always
+ */
+export const refuseMissingBase = async (
+  agent: Agent,
+  medium: OpenMedium,
+  absent: readonly Descriptor[],
+): Promise<never> => {
+  const missing = absent.map(({ digest }) => digest).toSorted(compareBytes);
+  const written = await writeNeeds(agent, medium, missing);
+  const shown = missing.slice(0, 5).map(shortDigest).join(', ');
+  const more = missing.length > 5 ? ` and ${missing.length - 5} more` : '';
+  throw new FleetError(
+    'MISSING_BASE',
+    `this medium leaves out ${missing.length} blobs that are not in the store: ${shown}${more}`,
+    {
+      subject: missing[0],
+      hint: written
+        ? `Carry the medium back: ${written} on it says what is needed`
+        : 'Ask for a full medium, or for one made from a fresh report of this agent',
+    },
+  );
+};
+
+const writeNeeds = async (
+  agent: Agent,
+  medium: OpenMedium,
+  missing: readonly Digest[],
+): Promise<string | undefined> => {
+  if (medium.form !== 'directory') return undefined;
+  const file = `${REQUESTS_FOLDER}/${agentFolder(fullName(agent.identity))}-needs.json`;
+  try {
+    await access(medium.path, constants.W_OK);
+    await writeFileAtomically(
+      join(medium.path, file),
+      canonicalBytes({
+        fleet: agent.identity.fleet,
+        agent: fullName(agent.identity),
+        missing,
+        holds: await heldBundles(agent.state),
+        at: formatTime(agent.edge.now()),
+      }),
+    );
+    return file;
+  } catch (error) {
+    const { code } = toFleetError(error);
+    // A stick with its lock on, or a full one: then the person has to carry the words.
+    if (code === 'PERMISSION' || code === 'DISK_FULL' || code === 'IO') return undefined;
+    throw error;
+  }
+};

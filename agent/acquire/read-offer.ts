@@ -1,0 +1,23 @@
+import { type ChannelDocuments, readChannelDocuments } from '#bundles/accept/documents';
+import { FleetError } from '#bundles/errors';
+import type { Medium, OpenMedium } from '#bundles/medium/medium';
+import type { Agent } from '../agent.ts';
+
+/** What a medium says it has for this agent; nothing of it believed. */
+export type Offer = {
+  readonly medium: OpenMedium;
+  readonly contents: Medium;
+  readonly documents: ChannelDocuments;
+};
+
+/** @throws FleetError MEDIUM_EMPTY, TOO_MANY, TOO_LARGE, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
+export const readOffer = async ({ identity }: Agent, medium: OpenMedium): Promise<Offer> => {
+  const contents = medium.medium;
+  if (!contents) {
+    throw new FleetError('MEDIUM_EMPTY', `${medium.path} was not filled by fleet-export`, {
+      hint: 'Carry it to the platform team first; requests and reports on it stay',
+    });
+  }
+  const documents = await readChannelDocuments(medium.blobs, contents.documents, identity.site);
+  return { medium, contents, documents };
+};

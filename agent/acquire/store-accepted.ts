@@ -1,0 +1,107 @@
+import { formatChannel } from '#bundles/names';
+import { formatTime } from '#bundles/time';
+import type { Agent } from '../agent.ts';
+import { record } from '../journal/boundary.ts';
+import { acknowledge } from '../report/acknowledge.ts';
+import { appendEvent } from '../report/outbox.ts';
+import { saveBundle } from '../store/bundles.ts';
+import { saveSiteValues } from '../store/site-values.ts';
+import type { State } from '../store/state.ts';
+import {
+  readFloors,
+  readStatement,
+  readTrustRow,
+  saveRevoked,
+  saveRoot,
+  saveStatement,
+  saveTrustRow,
+} from '../store/trust.ts';
+import type { Judged } from './accept-medium.ts';
+import type { Wanted } from './desired-packages.ts';
+import { orderPackages } from './order-packages.ts';
+
+export type AcceptedMedium = Judged & Wanted;
+
+/**
+ * The one transaction of an import (docs/bundle-format.md section 8, step 7): root, site and release with their
+ * signatures, floors, time, revocations, what is wanted, receipts, and the event that says so. All of it, or nothing.
+ * Returns how many events receipts acknowledged.
+ */
+export const storeAccepted = (agent: Agent, medium: AcceptedMedium, prune: boolean): number =>
+  record(agent, 'accepted', () => {
+    const { state } = agent;
+    const before = fingerprint(state);
+    saveDocuments(agent, medium);
+    const confirmed = saveTrust(agent, medium, prune);
+    if (medium.release) orderPackages(agent, medium);
+    if (fingerprint(state) !== before) tellImported(agent, medium, confirmed);
+    return acknowledge(agent, medium.receipts);
+  });
+
+/** Everything an import can change but the packages; equal before and after: this medium brought no news. */
+const fingerprint = (state: State): string => {
+  const { time: _, ...floors } = readFloors(state);
+  const { timeFloor: __, ...trust } = readTrustRow(state);
+  const site = readStatement(state, 'site', '')?.digest;
+  const release = trust.channel && readStatement(state, 'release', formatChannel(trust.channel))?.digest;
+  return JSON.stringify({ floors, trust, site, release });
+};
+
+const saveDocuments = ({ state }: Agent, { accepted, bundleStatements, bundles }: AcceptedMedium): void => {
+  const { root, site, release } = accepted;
+  saveRoot(state, root);
+  const validity = ({ issuedAt, expires }: { issuedAt: string; expires: string }) => ({ issuedAt, expires });
+  saveStatement(state, 'site', '', { ...site.statement, ...validity(site.predicate) });
+  if (site.values) saveSiteValues(state, site.valuesDigest, site.values);
+  if (release) {
+    const scope = formatChannel(site.agent.channel);
+    saveStatement(state, 'release', scope, { ...release.statement, ...validity(release.predicate) });
+    saveRevoked(state, release.revoked);
+    for (const [index, { digest }] of release.bundles.entries()) {
+      const statement = bundleStatements[index];
+      if (statement) saveStatement(state, 'bundle', digest, statement);
+    }
+  }
+  for (const bundle of bundles) saveBundle(state, bundle);
+};
+
+/** Says whether removals beyond the budget are confirmed for the release that is wanted now. */
+const saveTrust = ({ state }: Agent, medium: AcceptedMedium, prune: boolean): boolean => {
+  const { accepted, release, bundles } = medium;
+  const before = readTrustRow(state);
+  const sameRelease =
+    JSON.stringify(release) === JSON.stringify(before.desiredRelease) && release !== undefined;
+  const pruneConfirmed = prune || (sameRelease && before.pruneConfirmed);
+  saveTrustRow(state, {
+    channel: accepted.site.agent.channel,
+    timeFloor: accepted.time,
+    siteValues: accepted.site.valuesDigest,
+    desiredRelease: release,
+    desiredBundles: bundles.map(({ digest }) => digest),
+    pruneConfirmed,
+  });
+  return pruneConfirmed;
+};
+
+const tellImported = (agent: Agent, medium: AcceptedMedium, pruneConfirmed: boolean): void => {
+  const { accepted, packages } = medium;
+  const { root, site, release, selected } = accepted;
+  const channel = site.agent.channel;
+  appendEvent(agent, {
+    type: 'imported',
+    siteValues: site.valuesDigest,
+    ...(release ? { release: { ...channel, version: release.predicate.version } } : {}),
+    message: release
+      ? `release ${release.predicate.version} of ${formatChannel(channel)}${selected ? '' : ', not yet for this agent'}`
+      : `an order for site ${site.predicate.audience.site}, without a release`,
+    detail: {
+      root: root.version,
+      site: site.predicate.version,
+      selected,
+      pruneConfirmed,
+      packages: packages.length,
+      bundles: release?.bundles.map(({ digest }) => digest) ?? [],
+      timeFloor: formatTime(accepted.time),
+    },
+  });
+};

@@ -1,0 +1,121 @@
+import { type FleetError, toFleetError } from '#bundles/errors';
+import { formatTime } from '#bundles/time';
+import type { Agent } from '../agent.ts';
+import { checkAborted, record } from '../journal/boundary.ts';
+import { nameOf } from '../journal/name-of.ts';
+import { type Operation, readResults, saveOperation } from '../journal/operations.ts';
+import { changesOf } from '../report/changes.ts';
+import { appendEvent } from '../report/outbox.ts';
+import { tellChecks } from '../report/tell-checks.ts';
+import { emptyRow } from '../store/empty-row.ts';
+import { saveFailure } from '../store/failures.ts';
+import { findPackage, type PackageRow, savePackage } from '../store/packages.ts';
+import { isRevoked } from '../store/trust.ts';
+import type { Work } from './perform.ts';
+
+/**
+ * What a failure means, in one transaction: on the way forward the package is told failed and, if anything may have
+ * been written, the way back begins; on the way back it is broken. An interrupted run has not failed.
+ * @throws FleetError ABORTED
+ */
+export const fail = ({ agent, operation }: Work, cause: unknown): void => {
+  checkAborted(agent.signal);
+  const error = toFleetError(cause);
+  if (error.code === 'ABORTED') throw error;
+  record(agent, `${nameOf(operation)}: failed`, () => {
+    if (operation.rollingBack) endBroken(agent, operation, error);
+    else failForward(agent, operation, error);
+  });
+};
+
+const failForward = (agent: Agent, operation: Operation, error: FleetError): void => {
+  const { state } = agent;
+  const { assignment, kind, to } = operation;
+  const before = findPackage(state, assignment) ?? emptyRow(agent, assignment);
+  const row = operation.checks.length > 0 ? { ...before, checks: operation.checks } : before;
+  const said = { code: error.code, message: sentence(error) };
+  const failed = { ...operation, ...said };
+  if (kind !== 'correct') {
+    saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()) });
+  }
+  // A correction is tried at every look; only another reason than the last one is news.
+  if (kind !== 'correct' || row.code !== said.code || row.message !== said.message) {
+    tellFailed(agent, operation, said);
+  }
+  if (to && operation.checks.length > 0) tellChecks(agent, before, to, operation.checks);
+  const touched = operation.phase !== 'stage' && (kind === 'apply' || kind === 'restore');
+  const rescuer = operation.from;
+  if (touched && !(rescuer && isRevoked(state, rescuer.package, rescuer.bundle))) {
+    savePackage(state, row);
+    saveOperation(state, { ...failed, rollingBack: true, phase: 'stage', plan: undefined, nextStep: 0 });
+    return;
+  }
+  savePackage(state, { ...failedRow(row, kind, said, touched), since: formatTime(agent.edge.now()) });
+  end(agent, failed, touched ? 'broken' : 'failed');
+};
+
+/** @param touched live state may be neither the old nor the new: the old one was revoked, so nothing runs for sure */
+const failedRow = (
+  row: PackageRow,
+  kind: Operation['kind'],
+  said: { readonly code: string; readonly message: string },
+  touched: boolean,
+): PackageRow => {
+  if (touched) return { ...row, ...said, status: 'broken', current: undefined, pinnedRelease: undefined };
+  switch (kind) {
+    case 'restore':
+      return { ...row, pinnedRelease: undefined };
+    case 'correct':
+      return { ...row, ...said, status: 'broken' };
+    case 'apply':
+    case 'remove':
+      return { ...row, ...said, status: 'failed' };
+  }
+};
+
+const endBroken = (agent: Agent, operation: Operation, error: FleetError): void => {
+  const { state } = agent;
+  const { assignment } = operation;
+  const row = findPackage(state, assignment) ?? emptyRow(agent, assignment);
+  const message = `${operation.message ?? 'it failed'}; rolling back failed too: ${sentence(error)}`;
+  savePackage(state, {
+    ...row,
+    status: 'broken',
+    code: error.code,
+    message,
+    pinnedRelease: operation.kind === 'restore' ? undefined : row.pinnedRelease,
+    since: formatTime(agent.edge.now()),
+  });
+  tellFailed(agent, operation, { code: error.code, message });
+  end(agent, { ...operation, code: error.code, message }, 'broken');
+};
+
+const tellFailed = (
+  agent: Agent,
+  operation: Operation,
+  said: { readonly code: string; readonly message: string },
+): void => {
+  const { assignment, to, from, kind, rollingBack } = operation;
+  const ref = rollingBack ? from : (to ?? from);
+  appendEvent(agent, {
+    type: 'package',
+    assignment,
+    ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
+    outcome: 'failed',
+    ...said,
+    detail: { operation: kind, rollingBack, ...changesOf(readResults(agent.state, operation)) },
+  });
+};
+
+const end = (agent: Agent, operation: Operation, outcome: Operation['outcome']): void =>
+  saveOperation(agent.state, {
+    ...operation,
+    phase: 'done',
+    outcome,
+    endedAt: formatTime(agent.edge.now()),
+  });
+
+const sentence = (error: FleetError): string =>
+  error.subject && !error.message.startsWith(error.subject)
+    ? `${error.subject}: ${error.message}`
+    : error.message;

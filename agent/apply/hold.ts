@@ -1,0 +1,27 @@
+import { formatTime } from '#bundles/time';
+import type { Agent } from '../agent.ts';
+import { record } from '../journal/boundary.ts';
+import { appendEvent } from '../report/outbox.ts';
+import { type PackageRow, savePackage } from '../store/packages.ts';
+import type { PackageResult } from './package-result.ts';
+
+/** Marks a package as held back; told once, not at every look. */
+export const hold = (agent: Agent, row: PackageRow, message: string, code?: string): PackageResult => {
+  const { assignment } = row;
+  if (row.status !== 'skipped' || row.message !== message) {
+    const ref = row.desired ?? row.current;
+    record(agent, `hold ${assignment}`, () => {
+      const since = formatTime(agent.edge.now());
+      savePackage(agent.state, { ...row, status: 'skipped', code, message, since });
+      appendEvent(agent, {
+        type: 'package',
+        assignment,
+        ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
+        outcome: 'skipped',
+        ...(code === undefined ? {} : { code }),
+        message,
+      });
+    });
+  }
+  return { assignment, outcome: 'skipped', ...(code === undefined ? {} : { code }), message };
+};

@@ -1,0 +1,83 @@
+import { constants } from 'node:fs';
+import { mkdir, open, rmdir } from 'node:fs/promises';
+import { posix } from 'node:path';
+import type { Step, StepResult } from '../../target.ts';
+import { errno, hostError } from '../host-error.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import type { DirectoryDetail, DirectoryRemovalDetail } from '../host-step.ts';
+import { openFolder } from '../live/open-folder.ts';
+import { openParent } from './open-parent.ts';
+import type { Metadata } from './write-into.ts';
+
+const PARENT_MODE = 0o755;
+
+/** Makes a directory, or gives the one that is there its mode and owner. */
+export const executeDirectory = async (
+  options: HostTargetOptions,
+  step: Step,
+  { path, mode, owner }: DirectoryDetail,
+): Promise<StepResult> => {
+  const made = await make(options, path);
+  if (made || mode !== null) await adjust(options, path, { mode: mode ?? PARENT_MODE, owner });
+  return { key: step.key, outcome: step.outcome, reason: step.reason };
+};
+
+const make = async (options: HostTargetOptions, path: string): Promise<boolean> => {
+  await using parent = await openParent(options.root, path);
+  try {
+    await mkdir(parent.at(posix.basename(path)), 0o700);
+    await parent.sync();
+    return true;
+  } catch (error) {
+    if (errno(error) === 'EEXIST') return false;
+    throw hostError(error, `making the directory ${path}`);
+  }
+};
+
+const adjust = async (options: HostTargetOptions, path: string, { mode, owner }: Metadata): Promise<void> => {
+  await using parent = await openParent(options.root, path);
+  try {
+    await using directory = await open(
+      parent.at(posix.basename(path)),
+      constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
+    );
+    if (owner) await directory.chown(owner.uid, owner.gid);
+    await directory.chmod(mode);
+    await directory.sync();
+  } catch (error) {
+    throw hostError(error, `setting mode and owner of ${path}`);
+  }
+};
+
+/** Removes a directory of ours if it is empty; gives another one back its mode and owner. */
+export const executeDirectoryRemoval = async (
+  options: HostTargetOptions,
+  step: Step,
+  { path, created, replaced }: DirectoryRemovalDetail,
+): Promise<StepResult> => {
+  const done = { key: step.key, outcome: step.outcome, reason: step.reason };
+  await using parent = await openFolder(options.root, posix.dirname(path));
+  if (!parent) return done;
+  if (!created) {
+    if (replaced) {
+      const { mode, uid, gid } = replaced;
+      await adjust(options, path, { mode, owner: options.isRoot ? { uid, gid } : null });
+    }
+    return done;
+  }
+  try {
+    await rmdir(parent.at(posix.basename(path)));
+    await parent.sync();
+  } catch (error) {
+    const code = errno(error);
+    if (code === 'ENOTEMPTY' || code === 'EEXIST')
+      return {
+        key: step.key,
+        outcome: 'skipped',
+        reason: 'not empty: it holds what the package does not own',
+      };
+    if (code === 'ENOTDIR') return { key: step.key, outcome: 'skipped', reason: 'it is no directory now' };
+    if (code !== 'ENOENT') throw hostError(error, `removing the directory ${path}`);
+  }
+  return done;
+};

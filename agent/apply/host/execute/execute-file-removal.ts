@@ -1,0 +1,52 @@
+import { rm } from 'node:fs/promises';
+import { posix } from 'node:path';
+import type { Step, StepResult } from '../../target.ts';
+import { openBackup } from '../backups.ts';
+import { hostError } from '../host-error.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import type { FileRemovalDetail } from '../host-step.ts';
+import { isBack } from '../live/is-back.ts';
+import { openFolder } from '../live/open-folder.ts';
+import { readEntryIn } from '../live/read-entry.ts';
+import { temporaryName } from '../live/temporary-name.ts';
+import { outdate, saveIfForeign } from './execute-file.ts';
+import { linkInto, writeInto } from './write-into.ts';
+
+/** Deletes a file of ours, or puts back what was there before it. What somebody changed meanwhile is saved first. */
+export const executeFileRemoval = async (
+  options: HostTargetOptions,
+  step: Step,
+  { path, ours, replaced, outdates }: FileRemovalDetail,
+): Promise<StepResult> => {
+  const result = (reason: string, outcome = step.outcome): StepResult => ({ key: step.key, outcome, reason });
+  await using folder = await openFolder(options.root, posix.dirname(path));
+  if (!folder)
+    return replaced
+      ? result('its directory is gone, so nothing is put back', 'skipped')
+      : result(step.reason);
+  const name = posix.basename(path);
+  const live = await readEntryIn(folder, name, path);
+  if (live.type === 'directory' || live.type === 'other')
+    return result('it is no plain file now, which is not ours', 'skipped');
+  if (replaced && isBack(live, replaced, options.isRoot) && !live.leftover) return result(step.reason);
+
+  const saved = await saveIfForeign(options, folder, name, path, live, ours);
+  await outdate(options, outdates);
+  if (replaced) {
+    const owner = options.isRoot ? { uid: replaced.uid, gid: replaced.gid } : null;
+    if (replaced.type === 'link') await linkInto(folder, name, replaced.target, owner, path);
+    else {
+      const content = await openBackup(options.backups, replaced.digest, path);
+      await writeInto(folder, name, content, { mode: replaced.mode, owner }, path);
+    }
+  } else {
+    try {
+      await rm(folder.at(temporaryName(name)), { force: true });
+      await rm(folder.at(name), { force: true });
+      await folder.sync();
+    } catch (error) {
+      throw hostError(error, `removing ${path}`);
+    }
+  }
+  return result([step.reason, ...saved].join('; '));
+};

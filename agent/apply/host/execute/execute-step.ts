@@ -1,0 +1,40 @@
+import type { DesiredPackage, Step, StepResult } from '../../target.ts';
+import { readWanted } from '../desired/read-wanted.ts';
+import { stopIfAborted } from '../host-error.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import { fromStep } from '../host-step.ts';
+import { executeDirectory, executeDirectoryRemoval } from './execute-directory.ts';
+import { executeFile } from './execute-file.ts';
+import { executeFileRemoval } from './execute-file-removal.ts';
+import { executeReload, executeUnit, executeUnitRemoval } from './execute-unit.ts';
+
+/** Does one step. Each looks at the host again first, so that doing it twice, or after a crash, is doing it once. */
+export const executeStep = async (
+  options: HostTargetOptions,
+  step: Step,
+  desired: DesiredPackage | undefined,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  stopIfAborted(signal);
+  const typed = fromStep(step);
+  switch (typed.kind) {
+    case 'note':
+      return { key: step.key, outcome: step.outcome, reason: step.reason };
+    case 'directory':
+      return executeDirectory(options, step, typed.detail);
+    case 'directory-removal':
+      return executeDirectoryRemoval(options, step, typed.detail);
+    case 'file':
+      return executeFile(options, step, typed.detail, desired && readWanted(desired));
+    case 'file-removal':
+      return executeFileRemoval(options, step, typed.detail);
+    case 'daemon-reload':
+      return executeReload(options, step, signal);
+    case 'unit':
+      return executeUnit(options, step, typed.detail, signal);
+    case 'unit-removal':
+      return executeUnitRemoval(options, step, typed.detail, signal);
+    default:
+      return typed satisfies never;
+  }
+};

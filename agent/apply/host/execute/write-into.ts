@@ -1,0 +1,57 @@
+import { lchown, open, rename, rm, symlink } from 'node:fs/promises';
+import { hostError } from '../host-error.ts';
+import type { OwnerToSet } from '../host-step.ts';
+import type { Folder } from '../live/open-folder.ts';
+import { temporaryName } from '../live/temporary-name.ts';
+
+export type Metadata = { readonly mode: number; readonly owner: OwnerToSet };
+
+/**
+ * Puts a file at `name` so that whoever looks, at any moment and after a power cut, sees the old one or the new one
+ * with its right owner and mode (checklist H2).
+ */
+export const writeInto = async (
+  folder: Folder,
+  name: string,
+  content: Uint8Array | AsyncIterable<Uint8Array>,
+  { mode, owner }: Metadata,
+  path: string,
+): Promise<void> => {
+  const temporary = folder.at(temporaryName(name));
+  try {
+    await rm(temporary, { force: true });
+    {
+      // Nobody may read it before it has its owner and mode.
+      await using file = await open(temporary, 'wx', 0o600);
+      await file.writeFile(content);
+      if (owner) await file.chown(owner.uid, owner.gid);
+      await file.chmod(mode);
+      await file.sync();
+    }
+    await rename(temporary, folder.at(name));
+    await folder.sync();
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw hostError(error, `writing ${path}`);
+  }
+};
+
+/** As writeInto, for a symbolic link. */
+export const linkInto = async (
+  folder: Folder,
+  name: string,
+  target: string,
+  owner: OwnerToSet,
+  path: string,
+): Promise<void> => {
+  const temporary = folder.at(temporaryName(name));
+  try {
+    await rm(temporary, { force: true });
+    await symlink(target, temporary);
+    if (owner) await lchown(temporary, owner.uid, owner.gid);
+    await rename(temporary, folder.at(name));
+    await folder.sync();
+  } catch (error) {
+    throw hostError(error, `writing the link ${path}`);
+  }
+};

@@ -1,0 +1,73 @@
+import type { Digest } from '#bundles/digest';
+import type { Outcome } from '#bundles/report/event';
+import type { Step } from '../target.ts';
+import { asJson, type OwnedDirectory, type Replaced } from './owned-state.ts';
+
+/** An owner to set; null where it is not ours to set (not root). */
+export type OwnerToSet = { readonly uid: number; readonly gid: number } | null;
+
+export type DirectoryDetail = {
+  readonly path: string;
+  /** null: whatever it has, if it is there (a parent that no package describes). */
+  readonly mode: number | null;
+  readonly owner: OwnerToSet;
+};
+
+export type FileDetail = {
+  readonly path: string;
+  readonly digest: Digest;
+  readonly mode: number;
+  readonly owner: OwnerToSet;
+  /** Content that may be overwritten without a copy: we wrote it. */
+  readonly ours: readonly Digest[];
+  /** Records of what was started (started.ts) that this change makes out of date. */
+  readonly outdates: readonly string[];
+};
+
+export type FileRemovalDetail = {
+  readonly path: string;
+  readonly ours: readonly Digest[];
+  readonly replaced: Replaced | null;
+  readonly outdates: readonly string[];
+};
+
+export type DirectoryRemovalDetail = { readonly path: string } & OwnedDirectory;
+
+export type UnitDetail = {
+  readonly name: string;
+  /** How systemctl finds it: its name, or its path where systemd would not look. */
+  readonly file: string;
+  readonly unmask: boolean;
+  readonly enablement: 'enable' | 'reenable' | 'disable' | 'link' | null;
+  readonly activity: 'start' | 'restart' | 'stop' | null;
+  /** Files it runs with and their content, remembered when it was started. */
+  readonly inputs: { readonly [path: string]: Digest };
+};
+
+export type UnitRemovalDetail = { readonly name: string };
+
+/** Every kind of step of this target. 'note' is listed and does nothing. */
+export type HostStep =
+  | { readonly kind: 'note'; readonly detail: object }
+  | { readonly kind: 'directory'; readonly detail: DirectoryDetail }
+  | { readonly kind: 'file'; readonly detail: FileDetail }
+  | { readonly kind: 'file-removal'; readonly detail: FileRemovalDetail }
+  | { readonly kind: 'directory-removal'; readonly detail: DirectoryRemovalDetail }
+  | { readonly kind: 'daemon-reload'; readonly detail: object }
+  | { readonly kind: 'unit'; readonly detail: UnitDetail }
+  | { readonly kind: 'unit-removal'; readonly detail: UnitRemovalDetail };
+
+export const toStep = (key: string, outcome: Outcome, reason: string, step: HostStep): Step => ({
+  key,
+  kind: step.kind,
+  outcome,
+  reason,
+  detail: asJson(step.detail),
+});
+
+/** A line of the plan that does nothing: 'unchanged' or 'skipped'. */
+export const note = (key: string, outcome: 'unchanged' | 'skipped', reason: string): Step =>
+  toStep(key, outcome, reason, { kind: 'note', detail: {} });
+
+/** Steps come out of our own plan or journal: their shape is ours. */
+export const fromStep = (step: Step): HostStep => step as unknown as HostStep;

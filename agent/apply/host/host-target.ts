@@ -1,0 +1,17 @@
+import type { Target } from '../target.ts';
+import { executeStep } from './execute/execute-step.ts';
+import type { HostTargetOptions } from './host-options.ts';
+import { observeHost } from './observe/observe-host.ts';
+import { planHost } from './plan/plan-host.ts';
+import { settleHost } from './settle/settle-host.ts';
+
+export type { HostTargetOptions, Run } from './host-options.ts';
+
+/** A host: files with mode and owner, directories, systemd units; its '/' is `options.root`. */
+export const hostTarget = (options: HostTargetOptions): Target => ({
+  kind: 'host',
+  plan: (desired, owned, taken, signal) => planHost(options, desired, owned, taken, signal),
+  execute: (step, desired, signal) => executeStep(options, step, desired, signal),
+  settle: (desired, signal) => settleHost(options, desired, signal),
+  observe: (desired, owned, signal) => observeHost(options, desired, owned, signal),
+});

@@ -1,0 +1,64 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { FleetError } from '#bundles/errors';
+import { errno, hostError } from '../host-error.ts';
+import { openFolder } from './open-folder.ts';
+
+export type Ids = { readonly uid: number; readonly gid: number };
+
+/** The host's own users and groups; undefined where it has no such file (an empty root). */
+export type Accounts = {
+  readonly users: ReadonlyMap<string, number> | undefined;
+  readonly groups: ReadonlyMap<string, number> | undefined;
+};
+
+/** Reads etc/passwd and etc/group below root: never the machine's own, which may number its users otherwise. */
+export const readAccounts = async (root: string): Promise<Accounts> => ({
+  users: await readDatabase(root, 'passwd'),
+  groups: await readDatabase(root, 'group'),
+});
+
+/** Name to number, third field (passwd(5), group(5)). */
+const readDatabase = async (root: string, name: string): Promise<ReadonlyMap<string, number> | undefined> => {
+  await using folder = await openFolder(root, '/etc');
+  if (folder === undefined) return undefined;
+  try {
+    await using file = await open(folder.at(name), constants.O_RDONLY | constants.O_NOFOLLOW);
+    const lines = (await file.readFile('utf8')).split('\n').map((line) => line.split(':'));
+    return new Map(lines.flatMap(([account, , id]) => (account && isId(id) ? [[account, Number(id)]] : [])));
+  } catch (error) {
+    if (errno(error) === 'ENOENT') return undefined;
+    throw hostError(error, `reading /etc/${name}`);
+  }
+};
+
+const isId = (text: string | undefined): text is string => text !== undefined && /^\d{1,10}$/.test(text);
+
+/**
+ * The numbers of an owner and group. 'root' is 0 everywhere and digits stand for themselves.
+ * Where names cannot be known (no passwd at all) and are not needed (not root), undefined.
+ * @throws FleetError APPLY_FAILED naming the account that the host does not have
+ */
+export const resolveOwner = (
+  accounts: Accounts,
+  entry: { readonly path: string; readonly owner: string; readonly group: string },
+  isRoot: boolean,
+): Ids | undefined => {
+  const uid = lookUp(accounts.users, entry.owner);
+  const gid = lookUp(accounts.groups, entry.group);
+  if (uid !== undefined && gid !== undefined) return { uid, gid };
+  const database = uid === undefined ? accounts.users : accounts.groups;
+  if (!isRoot && database === undefined) return undefined;
+  const [kind, name, file] =
+    uid === undefined ? ['user', entry.owner, 'passwd'] : ['group', entry.group, 'group'];
+  throw new FleetError(
+    'APPLY_FAILED',
+    `${entry.path} shall belong to the ${kind} ${JSON.stringify(name)}, who is not in the host's /etc/${file}`,
+    { hint: `Make the ${kind} on the host first, or name another` },
+  );
+};
+
+const lookUp = (accounts: ReadonlyMap<string, number> | undefined, name: string): number | undefined => {
+  if (name === 'root') return 0;
+  return accounts?.get(name) ?? (isId(name) ? Number(name) : undefined);
+};

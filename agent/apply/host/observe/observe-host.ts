@@ -1,0 +1,102 @@
+import type { DesiredPackage, Drift, OwnedObject } from '../../target.ts';
+import { readWanted, type Wanted, type WantedDirectory } from '../desired/read-wanted.ts';
+import { stopIfAborted } from '../host-error.ts';
+import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type Accounts, readAccounts, resolveOwner } from '../live/accounts.ts';
+import { type Entry, entryReader, readEntry } from '../live/read-entry.ts';
+import { directoryKey, fileKey, type Owned, readOwned } from '../owned-state.ts';
+import { octal } from '../plan/plan-context.ts';
+import { observeUnit } from './observe-unit.ts';
+
+/**
+ * Every way in which the host differs from the package now (checklist D1). Reads only.
+ * @throws FleetError when something cannot be read: an unreadable file is never 'in sync' (D4)
+ */
+export const observeHost = async (
+  options: HostTargetOptions,
+  desired: DesiredPackage,
+  objects: readonly OwnedObject[],
+  signal: AbortSignal,
+): Promise<readonly Drift[]> => {
+  const wanted = readWanted(desired);
+  const accounts = await readAccounts(options.root);
+  const drifts: Drift[] = [];
+  for (const directory of wanted.directories) {
+    stopIfAborted(signal);
+    const live = await readEntry(options.root, directory.path);
+    drifts.push(...compare(options, accounts, directoryKey(directory.path), directory, 'directory', live));
+  }
+  await using reader = entryReader(options.root);
+  for (const file of wanted.files.values()) {
+    stopIfAborted(signal);
+    const live = await reader.read(file.path);
+    const key = fileKey(file.path);
+    if (live.type === 'file' && live.digest !== file.digest)
+      drifts.push({ key, what: 'content', message: `${file.path} has other content than the package` });
+    drifts.push(...compare(options, accounts, key, file, 'file', live));
+  }
+  drifts.push(...(await observeExtra(options, wanted, readOwned(objects))));
+  if (options.services === 'systemd')
+    for (const unit of wanted.units) {
+      stopIfAborted(signal);
+      drifts.push(...(await observeUnit(options, unit, whyInert(options) === undefined, signal)));
+    }
+  return drifts;
+};
+
+const compare = (
+  options: HostTargetOptions,
+  accounts: Accounts,
+  key: string,
+  wanted: WantedDirectory,
+  type: 'file' | 'directory',
+  live: Entry,
+): readonly Drift[] => {
+  const { path, mode } = wanted;
+  if (live.type === 'missing') return [{ key, what: 'missing', message: `${path} is missing` }];
+  if (live.type !== type)
+    return [{ key, what: 'type', message: `${path} is no ${type} but ${said(live.type)}` }];
+  const drifts: Drift[] = [];
+  if (live.mode !== mode)
+    drifts.push({ key, what: 'mode', message: `${path} has mode ${octal(live.mode)}, not ${octal(mode)}` });
+  const isOwner = ownerCheck(options, accounts, wanted);
+  if (!isOwner(live))
+    drifts.push({
+      key,
+      what: 'owner',
+      message: `${path} belongs to ${live.uid}:${live.gid}, not to ${wanted.owner}:${wanted.group}`,
+    });
+  return drifts;
+};
+
+type Meta = { readonly uid: number; readonly gid: number };
+
+/** Who is not root could only make files of its own: those it left skipped are no drift, a stranger's is. */
+const ownerCheck = (
+  options: HostTargetOptions,
+  accounts: Accounts,
+  wanted: WantedDirectory,
+): ((live: Meta) => boolean) => {
+  const ids = resolveOwner(accounts, wanted, options.isRoot);
+  const isWanted = (live: Meta) => live.uid === ids?.uid && live.gid === ids.gid;
+  return options.isRoot ? isWanted : (live) => isWanted(live) || live.uid === process.geteuid?.();
+};
+
+const said = (type: 'file' | 'link' | 'directory' | 'other'): string =>
+  ({ file: 'a file', link: 'a symbolic link', directory: 'a directory', other: 'something else' })[type];
+
+/** Files of ours that the package no longer has: a removal that did not happen. */
+const observeExtra = async (
+  options: HostTargetOptions,
+  wanted: Wanted,
+  owned: Owned,
+): Promise<readonly Drift[]> => {
+  const extra: Drift[] = [];
+  for (const [path, own] of owned.files) {
+    if (wanted.files.has(path)) continue;
+    const live = await readEntry(options.root, path);
+    if (live.type === 'file' && live.digest === own.digest && own.replaced === undefined)
+      extra.push({ key: fileKey(path), what: 'extra', message: `${path} is no longer in the package` });
+  }
+  return extra;
+};

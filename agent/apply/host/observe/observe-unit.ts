@@ -1,0 +1,59 @@
+import type { HostUnit } from '#bundles/bundle/host-package';
+import type { Drift } from '../../target.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import { unitKey } from '../owned-state.ts';
+import {
+  describeUnit,
+  isEnabled,
+  isFailed,
+  isMasked,
+  isUp,
+  readEnablement,
+  readUnitState,
+  type UnitState,
+} from '../systemd/unit-state.ts';
+
+/** How a unit differs from what it shall be; `live` is false where only its enablement can be seen (another root). */
+export const observeUnit = async (
+  options: HostTargetOptions,
+  unit: HostUnit,
+  live: boolean,
+  signal: AbortSignal,
+): Promise<readonly Drift[]> => {
+  const { name } = unit;
+  const drift = (what: string, message: string): Drift => ({
+    key: unitKey(name),
+    what,
+    message: `${name} ${message}`,
+  });
+  const enablement = await readEnablement(options, name, signal);
+  const state = live ? await readUnitState(options, name, signal) : undefined;
+  if (enablement === 'not-found' && state?.load !== 'loaded') return [drift('missing', 'does not exist')];
+  if (isMasked(enablement) || state?.load === 'masked')
+    return unit.enabled || unit.active ? [drift('masked', 'is masked, so it cannot start')] : [];
+  return [
+    ...(unit.enabled && !isEnabled(enablement)
+      ? [drift('disabled', `is ${enablement}: it will not start at boot`)]
+      : []),
+    ...(!unit.enabled && (enablement === 'enabled' || enablement === 'enabled-runtime')
+      ? [drift('enabled', 'is enabled, but shall not start at boot')]
+      : []),
+    ...(state ? observeActivity(unit, state, drift) : []),
+  ];
+};
+
+const observeActivity = (
+  unit: HostUnit,
+  state: UnitState,
+  drift: (what: string, message: string) => Drift,
+): readonly Drift[] => {
+  const reload = state.needsReload
+    ? [drift('needs-reload', 'has files that systemd has not read: daemon-reload')]
+    : [];
+  if (state.load !== 'loaded') return [drift('failed', `does not load: ${state.load}`), ...reload];
+  if (unit.active && isFailed(state)) return [drift('failed', `is ${describeUnit(state)}`), ...reload];
+  if (unit.active && !isUp(state)) return [drift('inactive', `is ${describeUnit(state)}`), ...reload];
+  const runs = state.active === 'active' || state.active === 'reloading';
+  if (!unit.active && runs && !state.triggered) return [drift('active', 'runs, but shall not'), ...reload];
+  return reload;
+};

@@ -1,0 +1,67 @@
+import type { Json } from '#bundles/canonical';
+import type { Digest } from '#bundles/digest';
+import type { OwnedObject } from '../target.ts';
+
+/** What stood at a path before a package took it: put back when the package goes. A file's bytes are in `backups`. */
+export type Replaced =
+  | {
+      readonly type: 'file';
+      readonly digest: Digest;
+      readonly mode: number;
+      readonly uid: number;
+      readonly gid: number;
+    }
+  | { readonly type: 'link'; readonly target: string; readonly uid: number; readonly gid: number };
+
+export type OwnedFile = {
+  readonly digest: Digest;
+  /** Content of ours that may still be there if the plan that wrote this state did not get far. */
+  readonly previous: readonly Digest[];
+  readonly replaced?: Replaced;
+};
+
+export type OwnedDirectory = {
+  /** Listed in the package; else only a parent of what is, which other packages may use and describe as well. */
+  readonly described: boolean;
+  /** Made by us, so ours to remove when empty. */
+  readonly created: boolean;
+  readonly replaced?: { readonly mode: number; readonly uid: number; readonly gid: number };
+};
+
+export type OwnedUnit = {
+  /** Place in the package's list: removal goes backwards. */
+  readonly order: number;
+  readonly watches: readonly string[];
+  /** The unit was there before us and goes back to this. */
+  readonly replaced?: { readonly enabled: boolean; readonly active: boolean };
+};
+
+/** An inventory by path or unit name. The states are our own, written by this target: taken as they are. */
+export type Owned = {
+  readonly files: ReadonlyMap<string, OwnedFile>;
+  readonly directories: ReadonlyMap<string, OwnedDirectory>;
+  readonly units: ReadonlyMap<string, OwnedUnit>;
+};
+
+export const fileKey = (path: string): string => `file:${path}`;
+export const directoryKey = (path: string): string => `directory:${path}`;
+/** Not 'directory:': making /opt for one's file must not keep another package from describing /opt. */
+export const parentKey = (path: string): string => `parent:${path}`;
+export const keyOfDirectory = (path: string, { described }: OwnedDirectory): string =>
+  described ? directoryKey(path) : parentKey(path);
+export const unitKey = (name: string): string => `unit:${name}`;
+
+export const readOwned = (objects: readonly OwnedObject[]): Owned => {
+  const of = <State>(prefix: string): ReadonlyMap<string, State> =>
+    new Map(
+      objects
+        .filter((object) => object.key.startsWith(prefix))
+        .map((object) => [object.key.slice(prefix.length), object.state as unknown as State]),
+    );
+  const directories = new Map([...of<OwnedDirectory>('parent:'), ...of<OwnedDirectory>('directory:')]);
+  return { files: of('file:'), directories, units: of('unit:') };
+};
+
+/** A state, detail or other record of ours as plain JSON: fields that are undefined are left out. */
+export const asJson = (state: object): { readonly [key: string]: Json } =>
+  Object.fromEntries<Json>(Object.entries(state).filter(([, value]) => value !== undefined));

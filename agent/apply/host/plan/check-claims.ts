@@ -1,0 +1,26 @@
+import { FleetError } from '#bundles/errors';
+import type { Wanted } from '../desired/read-wanted.ts';
+import { directoryKey, fileKey, unitKey } from '../owned-state.ts';
+
+/**
+ * Refuses a package that wants what another one owns, as file or as directory.
+ * @throws FleetError PATH_CLAIMED naming both assignments and every such thing
+ */
+export const checkClaims = (wanted: Wanted, taken: ReadonlyMap<string, string>): void => {
+  const directories = wanted.directories.map(({ path }) => path);
+  const claims = [
+    ...directories.map((path) => ({ name: path, keys: [directoryKey(path), fileKey(path)] })),
+    ...[...wanted.files.keys()].map((path) => ({ name: path, keys: [fileKey(path), directoryKey(path)] })),
+    ...wanted.units.map(({ name }) => ({ name, keys: [unitKey(name)] })),
+  ].flatMap(({ name, keys }) => {
+    const owner = keys.map((key) => taken.get(key)).find((other) => other !== undefined);
+    return owner === undefined ? [] : [`${name} (of ${owner})`];
+  });
+  if (claims.length === 0) return;
+  const more = claims.length > 10 ? ` and ${claims.length - 10} more` : '';
+  throw new FleetError(
+    'PATH_CLAIMED',
+    `${wanted.assignment} wants what another assignment owns: ${claims.slice(0, 10).join(', ')}${more}`,
+    { hint: 'Only one package may have a path or unit: rename it in one of the two' },
+  );
+};

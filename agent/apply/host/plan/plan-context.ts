@@ -1,0 +1,64 @@
+import { FleetError } from '#bundles/errors';
+import type { OwnedObject, Step } from '../../target.ts';
+import type { Wanted } from '../desired/read-wanted.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import { type Accounts, type Ids, resolveOwner } from '../live/accounts.ts';
+import type { Entry } from '../live/read-entry.ts';
+import type { Owned } from '../owned-state.ts';
+
+/** What every part of a plan looks at. */
+export type PlanContext = {
+  readonly options: HostTargetOptions;
+  /** undefined: the package goes. */
+  readonly wanted: Wanted | undefined;
+  readonly owned: Owned;
+  /** Keys of other packages -> their assignment. */
+  readonly taken: ReadonlyMap<string, string>;
+  readonly accounts: Accounts;
+  readonly signal: AbortSignal;
+};
+
+export type Part = { readonly steps: readonly Step[]; readonly owns: readonly OwnedObject[] };
+
+export const octal = (mode: number): string => mode.toString(8).padStart(4, '0');
+
+type Described = {
+  readonly path: string;
+  readonly mode: number;
+  readonly owner: string;
+  readonly group: string;
+};
+type Live = Extract<Entry, { uid: number }>;
+
+/** How mode and owner differ, and the owner that cannot be set because the agent is not root. */
+export const compareMeta = (
+  context: Pick<PlanContext, 'options' | 'accounts'>,
+  wanted: Described,
+  live: Live,
+): { readonly differences: readonly string[]; readonly skipped: string | undefined } => {
+  const ids = ownerOf(context, wanted);
+  const isOwner = ids !== undefined && live.uid === ids.uid && live.gid === ids.gid;
+  const { isRoot } = context.options;
+  return {
+    differences: [
+      ...(live.mode === wanted.mode ? [] : [`mode ${octal(live.mode)} -> ${octal(wanted.mode)}`]),
+      ...(isRoot && ids && !isOwner ? [`owner ${live.uid}:${live.gid} -> ${ids.uid}:${ids.gid}`] : []),
+    ],
+    skipped: isRoot || isOwner ? undefined : notRoot(wanted),
+  };
+};
+
+export const notRoot = ({ owner, group }: Pick<Described, 'owner' | 'group'>): string =>
+  `not root: owner ${owner}:${group} is not set`;
+
+/** @throws FleetError APPLY_FAILED for a name that the host does not know */
+export const ownerOf = (
+  { accounts, options }: Pick<PlanContext, 'options' | 'accounts'>,
+  wanted: Described,
+): Ids | undefined => resolveOwner(accounts, wanted, options.isRoot);
+
+/** Something stands where it cannot be replaced without losing it. */
+export const inTheWay = (path: string, what: string, wanted: string): FleetError =>
+  new FleetError('APPLY_FAILED', `${path} is ${what} on this host; ${wanted} cannot take its place`, {
+    hint: 'Move it away by hand',
+  });

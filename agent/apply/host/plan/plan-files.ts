@@ -1,0 +1,115 @@
+import type { OwnedObject, Step } from '../../target.ts';
+import { hasBackup } from '../backups.ts';
+import type { WantedFile } from '../desired/read-wanted.ts';
+import { stopIfAborted } from '../host-error.ts';
+import { type FileDetail, note, toStep } from '../host-step.ts';
+import { type Entry, entryReader } from '../live/read-entry.ts';
+import { asJson, fileKey, type OwnedFile, type Replaced } from '../owned-state.ts';
+import { compareMeta, inTheWay, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
+
+export type FileChange = {
+  readonly path: string;
+  /** What a unit that watches it would see changes. */
+  readonly changes: boolean;
+  readonly step: (outdates: readonly string[]) => Step;
+};
+
+export type FilePlan = { readonly list: readonly FileChange[]; readonly owns: readonly OwnedObject[] };
+
+/** Compares every file with what is there: by type, content, mode and owner. */
+export const planFiles = async (context: PlanContext, gone: ReadonlySet<string>): Promise<FilePlan> => {
+  const list: FileChange[] = [];
+  const owns: OwnedObject[] = [];
+  await using reader = entryReader(context.options.root);
+  for (const file of context.wanted?.files.values() ?? []) {
+    stopIfAborted(context.signal);
+    const live: Entry = gone.has(file.path)
+      ? { type: 'missing', leftover: false }
+      : await reader.read(file.path);
+    owns.push({ key: fileKey(file.path), state: asJson(await ownedAfter(context, file, live)) });
+    list.push({ path: file.path, ...planFile(context, file, live) });
+  }
+  return { list, owns };
+};
+
+const planFile = (context: PlanContext, file: WantedFile, live: Entry): Omit<FileChange, 'path'> => {
+  const key = fileKey(file.path);
+  const before = context.owned.files.get(file.path);
+  if (live.type === 'directory') throw inTheWay(file.path, 'a directory', 'a file');
+  if (live.type === 'other') throw inTheWay(file.path, 'a device, socket or pipe', 'a file');
+  const ids = ownerOf(context, file);
+  // The same file was there before us: it stays as it is, but a copy is kept for the day it shall come back.
+  const isSame = !before && live.type === 'file' && live.digest === file.digest;
+  const detail: Omit<FileDetail, 'outdates'> = {
+    path: file.path,
+    digest: file.digest,
+    mode: file.mode,
+    owner: context.options.isRoot && ids ? ids : null,
+    ours: [...(before ? [before.digest, ...before.previous] : []), ...(isSame ? [] : [file.digest])],
+  };
+  const act = (outcome: 'created' | 'configured', reasons: readonly string[], changes = true) => ({
+    changes,
+    step: (outdates: readonly string[]) =>
+      toStep(key, outcome, reasons.join('; '), { kind: 'file', detail: { ...detail, outdates } }),
+  });
+  const unowned = context.options.isRoot ? [] : [notRoot(file)];
+
+  if (live.type === 'missing') return act('created', ['missing', ...unowned]);
+  const origin = before
+    ? live.type === 'file' && detail.ours.includes(live.digest)
+      ? []
+      : ['it was changed since it was written']
+    : ['it was there before the package'];
+  if (live.type === 'link') return act('configured', ['it is a symbolic link', ...origin, ...unowned]);
+
+  const { differences, skipped } = compareMeta(context, file, live);
+  const owner = skipped === undefined ? [] : [skipped];
+  if (live.digest !== file.digest)
+    return act('configured', ['content differs', ...differences, ...origin, ...owner]);
+  if (differences.length > 0) return act('configured', [...differences, ...owner]);
+  if (isSame) return act('configured', ['taken over as it is', ...owner], false);
+  if (live.leftover) return act('configured', ['remains of an interrupted write', ...owner], false);
+  const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', 'as it shall be');
+  return { changes: false, step: () => step };
+};
+
+/** The state to remember, before anything is written. */
+const ownedAfter = async (context: PlanContext, file: WantedFile, live: Entry): Promise<OwnedFile> => {
+  const before = context.owned.files.get(file.path);
+  const ours = before ? [before.digest, ...before.previous] : [];
+  const isOurs = live.type === 'file' && ours.includes(live.digest);
+  const replaced = await replacedBy(context, before, ours, live);
+  return {
+    digest: file.digest,
+    // Until the step is done the old content stays, and it must still be known as ours then.
+    previous: isOurs && live.digest !== file.digest ? [live.digest] : [],
+    ...(replaced && { replaced }),
+  };
+};
+
+/**
+ * What stood there before us stays remembered over all versions of the package. Only when a first plan was cut short
+ * before it touched the file (no copy was made) and the file changed meanwhile, the newer one counts.
+ */
+const replacedBy = async (
+  context: PlanContext,
+  before: OwnedFile | undefined,
+  ours: readonly string[],
+  live: Entry,
+): Promise<Replaced | undefined> => {
+  if (!before) return snapshot(live);
+  const known = before.replaced;
+  if (known?.type !== 'file' || live.type !== 'file') return known;
+  if (live.digest === known.digest || ours.includes(live.digest) || ours.includes(known.digest)) return known;
+  return (await hasBackup(context.options.backups, known.digest)) ? known : snapshot(live);
+};
+
+const snapshot = (live: Entry): Replaced | undefined => {
+  if (live.type === 'file') {
+    const { type, digest, mode, uid, gid } = live;
+    return { type, digest, mode, uid, gid };
+  }
+  if (live.type !== 'link') return undefined;
+  const { type, target, uid, gid } = live;
+  return { type, target, uid, gid };
+};

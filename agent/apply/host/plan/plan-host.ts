@@ -1,0 +1,53 @@
+import type { DesiredPackage, OwnedObject, Plan } from '../../target.ts';
+import { readWanted } from '../desired/read-wanted.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import { readAccounts } from '../live/accounts.ts';
+import { readOwned } from '../owned-state.ts';
+import { checkClaims } from './check-claims.ts';
+import type { PlanContext } from './plan-context.ts';
+import { planDirectories, wantedFolders } from './plan-directories.ts';
+import { type FileChange, planFiles } from './plan-files.ts';
+import { planRemovals } from './plan-removals.ts';
+import { planUnits } from './plan-units.ts';
+
+/**
+ * The steps from what is there to what shall be, in the only order that works at each moment: units that go (while
+ * their files are there), what stands in the way of another type, directories, files, removals, daemon-reload, units.
+ * @throws FleetError PATH_CLAIMED, APPLY_FAILED, and those of reading package and host
+ */
+export const planHost = async (
+  options: HostTargetOptions,
+  desired: DesiredPackage | undefined,
+  owned: readonly OwnedObject[],
+  taken: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+): Promise<Plan> => {
+  const wanted = desired && readWanted(desired);
+  if (wanted) checkClaims(wanted, taken);
+  const accounts = await readAccounts(options.root);
+  const context: PlanContext = { options, wanted, owned: readOwned(owned), taken, accounts, signal };
+
+  const removals = await planRemovals(context, wantedFolders(wanted));
+  const early = removals.list.filter((removal) => removal.early);
+  const makesRoom = new Set(early.map(({ path }) => path).filter((path) => removals.gone.has(path)));
+  const directories = await planDirectories(context, makesRoom);
+  const files = await planFiles(context, makesRoom);
+  const changed = new Set(
+    [...files.list, ...removals.list].filter((one) => one.changes).map(({ path }) => path),
+  );
+  const units = await planUnits(context, changed);
+
+  const stepsOf = (list: readonly FileChange[]) => list.map(({ path, step }) => step(units.outdatedBy(path)));
+  return {
+    steps: [
+      ...units.removals,
+      ...stepsOf(early),
+      ...directories.steps,
+      ...stepsOf(files.list),
+      ...stepsOf(removals.list.filter((removal) => !removal.early)),
+      ...units.reload,
+      ...units.steps,
+    ],
+    owns: [...directories.owns, ...files.owns, ...units.owns],
+  };
+};

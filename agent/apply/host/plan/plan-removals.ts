@@ -1,0 +1,145 @@
+import { readdir } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { compareBytes } from '#bundles/digest';
+import type { Step } from '../../target.ts';
+import { ancestorsOf } from '../desired/ancestors-of.ts';
+import { hostError, stopIfAborted } from '../host-error.ts';
+import { note, toStep } from '../host-step.ts';
+import { isBack } from '../live/is-back.ts';
+import { openFolder } from '../live/open-folder.ts';
+import { type Entry, readEntry } from '../live/read-entry.ts';
+import {
+  directoryKey,
+  fileKey,
+  keyOfDirectory,
+  type OwnedDirectory,
+  type OwnedFile,
+  parentKey,
+} from '../owned-state.ts';
+import type { PlanContext } from './plan-context.ts';
+
+/** `early`: something of another type takes its place, so it goes before that is made. */
+export type Removal = {
+  readonly path: string;
+  readonly early: boolean;
+  /** The path's content changes: units that watch it are affected. */
+  readonly changes: boolean;
+  readonly step: (outdates: readonly string[]) => Step;
+};
+
+export type Removals = {
+  readonly list: readonly Removal[];
+  /** Paths at which nothing will be left. */
+  readonly gone: ReadonlySet<string>;
+};
+
+/** What the package owns and no longer wants: files in order, then folders from the deepest. */
+export const planRemovals = async (
+  context: PlanContext,
+  wantedFolders: ReadonlySet<string>,
+): Promise<Removals> => {
+  const { owned, wanted } = context;
+  const gone = new Set<string>();
+  const list: Removal[] = [];
+  const isEarly = (path: string) =>
+    wantedFolders.has(path) ||
+    [...ancestorsOf(path), path].some((above) => wanted?.files.has(above) === true);
+
+  const files = [...owned.files].filter(([path]) => wanted?.files.has(path) !== true);
+  for (const [path, own] of files.toSorted(([a], [b]) => compareBytes(a, b))) {
+    stopIfAborted(context.signal);
+    const removal = await planFileRemoval(context, path, own);
+    if (removal.gone) gone.add(path);
+    list.push({ path, early: isEarly(path), changes: removal.changes, step: removal.step });
+  }
+  const folders = [...owned.directories].filter(([path]) => !wantedFolders.has(path));
+  for (const [path, own] of folders.toSorted(([a], [b]) => compareBytes(b, a))) {
+    stopIfAborted(context.signal);
+    const removal = await planFolderRemoval(context, path, own, gone);
+    if (removal.gone) gone.add(path);
+    list.push({ path, early: isEarly(path), changes: false, step: removal.step });
+  }
+  return { list, gone };
+};
+
+type One = Pick<Removal, 'changes' | 'step'> & { readonly gone: boolean };
+
+const listed = (step: Step, gone: boolean): One => ({ changes: false, gone, step: () => step });
+
+const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFile): Promise<One> => {
+  const key = fileKey(path);
+  const other = context.taken.get(key);
+  if (other !== undefined) return listed(note(key, 'unchanged', `now belongs to ${other}`), false);
+  const live = await readEntry(context.options.root, path);
+  const ours = [own.digest, ...own.previous];
+  const replaced = own.replaced ?? null;
+  if (live.type === 'directory' || live.type === 'other')
+    return listed(note(key, 'skipped', `it is ${describe(live)} now, which is not ours`), false);
+  if (!live.leftover) {
+    if (replaced && isBack(live, replaced, context.options.isRoot))
+      return listed(note(key, 'unchanged', 'what was there before is there'), false);
+    if (live.type === 'missing' && !replaced)
+      return listed(note(key, 'unchanged', 'it is gone already'), true);
+  }
+  const changed = live.type === 'link' || (live.type === 'file' && !ours.includes(live.digest));
+  const why = [
+    replaced ? 'what was there before is put back' : 'no longer in the package',
+    ...(changed ? ['it was changed since it was written'] : []),
+  ].join('; ');
+  return {
+    changes: true,
+    gone: replaced === null,
+    step: (outdates) =>
+      toStep(key, replaced ? 'configured' : 'deleted', why, {
+        kind: 'file-removal',
+        detail: { path, ours, replaced, outdates },
+      }),
+  };
+};
+
+const describe = (live: Entry): string => (live.type === 'directory' ? 'a directory' : 'no plain file');
+
+const planFolderRemoval = async (
+  context: PlanContext,
+  path: string,
+  own: OwnedDirectory,
+  gone: ReadonlySet<string>,
+): Promise<One> => {
+  const key = keyOfDirectory(path, own);
+  const other = context.taken.get(directoryKey(path)) ?? context.taken.get(parentKey(path));
+  if (other !== undefined) return listed(note(key, 'unchanged', `now belongs to ${other}`), false);
+  const live = await readEntry(context.options.root, path);
+  if (live.type === 'missing') return listed(note(key, 'unchanged', 'it is gone already'), true);
+  if (live.type !== 'directory')
+    return listed(note(key, 'skipped', 'it is no directory now, which is not ours'), false);
+  const act = (outcome: 'deleted' | 'configured', reason: string): One => ({
+    changes: false,
+    gone: outcome === 'deleted',
+    step: () => toStep(key, outcome, reason, { kind: 'directory-removal', detail: { path, ...own } }),
+  });
+  if (own.created) {
+    const kept = (await namesIn(context.options.root, path)).filter(
+      (name) => !gone.has(posix.join(path, name)),
+    );
+    return kept.length === 0
+      ? act('deleted', 'no longer in the package')
+      : listed(note(key, 'skipped', 'not empty: it holds what the package does not own'), false);
+  }
+  const { replaced } = own;
+  const isSame =
+    !replaced ||
+    (live.mode === replaced.mode && live.uid === replaced.uid && live.gid === replaced.gid) ||
+    (!context.options.isRoot && live.mode === replaced.mode);
+  return isSame
+    ? listed(note(key, 'unchanged', 'it was there before the package'), false)
+    : act('configured', 'mode and owner from before are put back');
+};
+
+const namesIn = async (root: string, path: string): Promise<readonly string[]> => {
+  await using folder = await openFolder(root, path);
+  try {
+    return folder ? await readdir(folder.at('.')) : [];
+  } catch (error) {
+    throw hostError(error, `reading the directory ${path}`);
+  }
+};

@@ -1,0 +1,231 @@
+import type { HostUnit } from '#bundles/bundle/host-package';
+import { compareBytes, type Digest } from '#bundles/digest';
+import type { OwnedObject, Step } from '../../target.ts';
+import { stopIfAborted } from '../host-error.ts';
+import { whyInert } from '../host-options.ts';
+import { note, toStep, type UnitDetail } from '../host-step.ts';
+import { readEntry } from '../live/read-entry.ts';
+import { readText } from '../live/read-text.ts';
+import { asJson, type OwnedUnit, unitKey } from '../owned-state.ts';
+import { isOutdated, linksOf, RELOAD, readStarted } from '../systemd/started.ts';
+import { enableBy, hasFragment, installSection, isFileOfUnit, isUnitFile } from '../systemd/unit-files.ts';
+import {
+  describeUnit,
+  isEnabled,
+  isFailed,
+  isMasked,
+  isUp,
+  readEnablement,
+  readUnitState,
+  type UnitState,
+} from '../systemd/unit-state.ts';
+import type { PlanContext } from './plan-context.ts';
+
+export type UnitPlan = {
+  /** Before any file goes: stopping and disabling need the unit's file. */
+  readonly removals: readonly Step[];
+  readonly reload: readonly Step[];
+  readonly steps: readonly Step[];
+  readonly owns: readonly OwnedObject[];
+  /** Records that a change of this path makes out of date. */
+  readonly outdatedBy: (path: string) => readonly string[];
+};
+
+/** A unit as it shall be; `own` is what to remember, undefined when it only goes back to what it was before us. */
+type Target = { readonly unit: HostUnit; readonly watches: readonly string[]; readonly own?: OwnedUnit };
+
+/** Units in the order they are listed, restarted only when a file they watch changes (checklist H3). */
+export const planUnits = async (context: PlanContext, changed: ReadonlySet<string>): Promise<UnitPlan> => {
+  const { options, owned, signal } = context;
+  const inert = whyInert(options);
+  const targets = [...(await wantedUnits(context)), ...restoredUnits(context)];
+  const names = [...new Set([...targets.map(({ unit }) => unit.name), ...owned.units.keys()])];
+  const steps: Step[] = [];
+  const relinked = new Set<string>();
+  let reload = [...changed].some((path) => isUnitFile(path, names));
+  for (const target of targets) {
+    stopIfAborted(signal);
+    if (options.services === 'none') {
+      steps.push(note(unitKey(target.unit.name), 'skipped', 'no init'));
+      continue;
+    }
+    const enablement = await readEnablement(options, target.unit.name, signal);
+    const state = inert ? undefined : await readUnitState(options, target.unit.name, signal);
+    reload ||= state?.needsReload === true;
+    const relink = await needsLinks(context, target.unit, changed);
+    if (relink) relinked.add(target.unit.name);
+    steps.push(await planUnit(context, target, changed, enablement, state, relink));
+    if (inert) steps.push(note(unitKey(target.unit.name), 'skipped', `not started or stopped: ${inert}`));
+  }
+  if (!inert) reload ||= (await readStarted(options, RELOAD)) === 'stale';
+  return {
+    removals: planUnitRemovals(context),
+    reload: reload && !inert ? [reloadStep] : [],
+    steps,
+    owns: targets.flatMap(({ unit, own }) => (own ? [{ key: unitKey(unit.name), state: asJson(own) }] : [])),
+    outdatedBy: (path) => [
+      ...targets
+        .map(({ unit }) => unit.name)
+        .filter((name) => relinked.has(name) && hasFragment(name, [path]))
+        .map(linksOf),
+      ...(inert
+        ? []
+        : targets
+            .filter(({ unit, watches }) => unit.active && watches.includes(path))
+            .map(({ unit }) => unit.name)),
+      ...(!inert && isUnitFile(path, names) ? [RELOAD] : []),
+    ],
+  };
+};
+
+const reloadStep = toStep('systemd:daemon-reload', 'configured', 'unit files changed', {
+  kind: 'daemon-reload',
+  detail: {},
+});
+
+/** Those of the package. What a unit watched before counts too: the file may be one that goes. */
+const wantedUnits = async (context: PlanContext): Promise<readonly Target[]> => {
+  const { wanted, owned } = context;
+  if (!wanted) return [];
+  const targets: Target[] = [];
+  for (const [order, unit] of wanted.units.entries()) {
+    const before = owned.units.get(unit.name);
+    const own = [...wanted.files.keys()].filter((path) => isFileOfUnit(unit.name, path));
+    const watches = [...new Set([...own, ...unit.restartOn])].toSorted(compareBytes);
+    const replaced = before ? before.replaced : await stateBefore(context, unit.name);
+    targets.push({
+      unit,
+      watches: [...new Set([...watches, ...(before?.watches ?? [])])],
+      own: { order, watches, ...(replaced && { replaced }) },
+    });
+  }
+  return targets;
+};
+
+/** Units that stood here before us and that the package no longer names: they get their old state back. */
+const restoredUnits = ({ owned, wanted, taken }: PlanContext): readonly Target[] =>
+  goingUnits(owned.units, wanted?.units ?? []).flatMap(([name, { replaced, watches }]) =>
+    replaced && !taken.has(unitKey(name)) ? [{ unit: { name, ...replaced, restartOn: [] }, watches }] : [],
+  );
+
+const planUnitRemovals = ({ owned, wanted, taken, options }: PlanContext): readonly Step[] =>
+  goingUnits(owned.units, wanted?.units ?? []).flatMap(([name, { replaced }]) => {
+    const key = unitKey(name);
+    const other = taken.get(key);
+    if (other !== undefined) return [note(key, 'unchanged', `now belongs to ${other}`)];
+    if (replaced) return [];
+    if (options.services === 'none') return [note(key, 'skipped', 'no init')];
+    const reason = 'no longer in the package: stopped and disabled';
+    return [toStep(key, 'deleted', reason, { kind: 'unit-removal', detail: { name } })];
+  });
+
+/** From the last to the first, as they were started. */
+const goingUnits = (
+  owned: ReadonlyMap<string, OwnedUnit>,
+  wanted: readonly HostUnit[],
+): readonly (readonly [string, OwnedUnit])[] =>
+  [...owned]
+    .filter(([name]) => !wanted.some((unit) => unit.name === name))
+    .toSorted(([a, one], [b, two]) => two.order - one.order || compareBytes(a, b));
+
+/** undefined when there was no such unit, or it came with a file of ours. */
+const stateBefore = async (
+  { options, owned, signal }: PlanContext,
+  name: string,
+): Promise<OwnedUnit['replaced']> => {
+  if (options.services === 'none' || hasFragment(name, owned.files.keys())) return undefined;
+  const enablement = await readEnablement(options, name, signal);
+  if (enablement === 'not-found') return undefined;
+  const active = whyInert(options) ? false : isUp(await readUnitState(options, name, signal));
+  return { enabled: isEnabled(enablement), active };
+};
+
+const planUnit = async (
+  context: PlanContext,
+  target: Target,
+  changed: ReadonlySet<string>,
+  enablement: string,
+  state: UnitState | undefined,
+  relink: boolean,
+): Promise<Step> => {
+  const { unit, watches } = target;
+  const { owned, options, wanted } = context;
+  const key = unitKey(unit.name);
+  const paths = wanted ? [...wanted.files.keys()] : [];
+  const rewritten = [...changed].some((path) => hasFragment(unit.name, [path]));
+  const file = enableBy(unit.name, paths);
+  const inputs = state ? await inputsOf(context, watches) : {};
+  const isStale = state !== undefined && isOutdated(await readStarted(options, unit.name), inputs);
+  const affected = isStale || watches.some((path) => changed.has(path));
+  const unmask = (isMasked(enablement) || state?.load === 'masked') && (unit.enabled || unit.active);
+
+  const enable = enablementStep(unit, enablement, relink, file);
+  const activity = state ? activityStep(unit, state, affected) : null;
+  if (!target.own && enablement === 'not-found' && !rewritten)
+    return note(key, 'skipped', 'it was there before the package, but is gone');
+  if (!unmask && !enable && !activity) return note(key, 'unchanged', 'as it shall be');
+  const reasons = [
+    ...(target.own ? [] : ['back to what it was before the package']),
+    ...(unmask ? ['masked'] : []),
+    ...(enable ? [`${enablement} -> ${enable}`] : []),
+    ...(activity && state ? [describeActivity(activity, state)] : []),
+  ];
+  const isNew = target.own && !target.own.replaced && !owned.units.has(unit.name);
+  const detail: UnitDetail = { name: unit.name, file, unmask, enablement: enable, activity, inputs };
+  return toStep(key, isNew ? 'created' : 'configured', reasons.join('; '), { kind: 'unit', detail });
+};
+
+/** Would enabling the unit link it elsewhere than it is linked: by a change now, or one that was cut short? */
+const needsLinks = async (
+  { wanted, options }: PlanContext,
+  unit: HostUnit,
+  changed: ReadonlySet<string>,
+): Promise<boolean> => {
+  if (!unit.enabled) return false;
+  if ((await readStarted(options, linksOf(unit.name))) === 'stale') return true;
+  const path = [...changed].find((path) => hasFragment(unit.name, [path]));
+  if (path === undefined) return false;
+  const bytes = wanted?.files.get(path)?.bytes;
+  const live = await readEntry(options.root, path);
+  if (bytes === undefined || live.type !== 'file') return true;
+  return installSection(await readText(options.root, path)) !== installSection(bytes.toString());
+};
+
+const enablementStep = (
+  unit: HostUnit,
+  enablement: string,
+  relink: boolean,
+  file: string,
+): UnitDetail['enablement'] => {
+  if (unit.enabled) {
+    if (!isEnabled(enablement)) return 'enable';
+    return relink && enablement === 'enabled' ? 'reenable' : null;
+  }
+  if (enablement === 'enabled' || enablement === 'enabled-runtime') return 'disable';
+  return file !== unit.name && !enablement.startsWith('linked') ? 'link' : null;
+};
+
+const activityStep = (unit: HostUnit, state: UnitState, affected: boolean): UnitDetail['activity'] => {
+  if (unit.active) return isUp(state) ? (affected ? 'restart' : null) : 'start';
+  const runs = state.active === 'active' || state.active === 'reloading' || isFailed(state);
+  return runs && state.active !== 'failed' && !state.triggered ? 'stop' : null;
+};
+
+const describeActivity = (activity: 'start' | 'restart' | 'stop', state: UnitState): string =>
+  activity === 'restart'
+    ? 'restart: a file it reads changed'
+    : `${activity}: it is ${state.load === 'loaded' ? describeUnit(state) : state.load}`;
+
+/** What the unit will run with: our files as they will be, others as they are. */
+const inputsOf = async (
+  { wanted, options }: PlanContext,
+  watches: readonly string[],
+): Promise<Record<string, Digest>> => {
+  const inputs: Record<string, Digest> = {};
+  for (const path of watches) {
+    const ours = wanted?.files.get(path);
+    const live = ours ?? (await readEntry(options.root, path));
+    if ('digest' in live) inputs[path] = live.digest;
+  }
+  return inputs;
+};

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HostCheck } from '#bundles/bundle/host-package';
+import type { CheckResult } from '../../target.ts';
+
+type HttpCheck = Extract<HostCheck, { type: 'http' }>;
+
+const RETRY_MS = 250;
+
+/**
+ * Passes when the URL answers with the status; asked again until the time is over, as a server may need a moment.
+ * `once`: there is nothing to wait for any more.
+ */
+export const checkHttp = async (
+  { name, url, status, timeoutSeconds }: HttpCheck,
+  once: boolean,
+  signal: AbortSignal,
+): Promise<CheckResult> => {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
+  const request = asRequest(url);
+  let last = 'does not answer';
+  for (;;) {
+    try {
+      const answer = await fetch(request.url, {
+        headers: request.headers,
+        signal: limit,
+        redirect: 'manual',
+      });
+      await answer.body?.cancel();
+      if (answer.status === status)
+        return { name, outcome: 'passed', message: `${where(url)} answers ${status}` };
+      last = `answers ${answer.status} instead of ${status}`;
+    } catch (error) {
+      if (!limit.aborted) last = `does not answer: ${reasonOf(error)}`;
+    }
+    if (!once) await sleep(RETRY_MS, undefined, { signal: limit }).catch(() => {});
+    if (once || limit.aborted) break;
+  }
+  signal.throwIfAborted();
+  const waited = once ? '' : ` (asked for ${timeoutSeconds} s)`;
+  return { name, outcome: 'failed', message: `${where(url)} ${last}${waited}` };
+};
+
+/** fetch takes no user and password in a URL: they go where a browser would put them. */
+const asRequest = (text: string): { readonly url: URL; readonly headers: Record<string, string> } => {
+  const url = new URL(text);
+  const { username, password } = url;
+  if (username === '' && password === '') return { url, headers: {} };
+  url.username = '';
+  url.password = '';
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { url, headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } };
+};
+
+/** Without user, password and query: they may be secrets. */
+const where = (url: string): string => {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+};
+
+const reasonOf = (error: unknown): string => {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'no connection';
+};

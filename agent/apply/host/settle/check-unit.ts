@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HostCheck } from '#bundles/bundle/host-package';
+import type { CheckResult } from '../../target.ts';
+import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { describeUnit, hasRun, isFailed, readUnitState } from '../systemd/unit-state.ts';
+
+type UnitCheck = Extract<HostCheck, { type: 'unit' }>;
+
+const POLL_MS = 250;
+/** systemd's own default limit for a start (DefaultTimeoutStartSec=), after which it says failed itself. */
+const START_MS = 90_000;
+
+/**
+ * Passes when the unit is active and then for `stableSeconds` neither restarts nor stops (checklist H4); fails at once
+ * when it failed, restarted or stopped.
+ */
+export const checkUnit = async (
+  options: HostTargetOptions,
+  check: UnitCheck,
+  signal: AbortSignal,
+): Promise<CheckResult> => {
+  const { name, unit, stableSeconds } = check;
+  const inert = whyInert(options);
+  if (inert) return { name, outcome: 'skipped', message: `${unit} is not watched: ${inert}` };
+  const failed = (message: string): CheckResult => ({
+    name,
+    outcome: 'failed',
+    message: `${unit} ${message}`,
+  });
+
+  const begin = performance.now();
+  const first = await readUnitState(options, unit, signal);
+  let activeSince: number | undefined;
+  for (let state = first; ; state = await readUnitState(options, unit, signal)) {
+    const now = performance.now();
+    if (state.load !== 'loaded') return failed(`is ${state.load}`);
+    if (hasRun(state)) return { name, outcome: 'passed', message: `${unit} ran to its end` };
+    const restarts = state.restarts - first.restarts;
+    if (restarts > 0) return failed(`restarted ${restarts} time(s) and is ${describeUnit(state)}`);
+    if (state.active === 'failed') return failed(`is ${describeUnit(state)}`);
+    // Somebody's own restart sets the count back to 0, but it is another invocation.
+    if (activeSince !== undefined && state.invocation !== first.invocation)
+      return failed('was started anew meanwhile');
+    if (state.active === 'active' || state.active === 'reloading') {
+      activeSince ??= now;
+      if (now - activeSince >= stableSeconds * 1000)
+        return { name, outcome: 'passed', message: `${unit} is active, and was for ${stableSeconds} s` };
+    } else if (state.active === 'activating') {
+      if (now - begin > START_MS) return failed(`is still ${describeUnit(state)} after ${START_MS / 1000} s`);
+      if (activeSince !== undefined && isFailed(state)) return failed(`is ${describeUnit(state)}`);
+    } else return failed(`is ${describeUnit(state)}`);
+    await sleep(POLL_MS, undefined, { signal });
+  }
+};

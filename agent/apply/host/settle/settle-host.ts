@@ -1,0 +1,42 @@
+import type { HostCheck } from '#bundles/bundle/host-package';
+import { toFleetError } from '#bundles/errors';
+import type { CheckResult, DesiredPackage } from '../../target.ts';
+import { readWanted } from '../desired/read-wanted.ts';
+import { stopIfAborted } from '../host-error.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import { checkExec } from './check-exec.ts';
+import { checkHttp } from './check-http.ts';
+import { checkUnit } from './check-unit.ts';
+
+/**
+ * All checks of a package, each with its result, in the order they are listed. Units are watched first: what a program
+ * or a URL says while they are still coming up means nothing.
+ * @throws FleetError ABORTED, and those of an unreadable package; never for an unhealthy one
+ */
+export const settleHost = async (
+  options: HostTargetOptions,
+  desired: DesiredPackage,
+  signal: AbortSignal,
+): Promise<readonly CheckResult[]> => {
+  const { checks } = readWanted(desired);
+  const results = new Map<HostCheck, CheckResult>();
+  const perform = async (check: HostCheck, run: () => Promise<CheckResult>) => {
+    const result = await run().catch((error: unknown): CheckResult => {
+      stopIfAborted(signal);
+      return { name: check.name, outcome: 'failed', message: toFleetError(error).message };
+    });
+    results.set(check, result);
+  };
+  const units = checks.filter((check) => check.type === 'unit');
+  await Promise.all(units.map((check) => perform(check, () => checkUnit(options, check, signal))));
+  const unitFailed = [...results.values()].some(({ outcome }) => outcome === 'failed');
+  const probes = checks.filter((check) => check.type !== 'unit');
+  await Promise.all(
+    probes.map((check) =>
+      perform(check, () =>
+        check.type === 'exec' ? checkExec(options, check, signal) : checkHttp(check, unitFailed, signal),
+      ),
+    ),
+  );
+  return checks.flatMap((check) => results.get(check) ?? []);
+};

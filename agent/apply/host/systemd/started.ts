@@ -1,0 +1,62 @@
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Digest } from '#bundles/digest';
+import { syncDirectory, writeFileAtomically } from '#bundles/layout/write-file';
+import { errno, hostError } from '../host-error.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+
+/**
+ * What each unit was last started with. A file is changed first and its unit restarted later: a power cut between the
+ * two must not lose the restart, and the file alone does not show it. So whoever changes a file first marks its units
+ * as stale, durably, and the mark goes only with the restart. 'daemon-reload' stands for systemd itself.
+ */
+export type Started = 'unknown' | 'stale' | { readonly [path: string]: Digest };
+
+export const RELOAD = 'daemon-reload';
+/** Stands for the links of an enabled unit whose [Install] section changes. No unit has such a name. */
+export const linksOf = (unit: string): string => `${unit}.links`;
+
+const folder = (options: HostTargetOptions): string => join(options.backups, 'started');
+const record = (options: HostTargetOptions, name: string): string => join(folder(options), `${name}.json`);
+
+export const readStarted = async (options: HostTargetOptions, name: string): Promise<Started> => {
+  try {
+    return JSON.parse(await readFile(record(options, name), 'utf8')) as Started;
+  } catch (error) {
+    if (errno(error) === 'ENOENT') return 'unknown';
+    // Half a record cannot be (it is renamed into place); a damaged one costs a restart, not a lost one.
+    if (error instanceof SyntaxError) return 'stale';
+    throw hostError(error, `reading what ${name} was started with`);
+  }
+};
+
+export const writeStarted = async (
+  options: HostTargetOptions,
+  name: string,
+  started: Exclude<Started, 'unknown'>,
+): Promise<void> => {
+  try {
+    await mkdir(options.backups, { recursive: true, mode: 0o700 });
+    await writeFileAtomically(record(options, name), Buffer.from(JSON.stringify(started)), 0o600);
+  } catch (error) {
+    throw hostError(error, `remembering what ${name} was started with`);
+  }
+};
+
+export const forgetStarted = async (options: HostTargetOptions, name: string): Promise<void> => {
+  try {
+    await rm(record(options, name));
+    await syncDirectory(folder(options));
+  } catch (error) {
+    if (errno(error) !== 'ENOENT') throw hostError(error, `forgetting what ${name} was started with`);
+  }
+};
+
+/** Must the unit be restarted to run with these files? What it was not started with by us is trusted. */
+export const isOutdated = (started: Started, inputs: { readonly [path: string]: Digest }): boolean => {
+  if (started === 'stale') return true;
+  if (started === 'unknown') return false;
+  return Object.entries(inputs).some(
+    ([path, digest]) => Object.hasOwn(started, path) && started[path] !== digest,
+  );
+};

@@ -1,0 +1,35 @@
+import { FleetError } from '#bundles/errors';
+import { COMMAND_ENV, type CommandResult, type HostTargetOptions } from '../host-options.ts';
+
+/** Long enough for any unit with a start time-out of its own; a one-shot without one must end some day as well. */
+const TIMEOUT_MS = 600_000;
+
+/** Runs systemctl, for the host's root. A refusal is a result. */
+export const systemctl = (
+  options: HostTargetOptions,
+  words: readonly string[],
+  signal: AbortSignal,
+): Promise<CommandResult> => {
+  const root = options.root === '/' ? [] : [`--root=${options.root}`];
+  return options.run(['systemctl', '--no-ask-password', '--no-pager', ...root, ...words], {
+    timeoutMs: TIMEOUT_MS,
+    signal,
+    cwd: '/',
+    env: { ...COMMAND_ENV, SYSTEMD_COLORS: '0' },
+  });
+};
+
+/** As systemctl, for a verb that must succeed. @throws FleetError UNIT_FAILED with what systemctl said */
+export const mustSystemctl = async (
+  options: HostTargetOptions,
+  words: readonly string[],
+  signal: AbortSignal,
+): Promise<CommandResult> => {
+  const result = await systemctl(options, words, signal);
+  if (result.code === 0) return result;
+  const said = result.stderr.trim().split('\n')[0] ?? '';
+  const unit = words.includes('--') ? words.at(-1) : undefined;
+  throw new FleetError('UNIT_FAILED', `systemctl ${words.join(' ')} ended with ${result.code}: ${said}`, {
+    ...(unit !== undefined && { hint: `journalctl -u ${unit} shows why` }),
+  });
+};

@@ -1,0 +1,27 @@
+import type { Outcome } from '#bundles/report/event';
+import type { Operation } from '../journal/operations.ts';
+
+/** What became of one package. */
+export type PackageResult = {
+  readonly assignment: string;
+  readonly outcome: Outcome;
+  readonly code?: string;
+  readonly message?: string;
+  /** What runs again after a failure. */
+  readonly rolledBack?: boolean;
+};
+
+/** What to say of a finished operation. */
+export const resultOf = (operation: Operation): PackageResult => {
+  const { assignment, kind, from, outcome, code, message } = operation;
+  if (outcome === 'kept') {
+    return { assignment, outcome: kind === 'remove' ? 'deleted' : from ? 'configured' : 'created' };
+  }
+  return {
+    assignment,
+    outcome: 'failed',
+    ...(code === undefined ? {} : { code }),
+    ...(message === undefined ? {} : { message }),
+    rolledBack: outcome === 'rolled-back',
+  };
+};

@@ -1,0 +1,84 @@
+import { FleetError } from '#bundles/errors';
+import { formatTime } from '#bundles/time';
+import type { Agent } from '../agent.ts';
+import { record } from '../journal/boundary.ts';
+import { insertOperation, type Operation, openOperation, readOperation } from '../journal/operations.ts';
+import type { PackageRef } from '../store/package-ref.ts';
+import { applySteps } from './apply-steps.ts';
+import { keep } from './keep.ts';
+import { loadPackage } from './load-package.ts';
+import { settle } from './settle.ts';
+import { stage } from './stage.ts';
+import type { DesiredPackage, Target } from './target.ts';
+
+/** One operation at work: the journal row as it stands, where it is going, and what carries it out. */
+export type Work = {
+  readonly agent: Agent;
+  readonly target: Target;
+  readonly operation: Operation;
+  /** What shall run at the end of the way it goes now; undefined removes. */
+  readonly goal: PackageRef | undefined;
+  /** The goal's files, verified on the way out of the store. @throws FleetError */
+  readonly load: () => Promise<DesiredPackage | undefined>;
+};
+
+/** Writes a new operation into the journal. `also` happens in the same transaction. */
+export const begin = (
+  agent: Agent,
+  what: Pick<Operation, 'assignment' | 'kind' | 'from' | 'to'>,
+  also: () => void = () => {},
+): number =>
+  record(agent, `${what.kind} ${what.assignment}: begun`, () => {
+    also();
+    return insertOperation(agent.state, { ...what, startedAt: formatTime(agent.edge.now()) });
+  });
+
+/** Finishes what a kill, a power cut or a stop left half done. The first step of every verb that changes something. */
+export const resume = async (agent: Agent): Promise<Operation | undefined> => {
+  const open = openOperation(agent.state);
+  return open && perform(agent, open.id);
+};
+
+/**
+ * Takes an operation from where its journal row stands to its end. Each phase ends by moving the row in one
+ * transaction, so a process that dies anywhere leaves a row to go on from.
+ * @throws FleetError ABORTED, NO_TARGET; a package that fails is a result, not an error
+ */
+export const perform = async (agent: Agent, id: number): Promise<Operation> => {
+  const packages = new Map<string, Promise<DesiredPackage>>();
+  const load = async (goal: PackageRef | undefined): Promise<DesiredPackage | undefined> => {
+    if (!goal) return undefined;
+    const key = JSON.stringify(goal);
+    const known = packages.get(key) ?? loadPackage(agent.state, agent.identity.agent, goal, agent.signal);
+    packages.set(key, known);
+    return known;
+  };
+  for (;;) {
+    const operation = readOperation(agent.state, id);
+    const goal = operation.rollingBack ? operation.from : operation.to;
+    const work = { agent, target: targetOf(agent, operation), operation, goal, load: () => load(goal) };
+    switch (operation.phase) {
+      case 'stage':
+        await stage(work);
+        break;
+      case 'apply':
+        await applySteps(work);
+        break;
+      case 'settle':
+        await settle(work);
+        break;
+      case 'keep':
+        keep(work);
+        break;
+      case 'done':
+        return operation;
+    }
+  }
+};
+
+const targetOf = (agent: Agent, { to, from, assignment }: Operation): Target => {
+  const kind = (to ?? from)?.kind;
+  const target = agent.targets.find((candidate) => candidate.kind === kind);
+  if (target) return target;
+  throw new FleetError('NO_TARGET', `this agent applies nothing to a ${kind}`, { subject: assignment });
+};

@@ -1,0 +1,54 @@
+import type { Agent } from '../agent.ts';
+import { findFailure } from '../store/failures.ts';
+import { type PackageRow, readPackages } from '../store/packages.ts';
+import { readTrustRow } from '../store/trust.ts';
+import { hold } from './hold.ts';
+import { inOrder } from './order.ts';
+import { type PackageResult, resultOf } from './package-result.ts';
+import { begin, perform } from './perform.ts';
+
+/**
+ * Removes packages that the verified bundle no longer has: after everything else succeeded, dependents first, and never
+ * more than the budget (or all there are) unless a person said so.
+ */
+export const pruneLeaving = async (
+  agent: Agent,
+  somethingFailed: boolean,
+): Promise<readonly PackageResult[]> => {
+  const rows = readPackages(agent.state);
+  const leaving = rows.filter(({ desired }) => desired === undefined);
+  if (leaving.length === 0 || somethingFailed) return [];
+  const confirmed = readTrustRow(agent.state).pruneConfirmed;
+  if (!confirmed && (leaving.length > agent.policy.pruneBudget || leaving.length === rows.length)) {
+    const message =
+      leaving.length === rows.length
+        ? `the bundle has none of the ${rows.length} packages that run here`
+        : `${leaving.length} packages left the bundle, at most ${agent.policy.pruneBudget} are removed unasked`;
+    return leaving.map((row) => hold(agent, row, message, 'PRUNE_BUDGET'));
+  }
+  const results: PackageResult[] = [];
+  for (const row of dependentsFirst(leaving)) results.push(await removePackage(agent, row));
+  return results;
+};
+
+const dependentsFirst = (rows: readonly PackageRow[]): readonly PackageRow[] => {
+  const byName = new Map(rows.map((row) => [row.assignment, row]));
+  return inOrder(
+    rows.map(({ assignment, current }) => ({
+      assignment,
+      dependsOn: current?.dependsOn ?? [],
+      critical: current?.critical ?? false,
+    })),
+  )
+    .map(({ assignment }) => byName.get(assignment) as PackageRow)
+    .toReversed();
+};
+
+const removePackage = async (agent: Agent, { assignment, current }: PackageRow): Promise<PackageResult> => {
+  const failure = findFailure(agent.state, assignment, undefined);
+  if (failure) {
+    return { assignment, outcome: 'failed', code: failure.code, message: failure.message };
+  }
+  const id = begin(agent, { assignment, kind: 'remove', from: current, to: undefined });
+  return resultOf(await perform(agent, id));
+};

@@ -1,0 +1,79 @@
+import { formatTime } from '#bundles/time';
+import type { Agent } from '../agent.ts';
+import { record } from '../journal/boundary.ts';
+import { appendEvent } from '../report/outbox.ts';
+import { findFailure } from '../store/failures.ts';
+import { isSame, type PackageRef } from '../store/package-ref.ts';
+import { findPackage, type PackageRow, readPackages, savePackage } from '../store/packages.ts';
+import { hold } from './hold.ts';
+import { inOrder } from './order.ts';
+import { type PackageResult, resultOf } from './package-result.ts';
+import { begin, perform } from './perform.ts';
+import { pruneLeaving } from './prune-leaving.ts';
+
+type Wanted = PackageRow & { readonly desired: PackageRef };
+
+/**
+ * Brings every package to what the accepted release wants, dependencies first; then, if all of that succeeded, removes
+ * what left the bundle. Packages that already run as wanted cost nothing and are not in the result.
+ */
+export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]> => {
+  const results: PackageResult[] = [];
+  const failed = new Set<string>();
+  let stopped: string | undefined;
+  for (const { assignment, desired } of wantedInOrder(agent)) {
+    const row = findPackage(agent.state, assignment);
+    if (!row || row.pinnedRelease !== undefined) continue;
+    if (isSame(row.current, desired)) continue;
+    const held = reasonToHold(desired, failed, stopped);
+    const result =
+      knownFailure(agent, row, desired) ??
+      (held === undefined ? await applyPackage(agent, row, desired) : hold(agent, row, held));
+    results.push(result);
+    if (result.outcome !== 'failed' && result.outcome !== 'skipped') continue;
+    failed.add(assignment);
+    if (desired.critical && result.outcome === 'failed') stopped ??= assignment;
+  }
+  return [...results, ...(await pruneLeaving(agent, failed.size > 0))];
+};
+
+const wantedInOrder = (agent: Agent): readonly Wanted[] => {
+  const rows = readPackages(agent.state).filter((row): row is Wanted => row.desired !== undefined);
+  const order = inOrder(rows.map(({ desired }) => desired)).map(({ assignment }) => assignment);
+  const byName = new Map(rows.map((row) => [row.assignment, row]));
+  return order.map((assignment) => byName.get(assignment) as Wanted);
+};
+
+const reasonToHold = (
+  desired: PackageRef,
+  failed: ReadonlySet<string>,
+  stopped: string | undefined,
+): string | undefined => {
+  const dependency = desired.dependsOn.find((id) => failed.has(id));
+  if (dependency !== undefined) return `it depends on ${dependency}, which is not as it should be`;
+  return stopped === undefined ? undefined : `the critical package ${stopped} failed`;
+};
+
+/** Once tried and failed is failed, also when a later release wants the very same again. */
+const knownFailure = (agent: Agent, row: PackageRow, desired: PackageRef): PackageResult | undefined => {
+  const { assignment, package: digest, siteValues, release } = desired;
+  const failure = findFailure(agent.state, assignment, desired);
+  if (!failure) return undefined;
+  const { code } = failure;
+  const message = `failed at ${failure.at} and is not tried again before it changes or "retry": ${failure.message}`;
+  if (row.status !== 'failed' && row.status !== 'broken') {
+    record(agent, `known failure ${assignment}`, () => {
+      const since = formatTime(agent.edge.now());
+      savePackage(agent.state, { ...row, status: 'failed', code, message, since });
+      const what = { assignment, package: digest, siteValues, release };
+      appendEvent(agent, { type: 'package', ...what, outcome: 'failed', code, message });
+    });
+  }
+  return { assignment, outcome: 'failed', code, message };
+};
+
+const applyPackage = async (agent: Agent, row: PackageRow, desired: PackageRef): Promise<PackageResult> => {
+  const { assignment, current } = row;
+  const id = begin(agent, { assignment, kind: 'apply', from: current, to: desired });
+  return resultOf(await perform(agent, id));
+};

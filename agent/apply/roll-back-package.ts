@@ -1,0 +1,56 @@
+import { FleetError } from '#bundles/errors';
+import type { Agent } from '../agent.ts';
+import { appendEvent } from '../report/outbox.ts';
+import { findPackage, type PackageRow, readPackages, savePackage } from '../store/packages.ts';
+import { isRevoked, readTrustRow } from '../store/trust.ts';
+import { type PackageResult, resultOf } from './package-result.ts';
+import { begin, perform, resume } from './perform.ts';
+
+/**
+ * A person takes one package back to what ran before. Floors stay, the hub is told who and why, and the next release that
+ * reaches this agent ends it. @throws FleetError USAGE, NOTHING_TO_ROLL_BACK
+ */
+export const rollBackPackage = async (
+  agent: Agent,
+  assignment: string,
+  reason: string,
+): Promise<PackageResult> => {
+  await resume(agent);
+  const row = findRunning(agent, assignment);
+  const previous = previousOf(agent, row);
+  const pinnedRelease = readTrustRow(agent.state).desiredRelease?.version ?? 0;
+  const id = begin(agent, { assignment, kind: 'restore', from: row.current, to: previous }, () => {
+    savePackage(agent.state, { ...row, pinnedRelease });
+    appendEvent(agent, {
+      type: 'operator',
+      assignment,
+      package: previous.package,
+      siteValues: previous.siteValues,
+      release: previous.release,
+      message: reason,
+      detail: { action: 'rollback', operator: agent.edge.operator },
+    });
+  });
+  return resultOf(await perform(agent, id));
+};
+
+/** @throws FleetError USAGE */
+export const findRunning = (agent: Agent, assignment: string): PackageRow => {
+  const row = findPackage(agent.state, assignment);
+  if (row) return row;
+  const names = readPackages(agent.state).map((it) => it.assignment);
+  throw new FleetError('USAGE', `there is no package ${assignment} here`, {
+    hint: names.length > 0 ? `There are: ${names.slice(0, 20).join(', ')}` : 'Import a medium first',
+  });
+};
+
+const previousOf = ({ state }: Agent, { assignment, previous }: PackageRow) => {
+  const hint = 'Ask for a release that names an older bundle';
+  if (!previous) {
+    throw new FleetError('NOTHING_TO_ROLL_BACK', `nothing else of ${assignment} ran here before`, { hint });
+  }
+  if (isRevoked(state, previous.package, previous.bundle)) {
+    throw new FleetError('NOTHING_TO_ROLL_BACK', `what ran of ${assignment} before was revoked`, { hint });
+  }
+  return previous;
+};

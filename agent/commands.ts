@@ -1,0 +1,24 @@
+import { Diff } from './commands/diff.ts';
+import { Doctor } from './commands/doctor.ts';
+import { Enroll } from './commands/enroll.ts';
+import { History } from './commands/history.ts';
+import { Import } from './commands/import.ts';
+import { ReportsExport } from './commands/reports/export.ts';
+import { Retry } from './commands/retry.ts';
+import { Rollback } from './commands/rollback.ts';
+import { Run } from './commands/run.ts';
+import { Status } from './commands/status.ts';
+
+/** The verbs of fleet-agent by oclif id. */
+export const COMMANDS = {
+  diff: Diff,
+  doctor: Doctor,
+  enroll: Enroll,
+  history: History,
+  import: Import,
+  'reports:export': ReportsExport,
+  retry: Retry,
+  rollback: Rollback,
+  run: Run,
+  status: Status,
+};

@@ -1,0 +1,25 @@
+import { lookAtDrift, type PackageDrift } from '../observe/observe.ts';
+import { AgentCommand } from './agent-command.ts';
+import { table } from './table.ts';
+
+export class Diff extends AgentCommand {
+  static override summary =
+    'Compare live state with the bundle. Changes nothing; exit code 8 when something differs.';
+  static override examples = ['<%= config.bin %> diff', '<%= config.bin %> diff --json'];
+
+  async run(): Promise<{ readonly packages: readonly PackageDrift[]; readonly drifted: boolean }> {
+    const { flags } = await this.parse(Diff);
+    const packages = await this.reading(flags, lookAtDrift);
+    const rows = packages.flatMap(({ assignment, drift, error }) => [
+      ...(error ? [[assignment, 'unreadable', `${error.code}: ${error.message}`]] : []),
+      ...drift.map(({ what, message }) => [assignment, what, message]),
+    ]);
+    this.log(
+      rows.length === 0
+        ? `No difference in ${packages.length} packages.`
+        : table([['PACKAGE', 'WHAT', 'DIFFERENCE'], ...rows]),
+    );
+    if (rows.length > 0) process.exitCode = 8;
+    return { packages, drifted: rows.length > 0 };
+  }
+}

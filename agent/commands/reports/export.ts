@@ -1,0 +1,29 @@
+import { Args } from '@oclif/core';
+import { loadKey } from '../../enroll/agent-key.ts';
+import { type ExportedReport, exportReports } from '../../report/export-reports.ts';
+import { AgentCommand } from '../agent-command.ts';
+
+export class ReportsExport extends AgentCommand {
+  static override summary = 'Write what happened here onto a medium, signed, for the way home.';
+  static override description =
+    'Events stay here until a receipt comes back on a medium, so a lost stick loses nothing: export again.';
+  static override examples = ['<%= config.bin %> reports export /media/stick'];
+  static override args = {
+    medium: Args.string({ required: true, description: 'Directory of the medium' }),
+  };
+
+  async run(): Promise<{ readonly reports: readonly ExportedReport[] }> {
+    const { args, flags } = await this.parse(ReportsExport);
+    const reports = await this.reading(flags, async (agent, config) =>
+      exportReports(agent, await loadKey(config.state), args.medium),
+    );
+    const events = reports.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+    this.log(
+      events === 0
+        ? 'Nothing to report: every event is acknowledged.'
+        : `Wrote ${events} events in ${reports.length} signed ${reports.length === 1 ? 'report' : 'reports'}:`,
+    );
+    for (const { files } of reports) this.log(`  ${files[0]}`);
+    return { reports };
+  }
+}

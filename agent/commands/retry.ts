@@ -1,0 +1,21 @@
+import { Args } from '@oclif/core';
+import type { PackageResult } from '../apply/package-result.ts';
+import { retryPackages } from '../apply/retry-packages.ts';
+import { AgentCommand } from './agent-command.ts';
+import { exitCodeOf, showPackages } from './show-packages.ts';
+
+export class Retry extends AgentCommand {
+  static override summary = 'Try failed packages again, after you have mended what made them fail.';
+  static override examples = ['<%= config.bin %> retry', '<%= config.bin %> retry kiosk'];
+  static override args = {
+    assignment: Args.string({ description: 'Only this package' }),
+  };
+
+  async run(): Promise<{ readonly packages: readonly PackageResult[] }> {
+    const { args, flags } = await this.parse(Retry);
+    const packages = await this.changing(flags, (agent) => retryPackages(agent, args.assignment));
+    this.log(showPackages(packages));
+    process.exitCode = exitCodeOf(packages);
+    return { packages };
+  }
+}

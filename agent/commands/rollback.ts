@@ -1,0 +1,30 @@
+import { Args, Flags } from '@oclif/core';
+import type { PackageResult } from '../apply/package-result.ts';
+import { rollBackPackage } from '../apply/roll-back-package.ts';
+import { AgentCommand } from './agent-command.ts';
+import { exitCodeOf, showPackages } from './show-packages.ts';
+
+export class Rollback extends AgentCommand {
+  static override summary = 'Take one package back to what ran before, until the next release.';
+  static override description =
+    'For the night when nobody answers the phone. It is reported with your name and reason, and the next release ends it.';
+  static override examples = [
+    '<%= config.bin %> rollback kiosk --reason "screen stays black since this morning"',
+  ];
+  static override args = {
+    assignment: Args.string({ required: true, description: 'Name of the package, as status shows it' }),
+  };
+  static override flags = {
+    reason: Flags.string({ required: true, description: 'Why, for the platform team' }),
+  };
+
+  async run(): Promise<PackageResult> {
+    const { args, flags } = await this.parse(Rollback);
+    const result = await this.changing(flags, (agent) =>
+      rollBackPackage(agent, args.assignment, flags.reason),
+    );
+    this.log(showPackages([result]));
+    process.exitCode = exitCodeOf([result]);
+    return result;
+  }
+}

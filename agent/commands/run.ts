@@ -1,0 +1,43 @@
+import { Flags } from '@oclif/core';
+import { pino } from 'pino';
+import { intervalMs } from '../config/config.ts';
+import { type Look, lookAround } from '../observe/look-around.ts';
+import { runDaemon } from '../observe/run-daemon.ts';
+import { AgentCommand } from './agent-command.ts';
+import { exitCodeOf, showPackages } from './show-packages.ts';
+
+export class Run extends AgentCommand {
+  static override summary = 'Keep what runs here as it was released; tell what differs.';
+  static override description =
+    'Goes on with what was interrupted, applies what is still wanted, and corrects or reports drift, again and again ' +
+    'until it is told to stop. Logs a JSON object a line. SIGTERM lets the step under way end.';
+  static override examples = [
+    '<%= config.bin %> run',
+    '<%= config.bin %> run --once',
+    '<%= config.bin %> run --interval 30s --on-drift report',
+  ];
+  static override flags = {
+    once: Flags.boolean({ description: 'Look once and end; exit code 7 or 8 when something is wrong' }),
+  };
+
+  async run(): Promise<Look | undefined> {
+    const { flags } = await this.parse(Run);
+    const look = (): Promise<Look> => this.changing(flags, lookAround);
+    if (flags.once) return this.show(await look());
+    const log = pino({ name: 'fleet-agent' });
+    log.info('started');
+    await runDaemon(look, intervalMs(this.readConfig(flags)), log, this.signal);
+    return undefined;
+  }
+
+  private show(look: Look): Look {
+    this.log(showPackages(look.packages));
+    for (const { assignment, drift, error } of look.drift) {
+      if (error) this.log(`${assignment}: live state could not be read: ${error.code}: ${error.message}`);
+      for (const { message } of drift) this.log(`${assignment}: drift: ${message}`);
+    }
+    const unreadable = look.drift.some(({ error }) => error !== undefined);
+    process.exitCode = exitCodeOf(look.packages) || (unreadable ? 8 : 0);
+    return look;
+  }
+}

@@ -1,0 +1,21 @@
+import type { PackageResult } from '../apply/package-result.ts';
+import { table } from './table.ts';
+
+/** What became of each package, for people. */
+export const showPackages = (packages: readonly PackageResult[]): string => {
+  if (packages.length === 0) return 'Everything already runs as wanted.';
+  return table([
+    ['PACKAGE', 'OUTCOME', 'REASON'],
+    ...packages.map(({ assignment, outcome, code, message, rolledBack }) => [
+      assignment,
+      rolledBack ? `${outcome}, rolled back` : outcome,
+      [code, message].filter((part) => part !== undefined).join(': '),
+    ]),
+  ]);
+};
+
+/** 7: a package failed. 8: something is held back and needs a look. */
+export const exitCodeOf = (packages: readonly PackageResult[]): 0 | 7 | 8 => {
+  if (packages.some(({ outcome }) => outcome === 'failed')) return 7;
+  return packages.some(({ outcome }) => outcome === 'skipped') ? 8 : 0;
+};

@@ -1,0 +1,55 @@
+import { shortDigest } from '#bundles/digest';
+import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
+import { AgentCommand } from './agent-command.ts';
+import { table } from './table.ts';
+
+export class Status extends AgentCommand {
+  static override summary = 'Show what runs here, from which release, and how it is.';
+  static override examples = ['<%= config.bin %> status', '<%= config.bin %> status --json'];
+
+  async run(): Promise<StatusReport> {
+    const { flags } = await this.parse(Status);
+    const status = await this.reading(flags, readStatus);
+    for (const line of show(status)) this.log(line);
+    return status;
+  }
+}
+
+const show = (status: StatusReport): readonly string[] => {
+  const { fleet, agent, channel, release, root, packages, outbox, unfinished } = status;
+  return [
+    `Agent    ${agent} of fleet ${fleet}`,
+    `Channel  ${channel ?? 'none yet: import the answer to the enrolment'}`,
+    ...(release ? [`Release  ${describeRelease(release)}`] : []),
+    ...(root ? [`Root     ${root.version}, ${root.expired ? 'EXPIRED' : 'until'} ${root.expires}`] : []),
+    `Outbox   ${outbox.events} events, ${outbox.bytes} bytes${outbox.from === null ? '' : ` (${outbox.from} to ${outbox.to})`}`,
+    ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
+    '',
+    packages.length === 0 ? 'No packages.' : table([HEADER, ...packages.map(toRow)]),
+  ];
+};
+
+const describeRelease = (release: NonNullable<StatusReport['release']>): string => {
+  const { version, ageDays, expires, stale, follows } = release;
+  const until = stale ? `STALE: expired ${expires}, what runs goes on running` : `valid until ${expires}`;
+  const behind = follows === null || follows === version ? '' : `, this machine stays at ${follows}`;
+  return `${version}, ${ageDays} days old, ${until}${behind}`;
+};
+
+const HEADER = ['PACKAGE', 'STATUS', 'RUNS', 'RELEASE', 'DRIFT', 'NOTE'];
+
+const toRow = (it: PackageState): readonly string[] => [
+  it.assignment,
+  it.status,
+  it.runs ? shortDigest(it.runs.package) : '-',
+  it.runs ? String(it.runs.release) : '-',
+  it.unreadable === null ? String(it.drift.length || '-') : '?',
+  [
+    it.pinned === null ? undefined : `rolled back by hand under release ${it.pinned}`,
+    it.code ?? undefined,
+    it.message ?? undefined,
+    it.unreadable ?? undefined,
+  ]
+    .filter((part) => part !== undefined)
+    .join('; '),
+];

@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { writeFileAtomically } from '#bundles/layout/write-file';
+import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/key';
+
+/** The agent's own key: PKCS#8 PEM, readable by its owner alone. */
+export const keyFile = (directory: string): string => join(directory, 'agent.key');
+
+/** @throws FleetError KEY_MISSING, KEY_FORMAT, PERMISSION */
+export const loadKey = async (directory: string): Promise<SigningKey> => {
+  const key = await findKey(directory);
+  if (key) return key;
+  throw new FleetError('KEY_MISSING', `${keyFile(directory)} is not there`, {
+    hint: 'Restore it from a backup, or enrol again with an empty state directory',
+  });
+};
+
+/** A key that an interrupted enrolment made is used, not replaced. */
+export const loadOrMakeKey = async (directory: string): Promise<SigningKey> => {
+  const known = await findKey(directory);
+  if (known) return known;
+  const pem = generatePrivateKey();
+  try {
+    await writeFileAtomically(keyFile(directory), Buffer.from(pem), 0o600);
+  } catch (error) {
+    throw toFleetError(error, `writing ${keyFile(directory)}`);
+  }
+  return loadSigningKey(pem);
+};
+
+const findKey = async (directory: string): Promise<SigningKey | undefined> => {
+  try {
+    return loadSigningKey(await readFile(keyFile(directory), 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw toFleetError(error, `reading ${keyFile(directory)}`);
+  }
+};

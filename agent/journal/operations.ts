@@ -1,0 +1,159 @@
+import type { Timestamp } from '#bundles/time';
+import type { CheckResult, OwnedObject, Plan, StepResult } from '../apply/target.ts';
+import type { PackageRef } from '../store/package-ref.ts';
+import type { State } from '../store/state.ts';
+
+/**
+ * apply: what a release wants. restore: what a person rolled back to. correct: drift undone. remove: it left the
+ * bundle.
+ */
+export type OperationKind = 'apply' | 'restore' | 'correct' | 'remove';
+
+/** How far an operation is: what the next start of the agent does first. */
+export type Phase = 'stage' | 'apply' | 'settle' | 'keep' | 'done';
+
+/** A key that another, leaving package owned until this operation took it. */
+export type HandedOver = { readonly assignment: string; readonly object: OwnedObject };
+
+/** One package on its way from one state to another; a row of the journal. */
+export type Operation = {
+  readonly id: number;
+  readonly assignment: string;
+  readonly kind: OperationKind;
+  /** What ran when it began. */
+  readonly from: PackageRef | undefined;
+  /** What shall run; undefined removes. */
+  readonly to: PackageRef | undefined;
+  readonly phase: Phase;
+  /** The phases run again, towards `from`. */
+  readonly rollingBack: boolean;
+  readonly plan: Plan | undefined;
+  readonly nextStep: number;
+  readonly checks: readonly CheckResult[];
+  readonly handed: readonly HandedOver[];
+  readonly outcome: 'kept' | 'failed' | 'rolled-back' | 'broken' | undefined;
+  readonly code: string | undefined;
+  readonly message: string | undefined;
+  readonly startedAt: Timestamp;
+  readonly endedAt: Timestamp | undefined;
+};
+
+type Raw = {
+  readonly id: number;
+  readonly assignment: string;
+  readonly kind: OperationKind;
+  readonly from_ref: string | null;
+  readonly to_ref: string | null;
+  readonly phase: Phase;
+  readonly rolling_back: number;
+  readonly plan: string | null;
+  readonly next_step: number;
+  readonly checks: string;
+  readonly handed: string;
+  readonly outcome: Operation['outcome'] | null;
+  readonly code: string | null;
+  readonly message: string | null;
+  readonly started_at: Timestamp;
+  readonly ended_at: Timestamp | null;
+};
+
+const parse = (text: string | null): unknown => (text === null ? undefined : JSON.parse(text));
+const write = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
+
+const fromRaw = (row: Raw): Operation => ({
+  id: row.id,
+  assignment: row.assignment,
+  kind: row.kind,
+  from: parse(row.from_ref) as PackageRef | undefined,
+  to: parse(row.to_ref) as PackageRef | undefined,
+  phase: row.phase,
+  rollingBack: row.rolling_back === 1,
+  plan: parse(row.plan) as Plan | undefined,
+  nextStep: row.next_step,
+  checks: JSON.parse(row.checks) as CheckResult[],
+  handed: JSON.parse(row.handed) as HandedOver[],
+  outcome: row.outcome ?? undefined,
+  code: row.code ?? undefined,
+  message: row.message ?? undefined,
+  startedAt: row.started_at,
+  endedAt: row.ended_at ?? undefined,
+});
+
+export const insertOperation = (
+  { db }: State,
+  begun: Pick<Operation, 'assignment' | 'kind' | 'from' | 'to' | 'startedAt'>,
+): number =>
+  Number(
+    db
+      .prepare(
+        `INSERT INTO operation (assignment, kind, from_ref, to_ref, phase, started_at)
+         VALUES (?, ?, ?, ?, 'stage', ?)`,
+      )
+      .run(begun.assignment, begun.kind, write(begun.from), write(begun.to), begun.startedAt).lastInsertRowid,
+  );
+
+export const readOperation = ({ db }: State, id: number): Operation =>
+  fromRaw(db.prepare('SELECT * FROM operation WHERE id = ?').get(id) as Raw);
+
+/** The one that a kill or a stop left unfinished. There is never more than one. */
+export const openOperation = ({ db }: State): Operation | undefined => {
+  const row = db.prepare('SELECT * FROM operation WHERE ended_at IS NULL').get() as Raw | undefined;
+  return row && fromRaw(row);
+};
+
+/** Newest first. */
+export const lastOperations = ({ db }: State, limit: number): readonly Operation[] =>
+  (db.prepare('SELECT * FROM operation ORDER BY id DESC LIMIT ?').all(limit) as Raw[]).map(fromRaw);
+
+export const saveOperation = ({ db }: State, operation: Operation): void => {
+  db.prepare(
+    `UPDATE operation SET phase = @phase, rolling_back = @rollingBack, plan = @plan, next_step = @nextStep,
+     checks = @checks, handed = @handed, outcome = @outcome, code = @code,
+     message = @message, ended_at = @endedAt WHERE id = @id`,
+  ).run({
+    id: operation.id,
+    phase: operation.phase,
+    rollingBack: operation.rollingBack ? 1 : 0,
+    plan: write(operation.plan),
+    nextStep: operation.nextStep,
+    checks: JSON.stringify(operation.checks),
+    handed: JSON.stringify(operation.handed),
+    outcome: operation.outcome ?? null,
+    code: operation.code ?? null,
+    message: operation.message ?? null,
+    endedAt: operation.endedAt ?? null,
+  });
+};
+
+/** Steps are done: a row each, and the number of the next one. */
+export const saveSteps = (
+  { db }: State,
+  { id, rollingBack }: Operation,
+  nextStep: number,
+  results: readonly StepResult[],
+): void => {
+  const insert = db.prepare('INSERT INTO result VALUES (?, ?, ?, ?, ?, ?)');
+  const first = nextStep - results.length;
+  for (const [index, { key, outcome, reason }] of results.entries()) {
+    insert.run(id, rollingBack ? 1 : 0, first + index, key, outcome, reason);
+  }
+  db.prepare('UPDATE operation SET next_step = ? WHERE id = ?').run(nextStep, id);
+};
+
+/** What was done so far, in the direction that the operation goes now. */
+export const readResults = (
+  { db }: State,
+  { id, rollingBack }: Pick<Operation, 'id' | 'rollingBack'>,
+): readonly StepResult[] =>
+  db
+    .prepare('SELECT key, outcome, reason FROM result WHERE operation = ? AND rolling_back = ? ORDER BY step')
+    .all(id, rollingBack ? 1 : 0) as StepResult[];
+
+/** Operations that `history` can show; older ones live on in the reports. */
+const KEPT_OPERATIONS = 1000;
+
+export const forgetOldOperations = ({ db }: State): void => {
+  db.prepare(
+    'DELETE FROM operation WHERE ended_at IS NOT NULL AND id <= (SELECT max(id) FROM operation) - ?',
+  ).run(KEPT_OPERATIONS);
+};

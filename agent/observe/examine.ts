@@ -1,0 +1,128 @@
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { trustedTime } from '#bundles/accept/trusted-time';
+import { toFleetError } from '#bundles/errors';
+import { formatTime } from '#bundles/time';
+import { runCommand } from '../apply/host/run-command.ts';
+import type { Config } from '../config/config.ts';
+import type { Edge } from '../edge.ts';
+import { keyFile } from '../enroll/agent-key.ts';
+import type { State } from '../store/state.ts';
+import { readRoot, readTrustRow } from '../store/trust.ts';
+
+export type Finding = {
+  readonly name: 'clock' | 'disk' | 'permissions' | 'systemd' | 'root' | 'store';
+  readonly verdict: 'good' | 'warning' | 'bad';
+  readonly message: string;
+};
+
+type Patient = {
+  readonly config: Config;
+  readonly state: State;
+  readonly edge: Edge;
+  readonly freeBytes: (directory: string) => Promise<number>;
+  readonly signal: AbortSignal;
+};
+
+/** Room for a small bundle and SQLite's own needs; below it the next import may not fit. */
+const LITTLE_SPACE = 256 << 20;
+const SOON_MS = 60 * 86_400_000;
+
+/** What a technician would look at first, one finding each. Changes nothing. */
+export const examine = async (patient: Patient): Promise<readonly Finding[]> => [
+  clock(patient),
+  await disk(patient),
+  await permissions(patient),
+  await systemd(patient),
+  root(patient),
+  store(patient),
+];
+
+const clock = ({ edge, state }: Patient): Finding => {
+  const now = edge.now();
+  const { timeFloor } = readTrustRow(state);
+  if (timeFloor && timeFloor > now) {
+    return {
+      name: 'clock',
+      verdict: 'bad',
+      message: `${formatTime(now)} is before ${formatTime(timeFloor)}, which signatures have proven: set the clock`,
+    };
+  }
+  if (edge.clockTrusted)
+    return { name: 'clock', verdict: 'good', message: `${formatTime(now)}, synchronised` };
+  return {
+    name: 'clock',
+    verdict: 'warning',
+    message: `${formatTime(now)}, and nobody says it is synchronised (fine without a network)`,
+  };
+};
+
+const disk = async ({ state, freeBytes }: Patient): Promise<Finding> => {
+  const free = await freeBytes(state.directory);
+  const message = `${Math.floor(free / (1 << 20))} MiB free in ${state.directory}`;
+  return { name: 'disk', verdict: free < LITTLE_SPACE ? 'warning' : 'good', message };
+};
+
+const permissions = async ({ config, state }: Patient): Promise<Finding> => {
+  try {
+    await access(state.directory, constants.W_OK);
+    await access(config.root, constants.W_OK);
+    const { mode } = await stat(keyFile(state.directory));
+    if ((mode & 0o077) === 0) {
+      return {
+        name: 'permissions',
+        verdict: 'good',
+        message: `${state.directory} and ${config.root} can be written`,
+      };
+    }
+    const message = `others can read ${keyFile(state.directory)}: run chmod 600 on it, and think about a new key`;
+    return { name: 'permissions', verdict: 'bad', message };
+  } catch (error) {
+    return { name: 'permissions', verdict: 'bad', message: toFleetError(error).message };
+  }
+};
+
+const systemd = async ({ config, signal }: Patient): Promise<Finding> => {
+  if (config.services === 'none') {
+    return { name: 'systemd', verdict: 'good', message: 'not used here (services: none)' };
+  }
+  const { stdout, code } = await runCommand(['systemctl', 'is-system-running'], {
+    timeoutMs: 10_000,
+    signal,
+    env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+  });
+  const said = stdout.trim();
+  if (code === 0) return { name: 'systemd', verdict: 'good', message: said };
+  if (said === 'degraded') {
+    return { name: 'systemd', verdict: 'warning', message: 'degraded: see systemctl --failed' };
+  }
+  return {
+    name: 'systemd',
+    verdict: 'bad',
+    message: `${said || 'systemd does not answer'}: units cannot be started (services: none would write files only)`,
+  };
+};
+
+const root = ({ state, edge }: Patient): Finding => {
+  const trusted = readRoot(state);
+  if (!trusted) {
+    return {
+      name: 'root',
+      verdict: 'warning',
+      message: 'no trust root yet: import the answer to the enrolment',
+    };
+  }
+  const now = trustedTime({ now: edge.now(), trusted: edge.clockTrusted }, readTrustRow(state).timeFloor);
+  const left = trusted.expires.getTime() - now.getTime();
+  const message = `trust root ${trusted.version} ${left > 0 ? 'ends' : 'ended'} on ${formatTime(trusted.expires)}`;
+  if (left <= 0)
+    return { name: 'root', verdict: 'bad', message: `${message}: bring a medium with the next one` };
+  return { name: 'root', verdict: left < SOON_MS ? 'warning' : 'good', message };
+};
+
+const store = ({ state }: Patient): Finding => {
+  const said = String(state.db.pragma('quick_check(1)', { simple: true }));
+  return said === 'ok'
+    ? { name: 'store', verdict: 'good', message: 'the database is sound' }
+    : { name: 'store', verdict: 'bad', message: `the database is damaged: ${said}` };
+};

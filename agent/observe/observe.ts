@@ -1,0 +1,122 @@
+import { toFleetError } from '#bundles/errors';
+import { formatTime } from '#bundles/time';
+import type { Agent } from '../agent.ts';
+import { loadPackage } from '../apply/load-package.ts';
+import { begin, perform } from '../apply/perform.ts';
+import type { Drift } from '../apply/target.ts';
+import { checkAborted, record } from '../journal/boundary.ts';
+import { listed } from '../report/changes.ts';
+import { appendEvent } from '../report/outbox.ts';
+import { readOwned, readTaken } from '../store/inventory.ts';
+import type { PackageRef } from '../store/package-ref.ts';
+import {
+  findPackage,
+  type PackageRow,
+  readPackages,
+  type SeenDrift,
+  savePackage,
+} from '../store/packages.ts';
+
+export type PackageDrift = {
+  readonly assignment: string;
+  readonly drift: readonly Drift[];
+  /** It could not be told what differs: never taken for 'nothing does'. */
+  readonly error?: { readonly code: string; readonly message: string };
+};
+
+type Running = PackageRow & { readonly current: PackageRef };
+
+/** Live state against what was kept, package by package. Writes nothing. @throws FleetError ABORTED */
+export const lookAtDrift = async (agent: Agent): Promise<readonly PackageDrift[]> => {
+  const found: PackageDrift[] = [];
+  for (const row of runningPackages(agent)) found.push(await lookAt(agent, row));
+  return found;
+};
+
+/**
+ * One look of the daemon: tells what differs, once, and sets it right again if the policy says so. Returns what the look
+ * found, corrected or not.
+ */
+export const observe = async (agent: Agent): Promise<readonly PackageDrift[]> => {
+  const found: PackageDrift[] = [];
+  for (const row of runningPackages(agent)) {
+    const seen = await lookAt(agent, row);
+    found.push(seen);
+    noteDrift(agent, row, seen);
+    if (seen.drift.length > 0 && agent.policy.onDrift === 'correct') await correct(agent, row);
+  }
+  return found;
+};
+
+const runningPackages = ({ state }: Agent): readonly Running[] =>
+  readPackages(state).filter((row): row is Running => row.current !== undefined);
+
+const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<PackageDrift> => {
+  const { state, signal } = agent;
+  checkAborted(signal);
+  try {
+    const target = agent.targets.find(({ kind }) => kind === current.kind);
+    const desired = await loadPackage(state, agent.identity.agent, current, signal);
+    const drift = (await target?.observe(desired, readOwned(state, assignment), signal)) ?? [];
+    // What another package has taken over is no longer ours to miss.
+    const taken = readTaken(state, assignment);
+    return { assignment, drift: drift.filter(({ key }) => !taken.has(key)) };
+  } catch (cause) {
+    checkAborted(signal);
+    const { code, message } = toFleetError(cause);
+    return { assignment, drift: [], error: { code, message } };
+  }
+};
+
+/** Told when it differs from what was seen last, not at every look. */
+const noteDrift = (agent: Agent, row: Running, { assignment, drift, error }: PackageDrift): void => {
+  const before = row.drift;
+  if (drift.length === 0 && error === undefined) {
+    if (before) record(agent, `no drift ${assignment}`, () => clearDrift(agent, row));
+    return;
+  }
+  const { shown, more } = listed(drift.map(({ key, what, message }) => ({ key, what, message })));
+  const seen: SeenDrift = {
+    first: before?.first ?? formatTime(agent.edge.now()),
+    items: shown,
+    ...(error ? { error } : {}),
+  };
+  if (before && JSON.stringify({ ...seen }) === JSON.stringify(before)) return;
+  const { package: digest, siteValues, release } = row.current;
+  record(agent, `drift ${assignment}`, () => {
+    savePackage(agent.state, { ...row, drift: seen });
+    appendEvent(agent, {
+      type: 'drift',
+      assignment,
+      package: digest,
+      siteValues,
+      release,
+      ...(error
+        ? { code: error.code, message: `live state could not be read: ${error.message}` }
+        : { code: 'DRIFT', message: `${drift.length} objects differ from the package` }),
+      detail: { drift: shown, first: seen.first, ...(more > 0 ? { more } : {}) },
+    });
+  });
+};
+
+/** Somebody else has set it right: that is a change too. */
+const clearDrift = (agent: Agent, row: Running): void => {
+  const { assignment, current } = row;
+  savePackage(agent.state, { ...row, drift: undefined });
+  appendEvent(agent, {
+    type: 'drift',
+    assignment,
+    package: current.package,
+    siteValues: current.siteValues,
+    release: current.release,
+    outcome: 'unchanged',
+    message: 'live state is as the package says again',
+    detail: { drift: [] },
+  });
+};
+
+const correct = async (agent: Agent, { assignment }: Running): Promise<void> => {
+  const current = findPackage(agent.state, assignment)?.current;
+  const id = begin(agent, { assignment, kind: 'correct', from: current, to: current });
+  await perform(agent, id);
+};

@@ -1,0 +1,119 @@
+import { trustedTime } from '#bundles/accept/trusted-time';
+import type { Digest } from '#bundles/digest';
+import { formatChannel } from '#bundles/names';
+import { DAY_MS, formatTime, parseTime, type Timestamp } from '#bundles/time';
+import type { Agent } from '../agent.ts';
+import type { CheckResult, Drift } from '../apply/target.ts';
+import { nameOf } from '../journal/name-of.ts';
+import { openOperation } from '../journal/operations.ts';
+import { type OutboxSize, outboxSize } from '../report/outbox.ts';
+import { fullName } from '../store/identity.ts';
+import { isSame, type PackageRef } from '../store/package-ref.ts';
+import { type PackageStatus, readPackages } from '../store/packages.ts';
+import { readFloors, readRoot, readStatement, readTrustRow } from '../store/trust.ts';
+
+type Runs = {
+  readonly package: Digest;
+  readonly siteValues: Digest;
+  readonly release: number;
+};
+
+export type PackageState = {
+  readonly assignment: string;
+  readonly status: PackageStatus | 'removing';
+  readonly since: Timestamp;
+  readonly runs: Runs | null;
+  /** What the release wants, where that is not what runs. */
+  readonly wanted: Runs | null;
+  readonly code: string | null;
+  readonly message: string | null;
+  /** A person rolled it back under this release. */
+  readonly pinned: number | null;
+  readonly checks: readonly CheckResult[];
+  readonly drift: readonly Drift[];
+  readonly driftSince: Timestamp | null;
+  /** Why the last look could not tell whether it drifted. */
+  readonly unreadable: string | null;
+};
+
+export type Status = {
+  readonly fleet: string;
+  readonly agent: string;
+  readonly channel: string | null;
+  readonly release: {
+    readonly version: number;
+    readonly issuedAt: Timestamp;
+    readonly expires: Timestamp;
+    readonly ageDays: number;
+    /** Expired: what runs goes on running, but nothing new is accepted without a newer release. */
+    readonly stale: boolean;
+    /** The release whose packages are wanted here; older than `version` where the rollout left us out. */
+    readonly follows: number | null;
+  } | null;
+  readonly root: { readonly version: number; readonly expires: Timestamp; readonly expired: boolean } | null;
+  readonly site: number;
+  readonly packages: readonly PackageState[];
+  readonly outbox: OutboxSize;
+  /** The operation that an interruption left unfinished. */
+  readonly unfinished: string | null;
+};
+
+/** What runs here and how it is, out of the store alone: looks at no live state and needs no lock. */
+export const readStatus = (agent: Pick<Agent, 'state' | 'identity' | 'edge'>): Status => {
+  const { state, identity, edge } = agent;
+  const trust = readTrustRow(state);
+  const now = trustedTime({ now: edge.now(), trusted: edge.clockTrusted }, trust.timeFloor);
+  const root = readRoot(state);
+  const open = openOperation(state);
+  return {
+    fleet: identity.fleet,
+    agent: fullName(identity),
+    channel: trust.channel ? formatChannel(trust.channel) : null,
+    release: releaseOf(agent, now),
+    root: root
+      ? {
+          version: root.version,
+          expires: formatTime(root.expires),
+          expired: root.expires <= now,
+        }
+      : null,
+    site: readFloors(state).site,
+    packages: readPackages(state).map((row) => ({
+      assignment: row.assignment,
+      status: row.desired ? row.status : 'removing',
+      since: row.since,
+      runs: row.current ? runsOf(row.current) : null,
+      wanted: row.desired && !isSame(row.current, row.desired) ? runsOf(row.desired) : null,
+      code: row.code ?? null,
+      message: row.message ?? null,
+      pinned: row.pinnedRelease ?? null,
+      checks: row.checks,
+      drift: row.drift?.items ?? [],
+      driftSince: row.drift?.first ?? null,
+      unreadable: row.drift?.error ? `${row.drift.error.code}: ${row.drift.error.message}` : null,
+    })),
+    outbox: outboxSize(state),
+    unfinished: open ? `${nameOf(open)}, ${open.phase}` : null,
+  };
+};
+
+const runsOf = ({ package: digest, siteValues, release }: PackageRef): Runs => ({
+  package: digest,
+  siteValues,
+  release: release.version,
+});
+
+const releaseOf = ({ state }: Pick<Agent, 'state'>, now: Date): Status['release'] => {
+  const { channel, desiredRelease } = readTrustRow(state);
+  const found = channel && readStatement(state, 'release', formatChannel(channel));
+  if (!found?.issuedAt || !found.expires) return null;
+  const age = now.getTime() - parseTime(found.issuedAt).getTime();
+  return {
+    version: found.version,
+    issuedAt: found.issuedAt,
+    expires: found.expires,
+    ageDays: Math.max(0, Math.floor(age / DAY_MS)),
+    stale: parseTime(found.expires) <= now,
+    follows: desiredRelease?.version ?? null,
+  };
+};

@@ -1,0 +1,31 @@
+import type { Agent } from '../agent.ts';
+import type { CheckResult } from '../apply/target.ts';
+import type { PackageRef } from '../store/package-ref.ts';
+import type { PackageRow } from '../store/packages.ts';
+import { listed } from './changes.ts';
+import { appendEvent } from './outbox.ts';
+
+/** One event when a package's checks say something else than last time: another outcome, another set of checks. */
+export const tellChecks = (
+  agent: Agent,
+  row: PackageRow,
+  ref: PackageRef,
+  checks: readonly CheckResult[],
+): void => {
+  if (verdictOf(checks) === verdictOf(row.checks)) return;
+  const failed = checks.filter(({ outcome }) => outcome === 'failed');
+  const { shown, more } = listed(checks.map(({ name, outcome, message }) => ({ name, outcome, message })));
+  appendEvent(agent, {
+    type: 'check',
+    assignment: ref.assignment,
+    package: ref.package,
+    siteValues: ref.siteValues,
+    release: ref.release,
+    ...(failed.length > 0 ? { outcome: 'failed' as const, code: 'CHECK_FAILED' } : {}),
+    message: `${checks.length - failed.length} of ${checks.length} checks passed or were skipped`,
+    detail: { checks: shown, ...(more > 0 ? { more } : {}) },
+  });
+};
+
+const verdictOf = (checks: readonly CheckResult[]): string =>
+  JSON.stringify(checks.map(({ name, outcome }) => [name, outcome]));

@@ -1,0 +1,40 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Digest } from '#bundles/digest';
+import { openOperation } from '../journal/operations.ts';
+import { readBundles } from './bundles.ts';
+import { readPackages } from './packages.ts';
+import type { State } from './state.ts';
+
+/**
+ * Removes blobs that nothing pins. Manifests and configs stay for ever (they are small, and deltas and audits want
+ * them); layers stay while a package is, was last, or shall be made of them. Says which it removed.
+ */
+export const collectGarbage = async (state: State): Promise<readonly Digest[]> => {
+  const pinned = pinnedBlobs(state);
+  const garbage = (await state.blobs.list()).filter((digest) => !pinned.has(digest));
+  for (const digest of garbage) await state.blobs.remove(digest);
+  await removeTemporaryFiles(join(state.directory, 'blobs', 'sha256'));
+  return garbage;
+};
+
+const pinnedBlobs = (state: State): ReadonlySet<Digest> => {
+  const small = readBundles(state).flatMap(({ blobs: [manifest, config] }) => [
+    manifest?.digest,
+    config?.digest,
+  ]);
+  const open = openOperation(state);
+  const refs = [
+    ...readPackages(state).flatMap(({ desired, current, previous }) => [desired, current, previous]),
+    open?.from,
+    open?.to,
+  ];
+  const pinned = [...small, ...refs.map((ref) => ref?.layer)];
+  return new Set(pinned.filter((digest) => digest !== undefined));
+};
+
+/** What a kill in the middle of a copy left: never verified, never named. */
+const removeTemporaryFiles = async (folder: string): Promise<void> => {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((entry) => entry.startsWith('.tmp-'))) await rm(join(folder, name));
+};

@@ -1,0 +1,18 @@
+import { formatTime } from '#bundles/time';
+import type { Agent } from '../agent.ts';
+import type { PackageRow } from './packages.ts';
+
+/** A package that nothing is known of yet. */
+export const emptyRow = ({ edge }: Pick<Agent, 'edge'>, assignment: string): PackageRow => ({
+  assignment,
+  desired: undefined,
+  current: undefined,
+  previous: undefined,
+  pinnedRelease: undefined,
+  status: 'waiting',
+  code: undefined,
+  message: undefined,
+  checks: [],
+  drift: undefined,
+  since: formatTime(edge.now()),
+});

@@ -1,0 +1,19 @@
+import type { Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { SiteValues } from '#bundles/statements/predicates';
+import type { State } from './state.ts';
+
+export const saveSiteValues = ({ db }: State, digest: Digest, values: SiteValues): void => {
+  db.prepare('INSERT OR IGNORE INTO site_values VALUES (?, ?)').run(digest, JSON.stringify(values));
+};
+
+/** @throws FleetError STORE_CORRUPT: whatever refers to values was stored in one transaction with them */
+export const readSiteValues = ({ db }: State, digest: Digest): SiteValues => {
+  const row = db.prepare('SELECT document FROM site_values WHERE digest = ?').get(digest) as
+    | { document: string }
+    | undefined;
+  if (row) return JSON.parse(row.document) as SiteValues;
+  throw new FleetError('STORE_CORRUPT', `the site values ${digest} are not in the store`, {
+    subject: digest,
+  });
+};

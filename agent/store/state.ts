@@ -1,0 +1,83 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { type BlobDirectory, openBlobDirectory } from '#bundles/layout/blob-directory';
+import { MIGRATIONS } from './migrations.ts';
+
+/** An agent's memory: one SQLite file and the blobs beside it. */
+export type State = Disposable & {
+  readonly directory: string;
+  readonly db: Database.Database;
+  readonly blobs: BlobDirectory;
+};
+
+/**
+ * Opens (or, with `create`, makes) the state directory and brings its schema up to date.
+ * @throws FleetError NOT_ENROLLED when there is none, AGENT_TOO_OLD, STORE_CORRUPT, PERMISSION
+ */
+export const openState = (directory: string, { create = false } = {}): State => {
+  const file = join(directory, 'state.db');
+  if (!create && !existsSync(file)) throw notEnrolled(directory);
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const db = new Database(file, { timeout: 5000 });
+    // FULL: the journal of a half-done step must survive the plug being pulled right after.
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('foreign_keys = ON');
+    migrate(db, file);
+    return {
+      directory,
+      db,
+      blobs: openBlobDirectory(directory, 'the store'),
+      [Symbol.dispose]: () => {
+        db.close();
+      },
+    };
+  } catch (error) {
+    throw fromSqliteError(error, `opening ${file}`);
+  }
+};
+
+export const notEnrolled = (directory: string): FleetError =>
+  new FleetError('NOT_ENROLLED', `no agent is enrolled in ${directory}`, {
+    hint: 'Start with "fleet-agent enroll", see --help',
+  });
+
+const migrate = (db: Database.Database, file: string): void => {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  if (version === MIGRATIONS.length) return;
+  if (version > MIGRATIONS.length) {
+    throw new FleetError(
+      'AGENT_TOO_OLD',
+      `${file} was written by a newer agent (schema ${version}, this one knows ${MIGRATIONS.length})`,
+      { hint: 'Update the agent' },
+    );
+  }
+  const run = db.transaction(() => {
+    // Another process may have been first.
+    const done = Number(db.pragma('user_version', { simple: true }));
+    for (const sql of MIGRATIONS.slice(done)) db.exec(sql);
+    db.pragma(`user_version = ${MIGRATIONS.length}`);
+  });
+  run.immediate();
+};
+
+/** SQLite's own words for what a person can do something about. */
+export const fromSqliteError = (error: unknown, doing: string): FleetError => {
+  if (isFleetError(error) || !(error instanceof Database.SqliteError)) return toFleetError(error, doing);
+  const said = `${doing}: ${error.message}`;
+  if (error.code.startsWith('SQLITE_CORRUPT') || error.code === 'SQLITE_NOTADB') {
+    return new FleetError('STORE_CORRUPT', said, {
+      cause: error,
+      hint: 'Restore the state directory from a backup, or enrol this agent again with an empty one',
+    });
+  }
+  if (error.code.startsWith('SQLITE_IOERR')) return new FleetError('IO', said, { cause: error });
+  if (error.code.startsWith('SQLITE_BUSY')) return new FleetError('BUSY', said, { cause: error });
+  if (/^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(error.code)) {
+    return new FleetError('PERMISSION', said, { cause: error });
+  }
+  return toFleetError(error, doing);
+};

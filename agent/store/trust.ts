@@ -1,0 +1,165 @@
+import type { KeptStatement, TrustState } from '#bundles/accept/trust-state';
+import type { Digest } from '#bundles/digest';
+import { type Channel, formatChannel, parseChannel } from '#bundles/names';
+import type { Floors } from '#bundles/statements/predicates';
+import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import { parseRoot, type TrustRoot } from '#bundles/trust/root';
+import { type Identity, readIdentity } from './identity.ts';
+import type { ReleaseRef } from './package-ref.ts';
+import type { State } from './state.ts';
+
+/** The one row of what was accepted and is wanted. */
+export type TrustRow = {
+  readonly channel: Channel | undefined;
+  readonly timeFloor: Date | undefined;
+  /** Digest of the site values in force. */
+  readonly siteValues: Digest | undefined;
+  /** The release that the desired packages come from; not the newest one accepted when a rollout left us out. */
+  readonly desiredRelease: ReleaseRef | undefined;
+  readonly desiredBundles: readonly Digest[];
+  /** A person said that this release may remove more than the budget. */
+  readonly pruneConfirmed: boolean;
+};
+
+type RawTrust = {
+  readonly channel: string | null;
+  readonly time_floor: Timestamp | null;
+  readonly site_values: Digest | null;
+  readonly desired_release: string | null;
+  readonly desired_bundles: string;
+  readonly prune_confirmed: number;
+};
+
+export const readTrustRow = ({ db }: State): TrustRow => {
+  const row = db.prepare('SELECT * FROM trust').get() as RawTrust;
+  return {
+    channel: row.channel === null ? undefined : parseChannel(row.channel),
+    timeFloor: row.time_floor === null ? undefined : parseTime(row.time_floor),
+    siteValues: row.site_values ?? undefined,
+    desiredRelease:
+      row.desired_release === null ? undefined : (JSON.parse(row.desired_release) as ReleaseRef),
+    desiredBundles: JSON.parse(row.desired_bundles) as Digest[],
+    pruneConfirmed: row.prune_confirmed === 1,
+  };
+};
+
+export const saveTrustRow = ({ db }: State, row: TrustRow): void => {
+  db.prepare(
+    `UPDATE trust SET channel = @channel, time_floor = @timeFloor, site_values = @siteValues,
+     desired_release = @desiredRelease, desired_bundles = @desiredBundles, prune_confirmed = @pruneConfirmed`,
+  ).run({
+    channel: row.channel ? formatChannel(row.channel) : null,
+    timeFloor: row.timeFloor ? formatTime(row.timeFloor) : null,
+    siteValues: row.siteValues ?? null,
+    desiredRelease: row.desiredRelease ? JSON.stringify(row.desiredRelease) : null,
+    desiredBundles: JSON.stringify(row.desiredBundles),
+    pruneConfirmed: row.pruneConfirmed ? 1 : 0,
+  });
+};
+
+/** The trusted root, undefined until the first medium was accepted. */
+export const readRoot = ({ db }: State): TrustRoot | undefined => {
+  const row = db.prepare('SELECT bytes FROM root ORDER BY version DESC LIMIT 1').get() as
+    | { bytes: Buffer }
+    | undefined;
+  return row && parseRoot(row.bytes);
+};
+
+export const saveRoot = ({ db }: State, root: TrustRoot): void => {
+  db.prepare('INSERT OR REPLACE INTO root VALUES (?, ?)').run(root.version, root.bytes);
+};
+
+/** 'site' has the scope '', 'release' its channel, 'bundle' the bundle's digest. */
+export type StatementRole = 'site' | 'release' | 'bundle';
+
+export type StoredStatement = KeptStatement & {
+  readonly issuedAt: Timestamp | undefined;
+  readonly expires: Timestamp | undefined;
+};
+
+type RawStatement = {
+  readonly digest: Digest;
+  readonly version: number;
+  readonly issued_at: Timestamp | null;
+  readonly expires: Timestamp | null;
+  readonly envelopes: string;
+};
+
+/** The statement in force. */
+export const readStatement = (
+  { db }: State,
+  role: StatementRole,
+  scope: string,
+): StoredStatement | undefined => {
+  const row = db
+    .prepare('SELECT * FROM statement WHERE role = ? AND scope = ? AND current = 1')
+    .get(role, scope) as RawStatement | undefined;
+  return (
+    row && {
+      digest: row.digest,
+      version: row.version,
+      issuedAt: row.issued_at ?? undefined,
+      expires: row.expires ?? undefined,
+      envelopes: (JSON.parse(row.envelopes) as string[]).map((text) => Buffer.from(text, 'base64')),
+    }
+  );
+};
+
+/** Makes it the one in force; those before it stay for the auditor. */
+export const saveStatement = (
+  { db }: State,
+  role: StatementRole,
+  scope: string,
+  statement: StoredStatement,
+): void => {
+  db.prepare('UPDATE statement SET current = 0 WHERE role = ? AND scope = ?').run(role, scope);
+  db.prepare('INSERT OR REPLACE INTO statement VALUES (?, ?, ?, ?, ?, ?, ?, 1)').run(
+    role,
+    scope,
+    statement.digest,
+    statement.version,
+    statement.issuedAt ?? null,
+    statement.expires ?? null,
+    JSON.stringify(statement.envelopes.map((bytes) => Buffer.from(bytes).toString('base64'))),
+  );
+};
+
+/** What acceptance is judged against. */
+export const readTrustState = (state: State): TrustState => {
+  const { fleet, site, agent, key, pinnedRoot }: Identity = readIdentity(state);
+  const { channel, timeFloor } = readTrustRow(state);
+  return {
+    fleet,
+    site,
+    agent,
+    key,
+    pinnedRoot,
+    root: readRoot(state),
+    siteStatement: readStatement(state, 'site', ''),
+    release: channel && readStatement(state, 'release', formatChannel(channel)),
+    channel,
+    time: timeFloor,
+  };
+};
+
+/** What this agent never goes back behind, as its reports say it. Leases are not read from media yet: 0. */
+export const readFloors = (state: State): Floors => {
+  const { channel, timeFloor } = readTrustRow(state);
+  return {
+    root: readRoot(state)?.version ?? 0,
+    site: readStatement(state, 'site', '')?.version ?? 0,
+    release: (channel && readStatement(state, 'release', formatChannel(channel))?.version) ?? 0,
+    lease: 0,
+    time: formatTime(timeFloor ?? new Date(0)),
+  };
+};
+
+export const isRevoked = ({ db }: State, ...digests: readonly Digest[]): boolean => {
+  const known = db.prepare('SELECT 1 FROM revoked WHERE digest = ?');
+  return digests.some((digest) => known.get(digest) !== undefined);
+};
+
+export const saveRevoked = ({ db }: State, digests: readonly Digest[]): void => {
+  const insert = db.prepare('INSERT OR IGNORE INTO revoked VALUES (?)');
+  for (const digest of digests) insert.run(digest);
+};

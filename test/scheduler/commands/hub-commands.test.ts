@@ -1,0 +1,160 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Digest } from '#bundles/digest';
+import { fingerprint } from '#bundles/trust/key';
+import ReportsImport from '../../../scheduler/commands/reports-import.ts';
+import RootInit from '../../../scheduler/commands/root-init.ts';
+import RootInspect from '../../../scheduler/commands/root-inspect.ts';
+import SitesEnroll from '../../../scheduler/commands/sites-enroll.ts';
+import SitesList from '../../../scheduler/commands/sites-list.ts';
+import SitesRenew from '../../../scheduler/commands/sites-renew.ts';
+import SitesRevoke from '../../../scheduler/commands/sites-revoke.ts';
+import SitesSet from '../../../scheduler/commands/sites-set.ts';
+import Status from '../../../scheduler/commands/status.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { ask, chain, HOSTS, happenings, report, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
+import { runCommandClass } from './run-command-class.ts';
+
+const NOW = '2026-11-21T08:00:00Z';
+
+const places = (hub: TestHub): readonly string[] =>
+  Object.entries({
+    keys: join(hub.path, 'keys'),
+    layout: hub.layout,
+    db: join(hub.path, 'hub.db'),
+    now: NOW,
+  }).flatMap(([flag, value]) => [`--${flag}`, value]);
+
+describe('root', () => {
+  it('is made for development only, loudly, and shown with its SHA-256', async () => {
+    await using folder = await temporaryDirectory('root');
+    const keys = join(folder.path, 'keys');
+    const refused = await runCommandClass(RootInit, ['--fleet', 'acme', '--keys', keys]);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--dev')]);
+    const made = await runCommandClass(RootInit, ['--dev', '--fleet', 'acme', '--keys', keys]);
+    expect(made.code).toBe(0);
+    expect(made.err).toContain('DEV');
+    const sha = /SHA-256 ([0-9a-f]{64})/.exec(made.out)?.[1];
+    expect(await readdir(keys)).toContain('1.root.json');
+    const shown = await runCommandClass(RootInspect, ['--keys', keys]);
+    expect(shown.out).toContain(`root 1  SHA-256 ${sha}`);
+    expect(shown.out).toContain('release: 1 of 1');
+    const json = (await runCommandClass(RootInspect, ['--keys', keys, '--json'])).json();
+    expect(json).toMatchObject({ fleet: 'acme', dev: true, version: 1 });
+    const again = await runCommandClass(RootInit, ['--dev', '--fleet', 'acme', '--keys', keys]);
+    expect(again.err).toContain('ALREADY_ENROLLED');
+  });
+
+  it('needs to know where the keys are', async () => {
+    const { code, err } = await runCommandClass(RootInspect, []);
+    expect([code, err]).toEqual([2, expect.stringContaining('FLEET_KEYS')]);
+  });
+});
+
+describe('the way of a stick through the commands', () => {
+  it('goes from the request over values and a report to the table', async () => {
+    await using hub = await testHub();
+    const at = places(hub);
+    const agent = testAgent('plant-7/press-1');
+    const stick = await hub.stick();
+    await ask(stick, agent);
+    const key = fingerprint(agent.key.public);
+    const enrolled = await runCommandClass(SitesEnroll, [stick, '--accept', key.toUpperCase(), ...at]);
+    expect(enrolled.out).toContain(`plant-7/press-1 enrolled  prod/factory-host  key ${key}`);
+    expect(enrolled.out).toContain('fleet-agent import');
+    expect(enrolled.code).toBe(0);
+
+    const set = await runCommandClass(SitesSet, ['plant-7', 'port=8080', 'line=north', ...at]);
+    expect(set.out).toContain('statement 2');
+    const listed = await runCommandClass(SitesList, at);
+    expect(listed.out).toContain('line="north" port=8080');
+    expect(listed.out).toContain(key);
+
+    const [bundle] = await hub.layoutWriter.release({
+      channel: HOSTS,
+      version: 3,
+      bundles: [{ kind: 'host', packages: { oven: { 'package.json': 'x' } } }],
+    });
+    expect(bundle).toBeTruthy();
+    const silent = (await runCommandClass(Status, ['--json', ...at])).json() as {
+      rows: { verdict: string; desired: { package: Digest } }[];
+    };
+    expect(silent.rows.map(({ verdict }) => verdict)).toEqual(['never reported']);
+
+    const lines = chain(agent, [
+      ...happenings(2),
+      {
+        type: 'package',
+        assignment: 'oven',
+        package: silent.rows[0]?.desired.package,
+        release: { ...HOSTS, version: 3 },
+        outcome: 'created',
+      },
+    ]);
+    await report(stick, agent, lines);
+    const imported = await runCommandClass(ReportsImport, [stick, ...at]);
+    expect(imported.out).toContain('plant-7/press-1  3 events taken, 0 already known  acknowledged up to 3');
+    expect(imported.code).toBe(0);
+
+    const status = await runCommandClass(Status, at);
+    expect(status.out).toMatch(/plant-7\/press-1 {2}prod\/factory-host {2}oven .* complies/);
+    expect(status.out).toContain('[1] plant-7/press-1: report 1-3 by stick, received just now');
+
+    const renewed = await runCommandClass(SitesRenew, ['--within', '380', '--json', ...at]);
+    expect(renewed.json()).toMatchObject({ renewed: [{ site: 'plant-7', version: 3 }] });
+    const revoked = await runCommandClass(SitesRevoke, [agent.id, ...at]);
+    expect(revoked.out).toContain('statement 4');
+    expect((await runCommandClass(Status, at)).out).toContain('No agent is enrolled here.');
+  });
+
+  it('tells every reason at the end and exits with 8 when some reports are bad', async () => {
+    await using hub = await testHub();
+    const [good, stranger] = [testAgent('plant-7/press-1'), testAgent('plant-9/stranger')];
+    const stick = await hub.stick();
+    await ask(stick, good);
+    await runCommandClass(SitesEnroll, [stick, ...places(hub)]);
+    await report(stick, good, chain(good, happenings(1)));
+    await report(stick, stranger, chain(stranger, happenings(1)));
+    const ran = await runCommandClass(ReportsImport, [stick, ...places(hub)]);
+    expect(ran.code).toBe(8);
+    expect(ran.out).toContain('1 events taken');
+    expect(ran.err).toContain('AGENT_UNKNOWN');
+    expect(ran.err).toContain('REPORTS_REFUSED');
+    const json = await runCommandClass(ReportsImport, [stick, '--json', ...places(hub)]);
+    expect([json.code, json.err]).toEqual([8, '']);
+    expect(json.json()).toMatchObject({
+      agents: [{ agent: good.id, known: 1 }],
+      refused: [{ code: 'AGENT_UNKNOWN' }],
+    });
+  });
+
+  it('says what to do about a single refused request, and exits with its code', async () => {
+    await using hub = await testHub();
+    const stick = await hub.stick();
+    await ask(stick, testAgent('plant-7/press-1'));
+    await runCommandClass(SitesEnroll, [stick, ...places(hub)]);
+    await ask(stick, testAgent('plant-7/press-1'));
+    const one = await runCommandClass(SitesEnroll, [stick, ...places(hub)]);
+    expect([one.code, one.err]).toEqual([2, expect.stringContaining('--replace-key')]);
+    await ask(stick, testAgent('plant-7/press-2'));
+    const both = await runCommandClass(SitesEnroll, [stick, ...places(hub)]);
+    expect([both.code, both.err]).toEqual([8, expect.stringContaining('REQUESTS_REFUSED')]);
+    expect(both.out).toContain('plant-7/press-2 enrolled');
+  });
+
+  it.each([
+    [SitesEnroll, ['nowhere', '--accept', 'abc'], 'USAGE'],
+    [SitesEnroll, ['nowhere', '--channel', 'prod'], 'NAME_INVALID'],
+    [SitesSet, ['plant-7'], 'USAGE'],
+    [SitesSet, ['plant-7', 'noequals'], 'USAGE'],
+    [SitesRevoke, ['plant-7'], 'USAGE'],
+    [ReportsImport, ['nowhere'], 'MEDIUM_MISSING'],
+    [Status, ['--site', 'Plant 7'], 'NAME_INVALID'],
+  ])('%o %j is refused as %s', async (command, argv, code) => {
+    await using hub = await testHub();
+    const ran = await runCommandClass(command, [...argv, ...places(hub)]);
+    expect(ran.err).toContain(code);
+    expect(ran.code).not.toBe(0);
+  });
+});

@@ -1,0 +1,57 @@
+import { fileURLToPath } from 'node:url';
+import { type Command, Config } from '@oclif/core';
+import { vi } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** Runs one command in this process, as the program would, and gives what it printed and its exit code. */
+export type Ran = {
+  readonly out: string;
+  readonly err: string;
+  readonly code: number;
+  /** Standard output read as JSON, for --json. */
+  readonly json: () => unknown;
+};
+
+let config: Promise<Config> | undefined;
+
+const loadConfig = (): Promise<Config> => {
+  config ??= Config.load({
+    root: ROOT,
+    pjson: {
+      name: 'fleet-scheduler',
+      version: '0.0.0',
+      oclif: { bin: 'fleet-scheduler', commands: undefined },
+    },
+  });
+  return config;
+};
+
+type CommandClass = { new (argv: string[], config: Config): Command };
+
+export const runCommandClass = async (command: CommandClass, argv: readonly string[]): Promise<Ran> => {
+  const [out, err]: [string[], string[]] = [[], []];
+  const before = process.exitCode;
+  // oclif prints with console.log, our commands talk to people on standard error.
+  const log = vi.spyOn(console, 'log').mockImplementation((line: unknown = '') => {
+    out.push(`${String(line)}\n`);
+  });
+  const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    err.push(String(text));
+    return true;
+  });
+  const instance = new command([...argv], await loadConfig());
+  process.exitCode = undefined;
+  try {
+    await (instance as unknown as { _run: () => Promise<unknown> })._run();
+    const code = exitCode();
+    return { out: out.join(''), err: err.join(''), code, json: () => JSON.parse(out.join('')) as unknown };
+  } finally {
+    log.mockRestore();
+    write.mockRestore();
+    process.exitCode = before;
+  }
+};
+
+/** Read anew: the command has set it meanwhile, which the type of the assignment above does not know. */
+const exitCode = (): number => Number(process.exitCode ?? 0);
