@@ -60,7 +60,7 @@ export abstract class AgentCommand extends FleetCommand {
   ): Promise<T> {
     const config = this.readConfig(flags);
     using state = openState(config.state);
-    return work(this.agentOf(config, state, this.edge(config, flags)), config);
+    return await work(this.agentOf(config, state, this.edge(config, flags)), config);
   }
 
   /** Work that changes something: alone. @throws FleetError NOT_ENROLLED, BUSY */
@@ -73,7 +73,7 @@ export abstract class AgentCommand extends FleetCommand {
       waitMs: PATIENCE_MS,
       signal: this.signal,
     });
-    return work(agent);
+    return await work(agent);
   }
 
   protected agentOf(config: Config, state: State, edge: Edge): Agent {
