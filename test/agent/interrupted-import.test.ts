@@ -37,20 +37,24 @@ const importUntil = async (folder: string, medium: string, n: number): Promise<r
 
 // The same with real processes and SIGKILL: test/integration/agent-crash.test.ts.
 describe('an import that is interrupted', () => {
-  it.each(SCENARIOS)('at any boundary of its journal ends as an undisturbed one, $name', async (scenario) => {
-    const medium = await secondMedium(world, scenario.after);
-    const calm = copyOfWorld(world, `${scenario.name}, calm`);
-    const points = await importUntil(calm, medium, 0);
-    expect(points).toEqual(expect.arrayContaining([...scenario.passes]));
-    const undisturbed = await endState(calm);
-    const steps = stepsDone(join(calm, 'machine')).length;
-    for (const [index, point] of points.entries()) {
-      const folder = copyOfWorld(world, `${scenario.name}, ${index}`);
-      await importUntil(folder, medium, index + 1);
-      await goOn(folder, medium, index);
-      expect(await endState(folder), point).toEqual(undisturbed);
-      const again = point.endsWith(' done') ? 1 : 0;
-      expect(stepsDone(join(folder, 'machine')).length, point).toBe(steps + again);
-    }
-  }, 60_000);
+  it.each(SCENARIOS)(
+    'at any boundary of its journal ends as an undisturbed one, $name',
+    async (scenario) => {
+      const medium = await secondMedium(world, scenario.after);
+      const calm = copyOfWorld(world, `${scenario.name}, calm`);
+      const points = await importUntil(calm, medium, 0);
+      expect(points).toEqual(expect.arrayContaining([...scenario.passes]));
+      const undisturbed = await endState(calm);
+      const steps = stepsDone(join(calm, 'machine')).length;
+      for (const [index, point] of points.entries()) {
+        const folder = copyOfWorld(world, `${scenario.name}, ${index}`);
+        await importUntil(folder, medium, index + 1);
+        await goOn(folder, medium, index);
+        expect(await endState(folder), point).toEqual(undisturbed);
+        const again = point.endsWith(' done') ? 1 : 0;
+        expect(stepsDone(join(folder, 'machine')).length, point).toBe(steps + again);
+      }
+    },
+    60_000,
+  );
 });

@@ -6,7 +6,9 @@ import { refusal } from '../bundles/refusal.ts';
 import { EXAMPLES } from './schema-examples.ts';
 
 const FOLDER = new URL('../../docs/schemas/', import.meta.url);
-const FILES = readdirSync(FOLDER).toSorted();
+const FILES = readdirSync(FOLDER)
+  .filter((file) => file.endsWith('.schema.json'))
+  .toSorted();
 const ajv = new Ajv2020({ allowUnionTypes: true, strict: true });
 
 type Schema = {

@@ -3,7 +3,7 @@
  * it is made with the product's own formats, so what these tests import is what a site imports.
  */
 import { createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -17,7 +17,6 @@ import { canonicalBytes, type Json } from '#bundles/canonical';
 import { compareBytes, type Digest, digestOf, hexOf } from '#bundles/digest';
 import type { Document } from '#bundles/layout/document';
 import { encodeIndex, layoutMarker } from '#bundles/layout/layout';
-import { writeFileAtomically } from '#bundles/layout/write-file';
 import {
   BUNDLE_CONFIG,
   LAYER_HOST,
@@ -297,7 +296,10 @@ export const writeTestMedium = async (path: string, fleet: TestFleet, what: Test
     }),
   ];
   if (path.endsWith('.tar')) await writeAsTar(path, files);
-  else for (const file of files) await writeFileAtomically(join(path, file.path), file.bytes);
+  else {
+    for (const folder of ['fleet', 'blobs/sha256']) await mkdir(join(path, folder), { recursive: true });
+    await Promise.all(files.map((file) => writeFile(join(path, file.path), file.bytes)));
+  }
   return path;
 };
 

@@ -1,5 +1,5 @@
-import { existsSync, rmSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canonicalBytes } from '#bundles/canonical';
 import type { Digest } from '#bundles/digest';
@@ -47,19 +47,22 @@ const fastDirectory = async (purpose: string): Promise<TemporaryDirectory> => {
 };
 
 /** Keys and an empty database take a dozen synced writes, and there are many tests: made once, then copied. */
-let template: Promise<TemporaryDirectory> | undefined;
+type Template = readonly { readonly path: string; readonly bytes: Buffer }[];
+let template: Promise<Template> | undefined;
 
 const copyTemplate = async (target: string): Promise<void> => {
   template ??= makeTemplate();
-  await cp((await template).path, target, { recursive: true });
+  for (const { path, bytes } of await template) await put(target, path, bytes);
 };
 
-const makeTemplate = async (): Promise<TemporaryDirectory> => {
-  const folder = await fastDirectory('hub-template');
-  process.once('exit', () => rmSync(folder.path, { recursive: true, force: true }));
+const makeTemplate = async (): Promise<Template> => {
+  await using folder = await fastDirectory('hub-template');
   await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
-  await using _ = await openStore(join(folder.path, 'hub.db'), FLEET);
-  return folder;
+  await (await openStore(join(folder.path, 'hub.db'), FLEET))[Symbol.asyncDispose]();
+  const keys = (await readdir(join(folder.path, 'keys'))).map((name) => `keys/${name}`);
+  return Promise.all(
+    ['hub.db', ...keys].map(async (path) => ({ path, bytes: await readFile(join(folder.path, path)) })),
+  );
 };
 
 export const testHub = async (options: StoreOptions = {}): Promise<TestHub> => {

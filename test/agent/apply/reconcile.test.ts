@@ -1,0 +1,301 @@
+import { writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { retryPackages } from '../../../agent/apply/retry-packages.ts';
+import { rollBackPackage } from '../../../agent/apply/roll-back-package.ts';
+import { lookAround } from '../../../agent/observe/look-around.ts';
+import { readOwned } from '../../../agent/store/inventory.ts';
+import { findPackage } from '../../../agent/store/packages.ts';
+import { packTestBundle, type TestPackage } from '../../harness/signed-medium.ts';
+import { liveFiles, stepsDone } from '../folder-target.ts';
+import { createWorld, onePackage, type World } from '../world.ts';
+
+const live = (world: World) => liveFiles(join(world.folder, 'machine'));
+const steps = (world: World) => stepsDone(join(world.folder, 'machine'));
+const row = (world: World, assignment: string) => findPackage(world.agent.state, assignment);
+
+/** Events after the first `count`, cut to what a test looks at. */
+const told = (world: World, count: number) =>
+  world
+    .events()
+    .slice(count)
+    .map(({ type, assignment, outcome, code }) => [type, assignment, outcome, code]);
+
+const exec = (word: 'true' | 'false') =>
+  [{ type: 'exec', name: 'answers', argv: [word], timeoutSeconds: 1 }] as const;
+
+const unhealthy = (id: string, content: string, more: Partial<TestPackage> = {}) =>
+  onePackage(id, content, { checks: exec('false'), ...more });
+
+describe('a package that does not come up', () => {
+  it('is rolled back alone to its last good, and told', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one', { checks: exec('true') }), onePackage('other', 'one')]);
+    const count = world.events().length;
+    const result = await world.release(2, [unhealthy('app', 'two'), onePackage('other', 'two')]);
+    expect(result.packages).toMatchObject([
+      { assignment: 'app', outcome: 'failed', code: 'CHECK_FAILED', rolledBack: true },
+      { assignment: 'other', outcome: 'configured' },
+    ]);
+    expect(live(world)).toEqual({ '/opt/app': 'one', '/opt/other': 'two' });
+    expect(row(world, 'app')).toMatchObject({ status: 'failed', code: 'CHECK_FAILED' });
+    expect(row(world, 'app')?.current?.release.version).toBe(1);
+    expect(told(world, count)).toEqual([
+      ['imported', undefined, undefined, undefined],
+      ['package', 'app', 'failed', 'CHECK_FAILED'],
+      ['check', 'app', 'failed', 'CHECK_FAILED'],
+      ['rolled-back', 'app', 'configured', 'CHECK_FAILED'],
+      ['check', 'app', undefined, undefined],
+      ['package', 'other', 'configured', undefined],
+    ]);
+  });
+
+  it('with no last good is removed, and what was there before is put back', async () => {
+    await using world = await createWorld();
+    await mkdir(join(world.folder, 'machine/live/opt'), { recursive: true });
+    writeFileSync(join(world.folder, 'machine/live/opt/app'), 'somebody else’s');
+    await world.release(1, [unhealthy('app', 'one')]);
+    expect(live(world)).toEqual({ '/opt/app': 'somebody else’s' });
+    expect(readOwned(world.agent.state, 'app')).toEqual([]);
+    expect(row(world, 'app')).toMatchObject({ status: 'failed', current: undefined });
+  });
+
+  it('is rolled back when a step fails half way', async () => {
+    await using world = await createWorld();
+    const files = (a: string, b: string) => ({ files: { '/opt/a': a, '/opt/b': b } });
+    await world.release(1, [onePackage('app', '', files('1', '1'))]);
+    const result = await world.release(2, [onePackage('app', '', files('2', 'refuse'))]);
+    expect(result.packages).toMatchObject([{ outcome: 'failed', code: 'APPLY_FAILED', rolledBack: true }]);
+    expect(live(world)).toEqual({ '/opt/a': '1', '/opt/b': '1' });
+    const failed = world.events().find(({ outcome }) => outcome === 'failed');
+    expect(failed?.detail?.['changes']).toMatchObject([
+      { key: 'file:/opt/a', outcome: 'configured' },
+      { key: 'file:/opt/b', outcome: 'failed' },
+    ]);
+  });
+
+  it('is not tried again, by import or daemon, until it changes', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const bundle = packTestBundle(world.fleet, [unhealthy('app', 'two')]);
+    const medium = await world.medium({ release: { version: 2, bundle } });
+    await importMedium(world.agent, medium);
+    const [count, done] = [world.events().length, steps(world).length];
+    const again = await importMedium(world.agent, medium);
+    expect(again.packages).toMatchObject([{ assignment: 'app', outcome: 'failed', code: 'CHECK_FAILED' }]);
+    expect((await lookAround(world.agent)).packages).toMatchObject([{ outcome: 'failed' }]);
+    expect(world.events()).toHaveLength(count);
+    expect(steps(world)).toHaveLength(done);
+    await world.release(3, [onePackage('app', 'three')]);
+    expect(live(world)).toEqual({ '/opt/app': 'three' });
+    expect(row(world, 'app')).toMatchObject({ status: 'healthy', code: undefined });
+  });
+
+  it('is told again, and not tried, when a later release wants the very same', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    await world.release(2, [unhealthy('app', 'two')]);
+    await world.release(3, [onePackage('app', 'one')]);
+    expect(row(world, 'app')).toMatchObject({ status: 'healthy' });
+    const [count, done] = [world.events().length, steps(world).length];
+    await world.release(4, [unhealthy('app', 'two')]);
+    expect(steps(world)).toHaveLength(done);
+    expect(told(world, count)).toEqual([
+      ['imported', undefined, undefined, undefined],
+      ['package', 'app', 'failed', 'CHECK_FAILED'],
+    ]);
+    expect(row(world, 'app')).toMatchObject({ status: 'failed' });
+  });
+
+  it('is tried again when a person says so, who is named', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', '', { files: { '/opt/app': 'refuse' } })]);
+    const [count, done] = [world.events().length, steps(world).length];
+    expect(await retryPackages(world.agent, 'app')).toMatchObject([{ outcome: 'failed' }]);
+    expect(steps(world).length).toBe(done);
+    expect(told(world, count).map(([type]) => type)).toEqual(['operator', 'package', 'rolled-back']);
+    expect(world.events()[count]?.detail).toEqual({ action: 'retry', operator: 'technician' });
+    await expect(retryPackages(world.agent, 'nobody')).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  it('holds back those that depend on it, and nobody else', async () => {
+    await using world = await createWorld();
+    const result = await world.release(1, [
+      unhealthy('base', 'one'),
+      onePackage('app', 'one', { dependsOn: ['base'] }),
+      onePackage('top', 'one', { dependsOn: ['app'] }),
+      onePackage('other', 'one'),
+    ]);
+    expect(result.packages.map(({ assignment, outcome }) => [assignment, outcome])).toEqual([
+      ['base', 'failed'],
+      ['app', 'skipped'],
+      ['other', 'created'],
+      ['top', 'skipped'],
+    ]);
+    expect(live(world)).toEqual({ '/opt/other': 'one' });
+    const count = world.events().length;
+    await lookAround(world.agent);
+    expect(world.events()).toHaveLength(count);
+  });
+
+  it('stops everything behind it when it is critical, and critical ones go first', async () => {
+    await using world = await createWorld();
+    const result = await world.release(1, [
+      onePackage('app', 'one'),
+      unhealthy('shared', 'one', { critical: true }),
+    ]);
+    expect(result.packages).toMatchObject([
+      { assignment: 'shared', outcome: 'failed' },
+      { assignment: 'app', outcome: 'skipped', message: 'the critical package shared failed' },
+    ]);
+    expect(live(world)).toEqual({});
+  });
+
+  it('whose layer holds something else than was said is never written', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const done = steps(world).length;
+    const result = await world.release(2, [onePackage('app', 'two', { lie: true })]);
+    expect(result.packages).toMatchObject([
+      { outcome: 'failed', code: 'DIGEST_MISMATCH', rolledBack: false },
+    ]);
+    expect(steps(world)).toHaveLength(done);
+    expect(live(world)).toEqual({ '/opt/app': 'one' });
+  });
+
+  it('whose last good was revoked in the meantime is left as it is, and said to be broken', async () => {
+    await using world = await createWorld();
+    const one = packTestBundle(world.fleet, [onePackage('app', 'one')]);
+    await importMedium(world.agent, await world.medium({ release: { version: 1, bundle: one } }));
+    const two = packTestBundle(world.fleet, [unhealthy('app', 'two')]);
+    const release = { version: 2, bundle: two, revoked: [one.digest] };
+    await importMedium(world.agent, await world.medium({ release }));
+    expect(row(world, 'app')).toMatchObject({ status: 'broken', current: undefined });
+    expect(live(world)).toEqual({ '/opt/app': 'two' });
+  });
+});
+
+describe('a package that leaves the bundle', () => {
+  it('is removed after everything else succeeded', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one'), onePackage('old', 'one')]);
+    await world.release(2, [unhealthy('app', 'two')]);
+    expect(live(world)).toEqual({ '/opt/app': 'one', '/opt/old': 'one' });
+    const result = await world.release(3, [onePackage('app', 'three')]);
+    expect(result.packages).toEqual([
+      { assignment: 'app', outcome: 'configured' },
+      { assignment: 'old', outcome: 'deleted' },
+    ]);
+    expect(live(world)).toEqual({ '/opt/app': 'three' });
+    expect(row(world, 'old')).toBeUndefined();
+    expect(world.events().at(-1)).toMatchObject({ type: 'removed', outcome: 'deleted', assignment: 'old' });
+  });
+
+  it('stays when more leave than the budget allows, until a person confirms', async () => {
+    await using world = await createWorld();
+    const three = ['a', 'b', 'c'].map((id) => onePackage(id, 'one'));
+    await world.release(1, three);
+    const bundle = packTestBundle(world.fleet, three.slice(0, 1));
+    const medium = await world.medium({ release: { version: 2, bundle } });
+    const held = await importMedium(world.agent, medium);
+    expect(held.packages.map(({ outcome, code }) => [outcome, code])).toEqual([
+      ['skipped', 'PRUNE_BUDGET'],
+      ['skipped', 'PRUNE_BUDGET'],
+    ]);
+    expect(Object.keys(live(world))).toHaveLength(3);
+    const count = world.events().length;
+    await lookAround(world.agent);
+    expect(world.events()).toHaveLength(count);
+    await importMedium(world.agent, medium, { prune: true });
+    expect(live(world)).toEqual({ '/opt/a': 'one' });
+  });
+
+  it('is never the last one unasked: an empty bundle takes a word', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const bundle = packTestBundle(world.fleet, []);
+    const medium = await world.medium({ release: { version: 2, bundle } });
+    expect((await importMedium(world.agent, medium)).packages).toMatchObject([{ code: 'PRUNE_BUDGET' }]);
+    expect(live(world)).toEqual({ '/opt/app': 'one' });
+    await importMedium(world.agent, medium, { prune: true });
+    expect(live(world)).toEqual({});
+  });
+
+  it('hands its files to the package it was renamed to', async () => {
+    await using world = await createWorld();
+    const files = { '/opt/app': 'one', '/opt/gone': 'x' };
+    await world.release(1, [onePackage('old', '', { files }), onePackage('other', 'one')]);
+    await world.release(2, [
+      onePackage('new', '', { files: { '/opt/app': 'two' } }),
+      onePackage('other', 'one'),
+    ]);
+    expect(live(world)).toEqual({ '/opt/app': 'two', '/opt/other': 'one' });
+    expect(readOwned(world.agent.state, 'new').map(({ key }) => key)).toEqual(['file:/opt/app']);
+  });
+
+  it('gets its files back when the package it was renamed to fails', async () => {
+    await using world = await createWorld();
+    const files = { '/opt/app': 'one' };
+    await world.release(1, [onePackage('old', '', { files })]);
+    await world.release(2, [unhealthy('new', '', { files: { '/opt/app': 'two' } })]);
+    expect(readOwned(world.agent.state, 'old').map(({ key }) => key)).toEqual(['file:/opt/app']);
+    await lookAround(world.agent);
+    expect(live(world)).toEqual({ '/opt/app': 'one' });
+  });
+
+  it('keeps others from taking a file that it does not give up', async () => {
+    await using world = await createWorld();
+    const claim = (id: string, path: string) => onePackage(id, '', { files: { [path]: id } });
+    const result = await world.release(1, [claim('a', '/opt/x'), claim('b', '/opt/x')]);
+    expect(result.packages).toMatchObject([
+      { assignment: 'a', outcome: 'created' },
+      { assignment: 'b', outcome: 'failed', code: 'PATH_CLAIMED' },
+    ]);
+    expect(live(world)).toEqual({ '/opt/x': 'a' });
+  });
+});
+
+describe('a rollback by a person', () => {
+  it('takes one package back, leaves the floors, is told with name and reason', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one'), onePackage('other', 'one')]);
+    await world.release(2, [onePackage('app', 'two'), onePackage('other', 'two')]);
+    const count = world.events().length;
+    const result = await rollBackPackage(world.agent, 'app', 'the screen is black');
+    expect(result).toEqual({ assignment: 'app', outcome: 'configured' });
+    expect(live(world)).toEqual({ '/opt/app': 'one', '/opt/other': 'two' });
+    expect(told(world, count).map(([type]) => type)).toEqual(['operator', 'rolled-back']);
+    expect(world.events()[count]).toMatchObject({
+      message: 'the screen is black',
+      detail: { action: 'rollback', operator: 'technician' },
+    });
+    expect(row(world, 'app')).toMatchObject({ pinnedRelease: 2, status: 'healthy' });
+    await lookAround(world.agent);
+    expect(live(world)['/opt/app']).toBe('one');
+  });
+
+  it('ends at the next release', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    await world.release(2, [onePackage('app', 'two')]);
+    await rollBackPackage(world.agent, 'app', 'why not');
+    await world.release(3, [onePackage('app', 'two')]);
+    expect(live(world)).toEqual({ '/opt/app': 'two' });
+    expect(row(world, 'app')?.pinnedRelease).toBeUndefined();
+  });
+
+  it('is refused where nothing ran before, or what ran was revoked', async () => {
+    await using world = await createWorld();
+    const one = packTestBundle(world.fleet, [onePackage('app', 'one')]);
+    await importMedium(world.agent, await world.medium({ release: { version: 1, bundle: one } }));
+    const refused = { code: 'NOTHING_TO_ROLL_BACK' };
+    await expect(rollBackPackage(world.agent, 'app', 'x')).rejects.toMatchObject(refused);
+    const two = packTestBundle(world.fleet, [onePackage('app', 'two')]);
+    const release = { version: 2, bundle: two, revoked: [one.digest] };
+    await importMedium(world.agent, await world.medium({ release }));
+    await expect(rollBackPackage(world.agent, 'app', 'x')).rejects.toMatchObject(refused);
+    await expect(rollBackPackage(world.agent, 'nobody', 'x')).rejects.toMatchObject({ code: 'USAGE' });
+  });
+});

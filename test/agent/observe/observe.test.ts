@@ -1,0 +1,136 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { addDays } from '#bundles/time';
+import { lookAround } from '../../../agent/observe/look-around.ts';
+import { lookAtDrift } from '../../../agent/observe/observe.ts';
+import { readHistory } from '../../../agent/observe/read-history.ts';
+import { readStatus } from '../../../agent/observe/read-status.ts';
+import { findPackage } from '../../../agent/store/packages.ts';
+import { liveFiles } from '../folder-target.ts';
+import { createWorld, NOW, onePackage, POLICY, testEdge, type World } from '../world.ts';
+
+const file = (world: World) => join(world.folder, 'machine/live/opt/app');
+const live = (world: World) => liveFiles(join(world.folder, 'machine'));
+const told = (world: World, count: number) =>
+  world
+    .events()
+    .slice(count)
+    .map(({ type, code, outcome }) => [type, code, outcome]);
+
+const worldWithApp = async (onDrift: 'correct' | 'report' = 'correct'): Promise<World> => {
+  const world = await createWorld(undefined, { policy: { ...POLICY, onDrift } });
+  await world.release(1, [onePackage('app', 'one')]);
+  return world;
+};
+
+describe('a look at a machine', () => {
+  it('that is as it shall be changes and tells nothing', async () => {
+    await using world = await worldWithApp();
+    const count = world.events().length;
+    const look = await lookAround(world.agent);
+    expect(look).toEqual({ packages: [], drift: [{ assignment: 'app', drift: [] }] });
+    expect(world.events()).toHaveLength(count);
+  });
+
+  it('sets right what differs, and tells both once', async () => {
+    await using world = await worldWithApp();
+    const count = world.events().length;
+    writeFileSync(file(world), 'edited');
+    expect((await lookAround(world.agent)).drift).toMatchObject([
+      { drift: [{ key: 'file:/opt/app', what: 'content' }] },
+    ]);
+    expect(live(world)).toEqual({ '/opt/app': 'one' });
+    expect(told(world, count)).toEqual([
+      ['drift', 'DRIFT', undefined],
+      ['corrected', undefined, 'configured'],
+    ]);
+    expect(findPackage(world.agent.state, 'app')?.drift).toBeUndefined();
+    await lookAround(world.agent);
+    expect(world.events()).toHaveLength(count + 2);
+  });
+
+  it('only reports it where the policy says so: once, until it differs otherwise or no more', async () => {
+    await using world = await worldWithApp('report');
+    const count = world.events().length;
+    rmSync(file(world));
+    await lookAround(world.agent);
+    await lookAround(world.agent);
+    expect(told(world, count)).toEqual([['drift', 'DRIFT', undefined]]);
+    expect(live(world)).toEqual({});
+    writeFileSync(file(world), 'edited');
+    await lookAround(world.agent);
+    expect(told(world, count)).toHaveLength(2);
+    writeFileSync(file(world), 'one');
+    await lookAround(world.agent);
+    expect(told(world, count)[2]).toEqual(['drift', undefined, 'unchanged']);
+    expect(findPackage(world.agent.state, 'app')?.drift).toBeUndefined();
+  });
+
+  it('that cannot read it says so, and never that it is in sync', async () => {
+    await using world = await worldWithApp();
+    const count = world.events().length;
+    writeFileSync(file(world), 'unreadable');
+    const seen = [
+      { assignment: 'app', drift: [], error: { code: 'IO', message: '/opt/app cannot be read' } },
+    ];
+    expect(await lookAtDrift(world.agent)).toEqual(seen);
+    expect((await lookAround(world.agent)).drift).toEqual(seen);
+    expect(told(world, count)).toEqual([['drift', 'IO', undefined]]);
+    expect(readStatus(world.agent).packages[0]?.unreadable).toBe('IO: /opt/app cannot be read');
+  });
+
+  it('that only compares changes nothing', async () => {
+    await using world = await worldWithApp();
+    const count = world.events().length;
+    writeFileSync(file(world), 'edited');
+    expect(await lookAtDrift(world.agent)).toMatchObject([{ drift: [{ what: 'content' }] }]);
+    expect(live(world)).toEqual({ '/opt/app': 'edited' });
+    expect(world.events()).toHaveLength(count);
+  });
+});
+
+describe('the status', () => {
+  it('says what runs, from which release, how old it is, and what waits to be reported', async () => {
+    await using world = await worldWithApp();
+    expect(readStatus(world.agent)).toMatchObject({
+      agent: 'plant-7/kiosk-1',
+      channel: 'prod/factory-host',
+      release: { version: 1, ageDays: 20, stale: false, follows: 1 },
+      root: { version: 1, expired: false },
+      packages: [{ assignment: 'app', status: 'healthy', runs: { release: 1 }, wanted: null }],
+      outbox: { events: 3, from: 1, to: 3 },
+      unfinished: null,
+    });
+  });
+
+  it('says stale when the release has expired, and what runs goes on running', async () => {
+    await using world = await worldWithApp();
+    const late = { ...world.agent, edge: testEdge(addDays(NOW, 400)) };
+    expect(readStatus(late).release).toMatchObject({ stale: true });
+    await lookAround(late);
+    expect(live(world)).toEqual({ '/opt/app': 'one' });
+  });
+
+  it('says what is wanted where that is not what runs', async () => {
+    await using world = await worldWithApp();
+    const checks = [{ type: 'exec', name: 'x', argv: ['false'], timeoutSeconds: 1 }] as const;
+    await world.release(2, [onePackage('app', 'two', { checks })]);
+    expect(readStatus(world.agent).packages).toMatchObject([
+      { status: 'failed', code: 'CHECK_FAILED', runs: { release: 1 }, wanted: { release: 2 } },
+    ]);
+  });
+});
+
+describe('the history', () => {
+  it('lists operations and events, newest first', async () => {
+    await using world = await worldWithApp();
+    await world.release(2, [onePackage('app', 'two')]);
+    const history = readHistory(world.agent.state, 2);
+    expect(history.operations).toMatchObject([
+      { assignment: 'app', kind: 'apply', outcome: 'kept', objects: { configured: 1 } },
+      { assignment: 'app', kind: 'apply', outcome: 'kept', objects: { created: 1 } },
+    ]);
+    expect(history.events.map(({ seq }) => seq)).toEqual([5, 4]);
+  });
+});
