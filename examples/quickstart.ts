@@ -4,6 +4,7 @@
  * applies, repairs, refuses and reports. No root needed; everything happens under .fleet/quickstart.
  */
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cp, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
@@ -110,6 +111,7 @@ const main = async (): Promise<void> => {
   );
   await cp(join(REPOSITORY, 'examples', 'platform'), at('company', 'platform'), { recursive: true });
   await cp(join(REPOSITORY, 'examples', 'apps'), at('company', 'apps'), { recursive: true });
+  await addFirmware();
   await run('fleet-scheduler', ['root', 'init', '--dev', '--fleet', 'halden', '--keys', at('keys')]);
   await makeImages(at('images'));
 
@@ -130,7 +132,7 @@ const main = async (): Promise<void> => {
   const gap = findAirGap();
   say(gap.present ? `The agent runs in a network namespace with nothing in it (${gap.how}).` : gap.reason);
   const root = await readFile(at('keys', '1.root.json'));
-  const sha256 = Buffer.from(await crypto.subtle.digest('SHA-256', root)).toString('hex');
+  const sha256 = createHash('sha256').update(root).digest('hex');
   await mkdir(at('host'));
   await mkdir(at('stick'));
   await agent([
@@ -217,6 +219,18 @@ ${styleText('bold', 'Done')} in ${seconds} s. Where to look next:
    docs/air-gap.md                    the same walk in words; docs/bundle-format.md: the format
    The keys in ${shown(at('keys'))} are a DEV root: one person can sign everything. Never use them for a real site.
 `);
+};
+
+/** The scale's maker ships 4 MiB of firmware with it: something for the first stick to carry and for the second to leave out. */
+const addFirmware = async (): Promise<void> => {
+  const host = at('company', 'apps', 'scale-reader', 'host');
+  const blocks = Array.from({ length: 131_072 }, (_, index) =>
+    createHash('sha256').update(`firmware ${index}`).digest(),
+  );
+  await writeFile(join(host, 'firmware.bin'), Buffer.concat(blocks));
+  const spec = join(host, 'package.yaml');
+  const entry = '  files:\n    - path: /opt/scale-reader/firmware.bin\n      source: firmware.bin\n';
+  await writeFile(spec, (await readFile(spec, 'utf8')).replace('  files:\n', entry));
 };
 
 /** Flips one byte in the middle of the largest blob, as bad luck or bad people would. */

@@ -10,9 +10,10 @@ const SITE = 'plant-7';
 const CHANNEL = 'prod/factory-host';
 
 type Row = {
+  readonly site: string;
   readonly agent: string;
   readonly assignment: string;
-  readonly state: string;
+  readonly verdict: string;
 };
 
 describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ factoryBase }) => {
@@ -74,14 +75,15 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     succeed(await office.scheduler('reports', 'import', stick));
     await office.fill(stick, SITE, '--for', stick);
     const second = await site.agent('import', '/media/stick');
-    expect(second.code).toBe(7);
+    expect([second.code, second.stdout]).toEqual([7, expect.stringContaining('CHECK_FAILED')]);
     expect(await site.read('/opt/label-printer/print-loop')).toContain('mkdir -p');
     expect((await site.shell('systemctl is-active scale-reader label-printer')).stdout).toBe(
       'active\nactive\n',
     );
     expect(JSON.parse(await site.read('/etc/scale-reader/scale.json'))).toMatchObject({ decimals: 2 });
-    // The bad package is not tried again.
-    succeed(await site.agent('run', '--once'));
+    // The bad package is not tried again, and the agent keeps saying so.
+    const again = await site.agent('run', '--once');
+    expect([again.code, again.stdout]).toEqual([7, expect.stringContaining('is not tried again')]);
     expect((await site.shell('systemctl is-active label-printer')).stdout.trim()).toBe('active');
 
     // Home: what runs where, with the failure said.
@@ -215,10 +217,12 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
   });
 });
 
-/** 'site/agent assignment' to the state word of the table. */
+/** 'site/agent assignment' to the verdict of the table. */
 const statesOf = (status: unknown): ReadonlyMap<string, string> => {
   const { rows } = status as { readonly rows: readonly Row[] };
-  return new Map(rows.map(({ agent, assignment, state }) => [`${agent} ${assignment}`, state]));
+  return new Map(
+    rows.map(({ site, agent, assignment, verdict }) => [`${site}/${agent} ${assignment}`, verdict]),
+  );
 };
 
 const outboxOf = (status: string): number => {

@@ -78,10 +78,11 @@ const runningOf = (event: Event): Running | undefined => {
 
 const isStep = ({ type }: Event): boolean => type === 'package' || type === 'check' || type === 'rolled-back';
 
-/** A drift that was put right at once (created, configured, deleted) is over; one that was only seen stands. */
+/** What was corrected is over, and so is a drift that was put right at once (created, configured, deleted) is over; one that was only seen stands. */
 const driftOf = (event: Event): Pick<AssignmentStateRow, 'drifted' | 'drift_message'> | undefined => {
   const changed =
     event.outcome === 'created' || event.outcome === 'configured' || event.outcome === 'deleted';
+  if (event.type === 'corrected') return { drifted: 0, drift_message: null };
   if (event.type === 'drift') return { drifted: changed ? 0 : 1, drift_message: event.message ?? null };
   if (event.type !== 'package' && event.type !== 'rolled-back') return undefined;
   return changed || event.outcome === 'unchanged' ? { drifted: 0, drift_message: null } : undefined;

@@ -41,10 +41,9 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
   return [...align([HEADINGS, ...cells]), ...(notes.length > 0 ? ['', ...notes] : [])].map(plain);
 };
 
-const describeRunning = ({ package: digest, version }: Running): string => {
-  if (digest === null) return 'nothing';
-  return `${version === null ? '' : `r${version} `}${hexOf(digest).slice(0, 12)}`;
-};
+/** Without the release's number: a package that several releases share keeps the number of the one that brought it. */
+const describeRunning = ({ package: digest }: Running): string =>
+  digest === null ? 'nothing' : hexOf(digest).slice(0, 12);
 
 export const describeHealth = ({ outcome, type, code }: Health): string => {
   const why = code === null ? '' : ` ${code}`;
