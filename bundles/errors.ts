@@ -203,15 +203,21 @@ export const formatPlace = (at: Place): string =>
     .filter((part) => part !== undefined)
     .join(':');
 
+/** 'sha256:' and twelve digits. */
+const SHORT_DIGEST = 19;
+
+const asSentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
+
 /** The line a person reads: place, code, subject, what, and what to do. */
 export const formatError = (error: FleetError): string => {
   const head = [
     error.at && `${formatPlace(error.at)}: `,
     `${error.code}: `,
-    error.subject && `${error.subject}: `,
+    // A digest that the sentence names in its short form is not said twice.
+    error.subject && !error.message.includes(error.subject.slice(0, SHORT_DIGEST)) && `${error.subject}: `,
   ];
-  const hint = error.hint ? ` ${error.hint.endsWith('.') ? error.hint : `${error.hint}.`}` : '';
-  const text = error.message.endsWith('.') || !hint ? error.message : `${error.message}.`;
+  const hint = error.hint ? ` ${asSentence(error.hint)}` : '';
+  const text = hint ? asSentence(error.message) : error.message;
   return plainText(`${head.filter(Boolean).join('')}${text}${hint}`);
 };
 

@@ -71,11 +71,18 @@ const run = async (
 };
 
 const scheduler = (...words: readonly string[]): Promise<Ran> =>
-  run('fleet-scheduler', [...words, '--keys', at('keys'), '--layout', at('releases')]);
-const hub = (...words: readonly string[]): Promise<Ran> => scheduler(...words, '--db', at('hub.db'));
-const HOST = ['--state', at('host-state'), '--root', at('host'), '--services', 'none'];
+  run('fleet-scheduler', [...words, '--config', at('fleet-scheduler.yaml')]);
 const agent = (words: readonly string[], expected: number | readonly number[] = 0): Promise<Ran> =>
-  run('fleet-agent', [...words, ...HOST], expected);
+  run('fleet-agent', [...words, '--config', at('agent.yaml')], expected);
+
+/** Each program's settings are one YAML file; every key is a flag and an environment variable too. */
+const writeConfigurations = async (): Promise<void> => {
+  await writeFile(
+    at('fleet-scheduler.yaml'),
+    'platform: company/platform\nkeys: keys\nlayout: releases\ndb: hub.db\n',
+  );
+  await writeFile(at('agent.yaml'), `state: ${at('host-state')}\nroot: ${at('host')}\nservices: none\n`);
+};
 
 const sizeOf = async (path: string): Promise<number> => {
   const found = await stat(path);
@@ -89,16 +96,8 @@ const refusedWith = (ran: Ran, code: string): void => {
     throw new Broken(`this should have been refused as ${code}, but: ${ran.stderr}`);
 };
 
-const build = (): Promise<Ran> =>
-  scheduler(
-    'build',
-    '--platform',
-    at('company', 'platform'),
-    '--images',
-    at('images'),
-    '--previous',
-    at('releases'),
-  );
+const build = (...words: readonly string[]): Promise<Ran> =>
+  scheduler('build', '--images', at('images'), ...words);
 
 const main = async (): Promise<void> => {
   const began = performance.now();
@@ -112,21 +111,12 @@ const main = async (): Promise<void> => {
   await cp(join(REPOSITORY, 'examples', 'platform'), at('company', 'platform'), { recursive: true });
   await cp(join(REPOSITORY, 'examples', 'apps'), at('company', 'apps'), { recursive: true });
   await addFirmware();
-  await run('fleet-scheduler', ['root', 'init', '--dev', '--fleet', 'halden', '--keys', at('keys')]);
+  await writeConfigurations();
+  await scheduler('root', 'init', '--dev', '--fleet', 'halden');
   await makeImages(at('images'));
 
   title('Release 1: every environment and cluster type, built and signed');
-  await run('fleet-scheduler', [
-    'build',
-    '--platform',
-    at('company', 'platform'),
-    '--images',
-    at('images'),
-    '--keys',
-    at('keys'),
-    '--layout',
-    at('releases'),
-  ]);
+  await build();
 
   title('At the site: a host without network asks to be enrolled, by stick');
   const gap = findAirGap();
@@ -151,8 +141,8 @@ const main = async (): Promise<void> => {
   ]);
 
   title('At the office: the request is answered, the stick is filled');
-  await hub('sites', 'enroll', at('stick'));
-  await hub('sites', 'set', SITE, 'lineNumber=7');
+  await scheduler('sites', 'enroll', at('stick'));
+  await scheduler('sites', 'set', SITE, 'lineNumber=7');
   await run('fleet-export', ['create', '--from', at('releases'), '--site', SITE, '--to', at('stick')]);
   await run('fleet-export', ['verify', at('stick'), '--root-sha256', sha256]);
   await cp(at('stick'), at('stick-of-last-month'), { recursive: true });
@@ -170,7 +160,7 @@ const main = async (): Promise<void> => {
 
   title('The stick goes home with the history');
   await agent(['reports', 'export', at('stick')]);
-  await hub('reports', 'import', at('stick'));
+  await scheduler('reports', 'import', at('stick'));
 
   title('Release 2: one label changes, the stick carries only that');
   const label = at('company', 'apps', 'label-printer', 'host', 'label.zpl');
@@ -178,7 +168,7 @@ const main = async (): Promise<void> => {
     label,
     (await readFile(label, 'utf8')).replace('^XZ', '^FO50,220^A0N,24,24^FDFarmed in Norway^FS\n^XZ'),
   );
-  await build();
+  await build('--previous', at('releases'));
   const full = await sizeOf(at('stick', 'blobs'));
   await run('fleet-export', [
     'create',
@@ -193,7 +183,10 @@ const main = async (): Promise<void> => {
   ]);
   const delta = await sizeOf(at('stick', 'blobs'));
   say(
-    styleText('bold', `The first stick carried ${full} bytes, this one ${delta}; most of it are signatures.`),
+    styleText(
+      'bold',
+      `The first stick carried ${full} bytes, this one ${delta}: the change, the release and its signatures.`,
+    ),
   );
   await agent(['import', at('stick')]);
 
@@ -206,8 +199,8 @@ const main = async (): Promise<void> => {
   title('The reports go home, and the office knows what runs where');
   await agent(['status']);
   await agent(['reports', 'export', at('stick')]);
-  await hub('reports', 'import', at('stick'));
-  await hub('status', '--environment', 'prod');
+  await scheduler('reports', 'import', at('stick'));
+  await scheduler('status', '--environment', 'prod');
 
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   process.stdout.write(`

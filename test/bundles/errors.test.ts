@@ -76,3 +76,14 @@ describe('an error of somebody else', () => {
     expect(toFleetError(undefined).code).toBe('INTERNAL');
   });
 });
+
+test('a digest that the sentence already names is not said twice, and a question keeps its mark', () => {
+  const digest = `sha256:${'ab'.repeat(32)}`;
+  const error = new FleetError('MISSING_BLOB', `blob ${digest.slice(0, 19)} is not in medium x`, {
+    subject: digest,
+    hint: 'Is the stick mounted?',
+  });
+  expect(formatError(error)).toBe(
+    `MISSING_BLOB: blob ${digest.slice(0, 19)} is not in medium x. Is the stick mounted?`,
+  );
+});
