@@ -77,7 +77,7 @@ describe('an error of somebody else', () => {
   });
 });
 
-test('a digest that the sentence already names is not said twice, and a question keeps its mark', () => {
+it('a digest that the sentence already names is not said twice, and a question keeps its mark', () => {
   const digest = `sha256:${'ab'.repeat(32)}`;
   const error = new FleetError('MISSING_BLOB', `blob ${digest.slice(0, 19)} is not in medium x`, {
     subject: digest,

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Digest } from '#bundles/digest';
+import { parsePublicKey } from '#bundles/trust/key';
+import { parseRoot } from '#bundles/trust/root';
+
+/**
+ * The golden corpus of format v1 (test/golden/README.md): files as they were made in 2026, read by today's code. A test
+ * that fails here says that the format was broken; the files are never edited.
+ */
+export const V1 = join(import.meta.dirname, '..', 'golden', 'v1');
+export const at = (path: string): string => join(V1, path);
+export const file = (path: string): Buffer => readFileSync(at(path));
+
+type Table = {
+  readonly made: { readonly node: string; readonly zlib: string };
+  readonly files: readonly { readonly path: string; readonly digest: Digest; readonly size: number }[];
+};
+export const table = JSON.parse(file('digests.json').toString()) as Table;
+export const paths = table.files.map(({ path }) => path);
+
+export const root1 = parseRoot(file('roots/1.root.json'));
+export const root2 = parseRoot(file('roots/2.root.json'));
+export const key = (name: string) => parsePublicKey(file(`keys/${name}.pub`).toString());

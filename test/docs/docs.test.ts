@@ -1,0 +1,191 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { type Command, Config, Help } from '@oclif/core';
+import { describe, expect, it } from 'vitest';
+import { COMMANDS as agent } from '../../agent/commands.ts';
+import { COMMANDS as exporter } from '../../exporter/commands.ts';
+import { COMMANDS as scheduler } from '../../scheduler/commands.ts';
+
+/** What the documentation says can be followed: links lead somewhere, commands and flags are there. */
+const ROOT = join(import.meta.dirname, '..', '..');
+
+const SKIPPED = new Set(['node_modules', 'dist', 'coverage']);
+
+const markdownBelow = (folder: string): readonly string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) return [];
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return markdownBelow(path);
+    return entry.name.endsWith('.md') ? [path] : [];
+  });
+
+const FILES = markdownBelow(ROOT).map((path) => relative(ROOT, path));
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+/** Blocks between fences, with their language. */
+type Fence = { readonly language: string; readonly text: string };
+const FENCE = /^ {0,3}(?:> ?)?```(\w*)\n([\s\S]*?)^ {0,3}(?:> ?)?```$/gm;
+const fencesOf = (text: string): readonly Fence[] =>
+  [...text.matchAll(FENCE)].map(([, language = '', body = '']) => ({ language, text: body }));
+
+const withoutFences = (text: string): string => text.replaceAll(FENCE, '');
+const withoutCode = (text: string): string => withoutFences(text).replaceAll(/`[^`\n]*`/g, '');
+
+/** As GitHub names the anchors of headings. */
+const anchorsOf = (text: string): ReadonlySet<string> => {
+  const seen = new Map<string, number>();
+  const headings = [...withoutFences(text).matchAll(/^#{1,6} +(.+?) *#*$/gm)].map(
+    ([, heading = '']) => heading,
+  );
+  return new Set(
+    headings.map((heading) => {
+      const slug = heading
+        .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+        .replaceAll(' ', '-');
+      const times = seen.get(slug) ?? 0;
+      seen.set(slug, times + 1);
+      return times === 0 ? slug : `${slug}-${times}`;
+    }),
+  );
+};
+
+const linksOf = (text: string): readonly string[] =>
+  [...withoutCode(text).matchAll(/\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)/g)].map(([, target = '']) => target);
+
+describe.each(FILES)('%s', (file) => {
+  const text = read(file);
+
+  it('has relative links that lead to a file and a heading', () => {
+    const dead = linksOf(text)
+      .filter((target) => !/^[a-z][a-z+.-]*:/.test(target))
+      .filter((target) => {
+        const [path = '', anchor] = target.split('#');
+        const found = path === '' ? join(ROOT, file) : join(ROOT, dirname(file), decodeURI(path));
+        if (!existsSync(found)) return true;
+        return (
+          anchor !== undefined && found.endsWith('.md') && !anchorsOf(readFileSync(found, 'utf8')).has(anchor)
+        );
+      });
+    expect(dead).toEqual([]);
+  });
+
+  it('names no path of the machine it was written on', () => {
+    expect(text.match(/(?:^|[\s`"'(=:])\/(?:work|tmp|root|home|Users)\/[^\s`]*/g) ?? []).toEqual([]);
+  });
+});
+
+type Program = { readonly module: string; readonly commands: Readonly<Record<string, unknown>> };
+
+const PROGRAMS: Readonly<Record<string, Program>> = {
+  'fleet-scheduler': { module: './scheduler/commands.ts', commands: scheduler },
+  'fleet-export': { module: './exporter/commands.ts', commands: exporter },
+  'fleet-agent': { module: './agent/commands.ts', commands: agent },
+};
+
+/** Opens the protected door of oclif's own help. */
+class ShownHelp extends Help {
+  text(command: Command.Loadable): string {
+    return this.formatCommand(command);
+  }
+}
+
+const helpOf = async (name: string, id: string): Promise<string> => {
+  const target = PROGRAMS[name]?.module;
+  const config = await Config.load({
+    root: ROOT,
+    pjson: {
+      name,
+      version: '0.0.0',
+      oclif: {
+        bin: name,
+        topicSeparator: ' ',
+        commands: { strategy: 'explicit', target, identifier: 'COMMANDS' },
+      },
+    } as never,
+  });
+  const command = config.findCommand(id, { must: true });
+  return new ShownHelp(config, { stripAnsi: true }).text(command);
+};
+
+/** One call of a program, as somebody would type it. */
+type Call = { readonly file: string; readonly program: string; readonly words: readonly string[] };
+
+const CALL = /(?:^|[\s(!"'])(fleet-(?:scheduler|export|agent))(?= |$)(.*)$/;
+
+/** Calls in shell text: lines that end in a backslash go on, and a pipe, a semicolon or a comment ends a call. */
+const callsIn = (file: string, shell: string): readonly Call[] =>
+  shell
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .flatMap((line) => line.split(/\|\|?|;|&&|(?<=^|\s)#/))
+    .flatMap((part) => {
+      const [, program, rest = ''] = CALL.exec(part.trim()) ?? [];
+      return program === undefined
+        ? []
+        : [{ file, program, words: rest.trim().split(/\s+/).filter(Boolean) }];
+    });
+
+const SHELLS = new Set(['sh', 'bash', 'shell', 'console']);
+
+const calls: readonly Call[] = FILES.flatMap((file) => {
+  const text = read(file);
+  const blocks = fencesOf(text).filter(({ language }) => SHELLS.has(language));
+  // What stands between backquotes in a sentence is typed, too.
+  const spans = [...withoutFences(text).matchAll(/`(fleet-(?:scheduler|export|agent) [^`\n]+)`/g)];
+  return [
+    ...blocks.flatMap((block) => callsIn(file, block.text)),
+    ...spans.flatMap(([, span = '']) => callsIn(file, span)),
+  ];
+});
+
+/** The longest run of words that is a verb: 'reports import' before 'reports'. */
+const verbOf = ({ program, words }: Call): string | undefined => {
+  const ids = Object.keys(PROGRAMS[program]?.commands ?? {});
+  return [2, 1].map((count) => words.slice(0, count).join(':')).find((id) => ids.includes(id));
+};
+
+/** The program alone, its flags, or a topic such as 'sites', of which one speaks in a sentence. */
+const isTopic = ({ program, words: [first, second] }: Call): boolean =>
+  first === undefined ||
+  first.startsWith('-') ||
+  (second === undefined &&
+    Object.keys(PROGRAMS[program]?.commands ?? {}).some((id) => id.startsWith(`${first}:`)));
+
+const flagsOf = (words: readonly string[]): readonly string[] =>
+  words.flatMap((word) => /^["'([]*(--[a-z][a-z0-9-]*)/.exec(word)?.[1] ?? []);
+
+const ALWAYS = new Set(['--help', '--version']);
+
+describe('commands in the documentation', () => {
+  it('are there to be tested', () => {
+    expect(calls.length).toBeGreaterThan(40);
+    expect(new Set(calls.map(({ program }) => program)).size).toBe(3);
+  });
+
+  it('are verbs of the programs', () => {
+    const unknown = calls
+      .filter((call) => verbOf(call) === undefined && !isTopic(call))
+      .map(({ file, program, words }) => `${file}: ${program} ${words.join(' ')}`);
+    expect(unknown).toEqual([]);
+  });
+
+  const used = Map.groupBy(
+    calls.filter((call) => verbOf(call) !== undefined),
+    (call) => `${call.program} ${verbOf(call)}`,
+  );
+
+  it.each([...used.keys()])('have flags that the help mentions: %s', async (key) => {
+    const [program = '', id = ''] = key.split(' ');
+    const help = await helpOf(program, id);
+    for (const { file, words } of used.get(key) ?? []) {
+      for (const flag of flagsOf(words)) {
+        if (ALWAYS.has(flag)) continue;
+        // '--[no-]read-back' stands for both.
+        const shown = new RegExp(`--(?:\\[no-\\])?${flag.replace(/^--(?:no-)?/, '')}(?![a-z-])`);
+        expect(help, `${file}: ${key} ${flag}`).toMatch(shown);
+      }
+    }
+  });
+});
