@@ -203,8 +203,11 @@ export const formatPlace = (at: Place): string =>
     .filter((part) => part !== undefined)
     .join(':');
 
-/** 'sha256:' and twelve digits. */
+/** 'sha256:' and twelve digits, as messages name a digest. */
 const SHORT_DIGEST = 19;
+
+const isNamedIn = (subject: string, message: string): boolean =>
+  subject.startsWith('sha256:') && message.includes(subject.slice(0, SHORT_DIGEST));
 
 const asSentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
 
@@ -214,7 +217,7 @@ export const formatError = (error: FleetError): string => {
     error.at && `${formatPlace(error.at)}: `,
     `${error.code}: `,
     // A digest that the sentence names in its short form is not said twice.
-    error.subject && !error.message.includes(error.subject.slice(0, SHORT_DIGEST)) && `${error.subject}: `,
+    error.subject && !isNamedIn(error.subject, error.message) && `${error.subject}: `,
   ];
   const hint = error.hint ? ` ${asSentence(error.hint)}` : '';
   const text = hint ? asSentence(error.message) : error.message;

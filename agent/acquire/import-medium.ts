@@ -73,7 +73,11 @@ const orTellRefused = async <T>(agent: Agent, judge: () => Promise<T>): Promise<
   } catch (cause) {
     const error = toFleetError(cause);
     if (isFleetError(error, 'ABORTED') || agent.signal.aborted) throw error;
-    tellRefused(agent, error);
+    try {
+      tellRefused(agent, error);
+    } catch {
+      // A disk too full for one event is the reason the person is about to read.
+    }
     throw error;
   }
 };

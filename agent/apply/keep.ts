@@ -50,8 +50,8 @@ const endKept = (agent: Agent, operation: Operation): void => {
       savePackage(state, appliedRow(agent, row, operation));
       break;
   }
-  // A correction that found nothing to correct has changed nothing, so it tells nothing.
-  if (kind !== 'correct' || changed) {
+  // A correction that found nothing to correct and nothing broken has changed nothing, so it tells nothing.
+  if (kind !== 'correct' || changed || row.status === 'broken') {
     const ref = to ?? operation.from;
     appendEvent(agent, {
       type: EVENT_TYPES[kind],

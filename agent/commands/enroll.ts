@@ -28,7 +28,7 @@ export class Enroll extends AgentCommand {
       description: 'What it wants to follow: environment/cluster type',
     }),
     'root-sha256': Flags.string({ required: true, description: "SHA-256 of the fleet's root.json" }),
-    label: Flags.string({ multiple: true, default: [], description: 'key=value, for rollouts; repeatable' }),
+    label: Flags.string({ multiple: true, description: 'key=value, for rollouts; repeatable' }),
   };
 
   async run(): Promise<Enrolled> {
@@ -40,7 +40,7 @@ export class Enroll extends AgentCommand {
       site: parseName(flags.site, 'site'),
       agent: parseName(flags.name, 'agent'),
       channel: parseChannel(flags.channel),
-      labels: parseLabels(flags.label),
+      labels: parseLabels(flags.label ?? []),
       pinnedRoot: parseRootDigest(flags['root-sha256']),
     };
     using state = openState(config.state, { create: true });

@@ -24,20 +24,25 @@ export class Run extends AgentCommand {
     const { flags } = await this.parse(Run);
     const look = (): Promise<Look> => this.changing(flags, lookAround);
     if (flags.once) return this.show(await look());
-    const log = pino({ name: 'fleet-agent' });
-    log.info('started');
-    await runDaemon(look, intervalMs(this.readConfig(flags)), log, this.signal);
+    const interval = intervalMs(this.readConfig(flags));
+    const log = pino({
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    });
+    log.info({ interval }, 'started');
+    await runDaemon(look, interval, log, this.signal);
     return undefined;
   }
 
   private show(look: Look): Look {
     this.log(showPackages(look.packages));
-    for (const { assignment, drift, error } of look.drift) {
+    for (const { assignment, drift, corrected, error } of look.drift) {
       if (error) this.log(`${assignment}: live state could not be read: ${error.code}: ${error.message}`);
-      for (const { message } of drift) this.log(`${assignment}: drift: ${message}`);
+      for (const { message } of drift) this.log(`${assignment}: ${message}${corrected ? ', corrected' : ''}`);
     }
-    const unreadable = look.drift.some(({ error }) => error !== undefined);
-    process.exitCode = exitCodeOf(look.packages) || (unreadable ? 8 : 0);
+    const wrong = look.drift.some((it) => it.error !== undefined || (it.drift.length > 0 && !it.corrected));
+    process.exitCode = exitCodeOf(look.packages) || (wrong ? 8 : 0);
     return look;
   }
 }

@@ -86,6 +86,10 @@ const sentence = (error: ErrorObject): string => {
     const allowed = (params['allowedValues'] as readonly unknown[]).join(', ');
     return `${key} must be one of ${allowed}`;
   }
+  if (keyword === 'pattern') {
+    const { description } = schema.properties[key as keyof Config];
+    return `${key} does not look right. ${description}`;
+  }
   return `${key === '' ? 'the configuration' : key} ${message ?? 'does not fit'}`;
 };
 

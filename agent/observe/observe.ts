@@ -20,6 +20,8 @@ import {
 export type PackageDrift = {
   readonly assignment: string;
   readonly drift: readonly Drift[];
+  /** Set right in this look. */
+  readonly corrected?: boolean;
   /** It could not be told what differs: never taken for 'nothing does'. */
   readonly error?: { readonly code: string; readonly message: string };
 };
@@ -41,9 +43,11 @@ export const observe = async (agent: Agent): Promise<readonly PackageDrift[]> =>
   const found: PackageDrift[] = [];
   for (const row of runningPackages(agent)) {
     const seen = await lookAt(agent, row);
-    found.push(seen);
     noteDrift(agent, row, seen);
-    if (seen.drift.length > 0 && agent.policy.onDrift === 'correct') await correct(agent, row);
+    // A broken package is looked at until it is well: its checks may have failed while its files are right.
+    const wrong = seen.drift.length > 0 || row.status === 'broken';
+    const corrected = wrong && agent.policy.onDrift === 'correct' && (await correct(agent, row));
+    found.push(seen.drift.length > 0 ? { ...seen, corrected } : seen);
   }
   return found;
 };
@@ -115,8 +119,8 @@ const clearDrift = (agent: Agent, row: Running): void => {
   });
 };
 
-const correct = async (agent: Agent, { assignment }: Running): Promise<void> => {
+const correct = async (agent: Agent, { assignment }: Running): Promise<boolean> => {
   const current = findPackage(agent.state, assignment)?.current;
   const id = begin(agent, { assignment, kind: 'correct', from: current, to: current });
-  await perform(agent, id);
+  return (await perform(agent, id)).outcome === 'kept';
 };

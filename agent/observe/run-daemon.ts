@@ -37,9 +37,10 @@ const logLook = ({ packages, drift }: Look, log: Log): void => {
     if (fields.outcome === 'failed') log.error(said, 'package failed');
     else log.info(said, `package ${fields.outcome}`);
   }
-  for (const { assignment, drift: items, error } of drift) {
+  for (const { assignment, drift: items, corrected = false, error } of drift) {
     if (error) log.error({ assignment, ...error }, 'live state could not be read');
-    for (const { key, what, message } of items) log.warn({ assignment, key, what, reason: message }, 'drift');
+    for (const { key, what, message } of items)
+      log.warn({ assignment, key, what, corrected, reason: message }, 'drift');
   }
   log.info({ packages: drift.length, drifted: drift.filter((it) => it.drift.length > 0).length }, 'looked');
 };

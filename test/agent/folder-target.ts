@@ -22,7 +22,8 @@ import type {
 
 /**
  * A machine that is nothing but a folder: enough of a host for the agent's core, and slow or complicated in nothing. A
- * file whose content begins with 'refuse' cannot be written; an exec check passes when its first word is 'true'.
+ * file whose content begins with 'refuse' cannot be written unless there is a file 'mended' beside the machine; an exec
+ * check passes when its first word is 'true', or 'mended' and that file is there.
  */
 export const folderTarget = (folder: string): Target => {
   const live = (path: string): string | undefined => {
@@ -59,13 +60,14 @@ export const folderTarget = (folder: string): Target => {
       return { steps: [...steps, ...removals(owned, new Set(owns.map(({ key }) => key)))], owns };
     },
     execute: async (step, desired) => {
-      const path = String(step.detail['path']);
+      const path = step.detail['path'] as string;
       const file = join(folder, 'live', path);
       const content =
         step.kind === 'write'
           ? ((desired && wantedFiles(desired).get(path)) ?? '')
           : (step.detail['before'] as string | null);
-      if (content?.startsWith('refuse')) throw new FleetError('APPLY_FAILED', `${path} cannot be written`);
+      if (content?.startsWith('refuse') && !existsSync(join(folder, 'mended')))
+        throw new FleetError('APPLY_FAILED', `${path} cannot be written`);
       mkdirSync(dirname(file), { recursive: true });
       if (content === null) rmSync(file, { force: true });
       else writeFileSync(file, content);
@@ -74,7 +76,8 @@ export const folderTarget = (folder: string): Target => {
     },
     settle: async (desired) =>
       specOf(desired).checks.map((check): CheckResult => {
-        const good = check.type !== 'exec' || check.argv[0] === 'true';
+        const word = check.type === 'exec' ? check.argv[0] : 'true';
+        const good = word === 'true' || (word === 'mended' && existsSync(join(folder, 'mended')));
         return { name: check.name, outcome: good ? 'passed' : 'failed', message: good ? 'fine' : 'not fine' };
       }),
     observe: async (desired) =>
@@ -99,7 +102,10 @@ const wantedFiles = (desired: DesiredPackage): ReadonlyMap<string, string> =>
       const text = desired.files.get(content)?.toString() ?? '';
       const lines = desired.siteInputs
         .filter(({ file }) => file === path)
-        .map(({ pointer, value }) => `${pointer.slice(1)}=${String(value)}\n`);
+        .map(
+          ({ pointer, value }) =>
+            `${pointer.slice(1)}=${typeof value === 'string' ? value : JSON.stringify(value)}\n`,
+        );
       return [path, [text, ...lines].join('')];
     }),
   );

@@ -9,7 +9,13 @@ const REPOSITORY = join(import.meta.dirname, '..', '..');
 export type SiteHost = AsyncDisposable & {
   readonly host: FactoryHost;
   readonly agent: (...words: readonly string[]) => Promise<Outcome>;
-  readonly enroll: (rootSha256: string, site: string, name: string, channel: string) => Promise<Outcome>;
+  readonly enroll: (
+    rootSha256: string,
+    site: string,
+    name: string,
+    channel: string,
+    medium?: string,
+  ) => Promise<Outcome>;
   /** A file of the host as text. */
   readonly read: (path: string) => Promise<string>;
   readonly shell: (script: string) => Promise<Outcome>;
@@ -32,10 +38,10 @@ export const startSite = async (name: string, base: string, stick: string): Prom
     host,
     agent,
     shell,
-    enroll: (rootSha256, site, agentName, channel) =>
+    enroll: (rootSha256, site, agentName, channel, medium = STICK) =>
       agent(
         'enroll',
-        STICK,
+        medium,
         '--fleet',
         'halden',
         '--site',

@@ -174,7 +174,7 @@ export const packTestBundle = (
   const { bytes, descriptor } = encodeManifest(
     bundleManifest(
       'host',
-      add(BUNDLE_CONFIG, canonicalBytes(config as unknown as Json)),
+      add(BUNDLE_CONFIG, canonicalBytes(config)),
       packed.map(({ layer }) => layer),
     ),
   );
@@ -204,7 +204,7 @@ const packageFiles = (it: TestPackage): readonly { path: string; bytes: Buffer }
     critical: [],
   };
   return [
-    { path: 'package.json', bytes: canonicalBytes(spec as unknown as Json) },
+    { path: 'package.json', bytes: canonicalBytes(spec) },
     ...files.map(({ path, bytes }) => ({ path: `files${path}`, bytes })),
   ];
 };
@@ -289,7 +289,7 @@ export const writeTestMedium = async (path: string, fleet: TestFleet, what: Test
   const files = [
     { path: 'oci-layout', bytes: layoutMarker() },
     { path: 'index.json', bytes: encodeIndex(bundles.map(({ manifest }) => manifest)) },
-    { path: MEDIUM_FILE, bytes: canonicalBytes(medium as unknown as Json) },
+    { path: MEDIUM_FILE, bytes: canonicalBytes(medium) },
     ...[...blobs].flatMap(([digest, bytes]) => {
       const written = what.tamper ? what.tamper(digest, bytes) : bytes;
       return written ? [{ path: `blobs/sha256/${hexOf(digest)}`, bytes: written }] : [];
@@ -327,10 +327,9 @@ const carry = (
 const sign = (
   kind: StatementKind,
   subjects: readonly Subject[],
-  predicate: object,
+  predicate: Json,
   key: SigningKey,
-): Promise<Buffer> =>
-  signPayload(encodeStatement(subjects, PREDICATES[kind], predicate as unknown as Json), key);
+): Promise<Buffer> => signPayload(encodeStatement(subjects, PREDICATES[kind], predicate), key);
 
 const carrySite = async (fleet: TestFleet, order: TestSite): Promise<readonly Carried[]> => {
   const { site, version, agents } = order;

@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { importMedium } from '../../../agent/acquire/import-medium.ts';
 import { retryPackages } from '../../../agent/apply/retry-packages.ts';
 import { rollBackPackage } from '../../../agent/apply/roll-back-package.ts';
+import type { Target } from '../../../agent/apply/target.ts';
+import { openOperation } from '../../../agent/journal/operations.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { readOwned } from '../../../agent/store/inventory.ts';
 import { findPackage } from '../../../agent/store/packages.ts';
@@ -112,11 +114,13 @@ describe('a package that does not come up', () => {
   it('is tried again when a person says so, who is named', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', '', { files: { '/opt/app': 'refuse' } })]);
-    const [count, done] = [world.events().length, steps(world).length];
+    const count = world.events().length;
     expect(await retryPackages(world.agent, 'app')).toMatchObject([{ outcome: 'failed' }]);
-    expect(steps(world).length).toBe(done);
     expect(told(world, count).map(([type]) => type)).toEqual(['operator', 'package', 'rolled-back']);
     expect(world.events()[count]?.detail).toEqual({ action: 'retry', operator: 'technician' });
+    writeFileSync(join(world.folder, 'machine/mended'), '');
+    expect(await retryPackages(world.agent, undefined)).toMatchObject([{ outcome: 'created' }]);
+    expect(row(world, 'app')).toMatchObject({ status: 'healthy' });
     await expect(retryPackages(world.agent, 'nobody')).rejects.toMatchObject({ code: 'USAGE' });
   });
 
@@ -163,6 +167,31 @@ describe('a package that does not come up', () => {
     ]);
     expect(steps(world)).toHaveLength(done);
     expect(live(world)).toEqual({ '/opt/app': 'one' });
+  });
+
+  it('because the agent was told to stop has not failed: the next look goes on', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const bundle = packTestBundle(world.fleet, [onePackage('app', 'two')]);
+    const medium = await world.medium({ release: { version: 2, bundle } });
+    const controller = new AbortController();
+    const targets = world.agent.targets.map(
+      (target): Target => ({
+        ...target,
+        settle: async () => {
+          controller.abort();
+          throw new Error('interrupted while it waited');
+        },
+      }),
+    );
+    const agent = { ...world.agent, targets, signal: controller.signal };
+    await expect(importMedium(agent, medium)).rejects.toMatchObject({ code: 'ABORTED' });
+    const [count, done] = [world.events().length, steps(world).length];
+    expect(openOperation(world.agent.state)).toMatchObject({ phase: 'settle', rollingBack: false });
+    await lookAround(world.agent);
+    expect(steps(world)).toHaveLength(done);
+    expect(told(world, count)).toEqual([['package', 'app', 'configured', undefined]]);
+    expect(row(world, 'app')).toMatchObject({ status: 'healthy' });
   });
 
   it('whose last good was revoked in the meantime is left as it is, and said to be broken', async () => {

@@ -90,6 +90,50 @@ describe('a look at a machine', () => {
   });
 });
 
+describe('a broken package', () => {
+  const mended = (world: World) => join(world.folder, 'machine/mended');
+  const checks = [{ type: 'exec', name: 'answers', argv: ['mended'], timeoutSeconds: 1 }] as const;
+
+  it('whose correction fails is tried at each look, told once, and told when it is well', async () => {
+    await using world = await createWorld();
+    writeFileSync(mended(world), '');
+    await world.release(1, [onePackage('app', 'one', { checks })]);
+    rmSync(mended(world));
+    writeFileSync(file(world), 'edited');
+    const count = world.events().length;
+    expect((await lookAround(world.agent)).drift).toMatchObject([{ corrected: false }]);
+    expect(findPackage(world.agent.state, 'app')).toMatchObject({ status: 'broken', code: 'CHECK_FAILED' });
+    const after = world.events().length;
+    await lookAround(world.agent);
+    expect(told(world, count).slice(0, after - count)).toEqual([
+      ['drift', 'DRIFT', undefined],
+      ['package', 'CHECK_FAILED', 'failed'],
+      ['check', 'CHECK_FAILED', 'failed'],
+    ]);
+    writeFileSync(mended(world), '');
+    await lookAround(world.agent);
+    expect(findPackage(world.agent.state, 'app')).toMatchObject({ status: 'healthy', drift: undefined });
+    expect(told(world, after).map(([type]) => type)).toContain('corrected');
+    const end = world.events().length;
+    await lookAround(world.agent);
+    expect(world.events()).toHaveLength(end);
+  });
+
+  it('whose way back failed gets there once the machine is mended', async () => {
+    await using world = await createWorld();
+    writeFileSync(mended(world), '');
+    await world.release(1, [onePackage('app', 'refuse unless mended')]);
+    rmSync(mended(world));
+    await world.release(2, [onePackage('app', 'two', { checks })]);
+    expect(findPackage(world.agent.state, 'app')).toMatchObject({ status: 'broken', code: 'APPLY_FAILED' });
+    expect(live(world)).toEqual({ '/opt/app': 'two' });
+    writeFileSync(mended(world), '');
+    await lookAround(world.agent);
+    expect(live(world)).toEqual({ '/opt/app': 'refuse unless mended' });
+    expect(findPackage(world.agent.state, 'app')).toMatchObject({ status: 'failed', code: 'CHECK_FAILED' });
+  });
+});
+
 describe('the status', () => {
   it('says what runs, from which release, how old it is, and what waits to be reported', async () => {
     await using world = await worldWithApp();

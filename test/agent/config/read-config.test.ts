@@ -1,0 +1,86 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { FleetError, formatError } from '#bundles/errors';
+import { intervalMs } from '../../../agent/config/config.ts';
+import { CONFIG_FLAGS } from '../../../agent/config/config-flags.ts';
+import { flagOf, parseConfig, readConfig } from '../../../agent/config/read-config.ts';
+import schema from '../../../docs/schemas/agent-config.schema.json' with { type: 'json' };
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+
+const DEFAULTS = {
+  state: '/var/lib/fleet-agent',
+  root: '/',
+  services: 'systemd',
+  onDrift: 'correct',
+  interval: '5m',
+  maxValidityDays: 400,
+  pruneBudget: 5,
+  clock: 'auto',
+};
+
+/** What a person reads. */
+const said = (text: string): string => {
+  try {
+    parseConfig('agent.yaml', text);
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof FleetError) return formatError(error);
+    throw error;
+  }
+};
+
+describe('the configuration', () => {
+  it('of a machine without a file is the defaults', () => {
+    expect(readConfig(undefined, {})).toEqual(DEFAULTS);
+  });
+
+  it('is the file, and flags over it', async () => {
+    await using folder = await temporaryDirectory('config');
+    const file = join(folder.path, 'agent.yaml');
+    await writeFile(file, 'services: none\ninterval: 30s\npruneBudget: 0\n');
+    const config = readConfig(file, { interval: '1h', root: '/srv/line', onDrift: undefined });
+    expect(config).toEqual({
+      ...DEFAULTS,
+      services: 'none',
+      interval: '1h',
+      pruneBudget: 0,
+      root: '/srv/line',
+    });
+    expect(intervalMs(config)).toBe(3_600_000);
+    expect(() => readConfig(join(folder.path, 'other.yaml'), {})).toThrow('there is no configuration file');
+  });
+
+  it.each([
+    [
+      'state: /x\nservices: upstart\n',
+      'agent.yaml:2:11: CONFIG_INVALID: services must be one of systemd, none',
+    ],
+    ['pruneBudget: many\n', 'agent.yaml:1:14: CONFIG_INVALID: pruneBudget must be integer'],
+    ['a: [\n', 'agent.yaml:2:1: CONFIG_INVALID: this is not YAML'],
+    ['state: /x\n\n  root: /\n', 'agent.yaml:1:8: CONFIG_INVALID'],
+    ['- one\n', 'agent.yaml:1:1: CONFIG_INVALID: the configuration must be object'],
+    ['root: /\nrot: /\n', 'agent.yaml:2:1: CONFIG_INVALID: there is no key "rot"; there are state, root'],
+  ])('says where in the file the mistake is: %j', (text, expected) => {
+    expect(said(text)).toContain(expected);
+  });
+
+  it('says which flag or variable is wrong', () => {
+    const wrong = () => readConfig(undefined, { interval: 'soon' });
+    expect(wrong).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', subject: '--interval or FLEET_AGENT_INTERVAL' }),
+    );
+  });
+
+  it('may be empty', () => {
+    expect(parseConfig('agent.yaml', '# nothing\n')).toEqual({});
+  });
+
+  it('has every key as a flag and as an environment variable', () => {
+    const flags = Object.entries(CONFIG_FLAGS).filter(([name]) => name !== 'config');
+    expect(flags.map(([name]) => name)).toEqual(Object.keys(schema.properties).map(flagOf));
+    for (const [name, { env }] of Object.entries(CONFIG_FLAGS)) {
+      expect(env).toBe(`FLEET_AGENT_${name.replaceAll('-', '_').toUpperCase()}`);
+    }
+  });
+});

@@ -1,0 +1,99 @@
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { agentFolder } from '#bundles/medium/medium';
+import { parseCertificateRequest } from '#bundles/trust/certificate-request';
+import { fingerprint } from '#bundles/trust/key';
+import { parseDocument } from '#bundles/validate';
+import { keyFile, loadKey } from '../../../agent/enroll/agent-key.ts';
+import { enroll, type Wish } from '../../../agent/enroll/enroll.ts';
+import { readOutbox } from '../../../agent/report/outbox.ts';
+import { findIdentity } from '../../../agent/store/identity.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { NOW, openFast, testEdge } from '../world.ts';
+
+const WISH: Wish = {
+  fleet: 'halden',
+  site: 'plant-7',
+  agent: 'kiosk-1',
+  channel: { environment: 'prod', clusterType: 'factory-host' },
+  labels: { ring: 'canary' },
+  pinnedRoot: digestOf('root'),
+};
+const REQUEST = `fleet/requests/${agentFolder('plant-7/kiosk-1')}.json`;
+
+const place = async () => {
+  const directory = await temporaryDirectory('enroll');
+  const medium = join(directory.path, 'stick');
+  await mkdir(medium);
+  const state = openFast(join(directory.path, 'state'), { create: true });
+  return {
+    medium,
+    state,
+    ask: (wish: Partial<Wish> = {}, now = NOW) => enroll(state, testEdge(now), { ...WISH, ...wish }, medium),
+    [Symbol.asyncDispose]: async () => {
+      state[Symbol.dispose]();
+      await directory[Symbol.asyncDispose]();
+    },
+  };
+};
+
+describe('an enrolment', () => {
+  it('makes a key that only its owner can read, and a request that proves it', async () => {
+    await using it = await place();
+    const { fingerprint: shown, request, fresh } = await it.ask();
+    expect({ request, fresh }).toEqual({ request: REQUEST, fresh: true });
+    expect((await stat(keyFile(it.state.directory))).mode & 0o777).toBe(0o600);
+    const text = JSON.parse(await readFile(join(it.medium, request), 'utf8'));
+    const parsed = parseDocument<{ request: string }>('request', text, 'the request');
+    expect(parsed).toMatchObject({ fleet: 'halden', labels: { ring: 'canary' }, at: '2026-11-21T08:00:00Z' });
+    const csr = parseCertificateRequest(parsed.request);
+    expect(csr).toMatchObject({ fleet: 'halden', site: 'plant-7', agent: 'kiosk-1' });
+    expect(fingerprint(csr.key)).toBe(shown);
+    expect(readOutbox(it.state).map(({ line }) => JSON.parse(line).type)).toEqual(['enrolled']);
+  });
+
+  it('asked again with the same words writes the same request, with the same key', async () => {
+    await using it = await place();
+    const first = await it.ask();
+    const bytes = await readFile(join(it.medium, REQUEST));
+    await rm(join(it.medium, REQUEST));
+    const again = await it.ask({}, new Date('2027-01-01T00:00:00Z'));
+    expect(again).toEqual({ ...first, fresh: false });
+    expect(await readFile(join(it.medium, REQUEST))).toEqual(bytes);
+    expect(readOutbox(it.state)).toHaveLength(1);
+  });
+
+  it.each([
+    { site: 'plant-8' },
+    { labels: {} },
+    { pinnedRoot: digestOf('another') },
+    { channel: { environment: 'dev', clusterType: 'factory-host' } },
+  ])('asked again with other words is refused: %o', async (other) => {
+    await using it = await place();
+    await it.ask();
+    await expect(it.ask(other)).rejects.toMatchObject({ code: 'ALREADY_ENROLLED' });
+  });
+
+  it('goes on with the key that an interrupted one made', async () => {
+    await using it = await place();
+    const { fingerprint: shown } = await it.ask();
+    it.state.db.exec('DELETE FROM identity; DELETE FROM trust; DELETE FROM chain; DELETE FROM outbox');
+    expect(await it.ask()).toMatchObject({ fingerprint: shown, fresh: true });
+  });
+
+  it('without a stick makes nothing', async () => {
+    await using it = await place();
+    await rm(it.medium, { recursive: true });
+    await expect(it.ask()).rejects.toMatchObject({ code: 'MEDIUM_MISSING' });
+    expect(findIdentity(it.state)).toBeUndefined();
+  });
+
+  it('says when the key is gone, or is no key', async () => {
+    await using it = await place();
+    await expect(loadKey(it.state.directory)).rejects.toMatchObject({ code: 'KEY_MISSING' });
+    await writeFile(keyFile(it.state.directory), 'no key');
+    await expect(loadKey(it.state.directory)).rejects.toMatchObject({ code: 'KEY_FORMAT' });
+  });
+});

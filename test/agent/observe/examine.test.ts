@@ -1,0 +1,47 @@
+import { chmod } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { addDays } from '#bundles/time';
+import type { Config } from '../../../agent/config/config.ts';
+import { keyFile } from '../../../agent/enroll/agent-key.ts';
+import { examine, type Finding } from '../../../agent/observe/examine.ts';
+import { createWorld, NOW, onePackage, testEdge, type World } from '../world.ts';
+
+const look = async (world: World, more: Partial<Parameters<typeof examine>[0]> = {}) => {
+  const { state, edge, freeBytes, signal } = world.agent;
+  const config = { root: world.folder, services: 'none' } as Config;
+  const findings = await examine({ config, state, edge, freeBytes, signal, ...more });
+  return Object.fromEntries(findings.map((it) => [it.name, it])) as Record<Finding['name'], Finding>;
+};
+
+describe('the doctor', () => {
+  it('finds nothing bad where nothing is', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const findings = await look(world);
+    expect(Object.values(findings).map(({ name, verdict }) => [name, verdict])).toEqual([
+      ['clock', 'good'],
+      ['disk', 'good'],
+      ['permissions', 'good'],
+      ['systemd', 'good'],
+      ['root', 'good'],
+      ['store', 'good'],
+    ]);
+  });
+
+  it('finds a clock that signatures prove wrong, a full disk, an open key and a root about to end', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const past = await look(world, { edge: testEdge(addDays(NOW, -300)), freeBytes: async () => 1 });
+    expect(past.clock).toMatchObject({ verdict: 'bad', message: expect.stringContaining('set the clock') });
+    expect(past.disk.verdict).toBe('warning');
+    await chmod(keyFile(world.agent.state.directory), 0o644);
+    expect((await look(world)).permissions.verdict).toBe('bad');
+    expect((await look(world, { edge: testEdge(addDays(NOW, 650)) })).root.verdict).toBe('warning');
+    expect((await look(world, { edge: testEdge(addDays(NOW, 700)) })).root.verdict).toBe('bad');
+  });
+
+  it('says what to do before the first medium', async () => {
+    await using world = await createWorld();
+    expect((await look(world)).root).toMatchObject({ verdict: 'warning' });
+  });
+});

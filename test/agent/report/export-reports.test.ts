@@ -1,0 +1,178 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { agentFolder } from '#bundles/medium/medium';
+import { verifyReport } from '#bundles/report/report';
+import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { loadKey } from '../../../agent/enroll/agent-key.ts';
+import { type ExportedReport, exportReports } from '../../../agent/report/export-reports.ts';
+import { appendEvent, readOutbox } from '../../../agent/report/outbox.ts';
+import { heldBundles } from '../../../agent/store/bundles.ts';
+import { packTestBundle, writeTestMedium } from '../../harness/signed-medium.ts';
+import { agentKey, createWorld, onePackage, SITE, type World } from '../world.ts';
+
+const NAME = `${SITE}/kiosk-1`;
+
+const stick = async (world: World): Promise<string> => {
+  const path = join(world.folder, 'stick');
+  await mkdir(path, { recursive: true });
+  return path;
+};
+
+const exported = async (world: World): Promise<readonly ExportedReport[]> =>
+  exportReports(world.agent, await loadKey(world.agent.state.directory), await stick(world));
+
+const verified = async (world: World, { files }: ExportedReport) => {
+  const [events, statement] = await Promise.all(
+    files.map(async (file) => readFile(join(await stick(world), file))),
+  );
+  if (!events || !statement) throw new Error('no files');
+  return verifyReport({ events, statement }, agentKey(world.agent), 'the report');
+};
+
+const receiptFor = async (world: World, to: number, head?: string) => {
+  const line = readOutbox(world.agent.state).find(({ seq }) => seq === to);
+  const predicate = {
+    fleet: world.fleet.name,
+    agent: NAME,
+    from: 1,
+    to,
+    head: digestOf(head ?? line?.line ?? ''),
+    time: '2026-11-21T09:00:00Z',
+  };
+  return world.medium({ receipts: [{ report: digestOf('report'), predicate }] });
+};
+
+const worldWithEvents = async (): Promise<World> => {
+  const world = await createWorld();
+  await world.release(1, [onePackage('app', 'one')]);
+  return world;
+};
+
+describe('an exported report', () => {
+  it('holds every event that is not acknowledged, signed, with floors and what a delta may assume', async () => {
+    await using world = await worldWithEvents();
+    const [report, ...rest] = await exported(world);
+    if (!report) throw new Error('no report');
+    expect(rest).toEqual([]);
+    const folder = `fleet/reports/${agentFolder(NAME)}`;
+    expect(report).toMatchObject({
+      from: 1,
+      to: 3,
+      files: [
+        `${folder}/000000000001-000000000003.ndjson`,
+        `${folder}/000000000001-000000000003.sigstore.json`,
+      ],
+    });
+    const { predicate, events } = await verified(world, report);
+    expect(events).toEqual(world.events());
+    expect(predicate).toMatchObject({
+      agent: NAME,
+      floors: { root: 1, site: 1, release: 1 },
+      holds: await heldBundles(world.agent.state),
+      clockTrusted: true,
+    });
+  });
+
+  it('is written again over the same range until more happens, and then replaced by the longer one', async () => {
+    await using world = await worldWithEvents();
+    const first = await exported(world);
+    expect(await exported(world)).toEqual(first);
+    await world.release(2, [onePackage('app', 'two')]);
+    const [longer] = await exported(world);
+    expect(longer).toMatchObject({ from: 1, to: 5 });
+    const folder = join(await stick(world), `fleet/reports/${agentFolder(NAME)}`);
+    expect((await readdir(folder)).toSorted()).toEqual([
+      '000000000001-000000000005.ndjson',
+      '000000000001-000000000005.sigstore.json',
+    ]);
+  });
+
+  it('is several where there are many events, each one whole and in one chain', async () => {
+    await using world = await worldWithEvents();
+    const { db } = world.agent.state;
+    db.transaction(() => {
+      for (let n = 0; n < 2500; n++) appendEvent(world.agent, { type: 'drift', message: `event ${n}` });
+    })();
+    const reports = await exported(world);
+    expect(reports.map(({ from, to }) => [from, to])).toEqual([
+      [1, 1000],
+      [1001, 2000],
+      [2001, 2503],
+    ]);
+    const all = await Promise.all(reports.map((report) => verified(world, report)));
+    expect(all[1]?.predicate.firstPrev).toBe(all[0]?.predicate.lastHash);
+    expect(all.flatMap(({ events }) => events)).toHaveLength(2503);
+  });
+
+  it('never exceeds 4 MiB', async () => {
+    await using world = await worldWithEvents();
+    const { db } = world.agent.state;
+    const filler = Array.from({ length: 10 }, () => 'x'.repeat(3900));
+    db.transaction(() => {
+      for (let n = 0; n < 250; n++) appendEvent(world.agent, { type: 'drift', detail: { filler } });
+    })();
+    const reports = await exported(world);
+    expect(reports.length).toBeGreaterThan(1);
+    for (const { bytes } of reports) expect(bytes).toBeLessThanOrEqual(4 << 20);
+    for (const report of reports) await verified(world, report);
+  });
+
+  it('waits until the agent has a root, and needs a directory', async () => {
+    await using world = await createWorld();
+    await expect(exported(world)).rejects.toMatchObject({ code: 'NOT_ENROLLED' });
+    const key = await loadKey(world.agent.state.directory);
+    const file = join(world.folder, 'medium.tar');
+    await writeFile(file, '');
+    await expect(exportReports(world.agent, key, file)).rejects.toMatchObject({ code: 'USAGE' });
+    const nowhere = exportReports(world.agent, key, join(world.folder, 'nowhere'));
+    await expect(nowhere).rejects.toMatchObject({ code: 'MEDIUM_MISSING' });
+  });
+});
+
+describe('a receipt', () => {
+  it('lets go of what it acknowledges, and the chain goes on behind it', async () => {
+    await using world = await worldWithEvents();
+    const result = await importMedium(world.agent, await receiptFor(world, 2));
+    expect(result.acknowledged).toBe(2);
+    expect(world.events().map(({ seq, type }) => [seq, type])).toEqual([
+      [3, 'package'],
+      [4, 'receipt'],
+    ]);
+    const [report] = await exported(world);
+    expect(report).toMatchObject({ from: 3, to: 4 });
+    if (report) await verified(world, report);
+  });
+
+  it('brought again changes and tells nothing', async () => {
+    await using world = await worldWithEvents();
+    const medium = await receiptFor(world, 2);
+    await importMedium(world.agent, medium);
+    const events = world.events();
+    expect(await importMedium(world.agent, medium)).toMatchObject({ acknowledged: 0 });
+    expect(world.events()).toEqual(events);
+  });
+
+  it('about other events than ours lets go of nothing, and is told', async () => {
+    await using world = await worldWithEvents();
+    await importMedium(world.agent, await receiptFor(world, 2, 'something else'));
+    expect(world.events().map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    expect(world.events().at(-1)).toMatchObject({ type: 'receipt', code: 'RECEIPT_INVALID' });
+    const beyond = await receiptFor(world, 99, 'the future');
+    await importMedium(world.agent, beyond);
+    expect(world.events()).toHaveLength(5);
+  });
+
+  it('by a key that may not sign it refuses the medium', async () => {
+    await using world = await worldWithEvents();
+    const forged = { ...world.fleet, keys: { ...world.fleet.keys, receipt: world.fleet.keys.release } };
+    const predicate = { fleet: world.fleet.name, agent: NAME, from: 1, to: 2, head: digestOf('x') };
+    const medium = await writeTestMedium(join(world.folder, 'forged'), forged, {
+      release: { version: 2, bundle: packTestBundle(world.fleet, [onePackage('app', 'two')]) },
+      receipts: [{ report: digestOf('r'), predicate: { ...predicate, time: '2026-11-21T09:00:00Z' } }],
+    });
+    await expect(importMedium(world.agent, medium)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
+    expect(world.events().map(({ type }) => type)).toEqual(['enrolled', 'imported', 'package', 'refused']);
+  });
+});

@@ -1,0 +1,181 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf, hexOf } from '#bundles/digest';
+import { readIdentity } from '../../agent/store/identity.ts';
+import { acquireLock } from '../../agent/store/lock.ts';
+import { openState } from '../../agent/store/state.ts';
+import {
+  createTestFleet,
+  packTestBundle,
+  type TestFleet,
+  writeTestMedium,
+} from '../harness/signed-medium.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../agent/fleet-agent.js', import.meta.url));
+const NOW = new Date('2026-11-21T08:00:00Z');
+
+let folder: TemporaryDirectory;
+let fleet: TestFleet;
+const at = (name: string): string => join(folder.path, name);
+
+beforeAll(async () => {
+  folder = await temporaryDirectory('commands');
+  fleet = await createTestFleet();
+  await mkdir(at('stick'));
+  await mkdir(at('root'));
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+const start = (...words: readonly string[]) =>
+  spawn(process.execPath, [PROGRAM, ...words], {
+    env: {
+      ...process.env,
+      FLEET_NOW: NOW.toISOString(),
+      FLEET_AGENT_STATE: at('state'),
+      FLEET_AGENT_ROOT: at('root'),
+      FLEET_AGENT_SERVICES: 'none',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+
+/** The program as a person starts it. */
+const agent = async (...words: readonly string[]) => {
+  const child = start(...words);
+  const [out, err, [code]] = await Promise.all([
+    Array.fromAsync(child.stdout),
+    Array.fromAsync(child.stderr),
+    once(child, 'exit') as Promise<[number | null]>,
+  ]);
+  return { code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
+};
+
+const enroll = (...more: readonly string[]) => {
+  const names = ['--fleet', fleet.name, '--site', 'plant-7', '--name', 'kiosk-1'];
+  const root = hexOf(digestOf(fleet.roots[0] ?? ''));
+  const rest = ['--channel', 'prod/factory-host', '--root-sha256', root];
+  return agent('enroll', ...names, ...rest, ...more, at('stick'));
+};
+
+const medium = async (version: number, content: string, word = 'true'): Promise<string> => {
+  using state = openState(at('state'));
+  const { key } = readIdentity(state);
+  const checks = [{ type: 'exec', name: 'answers', argv: [`/bin/${word}`], timeoutSeconds: 5 }] as const;
+  const files = { '/etc/line.conf': content };
+  return writeTestMedium(at(`medium-${version}.tar`), fleet, {
+    site: { site: 'plant-7', version: 1, agents: [{ name: 'kiosk-1', key }] },
+    release: { version, bundle: packTestBundle(fleet, [{ id: 'line', files, checks }]) },
+  });
+};
+
+const liveFile = () => readFile(at('root/etc/line.conf'), 'utf8');
+
+describe('fleet-agent, from the first start', () => {
+  it('says what it is and what to type', async () => {
+    const help = await agent('import', '--help');
+    expect(help.code).toBe(0);
+    expect(help.out).toContain('$ fleet-agent import /media/stick');
+    expect(await agent('status')).toMatchObject({ code: 5, err: expect.stringContaining('NOT_ENROLLED') });
+    const wrong = await agent('run', '--interval', 'never');
+    expect(wrong).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('CONFIG_INVALID: --interval'),
+    });
+  });
+
+  it('enrols, imports, and shows what runs', async () => {
+    expect(await enroll()).toMatchObject({ code: 0, out: expect.stringContaining('fingerprint') });
+    expect(await enroll('--label', 'ring=1')).toMatchObject({ code: 2 });
+    const imported = await agent('import', await medium(1, 'one'));
+    expect(imported).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/line +created/) });
+    expect(await liveFile()).toBe('one');
+    const status = JSON.parse((await agent('status', '--json')).out);
+    expect(status).toMatchObject({
+      release: { version: 1 },
+      packages: [{ assignment: 'line', status: 'healthy' }],
+    });
+  });
+
+  it('finds what was changed by hand, and sets it right', async () => {
+    expect(await agent('diff')).toMatchObject({ code: 0 });
+    await writeFile(at('root/etc/line.conf'), 'edited');
+    expect(await agent('diff')).toMatchObject({ code: 8, out: expect.stringContaining('/etc/line.conf') });
+    expect(await agent('run', '--once', '--on-drift', 'report')).toMatchObject({ code: 8 });
+    expect(await liveFile()).toBe('edited');
+    expect(await agent('run', '--once')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('corrected'),
+    });
+    expect(await liveFile()).toBe('one');
+  });
+
+  it('rolls back what fails, refuses what is old, and ends with the exit code of the catalogue', async () => {
+    const failed = await agent('import', await medium(2, 'two', 'false'), '--json');
+    expect(failed.code).toBe(7);
+    expect(JSON.parse(failed.out).packages).toMatchObject([{ outcome: 'failed', rolledBack: true }]);
+    expect(await liveFile()).toBe('one');
+    const old = await agent('import', at('medium-1.tar'), '--json');
+    expect(old.code).toBe(4);
+    expect(JSON.parse(old.out)).toMatchObject({ error: { code: 'ROLLBACK' } });
+    expect((await agent('retry')).code).toBe(7);
+    expect(await agent('rollback', 'line')).toMatchObject({ code: 2 });
+    expect(await agent('rollback', 'line', '--reason', 'x')).toMatchObject({ code: 5 });
+    const history = await agent('history');
+    expect(history.out).toContain('rolled-back');
+  });
+
+  it('writes its reports onto the stick, and lets itself be examined', async () => {
+    const { out, code } = await agent('reports', 'export', at('stick'), '--json');
+    expect(code).toBe(0);
+    const { reports } = JSON.parse(out);
+    expect(reports).toMatchObject([{ from: 1 }]);
+    expect((await readFile(join(at('stick'), reports[0].files[0]))).length).toBe(reports[0].bytes);
+    expect(await agent('doctor')).toMatchObject({ code: 0, out: expect.stringMatching(/^clock +/) });
+  });
+
+  it('waits for its turn, and says who has it', async () => {
+    using _lock = await acquireLock(at('state'), 'import', NOW);
+    const late = await agent('run', '--once');
+    expect(late).toMatchObject({ code: 6, err: expect.stringContaining(`process ${process.pid}`) });
+  });
+
+  it('as a daemon logs a JSON object a line and ends cleanly on SIGTERM', async () => {
+    const daemon = start('run', '--interval', '1s');
+    const lines: { msg: string; level: string }[] = [];
+    let text = '';
+    for await (const chunk of daemon.stdout) {
+      text += String(chunk);
+      if (!daemon.killed && text.split('"looked"').length === 3) daemon.kill('SIGTERM');
+    }
+    if (daemon.exitCode === null) await once(daemon, 'exit');
+    for (const line of text.trimEnd().split('\n')) lines.push(JSON.parse(line));
+    expect(daemon.exitCode).toBe(0);
+    expect(lines[0]).toMatchObject({ level: 'info', msg: 'started', interval: 1000 });
+    expect(lines.at(-1)).toMatchObject({ msg: 'stopped' });
+  });
+});
+
+describe('the lock of a state directory', () => {
+  it('is free again when its holder is killed', async () => {
+    await using folder = await temporaryDirectory('lock');
+    const module = new URL('../../agent/store/lock.ts', import.meta.url).href;
+    const program = `const { acquireLock } = await import(${JSON.stringify(module)});
+      globalThis.lock = await acquireLock(${JSON.stringify(folder.path)}, 'import', new Date());
+      console.log('held'); setInterval(() => {}, 1000);`;
+    const holder = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(holder.stdout, 'data');
+    await expect(acquireLock(folder.path, 'run', NOW)).rejects.toMatchObject({
+      message: expect.stringContaining(`process ${holder.pid}`),
+    });
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+    using _lock = await acquireLock(folder.path, 'run', NOW);
+  });
+});
