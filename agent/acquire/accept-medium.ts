@@ -1,7 +1,4 @@
 import { type Accepted, acceptChannel } from '#bundles/accept/accept-channel';
-import { checkVersion } from '#bundles/accept/check-version';
-import { keptUnder } from '#bundles/accept/kept-under';
-import type { TrustState } from '#bundles/accept/trust-state';
 import { shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { PREDICATES } from '#bundles/media-types';
@@ -12,8 +9,7 @@ import { verifyStatement } from '#bundles/statements/verify-statement';
 import { VERSION } from '#bundles/version';
 import type { Agent } from '../agent.ts';
 import { fullName } from '../store/identity.ts';
-import type { State } from '../store/state.ts';
-import { isRevoked, readStatement, readTrustState, type StoredStatement } from '../store/trust.ts';
+import { readTrustState, type StoredStatement } from '../store/trust.ts';
 import type { Offer } from './read-offer.ts';
 
 export type Judged = {
@@ -38,8 +34,6 @@ export const acceptMedium = async (agent: Agent, offer: Offer): Promise<Judged> 
     { now: edge.now(), trusted: edge.clockTrusted },
     { maxValidityDays: policy.maxValidityDays, agentVersion: VERSION },
   );
-  checkReturnedChannel(state, trust, accepted);
-  checkRevokedBefore(state, accepted);
   checkExtraBundles(offer, accepted);
   const receipts = await documents.receipts(fullName(identity));
   return {
@@ -48,28 +42,6 @@ export const acceptMedium = async (agent: Agent, offer: Offer): Promise<Judged> 
     bundleStatements: await bundleStatementsOf(offer, accepted),
     receipts: receipts.map((bytes) => verifyReceipt(bytes, accepted.root, fullName(identity))),
   };
-};
-
-/** A channel that this agent followed long ago has kept its floor. */
-const checkReturnedChannel = (state: State, trust: TrustState, { root, site, release }: Accepted): void => {
-  const { channel } = site.agent;
-  if (!release || !trust.channel || sameChannel(trust.channel, channel)) return;
-  const floor = readStatement(state, 'release', formatChannel(channel));
-  checkVersion(
-    keptUnder(floor, root.roles.release, PREDICATES.release),
-    release.predicate.version,
-    release.statement.digest,
-    `the release of ${formatChannel(channel)}`,
-  );
-};
-
-/** Revocations are cumulative: a later list that is silent about a bundle does not bring it back. */
-const checkRevokedBefore = (state: State, { release }: Accepted): void => {
-  const found = release?.bundles.find(({ digest }) => isRevoked(state, digest));
-  if (!found) return;
-  throw new FleetError('REVOKED', `bundle ${shortDigest(found.digest)} was revoked by an earlier release`, {
-    subject: found.digest,
-  });
 };
 
 /** A bundle of our channel that the release does not name has no business on the medium. */

@@ -137,9 +137,24 @@ export const readTrustState = (state: State): TrustState => {
     root: readRoot(state),
     siteStatement: readStatement(state, 'site', ''),
     release: channel && readStatement(state, 'release', formatChannel(channel)),
+    formerReleases: releasesOfOtherChannels(state, channel),
+    revoked: readRevoked(state),
     channel,
     time: timeFloor,
   };
+};
+
+/** A channel that this agent followed long ago has kept its floor. */
+const releasesOfOtherChannels = (state: State, channel: Channel | undefined): readonly StoredStatement[] => {
+  const rows = state.db
+    .prepare("SELECT scope FROM statement WHERE role = 'release' AND current = 1")
+    .all() as {
+    readonly scope: string;
+  }[];
+  const current = channel && formatChannel(channel);
+  return rows.flatMap(({ scope }) =>
+    scope === current ? [] : (readStatement(state, 'release', scope) ?? []),
+  );
 };
 
 /** What this agent never goes back behind, as its reports say it. Leases are not read from media yet: 0. */
@@ -159,7 +174,17 @@ export const isRevoked = ({ db }: State, ...digests: readonly Digest[]): boolean
   return digests.some((digest) => known.get(digest) !== undefined);
 };
 
+const readRevoked = ({ db }: State): readonly Digest[] =>
+  (db.prepare('SELECT digest FROM revoked ORDER BY digest').all() as { readonly digest: Digest }[]).map(
+    ({ digest }) => digest,
+  );
+
+/**
+ * The list in force, which holds the earlier ones too as long as the release that set them stands: what a stolen key
+ * revoked is forgotten when the root no longer trusts that key.
+ */
 export const saveRevoked = ({ db }: State, digests: readonly Digest[]): void => {
+  db.prepare('DELETE FROM revoked').run();
   const insert = db.prepare('INSERT OR IGNORE INTO revoked VALUES (?)');
   for (const digest of digests) insert.run(digest);
 };
