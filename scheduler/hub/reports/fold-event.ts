@@ -63,10 +63,12 @@ export const emptyState = (agent: string, assignment: string): AssignmentStateRo
 
 type Running = Pick<AssignmentStateRow, 'package' | 'site_values' | 'release_version'>;
 
+/** Steps of a package: they say what runs, how it ended, and that what differed before no longer does. */
+const STEPS: ReadonlySet<string> = new Set(['package', 'rolled-back', 'removed']);
+
 /** A step that failed or was skipped changes nothing that runs; going back to the last good one does. */
 const runningOf = (event: Event): Running | undefined => {
-  if (event.type !== 'package' && event.type !== 'rolled-back') return undefined;
-  if (event.outcome === 'failed' || event.outcome === 'skipped') return undefined;
+  if (!STEPS.has(event.type) || event.outcome === 'failed' || event.outcome === 'skipped') return undefined;
   if (event.outcome === 'deleted') return { package: null, site_values: null, release_version: null };
   if (event.package === undefined) return undefined;
   return {
@@ -76,14 +78,20 @@ const runningOf = (event: Event): Running | undefined => {
   };
 };
 
-const isStep = ({ type }: Event): boolean => type === 'package' || type === 'check' || type === 'rolled-back';
+const isStep = ({ type }: Event): boolean => STEPS.has(type) || type === 'check';
 
-/** What was corrected is over, and so is a drift that was put right at once (created, configured, deleted) is over; one that was only seen stands. */
-const driftOf = (event: Event): Pick<AssignmentStateRow, 'drifted' | 'drift_message'> | undefined => {
-  const changed =
-    event.outcome === 'created' || event.outcome === 'configured' || event.outcome === 'deleted';
-  if (event.type === 'corrected') return { drifted: 0, drift_message: null };
-  if (event.type === 'drift') return { drifted: changed ? 0 : 1, drift_message: event.message ?? null };
-  if (event.type !== 'package' && event.type !== 'rolled-back') return undefined;
-  return changed || event.outcome === 'unchanged' ? { drifted: 0, drift_message: null } : undefined;
+const IN_SYNC = { drifted: 0, drift_message: null } as const;
+
+/** A drift without an outcome stands; one with an outcome, a correction and any step that changed something end it. */
+const driftOf = ({
+  type,
+  outcome,
+  message,
+}: Event): Pick<AssignmentStateRow, 'drifted' | 'drift_message'> | undefined => {
+  if (type === 'corrected') return IN_SYNC;
+  if (type === 'drift')
+    return outcome === undefined ? { drifted: 1, drift_message: message ?? null } : IN_SYNC;
+  if (!STEPS.has(type) || outcome === undefined || outcome === 'failed' || outcome === 'skipped')
+    return undefined;
+  return IN_SYNC;
 };

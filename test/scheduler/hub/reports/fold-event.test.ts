@@ -35,3 +35,23 @@ test('the order in which reports come changes nothing', () => {
 test('a correction says nothing about what runs', () => {
   expect(fold(STORY)).toMatchObject({ package: digest('a'), running_seq: 1 });
 });
+
+test('a drift that somebody else put right is over', () => {
+  expect(fold([...STORY.slice(0, 2), event(3, 'drift', { outcome: 'unchanged' })]).drifted).toBe(0);
+});
+
+test('a removed package runs no longer', () => {
+  expect(fold([...STORY, event(4, 'removed', { outcome: 'deleted', package: digest('a') })])).toMatchObject({
+    package: null,
+    outcome: 'deleted',
+  });
+});
+
+test('a step that failed leaves what ran', () => {
+  const failed = event(4, 'package', { outcome: 'failed', package: digest('b'), code: 'CHECK_FAILED' });
+  expect(fold([...STORY, failed])).toMatchObject({
+    package: digest('a'),
+    outcome: 'failed',
+    code: 'CHECK_FAILED',
+  });
+});
