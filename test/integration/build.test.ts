@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { unpackLayer } from '../../bundles/archive/unpack-layer.ts';
@@ -13,6 +13,7 @@ import { readRelease } from '../../scheduler/publish/read-release.ts';
 import { releaseReference } from '../../scheduler/publish/references.ts';
 import { openKeyDirectory } from '../../scheduler/sign/key-directory.ts';
 import { digestsOf, makeCompany } from '../harness/company.ts';
+import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const PRINTER = 'apps/label-printer/host/package.yaml';
@@ -223,8 +224,12 @@ test('no path of the machine that built it is in a statement', async () => {
   }
 });
 
-const bundleStatement = async (folder: string, bundle: string): Promise<BundlePredicate> => {
-  const layout = await openLayout(join(folder, 'releases'));
+const bundleStatement = async (
+  folder: string,
+  bundle: string,
+  name = 'releases',
+): Promise<BundlePredicate> => {
+  const layout = await openLayout(join(folder, name));
   const { root } = await openKeyDirectory(join(folder, 'keys'));
   for (const { annotations } of layout.manifests) {
     const reference = annotations?.['org.opencontainers.image.ref.name'] ?? '';
@@ -254,4 +259,30 @@ test('an application whose repository cannot be read loses nothing at the sites 
   expect(floor?.held.map(({ assignment, code }) => [assignment, code])).toEqual([
     ['label-printer-host', 'YAML_SYNTAX'],
   ]);
+});
+
+test('an unrelated commit changes no digest, and the statement names the commit', async () => {
+  await using folder = await temporaryDirectory();
+  await using git = await temporaryDirectory();
+  const company = await makeCompany(folder.path);
+  const tree = join(git.path, 'tree');
+  for (const part of ['platform', 'apps'])
+    await cp(join(folder.path, part), join(tree, part), { recursive: true });
+  const repository = join(git.path, 'company.git');
+  const { main: first } = await makeGitRepository(repository, { main: tree });
+  const platform = `file://${repository}#main:platform`;
+  const before = await company.build({ platform });
+  expect(before.channels.flatMap(({ held }) => held)).toEqual([]);
+
+  await writeFile(join(tree, 'README.md'), 'Nothing that runs.\n');
+  const second = await commitFolder(repository, 'main', tree);
+  expect(second).not.toBe(first);
+  const after = await company.build({ platform, layout: join(folder.path, 'elsewhere') });
+  expect(digestsOf(after)).toEqual(digestsOf(before));
+
+  const plain = await company.build({ layout: join(folder.path, 'from-directories') });
+  expect(digestsOf(plain)).toEqual(digestsOf(before));
+  const [channel] = after.channels;
+  const statement = await bundleStatement(folder.path, channel?.bundle as string, 'elsewhere');
+  expect(new Set(statement.sources.map(({ commit }) => commit))).toEqual(new Set([second]));
 });
