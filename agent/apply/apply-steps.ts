@@ -51,6 +51,8 @@ const tryStep = async (
   } catch (cause) {
     checkAborted(agent.signal);
     const error = toFleetError(cause, step.key);
+    // The machine is going down: the step is done again after the next start.
+    if (error.code === 'ABORTED') throw error;
     return { result: { key: step.key, outcome: 'failed', reason: error.message }, error };
   }
 };

@@ -4,6 +4,7 @@ import type { HostTargetOptions } from './host-options.ts';
 import { observeHost } from './observe/observe-host.ts';
 import { planHost } from './plan/plan-host.ts';
 import { settleHost } from './settle/settle-host.ts';
+import { unlessGoingDown } from './systemd/going-down.ts';
 
 export type { HostTargetOptions, Run } from './host-options.ts';
 
@@ -11,7 +12,13 @@ export type { HostTargetOptions, Run } from './host-options.ts';
 export const hostTarget = (options: HostTargetOptions): Target => ({
   kind: 'host',
   plan: (desired, owned, taken, signal) => planHost(options, desired, owned, taken, signal),
-  execute: (step, desired, signal) => executeStep(options, step, desired, signal),
-  settle: (desired, signal) => settleHost(options, desired, signal),
+  execute: (step, desired, signal) =>
+    unlessGoingDown(options, () => executeStep(options, step, desired, signal)),
+  settle: (desired, signal) =>
+    unlessGoingDown(
+      options,
+      () => settleHost(options, desired, signal),
+      (checks) => checks.some(({ outcome }) => outcome === 'failed'),
+    ),
   observe: (desired, owned, signal) => observeHost(options, desired, owned, signal),
 });

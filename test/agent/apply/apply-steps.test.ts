@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { resume } from '../../../agent/apply/perform.ts';
+import type { Target } from '../../../agent/apply/target.ts';
+import { openOperation } from '../../../agent/journal/operations.ts';
+import { findPackage } from '../../../agent/store/packages.ts';
+import { FleetError } from '../../../bundles/errors.ts';
+import { createWorld, onePackage } from '../world.ts';
+
+test('a machine that goes down in the middle of a step has not failed the package: the step is done after the next start', async () => {
+  await using world = await createWorld();
+  const [whole] = world.agent.targets as [Target];
+  let down = true;
+  const target: Target = {
+    ...whole,
+    execute: async (step, desired, signal) => {
+      if (down) throw new FleetError('ABORTED', 'the host is going down');
+      return whole.execute(step, desired, signal);
+    },
+  };
+  const agent = Object.assign(world.agent, { targets: [target] });
+  await expect(world.release(1, [onePackage('app', 'one')])).rejects.toMatchObject({ code: 'ABORTED' });
+  expect(openOperation(agent.state)).toMatchObject({ assignment: 'app', nextStep: 0 });
+  down = false;
+  await resume(agent);
+  expect(findPackage(agent.state, 'app')).toMatchObject({ status: 'healthy' });
+  expect(world.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+});

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import type { HostTargetOptions } from '../../../../../agent/apply/host/host-options.ts';
+import { unlessGoingDown } from '../../../../../agent/apply/host/systemd/going-down.ts';
+import { FleetError } from '../../../../../bundles/errors.ts';
+
+/** A host whose systemd answers `is-system-running` with this. */
+const host = (answer: string, more: Partial<HostTargetOptions> = {}): HostTargetOptions => ({
+  root: '/',
+  services: 'systemd',
+  backups: '/nowhere',
+  isRoot: true,
+  run: async () => ({ code: answer === 'running' ? 0 : 1, stdout: `${answer}\n`, stderr: '' }),
+  ...more,
+});
+const failing = async (): Promise<never> => {
+  throw new FleetError('UNIT_FAILED', 'systemctl start ended with 1');
+};
+
+test.each(['stopping', 'offline', 'unknown', ''])(
+  'a failure on a host that is %s is an interruption',
+  async (answer) => {
+    await expect(unlessGoingDown(host(answer), failing)).rejects.toMatchObject({ code: 'ABORTED' });
+  },
+);
+
+test.each(['running', 'degraded', 'starting'])(
+  'a failure on a host that is %s is a failure',
+  async (answer) => {
+    await expect(unlessGoingDown(host(answer), failing)).rejects.toMatchObject({ code: 'UNIT_FAILED' });
+  },
+);
+
+test('a check that failed while the host stops says nothing about the package', async () => {
+  const checks = async () => [{ outcome: 'failed' }];
+  const bad = (all: readonly { readonly outcome: string }[]) =>
+    all.some(({ outcome }) => outcome === 'failed');
+  await expect(unlessGoingDown(host('stopping'), checks, bad)).rejects.toMatchObject({ code: 'ABORTED' });
+  await expect(unlessGoingDown(host('running'), checks, bad)).resolves.toHaveLength(1);
+});
+
+test('where there is no init nobody is asked', async () => {
+  const run = () => Promise.reject(new Error('nobody may be asked'));
+  const options = host('', { services: 'none', run });
+  await expect(unlessGoingDown(options, failing)).rejects.toMatchObject({ code: 'UNIT_FAILED' });
+});
