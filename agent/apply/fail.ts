@@ -35,11 +35,11 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   const row = operation.checks.length > 0 ? { ...before, checks: operation.checks } : before;
   const said = { code: error.code, message: sentence(error) };
   const failed = { ...operation, ...said };
-  if (kind !== 'correct') {
-    saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()) });
-  }
-  // A correction is tried at every look; only another reason than the last one is news.
-  if (kind !== 'correct' || row.code !== said.code || row.message !== said.message) {
+  // A full disk or a systemd that does not answer is no fault of the package: it is tried again at the next look, as a
+  // correction is, and only another reason than the last one is news.
+  const triedAgain = kind === 'correct' || error.retryable;
+  if (!triedAgain) saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()) });
+  if (!triedAgain || row.code !== said.code || row.message !== said.message) {
     tellFailed(agent, operation, said);
   }
   if (to && operation.checks.length > 0) tellChecks(agent, before, to, operation.checks);

@@ -126,6 +126,10 @@ const endRolledBack = (agent: Agent, operation: Operation): void => {
     checks: operation.checks,
     since: formatTime(agent.edge.now()),
   });
+  // What is tried again at every look and fails for the same reason is no news.
+  const remembered = findFailure(state, assignment, operation.to) !== undefined;
+  const news = kind === 'restore' || remembered || row.code !== code || row.message !== message;
+  if (!news) return;
   appendEvent(agent, {
     type: 'rolled-back',
     assignment,

@@ -11,7 +11,8 @@ export type { HostTargetOptions, Run } from './host-options.ts';
 /** A host: files with mode and owner, directories, systemd units; its '/' is `options.root`. */
 export const hostTarget = (options: HostTargetOptions): Target => ({
   kind: 'host',
-  plan: (desired, owned, taken, signal) => planHost(options, desired, owned, taken, signal),
+  plan: (desired, owned, taken, signal) =>
+    unlessGoingDown(options, () => planHost(options, desired, owned, taken, signal)),
   execute: (step, desired, signal) =>
     unlessGoingDown(options, () => executeStep(options, step, desired, signal)),
   settle: (desired, signal) =>
@@ -20,5 +21,6 @@ export const hostTarget = (options: HostTargetOptions): Target => ({
       () => settleHost(options, desired, signal),
       (checks) => checks.some(({ outcome }) => outcome === 'failed'),
     ),
-  observe: (desired, owned, signal) => observeHost(options, desired, owned, signal),
+  observe: (desired, owned, signal) =>
+    unlessGoingDown(options, () => observeHost(options, desired, owned, signal)),
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { resume } from '../../../agent/apply/perform.ts';
+import { reconcile } from '../../../agent/apply/reconcile.ts';
 import type { Target } from '../../../agent/apply/target.ts';
 import { openOperation } from '../../../agent/journal/operations.ts';
 import { findPackage } from '../../../agent/store/packages.ts';
@@ -24,4 +25,25 @@ test('a machine that goes down in the middle of a step has not failed the packag
   await resume(agent);
   expect(findPackage(agent.state, 'app')).toMatchObject({ status: 'healthy' });
   expect(world.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+});
+
+test('a full disk is not the package’s fault: the package is tried again as soon as there is room', async () => {
+  await using world = await createWorld();
+  const [whole] = world.agent.targets as [Target];
+  let full = true;
+  const target: Target = {
+    ...whole,
+    execute: async (step, desired, signal) => {
+      if (full && step.outcome !== 'deleted') throw new FleetError('DISK_FULL', 'no space left on device');
+      return whole.execute(step, desired, signal);
+    },
+  };
+  const agent = Object.assign(world.agent, { targets: [target] });
+  const { packages } = await world.release(1, [onePackage('app', 'one')]);
+  expect(packages).toMatchObject([{ outcome: 'failed', code: 'DISK_FULL' }]);
+  const told = world.events().length;
+  await reconcile(agent);
+  expect(world.events().slice(told)).toEqual([]);
+  full = false;
+  expect(await reconcile(agent)).toMatchObject([{ assignment: 'app', outcome: 'created' }]);
 });

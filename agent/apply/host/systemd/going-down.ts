@@ -1,26 +1,34 @@
-import { FleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import type { HostTargetOptions } from '../host-options.ts';
 import { systemctl } from './systemctl.ts';
 
 /**
- * Is the host being shut down, or its systemd gone already? Then what just failed says nothing about the package: systemd
- * refuses every new job while it stops (systemctl(1), is-system-running).
+ * What a failure on a host with systemd may really mean: it is being shut down and refuses every new job (systemctl(1),
+ * is-system-running), or systemd is gone already, as in the last moment before the power is.
  */
-const isGoingDown = async (options: HostTargetOptions): Promise<boolean> => {
-  if (options.services === 'none' || options.root !== '/') return false;
+const whatIsWrong = async (options: HostTargetOptions, cause?: unknown): Promise<FleetError | undefined> => {
+  if (options.services === 'none' || options.root !== '/' || isFleetError(cause, 'ABORTED')) return undefined;
   const { stdout } = await systemctl(options, ['is-system-running'], AbortSignal.timeout(10_000));
-  return ['stopping', 'offline', 'unknown', ''].includes(stdout.trim());
+  switch (stdout.trim()) {
+    case 'stopping':
+      return new FleetError('ABORTED', 'the host is going down', {
+        cause,
+        hint: 'The agent goes on from here after the next start',
+      });
+    case '':
+    case 'offline':
+    case 'unknown':
+      return isFleetError(cause, 'IO')
+        ? undefined
+        : new FleetError('IO', 'systemd does not answer', { cause });
+    default:
+      return undefined;
+  }
 };
-
-const interrupted = (cause?: unknown): FleetError =>
-  new FleetError('ABORTED', 'the host is going down', {
-    cause,
-    hint: 'The agent goes on from here after the next start',
-  });
 
 /**
  * Does something to a host that may be switched off meanwhile; `failed` judges a result that is no error.
- * @throws FleetError ABORTED instead of the failure, and what `work` throws
+ * @throws FleetError ABORTED or IO instead of a failure that says nothing about the package, and what `work` throws
  */
 export const unlessGoingDown = async <T>(
   options: HostTargetOptions,
@@ -31,9 +39,9 @@ export const unlessGoingDown = async <T>(
   try {
     result = await work();
   } catch (error) {
-    if (await isGoingDown(options)) throw interrupted(error);
-    throw error;
+    throw (await whatIsWrong(options, error)) ?? error;
   }
-  if (failed(result) && (await isGoingDown(options))) throw interrupted();
+  const wrong = failed(result) ? await whatIsWrong(options) : undefined;
+  if (wrong) throw wrong;
   return result;
 };

@@ -16,10 +16,17 @@ const failing = async (): Promise<never> => {
   throw new FleetError('UNIT_FAILED', 'systemctl start ended with 1');
 };
 
-test.each(['stopping', 'offline', 'unknown', ''])(
-  'a failure on a host that is %s is an interruption',
+test('a failure on a host that stops is an interruption', async () => {
+  await expect(unlessGoingDown(host('stopping'), failing)).rejects.toMatchObject({ code: 'ABORTED' });
+});
+
+test.each(['offline', 'unknown', ''])(
+  'a failure while systemd says "%s" is the machine’s, and tried again',
   async (answer) => {
-    await expect(unlessGoingDown(host(answer), failing)).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(unlessGoingDown(host(answer), failing)).rejects.toMatchObject({
+      code: 'IO',
+      retryable: true,
+    });
   },
 );
 
