@@ -33,6 +33,16 @@ export const shortDigest = (digest: Digest): string => digest.slice(0, 'sha256:'
 /** Bytewise order, which every sorted list in our formats uses (never the locale's). */
 export const compareBytes = (a: string, b: string): number => {
   if (a === b) return 0;
-  // UTF-16 order equals UTF-8 byte order except for surrogates; Buffer.compare is right for all.
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const end = Math.min(a.length, b.length);
+  for (let at = 0; at < end; at++) {
+    const one = a.charCodeAt(at);
+    const other = b.charCodeAt(at);
+    // UTF-16 units are in the order of the UTF-8 bytes, but for surrogates, which stand for characters beyond all units.
+    if (one !== other) return isSurrogate(one) || isSurrogate(other) ? compareEncoded(a, b) : one - other;
+  }
+  return a.length - b.length;
 };
+
+const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
+
+const compareEncoded = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

@@ -8,6 +8,7 @@ import type { TrustRoot } from '#bundles/trust/root';
 import type { Application } from './bundle/application.ts';
 import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
 import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-packages.ts';
+import type { ManifestCache } from './bundle/prepare-manifest.ts';
 import { bundlesApplication, readApplication } from './bundle/read-application.ts';
 import type {
   Assignment,
@@ -31,7 +32,8 @@ export type EnvironmentBuild = {
 export type EnvironmentInput = {
   readonly platform: Platform;
   readonly sources: Sources;
-  readonly images: BlobSource | undefined;
+  /** Layout with images; 'unchecked' where nothing is released and it does not matter. */
+  readonly images: BlobSource | 'unchecked' | undefined;
   /** A layout with releases whose packages stand in for what is held. */
   readonly previous: { readonly layout: Layout; readonly root: TrustRoot } | undefined;
   readonly workers: number;
@@ -47,20 +49,24 @@ export const buildEnvironment = async (
   const { packages, held } = await renderAll(platform, schedule, input.workers, signal);
   const applications = await readApplications(input, packages);
   const bundles: BuiltBundle[] = [];
+  const manifests: ManifestCache = new Map();
+  const byType = <T extends { readonly assignment: Assignment }>(items: readonly T[]) =>
+    Map.groupBy(items, ({ assignment }) => assignment.clusterType.name);
+  const [packagesOf, heldOf] = [byType(packages), byType(held)];
   for (const clusterType of platform.clusterTypes) {
-    const mine = <T extends { readonly assignment: Assignment }>(items: readonly T[]): readonly T[] =>
-      items.filter(({ assignment }) => assignment.clusterType.name === clusterType.name);
+    signal.throwIfAborted();
     const lastGood = await lastGoodOf(input, clusterType);
     bundles.push(
       await buildBundle(
         {
           platform,
           clusterType,
-          packages: mine(packages),
-          held: mine(held),
+          packages: packagesOf.get(clusterType.name) ?? [],
+          held: heldOf.get(clusterType.name) ?? [],
           applicationOf: applications.of,
           lastGood,
-          images: input.images,
+          images: imageSources(input),
+          manifests,
         },
         signal,
       ),
@@ -75,6 +81,12 @@ export const buildEnvironment = async (
     advice: schedule.advice,
   };
 };
+
+/** A package that is kept from the release before runs the images of then, and those lie beside it. */
+const imageSources = ({ images, previous }: EnvironmentInput): readonly BlobSource[] | 'unchecked' =>
+  images === 'unchecked'
+    ? images
+    : [images, previous?.layout.blobs].filter((source) => source !== undefined);
 
 const lastGoodOf = async (
   { previous, platform }: EnvironmentInput,

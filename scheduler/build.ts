@@ -1,28 +1,17 @@
 import { availableParallelism } from 'node:os';
-import type { Descriptor } from '#bundles/bundle/manifest';
-import { readBundle } from '#bundles/bundle/read-bundle';
-import type { Digest } from '#bundles/digest';
-import type { ErrorCode, FleetError, Place } from '#bundles/errors';
-import type { BlobSource } from '#bundles/layout/blobs';
-import {
-  type Layout,
-  openLayout,
-  openOrStartLayout,
-  withReference,
-  writeLayoutIndex,
-} from '#bundles/layout/layout';
-import { verified } from '#bundles/layout/verified';
-import { type Channel, formatChannel } from '#bundles/names';
-import { VERSION } from '#bundles/version';
-import { buildEnvironment, type EnvironmentBuild } from './build-environment.ts';
-import type { BuiltBundle } from './bundle/build-bundle.ts';
-import { listEnvironments } from './platform/list-environments.ts';
-import { loadPlatform, type PlatformOptions, sourcesOf } from './platform/load-platform.ts';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { type Layout, openLayout } from '#bundles/layout/layout';
+import { checkRootExpiry } from '#bundles/trust/root';
+import { buildEnvironment } from './build-environment.ts';
+import { environmentsOf } from './platform/list-environments.ts';
+import type { PlatformOptions } from './platform/load-options.ts';
+import { findRoot, loadPlatform, type Root, sourcesOf } from './platform/load-platform.ts';
 import type { Platform } from './platform/model.ts';
-import { publishRelease } from './publish/publish-release.ts';
-import { type PublishedRelease, readRelease } from './publish/read-release.ts';
-import { imageReference } from './publish/references.ts';
-import type { KeyDirectory } from './sign/key-directory.ts';
+import { eachOnce, newProblems, problemsOf, throwProblems } from './platform/problems.ts';
+import type { Sources } from './platform/sources/open-sources.ts';
+import { openReleases, type Releases } from './publish/open-releases.ts';
+import { type ChannelOutcome, publishEnvironment } from './publish/publish-environment.ts';
+import { checkSigners, type KeyDirectory } from './sign/key-directory.ts';
 
 export type BuildOptions = PlatformOptions & {
   /** Fleet name for Kalypso repositories. */
@@ -39,26 +28,22 @@ export type BuildOptions = PlatformOptions & {
   readonly workers?: number;
   readonly now: Date;
   readonly signal: AbortSignal;
+  /** Called when an environment is done and its releases are in the layout; for one that cannot be read, at the end. */
+  readonly onEnvironment?: (outcome: EnvironmentOutcome) => void;
 };
 
-/** What happened to one channel. */
-export type ChannelOutcome = Channel & {
-  /** 'blocked': releasing would take away, at every site, a package that is only held. */
-  readonly outcome: 'released' | 'unchanged' | 'empty' | 'blocked';
-  readonly version: number;
-  readonly bundle: Digest | undefined;
-  readonly assignments: number;
-  readonly held: readonly {
-    readonly assignment: string;
-    readonly code: ErrorCode;
-    readonly message: string;
-    readonly at: Place | undefined;
-    readonly kept: Digest | undefined;
-    readonly error: FleetError;
-  }[];
+export type EnvironmentOutcome = {
+  readonly environment: string;
+  readonly channels: readonly ChannelOutcome[];
+  /** Applications whose repositories cannot be read: what their workspaces have at the sites stays there. */
+  readonly heldWorkloads: readonly { readonly registration: string; readonly errors: readonly FleetError[] }[];
+  readonly advice: readonly FleetError[];
+  /** Why there is nothing of this environment: the platform's own objects are wrong. */
+  readonly problems: readonly FleetError[];
 };
 
 export type BuildOutcome = {
+  readonly environments: readonly EnvironmentOutcome[];
   readonly channels: readonly ChannelOutcome[];
   readonly advice: readonly FleetError[];
 };
@@ -68,153 +53,112 @@ const ASSIGNMENTS_A_WORKER = 2_000;
 
 /**
  * The scheduler's main verb: load → compose → schedule → render → bundle → sign → write, for all environments, in one
- * snapshot of every repository. A channel whose bundle did not change gets no new release.
- * @throws FleetError of loading; what is wrong with one assignment is in `held` instead
+ * snapshot of every repository. A channel whose bundle did not change gets no new release; an environment that cannot
+ * be read leaves the others alone.
+ * @throws FleetError when nothing can be built: the platform, the keys or the layout are wrong; BUSY while another writes
  */
 export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
+  const { keys, now, signal } = options;
+  checkRootExpiry(keys.root, now);
+  await checkSigners(keys, ['bundle', 'release']);
   const sources = sourcesOf(options);
-  const environments = options.environments ?? (await listEnvironments({ ...options, sources }));
+  const root = await openRoot(options, sources);
+  const environments = chooseEnvironments(root, options.environments);
   const previous = options.previous === undefined ? undefined : await openLayout(options.previous);
-  const imageLayout = options.images === undefined ? undefined : (await openLayout(options.images)).blobs;
-  const channels: ChannelOutcome[] = [];
-  const advice: FleetError[] = [];
+  const images = options.images === undefined ? undefined : await openLayout(options.images);
+  using releases = await openReleases(options.layout, 'build', now);
+  const outcomes: EnvironmentOutcome[] = [];
   for (const environment of environments) {
-    options.signal.throwIfAborted();
-    const platform = await loadPlatform({
-      ...options,
-      sources,
-      environment,
-      fleet: fleetOf(options),
-      holdWorkloads: true,
-    });
-    const built = await buildEnvironment(
-      {
-        platform,
-        sources,
-        images: imageLayout,
-        previous: previous && { layout: previous, root: options.keys.root },
-        workers: options.workers ?? defaultWorkers(platform.targets.length * platform.clusterTypes.length),
-      },
-      options.signal,
-    );
-    channels.push(...(await publishEnvironment(built, imageLayout, options)));
-    advice.push(...built.advice, ...(platform.heldWorkloads ?? []).flatMap(({ errors }) => errors));
+    signal.throwIfAborted();
+    const outcome = await buildOne(options, environment, { sources, images, previous, releases });
+    outcomes.push(outcome);
+    if (outcome.problems.length === 0) options.onEnvironment?.(outcome);
   }
-  return { channels, advice };
+  const failed = outcomes.filter(({ problems }) => problems.length > 0);
+  if (failed.length === outcomes.length)
+    throwProblems(eachOnce(failed.flatMap(({ problems }) => problems)), 'the platform');
+  for (const outcome of failed) options.onEnvironment?.(outcome);
+  return {
+    environments: outcomes,
+    channels: outcomes.flatMap(({ channels }) => channels),
+    advice: outcomes.flatMap(({ advice }) => advice),
+  };
 };
 
-/** Our own form names its fleet; Kalypso's takes the name of the root that signs. */
-const fleetOf = (options: BuildOptions): string => options.fleet ?? options.keys.root.fleet;
+/** @throws FleetError of the platform's root; USAGE when it is another fleet's than the keys */
+const openRoot = async (options: BuildOptions, sources: Sources): Promise<Root> => {
+  const problems = newProblems();
+  const root = await findRoot(options.platform, sources, problems);
+  throwProblems(problems.found, 'the platform');
+  const signing = options.keys.root.fleet;
+  const fleet = root.form === 'fleet' ? root.fleet.name : (options.fleet ?? signing);
+  if (fleet === signing) return root;
+  throw new FleetError('USAGE', `the platform is fleet ${fleet}, but the keys are of fleet ${signing}`, {
+    ...(root.form === 'fleet' && { at: root.fleet.at }),
+    hint: 'Give the --keys of this fleet',
+  });
+};
+
+/** Each once, as asked for. @throws FleetError PLATFORM_INVALID for one that the platform does not have */
+const chooseEnvironments = (root: Root, asked: readonly string[] | undefined): readonly string[] => {
+  const known = environmentsOf(root);
+  const unknown = asked?.find((name) => !known.includes(name));
+  if (unknown === undefined) return [...new Set(asked ?? known)];
+  throw new FleetError('PLATFORM_INVALID', `the platform has no environment ${JSON.stringify(unknown)}`, {
+    ...(root.form === 'fleet' && { at: root.fleet.at }),
+    hint: `It has ${known.join(', ')}`,
+  });
+};
+
+type Inputs = {
+  readonly sources: Sources;
+  readonly images: Layout | undefined;
+  readonly previous: Layout | undefined;
+  readonly releases: Releases;
+};
+
+const buildOne = async (
+  options: BuildOptions,
+  environment: string,
+  { sources, images, previous, releases }: Inputs,
+): Promise<EnvironmentOutcome> => {
+  const platform = await loadOrProblems(options, environment, sources);
+  if ('problems' in platform)
+    return { environment, channels: [], heldWorkloads: [], advice: [], problems: platform.problems };
+  const built = await buildEnvironment(
+    {
+      platform,
+      sources,
+      images: images?.blobs,
+      previous: previous && { layout: previous, root: options.keys.root },
+      workers: options.workers ?? defaultWorkers(platform.targets.length * platform.clusterTypes.length),
+    },
+    options.signal,
+  );
+  return {
+    environment,
+    channels: await publishEnvironment(built, releases, options),
+    heldWorkloads: (platform.heldWorkloads ?? []).map(({ registration, errors }) => ({ registration, errors })),
+    advice: built.advice,
+    problems: [],
+  };
+};
+
+/** What is wrong with the YAML of one environment is no reason to keep the others back. */
+const loadOrProblems = async (
+  options: BuildOptions,
+  environment: string,
+  sources: Sources,
+): Promise<Platform | { readonly problems: readonly FleetError[] }> => {
+  try {
+    const fleet = options.keys.root.fleet;
+    return await loadPlatform({ ...options, sources, environment, fleet, holdWorkloads: true });
+  } catch (error) {
+    const known = toFleetError(error);
+    if (known.code === 'INTERNAL' || known.code === 'ABORTED') throw known;
+    return { problems: problemsOf(known) };
+  }
+};
 
 const defaultWorkers = (pairs: number): number =>
   Math.max(1, Math.min(availableParallelism(), Math.floor(pairs / ASSIGNMENTS_A_WORKER)));
-
-const publishEnvironment = async (
-  built: EnvironmentBuild,
-  images: BlobSource | undefined,
-  options: BuildOptions,
-): Promise<readonly ChannelOutcome[]> => {
-  let layout = await openOrStartLayout(options.layout);
-  const outcomes: ChannelOutcome[] = [];
-  for (const bundle of built.bundles) {
-    const channel = { environment: built.platform.environment, clusterType: bundle.clusterType.name };
-    const previous = await readRelease(layout, channel, options.keys.root);
-    const outcome = await judge(layout, bundle, previous, built.platform);
-    if (outcome === 'released') {
-      const tagged = await copyImages(layout, channel, bundle, images);
-      const { manifests } = await publishRelease({ ...layout, manifests: tagged }, options.keys, {
-        channel,
-        bundle: bundle.bundle,
-        candidate: built.candidate,
-        statement: {
-          sources: built.sources,
-          held: bundle.held.map(toHeldLine),
-          builder: `fleet-scheduler/${VERSION}`,
-        },
-        previous,
-        revocations: { fleet: options.keys.root.fleet, ...channel, revoked: [] },
-        now: options.now,
-      });
-      layout = { ...layout, manifests };
-    }
-    outcomes.push(describe(channel, bundle, outcome, previous));
-  }
-  // Last and once: no reader finds a pointer before what it points to.
-  await writeLayoutIndex(layout, layout.manifests);
-  return outcomes;
-};
-
-/**
- * An empty bundle is released only to take away what an earlier one brought; and nothing is taken away because somebody's
- * template failed today.
- */
-const judge = async (
-  layout: Layout,
-  { bundle, held }: BuiltBundle,
-  previous: PublishedRelease | undefined,
-  { heldWorkloads = [] }: Platform,
-): Promise<ChannelOutcome['outcome']> => {
-  const before = previous?.subjects.get(`bundle/${bundle.kind}`);
-  if (before === undefined) return bundle.config.assignments.length === 0 ? 'empty' : 'released';
-  if (before === bundle.digest) return 'unchanged';
-  const lost = new Set(held.filter(({ kept }) => !kept).map(({ assignment }) => assignment.target.name));
-  if (lost.size === 0 && heldWorkloads.length === 0) return 'released';
-  const unread = new Set(heldWorkloads.map(({ workspace }) => workspace));
-  const now = new Set(bundle.config.assignments.map(({ id }) => id));
-  const { config } = await readBundle(layout.blobs, before);
-  const gone = config.assignments.filter(({ id }) => !now.has(id));
-  return gone.some(({ id, workspace }) => lost.has(id) || unread.has(workspace ?? ''))
-    ? 'blocked'
-    : 'released';
-};
-
-const describe = (
-  channel: Channel,
-  { bundle, held }: BuiltBundle,
-  outcome: ChannelOutcome['outcome'],
-  previous: PublishedRelease | undefined,
-): ChannelOutcome => ({
-  ...channel,
-  outcome,
-  version: (previous?.predicate.version ?? 0) + (outcome === 'released' ? 1 : 0),
-  bundle: outcome === 'empty' ? undefined : bundle.digest,
-  assignments: bundle.config.assignments.length,
-  held: held.map((one) => ({
-    ...toHeldLine(one),
-    at: one.error.at,
-    kept: one.kept?.digest,
-    code: one.error.code,
-    error: one.error,
-  })),
-});
-
-/** A held assignment as the bundle statement tells it. */
-const toHeldLine = ({ assignment, error, kept }: BuiltBundle['held'][number]) => ({
-  assignment: assignment.target.name,
-  code: error.code,
-  message: error.message.slice(0, 2000),
-  ...(error.at === undefined ? {} : { at: error.at }),
-  ...(kept === undefined ? {} : { kept: kept.digest }),
-});
-
-/** Images go where the release is, each under a tag that keeps a registry from collecting it. */
-const copyImages = async (
-  layout: Layout,
-  channel: Channel,
-  { images }: BuiltBundle,
-  source: BlobSource | undefined,
-): Promise<readonly Descriptor[]> => {
-  let { manifests } = layout;
-  for (const { entry, blobs } of images) {
-    if (!source) break;
-    for (const { digest, size } of blobs.toReversed()) {
-      await layout.blobs.write(digest, size, verified(digest, size, await source.open(digest), source.name));
-    }
-    const { digest, size, mediaType } = entry;
-    manifests = withReference(manifests, imageReference(channel, digest), { digest, size, mediaType });
-  }
-  return manifests;
-};
-
-/** 'prod/kiosk': for a line of the summary. */
-export const channelOf = (outcome: ChannelOutcome): string => formatChannel(outcome);

@@ -42,6 +42,8 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     const [value, folder] =
       given[setting] === undefined ? [said[setting], base] : ([given[setting], cwd] as const);
     if (value === undefined) return undefined;
+    // An empty path would be the folder somebody happens to be in.
+    if (value === '') throw isEmpty(setting);
     return setting === 'platform' && isRepositoryUrl(value) ? value : resolve(folder, value);
   };
   return {
@@ -63,6 +65,11 @@ export const requireSetting = (configuration: Configuration, setting: Setting): 
     hint: `Give --${setting}, set FLEET_${setting.toUpperCase()}, or write ${setting}: into ${CONFIGURATION_FILE}`,
   });
 };
+
+const isEmpty = (setting: Setting): FleetError =>
+  new FleetError('USAGE', `--${setting} is empty`, {
+    hint: `Say where the ${NAMES[setting]} is; FLEET_${setting.toUpperCase()} counts too`,
+  });
 
 const NAMES: Readonly<Record<Setting, string>> = {
   platform: 'platform repository',

@@ -2,9 +2,9 @@ import { closureBlobs } from '#bundles/bundle/closure-blobs';
 import type { Descriptor } from '#bundles/bundle/manifest';
 import { type Bundle, ownBlobs } from '#bundles/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
-import { isFleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { missingBlob, verified } from '#bundles/layout/verified';
-import type { Medium, OpenMedium } from '#bundles/medium/medium';
+import type { BlobRef, Medium, OpenMedium } from '#bundles/medium/medium';
 import type { Agent } from '../agent.ts';
 import { checkAborted } from '../journal/boundary.ts';
 import { readPackages } from '../store/packages.ts';
@@ -35,8 +35,28 @@ export const bringBlobs = async (
   await checkSpace(agent, copy, demanded);
   for (const { digest, size } of copy) {
     checkAborted(agent.signal);
-    await agent.state.blobs.write(digest, size, await medium.blobs.open(digest, agent.signal), agent.signal);
+    await bringBlob(agent, medium, { digest, size });
     agent.onJournal(`acquire ${digest}`);
+  }
+};
+
+/** The store checks what it is given; which of the two is damaged, only another look at the medium can tell. */
+const bringBlob = async (
+  { state, signal }: Agent,
+  { blobs }: OpenMedium,
+  { digest, size }: BlobRef,
+): Promise<void> => {
+  try {
+    await state.blobs.write(digest, size, await blobs.open(digest, signal), signal);
+  } catch (error) {
+    if (!isFleetError(error, 'DIGEST_MISMATCH') && !isFleetError(error, 'SIZE_MISMATCH')) throw error;
+    for await (const chunk of verified(digest, size, await blobs.open(digest, signal), blobs.name))
+      void chunk;
+    throw new FleetError('IO', `${blobs.name} gave other bytes the first time than the second`, {
+      subject: digest,
+      hint: 'Try again; if it stays, take another stick',
+      cause: error,
+    });
   }
 };
 

@@ -1,7 +1,7 @@
-import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/medium/open-medium';
 import type { Agent } from '../agent.ts';
-import type { PackageResult } from '../apply/package-result.ts';
+import { type PackageResult, withResumed } from '../apply/package-result.ts';
 import { resume } from '../apply/perform.ts';
 import { reconcile } from '../apply/reconcile.ts';
 import { record } from '../journal/boundary.ts';
@@ -12,6 +12,7 @@ import type { ReleaseRef } from '../store/package-ref.ts';
 import { acceptMedium } from './accept-medium.ts';
 import { bringBlobs } from './bring-blobs.ts';
 import { desiredPackages } from './desired-packages.ts';
+import { removeNeeds } from './missing-base.ts';
 import { readOffer } from './read-offer.ts';
 import { storeAccepted } from './store-accepted.ts';
 
@@ -26,6 +27,8 @@ export type ImportResult = {
   readonly siteVersion: number;
   /** Events that receipts on the medium acknowledged. */
   readonly acknowledged: number;
+  /** Receipts on the medium that contradict what was told here; nothing was let go for them. */
+  readonly contradictingReceipts: number;
   /** What was done; packages that already ran as wanted are not in it. */
   readonly packages: readonly PackageResult[];
 };
@@ -41,8 +44,8 @@ export const importMedium = async (
   path: string,
   { prune = false } = {},
 ): Promise<ImportResult> => {
-  await resume(agent);
-  await using medium = await openMedium(path);
+  const resumed = await resume(agent);
+  await using medium = await orTellRefused(agent, () => openMedium(path));
   const accepted = await orTellRefused(agent, async () => {
     const offer = await readOffer(agent, medium);
     const judged = await acceptMedium(agent, offer);
@@ -51,7 +54,8 @@ export const importMedium = async (
     return { ...judged, ...wanted };
   });
   const acknowledged = storeAccepted(agent, accepted, prune);
-  const packages = await reconcile(agent);
+  await removeNeeds(agent, medium);
+  const packages = withResumed(resumed, await reconcile(agent));
   await collectGarbage(agent.state);
   forgetOldOperations(agent.state);
   const { release, root, site, selected } = accepted.accepted;
@@ -61,7 +65,8 @@ export const importMedium = async (
     selected,
     rootVersion: root.version,
     siteVersion: site.predicate.version,
-    acknowledged,
+    acknowledged: acknowledged.events,
+    contradictingReceipts: acknowledged.contradicting,
     packages,
   };
 };
@@ -71,8 +76,10 @@ const orTellRefused = async <T>(agent: Agent, judge: () => Promise<T>): Promise<
   try {
     return await judge();
   } catch (cause) {
-    const error = toFleetError(cause);
+    const error = advised(toFleetError(cause));
     if (isFleetError(error, 'ABORTED') || agent.signal.aborted) throw error;
+    // Where nothing is, nothing was refused: a path was mistyped.
+    if (isFleetError(error, 'MEDIUM_MISSING')) throw error;
     try {
       tellRefused(agent, error);
     } catch {
@@ -80,6 +87,17 @@ const orTellRefused = async <T>(agent: Agent, judge: () => Promise<T>): Promise<
     }
     throw error;
   }
+};
+
+/** A layout that lacks a blob is built again; a medium is copied again. */
+const advised = (error: FleetError): FleetError => {
+  const { code, message, subject, hint } = error;
+  if (code !== 'MISSING_BLOB' || hint !== undefined) return error;
+  return new FleetError(code, message, {
+    ...(subject === undefined ? {} : { subject }),
+    hint: 'The copy is not whole; make it again',
+    cause: error,
+  });
 };
 
 const tellRefused = (agent: Agent, error: FleetError): void => {

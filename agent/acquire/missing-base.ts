@@ -1,15 +1,15 @@
-import { access, constants } from 'node:fs/promises';
+import { access, constants, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Descriptor } from '#bundles/bundle/manifest';
 import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { writeFileAtomically } from '#bundles/layout/write-file';
 import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { heldBundles } from '../store/bundles.ts';
 import { fullName } from '../store/identity.ts';
+import { writeOntoMedium } from './write-onto-medium.ts';
 
 /**
  * The medium counts on blobs that are not here. Writes onto it, if it can be written, what would help: the next trip to
@@ -42,11 +42,12 @@ const writeNeeds = async (
   missing: readonly Digest[],
 ): Promise<string | undefined> => {
   if (medium.form !== 'directory') return undefined;
-  const file = `${REQUESTS_FOLDER}/${agentFolder(fullName(agent.identity))}-needs.json`;
+  const file = needsFile(agent);
   try {
     await access(medium.path, constants.W_OK);
-    await writeFileAtomically(
-      join(medium.path, file),
+    await writeOntoMedium(
+      medium.path,
+      file,
       canonicalBytes({
         fleet: agent.identity.fleet,
         agent: fullName(agent.identity),
@@ -57,9 +58,25 @@ const writeNeeds = async (
     );
     return file;
   } catch (error) {
-    const { code } = toFleetError(error);
     // A stick with its lock on, or a full one: then the person has to carry the words.
-    if (code === 'PERMISSION' || code === 'DISK_FULL' || code === 'IO') return undefined;
+    if (isOfTheStick(error)) return undefined;
     throw error;
   }
 };
+
+/** What was needed is here now: the note on this medium would ask for it again. */
+export const removeNeeds = async (agent: Agent, medium: OpenMedium): Promise<void> => {
+  if (medium.form !== 'directory') return;
+  try {
+    await rm(join(medium.path, needsFile(agent)), { force: true });
+  } catch (error) {
+    // An import that succeeded does not fail for a note that cannot be taken off.
+    if (!isOfTheStick(error)) throw error;
+  }
+};
+
+const needsFile = ({ identity }: Agent): string =>
+  `${REQUESTS_FOLDER}/${agentFolder(fullName(identity))}-needs.json`;
+
+const isOfTheStick = (error: unknown): boolean =>
+  ['PERMISSION', 'DISK_FULL', 'IO'].includes(toFleetError(error).code);

@@ -2,7 +2,7 @@ import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { record } from '../journal/boundary.ts';
-import { acknowledge } from '../report/acknowledge.ts';
+import { type Acknowledged, acknowledge } from '../report/acknowledge.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { saveBundle } from '../store/bundles.ts';
 import { saveSiteValues } from '../store/site-values.ts';
@@ -25,9 +25,9 @@ export type AcceptedMedium = Judged & Wanted;
 /**
  * The one transaction of an import (docs/bundle-format.md section 8, step 7): root, site and release with their
  * signatures, floors, time, revocations, what is wanted, receipts, and the event that says so. All of it, or nothing.
- * Returns how many events receipts acknowledged.
+ * Returns what receipts acknowledged.
  */
-export const storeAccepted = (agent: Agent, medium: AcceptedMedium, prune: boolean): number =>
+export const storeAccepted = (agent: Agent, medium: AcceptedMedium, prune: boolean): Acknowledged =>
   record(agent, 'accepted', () => {
     const { state } = agent;
     const before = fingerprint(state);

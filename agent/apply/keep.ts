@@ -61,7 +61,25 @@ const endKept = (agent: Agent, operation: Operation): void => {
       detail: { operation: kind, ...changesOf(results) },
     });
   }
+  if (kind === 'correct' && row.status === 'broken') tellWell(agent, operation);
   if (to) tellChecks(agent, row, to, operation.checks);
+};
+
+/** That it broke was told as a step of the package, so its end is told as one: whoever counts steps hears both. */
+const tellWell = (agent: Agent, { assignment, to }: Operation): void => {
+  const row = findPackage(agent.state, assignment);
+  const ref = row?.status === 'failed' ? row.desired : to;
+  if (!row || !ref) return;
+  appendEvent(agent, {
+    type: 'package',
+    assignment,
+    package: ref.package,
+    siteValues: ref.siteValues,
+    release: ref.release,
+    ...(row.status === 'failed'
+      ? { outcome: 'failed' as const, code: row.code, message: row.message }
+      : { outcome: 'unchanged' as const, message: 'what runs is well again' }),
+  });
 };
 
 const EVENT_TYPES = {

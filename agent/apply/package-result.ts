@@ -25,3 +25,12 @@ export const resultOf = (operation: Operation): PackageResult => {
     rolledBack: outcome === 'rolled-back',
   };
 };
+
+/** What an interruption had left half done is part of what this run did, unless the run then did more to it. */
+export const withResumed = (
+  resumed: Operation | undefined,
+  packages: readonly PackageResult[],
+): readonly PackageResult[] =>
+  resumed && packages.every(({ assignment }) => assignment !== resumed.assignment)
+    ? [resultOf(resumed), ...packages]
+    : packages;

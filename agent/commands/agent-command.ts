@@ -27,7 +27,7 @@ type ConfigFlags = {
 };
 
 /** A person who starts a command while the daemon looks around waits this long for it. */
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 15_000;
 
 /** What the commands of the agent share: its configuration, its state, its lock. */
 export abstract class AgentCommand extends FleetCommand {

@@ -76,7 +76,7 @@ const parseRootDigest = (text: string) => {
       `--root-sha256 must be 64 hex digits, not ${JSON.stringify(text.slice(0, 80))}`,
       {
         cause,
-        hint: 'The platform team gets it from "fleet-scheduler root show", or from sha256sum root.json',
+        hint: 'The platform team gets it from "fleet-scheduler root inspect", or from sha256sum root.json',
       },
     );
   }

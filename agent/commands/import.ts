@@ -27,7 +27,9 @@ export class Import extends AgentCommand {
     );
     this.log(summary(result));
     this.log(showPackages(result.packages));
-    process.exitCode = exitCodeOf(result.packages);
+    const { contradictingReceipts } = result;
+    if (contradictingReceipts > 0) this.log(CONTRADICTING);
+    process.exitCode = exitCodeOf(result.packages) || (contradictingReceipts > 0 ? 8 : 0);
     return result;
   }
 }
@@ -40,3 +42,7 @@ const summary = ({ release, news, selected, siteVersion, acknowledged }: ImportR
   const left = selected ? '' : ' Its rollout does not reach this machine yet: it stays where it is.';
   return `Accepted release ${version} of ${environment}/${clusterType}${again}.${left}${receipts}`;
 };
+
+const CONTRADICTING =
+  'RECEIPT_INVALID: the office acknowledges other events than were told here, so nothing was let go. Tell the platform ' +
+  'team: this machine was put back from a copy, or another one has its key.';

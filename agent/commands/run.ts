@@ -4,7 +4,7 @@ import { intervalMs } from '../config/config.ts';
 import { type Look, lookAround } from '../observe/look-around.ts';
 import { runDaemon } from '../observe/run-daemon.ts';
 import { AgentCommand } from './agent-command.ts';
-import { exitCodeOf, showPackages } from './show-packages.ts';
+import { exitCodeOfLook, showLook } from './show-look.ts';
 
 export class Run extends AgentCommand {
   static override summary = 'Keep what runs here as it was released; tell what differs.';
@@ -36,13 +36,8 @@ export class Run extends AgentCommand {
   }
 
   private show(look: Look): Look {
-    this.log(showPackages(look.packages));
-    for (const { assignment, drift, corrected, error } of look.drift) {
-      if (error) this.log(`${assignment}: live state could not be read: ${error.code}: ${error.message}`);
-      for (const { message } of drift) this.log(`${assignment}: ${message}${corrected ? ', corrected' : ''}`);
-    }
-    const wrong = look.drift.some((it) => it.error !== undefined || (it.drift.length > 0 && !it.corrected));
-    process.exitCode = exitCodeOf(look.packages) || (wrong ? 8 : 0);
+    this.log(showLook(look));
+    process.exitCode = exitCodeOfLook(look);
     return look;
   }
 }

@@ -46,8 +46,7 @@ const toRow = (it: PackageState): readonly string[] => [
   it.unreadable === null ? String(it.drift.length || '-') : '?',
   [
     it.pinned === null ? undefined : `rolled back by hand under release ${it.pinned}`,
-    it.code ?? undefined,
-    it.message ?? undefined,
+    it.code && it.message ? `${it.code}: ${it.message}` : (it.message ?? it.code ?? undefined),
     it.unreadable ?? undefined,
   ]
     .filter((part) => part !== undefined)

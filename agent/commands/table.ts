@@ -1,12 +1,12 @@
-/** Rows as aligned columns, the header first; the last column is not padded. */
+/** Rows as aligned columns, the header first; the last column is not padded. A column without a word in it is left out. */
 export const table = (rows: readonly (readonly string[])[]): string => {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
-  );
+  const [header = [], ...body] = rows;
+  const used = header.flatMap((_, column) => (body.some((row) => row[column] !== '') ? [column] : []));
+  const widths = used.map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   return rows
     .map((row) =>
-      row
-        .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+      used
+        .map((column, at) => (row[column] ?? '').padEnd(at === used.length - 1 ? 0 : (widths[at] ?? 0)))
         .join('  ')
         .trimEnd(),
     )

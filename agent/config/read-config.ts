@@ -87,6 +87,7 @@ const sentence = (error: ErrorObject): string => {
     return `${key} must be one of ${allowed}`;
   }
   if (keyword === 'pattern') {
+    if (params['pattern'] === '^/') return `${key} must be an absolute path, one that begins with /`;
     const { description } = schema.properties[key as keyof Config];
     return `${key} does not look right. ${description}`;
   }

@@ -1,15 +1,14 @@
 import { access, constants, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { canonicalJson } from '#bundles/canonical';
 import type { Digest } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
-import { writeFileAtomically } from '#bundles/layout/write-file';
+import { FleetError } from '#bundles/errors';
 import { agentFolder, REQUESTS_FOLDER } from '#bundles/medium/medium';
 import type { Channel } from '#bundles/names';
 import { GENESIS } from '#bundles/report/event';
 import { formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/certificate-request';
 import { fingerprint, type SigningKey } from '#bundles/trust/key';
+import { notWritable, writeOntoMedium } from '../acquire/write-onto-medium.ts';
 import type { Edge } from '../edge.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { findIdentity, fullName, type Identity, insertIdentity } from '../store/identity.ts';
@@ -50,11 +49,7 @@ export const enroll = async (state: State, edge: Edge, wish: Wish, medium: strin
   const key = await loadOrMakeKey(state.directory);
   const identity = known ?? (await insert(state, edge, wish, key));
   const request = `${REQUESTS_FOLDER}/${agentFolder(fullName(identity))}.json`;
-  try {
-    await writeFileAtomically(join(medium, request), Buffer.from(identity.request));
-  } catch (error) {
-    throw toFleetError(error, `writing ${request} onto ${medium}`);
-  }
+  await writeOntoMedium(medium, request, Buffer.from(identity.request));
   return { fingerprint: fingerprint(key.public), request, fresh: known === undefined };
 };
 
@@ -66,7 +61,7 @@ const checkWritable = async (medium: string): Promise<void> => {
     });
   }
   await access(medium, constants.W_OK).catch((error: unknown) => {
-    throw toFleetError(error, `writing onto ${medium}`);
+    throw notWritable(error, `writing onto ${medium}`);
   });
 };
 

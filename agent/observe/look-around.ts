@@ -1,5 +1,5 @@
 import type { Agent } from '../agent.ts';
-import type { PackageResult } from '../apply/package-result.ts';
+import { type PackageResult, withResumed } from '../apply/package-result.ts';
 import { resume } from '../apply/perform.ts';
 import { reconcile } from '../apply/reconcile.ts';
 import { forgetOldOperations } from '../journal/operations.ts';
@@ -10,8 +10,8 @@ export type Look = { readonly packages: readonly PackageResult[]; readonly drift
 
 /** What the daemon does each time: ends what was interrupted, applies what is still wanted, looks for drift. */
 export const lookAround = async (agent: Agent): Promise<Look> => {
-  await resume(agent);
-  const packages = await reconcile(agent);
+  const resumed = await resume(agent);
+  const packages = withResumed(resumed, await reconcile(agent));
   const drift = await observe(agent);
   await collectGarbage(agent.state);
   forgetOldOperations(agent.state);

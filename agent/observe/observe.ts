@@ -20,8 +20,10 @@ import {
 export type PackageDrift = {
   readonly assignment: string;
   readonly drift: readonly Drift[];
-  /** Set right in this look. */
+  /** Said where something differed or was broken: was it set right in this look? */
   readonly corrected?: boolean;
+  /** Why setting it right failed. */
+  readonly failure?: { readonly code: string; readonly message: string };
   /** It could not be told what differs: never taken for 'nothing does'. */
   readonly error?: { readonly code: string; readonly message: string };
 };
@@ -46,8 +48,9 @@ export const observe = async (agent: Agent): Promise<readonly PackageDrift[]> =>
     noteDrift(agent, row, seen);
     // A broken package is looked at until it is well: its checks may have failed while its files are right.
     const wrong = seen.drift.length > 0 || row.status === 'broken';
-    const corrected = wrong && agent.policy.onDrift === 'correct' && (await correct(agent, row));
-    found.push(seen.drift.length > 0 ? { ...seen, corrected } : seen);
+    if (!wrong) found.push(seen);
+    else if (agent.policy.onDrift === 'correct') found.push({ ...seen, ...(await correct(agent, row)) });
+    else found.push({ ...seen, corrected: false });
   }
   return found;
 };
@@ -119,8 +122,14 @@ const clearDrift = (agent: Agent, row: Running): void => {
   });
 };
 
-const correct = async (agent: Agent, { assignment }: Running): Promise<boolean> => {
+const correct = async (
+  agent: Agent,
+  { assignment }: Running,
+): Promise<Pick<PackageDrift, 'corrected' | 'failure'>> => {
   const current = findPackage(agent.state, assignment)?.current;
   const id = begin(agent, { assignment, kind: 'correct', from: current, to: current });
-  return (await perform(agent, id)).outcome === 'kept';
+  const { outcome, code, message } = await perform(agent, id);
+  if (outcome === 'kept') return { corrected: true };
+  const said = code !== undefined && message !== undefined;
+  return { corrected: false, ...(said ? { failure: { code, message } } : {}) };
 };

@@ -37,8 +37,9 @@ const logLook = ({ packages, drift }: Look, log: Log): void => {
     if (fields.outcome === 'failed') log.error(said, 'package failed');
     else log.info(said, `package ${fields.outcome}`);
   }
-  for (const { assignment, drift: items, corrected = false, error } of drift) {
+  for (const { assignment, drift: items, corrected = false, failure, error } of drift) {
     if (error) log.error({ assignment, ...error }, 'live state could not be read');
+    if (failure) log.error({ assignment, code: failure.code, reason: failure.message }, 'still broken');
     for (const { key, what, message } of items)
       log.warn({ assignment, key, what, corrected, reason: message }, 'drift');
   }

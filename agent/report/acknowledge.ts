@@ -4,16 +4,28 @@ import type { Agent } from '../agent.ts';
 import type { State } from '../store/state.ts';
 import { appendEvent } from './outbox.ts';
 
-/**
- * Lets go of events that the hub has: only where the receipt's head is our own hash at that number. Inside the accepting
- * transaction; the receipts are verified. Returns how many events went.
- */
-export const acknowledge = (agent: Agent, receipts: readonly ReceiptPredicate[]): number => {
-  const ordered = receipts.toSorted((a, b) => a.to - b.to);
-  return ordered.reduce((sum, receipt) => sum + acknowledgeOne(agent, receipt), 0);
+export type Acknowledged = {
+  /** How many events went. */
+  readonly events: number;
+  /** Receipts for another history than this agent's: it was put back from a copy, or somebody has its key. */
+  readonly contradicting: number;
 };
 
-const acknowledgeOne = (agent: Agent, { to, head, from }: ReceiptPredicate): number => {
+/**
+ * Lets go of events that the hub has: only where the receipt's head is our own hash at that number. Inside the accepting
+ * transaction; the receipts are verified.
+ */
+export const acknowledge = (agent: Agent, receipts: readonly ReceiptPredicate[]): Acknowledged => {
+  const ordered = receipts.toSorted((a, b) => a.to - b.to);
+  const gone = ordered.map((receipt) => acknowledgeOne(agent, receipt));
+  return {
+    events: gone.reduce<number>((sum, events) => sum + (events ?? 0), 0),
+    contradicting: gone.filter((events) => events === undefined).length,
+  };
+};
+
+/** Undefined: it contradicts what was told here. */
+const acknowledgeOne = (agent: Agent, { to, head, from }: ReceiptPredicate): number | undefined => {
   const { state } = agent;
   const own = hashAt(state, to);
   // Acknowledged before: the same stick again.
@@ -26,7 +38,7 @@ const acknowledgeOne = (agent: Agent, { to, head, from }: ReceiptPredicate): num
       message: `the hub acknowledges event ${to} with another content than the one told here; nothing was let go`,
       detail: { from, to, head, own: own ?? null },
     });
-    return 0;
+    return undefined;
   }
   const { changes } = state.db.prepare('DELETE FROM outbox WHERE seq <= ?').run(to);
   appendEvent(agent, { type: 'receipt', detail: { to, events: changes } });

@@ -2,12 +2,12 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { writeFileAtomically } from '#bundles/layout/write-file';
 import { agentFolder, REPORTS_FOLDER } from '#bundles/medium/medium';
 import { MAX_REPORT_BYTES, signReport } from '#bundles/report/report';
 import type { ReportPredicate } from '#bundles/statements/predicates';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/key';
+import { writeOntoMedium } from '../acquire/write-onto-medium.ts';
 import type { Agent } from '../agent.ts';
 import { checkAborted } from '../journal/boundary.ts';
 import { heldBundles } from '../store/bundles.ts';
@@ -51,8 +51,8 @@ export const exportReports = async (
     const name = `${folder}/${padded(first.seq)}-${padded(last.seq)}`;
     const files = [`${name}.ndjson`, `${name}.sigstore.json`] as const;
     // The signature last: where it is, the events it is about are too.
-    await writeFileAtomically(join(path, files[0]), signed.events);
-    await writeFileAtomically(join(path, files[1]), signed.statement);
+    await writeOntoMedium(path, files[0], signed.events);
+    await writeOntoMedium(path, files[1], signed.statement);
     reports.push({ ...range, bytes: events.byteLength, files });
   }
   await removeSuperseded(path, folder, reports);

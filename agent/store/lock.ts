@@ -51,7 +51,7 @@ const tryLock = (directory: string): Disposable | undefined => {
       },
     };
   } catch (error) {
-    throw fromSqliteError(error, `locking ${directory}`);
+    throw fromSqliteError(error, `locking ${directory}`, directory);
   }
 };
 

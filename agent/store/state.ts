@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
@@ -36,7 +36,7 @@ export const openState = (directory: string, { create = false } = {}): State => 
       },
     };
   } catch (error) {
-    throw fromSqliteError(error, `opening ${file}`);
+    throw fromSqliteError(error, `opening ${file}`, directory);
   }
 };
 
@@ -64,14 +64,29 @@ const migrate = (db: Database.Database, file: string): void => {
   run.immediate();
 };
 
+/** Less than SQLite asks for to open a database at all. */
+const MIN_FREE_BYTES = 256 << 10;
+
+const isFull = (directory: string): boolean => {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize < MIN_FREE_BYTES;
+};
+
 /** SQLite's own words for what a person can do something about. */
-export const fromSqliteError = (error: unknown, doing: string): FleetError => {
+export const fromSqliteError = (error: unknown, doing: string, directory?: string): FleetError => {
   if (isFleetError(error) || !(error instanceof Database.SqliteError)) return toFleetError(error, doing);
   const said = `${doing}: ${error.message}`;
   if (error.code.startsWith('SQLITE_CORRUPT') || error.code === 'SQLITE_NOTADB') {
     return new FleetError('STORE_CORRUPT', said, {
       cause: error,
       hint: 'Restore the state directory from a backup, or enrol this agent again with an empty one',
+    });
+  }
+  // Of a disk too full for the file it shares memory through, SQLite only knows that something failed.
+  if (error.code.startsWith('SQLITE_IOERR') && directory !== undefined && isFull(directory)) {
+    return new FleetError('DISK_FULL', `the disk of ${directory} is full`, {
+      cause: error,
+      hint: 'Free some space and run it again; nothing was lost',
     });
   }
   if (error.code.startsWith('SQLITE_IOERR')) return new FleetError('IO', said, { cause: error });

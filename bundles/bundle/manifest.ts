@@ -87,8 +87,12 @@ export const isManifestType = (mediaType: string): boolean =>
   mediaType === OCI_MANIFEST || mediaType === DOCKER_MANIFEST || isIndexType(mediaType);
 
 /** An image manifest or index from untrusted bytes. @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, LAYOUT_INVALID */
-export const parseManifest = (bytes: Uint8Array, what = 'manifest'): Manifest | ImageIndex => {
-  const value = parseStrictJson(bytes, { maxBytes: MAX_MANIFEST_BYTES }, what);
+export const parseManifest = (
+  bytes: Uint8Array,
+  what = 'manifest',
+  maxBytes = MAX_MANIFEST_BYTES,
+): Manifest | ImageIndex => {
+  const value = parseStrictJson(bytes, { maxBytes }, what);
   const descriptors = isObject(value) ? descriptorsOf(value) : undefined;
   if (!Array.isArray(descriptors) || !descriptors.every(isDescriptor)) {
     throw new FleetError('LAYOUT_INVALID', `${what} is neither an OCI image manifest nor an index`);

@@ -15,7 +15,9 @@ export type BlobDirectory = BlobStore & {
   readonly remove: (digest: Digest) => Promise<void>;
 };
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+/** Below a file there is nothing either. */
+const isMissing = (error: unknown): boolean =>
+  ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 export const openBlobDirectory = (root: string, name = root): BlobDirectory => {
   const folder = join(root, 'blobs', 'sha256');

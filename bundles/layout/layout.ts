@@ -18,6 +18,9 @@ export type Layout = {
   readonly manifests: readonly Descriptor[];
 };
 
+/** It names every release there ever was: of a hundred channels, some megabytes after some years. */
+const MAX_INDEX_BYTES = 64 << 20;
+
 const LAYOUT_FILE = '{"imageLayoutVersion":"1.0.0"}';
 
 /** References look like 'prod/kiosk:release': repository, colon, tag. */
@@ -44,22 +47,45 @@ export const openLayout = async (directory: string): Promise<Layout> => {
       `${directory} says layout version ${JSON.stringify(version)}, only 1.0.0 is known`,
     );
   }
-  const parsed = parseManifest(index, join(directory, 'index.json'));
-  if (!('manifests' in parsed))
-    throw new FleetError('LAYOUT_INVALID', `${join(directory, 'index.json')} is not an index`);
-  return { directory, blobs: openBlobDirectory(directory), manifests: parsed.manifests };
+  return { directory, blobs: openBlobDirectory(directory), manifests: readIndex(directory, index) };
 };
 
-/** Opens the layout, or an empty one in memory where the folder is not there yet or holds none. */
+const readIndex = (directory: string, bytes: Buffer): readonly Descriptor[] => {
+  const file = join(directory, 'index.json');
+  try {
+    const parsed = parseManifest(bytes, file, MAX_INDEX_BYTES);
+    if ('manifests' in parsed) return parsed.manifests;
+    throw new FleetError('LAYOUT_INVALID', `${file} is not an index`);
+  } catch (error) {
+    if (!(error instanceof FleetError) || error.hint !== undefined) throw error;
+    throw new FleetError(error.code, error.message, {
+      subject: error.subject,
+      cause: error,
+      hint: 'It is damaged; put back the last copy of it',
+    });
+  }
+};
+
+/**
+ * Opens the layout, or an empty one in memory where the folder is not there yet or holds none.
+ * @throws FleetError LAYOUT_INVALID where index.json is gone: to start over would number releases from 1 again
+ */
 export const openOrStartLayout = async (directory: string): Promise<Layout> => {
   try {
     return await openLayout(directory);
   } catch (error) {
-    if (error instanceof FleetError && error.code === 'MEDIUM_MISSING') {
-      return { directory, blobs: openBlobDirectory(directory), manifests: [] };
-    }
-    throw error;
+    if (!(error instanceof FleetError && error.code === 'MEDIUM_MISSING')) throw error;
   }
+  const empty: Layout = { directory, blobs: openBlobDirectory(directory), manifests: [] };
+  const [marker, index] = await Promise.all([
+    readOptional(directory, 'oci-layout'),
+    readOptional(directory, 'index.json'),
+  ]);
+  if (index) return { ...empty, manifests: readIndex(directory, index) };
+  if (!marker) return empty;
+  throw new FleetError('LAYOUT_INVALID', `${directory} has lost its index.json, which names all that is in it`, {
+    hint: 'Put back the last copy of index.json; if nothing from here was ever given out, remove the folder',
+  });
 };
 
 /** Index bytes: entries sorted by reference, then digest, so that the order of work never shows. */
@@ -74,10 +100,13 @@ export const encodeIndex = (manifests: readonly Descriptor[]): Buffer => {
   return canonicalBytes(index);
 };
 
-/** The marker first, the index last: what index.json names is always there. */
+/**
+ * The index comes after all that it names. In a new layout the marker is the last file of all: one that has it and no
+ * index was not cut off, it was damaged.
+ */
 export const writeLayoutIndex = async (layout: Layout, manifests: readonly Descriptor[]): Promise<Layout> => {
-  await writeFileAtomically(join(layout.directory, 'oci-layout'), Buffer.from(LAYOUT_FILE));
   await writeFileAtomically(join(layout.directory, 'index.json'), encodeIndex(manifests));
+  await writeFileAtomically(join(layout.directory, 'oci-layout'), layoutMarker());
   return { ...layout, manifests };
 };
 

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeDirectory } from './make-directory.ts';
+
+/** How the names begin of files that are being written; what a killed process leaves of them is rubbish. */
+export const TEMPORARY = '.tmp-';
 
 /**
  * Writes a file so that a pulled plug or stick leaves the old one or the new one: temporary neighbour, fsync, rename,
@@ -12,8 +16,8 @@ export const writeFileAtomically = async (
   mode = 0o644,
 ): Promise<void> => {
   const folder = dirname(path);
-  await mkdir(folder, { recursive: true });
-  const temporary = join(folder, `.tmp-${randomUUID().slice(0, 8)}`);
+  await makeDirectory(folder);
+  const temporary = join(folder, `${TEMPORARY}${randomUUID().slice(0, 8)}`);
   try {
     const file = await open(temporary, 'wx', mode);
     try {

@@ -18,7 +18,29 @@ export const openMedium = async (path: string): Promise<OpenMedium> => {
     }
     throw toFleetError(error, `opening ${path}`);
   });
-  return found.isDirectory() ? openDirectory(path) : openTar(path);
+  // A pipe or terminal would be waited for until the end of days.
+  if (!found.isDirectory() && !found.isFile()) {
+    throw new FleetError('MEDIUM_INVALID', `${path} is neither a directory nor a file`, {
+      hint: 'Give the directory that the stick is mounted at, or a tar file',
+    });
+  }
+  try {
+    return await (found.isDirectory() ? openDirectory(path) : openTar(path));
+  } catch (error) {
+    throw located(toFleetError(error), path);
+  }
+};
+
+/** What is wrong with an archive or its table of contents is said of a byte or field; a person wants to know of which stick. */
+const located = (error: FleetError, path: string): FleetError => {
+  const { code, message, subject, at, hint } = error;
+  if (at !== undefined || message.includes(path)) return error;
+  return new FleetError(code, message, {
+    ...(subject === undefined ? {} : { subject }),
+    at: { file: path },
+    hint: hint ?? 'The copy is damaged, or this is no medium of fleet-export; make it again',
+    cause: error,
+  });
 };
 
 const openDirectory = async (path: string): Promise<OpenMedium> => {

@@ -26,10 +26,12 @@ export const readBases = async (
   const reports: AgentReport[] = [];
   const asked = new Set<Digest>();
   const notes: string[] = [];
+  const asking = new Set<string>();
   const take = async (medium: OpenMedium): Promise<void> => {
     const needs = await readNeeds(medium);
     for (const digest of needs.asked) asked.add(digest);
-    notes.push(...needs.notes);
+    // The stick that came back is mostly the one that is filled again.
+    for (const note of needs.notes) asking.add(note);
   };
   if (target) await take(target);
   for (const path of paths) {
@@ -50,6 +52,7 @@ export const readBases = async (
     }
     media.push(await readMediumBase(source, medium, medium.medium, signal));
   }
+  notes.push(...asking);
   const newest = newestReports(reports);
   const bases: Base[] = [];
   for (const report of newest) bases.push(await reportBase(source, report, signal));

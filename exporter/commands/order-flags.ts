@@ -1,3 +1,4 @@
+import { normalize } from 'node:path';
 import { Flags } from '@oclif/core';
 import { parseChannel, parseName } from '#bundles/names';
 import type { Order } from '../prepare.ts';
@@ -43,7 +44,8 @@ export type OrderFlags = {
 /** @throws FleetError NAME_INVALID */
 export const orderOf = (flags: OrderFlags, now: Date, signal: AbortSignal): Order => ({
   from: flags.from,
-  to: flags.to,
+  // A folder is made below what is there, and the system finds no '..' of one that is not.
+  to: normalize(flags.to),
   channels: flags.channel?.map(parseChannel),
   sites: (flags.site ?? []).map((site) => parseName(site, 'site')),
   bases: flags.for ?? [],

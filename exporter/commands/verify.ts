@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core';
-import { digestFromHex } from '#bundles/digest';
-import { CODES } from '#bundles/errors';
+import { type Digest, digestFromHex } from '#bundles/digest';
+import { CODES, FleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/medium/open-medium';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { type Verification, verifyMedium } from '../verify/verify-medium.ts';
@@ -26,7 +26,7 @@ export default class Verify extends FleetCommand {
     const { args, flags } = await this.parse(Verify);
     const now = this.readNow(flags.now);
     const given = flags['root-sha256'];
-    const pinned = given === undefined ? undefined : digestFromHex(given.toLowerCase(), '--root-sha256');
+    const pinned = given === undefined ? undefined : parseRootDigest(given);
     return stoppable(this.signal, 'Nothing was changed', async () => {
       await using medium = await openMedium(args.medium);
       const result = await verifyMedium(medium, pinned, now, this.signal);
@@ -39,3 +39,15 @@ export default class Verify extends FleetCommand {
     });
   }
 }
+
+const parseRootDigest = (text: string): Digest => {
+  const hex = text.toLowerCase().replace(/^sha256:/, '');
+  if (/^[0-9a-f]{64}$/.test(hex)) return digestFromHex(hex);
+  throw new FleetError(
+    'USAGE',
+    `--root-sha256 must be 64 hex digits, not ${JSON.stringify(text.slice(0, 80))}`,
+    {
+      hint: 'fleet-scheduler root inspect shows it',
+    },
+  );
+};

@@ -1,10 +1,17 @@
-import type { HostCheck, HostFile, HostPackage, HostUnit } from '#bundles/bundle/host-package';
+import {
+  type HostCheck,
+  type HostPackage,
+  type HostUnit,
+  parseHostPackage,
+} from '#bundles/bundle/host-package';
 import { canonicalBytes } from '#bundles/canonical';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { RenderedPackage } from '../platform/model.ts';
 import type { Application } from './application.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
+import { checkHostPaths, type ResolvedFile } from './check-host-paths.ts';
+import { checkSiteInputs } from './check-site-inputs.ts';
 import {
   type HostCheckObject,
   type HostFileObject,
@@ -24,15 +31,17 @@ type Bytes = { readonly path: string; readonly bytes: Buffer };
  */
 export const assembleHost = (rendered: RenderedPackage, application: Application): AssembledPackage => {
   const { target } = rendered.assignment;
+  const own = [...application.files]
+    .filter(([path]) => isYaml(path))
+    .flatMap(([path, bytes]) => readHostPackages(`${application.shown}${path}`, bytes));
   const objects = [
     ...rendered.files
       .filter(isManifest)
       .flatMap(({ path, bytes }) => readHostPackages(`${target.name}/${path}`, bytes)),
-    ...[...application.files]
-      .filter(([path]) => isYaml(path))
-      .flatMap(([path, bytes]) => readHostPackages(`${application.shown}${path}`, bytes)),
+    ...own,
   ];
-  if (objects.length === 0) {
+  // What a template of the platform's brings is there for the application, and no application.
+  if (own.length === 0) {
     throw new FleetError(
       'REFERENCE_MISSING',
       `deployment target ${target.name} runs on a host but ${application.shown} has no HostPackage`,
@@ -45,27 +54,25 @@ export const assembleHost = (rendered: RenderedPackage, application: Application
   }
   const config = rendered.files.find(({ path }) => path.startsWith('platform-config.'));
   const files = objects.flatMap((object) => filesOf(object, application, config, target.name));
-  checkClashes(
-    files.map(({ file }) => file.path),
-    target.name,
-  );
+  const directories = checkHostPaths(objects, files);
   const spec: HostPackage = {
     id: target.name,
-    directories: objects.flatMap((object) => object.directories),
+    directories: directories.map(({ at: _, ...directory }) => directory),
     files: files.map(({ file }) => file),
     units: objects.flatMap((object) => object.units.map(toUnit)),
     checks: objects.flatMap((object) => object.checks.map(toCheck)),
     critical: [],
   };
-  checkSiteInputs(objects, spec, target.name);
+  const inputs = objects.flatMap((object) => object.siteInputs);
+  checkSiteInputs(inputs, files);
+  const document = canonicalBytes(spec);
+  checkReadable(document);
   return assembled({
     assignment: rendered.assignment,
     id: target.name,
     namespace: undefined,
-    files: [{ path: 'package.json', bytes: canonicalBytes(spec) }, ...files.map(({ bytes }) => bytes)],
-    siteInputs: objects.flatMap((object) =>
-      object.siteInputs.map(({ name, ...field }) => ({ input: name, ...field })),
-    ),
+    files: [{ path: 'package.json', bytes: document }, ...files.map(({ bytes }) => bytes)],
+    siteInputs: inputs.map(({ name, at: _, ...field }) => ({ input: name, ...field })),
     owns: [...spec.files.map(({ path }) => path), ...spec.units.map(({ name }) => name)],
     images: [],
   });
@@ -75,7 +82,15 @@ const isYaml = (path: string): boolean => /\.ya?ml$/.test(path);
 const isManifest = ({ path }: { readonly path: string }): boolean =>
   path === 'namespace.yaml' || path === 'reconciler.yaml';
 
-type ResolvedFile = { readonly file: HostFile; readonly bytes: Bytes };
+/** @throws FleetError FIELD_INVALID: an agent would refuse the whole bundle for it */
+const checkReadable = (document: Buffer): void => {
+  try {
+    parseHostPackage(document);
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    throw new FleetError('FIELD_INVALID', `no agent would take this package: ${error.message}`, { cause: error });
+  }
+};
 
 const filesOf = (
   object: HostPackageObject,
@@ -122,6 +137,7 @@ const resolveFile = (
       ...(format && { format }),
     },
     bytes: { path: content, bytes },
+    at: file.at,
   };
 };
 
@@ -176,26 +192,5 @@ const toCheck = ({
       return { type, name, argv, timeoutSeconds };
     case 'http':
       return { type, name, url: url ?? '', status, timeoutSeconds };
-  }
-};
-
-const checkClashes = (paths: readonly string[], subject: string): void => {
-  const twice = paths.find((path, at) => paths.indexOf(path) !== at);
-  if (twice)
-    throw new FleetError('OBJECT_CLASH', `${twice} is written by two parts of the package`, { subject });
-};
-
-const checkSiteInputs = (objects: readonly HostPackageObject[], spec: HostPackage, subject: string): void => {
-  for (const { name, file } of objects.flatMap((object) => object.siteInputs)) {
-    const found = spec.files.find(({ path }) => path === file);
-    if (found?.format) continue;
-    throw new FleetError(
-      'REFERENCE_MISSING',
-      `site input ${name} goes to ${file}, which ${found ? 'has no format' : 'is no file of the package'}`,
-      {
-        subject,
-        hint: 'Name a file of the package with format: env or json',
-      },
-    );
   }
 };

@@ -3,15 +3,8 @@ import type { RenderedPackage } from '../platform/model.ts';
 import { throwProblems } from '../platform/problems.ts';
 import type { Application } from './application.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
-import {
-  containersOf,
-  formatObjects,
-  isClusterScoped,
-  type KubernetesObject,
-  readKubernetesObjects,
-  stampNamespace,
-} from './kubernetes-object.ts';
-import { pinImage } from './pin-image.ts';
+import { isClusterScoped } from './kubernetes-object.ts';
+import { type ManifestCache, type PreparedObject, prepareManifest } from './prepare-manifest.ts';
 
 /** Folder of the application's own objects inside the package. */
 const MANIFESTS = 'manifests/';
@@ -19,23 +12,20 @@ const MANIFESTS = 'manifests/';
 /**
  * The package of a cluster: the platform's rendered files and the application's objects, each in the assignment's
  * namespace and with its images pinned, and a kustomization.yaml that names them all, for agents that are not ours.
- * @throws FleetError YAML_SYNTAX, IMAGE_UNPINNED, PULL_POLICY, OBJECT_CLASH ... with file:line:column
+ * @throws FleetError YAML_SYNTAX, OBJECT_INVALID, IMAGE_UNPINNED, PULL_POLICY, OBJECT_CLASH ... with file:line:column
  */
 export const assembleKubernetes = (
   rendered: RenderedPackage,
   application: Application | undefined,
   imageLocks: ReadonlyMap<string, string>,
+  cache: ManifestCache = new Map(),
 ): AssembledPackage => {
   const { assignment, namespace } = rendered;
+  const { offline } = assignment.clusterType;
   const problems: FleetError[] = [];
-  const images = new Set<string>();
-  const read = (
-    shown: string,
-    path: string,
-    bytes: Buffer,
-  ): { path: string; objects: readonly KubernetesObject[] } => ({
+  const read = (shown: string, path: string, bytes: Buffer) => ({
     path,
-    objects: readKubernetesObjects(shown, bytes, problems),
+    ...prepareManifest({ shown, bytes, namespace, offline, imageLocks }, cache, problems),
   });
   const files = [
     ...rendered.files
@@ -46,10 +36,6 @@ export const assembleKubernetes = (
       .map(([path, bytes]) => read(`${application?.shown}${path}`, MANIFESTS + path, bytes)),
   ].filter(({ objects }) => objects.length > 0);
   const all = files.flatMap(({ objects }) => objects);
-  for (const object of all) {
-    stampNamespace(object, namespace);
-    pinContainers(object, assignment.clusterType.offline, imageLocks, images, problems);
-  }
   throwProblems([...problems, ...clashesOf(all, namespace)], `package ${assignment.target.name}`);
   const other = rendered.files.filter(({ path }) => !isYaml(path));
   return assembled({
@@ -57,62 +43,29 @@ export const assembleKubernetes = (
     id: assignment.target.name,
     namespace,
     files: [
-      ...files.map(({ path, objects }) => ({ path, bytes: formatObjects(objects) })),
+      ...files.map(({ path, text }) => ({ path, bytes: Buffer.from(text) })),
       ...other,
       { path: 'kustomization.yaml', bytes: kustomization(files.map(({ path }) => path)) },
     ],
     siteInputs: [],
     owns: all.map((object) => identityOf(object, namespace)),
-    images: [...images],
+    images: [...new Set(files.flatMap(({ images }) => images))],
   });
 };
 
 const isYaml = (path: string): boolean => /\.ya?ml$/.test(path);
 const isKustomization = (path: string): boolean => /(^|\/)kustomization\.ya?ml$/.test(path);
 
-const pinContainers = (
-  object: KubernetesObject,
-  offline: boolean,
-  locks: ReadonlyMap<string, string>,
-  images: Set<string>,
-  problems: FleetError[],
-): void => {
-  for (const { container, image, at, pullPolicy } of containersOf(object)) {
-    const subject = `${object.kind} ${object.name}`;
-    if (offline && pullPolicy === 'Always') {
-      problems.push(
-        new FleetError(
-          'PULL_POLICY',
-          `${image} is pulled at every start, but this cluster type lives offline`,
-          {
-            subject,
-            at,
-            hint: 'Use imagePullPolicy: IfNotPresent',
-          },
-        ),
-      );
-    }
-    try {
-      const pinned = pinImage(image, locks, at);
-      images.add(pinned);
-      container.set('image', pinned);
-    } catch (error) {
-      if (!(error instanceof FleetError)) throw error;
-      problems.push(error);
-    }
-  }
-};
-
 /** Group, kind, namespace and name, as the API server tells objects apart; the version does not count. */
-const identityOf = (object: KubernetesObject, namespace: string): string => {
+const identityOf = (object: PreparedObject, namespace: string): string => {
   const [group] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : [''];
   const place = isClusterScoped(object.kind) ? '' : `${object.namespace ?? namespace}/`;
   return `${object.kind}${group ? `.${group}` : ''} ${place}${object.name}`;
 };
 
 /** Two objects of one identity in a package: which one would live would depend on the order. */
-const clashesOf = (objects: readonly KubernetesObject[], namespace: string): readonly FleetError[] => {
-  const seen = new Map<string, KubernetesObject>();
+const clashesOf = (objects: readonly PreparedObject[], namespace: string): readonly FleetError[] => {
+  const seen = new Map<string, PreparedObject>();
   return objects.flatMap((object) => {
     const key = identityOf(object, namespace);
     const first = seen.get(key);

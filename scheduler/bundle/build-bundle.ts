@@ -1,13 +1,21 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
-import type { ClusterType, HeldAssignment, Platform, RenderedPackage } from '../platform/model.ts';
+import type {
+  Assignment,
+  ClusterType,
+  HeldAssignment,
+  Platform,
+  RenderedPackage,
+} from '../platform/model.ts';
 import type { Application } from './application.ts';
 import { assembleHost } from './assemble-host.ts';
 import { assembleKubernetes } from './assemble-kubernetes.ts';
 import type { AssembledPackage } from './assembled-package.ts';
+import { newClaims } from './claim-package.ts';
 import type { LastGood } from './last-good-packages.ts';
-import { type PackedBundle, packBundle } from './pack-bundle.ts';
+import type { ManifestCache } from './prepare-manifest.ts';
+import { checkPackable, type PackedBundle, packBundle } from './pack-bundle.ts';
 import { type ResolvedImage, resolveImages } from './resolve-images.ts';
 
 export type BuiltBundle = {
@@ -29,7 +37,10 @@ export type BundleInput = {
   readonly applicationOf: (rendered: RenderedPackage) => Application | undefined;
   /** An assignment's package as the previous release had it, for what is held now. */
   readonly lastGood: LastGood;
-  readonly images: BlobSource | undefined;
+  /** Layouts with images; 'unchecked' where nothing is released and it does not matter. */
+  readonly images: readonly BlobSource[] | 'unchecked';
+  /** Shared by all cluster types of an environment. */
+  readonly manifests: ManifestCache;
 };
 
 /** Everything of one cluster type in one bundle; a mistake in one package holds that one. */
@@ -38,18 +49,21 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   const held: HeldAssignment[] = [...input.held];
   const assembled: AssembledPackage[] = [];
   const images = new Map<string, ResolvedImage>();
-  const owners = new Map<string, string>();
+  const resolve = async (names: readonly string[]): Promise<readonly ResolvedImage[]> =>
+    input.images === 'unchecked' ? [] : await resolveImages(input.images, names, signal);
+  const claim = newClaims();
   for (const rendered of input.packages.toSorted((a, b) => compareBytes(idOf(a), idOf(b)))) {
     try {
-      const made = assemble(rendered, input.applicationOf(rendered), platform);
-      for (const image of await resolveImages(input.images, made.images, signal))
-        images.set(image.entry.digest, image);
-      claim(made, owners);
+      const made = assemble(rendered, input);
+      checkPackable(made);
+      const found = await resolve(made.images);
+      claim(made);
+      for (const image of found) images.set(image.entry.digest, image);
       assembled.push(made);
     } catch (error) {
       const known = toFleetError(error, `building ${idOf(rendered)}`);
       if (known.code === 'INTERNAL' || known.code === 'ABORTED') throw known;
-      held.push({ assignment: rendered.assignment, error: known });
+      held.push({ assignment: rendered.assignment, error: withPlace(known, rendered.assignment) });
     }
   }
   const withKept = [
@@ -58,8 +72,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   ];
   const kept = withKept.flatMap((one) => one.kept ?? []);
   for (const { images: names } of kept) {
-    for (const image of await resolveImages(input.images, names, signal))
-      images.set(image.entry.digest, image);
+    for (const image of await resolve(names)) images.set(image.entry.digest, image);
   }
   const packages = [...assembled, ...kept];
   const ready = dropUnsupported(packages, withKept);
@@ -71,6 +84,17 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
     held: ready.held,
   };
 };
+
+/** A mistake without a place of its own is one of the lines that ask for the package. */
+const withPlace = (error: FleetError, { target }: Assignment): FleetError =>
+  error.at
+    ? error
+    : new FleetError(error.code, error.message, {
+        subject: error.subject ?? target.name,
+        at: target.at,
+        hint: error.hint,
+        cause: error,
+      });
 
 const withLastGood = (held: HeldAssignment, lastGood: LastGood): HeldPackage => {
   const kept = lastGood.of(held.assignment);
@@ -101,30 +125,14 @@ const unreadable = (
 
 const idOf = (rendered: RenderedPackage): string => rendered.assignment.target.name;
 
-const assemble = (
-  rendered: RenderedPackage,
-  application: Application | undefined,
-  platform: Platform,
-): AssembledPackage => {
+const assemble = (rendered: RenderedPackage, input: BundleInput): AssembledPackage => {
+  const application = input.applicationOf(rendered);
   switch (rendered.assignment.clusterType.target) {
     case 'kubernetes':
-      return assembleKubernetes(rendered, application, platform.imageLocks);
+      return assembleKubernetes(rendered, application, input.platform.imageLocks, input.manifests);
     case 'host':
       return assembleHost(rendered, application ?? { shown: '', files: new Map() });
   }
-};
-
-/** Found here, in daylight, what would otherwise be a refusal at three in the night at a site. */
-const claim = (made: AssembledPackage, owners: Map<string, string>): void => {
-  const shared = made.owns.find((key) => owners.has(key));
-  if (shared !== undefined) {
-    throw new FleetError('OBJECT_CLASH', `${made.id} and ${owners.get(shared)} both bring ${shared}`, {
-      subject: made.id,
-      at: made.assignment.target.at,
-      hint: 'Only one package of a cluster type can own it',
-    });
-  }
-  for (const key of made.owns) owners.set(key, made.id);
 };
 
 /** A package whose dependency is not in the bundle is held too: it would wait at the site for ever. */

@@ -29,6 +29,8 @@ import {
 
 type Owned = { readonly path: string; readonly mode: string; readonly owner: string; readonly group: string };
 
+export type HostDirectoryObject = Owned & { readonly at: Place };
+
 export type HostFileObject = Owned & {
   /** Exactly one of the three says where the bytes come from. */
   readonly source: string | undefined;
@@ -64,10 +66,11 @@ export type SiteInputObject = {
   readonly schema: { readonly [key: string]: Value };
   readonly file: string;
   readonly pointer: string;
+  readonly at: Place;
 };
 
 export type HostPackageObject = {
-  readonly directories: readonly Owned[];
+  readonly directories: readonly HostDirectoryObject[];
   readonly files: readonly HostFileObject[];
   readonly units: readonly HostUnitObject[];
   readonly checks: readonly HostCheckObject[];
@@ -119,10 +122,21 @@ const pointer: Shape<string> = (node, path, reading) => {
   );
 };
 
+const account: Shape<string> = (node, path, reading) => {
+  const value = text(node, path, reading);
+  if (value === BAD || /^[a-z_][a-z0-9_-]{0,31}$/.test(value)) return value;
+  return refuse(
+    reading,
+    node,
+    `${path} ${JSON.stringify(value)} is no name of a user or group`,
+    'Write a name, not a number, like root or www-data',
+  );
+};
+
 const owned = {
   path: required(hostPath),
-  owner: optional(text, 'root'),
-  group: optional(text, 'root'),
+  owner: optional(account, 'root'),
+  group: optional(account, 'root'),
 };
 
 const file = fields({
@@ -155,18 +169,20 @@ const check = fields({
 });
 
 const spec = fields({
-  directories: optional(list(fields({ ...owned, mode: optional(mode, '0755') })), []),
+  directories: optional(list(placed(fields({ ...owned, mode: optional(mode, '0755') }))), []),
   files: optional(list(placed(file)), []),
   units: optional(list(placed(unit)), []),
   checks: optional(list(check), []),
   siteInputs: optional(
     list(
-      fields({
-        name: required(text),
-        schema: required(freeRecord),
-        file: required(hostPath),
-        pointer: required(pointer),
-      }),
+      placed(
+        fields({
+          name: required(text),
+          schema: required(freeRecord),
+          file: required(hostPath),
+          pointer: required(pointer),
+        }),
+      ),
     ),
     [],
   ),
@@ -193,10 +209,11 @@ export const readHostPackages = (shownFile: string, bytes: Buffer): readonly Hos
       const reading: Reading = { parsed, subject: 'HostPackage', problems };
       const value = object(parsed.root, '', reading);
       if (value === BAD) return [];
-      const { files, units, checks, ...rest } = value.spec;
+      const { directories, files, units, checks, siteInputs } = value.spec;
       return [
         {
-          ...rest,
+          directories: directories.map(({ value: it, at }) => ({ ...it, at })),
+          siteInputs: siteInputs.map(({ value: it, at }) => ({ ...it, at })),
           files: files.map(({ value: it, at }) => checkContent({ ...it, at }, it.config, reading)),
           units: units.map(({ value: it, at }) => checkContent({ ...it, at }, false, reading)),
           checks: checks.map((it) => checkCheck(it, parsed, problems)),

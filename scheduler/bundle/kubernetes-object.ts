@@ -1,5 +1,5 @@
 import { type Document, isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
-import type { FleetError, Place } from '#bundles/errors';
+import { FleetError, type Place } from '#bundles/errors';
 import { type ParsedDocument, parseDocuments, placeOf } from '../platform/yaml/parse-documents.ts';
 
 /** One Kubernetes object of a package, still the YAML its author wrote, so that only what must change does. */
@@ -38,20 +38,46 @@ const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
 
 export const isClusterScoped = (kind: string): boolean => CLUSTER_SCOPED.has(kind);
 
-/** Every object of a file; a `List` stands for its items' author and is left as it is. Mistakes go to `problems`. */
+/** Every object of a file. What a cluster would not take goes to `problems`: left out silently, it would be missed late. */
 export const readKubernetesObjects = (
   shownFile: string,
   bytes: Buffer,
   problems: FleetError[],
 ): readonly KubernetesObject[] =>
-  parseDocuments(shownFile, bytes, problems).flatMap((parsed) => {
+  parseDocuments(shownFile, bytes, problems, noObject).flatMap((parsed) => {
+    const at = placeOf(parsed.text, parsed.root);
     const apiVersion = textAt(parsed.document, ['apiVersion']);
     const kind = textAt(parsed.document, ['kind']);
     const name = textAt(parsed.document, ['metadata', 'name']);
-    if (apiVersion === undefined || kind === undefined || name === undefined) return [];
+    if (apiVersion === undefined || kind === undefined || name === undefined) {
+      problems.push(incomplete(at, apiVersion, kind));
+      return [];
+    }
     const namespace = textAt(parsed.document, ['metadata', 'namespace']);
-    return [{ parsed, apiVersion, kind, name, namespace, at: placeOf(parsed.text, parsed.root) }];
+    return [{ parsed, apiVersion, kind, name, namespace, at }];
   });
+
+const noObject = (at: Place): FleetError =>
+  new FleetError('OBJECT_INVALID', 'this is no Kubernetes object', {
+    at,
+    hint: 'If it is not meant for a cluster, name it in a .sourceignore, or move it to another folder',
+  });
+
+const incomplete = (at: Place, apiVersion: string | undefined, kind: string | undefined): FleetError => {
+  if (apiVersion === undefined && kind === undefined) return noObject(at);
+  if (kind?.endsWith('List')) {
+    return new FleetError('OBJECT_INVALID', `a ${kind} is not taken`, {
+      at,
+      hint: 'Write its items as documents of their own, with --- between them',
+    });
+  }
+  const missing = apiVersion === undefined ? 'apiVersion' : kind === undefined ? 'kind' : 'metadata.name';
+  return new FleetError('OBJECT_INVALID', `this object has no ${missing}`, {
+    ...(kind !== undefined && { subject: kind }),
+    at,
+    hint: `Give it ${missing === 'apiVersion' ? 'an' : 'a'} ${missing}`,
+  });
+};
 
 const textAt = (document: Document, path: readonly string[]): string | undefined => {
   const value = document.getIn(path);
@@ -103,9 +129,7 @@ const addContainer = (container: YAMLMap, parsed: ParsedDocument, found: Contain
 };
 
 /** Text of a file made of these objects: each as its author wrote it but for what was set. */
-export const formatObjects = (objects: readonly KubernetesObject[]): Buffer =>
-  Buffer.from(
-    objects
-      .map(({ parsed }) => parsed.document.toString({ lineWidth: 0 }).replace(/^---\n/, ''))
-      .join('---\n'),
-  );
+export const formatObjects = (objects: readonly KubernetesObject[]): string =>
+  objects
+    .map(({ parsed }) => parsed.document.toString({ lineWidth: 0 }).replace(/^---\n/, ''))
+    .join('---\n');

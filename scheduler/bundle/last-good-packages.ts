@@ -47,6 +47,7 @@ export const readLastGood = async (
   const properties = propertiesOf(config);
   const keep = (known: BundleAssignment, assignment: Assignment): AssembledPackage => {
     const inside = [...(layers.get(known.layer) ?? [])].filter(([path]) => path.startsWith(`${known.path}/`));
+    const files = inside.map(([path, { bytes }]) => ({ path: path.slice(known.path.length + 1), bytes }));
     const kept = assembled({
       assignment: {
         ...assignment,
@@ -54,12 +55,15 @@ export const readLastGood = async (
       },
       id: known.id,
       namespace: known.namespace,
-      files: inside.map(([path, { bytes }]) => ({ path: path.slice(known.path.length + 1), bytes })),
+      files,
       siteInputs: config.siteInputs.fields
         .filter((field) => field.assignment === known.id)
         .map(({ assignment: _, ...field }) => ({ ...field, schema: properties[field.input] ?? {} })),
       owns: [],
-      images: config.closure.flatMap(({ names }) => names ?? []),
+      // Its manifests name them as the closure does; those of other packages need not come along.
+      images: config.closure
+        .flatMap(({ names }) => names ?? [])
+        .filter((name) => files.some(({ bytes }) => bytes.includes(name))),
     });
     if (kept.digest === known.package) return kept;
     throw new FleetError(

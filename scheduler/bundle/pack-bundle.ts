@@ -1,3 +1,5 @@
+import { claimPaths } from '#bundles/archive/claim-paths';
+import { checkPath, LAYER_PATHS } from '#bundles/archive/entry-path';
 import { packLayer } from '#bundles/archive/pack-layer';
 import type { BundleAssignment, BundleConfig, BundleKind, ClosureEntry } from '#bundles/bundle/config';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
@@ -73,6 +75,23 @@ const toBlob = (mediaType: string, bytes: Buffer): PackedBlob => ({
   descriptor: { mediaType, digest: digestOf(bytes), size: bytes.byteLength },
   bytes,
 });
+
+/** Paths of up to this many bytes need not be cut. */
+const USTAR_NAME = 100;
+
+/**
+ * Is every path of a package one that a layer can hold? Asked package by package, so that a bad one is held alone.
+ * @throws FleetError BAD_NAME, DUPLICATE
+ */
+export const checkPackable = ({ id, files }: AssembledPackage): void => {
+  const claim = claimPaths();
+  for (const { path } of files) {
+    const full = checkPath(`${id}/${path}`, LAYER_PATHS);
+    claim(full, false);
+    // Whether a long one can be cut as ustar wants it, packing itself says.
+    if (Buffer.byteLength(full) > USTAR_NAME) packLayer([{ path: full, bytes: new Uint8Array() }]);
+  }
+};
 
 /** Kubernetes: exactly one layer with a kustomization.yaml at its root, which stock Flux and Argo CD take. */
 const packTogether = (packages: readonly AssembledPackage[]): Packing => {

@@ -13,14 +13,19 @@ import { readBlob } from '#bundles/layout/verified';
 import { OCI_MANIFEST } from '#bundles/media-types';
 
 /** An image as the closure names it and all the blobs it is made of, manifests before what they name. */
-export type ResolvedImage = { readonly entry: ClosureEntry; readonly blobs: readonly Descriptor[] };
+export type ResolvedImage = {
+  readonly entry: ClosureEntry;
+  readonly blobs: readonly Descriptor[];
+  /** Where the blobs are. */
+  readonly source: BlobSource;
+};
 
 /**
- * Finds pinned images in the layout that holds them. @param names 'host/repo@sha256:...'
+ * Finds pinned images in the first of the layouts that holds them. @param names 'host/repo@sha256:...'
  * @throws FleetError MISSING_BLOB with what to do
  */
 export const resolveImages = async (
-  source: BlobSource | undefined,
+  sources: readonly BlobSource[],
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly ResolvedImage[]> => {
@@ -29,30 +34,18 @@ export const resolveImages = async (
   );
   const images: ResolvedImage[] = [];
   for (const [digest, aliases] of [...byDigest].toSorted(([a], [b]) => compareBytes(a, b))) {
-    images.push(await resolveImage(source, digest, aliases.toSorted(compareBytes), signal));
+    images.push(await resolveImage(sources, digest, aliases.toSorted(compareBytes), signal));
   }
   return images;
 };
 
 const resolveImage = async (
-  source: BlobSource | undefined,
+  sources: readonly BlobSource[],
   digest: Digest,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<ResolvedImage> => {
-  const size = await source?.size(digest);
-  if (!source || size === undefined) {
-    throw new FleetError(
-      'MISSING_BLOB',
-      `the image ${names[0]} is not in ${source ? source.name : 'any layout'}`,
-      {
-        subject: digest,
-        hint: source
-          ? `Copy it there, for example: skopeo copy docker://${names[0]} oci:<layout>`
-          : 'Name the OCI layout that holds the images with --images',
-      },
-    );
-  }
+  const { source, size } = await find(sources, digest, names[0] as string);
   const blobs = new Map<Digest, Descriptor>();
   const top = await readBlob(source, digest, MAX_MANIFEST_BYTES, signal);
   const { mediaType } = parseManifest(top, names[0]);
@@ -69,5 +62,26 @@ const resolveImage = async (
       );
     }
   }
-  return { entry, blobs: [...blobs.values()] };
+  return { entry, blobs: [...blobs.values()], source };
+};
+
+const find = async (
+  sources: readonly BlobSource[],
+  digest: Digest,
+  name: string,
+): Promise<{ readonly source: BlobSource; readonly size: number }> => {
+  for (const source of sources) {
+    const size = await source.size(digest);
+    if (size !== undefined) return { source, size };
+  }
+  throw new FleetError(
+    'MISSING_BLOB',
+    `the image ${name} is not in ${sources.length > 0 ? sources.map((it) => it.name).join(' or ') : 'any layout'}`,
+    {
+      hint:
+        sources.length > 0
+          ? `Copy it there, for example: skopeo copy docker://${name} oci:<layout>`
+          : 'Name the OCI layout that holds the images with --images',
+    },
+  );
 };

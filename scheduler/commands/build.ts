@@ -1,11 +1,15 @@
 import { Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
+import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
-import { build, type ChannelOutcome, channelOf } from '../build.ts';
+import { build, type EnvironmentOutcome } from '../build.ts';
 import { readConfiguration, requireSetting } from '../configuration.ts';
 import { configurationFlags } from '../configuration-flags.ts';
+import { eachOnce } from '../platform/problems.ts';
+import type { ChannelOutcome } from '../publish/publish-environment.ts';
 import { openKeyDirectory } from '../sign/key-directory.ts';
+import { heldLines, summariseHeld } from './held-lines.ts';
 import { platformOptions } from './platform-options.ts';
 
 const { config, platform, keys, layout, cache, map } = configurationFlags;
@@ -55,40 +59,72 @@ held with its reason and blocks nobody else.`;
       layout: requireSetting(configuration, 'layout'),
       now: this.readNow(flags.now),
       signal: this.signal,
+      onEnvironment: (environment) => this.tell(environment),
     });
-    for (const channel of outcome.channels) this.tell(channel);
-    for (const one of outcome.advice) this.say(`advice: ${formatError(one)}`);
-    const held = outcome.channels.flatMap((channel) => channel.held);
-    if (held.length > 0) {
-      process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
-      this.say(`${held.length} assignments are held; the others are not affected`);
-    }
+    const failed = outcome.environments.flatMap(({ problems }) => problems);
+    const held = outcome.environments.flatMap(countHeld).reduce((sum, one) => sum + one, 0);
+    if (held > 0) process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
+    const [first] = failed;
+    if (first) process.exitCode = first.exitCode;
     return {
       channels: outcome.channels.map(({ held: lines, ...channel }) => ({
         ...channel,
         held: lines.map(({ error: _, ...line }) => line),
       })),
-      advice: outcome.advice.map((it) => this.toErrorJson(it)),
+      heldWorkloads: outcome.environments.flatMap(({ environment, heldWorkloads }) =>
+        heldWorkloads.map(({ registration, errors }) => ({
+          environment,
+          registration,
+          problems: errors.map((it) => this.toErrorJson(it)),
+        })),
+      ),
+      problems: outcome.environments.flatMap(({ environment, problems }) =>
+        problems.map((it) => ({ environment, ...(this.toErrorJson(it) as object) })),
+      ),
+      advice: eachOnce(outcome.advice).map((it) => this.toErrorJson(it)),
     };
   }
 
-  private tell(channel: ChannelOutcome): void {
-    for (const { error, kept } of channel.held) {
+  /** Told when it is done, so that a build that is stopped later has said what it released. */
+  private tell({ environment, channels, heldWorkloads, advice, problems }: EnvironmentOutcome): void {
+    for (const channel of channels) this.say(describeChannel(channel));
+    const held = channels.flatMap((channel) =>
+      channel.held.map(({ assignment, error, kept }) => ({
+        name: `${channel.clusterType}/${assignment}`,
+        error,
+        kept: kept !== undefined,
+      })),
+    );
+    for (const line of heldLines(held)) this.say(line);
+    for (const { errors } of heldWorkloads)
+      for (const error of errors) this.say(`held: ${formatError(error)}`);
+    for (const one of advice) this.say(`advice: ${formatError(one)}`);
+    for (const problem of problems) this.say(formatError(problem));
+    if (problems.length > 0) this.say(`${environment}: nothing was built`);
+    else if (held.length + heldWorkloads.length > 0)
       this.say(
-        `held: ${formatError(error)}${kept ? ` The package ${shortDigest(kept)} of the previous release stays.` : ''}`,
+        `${environment}: ${summariseHeld(held.length, heldWorkloads.length)}; the others are not affected`,
       );
-    }
-    const name = channelOf(channel).padEnd(24);
-    if (channel.outcome === 'empty') return;
-    if (channel.outcome === 'blocked') {
-      this.say(
-        `${name} no release: it would remove what is only held. Give --previous with the layout of the last release.`,
-      );
-      return;
-    }
-    const what = channel.bundle
-      ? `bundle ${shortDigest(channel.bundle)}, ${channel.assignments} assignments`
-      : '';
-    this.say(`${name} release ${channel.version} ${channel.outcome.padEnd(9)} ${what}`);
   }
 }
+
+const countHeld = ({ channels, heldWorkloads }: EnvironmentOutcome): number =>
+  heldWorkloads.length + channels.reduce((sum, { held }) => sum + held.length, 0);
+
+/** 'prod/kiosk  release 3 released  bundle sha256:0123456789ab, 2 assignments' */
+const describeChannel = (channel: ChannelOutcome): string => {
+  const name = formatChannel(channel).padEnd(24);
+  const size = `${channel.assignments} assignment${channel.assignments === 1 ? '' : 's'}`;
+  const restored = channel.restored > 0 ? `, ${channel.restored} lost or damaged blobs written again` : '';
+  switch (channel.outcome) {
+    case 'empty':
+      return channel.held.length > 0
+        ? `${name} no release: all that belongs there is held`
+        : `${name} no release: no policy puts anything there`;
+    case 'blocked':
+      return `${name} no release: it would remove what is only held. Give --previous with the layout of the last release.`;
+    case 'released':
+    case 'unchanged':
+      return `${name} release ${channel.version} ${channel.outcome.padEnd(9)} bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}${restored}`;
+  }
+};

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { type Configuration, requireSetting } from '../configuration.ts';
-import type { PlatformOptions } from '../platform/load-platform.ts';
+import type { PlatformOptions } from '../platform/load-options.ts';
 import { isRepositoryUrl } from '../platform/sources/repository-url.ts';
 
 /** Where repositories are kept between runs when nobody says otherwise (XDG base directory specification). */

@@ -5,9 +5,10 @@ import { readConfiguration } from '../configuration.ts';
 import { configurationFlags } from '../configuration-flags.ts';
 import { loadPlatform } from '../platform/load-platform.ts';
 import { renderPlatform } from '../render/render-platform.ts';
-import { renderTree } from '../render/render-tree.ts';
+import { keptFolders, renderTree } from '../render/render-tree.ts';
 import { writeTree } from '../render/write-tree.ts';
 import { schedulePlatform } from '../schedule/schedule-platform.ts';
+import { heldLines, summariseHeld } from './held-lines.ts';
 import { platformOptions } from './platform-options.ts';
 
 const { config, platform, cache, map } = configurationFlags;
@@ -16,7 +17,7 @@ export default class Render extends FleetCommand {
   static override description =
     `Writes the GitOps tree of one environment: <cluster type>/<deployment target>/ with namespace, configuration and reconciler.
 
-The layout is Kalypso's. Only folders of cluster types are touched; what is stale in them is removed.`;
+The layout is Kalypso's. Only folders of cluster types are touched; what is stale in them is removed, but not what is only held.`;
   static override examples = [
     '<%= config.bin %> render --platform examples/platform --environment dev --out rendered',
     '<%= config.bin %> render --platform control-plane --environment dev --out tree --map https://github.com/me/control-plane#dev=../dev',
@@ -37,22 +38,35 @@ The layout is Kalypso's. Only folders of cluster types are touched; what is stal
     const loaded = await loadPlatform({
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
       environment: flags.environment,
+      holdWorkloads: true,
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
     });
     const schedule = schedulePlatform(loaded);
     const result = renderPlatform(loaded, schedule);
-    const changes = await writeTree(flags.out, renderTree(loaded, result));
-    for (const { error } of result.held) this.say(`held: ${formatError(error)}`);
+    const { heldWorkloads = [] } = loaded;
+    const changes = await writeTree(flags.out, renderTree(loaded, result), keptFolders(loaded, result));
+    const held = result.held.map(({ assignment: { clusterType, target }, error }) => ({
+      name: `${clusterType.name}/${target.name}`,
+      error,
+      kept: false,
+    }));
+    for (const line of heldLines(held)) this.say(line);
+    for (const { errors } of heldWorkloads)
+      for (const error of errors) this.say(`held: ${formatError(error)}`);
     for (const one of schedule.advice) this.say(`advice: ${formatError(one)}`);
     this.say(
       `${result.packages.length} assignments rendered to ${flags.out}: ${changes.written.length} files written, ${changes.removed.length} removed, ${changes.unchanged} unchanged`,
     );
-    if (result.held.length > 0) {
+    if (held.length + heldWorkloads.length > 0) {
       process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
-      this.say(`${result.held.length} assignments are held; the others are not affected`);
+      this.say(`${summariseHeld(held.length, heldWorkloads.length)}; the others are not affected`);
     }
     return {
       ...changes,
+      heldWorkloads: heldWorkloads.map(({ registration, errors }) => ({
+        registration,
+        problems: errors.map((error) => this.toErrorJson(error)),
+      })),
       held: result.held.map(({ assignment, error }) => ({
         assignment: assignment.target.name,
         clusterType: assignment.clusterType.name,

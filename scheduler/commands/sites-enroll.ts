@@ -53,8 +53,8 @@ export default class SitesEnroll extends FleetCommand {
       replaceKey: flags['replace-key'],
       update: flags.update,
     };
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     await using medium = await openMedium(args.medium);
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()), { create: true });
     const result = await enrollMedium(hub, medium, options, this.readNow(flags.now), this.signal);
     this.#print(result, args.medium);
     const { refused, sites } = result;

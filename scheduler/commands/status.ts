@@ -6,7 +6,7 @@ import { readConfiguration } from '../configuration.ts';
 import { hubFlags } from '../configuration-flags.ts';
 import { openHub } from '../hub/hub.ts';
 import { describeStatus } from '../hub/status/describe-status.ts';
-import { channelsOf, readActual } from '../hub/status/read-actual.ts';
+import { type ActualFilter, channelsOf, readActual } from '../hub/status/read-actual.ts';
 import { readDesired } from '../hub/status/read-desired.ts';
 import { isQuiet, renderTable } from '../hub/status/render-table.ts';
 import { whatRunsWhere } from '../hub/status/what-runs-where.ts';
@@ -36,7 +36,7 @@ export default class Status extends FleetCommand {
     const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, this.signal);
     const rows = whatRunsWhere(desired, actual.agents, now);
     const notes = describeStatus(desired, actual, now);
-    if (rows.length === 0) this.log('No agent is enrolled here.');
+    if (rows.length === 0) this.log(`No agent${describeFilter(filter)} is enrolled here.`);
     else for (const line of [...renderTable(rows, now), '', ...notes]) this.log(line);
     return {
       fleet: hub.store.fleet,
@@ -55,3 +55,8 @@ export default class Status extends FleetCommand {
     };
   }
 }
+
+const describeFilter = ({ environment, site }: ActualFilter): string => {
+  const parts = [environment && `environment ${environment}`, site && `site ${site}`].filter(Boolean);
+  return parts.length === 0 ? '' : ` of ${parts.join(' and ')}`;
+};

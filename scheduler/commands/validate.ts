@@ -11,7 +11,7 @@ const { config, platform, cache, map } = configurationFlags;
 export default class Validate extends FleetCommand {
   static override description = `Finds every mistake of a platform, in all its environments, in one go.
 
-Reads what build would read and renders everything, but writes nothing.`;
+Reads what build would read and makes every bundle, but writes nothing; only images are not looked for.`;
   static override examples = [
     '<%= config.bin %> validate --platform examples/platform',
     '<%= config.bin %> validate --platform https://git.example/platform#main --environment dev',

@@ -14,7 +14,7 @@ export type ConfigCheck = (
 ) => FleetError | undefined;
 
 type Schema = { readonly name: string; readonly at: Place; readonly validate: ValidateFunction | FleetError };
-type Failure = { readonly text: string; readonly at: Place };
+type Failure = { readonly text: string; readonly at: Place; readonly missing: boolean };
 
 /**
  * Checks configurations against the schemas that select them and those the target brings along. Each schema is compiled
@@ -83,7 +83,7 @@ const run = (
     const { path, says, missing } = read(error);
     const place = missing ? undefined : originOf(origins, path)?.at;
     const name = path.length === 0 ? 'the configuration' : path.join('.');
-    return { text: `${name} ${says} (schema ${schema.name})`, at: place ?? schema.at };
+    return { text: `${name} ${says} (schema ${schema.name})`, at: place ?? schema.at, missing };
   });
 };
 
@@ -131,6 +131,8 @@ const toError = (failures: readonly Failure[], assignment: string): FleetError =
   return new FleetError('CONFIG_SCHEMA', `${texts.join('; ')}${more}`, {
     subject: assignment,
     at: (failures[0] as Failure).at,
-    hint: 'Change the value, or the schema',
+    hint: failures.every(({ missing }) => missing)
+      ? 'Set it in a Config that selects this assignment, or change the schema'
+      : 'Change the value, or the schema',
   });
 };

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { FleetError } from '#bundles/errors';
 import { SITE_ARTIFACT } from '#bundles/media-types';
 import { type Configuration, requireSetting } from '../configuration.ts';
 import { siteReference } from '../publish/references.ts';
@@ -16,11 +18,20 @@ export type Hub = AsyncDisposable & {
   readonly layout: string;
 };
 
-/** @throws FleetError USAGE, KEY_MISSING, WRONG_FLEET ... */
-export const openHub = async (configuration: Configuration): Promise<Hub> => {
+/**
+ * @param create makes a database where none is. Only an enrolment does: to all others a wrong path would look like a
+ * fleet without sites.
+ * @throws FleetError USAGE, KEY_MISSING, SITE_MISSING, WRONG_FLEET ...
+ */
+export const openHub = async (configuration: Configuration, { create = false } = {}): Promise<Hub> => {
   const layout = requireSetting(configuration, 'layout');
   const db = requireSetting(configuration, 'db');
   const keys = await openKeyDirectory(requireSetting(configuration, 'keys'));
+  if (!create && !existsSync(db)) {
+    throw new FleetError('SITE_MISSING', `there is no hub database at ${db}, so no site is known`, {
+      hint: 'Check --db; "fleet-scheduler sites enroll" makes one with the first site',
+    });
+  }
   const store = await openStore(db, keys.root.fleet);
   return { keys, store, layout, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 };

@@ -1,4 +1,5 @@
-import { findRoot, type PlatformOptions, type Root, sourcesOf } from './load-platform.ts';
+import type { PlatformOptions } from './load-options.ts';
+import { findRoot, type Root, sourcesOf } from './load-platform.ts';
 import { newProblems, throwProblems } from './problems.ts';
 
 /**

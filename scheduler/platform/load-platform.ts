@@ -1,39 +1,15 @@
 import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
-import { findFleet, type PlatformRoot } from './fleet/find-fleet.ts';
+import { findFleet } from './fleet/find-fleet.ts';
 import { loadFleet } from './fleet/load-fleet.ts';
 import { findEnvironments, type KalypsoRoot } from './kalypso/find-environments.ts';
 import { loadKalypso } from './kalypso/load-kalypso.ts';
+import type { LoadPlatformOptions, PlatformOptions } from './load-options.ts';
 import type { Platform } from './model.ts';
 import type { ObjectOf } from './objects/platform-object.ts';
 import { newProblems, type Problems, throwProblems } from './problems.ts';
-import { type Location, parsePlatform, type SourceMap } from './sources/location.ts';
+import { type Location, parsePlatform } from './sources/location.ts';
 import { openSources, type Sources } from './sources/open-sources.ts';
-
-export type PlatformOptions = {
-  /** A directory or `git URL[#ref[:path]]`. */
-  readonly platform: string;
-  /** Directories that stand for repositories (`parseMap`). */
-  readonly maps: readonly SourceMap[];
-  /** Where repositories are kept between runs. */
-  readonly cacheDirectory: string;
-  /** What git runs with; the process's own environment when left out. */
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly signal?: AbortSignal | undefined;
-  /** A view of the repositories that is open already: what is read then stands in the same snapshot. */
-  readonly sources?: Sources;
-};
-
-export type LoadPlatformOptions = PlatformOptions & {
-  readonly environment: string;
-  /** The fleet's name where the platform does not say it (Kalypso's form). */
-  readonly fleet?: string;
-  /** Keep applications that cannot be read in `heldWorkloads` instead of failing. Only for who keeps their packages. */
-  readonly holdWorkloads?: boolean;
-};
-
-/** What the loaders of the two forms get. */
-export type LoadOptions = LoadPlatformOptions & Pick<PlatformRoot, 'imageLocks'>;
 
 /** The platform's form, told by what stands at its root. */
 export type Root =

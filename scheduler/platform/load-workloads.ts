@@ -65,7 +65,7 @@ const withRegistration = (error: FleetError, registration: ObjectOf<'WorkloadReg
     ? error
     : new FleetError(error.code, error.message, {
         subject: `WorkloadRegistration ${registration.name}`,
-        at: registration.at,
+        at: registration.repositoryAt ?? registration.at,
         ...(error.hint !== undefined && { hint: error.hint }),
         cause: error,
       });
@@ -88,7 +88,13 @@ const readTargets = (
       }),
     );
   }
-  return ofKind(objects, 'Workload').flatMap((workload) =>
-    toDeploymentTargets(workload, environment, arrival),
-  );
+  const workloads = ofKind(objects, 'Workload');
+  if (workloads.length === 0 && problems.length === 0) problems.push(noWorkload(source));
+  return workloads.flatMap((workload) => toDeploymentTargets(workload, environment, arrival));
 };
+
+/** To take it for an application that wants nothing any more would remove it from every site. */
+const noWorkload = ({ prefix }: Source): FleetError =>
+  new FleetError('REFERENCE_MISSING', `there is no Workload in ${prefix}`, {
+    hint: 'Look at kind and apiVersion of its YAML; an application that shall go has its registration removed',
+  });

@@ -1,4 +1,4 @@
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError, formatError, toFleetError } from '#bundles/errors';
 
 /** Collects every mistake of a platform, so that its owner can repair them in one go. */
 export type Problems = { readonly found: FleetError[] };
@@ -38,3 +38,8 @@ export const problemsOf = (error: unknown): readonly FleetError[] => {
     return known.cause.errors.map((one: unknown) => toFleetError(one));
   return [known];
 };
+
+/** What base/ has wrong is found in every environment, and one template's mistake in every assignment. */
+export const eachOnce = (errors: readonly FleetError[]): readonly FleetError[] => [
+  ...new Map(errors.map((error) => [formatError(error), error])).values(),
+];

@@ -1,9 +1,9 @@
-import { type FleetError, formatError } from '#bundles/errors';
-import { renderPlatform } from '../render/render-platform.ts';
-import { schedulePlatform } from '../schedule/schedule-platform.ts';
+import type { FleetError } from '#bundles/errors';
+import { buildEnvironment } from '../build-environment.ts';
 import { environmentsOf } from './list-environments.ts';
-import { findRoot, loadPlatform, type PlatformOptions, sourcesOf } from './load-platform.ts';
-import { newProblems, problemsOf } from './problems.ts';
+import type { PlatformOptions } from './load-options.ts';
+import { findRoot, loadPlatform, sourcesOf } from './load-platform.ts';
+import { eachOnce, newProblems, problemsOf } from './problems.ts';
 
 export type Validation = {
   readonly environments: readonly string[];
@@ -15,7 +15,8 @@ export type Validation = {
 
 /**
  * Every problem of a platform in all its environments, or in those named: of its YAML, its repositories, its policies,
- * its templates and its configuration. Renders everything, writes nothing.
+ * its templates, its configuration and the applications' own files. Makes every bundle and writes nothing; only images
+ * are not looked for.
  * @throws FleetError only where the platform itself cannot be read
  */
 export const validatePlatform = async (
@@ -30,10 +31,12 @@ export const validatePlatform = async (
     try {
       const platform = await loadPlatform({ ...options, sources, environment, holdWorkloads: true });
       found.found.push(...(platform.heldWorkloads ?? []).flatMap((workload) => workload.errors));
-      const schedule = schedulePlatform(platform);
-      const { held } = renderPlatform(platform, schedule);
-      found.found.push(...held.map((one) => one.error));
-      advice.push(...schedule.advice);
+      const built = await buildEnvironment(
+        { platform, sources, images: 'unchecked', previous: undefined, workers: 1 },
+        options.signal ?? NEVER,
+      );
+      found.found.push(...built.bundles.flatMap(({ held }) => held.map(({ error }) => error)));
+      advice.push(...built.advice);
     } catch (error) {
       const problems = problemsOf(error);
       if (problems.some((problem) => problem.code === 'ABORTED' || problem.code === 'INTERNAL')) throw error;
@@ -43,7 +46,4 @@ export const validatePlatform = async (
   return { environments, problems: eachOnce(found.found), advice: eachOnce(advice) };
 };
 
-/** What base/ has wrong is found in every environment, and one template's mistake in every assignment. */
-const eachOnce = (errors: readonly FleetError[]): readonly FleetError[] => [
-  ...new Map(errors.map((error) => [formatError(error), error])).values(),
-];
+const NEVER = new AbortController().signal;

@@ -1,8 +1,7 @@
 import type { Descriptor } from '#bundles/bundle/manifest';
-import type { Candidate } from '#bundles/candidate';
 import { canonicalBytes } from '#bundles/canonical';
 import { digestOf } from '#bundles/digest';
-import { type Layout, withReference } from '#bundles/layout/layout';
+import type { Layout } from '#bundles/layout/layout';
 import {
   CANDIDATE_JSON,
   RELEASE_ARTIFACT,
@@ -27,7 +26,8 @@ export const RELEASE_DAYS = 180;
 export type NewRelease = {
   readonly channel: Channel;
   readonly bundle: PackedBundle;
-  readonly candidate: Candidate;
+  /** The candidate document (docs/bundle-format.md section 6). */
+  readonly candidate: Buffer;
   readonly statement: Omit<
     BundlePredicate,
     'kind' | 'candidate' | 'fleet' | 'environment' | 'clusterType' | 'builtAt'
@@ -38,36 +38,29 @@ export type NewRelease = {
 };
 
 /**
- * Signs and writes a release: blobs, then bundle, then statements, then the artifact that points to them. Returns the
- * index entries; the caller writes the index last and once, so no reader ever sees a pointer before its signature.
+ * Signs and writes a release whose bundle is in the layout: statements, then the artifact that points to them. Returns
+ * the index entries by reference; the caller writes the index last and once, so no reader ever sees a pointer before its
+ * signature.
  */
 export const publishRelease = async (
   layout: Layout,
   keys: KeyDirectory,
   release: NewRelease,
-): Promise<{ readonly version: number; readonly manifests: readonly Descriptor[] }> => {
-  const { channel, bundle, previous } = release;
-  for (const { descriptor, bytes } of [...bundle.blobs, bundle.manifest]) {
-    await layout.blobs.write(descriptor.digest, descriptor.size, bytes);
-  }
+): Promise<ReadonlyMap<string, Descriptor>> => {
+  const { channel, bundle } = release;
   const documents = await signDocuments(keys, release);
   const artifact = await writeArtifact(layout, RELEASE_ARTIFACT, documents);
-  const bundled = withReference(
-    layout.manifests,
-    bundleReference(channel, bundle.digest),
-    bundle.manifest.descriptor,
-  );
-  return {
-    version: (previous?.predicate.version ?? 0) + 1,
-    manifests: withReference(bundled, releaseReference(channel), artifact),
-  };
+  return new Map([
+    [bundleReference(channel, bundle.digest), bundle.manifest.descriptor],
+    [releaseReference(channel), artifact],
+  ]);
 };
 
 const signDocuments = async (keys: KeyDirectory, release: NewRelease): Promise<readonly NewDocument[]> => {
   const { channel, bundle, previous, now } = release;
   const version = (previous?.predicate.version ?? 0) + 1;
   const audience = { fleet: keys.root.fleet, ...channel };
-  const candidate = canonicalBytes(release.candidate);
+  const { candidate } = release;
   const revocations = canonicalBytes(release.revocations);
   const bundleStatement = await signBundle(
     bundle.digest,

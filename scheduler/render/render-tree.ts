@@ -1,4 +1,4 @@
-import type { Platform } from '../platform/model.ts';
+import type { Assignment, Platform } from '../platform/model.ts';
 import type { RenderResult } from './render-platform.ts';
 
 /** Files by path relative to the tree's root, in byte order of the path. */
@@ -22,4 +22,23 @@ export const renderTree = (platform: Platform, result: Pick<RenderResult, 'packa
   }
   // Paths are DNS labels and fixed names: their order as strings is the order of their bytes.
   return new Map(files.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));
+};
+
+/**
+ * Folders of an earlier tree that are not stale, whatever is not in the new one: those of held assignments and, while an
+ * application cannot be read, of all targets that nobody knows. A reconciler would take the application away for it.
+ */
+export const keptFolders = (
+  platform: Platform,
+  { packages, held }: RenderResult,
+): ((folder: string) => boolean) => {
+  const folderOf = ({ assignment: { clusterType, target } }: { assignment: Assignment }): string =>
+    `${clusterType.name}/${target.name}`;
+  const kept = new Set(held.map(folderOf));
+  const rendered = new Set(packages.map(folderOf));
+  const someUnread = (platform.heldWorkloads ?? []).length > 0;
+  return (folder) => {
+    const isTargets = folder.split('/').length === 2;
+    return isTargets && (kept.has(folder) || (someUnread && !rendered.has(folder)));
+  };
 };

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { makeDirectory } from '#bundles/layout/make-directory';
 import { README, type Tree } from './render-tree.ts';
 
 export type TreeChanges = {
@@ -14,15 +15,20 @@ export type TreeChanges = {
  * Makes a directory hold a tree. Each file is written beside its place and renamed into it; one that has its bytes
  * already is left alone. Afterwards stale files go, but only in folders that are the tree's: those it has now, and those
  * whose README.md says they were a cluster type's. Everything else, .git and .github/workflows with it, is not touched.
+ * @param isKept '<cluster type>/<target>': what is in it stays
  * @throws FleetError PERMISSION, DISK_FULL, IO
  */
-export const writeTree = async (out: string, tree: Tree): Promise<TreeChanges> => {
+export const writeTree = async (
+  out: string,
+  tree: Tree,
+  isKept: (folder: string) => boolean = () => false,
+): Promise<TreeChanges> => {
   try {
-    await mkdir(out, { recursive: true });
+    await makeDirectory(out);
     const written: string[] = [];
     for (const [path, bytes] of tree) if (await writeOne(out, path, bytes)) written.push(path);
     const removed: string[] = [];
-    for (const folder of await ownFolders(out, tree)) await removeStale(out, folder, tree, removed);
+    for (const folder of await ownFolders(out, tree)) await removeStale(out, folder, tree, isKept, removed);
     return { written, removed: removed.toSorted(), unchanged: tree.size - written.length };
   } catch (error) {
     throw inTheWay(error, out) ?? toFleetError(error, `writing ${out}`);
@@ -45,7 +51,7 @@ const writeOne = async (out: string, path: string, bytes: Buffer): Promise<boole
   const target = join(out, path);
   const old = await readFile(target).catch(() => undefined);
   if (old?.equals(bytes)) return false;
-  await mkdir(dirname(target), { recursive: true });
+  await makeDirectory(dirname(target));
   const draft = join(dirname(target), `.${randomUUID()}.tmp`);
   try {
     await writeFile(draft, bytes, { flag: 'wx', mode: 0o644 });
@@ -83,10 +89,17 @@ const ownFolders = async (out: string, tree: Tree): Promise<readonly string[]> =
   return own;
 };
 
-const removeStale = async (out: string, folder: string, tree: Tree, removed: string[]): Promise<void> => {
+const removeStale = async (
+  out: string,
+  folder: string,
+  tree: Tree,
+  isKept: (folder: string) => boolean,
+  removed: string[],
+): Promise<void> => {
+  if (isKept(folder)) return;
   for (const entry of await readdir(join(out, folder), { withFileTypes: true })) {
     const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) await removeStale(out, path, tree, removed);
+    if (entry.isDirectory()) await removeStale(out, path, tree, isKept, removed);
     else if (!tree.has(path)) {
       await rm(join(out, path));
       removed.push(path);

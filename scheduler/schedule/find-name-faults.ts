@@ -21,6 +21,26 @@ export const findNameFaults = (
 };
 
 const clash = (target: DeploymentTarget, other: DeploymentTarget): FleetError =>
+  target.workload === other.workload && target.shortName === other.shortName
+    ? comesTwice(target, other)
+    : sameName(target, other);
+
+/** One workload by two registrations, or two workloads of one name. */
+const comesTwice = (target: DeploymentTarget, other: DeploymentTarget): FleetError => {
+  const ways = [target, other].map(({ registration }) => registration ?? 'the platform itself').toSorted();
+  const by = ways[0] === ways[1] ? `by the registration ${ways[0]}` : `by ${ways.join(' and by ')}`;
+  return new FleetError(
+    'NAME_CLASH',
+    `target ${target.shortName} of workload ${target.workload} comes twice, ${by}`,
+    {
+      subject: `DeploymentTarget ${target.name}`,
+      at: target.at,
+      hint: `Remove one, or rename one workload; the other is at ${formatPlace(other.at)}`,
+    },
+  );
+};
+
+const sameName = (target: DeploymentTarget, other: DeploymentTarget): FleetError =>
   new FleetError(
     'NAME_CLASH',
     `target ${target.shortName} of workload ${target.workload} and target ${other.shortName} of workload ${other.workload} are both called ${target.name}`,

@@ -1,5 +1,5 @@
-import type { FleetError } from '#bundles/errors';
-import type { Assignment, HeldAssignment, Platform } from '../platform/model.ts';
+import { FleetError } from '#bundles/errors';
+import type { Assignment, DeploymentTarget, HeldAssignment, Platform } from '../platform/model.ts';
 import { findDependencyFaults } from './find-dependency-faults.ts';
 import { findNameFaults } from './find-name-faults.ts';
 import { selectPairs } from './select-pairs.ts';
@@ -29,6 +29,27 @@ export const schedulePlatform = (platform: Platform): Schedule => {
       const error = faultOf(assignment);
       return error ? [{ assignment, error }] : [];
     }),
-    advice: [...(platform.advice ?? []), ...advice, ...unselected],
+    advice: [...(platform.advice ?? []), ...advice, ...unselected, ...nowhere(platform, selected, nameFaults)],
   };
+};
+
+/** A label with a slip of the pen leaves an application out, or takes it away from every site, without a word. */
+const nowhere = (
+  { targets }: Platform,
+  selected: ReadonlySet<DeploymentTarget>,
+  told: ReadonlyMap<DeploymentTarget, FleetError>,
+): readonly FleetError[] => {
+  const [first, ...more] = targets.filter((target) => !selected.has(target) && !told.has(target));
+  if (!first) return [];
+  return [
+    new FleetError(
+      'REFERENCE_MISSING',
+      `no policy puts ${first.name}${more.length > 0 ? ` and ${more.length} more` : ''} on any cluster type`,
+      {
+        subject: `DeploymentTarget ${first.name}`,
+        at: first.at,
+        hint: 'If that is not meant, compare its labels with the selectors of the policies',
+      },
+    ),
+  ];
 };

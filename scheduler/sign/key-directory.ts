@@ -1,6 +1,7 @@
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { makeDirectory } from '#bundles/layout/make-directory';
 import { addDays } from '#bundles/time';
 import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/key';
 import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root';
@@ -23,13 +24,11 @@ const ROOT_FILE = /^(\d{1,9})\.root\.json$/;
 /** @throws FleetError KEY_MISSING when there is no root, and those of parseRoot */
 export const openKeyDirectory = async (directory: string): Promise<KeyDirectory> => {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw toFleetError(error, `reading ${directory}`);
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw toFleetError(error, `reading ${directory}`);
     return [];
   });
   const files = names.filter((name) => ROOT_FILE.test(name));
-  const roots = await Promise.all(
-    files.map(async (name) => parseRoot(await readFile(join(directory, name)))),
-  );
+  const roots = await Promise.all(files.map((name) => readRootFile(directory, name)));
   const sorted = roots.toSorted((a, b) => a.version - b.version);
   const root = sorted.at(-1);
   if (!root) {
@@ -46,9 +45,51 @@ export const openKeyDirectory = async (directory: string): Promise<KeyDirectory>
         if (error.code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
         throw new FleetError('KEY_MISSING', `there is no ${role} key at ${file}`);
       });
-      return loadSigningKey(pem);
+      return named(file, () => loadSigningKey(pem));
     },
   };
+};
+
+/** @throws FleetError those of parseRoot, naming the file; ROOT_VERSION when its name says another version */
+const readRootFile = async (directory: string, name: string): Promise<TrustRoot> => {
+  const file = join(directory, name);
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw toFleetError(error, `reading ${file}`);
+  });
+  const root = named(file, () => parseRoot(bytes));
+  if (name === `${root.version}.root.json`) return root;
+  throw new FleetError('ROOT_VERSION', `it holds version ${root.version} of the root`, {
+    at: { file },
+    hint: `Its name must be ${root.version}.root.json`,
+  });
+};
+
+/** What is wrong with a file says which file. */
+const named = <T>(file: string, read: () => T): T => {
+  try {
+    return read();
+  } catch (error) {
+    const { code, message, subject, hint, cause } = toFleetError(error);
+    throw new FleetError(code, message, { subject, at: { file }, hint, cause });
+  }
+};
+
+/**
+ * Before anything is written: the keys of these roles are here, and the newest root counts them. What another key signs
+ * would be refused at every site.
+ * @throws FleetError KEY_MISSING, KEY_FORMAT, UNKNOWN_KEY
+ */
+export const checkSigners = async (
+  { root, key }: KeyDirectory,
+  roles: readonly ('bundle' | 'release')[],
+): Promise<void> => {
+  for (const role of roles) {
+    const { hint } = (await key(role)).public;
+    if (root.roles[role].keys.some((known) => known.hint === hint)) continue;
+    throw new FleetError('UNKNOWN_KEY', `root ${root.version} of fleet ${root.fleet} does not count this ${role} key`, {
+      hint: `Use the ${role} key that belongs to the root; agents would refuse what this one signs`,
+    });
+  }
 };
 
 /** Years a development root is good for; a real one is at most two. */
@@ -59,7 +100,9 @@ const DEV_ROOT_DAYS = 365;
  * @throws FleetError ALREADY_ENROLLED when the directory holds a root already
  */
 export const initDevRoot = async (directory: string, fleet: string, now: Date): Promise<TrustRoot> => {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory, 0o700).catch((error: unknown) => {
+    throw toFleetError(error, `making ${directory}`);
+  });
   if ((await readdir(directory)).some((name) => ROOT_FILE.test(name))) {
     throw new FleetError('ALREADY_ENROLLED', `${directory} already holds a trust root`, {
       hint: 'Take another directory; agents that know the old root would refuse a new one',

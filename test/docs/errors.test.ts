@@ -9,7 +9,6 @@ const CATALOGUE = readFileSync(join(ROOT, 'docs', 'errors.md'), 'utf8');
 
 /** Codes that no source raises yet, each with the reason it has its name already. Short, and true. */
 const RESERVED: Readonly<Partial<Record<ErrorCode, string>>> = {
-  OBJECT_INVALID: 'rendered objects are not yet held against the schemas of a cluster API',
   LEASE_MISMATCH: 'leases have a format, and nothing writes or reads them yet',
   REPORT_REPLAY: 'a report that repeats what is known is no mistake when it comes by stick',
   RELEASE_MISSING: 'no verb takes the number of an earlier release yet',

@@ -123,7 +123,7 @@ test('two packages that would own one path: the second is held', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   await company.edit(PRINTER, (text) =>
-    text.replace('/opt/label-printer/print-loop', '/opt/scale-reader/serve.py'),
+    text.replaceAll('/opt/label-printer/print-loop', '/opt/scale-reader/serve.py'),
   );
   const outcome = await company.build({ environments: ['dev'] });
   const held = outcome.channels.flatMap((channel) => channel.held);

@@ -137,7 +137,7 @@ test('an application of a platform in Git cannot lie outside of the repository',
   const options = { environment: 'prod', maps: [], cacheDirectory: join(directory, 'cache'), env: ENV };
   await expect(loadPlatform({ ...options, platform })).rejects.toMatchObject({
     code: 'FIELD_INVALID',
-    at: { file: 'platform/base/shop.yaml', line: 1 },
+    at: { file: 'platform/base/shop.yaml', line: 7 },
   });
 });
 

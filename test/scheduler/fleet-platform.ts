@@ -28,8 +28,9 @@ export const fleetPlatform = (): Record<string, string> => ({
     'shop',
     `spec:
   deploymentTargets:
-    - {name: web, environment: qa}
-    - {name: web, environment: prod, critical: true}
+    - {name: web, environment: qa, manifests: {path: host}}
+    - {name: web, environment: prod, critical: true, manifests: {path: host}}
 `,
   ),
+  'apps/shop/host/package.yaml': ours('HostPackage', 'web', 'spec:\n  directories: [{path: /opt/web}]\n'),
 });

@@ -1,7 +1,7 @@
 import { isAbsolute, join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { assemble, type Part } from '../assemble.ts';
-import type { LoadOptions } from '../load-platform.ts';
+import type { LoadOptions } from '../load-options.ts';
 import type { Platform } from '../model.ts';
 import type { ObjectOf, PlatformObject, RepositoryFolder } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
@@ -57,7 +57,7 @@ export const loadFleet = async (
   refuseStrays(source, fleet, problems);
   const part = (from: Part['from'], folder: string): Part => {
     const files = source.files.filter((file) => file.path.startsWith(folder));
-    const objects = readObjects({ ...source, files }, problems.found);
+    const objects = readObjects({ ...source, files }, problems.found, 'refused');
     return {
       source,
       from,

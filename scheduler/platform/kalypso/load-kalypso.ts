@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { assemble, type Part } from '../assemble.ts';
-import type { LoadOptions } from '../load-platform.ts';
+import type { LoadOptions } from '../load-options.ts';
 import type { Labels, Platform } from '../model.ts';
 import { type ObjectOf, ofKind, type RepositoryFolder } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';

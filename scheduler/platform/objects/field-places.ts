@@ -24,3 +24,9 @@ export const targetPlace = (reading: Reading, index: number): Place => {
   const targets = isMap(spec) ? childOf(spec, 'deploymentTargets') : null;
   return placeIn(reading, isSeq(targets) ? (targets.items[index] as Node) : null);
 };
+
+/** Where the repository of a WorkloadRegistration stands: the line to look at when it cannot be read. */
+export const repositoryPlace = (reading: Reading): { readonly repositoryAt?: Place } => {
+  const { workload } = fieldPlaces(reading, ['workload']);
+  return workload ? { repositoryAt: workload } : {};
+};

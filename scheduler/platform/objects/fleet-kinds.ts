@@ -23,7 +23,7 @@ import {
   type Shape,
   text,
 } from '../yaml/shape.ts';
-import { fieldPlaces, targetPlace } from './field-places.ts';
+import { fieldPlaces, repositoryPlace, targetPlace } from './field-places.ts';
 import { type KindReader, kindReader, TEMPLATE_FIELDS } from './kalypso-kinds.ts';
 import type { ConfigObject, RepositoryFolder } from './platform-object.ts';
 import { schemaText } from './schema-text.ts';
@@ -204,7 +204,13 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
   WorkloadRegistration: kindReader(
     objectName,
     fields({ workload: required(workloadFolder), workspace: optional(name, '') }),
-    (metadata, spec, at) => ({ kind: 'WorkloadRegistration', name: metadata.name, at, ...spec }),
+    (metadata, spec, at, reading) => ({
+      kind: 'WorkloadRegistration',
+      name: metadata.name,
+      at,
+      ...spec,
+      ...repositoryPlace(reading),
+    }),
   ),
   Workload: kindReader(
     name,

@@ -15,7 +15,7 @@ import {
   type Shape,
   text,
 } from '../yaml/shape.ts';
-import { fieldPlaces, targetPlace } from './field-places.ts';
+import { fieldPlaces, repositoryPlace, targetPlace } from './field-places.ts';
 import { type Metadata, objectShape } from './metadata.ts';
 import type { PlatformObject, RepositoryFolder } from './platform-object.ts';
 import { schemaText } from './schema-text.ts';
@@ -133,12 +133,13 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
   WorkloadRegistration: kindReader(
     objectName,
     fields({ workload: required(fields(folderFields)), workspace: optional(text, '') }),
-    (metadata, spec, at) => ({
+    (metadata, spec, at, reading) => ({
       kind: 'WorkloadRegistration',
       name: metadata.name,
       at,
       workload: toFolder(spec.workload),
       workspace: spec.workspace,
+      ...repositoryPlace(reading),
     }),
   ),
   Workload: kindReader(

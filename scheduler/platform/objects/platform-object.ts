@@ -35,7 +35,13 @@ type Spec =
   /** `data` as written: what it means depends on the platform's form. */
   | { readonly kind: 'ConfigMap'; readonly labels: Labels; readonly data: ConfigMapData }
   | { readonly kind: 'ConfigSchema'; readonly schema: ConfigSchema }
-  | { readonly kind: 'WorkloadRegistration'; readonly workload: RepositoryFolder; readonly workspace: string }
+  | {
+      readonly kind: 'WorkloadRegistration';
+      readonly workload: RepositoryFolder;
+      readonly workspace: string;
+      /** Where `workload` stands. */
+      readonly repositoryAt?: Place;
+    }
   | {
       readonly kind: 'Workload';
       readonly labels: Labels;

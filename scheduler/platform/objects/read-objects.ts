@@ -1,5 +1,5 @@
 import { isMap, isScalar } from 'yaml';
-import { FleetError } from '#bundles/errors';
+import { FleetError, type Place } from '#bundles/errors';
 import type { Source } from '../sources/open-sources.ts';
 import { type ParsedDocument, parseDocuments, placeOf } from '../yaml/parse-documents.ts';
 import { BAD, childOf, type Reading } from '../yaml/shape.ts';
@@ -20,12 +20,18 @@ const OF_INTEREST = /scheduler\.kalypso\.io|fleet-ferry|platform-config|azure-ap
 const MAX_YAML = 4 << 20;
 
 /**
- * Every object of ours in a source, strictly read. Mistakes go to `problems`; kinds of other groups are passed over.
+ * Every object of ours in a source, strictly read. Mistakes go to `problems`.
+ * @param others what is no object of ours: passed over among the manifests of a cluster, refused where only objects of
+ *   ours have a meaning, so that `kidn: Config` does not go unseen
  */
-export const readObjects = (source: Source, problems: FleetError[]): readonly PlatformObject[] => {
+export const readObjects = (
+  source: Source,
+  problems: FleetError[],
+  others: 'passed' | 'refused' = 'passed',
+): readonly PlatformObject[] => {
   const objects: PlatformObject[] = [];
   for (const file of source.files) {
-    if (!OF_INTEREST.test(file.bytes.toString('latin1'))) continue;
+    if (others === 'passed' && !OF_INTEREST.test(file.bytes.toString('latin1'))) continue;
     const name = `${source.prefix}${file.path}`;
     if (file.bytes.length > MAX_YAML) {
       problems.push(
@@ -39,13 +45,22 @@ export const readObjects = (source: Source, problems: FleetError[]): readonly Pl
       );
       continue;
     }
-    for (const document of parseDocuments(name, file.bytes, problems)) {
+    const onOther = others === 'refused' ? (at: Place) => notOurs(at) : undefined;
+    for (const document of parseDocuments(name, file.bytes, problems, onOther)) {
+      const before = problems.length;
       const read = readDocument(document, problems);
       if (read) objects.push(read);
+      else if (problems.length === before && onOther) problems.push(onOther(placeOf(document.text, document.root)));
     }
   }
   return objects;
 };
+
+const notOurs = (at: Place): FleetError =>
+  new FleetError('UNKNOWN_KIND', 'this is no object of a platform', {
+    at,
+    hint: `Begin it with apiVersion: ${FLEET_GROUP}/v1alpha1 and a kind, or move it out of here`,
+  });
 
 const readDocument = (parsed: ParsedDocument, problems: FleetError[]): PlatformObject | undefined => {
   const apiVersion = scalarText(parsed, 'apiVersion');

@@ -28,14 +28,10 @@ export const readFiles = async (
   const start = path === '.' ? root : join(root, path);
   const kind = await stat(start).catch(() => undefined);
   if (kind === undefined) {
-    throw new FleetError(
-      'SOURCE_MISSING',
-      `there is no ${path === '.' ? 'directory' : `path ${path} in`} ${shown}`,
-      {
-        subject: shown,
-        hint: 'Check the path',
-      },
-    );
+    const all = path === '.' || (await stat(root).catch(() => undefined)) === undefined;
+    throw new FleetError('SOURCE_MISSING', `there is no ${all ? 'directory' : `path ${path} in`} ${shown}`, {
+      hint: 'Check the path',
+    });
   }
   if (!(await liesWithin(root, start)))
     throw new FleetError('FIELD_INVALID', `the path ${path} leads out of ${shown}`, { subject: shown });
@@ -72,6 +68,11 @@ const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Prom
       : [...inherited, ...(await rulesIn(walking.root, folder))];
   for (const entry of entries) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (entry.name.includes('\ufffd')) {
+      throw new FleetError('FIELD_INVALID', `a file name in ${join(walking.shown, folder)} is not UTF-8`, {
+        hint: `Rename the file that shows as ${JSON.stringify(entry.name)}`,
+      });
+    }
     if (entry.name === '.git' || isIgnored(rules, path, entry.isDirectory())) continue;
     if (entry.isDirectory()) await walk(walking, path, rules);
     else if (entry.isFile() && (walking.which === 'all' || isYaml(entry))) {

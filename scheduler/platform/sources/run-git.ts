@@ -115,5 +115,7 @@ const lastLine = (text: string): string => {
     .split(/[\r\n]+/)
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  return lines.findLast((line) => /^(?:fatal|error|ssh):/i.test(line)) ?? lines.at(-1) ?? '';
+  const reasons = lines.filter((line) => /^(?:fatal|error|ssh):/i.test(line));
+  // It says that after the reason, whatever that was.
+  return reasons.findLast((line) => !/Could not read from remote/.test(line)) ?? reasons.at(-1) ?? lines.at(-1) ?? '';
 };

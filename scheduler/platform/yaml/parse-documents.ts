@@ -1,4 +1,13 @@
-import { type Document, isMap, LineCounter, type Node, parseAllDocuments, type YAMLMap } from 'yaml';
+import { isUtf8 } from 'node:buffer';
+import {
+  type Document,
+  isMap,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  type YAMLMap,
+} from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 
 /** A YAML document with a mapping at its root, and what is needed to say where something in it stands. */
@@ -13,13 +22,24 @@ export type SourceText = { readonly file: string; readonly text: string; readonl
 
 /**
  * All documents of a YAML 1.2 file that hold a mapping; mistakes in the syntax (duplicate keys are one) go to
- * `problems`, and a document that has one is left out.
+ * `problems`, and a document that has one is left out. `onOther` is asked about a document that holds something else;
+ * without it such a one is passed over.
  */
 export const parseDocuments = (
   file: string,
   bytes: Buffer,
   problems: FleetError[],
+  onOther?: (at: Place) => FleetError,
 ): readonly ParsedDocument[] => {
+  if (!isUtf8(bytes)) {
+    problems.push(
+      new FleetError('YAML_SYNTAX', 'this is not YAML: it is not text in UTF-8', {
+        at: { file },
+        hint: 'Save it as UTF-8',
+      }),
+    );
+    return [];
+  }
   const lines = new LineCounter();
   const text = bytes.toString('utf8');
   const source = { file, text, lines };
@@ -39,8 +59,11 @@ export const parseDocuments = (
   for (const document of documents) {
     for (const error of document.errors)
       problems.push(syntaxError(source, error.pos[0], error.code, error.message));
-    if (document.errors.length === 0 && isMap(document.contents))
-      good.push({ root: document.contents, document, text: source });
+    if (document.errors.length > 0) continue;
+    const { contents } = document;
+    if (isMap(contents)) good.push({ root: contents, document, text: source });
+    else if (onOther && contents !== null && !(isScalar(contents) && contents.value === null))
+      problems.push(onOther(placeOf(source, contents)));
   }
   return good;
 };

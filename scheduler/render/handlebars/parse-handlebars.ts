@@ -37,6 +37,9 @@ const offsetFromMessage = (message: string, text: string, starts: readonly numbe
 
 const NAMES: Readonly<Record<string, string>> = {
   EOF: 'the end of the template',
+  OPEN: '{{, is there a }} missing before it?',
+  OPEN_BLOCK: '{{#, is there a }} missing before it?',
+  OPEN_UNESCAPED: '{{{, is there a }} missing before it?',
   CLOSE: '}}',
   CLOSE_SEXPR: ')',
   OPEN_ENDBLOCK: '{{/',

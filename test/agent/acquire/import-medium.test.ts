@@ -1,8 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hexOf } from '#bundles/digest';
-import { isFleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { agentFolder } from '#bundles/medium/medium';
 import { addDays } from '#bundles/time';
 import { parseDocument } from '#bundles/validate';
@@ -158,6 +158,49 @@ describe('an import', () => {
     expect(await refusedWith(world, back)).toBe('ROLLBACK');
   });
 
+  it('with a damaged layer names the medium, not the store that found it out', async () => {
+    await using world = await createWorld();
+    const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
+    const medium = await world.medium({ release: { version: 1, bundle } });
+    const layer = bundle.layers.get('app');
+    if (!layer) throw new Error('no layer');
+    const file = join(medium, 'blobs/sha256', hexOf(layer.digest));
+    await writeFile(file, Buffer.alloc(layer.size));
+    await expect(importMedium(world.agent, medium)).rejects.toMatchObject({
+      code: 'DIGEST_MISMATCH',
+      message: expect.stringContaining(`in medium ${medium}`),
+    });
+    await rm(file);
+    await expect(importMedium(world.agent, medium)).rejects.toMatchObject({
+      code: 'MISSING_BLOB',
+      hint: 'The copy is not whole; make it again',
+    });
+  });
+
+  it('that cannot even be opened is told at home, a mistyped path is not', async () => {
+    await using world = await createWorld();
+    const medium = join(world.folder, 'cut.tar');
+    await writeFile(medium, 'no tar');
+    expect(await refusedWith(world, medium)).toBe('TRUNCATED');
+    await expect(importMedium(world.agent, join(world.folder, 'nowhere'))).rejects.toMatchObject({
+      code: 'MEDIUM_MISSING',
+    });
+    expect(types(world)).toEqual(['enrolled', 'refused']);
+  });
+
+  it('after an interruption says what it finished of it', async () => {
+    await using world = await createWorld();
+    const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
+    const medium = await world.medium({ release: { version: 1, bundle } });
+    const onJournal = (point: string) => {
+      if (point.startsWith('apply app: step')) throw new FleetError('ABORTED', 'the test stops here');
+    };
+    await expect(importMedium({ ...world.agent, onJournal }, medium)).rejects.toThrow('the test stops here');
+    expect((await importMedium(world.agent, medium)).packages).toEqual([
+      { assignment: 'app', outcome: 'created' },
+    ]);
+  });
+
   it('stopped by a signal leaves no event, and is no refusal', async () => {
     await using world = await createWorld();
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
@@ -195,6 +238,23 @@ describe('a delta', () => {
     const needs = parseDocument('needs', JSON.parse(await readFile(file, 'utf8')), 'needs');
     expect(needs).toMatchObject({ agent: `${SITE}/kiosk-1`, missing: assumed });
     expect((needs as { holds: string[] }).holds).toEqual(await heldBundles(world.agent.state));
+  });
+
+  it('that got what was missing takes its own note off the medium, and leaves those of others', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const bundle = packTestBundle(world.fleet, both);
+    const base = bundle.layers.get('base');
+    const assumed = base ? [base.digest] : [];
+    const medium = await world.medium({ release: { version: 2, bundle }, assumed });
+    expect(await refusedWith(world, medium)).toBe('MISSING_BASE');
+    const requests = join(medium, 'fleet/requests');
+    await writeFile(join(requests, 'other-needs.json'), '{}');
+    for (const digest of assumed) {
+      await writeFile(join(medium, 'blobs/sha256', hexOf(digest)), bundle.blobs.get(digest) ?? '');
+    }
+    await importMedium(world.agent, medium);
+    expect(await readdir(requests)).toEqual(['other-needs.json']);
   });
 
   it('whose base was damaged in the store is refused, and a full medium mends it', async () => {

@@ -66,6 +66,7 @@ describe('the configuration', () => {
   });
 
   it('says which flag or variable is wrong', () => {
+    expect(() => readConfig(undefined, { state: 'state' })).toThrow('absolute path');
     const wrong = () => readConfig(undefined, { interval: 'soon' });
     expect(wrong).toThrow(
       expect.objectContaining({ code: 'CONFIG_INVALID', subject: '--interval or FLEET_AGENT_INTERVAL' }),

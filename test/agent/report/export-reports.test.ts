@@ -156,7 +156,8 @@ describe('a receipt', () => {
 
   it('about other events than ours lets go of nothing, and is told', async () => {
     await using world = await worldWithEvents();
-    await importMedium(world.agent, await receiptFor(world, 2, 'something else'));
+    const result = await importMedium(world.agent, await receiptFor(world, 2, 'something else'));
+    expect(result).toMatchObject({ acknowledged: 0, contradictingReceipts: 1 });
     expect(world.events().map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
     expect(world.events().at(-1)).toMatchObject({ type: 'receipt', code: 'RECEIPT_INVALID' });
     const beyond = await receiptFor(world, 99, 'the future');

@@ -136,6 +136,27 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
   });
 });
 
+describe('what is no medium', () => {
+  it('and neither file nor directory is not waited for', async () => {
+    expect(await verdict(() => openMedium('/dev/null'))).toBe('MEDIUM_INVALID');
+  });
+
+  it('is refused with its path, and what to do', async () => {
+    await using folder = await temporaryDirectory('medium');
+    const path = join(folder.path, 'cut.tar');
+    await writeFile(path, 'cut');
+    await expect(openMedium(path)).rejects.toMatchObject({ code: 'TRUNCATED', at: { file: path } });
+    const stick = join(folder.path, 'stick');
+    await mkdir(join(stick, 'fleet'), { recursive: true });
+    await writeFile(join(stick, 'fleet/medium.json'), '{"format"');
+    await expect(openMedium(stick)).rejects.toMatchObject({
+      code: 'BAD_JSON',
+      at: { file: stick },
+      hint: expect.stringContaining('make it again'),
+    });
+  });
+});
+
 describe('a medium as a directory', () => {
   it('reads no device or pipe where a file belongs', async () => {
     await using folder = await temporaryDirectory('medium');

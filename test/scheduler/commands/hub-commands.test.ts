@@ -18,11 +18,11 @@ import { runCommandClass } from './run-command-class.ts';
 
 const NOW = '2026-11-21T08:00:00Z';
 
-const places = (hub: TestHub): readonly string[] =>
+const places = (hub: TestHub, db = join(hub.path, 'hub.db')): readonly string[] =>
   Object.entries({
     keys: join(hub.path, 'keys'),
     layout: hub.layout,
-    db: join(hub.path, 'hub.db'),
+    db,
     now: NOW,
   }).flatMap(([flag, value]) => [`--${flag}`, value]);
 
@@ -106,6 +106,21 @@ describe('the way of a stick through the commands', () => {
     const revoked = await runCommandClass(SitesRevoke, [agent.id, ...at]);
     expect(revoked.out).toContain('statement 4');
     expect((await runCommandClass(Status, at)).out).toContain('No agent is enrolled here.');
+    const filtered = await runCommandClass(Status, [...at, '--site', 'plant-9', '--environment', 'prod']);
+    expect(filtered.out).toContain('No agent of environment prod and site plant-9 is enrolled here.');
+  });
+
+  it('is not taken for a fleet without sites where the database is not there', async () => {
+    await using hub = await testHub();
+    const db = join(hub.path, 'elsewhere', 'hub.db');
+    for (const Reading of [Status, SitesList]) {
+      const { code, err } = await runCommandClass(Reading, places(hub, db));
+      expect([code, err]).toEqual([
+        5,
+        expect.stringContaining(`SITE_MISSING: there is no hub database at ${db}`),
+      ]);
+    }
+    expect(await readdir(hub.path)).not.toContain('elsewhere');
   });
 
   it('tells every reason at the end and exits with 8 when some reports are bad', async () => {

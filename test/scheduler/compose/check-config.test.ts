@@ -32,7 +32,7 @@ test('a wrong value is named with its path, the assignment and its own place', (
 
 test('a missing value is told at the schema that wants it', () => {
   expect(check('fleet', { db: {} }, [{ properties: { db: { required: ['url'] } } }])).toBe(
-    's0.yaml:5:3: CONFIG_SCHEMA: edge/shop-web: db.url is missing (schema s0). Change the value, or the schema.',
+    's0.yaml:5:3: CONFIG_SCHEMA: edge/shop-web: db.url is missing (schema s0). Set it in a Config that selects this assignment, or change the schema.',
   );
 });
 

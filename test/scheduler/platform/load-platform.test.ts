@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatError } from '../../../bundles/errors.ts';
 import { listEnvironments } from '../../../scheduler/platform/list-environments.ts';
-import { type LoadPlatformOptions, loadPlatform } from '../../../scheduler/platform/load-platform.ts';
+import type { LoadPlatformOptions } from '../../../scheduler/platform/load-options.ts';
+import { loadPlatform } from '../../../scheduler/platform/load-platform.ts';
 import { problemsOf } from '../../../scheduler/platform/problems.ts';
 import { temporaryDirectory, writeFiles } from '../file-tree.ts';
 import { fleetPlatform, ours } from '../fleet-platform.ts';
@@ -137,7 +138,7 @@ describe('a platform of our form', () => {
         'platform/base/x.md': '',
       }),
     ).toBe(before);
-    expect(await tree({ 'platform/base/x.yaml': 'a: b' })).not.toBe(before);
+    expect(await tree({ 'platform/base/x.yaml': '# nothing yet' })).not.toBe(before);
   });
 
   test('built-in templates are there and can be replaced', async () => {
@@ -205,7 +206,7 @@ describe('a platform of our form', () => {
         ),
       },
       {},
-      /shop.yaml:1:1: FIELD_INVALID: .*absolute path/,
+      /shop.yaml:5:18: FIELD_INVALID: .*absolute path/,
     ],
     [
       'whose application is not there',
@@ -217,7 +218,7 @@ describe('a platform of our form', () => {
         ),
       },
       {},
-      /^platform\/base\/shop.yaml:1:1: SOURCE_MISSING: WorkloadRegistration shop: there is no directory apps\/shp/,
+      /^platform\/base\/shop.yaml:5:18: SOURCE_MISSING: WorkloadRegistration shop: there is no directory apps\/shp/,
     ],
     [
       'whose application leads out of itself',
@@ -229,7 +230,7 @@ describe('a platform of our form', () => {
         ),
       },
       {},
-      /shop.yaml:1:1: FIELD_INVALID: .*leads out of its repository/,
+      /shop.yaml:5:18: FIELD_INVALID: .*leads out of its repository/,
     ],
   ] as const)('loading one %s says so', async ([, more, extra, expected]) => {
     expect(await complaints({ ...fleetPlatform(), ...more }, extra)).toEqual([

@@ -104,7 +104,7 @@ describe('what is wrong with an assignment holds that one and no other', () => {
     });
     expect(packages.map(({ assignment }) => assignment.clusterType.name)).toEqual(['edge']);
     expect(held).toEqual([
-      's.yaml:5:3: CONFIG_SCHEMA: press/shop-web: url is missing (schema s). Change the value, or the schema.',
+      's.yaml:5:3: CONFIG_SCHEMA: press/shop-web: url is missing (schema s). Set it in a Config that selects this assignment, or change the schema.',
     ]);
   });
 

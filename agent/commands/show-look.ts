@@ -1,0 +1,34 @@
+import type { Look } from '../observe/look-around.ts';
+import type { PackageDrift } from '../observe/observe.ts';
+import { exitCodeOf, showPackages } from './show-packages.ts';
+
+/** What one look found and did, for people: nothing is said twice, and what is not right says why. */
+export const showLook = ({ packages, drift }: Look): string => {
+  const found = drift.flatMap(describeDrift);
+  if (packages.length === 0 && found.length > 0) return found.join('\n');
+  return [showPackages(packages), ...found].join('\n');
+};
+
+/** 7: a package failed. 8: something is held back, or still is not as it should be. */
+export const exitCodeOfLook = ({ packages, drift }: Look): 0 | 7 | 8 =>
+  exitCodeOf(packages) || (drift.every(isWell) ? 0 : 8);
+
+const isWell = ({ drift, corrected, error }: PackageDrift): boolean =>
+  error === undefined && (corrected ?? drift.length === 0);
+
+const describeDrift = (seen: PackageDrift): readonly string[] => {
+  const { assignment, drift, corrected, failure, error } = seen;
+  if (error) return [`${assignment}: live state could not be read: ${error.code}: ${error.message}`];
+  if (drift.length === 0 && corrected !== undefined) {
+    const why = failure ? `: ${failure.code}: ${failure.message}` : '';
+    return [`${assignment}: ${corrected ? 'was broken, is well again' : `broken${why}`}`];
+  }
+  return drift.map(({ message }) => `${assignment}: ${message}: ${outcomeOf(seen)}`);
+};
+
+const outcomeOf = ({ corrected, failure }: PackageDrift): string => {
+  if (corrected) return 'corrected';
+  return failure
+    ? `not corrected: ${failure.code}: ${failure.message}`
+    : 'left as it is, for onDrift is report';
+};

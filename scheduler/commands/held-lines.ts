@@ -1,0 +1,37 @@
+import { type FleetError, formatError } from '#bundles/errors';
+
+export type HeldName = {
+  /** 'kiosk/info-screen-kiosk' */
+  readonly name: string;
+  readonly error: FleetError;
+  /** Its last good package stays in the bundle. */
+  readonly kept: boolean;
+};
+
+const NAMES_SHOWN = 3;
+
+/** One line a mistake, not one an assignment: one template's slip holds hundreds. */
+export const heldLines = (held: readonly HeldName[]): readonly string[] =>
+  [...Map.groupBy(held, ({ error }) => formatError(error))].map(([text, all]) => {
+    const names = all.slice(0, NAMES_SHOWN).map(({ name }) => name);
+    const more = all.length > NAMES_SHOWN ? ` and ${all.length - NAMES_SHOWN} more` : '';
+    const kept = all.filter((one) => one.kept).length;
+    const stays =
+      kept === 0
+        ? ''
+        : kept === all.length
+          ? '; the last good package stays'
+          : `; ${kept} keep their last good package`;
+    return `held: ${text} (${names.join(', ')}${more}${stays})`;
+  });
+
+/** '1 assignment is held', '3 assignments and 1 application are held' */
+export const summariseHeld = (assignments: number, applications: number): string => {
+  const parts = [
+    assignments > 0 && counted(assignments, 'assignment'),
+    applications > 0 && counted(applications, 'application'),
+  ].filter((part) => part !== false);
+  return `${parts.join(' and ')} ${assignments + applications === 1 ? 'is' : 'are'} held`;
+};
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

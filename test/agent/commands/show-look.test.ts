@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { exitCodeOfLook, showLook } from '../../../agent/commands/show-look.ts';
+import { table } from '../../../agent/commands/table.ts';
+import type { PackageDrift } from '../../../agent/observe/observe.ts';
+
+const edited = { key: 'file:/etc/a', what: 'content', message: '/etc/a has other content' } as const;
+const looked = (...drift: readonly PackageDrift[]) => ({ packages: [], drift });
+
+describe('what a look says', () => {
+  it.each([
+    ['nothing to do', { assignment: 'app', drift: [] }, 'Everything already runs as wanted.', 0],
+    [
+      'what was corrected, and that all is well',
+      { assignment: 'app', drift: [edited], corrected: true },
+      'app: /etc/a has other content: corrected',
+      0,
+    ],
+    [
+      'what only was reported',
+      { assignment: 'app', drift: [edited], corrected: false },
+      'app: /etc/a has other content: left as it is, for onDrift is report',
+      8,
+    ],
+    [
+      'why it could not be corrected',
+      { assignment: 'app', drift: [edited], corrected: false, failure: { code: 'IO', message: 'no' } },
+      'app: /etc/a has other content: not corrected: IO: no',
+      8,
+    ],
+    [
+      'that a broken package stays broken though its files are right',
+      { assignment: 'app', drift: [], corrected: false, failure: { code: 'CHECK_FAILED', message: 'no' } },
+      'app: broken: CHECK_FAILED: no',
+      8,
+    ],
+    [
+      'that a broken package is well again',
+      { assignment: 'app', drift: [], corrected: true },
+      'app: was broken, is well again',
+      0,
+    ],
+    [
+      'what could not be read',
+      { assignment: 'app', drift: [], error: { code: 'IO', message: 'no' } },
+      'app: live state could not be read: IO: no',
+      8,
+    ],
+  ] satisfies readonly (readonly [string, PackageDrift, string, number])[])('%s', (_, drift, text, code) => {
+    expect(showLook(looked(drift))).toBe(text);
+    expect(exitCodeOfLook(looked(drift))).toBe(code);
+  });
+});
+
+describe('a table', () => {
+  it('leaves out a column that is empty in every row', () => {
+    expect(
+      table([
+        ['PACKAGE', 'OUTCOME', 'REASON'],
+        ['app', 'created', ''],
+      ]),
+    ).toBe('PACKAGE  OUTCOME\napp      created');
+    expect(
+      table([
+        ['A', 'B', 'C'],
+        ['a', '', ''],
+        ['a', '', 'c'],
+      ]),
+    ).toBe('A  C\na\na  c');
+  });
+});
