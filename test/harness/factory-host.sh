@@ -170,12 +170,14 @@ enter() { # PID ARGV...
 
 await() { # STATE
   while :; do
-    if pid=$(pid1 "$1"); then
+    # Its existence first, then whether it lives: the other way round, a pid1 written in between would look dead.
+    if [ -s "$1/pid1" ]; then
+      pid=$(pid1 "$1") || return 1
       if [ -S "/proc/$pid/root/run/systemd/private" ]; then
         state=$( (enter "$pid" systemctl is-system-running --wait) 2> /dev/null) || true
         case $state in running | degraded) echo "$state" && return ;; esac
       fi
-    elif [ -s "$1/pid1" ]; then return 1; fi
+    fi
     sleep 0.03
   done
 }

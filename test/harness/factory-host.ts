@@ -118,8 +118,7 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     [Symbol.asyncDispose]: remove,
   };
   try {
-    // A busy machine has once lost a host while it booted: one more try, so that a test is about what it tests.
-    await start().catch(start);
+    await start();
   } catch (error) {
     await remove();
     throw error;
