@@ -84,9 +84,7 @@ export const buildEnvironment = async (
 
 /** A package that is kept from the release before runs the images of then, and those lie beside it. */
 const imageSources = ({ images, previous }: EnvironmentInput): readonly BlobSource[] | 'unchecked' =>
-  images === 'unchecked'
-    ? images
-    : [images, previous?.layout.blobs].filter((source) => source !== undefined);
+  images === 'unchecked' ? images : [images, previous?.layout.blobs].filter((source) => source !== undefined);
 
 const lastGoodOf = async (
   { previous, platform }: EnvironmentInput,

@@ -36,7 +36,10 @@ export type EnvironmentOutcome = {
   readonly environment: string;
   readonly channels: readonly ChannelOutcome[];
   /** Applications whose repositories cannot be read: what their workspaces have at the sites stays there. */
-  readonly heldWorkloads: readonly { readonly registration: string; readonly errors: readonly FleetError[] }[];
+  readonly heldWorkloads: readonly {
+    readonly registration: string;
+    readonly errors: readonly FleetError[];
+  }[];
   readonly advice: readonly FleetError[];
   /** Why there is nothing of this environment: the platform's own objects are wrong. */
   readonly problems: readonly FleetError[];
@@ -138,7 +141,10 @@ const buildOne = async (
   return {
     environment,
     channels: await publishEnvironment(built, releases, options),
-    heldWorkloads: (platform.heldWorkloads ?? []).map(({ registration, errors }) => ({ registration, errors })),
+    heldWorkloads: (platform.heldWorkloads ?? []).map(({ registration, errors }) => ({
+      registration,
+      errors,
+    })),
     advice: built.advice,
     problems: [],
   };

@@ -5,7 +5,7 @@ import { emptyRow } from '../store/empty-row.ts';
 import { ownsAnything } from '../store/inventory.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, readPackages, savePackage } from '../store/packages.ts';
-import type { AcceptedMedium } from './store-accepted.ts';
+import type { AcceptedMedium } from './accepted-medium.ts';
 
 /** Writes what is wanted of each package; inside the accepting transaction. What runs is for reconcile to change. */
 export const orderPackages = (agent: Agent, { packages, accepted }: AcceptedMedium): void => {

@@ -10,13 +10,21 @@ export type Offer = {
   readonly documents: ChannelDocuments;
 };
 
-/** @throws FleetError MEDIUM_EMPTY, TOO_MANY, TOO_LARGE, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
+/** @throws FleetError MEDIUM_EMPTY, WRONG_FLEET, TOO_MANY, TOO_LARGE, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
 export const readOffer = async ({ identity }: Agent, medium: OpenMedium): Promise<Offer> => {
   const contents = medium.medium;
   if (!contents) {
     throw new FleetError('MEDIUM_EMPTY', `${medium.path} was not filled by fleet-export`, {
       hint: 'Carry it to the platform team first; requests and reports on it stay',
     });
+  }
+  // Believed only so far as to say it in plain words: a medium that lies here is refused for its root.
+  if (contents.fleet !== identity.fleet) {
+    throw new FleetError(
+      'WRONG_FLEET',
+      `${medium.path} is a medium of fleet ${contents.fleet}, and this machine belongs to ${identity.fleet}`,
+      { hint: 'Take the right stick' },
+    );
   }
   const documents = await readChannelDocuments(medium.blobs, contents.documents, identity.site);
   return { medium, contents, documents };

@@ -16,14 +16,11 @@ import {
   saveStatement,
   saveTrustRow,
 } from '../store/trust.ts';
-import type { Judged } from './accept-medium.ts';
-import type { Wanted } from './desired-packages.ts';
+import type { AcceptedMedium } from './accepted-medium.ts';
 import { orderPackages } from './order-packages.ts';
 
-export type AcceptedMedium = Judged & Wanted;
-
 /**
- * The one transaction of an import (docs/bundle-format.md section 8, step 7): root, site and release with their
+ * The one transaction of an import (docs/bundle-format.md section 8, step 9): root, site and release with their
  * signatures, floors, time, revocations, what is wanted, receipts, and the event that says so. All of it, or nothing.
  * Returns what receipts acknowledged.
  */

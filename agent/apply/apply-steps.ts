@@ -3,8 +3,8 @@ import { checkAborted, record } from '../journal/boundary.ts';
 import { nameOf } from '../journal/name-of.ts';
 import { saveOperation, saveSteps } from '../journal/operations.ts';
 import { fail } from './fail.ts';
-import type { Work } from './perform.ts';
 import type { DesiredPackage, Step, StepResult } from './target.ts';
+import type { Work } from './work.ts';
 
 /** A stop lets the step under way end: half a step is worse than a second more. */
 const UNINTERRUPTED = new AbortController().signal;

@@ -11,7 +11,7 @@ import { emptyRow } from '../store/empty-row.ts';
 import { saveFailure } from '../store/failures.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/packages.ts';
 import { isRevoked } from '../store/trust.ts';
-import type { Work } from './perform.ts';
+import type { Work } from './work.ts';
 
 /**
  * What a failure means, in one transaction: on the way forward the package is told failed and, if anything may have

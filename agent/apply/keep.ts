@@ -12,7 +12,7 @@ import { findFailure } from '../store/failures.ts';
 import { addOwned, replaceOwned } from '../store/inventory.ts';
 import { isSame } from '../store/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/packages.ts';
-import type { Work } from './perform.ts';
+import type { Work } from './work.ts';
 
 /** The end of a way that was gone without a failure: forward it is kept, backward it is the last good one again. */
 export const keep = ({ agent, operation }: Work): void => {

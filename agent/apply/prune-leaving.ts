@@ -20,10 +20,11 @@ export const pruneLeaving = async (
   if (leaving.length === 0 || somethingFailed) return [];
   const confirmed = readTrustRow(agent.state).pruneConfirmed;
   if (!confirmed && (leaving.length > agent.policy.pruneBudget || leaving.length === rows.length)) {
-    const message =
+    const why =
       leaving.length === rows.length
         ? `the bundle has none of the ${rows.length} packages that run here`
         : `${leaving.length} packages left the bundle, at most ${agent.policy.pruneBudget} are removed unasked`;
+    const message = `${why}; if it is meant: fleet-agent import --prune`;
     return leaving.map((row) => hold(agent, row, message, 'PRUNE_BUDGET'));
   }
   const results: PackageResult[] = [];

@@ -3,8 +3,8 @@ import { checkAborted, record } from '../journal/boundary.ts';
 import { nameOf } from '../journal/name-of.ts';
 import { saveOperation } from '../journal/operations.ts';
 import { fail } from './fail.ts';
-import type { Work } from './perform.ts';
 import type { CheckResult } from './target.ts';
+import type { Work } from './work.ts';
 
 /** Waits for the package's verdict on itself. A stop cuts the waiting short: the next start waits again. */
 export const settle = async (work: Work): Promise<void> => {

@@ -5,8 +5,8 @@ import { addOwned, readOwned, readTaken } from '../store/inventory.ts';
 import { readPackages } from '../store/packages.ts';
 import type { State } from '../store/state.ts';
 import { fail } from './fail.ts';
-import type { Work } from './perform.ts';
 import type { Plan } from './target.ts';
+import type { Work } from './work.ts';
 
 /**
  * Takes the package out of the store, compares it with live state, and writes the plan and the inventory of everything

@@ -83,9 +83,13 @@ export const openOrStartLayout = async (directory: string): Promise<Layout> => {
   ]);
   if (index) return { ...empty, manifests: readIndex(directory, index) };
   if (!marker) return empty;
-  throw new FleetError('LAYOUT_INVALID', `${directory} has lost its index.json, which names all that is in it`, {
-    hint: 'Put back the last copy of index.json; if nothing from here was ever given out, remove the folder',
-  });
+  throw new FleetError(
+    'LAYOUT_INVALID',
+    `${directory} has lost its index.json, which names all that is in it`,
+    {
+      hint: 'Put back the last copy of index.json; if nothing from here was ever given out, remove the folder',
+    },
+  );
 };
 
 /** Index bytes: entries sorted by reference, then digest, so that the order of work never shows. */
@@ -105,9 +109,13 @@ export const encodeIndex = (manifests: readonly Descriptor[]): Buffer => {
  * index was not cut off, it was damaged.
  */
 export const writeLayoutIndex = async (layout: Layout, manifests: readonly Descriptor[]): Promise<Layout> => {
-  await writeFileAtomically(join(layout.directory, 'index.json'), encodeIndex(manifests));
-  await writeFileAtomically(join(layout.directory, 'oci-layout'), layoutMarker());
-  return { ...layout, manifests };
+  try {
+    await writeFileAtomically(join(layout.directory, 'index.json'), encodeIndex(manifests));
+    await writeFileAtomically(join(layout.directory, 'oci-layout'), layoutMarker());
+    return { ...layout, manifests };
+  } catch (error) {
+    throw toFleetError(error, `writing to ${layout.directory}`);
+  }
 };
 
 export const layoutMarker = (): Buffer => Buffer.from(LAYOUT_FILE);

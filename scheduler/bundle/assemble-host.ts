@@ -88,7 +88,9 @@ const checkReadable = (document: Buffer): void => {
     parseHostPackage(document);
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
-    throw new FleetError('FIELD_INVALID', `no agent would take this package: ${error.message}`, { cause: error });
+    throw new FleetError('FIELD_INVALID', `no agent would take this package: ${error.message}`, {
+      cause: error,
+    });
   }
 };
 

@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { RenderedPackage } from '../platform/model.ts';
+import type { Assignment, RenderedPackage } from '../platform/model.ts';
 import { throwProblems } from '../platform/problems.ts';
 import type { Application } from './application.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
@@ -30,7 +30,11 @@ export const assembleKubernetes = (
   const files = [
     ...rendered.files
       .filter(({ path }) => isYaml(path))
-      .map(({ path, bytes }) => read(`${assignment.target.name}/${path}`, path, bytes)),
+      .map(({ path, bytes }) =>
+        withTemplate(assignment, path, problems, () =>
+          read(`${assignment.target.name}/${path}`, path, bytes),
+        ),
+      ),
     ...[...(application?.files ?? [])]
       .filter(([path]) => isYaml(path) && !isKustomization(path))
       .map(([path, bytes]) => read(`${application?.shown}${path}`, MANIFESTS + path, bytes)),
@@ -51,6 +55,30 @@ export const assembleKubernetes = (
     owns: all.map((object) => identityOf(object, namespace)),
     images: [...new Set(files.flatMap(({ images }) => images))],
   });
+};
+
+/** The file that a mistake of a rendered text is in lies on no disk: the template that wrote it has to be named. */
+const withTemplate = <T>(
+  { clusterType }: Assignment,
+  path: string,
+  problems: FleetError[],
+  read: () => T,
+): T => {
+  const before = problems.length;
+  const result = read();
+  const template = path.startsWith('namespace.')
+    ? clusterType.namespaceService
+    : path.startsWith('reconciler.')
+      ? clusterType.reconciler
+      : clusterType.configType;
+  const found = problems
+    .splice(before)
+    .map(
+      ({ code, message, at, hint, cause }) =>
+        new FleetError(code, message, { subject: `what Template ${template} wrote`, at, hint, cause }),
+    );
+  problems.push(...found);
+  return result;
 };
 
 const isYaml = (path: string): boolean => /\.ya?ml$/.test(path);

@@ -14,8 +14,8 @@ import { assembleKubernetes } from './assemble-kubernetes.ts';
 import type { AssembledPackage } from './assembled-package.ts';
 import { newClaims } from './claim-package.ts';
 import type { LastGood } from './last-good-packages.ts';
-import type { ManifestCache } from './prepare-manifest.ts';
 import { checkPackable, type PackedBundle, packBundle } from './pack-bundle.ts';
+import type { ManifestCache } from './prepare-manifest.ts';
 import { type ResolvedImage, resolveImages } from './resolve-images.ts';
 
 export type BuiltBundle = {
@@ -66,14 +66,21 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
       held.push({ assignment: rendered.assignment, error: withPlace(known, rendered.assignment) });
     }
   }
-  const withKept = [
-    ...held.map((one) => withLastGood(one, input.lastGood)),
+  const withKept: HeldPackage[] = [];
+  for (const one of [
+    ...held.map((it) => withLastGood(it, input.lastGood)),
     ...unreadable(input, assembled, held),
-  ];
-  const kept = withKept.flatMap((one) => one.kept ?? []);
-  for (const { images: names } of kept) {
-    for (const image of await resolve(names)) images.set(image.entry.digest, image);
+  ]) {
+    try {
+      const found = await resolve(one.kept?.images ?? []);
+      if (one.kept) claim(one.kept);
+      for (const image of found) images.set(image.entry.digest, image);
+      withKept.push(one);
+    } catch (error) {
+      withKept.push(withoutKept(one, toFleetError(error)));
+    }
   }
+  const kept = withKept.flatMap((one) => one.kept ?? []);
   const packages = [...assembled, ...kept];
   const ready = dropUnsupported(packages, withKept);
   const closure = [...images.values()].map(({ entry }) => entry);
@@ -95,6 +102,17 @@ const withPlace = (error: FleetError, { target }: Assignment): FleetError =>
         hint: error.hint,
         cause: error,
       });
+
+/** The last good package of a held one does not fit any more: then nothing is released, and both reasons are told. */
+const withoutKept = ({ assignment, error }: HeldPackage, why: FleetError): HeldPackage => {
+  if (why.code === 'INTERNAL' || why.code === 'ABORTED') throw why;
+  const { code, subject, at, hint } = error;
+  const message = `${error.message}; and its last good package cannot stay: ${why.message}`;
+  return {
+    assignment,
+    error: new FleetError(code, message, { subject, at, hint: hint ?? why.hint, cause: why }),
+  };
+};
 
 const withLastGood = (held: HeldAssignment, lastGood: LastGood): HeldPackage => {
   const kept = lastGood.of(held.assignment);

@@ -43,10 +43,14 @@ const isSame = (a: HostDirectoryObject | undefined, b: HostDirectoryObject): boo
   a?.mode === b.mode && a.owner === b.owner && a.group === b.group;
 
 const clash = ({ path, at }: Claim, known: Claim): FleetError =>
-  new FleetError('OBJECT_CLASH', `${path} is there twice in this package, first at ${formatPlace(known.at)}`, {
-    at,
-    hint: 'Remove or rename one of the two',
-  });
+  new FleetError(
+    'OBJECT_CLASH',
+    `${path} is there twice in this package, first at ${formatPlace(known.at)}`,
+    {
+      at,
+      hint: 'Remove or rename one of the two',
+    },
+  );
 
 const checkAbove = (claims: readonly Claim[], files: readonly ResolvedFile[]): void => {
   const isFile = new Map(files.map(({ file, at }) => [file.path, at]));
@@ -55,10 +59,14 @@ const checkAbove = (claims: readonly Claim[], files: readonly ResolvedFile[]): v
       const above = path.slice(0, end);
       const file = isFile.get(above);
       if (!file) continue;
-      throw new FleetError('OBJECT_CLASH', `${path} is below ${above}, which is a file (${formatPlace(file)})`, {
-        at,
-        hint: 'Move one of the two',
-      });
+      throw new FleetError(
+        'OBJECT_CLASH',
+        `${path} is below ${above}, which is a file (${formatPlace(file)})`,
+        {
+          at,
+          hint: 'Move one of the two',
+        },
+      );
     }
   }
 };
@@ -72,9 +80,13 @@ const checkUnits = (objects: readonly HostPackageObject[], files: readonly Resol
     names.set(name, at);
     const gone = restartOn.find((path) => !paths.has(path));
     if (gone === undefined) continue;
-    throw new FleetError('REFERENCE_MISSING', `${name} restarts on ${gone}, which is no file of this package`, {
-      at,
-      hint: 'Name a path under files',
-    });
+    throw new FleetError(
+      'REFERENCE_MISSING',
+      `${name} restarts on ${gone}, which is no file of this package`,
+      {
+        at,
+        hint: 'Name a path under files',
+      },
+    );
   }
 };

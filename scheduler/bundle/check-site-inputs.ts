@@ -13,10 +13,7 @@ const VARIABLE = /^\/[A-Za-z_][A-Za-z0-9_]*$/;
  * would be found in the factory, and would stop the whole bundle.
  * @throws FleetError REFERENCE_MISSING, FIELD_INVALID, SCHEMA_INVALID, OBJECT_CLASH with the input's place
  */
-export const checkSiteInputs = (
-  inputs: readonly SiteInputObject[],
-  files: readonly ResolvedFile[],
-): void => {
+export const checkSiteInputs = (inputs: readonly SiteInputObject[], files: readonly ResolvedFile[]): void => {
   const byPath = new Map(files.map((it) => [it.file.path, it]));
   const schemas = new Map<string, string>();
   for (const input of inputs) {
@@ -59,7 +56,12 @@ const checkField = (input: SiteInputObject, { bytes }: ResolvedFile): void => {
     node = parseStrictJson(bytes.bytes, JSON_LIMITS, input.file);
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
-    throw refusal('FIELD_INVALID', input, `goes to a file that cannot be read: ${error.message}`, 'Correct the file');
+    throw refusal(
+      'FIELD_INVALID',
+      input,
+      `goes to a file that cannot be read: ${error.message}`,
+      'Correct the file',
+    );
   }
   const tokens = input.pointer.slice(1).split('/').map(unescape);
   for (const token of tokens.slice(0, -1)) node = childOf(node, token);

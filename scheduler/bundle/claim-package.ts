@@ -30,7 +30,8 @@ export const newClaims = (): ((made: AssembledPackage) => void) => {
       );
     }
     for (const key of made.owns) owners.set(key, made.id);
-    for (const [input, schema] of schemas) inputs.set(input, { owner: made.id, schema });
+    for (const [input, schema] of schemas)
+      if (!inputs.has(input)) inputs.set(input, { owner: made.id, schema });
   };
 };
 

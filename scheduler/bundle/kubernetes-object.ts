@@ -130,6 +130,4 @@ const addContainer = (container: YAMLMap, parsed: ParsedDocument, found: Contain
 
 /** Text of a file made of these objects: each as its author wrote it but for what was set. */
 export const formatObjects = (objects: readonly KubernetesObject[]): string =>
-  objects
-    .map(({ parsed }) => parsed.document.toString({ lineWidth: 0 }).replace(/^---\n/, ''))
-    .join('---\n');
+  objects.map(({ parsed }) => parsed.document.toString({ lineWidth: 0 }).replace(/^---\n/, '')).join('---\n');

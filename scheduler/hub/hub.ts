@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
+import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { openOrStartLayout } from '#bundles/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
 import { type Configuration, requireSetting } from '../configuration.ts';
+import { readArtifact } from '../publish/artifact.ts';
 import { siteReference } from '../publish/references.ts';
 import { type KeyDirectory, openKeyDirectory } from '../sign/key-directory.ts';
 import type { SiteSigner } from './sites/issue-site.ts';
@@ -41,7 +44,23 @@ export const siteSigner = async ({ keys }: Hub): Promise<SiteSigner> => ({
   release: await keys.key('release'),
 });
 
-/** Mirrors a site's newest statement into the layout, whether it changed just now or a run was cut off before. */
+/**
+ * Mirrors a site's newest statement into the layout, whether it changed just now or a run was cut off before.
+ * @throws FleetError ROLLBACK where the layout has a newer one, or another under this number: the database is not the one
+ * that made it, and what it counts out again is what every site of the field refuses
+ */
 export const publishSite = async ({ layout, keys }: Hub, site: SiteRow): Promise<void> => {
+  const documents = await readArtifact(await openOrStartLayout(layout), siteReference(site.name));
+  const known = documents.find(({ role }) => role === 'site');
+  const version = known?.version ?? 0;
+  if (version > site.version || (version === site.version && known?.digest !== digestOf(site.statement))) {
+    throw new FleetError(
+      'ROLLBACK',
+      `${layout} has statement ${version} of site ${site.name}, this database gave out ${site.version} just now`,
+      {
+        hint: 'Give the --db that belongs to this --layout, or put back its newest copy; the layout is left as it is',
+      },
+    );
+  }
   await publishArtifact(layout, SITE_ARTIFACT, siteReference(site.name), siteDocuments(site, keys));
 };

@@ -58,9 +58,10 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
       },
     })),
     assembly.environment,
+    assembly.form === 'fleet' ? assembly.chain : [],
   );
   if (!assembly.holdWorkloads) problems.found.push(...workloads.held.flatMap((one) => one.errors));
-  const advice: FleetError[] = [];
+  const advice: FleetError[] = [...workloads.advice];
   const main = ofKind(objects, 'BaseRepo').find((base) => base.name === 'main');
   return {
     form: assembly.form,

@@ -22,6 +22,7 @@ export type LoadedWorkloads = {
   readonly targets: readonly DeploymentTarget[];
   readonly snapshots: readonly SourceSnapshot[];
   readonly held: readonly HeldWorkload[];
+  readonly advice: readonly FleetError[];
 };
 
 /** Repositories asked at the same time. */
@@ -32,13 +33,15 @@ export const loadWorkloads = async (
   sources: Sources,
   registered: readonly RegisteredWorkload[],
   environment: string,
+  chain: readonly string[],
 ): Promise<LoadedWorkloads> => {
   const inOrder = registered.toSorted((a, b) => compareBytes(a.registration.name, b.registration.name));
-  const loaded = await inParallel(inOrder, WIDTH, (one) => loadWorkload(sources, one, environment));
+  const loaded = await inParallel(inOrder, WIDTH, (one) => loadWorkload(sources, one, environment, chain));
   return {
     targets: loaded.flatMap((one) => one.targets),
     snapshots: loaded.flatMap((one) => one.snapshots),
     held: loaded.flatMap((one) => one.held),
+    advice: loaded.flatMap((one) => one.advice),
   };
 };
 
@@ -46,17 +49,21 @@ const loadWorkload = async (
   sources: Sources,
   { registration, folder, arrival }: RegisteredWorkload,
   environment: string,
+  chain: readonly string[],
 ): Promise<LoadedWorkloads> => {
   const problems = newProblems();
   const source = await attempt(problems, async () =>
     sources.read({ role: `workload/${registration.name}`, ...folder() }),
   );
-  const targets = source ? readTargets(source, environment, arrival, problems.found) : [];
+  const workloads = source ? readWorkloads(source, problems.found) : [];
   const snapshots = source ? [source.snapshot] : [];
-  if (problems.found.length === 0) return { targets, snapshots, held: [] };
+  if (problems.found.length === 0) {
+    const targets = workloads.flatMap((workload) => toDeploymentTargets(workload, environment, arrival));
+    return { targets, snapshots, held: [], advice: workloads.flatMap((one) => strangers(one, chain)) };
+  }
   const { name, workspace, at } = registration;
   const errors = problems.found.map((error) => withRegistration(error, registration));
-  return { targets: [], snapshots, held: [{ registration: name, workspace, at, errors }] };
+  return { targets: [], snapshots, held: [{ registration: name, workspace, at, errors }], advice: [] };
 };
 
 /** A repository that cannot be read is a mistake of the line that names it. */
@@ -70,12 +77,20 @@ const withRegistration = (error: FleetError, registration: ObjectOf<'WorkloadReg
         cause: error,
       });
 
-const readTargets = (
-  source: Source,
-  environment: string,
-  arrival: Arrival,
-  problems: FleetError[],
-): readonly DeploymentTarget[] => {
+/** A target for an environment that is none runs nowhere. */
+const strangers = (workload: ObjectOf<'Workload'>, chain: readonly string[]): readonly FleetError[] =>
+  workload.targets
+    .filter((target) => chain.length > 0 && !chain.includes(target.environment))
+    .map(
+      (target) =>
+        new FleetError(
+          'REFERENCE_MISSING',
+          `target ${target.name} is for the environment ${target.environment}, which the fleet does not have`,
+          { subject: `Workload ${workload.name}`, at: target.at, hint: `It has ${chain.join(', ')}` },
+        ),
+    );
+
+const readWorkloads = (source: Source, problems: FleetError[]): readonly ObjectOf<'Workload'>[] => {
   const objects = refuseClashes(readObjects(source, problems), problems);
   // An application says what it needs and nothing else: a policy or a configuration from here would rule over others.
   for (const object of objects) {
@@ -90,7 +105,7 @@ const readTargets = (
   }
   const workloads = ofKind(objects, 'Workload');
   if (workloads.length === 0 && problems.length === 0) problems.push(noWorkload(source));
-  return workloads.flatMap((workload) => toDeploymentTargets(workload, environment, arrival));
+  return workloads;
 };
 
 /** To take it for an application that wants nothing any more would remove it from every site. */

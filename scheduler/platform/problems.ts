@@ -25,7 +25,10 @@ export const throwProblems = (problems: readonly FleetError[], what: string): vo
   const [first] = problems;
   if (first === undefined) return;
   if (problems.length === 1) throw first;
-  throw new FleetError('PLATFORM_INVALID', `${what} has ${problems.length} problems`, {
+  const told = `${what} has ${problems.length} problems; the first is ${first.code}: ${first.message}`;
+  throw new FleetError('PLATFORM_INVALID', told, {
+    ...(first.subject !== undefined && { subject: first.subject }),
+    ...(first.at && { at: first.at }),
     cause: new AggregateError(problems, `${problems.length} problems`),
     hint: 'Run validate to see them all',
   });

@@ -48,11 +48,16 @@ export const openReleases = async (directory: string, command: string, now: Date
 const start = async (layout: Layout): Promise<void> => {
   const [anyBlob] = await layout.blobs.list();
   if (anyBlob !== undefined && !(await isThere(join(layout.directory, 'index.json')))) {
-    throw new FleetError('LAYOUT_INVALID', `${layout.directory} has blobs, but no index.json that names them`, {
-      hint: 'Put back the last copy of index.json; if nothing from here was ever given out, remove the folder',
-    });
+    throw new FleetError(
+      'LAYOUT_INVALID',
+      `${layout.directory} has blobs, but no index.json that names them`,
+      {
+        hint: 'Put back the last copy of index.json; if nothing from here was ever given out, remove the folder',
+      },
+    );
   }
   await writeLayoutIndex(layout, layout.manifests);
 };
 
-const isThere = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined)) !== undefined;
+const isThere = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined)) !== undefined;

@@ -63,7 +63,12 @@ export const publishEnvironment = async (
     const previous = await readPrevious(layout, channel, options);
     const outcome = await judge(layout, bundle, previous, built.platform);
     if (outcome === 'released') {
-      for (const [reference, descriptor] of await release(layout, channel, { ...common, bundle, previous }, options))
+      for (const [reference, descriptor] of await release(
+        layout,
+        channel,
+        { ...common, bundle, previous },
+        options,
+      ))
         references.set(reference, descriptor);
     }
     const restored = outcome === 'unchanged' ? await restore(layout.blobs, bundle, options.signal) : 0;
@@ -81,7 +86,9 @@ const readPrevious = async (
   channel: Channel,
   { keys, now }: Publishing,
 ): Promise<PublishedRelease | undefined> => {
-  const previous = await readRelease(layout, channel, keys.root);
+  const previous = await readRelease(layout, channel, keys.root).catch((error: unknown) => {
+    throw damaged(error, channel);
+  });
   if (!previous || parseTime(previous.predicate.issuedAt).getTime() <= now.getTime() + LEEWAY_MS)
     return previous;
   throw new FleetError(
@@ -89,6 +96,17 @@ const readPrevious = async (
     `release ${previous.predicate.version} of ${formatChannel(channel)} was issued at ${previous.predicate.issuedAt}, which this machine's clock says is to come`,
     { subject: layout.directory, hint: 'Set the clock; a release made now would end too early' },
   );
+};
+
+/** Without the last release nobody knows which number comes next. */
+const damaged = (error: unknown, channel: Channel): unknown => {
+  const lost = ['DIGEST_MISMATCH', 'SIZE_MISMATCH', 'MISSING_BLOB', 'LAYOUT_INVALID', 'BAD_JSON'];
+  if (!(error instanceof FleetError && lost.includes(error.code))) return error;
+  return new FleetError(error.code, error.message, {
+    subject: `the last release of ${formatChannel(channel)}`,
+    cause: error,
+    hint: 'Put back the last copy of this layout, or of the blob',
+  });
 };
 
 /**
@@ -201,7 +219,12 @@ const copyImage = async (
   let copied = 0;
   for (const { digest, size } of blobs.toReversed()) {
     if ((await to.size(digest)) === size) continue;
-    await to.write(digest, size, verified(digest, size, await source.open(digest, signal), source.name), signal);
+    await to.write(
+      digest,
+      size,
+      verified(digest, size, await source.open(digest, signal), source.name),
+      signal,
+    );
     copied += 1;
   }
   return copied;

@@ -29,7 +29,12 @@ export const schedulePlatform = (platform: Platform): Schedule => {
       const error = faultOf(assignment);
       return error ? [{ assignment, error }] : [];
     }),
-    advice: [...(platform.advice ?? []), ...advice, ...unselected, ...nowhere(platform, selected, nameFaults)],
+    advice: [
+      ...(platform.advice ?? []),
+      ...advice,
+      ...unselected,
+      ...nowhere(platform, selected, nameFaults),
+    ],
   };
 };
 

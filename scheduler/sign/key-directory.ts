@@ -24,7 +24,8 @@ const ROOT_FILE = /^(\d{1,9})\.root\.json$/;
 /** @throws FleetError KEY_MISSING when there is no root, and those of parseRoot */
 export const openKeyDirectory = async (directory: string): Promise<KeyDirectory> => {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw toFleetError(error, `reading ${directory}`);
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR')
+      throw toFleetError(error, `reading ${directory}`);
     return [];
   });
   const files = names.filter((name) => ROOT_FILE.test(name));
@@ -86,9 +87,13 @@ export const checkSigners = async (
   for (const role of roles) {
     const { hint } = (await key(role)).public;
     if (root.roles[role].keys.some((known) => known.hint === hint)) continue;
-    throw new FleetError('UNKNOWN_KEY', `root ${root.version} of fleet ${root.fleet} does not count this ${role} key`, {
-      hint: `Use the ${role} key that belongs to the root; agents would refuse what this one signs`,
-    });
+    throw new FleetError(
+      'UNKNOWN_KEY',
+      `root ${root.version} of fleet ${root.fleet} does not count this ${role} key`,
+      {
+        hint: `Use the ${role} key that belongs to the root; agents would refuse what this one signs`,
+      },
+    );
   }
 };
 

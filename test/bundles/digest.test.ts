@@ -64,6 +64,31 @@ describe('the order of bytes', () => {
     ]);
   });
 
+  it('is that of the encoded bytes for any two strings, halves of surrogate pairs among them', () => {
+    const unit = fc.constantFrom(
+      'a',
+      'b',
+      '\u00e4',
+      '\ud7ff',
+      '\ud83d',
+      '\ude00',
+      '\udfff',
+      '\ue000',
+      '\uffff',
+    );
+    const text = fc.array(unit, { maxLength: 4 }).map((units) => units.join(''));
+    fc.assert(
+      fc.property(text, text, (a, b) => {
+        const encoded = Buffer.compare(Buffer.from(a), Buffer.from(b));
+        // A lone half is encoded as U+FFFD, so two strings may be the same in bytes.
+        expect(Math.sign(compareBytes(a, b))).toBe(
+          encoded === 0 && a.length !== b.length ? Math.sign(a.length - b.length) : encoded,
+        );
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
   it('is total: the same list comes out of any order', () => {
     const unit = fc.constantFrom('a', 'Z', 'ä', '\uFB03', '\u{1F600}', '\u0000');
     fc.assert(

@@ -28,6 +28,14 @@ describe('the configuration of the scheduler', () => {
     });
   });
 
+  it('takes an empty path for a mistake, not for the current folder', async () => {
+    await using folder = await temporaryDirectory('configuration');
+    await expect(readConfiguration({ layout: '' }, folder.path)).rejects.toMatchObject({
+      code: 'USAGE',
+      message: '--layout is empty',
+    });
+  });
+
   it('is overridden by what was given, seen from the current folder', async () => {
     await using folder = await temporaryDirectory('configuration');
     await mkdir(join(folder.path, 'etc'));

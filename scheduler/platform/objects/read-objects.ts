@@ -50,7 +50,8 @@ export const readObjects = (
       const before = problems.length;
       const read = readDocument(document, problems);
       if (read) objects.push(read);
-      else if (problems.length === before && onOther) problems.push(onOther(placeOf(document.text, document.root)));
+      else if (problems.length === before && onOther)
+        problems.push(onOther(placeOf(document.text, document.root)));
     }
   }
   return objects;

@@ -117,5 +117,10 @@ const lastLine = (text: string): string => {
     .filter((line) => line !== '');
   const reasons = lines.filter((line) => /^(?:fatal|error|ssh):/i.test(line));
   // It says that after the reason, whatever that was.
-  return reasons.findLast((line) => !/Could not read from remote/.test(line)) ?? reasons.at(-1) ?? lines.at(-1) ?? '';
+  return (
+    reasons.findLast((line) => !/Could not read from remote/.test(line)) ??
+    reasons.at(-1) ??
+    lines.at(-1) ??
+    ''
+  );
 };

@@ -108,6 +108,30 @@ describe('an OCI layout', () => {
   it('is not started over where there is a damaged one', async () => {
     await using folder = await temporaryDirectory();
     await written(folder.path, MARKER, '{');
-    expect(await verdict(() => openOrStartLayout(folder.path))).toBe('BAD_JSON');
+    await expect(openOrStartLayout(folder.path)).rejects.toMatchObject({
+      code: 'BAD_JSON',
+      hint: 'It is damaged; put back the last copy of it',
+    });
+  });
+
+  it('is not started over where index.json is gone: its releases would count from 1 again', async () => {
+    await using folder = await temporaryDirectory();
+    await written(folder.path, MARKER, undefined);
+    expect(await verdict(() => openOrStartLayout(folder.path))).toBe('LAYOUT_INVALID');
+  });
+
+  it('that was cut off before its marker is what its index says', async () => {
+    await using folder = await temporaryDirectory();
+    await writeFile(join(folder.path, 'index.json'), encodeIndex([entry('a')]));
+    const { manifests } = await openOrStartLayout(folder.path);
+    expect(manifests.map(({ digest }) => digest)).toEqual([digestOf('a')]);
+  });
+
+  it('may name more releases than fit into a manifest', async () => {
+    await using folder = await temporaryDirectory();
+    const empty = await openOrStartLayout(folder.path);
+    const many = Array.from({ length: 30_000 }, (_, at) => named(`prod/kiosk:b-${at}`, `bundle ${at}`));
+    await writeLayoutIndex(empty, many);
+    expect((await openLayout(folder.path)).manifests).toHaveLength(30_000);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FleetError } from '#bundles/errors';
+import { FleetError, formatError } from '#bundles/errors';
 import { assembleKubernetes } from '../../../scheduler/bundle/assemble-kubernetes.ts';
 import type { RenderedPackage } from '../../../scheduler/platform/model.ts';
 
@@ -54,6 +54,53 @@ const refusal = (call: () => unknown): FleetError => {
   }
   throw new Error('it was let through');
 };
+
+test.each([
+  [
+    'kidn: Service\napiVersion: v1\nmetadata: {name: a}\n',
+    'shop/x.yaml:1:1: OBJECT_INVALID: this object has no kind. Give it a kind.',
+  ],
+  [
+    'kind: Service\nmetadata: {name: a}\n',
+    'shop/x.yaml:1:1: OBJECT_INVALID: Service: this object has no apiVersion. Give it an apiVersion.',
+  ],
+  [
+    'apiVersion: v1\nkind: Service\nmetadata: {nam: a}\n',
+    'shop/x.yaml:1:1: OBJECT_INVALID: Service: this object has no metadata.name. Give it a metadata.name.',
+  ],
+  [
+    'apiVersion: v1\nkind: List\nitems: []\n',
+    'shop/x.yaml:1:1: OBJECT_INVALID: a List is not taken. Write its items as documents of their own, with --- between them.',
+  ],
+  ['replicas: 2\n', 'OBJECT_INVALID: this is no Kubernetes object'],
+  ['---\n- a\n', 'shop/x.yaml:2:1: OBJECT_INVALID: this is no Kubernetes object'],
+])('a document that no cluster takes is not left out silently: %j', (text, expected) => {
+  const error = refusal(() => assembleKubernetes(rendered({}), application({ 'x.yaml': text }), new Map()));
+  expect(formatError(error)).toContain(expected);
+});
+
+test('an empty document is nothing, and a file that is not text is no YAML', () => {
+  const made = assembleKubernetes(
+    rendered({}),
+    application({ 'x.yaml': '---\n# later\n---\n~\n' }),
+    new Map(),
+  );
+  expect(made.files.map(({ path }) => path)).toEqual(['kustomization.yaml']);
+  const binary = { shown: 'shop/', files: new Map([['x.yaml', Buffer.from([0x61, 0x3a, 0xff, 0xfe])]]) };
+  expect(refusal(() => assembleKubernetes(rendered({}), binary, new Map()))).toMatchObject({
+    code: 'YAML_SYNTAX',
+    at: { file: 'shop/x.yaml' },
+  });
+});
+
+test('a mistake of a rendered file names the template that wrote it', () => {
+  const error = refusal(() =>
+    assembleKubernetes(rendered({ 'namespace.yaml': 'a: : b' }), undefined, new Map()),
+  );
+  expect(formatError(error)).toContain(
+    'shop-web/namespace.yaml:1:4: YAML_SYNTAX: what Template namespace wrote: this is not YAML',
+  );
+});
 
 test('a namespaced object without a namespace gets the assignment’s; one that has its own and a cluster-wide one keep theirs', () => {
   const made = assembleKubernetes(

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
@@ -121,6 +121,32 @@ describe('the way of a stick through the commands', () => {
       ]);
     }
     expect(await readdir(hub.path)).not.toContain('elsewhere');
+  });
+
+  it('does not end in an older order, when a database is not the one that belongs to the layout', async () => {
+    await using hub = await testHub();
+    const agent = testAgent('plant-7/press-1');
+    const stick = await hub.stick();
+    await ask(stick, agent);
+    await runCommandClass(SitesEnroll, [stick, ...places(hub)]);
+    await runCommandClass(SitesSet, ['plant-7', 'port=8080', ...places(hub)]);
+    const index = join(hub.layout, 'index.json');
+    const before = await readFile(index, 'utf8');
+    await ask(stick, agent);
+    const other = places(hub, join(hub.path, 'other.db'));
+    for (const [version, words] of [
+      [1, [SitesEnroll, stick]],
+      [2, [SitesSet, 'plant-7', 'port=1']],
+    ] as const) {
+      const [command, ...rest] = words;
+      const { code, err } = await runCommandClass(command, [...rest, ...other]);
+      expect([code, err]).toEqual([
+        4,
+        expect.stringContaining(`ROLLBACK: ${hub.layout} has statement 2 of site plant-7`),
+      ]);
+      expect(err).toContain(`gave out ${version} just now`);
+      expect(await readFile(index, 'utf8')).toBe(before);
+    }
   });
 
   it('tells every reason at the end and exits with 8 when some reports are bad', async () => {

@@ -221,6 +221,24 @@ describe('a platform of our form', () => {
       /^platform\/base\/shop.yaml:5:18: SOURCE_MISSING: WorkloadRegistration shop: there is no directory apps\/shp/,
     ],
     [
+      'whose application lost its Workload to a slip of the pen',
+      { 'apps/shop/deploy/shop.yaml': ours('Workload', 'shop', 'spec: {}\n').replace('kind', 'kidn') },
+      {},
+      /^platform\/base\/shop.yaml:7:13: REFERENCE_MISSING: .*there is no Workload in apps\/shop\/deploy\//,
+    ],
+    [
+      'with an object that is none',
+      { 'platform/base/kidn.yaml': ours('Config', 'x', 'spec: {}\n').replace('kind', 'kidn') },
+      {},
+      /^platform\/base\/kidn.yaml:1:1: UNKNOWN_KIND: this is no object of a platform/,
+    ],
+    [
+      'with a list for an object',
+      { 'platform/environments/prod/list.yaml': '- a\n' },
+      {},
+      /^platform\/environments\/prod\/list.yaml:1:1: UNKNOWN_KIND: this is no object of a platform/,
+    ],
+    [
       'whose application leads out of itself',
       {
         'platform/base/shop.yaml': ours(

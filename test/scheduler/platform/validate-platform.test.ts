@@ -23,6 +23,23 @@ test('a sound platform has no problems in any of its environments', async () => 
   expect(await validate({})).toEqual({ environments: ['qa', 'prod'], problems: [], advice: [] });
 });
 
+test('what the applications bring is judged as build would, and a target for no environment is told', async () => {
+  const found = await validate({
+    'apps/shop/host/package.yaml': ours('HostPackage', 'web', 'spec:\n  directories: [{path: opt/web}]\n'),
+    'apps/shop/deploy/shop.yaml': ours(
+      'Workload',
+      'shop',
+      'spec:\n  deploymentTargets:\n    - {name: web, environment: qa, manifests: {path: host}}\n    - {name: web, environment: prd}\n',
+    ),
+  });
+  expect(found.problems).toEqual([
+    'apps/shop/host/package.yaml:6:24: FIELD_INVALID: HostPackage: spec.directories[0].path "opt/web" is no absolute path on a host. Write it like /etc/app/app.conf, without . and ..',
+  ]);
+  expect(found.advice).toEqual([
+    'apps/shop/deploy/shop.yaml:8:7: REFERENCE_MISSING: Workload shop: target web is for the environment prd, which the fleet does not have. It has qa, prod.',
+  ]);
+});
+
 test('one environment’s mistakes do not hide another’s, and what both have is told once', async () => {
   const found = await validate({
     'platform/base/edge.yaml': ours(

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { FleetError } from '#bundles/errors';
 import { renderPlatform } from '../../../scheduler/render/render-platform.ts';
-import { renderTree } from '../../../scheduler/render/render-tree.ts';
+import { keptFolders, renderTree } from '../../../scheduler/render/render-tree.ts';
 import { schedulePlatform } from '../../../scheduler/schedule/schedule-platform.ts';
 import { clusterType, platform, policy, target } from '../model-objects.ts';
 
@@ -36,4 +37,27 @@ test('the tree is Kalypso’s: a README for every cluster type, the promoted com
   );
   expect(tree.get('.github/tracking/Promoted_Commit_Id')?.toString()).toBe('c'.repeat(40));
   expect(renderTree({ ...whole, promotedCommit: undefined }, { packages: [] }).size).toBe(3);
+});
+
+test('folders of held assignments are kept; of an application that cannot be read, those that nobody knows', () => {
+  const whole = platform({
+    clusterTypes: [clusterType('a')],
+    targets: [target('shop/web')],
+    policies: [policy('p')],
+  });
+  const schedule = schedulePlatform(whole);
+  const rendered = renderPlatform(whole, schedule);
+  expect(['a', 'a/shop-web', 'a/gone'].filter(keptFolders(whole, rendered))).toEqual([]);
+  const [assignment] = schedule.assignments;
+  const held = [{ assignment: assignment!, error: new FleetError('TEMPLATE_FAILED', 'x') }];
+  expect(['a', 'a/shop-web', 'a/gone'].filter(keptFolders(whole, { packages: [], held }))).toEqual([
+    'a/shop-web',
+  ]);
+  const unread = {
+    ...whole,
+    heldWorkloads: [{ registration: 'x', workspace: 'w', at: assignment!.target.at, errors: [] }],
+  };
+  expect(['a', 'a/shop-web', 'a/gone', 'a/shop-web/x'].filter(keptFolders(unread, rendered))).toEqual([
+    'a/gone',
+  ]);
 });

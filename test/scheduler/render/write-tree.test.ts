@@ -80,6 +80,14 @@ test('nothing is written through a link', async () => {
   expect(await readdir(join(directory, 'elsewhere'))).toEqual([]);
 });
 
+test('what is only held stays where it is', async () => {
+  const out = await temporaryDirectory();
+  await writeTree(out, tree({ 'edge/README.md': README, 'edge/a/x.yaml': 'a', 'edge/b/x.yaml': 'b' }));
+  const changes = await writeTree(out, tree({ 'edge/README.md': README }), (folder) => folder === 'edge/a');
+  expect(changes.removed).toEqual(['edge/b/x.yaml']);
+  expect(await readdir(join(out, 'edge'))).toEqual(['README.md', 'a']);
+});
+
 test('a file that is in the way is named', async () => {
   const out = await temporaryDirectory();
   await writeFiles(out, { edge: 'a file' });

@@ -82,6 +82,24 @@ describe('names', () => {
     );
   });
 
+  test('one target that comes by two registrations says by which', () => {
+    const twice = [
+      target('shop/web', { registration: 'shop' }),
+      target('shop/web', { registration: 'shop-again' }),
+    ];
+    const { held } = pairs({ clusterTypes: [types[1]!], targets: twice, policies: [policy('all')] });
+    expect(formatError(held[0]!.error)).toContain(
+      'target web of workload shop comes twice, by shop and by shop-again',
+    );
+  });
+
+  test('targets that no policy selects are told, once', () => {
+    const { advice } = pairs({ targets: [target('shop/api'), target('shop/web')] });
+    expect(advice.map(formatError)).toEqual([
+      'apps/shop/api.yaml:1:1: REFERENCE_MISSING: DeploymentTarget shop-api: no policy puts shop-api and 1 more on any cluster type. If that is not meant, compare its labels with the selectors of the policies.',
+    ]);
+  });
+
   test('a name of 63 characters is good, one of 64 is held', () => {
     const long = [target(`shop/${'x'.repeat(58)}`), target(`shop/${'y'.repeat(59)}`)];
     const { pairs: assigned, faults } = pairs({

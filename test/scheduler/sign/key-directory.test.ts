@@ -1,0 +1,60 @@
+import { copyFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { checkSigners, initDevRoot, openKeyDirectory } from '../../../scheduler/sign/key-directory.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+
+const NOW = new Date('2026-11-21T08:00:00Z');
+
+const withKeys = async () => {
+  const folder = await temporaryDirectory();
+  const keys = join(folder.path, 'keys');
+  await initDevRoot(keys, 'halden', NOW);
+  return { keys, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+};
+
+test('the keys that a root counts are found to be the right ones', async () => {
+  await using made = await withKeys();
+  await checkSigners(await openKeyDirectory(made.keys), ['bundle', 'release']);
+});
+
+test('a key of another role is refused before anything is signed with it', async () => {
+  await using made = await withKeys();
+  await copyFile(join(made.keys, 'release.key'), join(made.keys, 'bundle.key'));
+  await expect(checkSigners(await openKeyDirectory(made.keys), ['bundle', 'release'])).rejects.toMatchObject({
+    code: 'UNKNOWN_KEY',
+    message: 'root 1 of fleet halden does not count this bundle key',
+  });
+});
+
+test('a key that is missing or none is named with its file', async () => {
+  await using made = await withKeys();
+  const file = join(made.keys, 'release.key');
+  await writeFile(file, 'garbage');
+  const directory = await openKeyDirectory(made.keys);
+  await expect(checkSigners(directory, ['release'])).rejects.toMatchObject({
+    code: 'KEY_FORMAT',
+    at: { file },
+  });
+  await rm(file);
+  await expect(checkSigners(directory, ['release'])).rejects.toMatchObject({ code: 'KEY_MISSING' });
+});
+
+test.each([
+  ['is damaged', '1.root.json', 'BAD_JSON'],
+  ['has the name of another version', '2.root.json', 'ROOT_VERSION'],
+])('a root that %s is named with its file', async (_, name, code) => {
+  await using made = await withKeys();
+  const file = join(made.keys, name);
+  if (code === 'BAD_JSON') await writeFile(file, '{');
+  else await copyFile(join(made.keys, '1.root.json'), file);
+  await expect(openKeyDirectory(made.keys)).rejects.toMatchObject({ code, at: { file } });
+});
+
+test('a file is no key directory', async () => {
+  await using folder = await temporaryDirectory();
+  const file = join(folder.path, 'keys');
+  await writeFile(file, '');
+  await expect(openKeyDirectory(file)).rejects.toMatchObject({ code: 'KEY_MISSING' });
+  await expect(initDevRoot(file, 'halden', NOW)).rejects.toMatchObject({ code: 'IO' });
+});
