@@ -1,25 +1,21 @@
 import type { Descriptor } from '#bundles/bundle/manifest';
 import { readBundle } from '#bundles/bundle/read-bundle';
 import { canonicalBytes } from '#bundles/canonical';
-import { type Digest, digestOf } from '#bundles/digest';
+import type { Digest } from '#bundles/digest';
 import { type ErrorCode, FleetError, type Place } from '#bundles/errors';
-import type { BlobDirectory } from '#bundles/layout/blob-directory';
-import type { BlobSource } from '#bundles/layout/blobs';
 import type { Layout } from '#bundles/layout/layout';
-import { readBlob, verified } from '#bundles/layout/verified';
 import { type Channel, formatChannel } from '#bundles/names';
 import { DAY_MS, parseTime } from '#bundles/time';
 import { VERSION } from '#bundles/version';
 import type { EnvironmentBuild } from '../build-environment.ts';
 import type { BuiltBundle } from '../bundle/build-bundle.ts';
-import type { PackedBundle } from '../bundle/pack-bundle.ts';
 import type { Platform } from '../platform/model.ts';
 import type { KeyDirectory } from '../sign/key-directory.ts';
 import { fitHeld, fitSources } from './fit-statement.ts';
 import type { Releases } from './open-releases.ts';
 import { publishRelease } from './publish-release.ts';
 import { type PublishedRelease, readRelease } from './read-release.ts';
-import { imageReference } from './references.ts';
+import { copyImages, restoreBlobs, writeBundle } from './write-blobs.ts';
 
 /** What happened to one channel. */
 export type ChannelOutcome = Channel & {
@@ -71,7 +67,7 @@ export const publishEnvironment = async (
       ))
         references.set(reference, descriptor);
     }
-    const restored = outcome === 'unchanged' ? await restore(layout.blobs, bundle, options.signal) : 0;
+    const restored = outcome === 'unchanged' ? await restoreBlobs(layout.blobs, bundle, options.signal) : 0;
     outcomes.push({ ...describe(channel, bundle, outcome, previous), restored });
   }
   if (references.size > 0) await releases.point(references);
@@ -193,68 +189,3 @@ const toHeldLine = ({ assignment, error, kept }: BuiltBundle['held'][number]) =>
   ...(error.at === undefined ? {} : { at: error.at }),
   ...(kept === undefined ? {} : { kept: kept.digest }),
 });
-
-/** Images go where the release is, each under a tag that keeps a registry from collecting it. */
-const copyImages = async (
-  blobs: BlobDirectory,
-  channel: Channel,
-  { images }: BuiltBundle,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, Descriptor>> => {
-  for (const image of images) await copyImage(blobs, image, signal);
-  return new Map(
-    images.map(({ entry: { digest, size, mediaType } }) => [
-      imageReference(channel, digest),
-      { digest, size, mediaType },
-    ]),
-  );
-};
-
-/** What an image is made of before the manifests that name it. @returns how many blobs were not there */
-const copyImage = async (
-  to: BlobDirectory,
-  { source, blobs }: BuiltBundle['images'][number],
-  signal: AbortSignal,
-): Promise<number> => {
-  let copied = 0;
-  for (const { digest, size } of blobs.toReversed()) {
-    if ((await to.size(digest)) === size) continue;
-    await to.write(
-      digest,
-      size,
-      verified(digest, size, await source.open(digest, signal), source.name),
-      signal,
-    );
-    copied += 1;
-  }
-  return copied;
-};
-
-/** @returns how many blobs were missing or damaged */
-const writeBundle = async (blobs: BlobDirectory, bundle: PackedBundle): Promise<number> => {
-  let written = 0;
-  for (const { descriptor, bytes } of [...bundle.blobs, bundle.manifest]) {
-    if (await isWhole(blobs, descriptor)) continue;
-    // A file of the right size and other content would be taken for the blob.
-    await blobs.remove(descriptor.digest);
-    await blobs.write(descriptor.digest, descriptor.size, bytes);
-    written += 1;
-  }
-  return written;
-};
-
-const isWhole = async (blobs: BlobSource, { digest, size }: Descriptor): Promise<boolean> => {
-  if ((await blobs.size(digest)) !== size) return false;
-  return digestOf(await readBlob(blobs, digest, size).catch(() => Buffer.alloc(0))) === digest;
-};
-
-/** A release that is out and has lost something on this disk is made whole again: nothing else ever would. */
-const restore = async (
-  blobs: BlobDirectory,
-  { bundle, images }: BuiltBundle,
-  signal: AbortSignal,
-): Promise<number> => {
-  let written = await writeBundle(blobs, bundle);
-  for (const image of images) written += await copyImage(blobs, image, signal);
-  return written;
-};
