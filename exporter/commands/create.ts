@@ -73,7 +73,7 @@ export default class Create extends FleetCommand {
   ): Promise<Exported> {
     const shown = process.stderr.isTTY && !this.jsonEnabled();
     await using progress = await startProgress(prepared.plan.carried, shown);
-    return exportMedium(prepared, { ...options, onBytes: progress.advance, signal: this.signal });
+    return await exportMedium(prepared, { ...options, onBytes: progress.advance, signal: this.signal });
   }
 }
 

@@ -66,7 +66,7 @@ const medium = async (version: number, content: string, word = 'true'): Promise<
   const { key } = readIdentity(state);
   const checks = [{ type: 'exec', name: 'answers', argv: [`/bin/${word}`], timeoutSeconds: 5 }] as const;
   const files = { '/etc/line.conf': content };
-  return writeTestMedium(at(`medium-${version}.tar`), fleet, {
+  return await writeTestMedium(at(`medium-${version}.tar`), fleet, {
     site: { site: 'plant-7', version: 1, agents: [{ name: 'kiosk-1', key }] },
     release: { version, bundle: packTestBundle(fleet, [{ id: 'line', files, checks }]) },
   });

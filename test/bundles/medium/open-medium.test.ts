@@ -112,7 +112,7 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
   const judged = async (change: Parameters<typeof mediumFiles>[0]) => {
     await using folder = await temporaryDirectory('medium');
     const path = await write(join(folder.path, 'medium'), mediumFiles(change));
-    return verdict(async () => {
+    return await verdict(async () => {
       await using _medium = await openMedium(path);
     });
   };
@@ -201,7 +201,7 @@ describe('a medium as a tar', () => {
     await using folder = await temporaryDirectory('medium');
     const path = join(folder.path, 'medium.tar');
     await writeFile(path, bytes);
-    return verdict(async () => {
+    return await verdict(async () => {
       await using _medium = await openMedium(path);
     });
   };

@@ -60,7 +60,7 @@ const makeTemplate = async (): Promise<Template> => {
   await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
   await (await openStore(join(folder.path, 'hub.db'), FLEET))[Symbol.asyncDispose]();
   const keys = (await readdir(join(folder.path, 'keys'))).map((name) => `keys/${name}`);
-  return Promise.all(
+  return await Promise.all(
     ['hub.db', ...keys].map(async (path) => ({ path, bytes: await readFile(join(folder.path, path)) })),
   );
 };

@@ -34,7 +34,7 @@ const steps = (result: Awaited<ReturnType<TestHub['enroll']>>) =>
 const acceptAs = async (hub: TestHub, agent: TestAgent, stick: string, state: object = {}) => {
   await using medium = await openMedium(stick);
   const documents = await readChannelDocuments(medium.blobs, medium.medium?.documents ?? [], agent.site);
-  return acceptChannel(
+  return await acceptChannel(
     {
       fleet: 'acme',
       site: agent.site,
