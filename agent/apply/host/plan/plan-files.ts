@@ -1,3 +1,4 @@
+import type { Digest } from '#bundles/digest';
 import type { OwnedObject, Step } from '../../target.ts';
 import { hasBackup } from '../backups.ts';
 import type { WantedFile } from '../desired/read-wanted.ts';
@@ -27,25 +28,43 @@ export const planFiles = async (context: PlanContext, gone: ReadonlySet<string>)
       ? { type: 'missing', leftover: false }
       : await reader.read(file.path);
     owns.push({ key: fileKey(file.path), state: asJson(await ownedAfter(context, file, live)) });
-    list.push({ path: file.path, ...planFile(context, file, live) });
+    list.push({ path: file.path, ...planFile(context, file, live, await isUncopied(context, file, live)) });
   }
   return { list, owns };
 };
 
-const planFile = (context: PlanContext, file: WantedFile, live: Entry): Omit<FileChange, 'path'> => {
+/**
+ * Was a first plan cut short after the inventory was written and before the copy was made? Then what is there is still
+ * somebody else's, even if it has the very bytes of ours.
+ */
+const isUncopied = async (context: PlanContext, file: WantedFile, live: Entry): Promise<boolean> => {
+  const replaced = context.owned.files.get(file.path)?.replaced;
+  if (replaced?.type !== 'file' || live.type !== 'file' || live.digest !== replaced.digest) return false;
+  return !(await hasBackup(context.options.backups, replaced.digest));
+};
+
+const planFile = (
+  context: PlanContext,
+  file: WantedFile,
+  live: Entry,
+  uncopied: boolean,
+): Omit<FileChange, 'path'> => {
   const key = fileKey(file.path);
   const before = context.owned.files.get(file.path);
   if (live.type === 'directory') throw inTheWay(file.path, 'a directory', 'a file');
   if (live.type === 'other') throw inTheWay(file.path, 'a device, socket or pipe', 'a file');
   const ids = ownerOf(context, file);
   // The same file was there before us: it stays as it is, but a copy is kept for the day it shall come back.
-  const isSame = !before && live.type === 'file' && live.digest === file.digest;
+  const isSame = (!before || uncopied) && live.type === 'file' && live.digest === file.digest;
+  const known = before ? [before.digest, ...before.previous] : [];
   const detail: Omit<FileDetail, 'outdates'> = {
     path: file.path,
     digest: file.digest,
     mode: file.mode,
     owner: context.options.isRoot && ids ? ids : null,
-    ours: [...(before ? [before.digest, ...before.previous] : []), ...(isSame ? [] : [file.digest])],
+    ours: [...known, file.digest].filter(
+      (digest) => !((isSame || uncopied) && digest === digestOfFile(live)),
+    ),
   };
   const act = (outcome: 'created' | 'configured', reasons: readonly string[], changes = true) => ({
     changes,
@@ -72,6 +91,8 @@ const planFile = (context: PlanContext, file: WantedFile, live: Entry): Omit<Fil
   const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', 'as it shall be');
   return { changes: false, step: () => step };
 };
+
+const digestOfFile = (live: Entry): Digest | undefined => (live.type === 'file' ? live.digest : undefined);
 
 /** The state to remember, before anything is written. */
 const ownedAfter = async (context: PlanContext, file: WantedFile, live: Entry): Promise<OwnedFile> => {

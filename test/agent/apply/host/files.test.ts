@@ -133,6 +133,20 @@ describe('a file that was there before the package', () => {
     expect(await host.tree()).toEqual(before);
   });
 
+  it.each(['0644', '0640'])(
+    'with the very same content is copied even when the power went before the first step (mode %s)',
+    async (mode) => {
+      await using host = await sandbox();
+      await host.put('/etc/x', 'same', 0o640);
+      const desired = packageOf({ files: { '/etc/x': { content: 'same', mode } } });
+      await applyTo(host.target, host.inventory, desired, new Map(), 0);
+      await applyTo(host.target, host.inventory, desired);
+      await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': 'next' } }));
+      await applyTo(host.target, host.inventory, undefined);
+      expect(await host.tree()).toContain('etc/x file 640 same');
+    },
+  );
+
   it('keeps the folder it is put back into, and the plan says so', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, packageOf({ files: { '/opt/a': '1' } }));
