@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** unit: no process, no network, seconds. integration: one real neighbour each. e2e: the whole flow. */
@@ -10,6 +12,10 @@ export default defineConfig({
           include: ['test/{bundles,scheduler,exporter,agent,docs}/**/*.test.ts'],
           pool: 'threads',
           isolate: false,
+          // What a unit test writes need not survive anything: memory, where there is some to write to.
+          env: existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {},
+          // vitest leaves one core free, which on two cores halves it.
+          maxWorkers: Math.max(2, availableParallelism() - 1),
         },
       },
       {
