@@ -61,7 +61,8 @@ it('any sequence of packages, power cuts included, ends in the last one, and the
       await applyTo(host.target, host.inventory, undefined);
       expect(await host.tree()).toEqual(start);
     }),
-    { numRuns: 60 },
+    { numRuns: 200 },
   );
+  // Far below what 200 sequences give on average: it only guards against a generator that makes nothing that applies.
   expect(applied).toBeGreaterThan(20);
 }, 20_000);
