@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Database from 'better-sqlite3';
 import { FleetError } from '#bundles/errors';
+import { tryExclusiveLock } from '#bundles/program/exclusive-lock';
 import { formatTime, type Timestamp } from '#bundles/time';
 import { fromSqliteError } from './state.ts';
 
@@ -37,19 +37,7 @@ export const acquireLock = async (
 const tryLock = (directory: string): Disposable | undefined => {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const db = new Database(join(directory, 'lock.db'), { timeout: 0 });
-    try {
-      db.exec('BEGIN EXCLUSIVE');
-    } catch (error) {
-      db.close();
-      if (error instanceof Database.SqliteError && error.code === 'SQLITE_BUSY') return undefined;
-      throw error;
-    }
-    return {
-      [Symbol.dispose]: () => {
-        db.close();
-      },
-    };
+    return tryExclusiveLock(join(directory, 'lock.db'));
   } catch (error) {
     throw fromSqliteError(error, `locking ${directory}`, directory);
   }

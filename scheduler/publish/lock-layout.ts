@@ -5,6 +5,7 @@ import SQLite from 'better-sqlite3';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { TEMPORARY } from '#bundles/layout/write-file';
+import { tryExclusiveLock } from '#bundles/program/exclusive-lock';
 import { formatTime } from '#bundles/time';
 
 /** Who has the lock, for the one who does not get it. */
@@ -23,37 +24,25 @@ const HOLDER = '.fleet-scheduler.json';
 export const lockLayout = async (directory: string, command: string, now: Date): Promise<Disposable> => {
   try {
     await makeDirectory(directory);
-    const release = tryLock(directory);
-    if (!release) throw busy(directory);
+    const lock = tryExclusiveLock(join(directory, LOCK));
+    if (!lock) throw busy(directory);
     const holder = join(directory, HOLDER);
     try {
       if (readHolder(directory)) await removeRests(directory);
       const told: Holder = { pid: process.pid, command, since: formatTime(now) };
       writeFileSync(holder, JSON.stringify(told));
     } catch (error) {
-      release();
+      lock[Symbol.dispose]();
       throw error;
     }
     return {
       [Symbol.dispose]: () => {
         rmSync(holder, { force: true });
-        release();
+        lock[Symbol.dispose]();
       },
     };
   } catch (error) {
     throw lockError(error, directory);
-  }
-};
-
-const tryLock = (directory: string): (() => void) | undefined => {
-  const db = new SQLite(join(directory, LOCK), { timeout: 0 });
-  try {
-    db.exec('BEGIN EXCLUSIVE');
-    return () => db.close();
-  } catch (error) {
-    db.close();
-    if (error instanceof SQLite.SqliteError && error.code === 'SQLITE_BUSY') return undefined;
-    throw error;
   }
 };
 

@@ -24,10 +24,9 @@ import {
   text,
 } from '../yaml/shape.ts';
 import { fieldPlaces, repositoryPlace, targetPlace } from './field-places.ts';
-import { type KindReader, kindReader, TEMPLATE_FIELDS } from './kalypso-kinds.ts';
+import { type KindReader, kindReader, schedulingPolicy, TEMPLATE_FIELDS } from './kalypso-kinds.ts';
 import type { ConfigObject, RepositoryFolder } from './platform-object.ts';
 import { schemaText } from './schema-text.ts';
-import { policySpec } from './shared-shapes.ts';
 
 export const FLEET_GROUP = 'fleet-ferry';
 
@@ -227,16 +226,5 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       configSchemas: spec.configSchemas,
     }),
   ),
-  SchedulingPolicy: kindReader(objectName, policySpec, (metadata, spec, at) => ({
-    kind: 'SchedulingPolicy',
-    name: metadata.name,
-    at,
-    policy: {
-      name: metadata.name,
-      workspace: spec.deploymentTargetSelector.workspace,
-      targets: spec.deploymentTargetSelector.labelSelector,
-      clusterTypes: spec.clusterTypeSelector.labelSelector,
-      at,
-    },
-  })),
+  SchedulingPolicy: schedulingPolicy,
 };

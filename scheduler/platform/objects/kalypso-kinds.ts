@@ -58,6 +58,20 @@ const targetFields = fields({
   configSchemas: optional(list(text), []),
 });
 
+/** Written alike in both groups. */
+export const schedulingPolicy: KindReader = kindReader(objectName, policySpec, (metadata, spec, at) => ({
+  kind: 'SchedulingPolicy',
+  name: metadata.name,
+  at,
+  policy: {
+    name: metadata.name,
+    workspace: spec.deploymentTargetSelector.workspace,
+    targets: spec.deploymentTargetSelector.labelSelector,
+    clusterTypes: spec.clusterTypeSelector.labelSelector,
+    at,
+  },
+}));
+
 /** Kalypso's kinds that people write (behaviour.md section 1); those its scheduler writes are not among them. */
 export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
   Environment: kindReader(
@@ -159,16 +173,5 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
       configSchemas: spec.configSchemas,
     }),
   ),
-  SchedulingPolicy: kindReader(objectName, policySpec, (metadata, spec, at) => ({
-    kind: 'SchedulingPolicy',
-    name: metadata.name,
-    at,
-    policy: {
-      name: metadata.name,
-      workspace: spec.deploymentTargetSelector.workspace,
-      targets: spec.deploymentTargetSelector.labelSelector,
-      clusterTypes: spec.clusterTypeSelector.labelSelector,
-      at,
-    },
-  })),
+  SchedulingPolicy: schedulingPolicy,
 };

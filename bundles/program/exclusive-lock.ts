@@ -1,0 +1,21 @@
+import SQLite from 'better-sqlite3';
+
+/**
+ * SQLite's own lock on an empty file: the kernel lets go of it when the process dies, however it dies.
+ * @returns undefined while another process has it @throws SqliteError for a file that cannot be made or opened
+ */
+export const tryExclusiveLock = (file: string): Disposable | undefined => {
+  const db = new SQLite(file, { timeout: 0 });
+  try {
+    db.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    db.close();
+    if (error instanceof SQLite.SqliteError && error.code === 'SQLITE_BUSY') return undefined;
+    throw error;
+  }
+  return {
+    [Symbol.dispose]: () => {
+      db.close();
+    },
+  };
+};
