@@ -1,5 +1,6 @@
 import type { Target } from './apply/target.ts';
 import type { Edge } from './edge.ts';
+import type { ImageProvider } from './images/image-provider.ts';
 import type { Identity } from './store/identity.ts';
 import type { State } from './store/state.ts';
 
@@ -16,6 +17,8 @@ export type Agent = {
   readonly state: State;
   readonly identity: Identity;
   readonly targets: readonly Target[];
+  /** What keeps the images of Kubernetes packages here. */
+  readonly images: readonly ImageProvider[];
   readonly edge: Edge;
   readonly policy: Policy;
   /** Bytes free for us on the disk of a directory. */

@@ -137,6 +137,14 @@ export const CODES = {
   RELEASE_MISSING: missing,
   CHANNEL_MISSING: missing,
   SITE_MISSING: missing,
+  // Registry and hub
+  REGISTRY_UNREACHABLE: unreachable,
+  REGISTRY_DENIED: missing,
+  REGISTRY_REFUSED: missing,
+  HUB_UNREACHABLE: unreachable,
+  HUB_REFUSED: refused,
+  TOKEN_INVALID: refused,
+  CERTIFICATE_INVALID: refused,
   // The machine
   DISK_FULL: machine,
   PERMISSION: { exit: 6 },
@@ -152,6 +160,13 @@ export const CODES = {
   PRUNE_BUDGET: attention,
   DRIFT: attention,
   NOTHING_TO_ROLL_BACK: missing,
+  // Clusters and images
+  API_UNREACHABLE: unreachable,
+  API_DENIED: missing,
+  API_REFUSED: failed,
+  FIELD_CONFLICT: failed,
+  IMAGE_REFUSED: failed,
+  IMAGE_MISSING: missing,
 } as const satisfies Record<string, Entry>;
 
 export type ErrorCode = keyof typeof CODES;

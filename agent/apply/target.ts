@@ -5,7 +5,7 @@ import type { ErrorCode } from '#bundles/errors';
 import type { Outcome } from '#bundles/report/event';
 
 /**
- * What the agent asks of the thing it applies packages to: a host now, a cluster's API next. Everything between the two
+ * What the agent asks of the thing it applies packages to: a host, a cluster's API. Everything between the two
  * sides is plain data, so that a plan can be printed, stored in the journal and resumed after a power cut.
  */
 
@@ -37,6 +37,8 @@ export type Step = {
   /** Why, for a person: 'content differs', 'no init', 'mode 0644 -> 0600'. Never a secret, never file content. */
   readonly reason: string;
   readonly detail: { readonly [key: string]: Json };
+  /** Steps next to each other with the same group may be done at the same time, and in any order. */
+  readonly group?: number;
 };
 
 export type Plan = {
@@ -45,7 +47,13 @@ export type Plan = {
   readonly owns: readonly OwnedObject[];
 };
 
-export type StepResult = { readonly key: string; readonly outcome: Outcome; readonly reason: string };
+export type StepResult = {
+  readonly key: string;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  /** What only the doing showed (a uid, a hash of what the server made of it): joins the owned object's state. */
+  readonly state?: { readonly [key: string]: Json };
+};
 
 /** One check of a package's health after it settled. */
 export type CheckResult = {

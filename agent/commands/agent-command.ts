@@ -1,13 +1,12 @@
-import { join } from 'node:path';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { freeBytesOf } from '../acquire/free-space.ts';
 import type { Agent } from '../agent.ts';
-import { hostTarget } from '../apply/host/host-target.ts';
-import { runCommand } from '../apply/host/run-command.ts';
+import { makeTargets } from '../apply/make-targets.ts';
 import { type Config } from '../config/config.ts';
 import { CONFIG_FLAGS } from '../config/config-flags.ts';
 import { type Overrides, readConfig } from '../config/read-config.ts';
 import { type Edge, readEdge } from '../edge.ts';
+import { makeProviders } from '../images/make-providers.ts';
 import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
 import { fromSqliteError, openState, type State } from '../store/state.ts';
@@ -24,6 +23,20 @@ type ConfigFlags = {
   readonly 'max-validity-days'?: number | undefined;
   readonly 'prune-budget'?: number | undefined;
   readonly clock?: string | undefined;
+  readonly targets?: readonly string[] | undefined;
+  readonly kubeconfig?: string | undefined;
+  readonly 'kube-context'?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly 'health-timeout'?: string | undefined;
+  readonly containerd?: string | undefined;
+  readonly 'image-registry'?: string | undefined;
+  readonly registry?: string | undefined;
+  readonly hub?: string | undefined;
+  readonly poll?: string | undefined;
+  readonly 'plain-http'?: readonly string[] | undefined;
+  readonly 'ca-file'?: string | undefined;
+  readonly 'auth-file'?: string | undefined;
+  readonly windows?: readonly string[] | undefined;
 };
 
 /** A person who starts a command while the daemon looks around waits this long for it. */
@@ -44,6 +57,20 @@ export abstract class AgentCommand extends FleetCommand {
       maxValidityDays: flags['max-validity-days'],
       pruneBudget: flags['prune-budget'],
       clock: flags.clock,
+      targets: flags.targets,
+      kubeconfig: flags.kubeconfig,
+      kubeContext: flags['kube-context'],
+      namespace: flags.namespace,
+      healthTimeout: flags['health-timeout'],
+      containerd: flags.containerd,
+      imageRegistry: flags['image-registry'],
+      registry: flags.registry,
+      hub: flags.hub,
+      poll: flags.poll,
+      plainHttp: flags['plain-http'],
+      caFile: flags['ca-file'],
+      authFile: flags['auth-file'],
+      windows: flags.windows,
     } as Overrides;
     return readConfig(flags.config, overrides);
   }
@@ -60,7 +87,7 @@ export abstract class AgentCommand extends FleetCommand {
   ): Promise<T> {
     const config = this.readConfig(flags);
     using state = openState(config.state);
-    return await work(this.agentOf(config, state, this.edge(config, flags)), config);
+    return await work(await this.agentOf(config, state, this.edge(config, flags)), config);
   }
 
   /** Work that changes something: alone. @throws FleetError NOT_ENROLLED, BUSY */
@@ -68,7 +95,7 @@ export abstract class AgentCommand extends FleetCommand {
     const config = this.readConfig(flags);
     const edge = this.edge(config, flags);
     using state = openState(config.state);
-    const agent = this.agentOf(config, state, edge);
+    const agent = await this.agentOf(config, state, edge);
     using _lock = await acquireLock(config.state, this.id ?? 'command', edge.now(), {
       waitMs: PATIENCE_MS,
       signal: this.signal,
@@ -76,20 +103,13 @@ export abstract class AgentCommand extends FleetCommand {
     return await work(agent);
   }
 
-  protected agentOf(config: Config, state: State, edge: Edge): Agent {
+  protected async agentOf(config: Config, state: State, edge: Edge): Promise<Agent> {
     const { onDrift, maxValidityDays, pruneBudget } = config;
     return {
       state,
       identity: readIdentity(state),
-      targets: [
-        hostTarget({
-          root: config.root,
-          services: config.services,
-          backups: join(config.state, 'replaced'),
-          isRoot: process.getuid?.() === 0,
-          run: runCommand,
-        }),
-      ],
+      targets: await makeTargets(config),
+      images: await makeProviders(config, process.env),
       edge,
       policy: { onDrift, maxValidityDays, pruneBudget },
       freeBytes: freeBytesOf,

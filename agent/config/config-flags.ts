@@ -47,4 +47,80 @@ export const CONFIG_FLAGS = {
     env: 'FLEET_AGENT_CLOCK',
     helpGroup: 'CONFIGURATION',
   }),
+  targets: Flags.string({
+    description: 'What packages are applied to [default: host]',
+    env: 'FLEET_AGENT_TARGETS',
+    helpGroup: 'CONFIGURATION',
+    multiple: true,
+    delimiter: ',',
+  }),
+  kubeconfig: Flags.string({
+    description: 'Kubeconfig file [default: none]',
+    env: 'FLEET_AGENT_KUBECONFIG',
+    helpGroup: 'CONFIGURATION',
+  }),
+  'kube-context': Flags.string({
+    description: 'Context of the kubeconfig [default: none]',
+    env: 'FLEET_AGENT_KUBE_CONTEXT',
+    helpGroup: 'CONFIGURATION',
+  }),
+  namespace: Flags.string({
+    description:
+      "The agent's own namespace; the lease that keeps two agents apart lies there. [default: fleet-agent]",
+    env: 'FLEET_AGENT_NAMESPACE',
+    helpGroup: 'CONFIGURATION',
+  }),
+  'health-timeout': Flags.string({
+    description: 'How long a package on a cluster may take to become healthy [default: 5m]',
+    env: 'FLEET_AGENT_HEALTH_TIMEOUT',
+    helpGroup: 'CONFIGURATION',
+  }),
+  containerd: Flags.string({
+    description: 'Socket of the containerd that images of a medium are imported to [default: none]',
+    env: 'FLEET_AGENT_CONTAINERD',
+    helpGroup: 'CONFIGURATION',
+  }),
+  'image-registry': Flags.string({
+    description: 'Registry of the site that images are pushed to [default: none]',
+    env: 'FLEET_AGENT_IMAGE_REGISTRY',
+    helpGroup: 'CONFIGURATION',
+  }),
+  registry: Flags.string({
+    description: 'Where releases come from [default: none]',
+    env: 'FLEET_AGENT_REGISTRY',
+    helpGroup: 'CONFIGURATION',
+  }),
+  hub: Flags.string({
+    description: 'Where reports go [default: none]',
+    env: 'FLEET_AGENT_HUB',
+    helpGroup: 'CONFIGURATION',
+  }),
+  poll: Flags.string({
+    description: 'Time between two questions to the registry [default: 1m]',
+    env: 'FLEET_AGENT_POLL',
+    helpGroup: 'CONFIGURATION',
+  }),
+  'plain-http': Flags.string({
+    description: 'Registries, host[:port], that may be spoken to without TLS [default: none]',
+    env: 'FLEET_AGENT_PLAIN_HTTP',
+    helpGroup: 'CONFIGURATION',
+    multiple: true,
+    delimiter: ',',
+  }),
+  'ca-file': Flags.string({
+    description: "PEM certificates that registries are trusted by, beside the system's [default: none]",
+    env: 'FLEET_AGENT_CA_FILE',
+    helpGroup: 'CONFIGURATION',
+  }),
+  'auth-file': Flags.string({
+    description: "Docker or podman auth file with the registries' credentials [default: none]",
+    env: 'FLEET_AGENT_AUTH_FILE',
+    helpGroup: 'CONFIGURATION',
+  }),
+  windows: Flags.string({
+    description: "'<cron> for <duration>': when a new release may begin to be applied [default: none]",
+    env: 'FLEET_AGENT_WINDOWS',
+    helpGroup: 'CONFIGURATION',
+    multiple: true,
+  }),
 };

@@ -11,11 +11,35 @@ export type Config = {
   readonly maxValidityDays: number;
   readonly pruneBudget: number;
   readonly clock: ClockTrust;
+  readonly targets: readonly ('host' | 'kubernetes')[];
+  /** '': in the cluster by the pod's service account, else KUBECONFIG or ~/.kube/config. */
+  readonly kubeconfig: string;
+  readonly kubeContext: string;
+  /** The agent's own namespace: its lease lies there. */
+  readonly namespace: string;
+  readonly healthTimeout: string;
+  /** Socket of the node's containerd, or ''. */
+  readonly containerd: string;
+  /** The site's registry that images are pushed to, 'oci://...', or ''. */
+  readonly imageRegistry: string;
+  /** Where releases come from, 'oci://host/prefix', or '' where only media come. */
+  readonly registry: string;
+  /** Where reports go, 'https://hub:8443', or '' where only media go. */
+  readonly hub: string;
+  readonly poll: string;
+  readonly plainHttp: readonly string[];
+  readonly caFile: string;
+  readonly authFile: string;
+  /** '<cron> for <duration>': when a new release may begin to be applied; none: always. */
+  readonly windows: readonly string[];
 };
 
 export const DEFAULT_CONFIG_FILE = '/etc/fleet-agent/agent.yaml';
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
 
-export const intervalMs = ({ interval }: Pick<Config, 'interval'>): number =>
-  Number.parseInt(interval, 10) * (UNITS[interval.slice(-1)] ?? 1000);
+/** '5m' -> 300000; the schema has judged the text. */
+export const durationMs = (text: string): number =>
+  Number.parseInt(text, 10) * (UNITS[text.slice(-1)] ?? 1000);
+
+export const intervalMs = ({ interval }: Pick<Config, 'interval'>): number => durationMs(interval);

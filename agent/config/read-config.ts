@@ -18,7 +18,7 @@ const check = (value: unknown): ErrorObject | undefined => {
 
 const DEFAULTS = Object.fromEntries(
   Object.entries(schema.properties).map(([key, property]) => [key, property.default]),
-) as Config;
+) as unknown as Config;
 
 /**
  * The file, then what flags and environment say over it, then the schema's defaults for the rest.

@@ -49,6 +49,7 @@ export const testAgent = (state: State, folder: string, more: Partial<Agent> = {
   state,
   identity: readIdentity(state),
   targets: [folderTarget(join(folder, 'machine'))],
+  images: [],
   edge: testEdge(),
   policy: POLICY,
   freeBytes: async () => 1 << 30,

@@ -17,6 +17,20 @@ const DEFAULTS = {
   maxValidityDays: 400,
   pruneBudget: 5,
   clock: 'auto',
+  targets: ['host'],
+  kubeconfig: '',
+  kubeContext: '',
+  namespace: 'fleet-agent',
+  healthTimeout: '5m',
+  containerd: '',
+  imageRegistry: '',
+  registry: '',
+  hub: '',
+  poll: '1m',
+  plainHttp: [],
+  caFile: '',
+  authFile: '',
+  windows: [],
 };
 
 /** What a person reads. */
