@@ -1,11 +1,7 @@
 import { runProgram } from '#bundles/program/run-program';
+import { PROGRAM } from './program.ts';
 
 await runProgram(
-  {
-    name: 'fleet-agent',
-    description: 'Verifies, applies and watches what the platform team released for this cluster or host.',
-    commands: './agent/commands.ts',
-    topics: { reports: { description: 'Carry the history home' } },
-  },
+  { ...PROGRAM, commands: new URL('commands.ts', import.meta.url).href },
   process.argv.slice(2),
 );

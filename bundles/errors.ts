@@ -272,6 +272,11 @@ export const toFleetError = (error: unknown, doing?: string): FleetError => {
     case 'ENXIO':
     case 'ENODEV':
       return new FleetError('IO', said, { cause: error });
+    case 'ENOTDIR':
+    case 'EISDIR':
+    case 'ENAMETOOLONG':
+    case 'ELOOP':
+      return new FleetError('USAGE', said, { cause: error, hint: 'Check the path' });
     default:
       return new FleetError('INTERNAL', said, { cause: error });
   }

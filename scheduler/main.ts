@@ -4,7 +4,7 @@ await runProgram(
   {
     name: 'fleet-scheduler',
     description: 'Turns a platform repository into signed bundles, and shows what runs where.',
-    commands: './scheduler/commands.ts',
+    commands: new URL('commands.ts', import.meta.url).href,
     topics: {
       reports: { description: 'What sites sent home' },
       root: { description: 'The trust root of a fleet' },

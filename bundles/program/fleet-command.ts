@@ -6,6 +6,7 @@ import {
   FleetError as Refusal,
   toFleetError,
 } from '../errors.ts';
+import { usageSentence } from './usage-sentence.ts';
 
 /**
  * What all commands of all three programs have in common: `--json`, a signal that ends work cleanly, times read once, and
@@ -76,14 +77,9 @@ export const errorJson = ({ code, message, subject, at, hint, retryable }: Fleet
   error: { code, message, subject, at, hint, retryable },
 });
 
-/** What oclif says about a command line, in one line. */
-export const usageError = (error: Errors.CLIError, hint: string): FleetError => {
-  const text = error.message
-    .replace(/\s*See more help with --help\s*$/, '')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-  return new Refusal('USAGE', text, { hint });
-};
+/** What oclif says about a command line, in one sentence of ours. */
+export const usageError = (error: Errors.CLIError, hint: string): FleetError =>
+  new Refusal('USAGE', usageSentence(error.message), { hint });
 
 /** Our errors and the operating system's; oclif's own parse errors become USAGE; its exits pass (undefined). */
 const asRefusal = (error: unknown): FleetError | undefined => {

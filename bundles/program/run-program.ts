@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Config, Errors, run } from '@oclif/core';
 import { FleetError, formatError, toFleetError } from '../errors.ts';
@@ -8,19 +9,18 @@ export type Program = {
   /** 'fleet-agent' */
   readonly name: string;
   readonly description: string;
-  /** Module that exports COMMANDS, relative to the repository's root: './agent/commands.ts'. */
+  /** URL of the module that exports COMMANDS. */
   readonly commands: string;
   /** Topics with more than one verb, for the help. */
   readonly topics?: Readonly<Record<string, { readonly description: string }>>;
 };
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
 /** Runs one of the three programs: same look, same exit codes. Resolves when the command is done. */
 export const runProgram = async (program: Program, argv: readonly string[]): Promise<void> => {
   try {
+    const commands = fileURLToPath(program.commands);
     const config = await Config.load({
-      root: ROOT,
+      root: dirname(commands),
       pjson: {
         name: program.name,
         version: VERSION,
@@ -28,7 +28,7 @@ export const runProgram = async (program: Program, argv: readonly string[]): Pro
         oclif: {
           bin: program.name,
           topicSeparator: ' ',
-          commands: { strategy: 'explicit', target: program.commands, identifier: 'COMMANDS' },
+          commands: { strategy: 'explicit', target: `./${basename(commands)}`, identifier: 'COMMANDS' },
           topics: program.topics ?? {},
           additionalVersionFlags: ['-v'],
         },

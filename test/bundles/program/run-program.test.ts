@@ -75,10 +75,10 @@ describe('a program', () => {
 
 describe('a command line that is wrong', () => {
   it.each([
-    ['greet world --nope', 'Nonexistent flag: --nope. See --help.'],
-    ['greet', 'Missing 1 required arg: name. See --help.'],
-    ['greet world again', 'Unexpected argument: again. See --help.'],
-    ['greet world --times x', 'Parsing --times Expected an integer but received: x. See --help.'],
+    ['greet world --nope', 'there is no flag --nope. See --help.'],
+    ['greet', 'an argument is missing: name. See --help.'],
+    ['greet world again', 'there is an argument too many: again. See --help.'],
+    ['greet world --times x', '--times wants a whole number, not "x". See --help.'],
     ['greet world --now tomorrow', '--now "tomorrow" is no time. Write it like 2026-11-21T08:00:00Z.'],
     ['nope', 'there is no command "nope". See fleet-fixture --help.'],
     ['sites nope', 'there is no command "sites nope". See fleet-fixture --help.'],

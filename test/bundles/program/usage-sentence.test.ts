@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { usageSentence } from '#bundles/program/usage-sentence';
+
+describe('what is said about a command line', () => {
+  it.each([
+    [
+      'Missing 1 required arg:\nsite  Name of the site\n\nNote: --unset allows multiple values. Because of this you need\nSee more help with --help',
+      'an argument is missing: site Name of the site',
+    ],
+    ['Nonexistent flag: --nope\nSee more help with --help', 'there is no flag --nope'],
+    ['Flag --workers expects a value', '--workers wants a value'],
+    [
+      'Parsing --workers \n\tExpected an integer but received: x\nSee more help with --help',
+      '--workers wants a whole number, not "x"',
+    ],
+    [
+      'The following errors occurred:\n  Missing required flag environment\n  Missing required flag out',
+      '--environment and --out are missing',
+    ],
+    ['The following error occurred:\n  Missing required flag to', '--to is missing'],
+    ['Expected --format=xml to be one of: json, text', '--format must be one of json, text, not "xml"'],
+    ['Unexpected argument: again', 'there is an argument too many: again'],
+    ['something  oclif\nwill say one day', 'something oclif will say one day'],
+  ])('%s', (said, sentence) => {
+    expect(usageSentence(said)).toBe(sentence);
+  });
+});
