@@ -3,77 +3,31 @@
  * and signs two releases of the example company; a technician carries a stick; a factory host without network verifies,
  * applies, repairs, refuses and reports. No root needed; everything happens under .fleet/quickstart.
  */
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cp, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { cp, mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { findAirGap } from '../test/harness/air-gap.ts';
 import { makeImages } from './make-images.ts';
-
-const REPOSITORY = join(import.meta.dirname, '..');
-const WORK = join(REPOSITORY, '.fleet', 'quickstart');
-const at = (...parts: readonly string[]): string => join(WORK, ...parts);
-const shown = (path: string): string => relative(REPOSITORY, path);
+import { Broken, createStory, type Ran, sha256Of, sizeOf, tell } from './story.ts';
 
 const SITE = 'plant-7';
 const AGENT = 'press-2';
 const CHANNEL = 'prod/factory-host';
 
-type Ran = { readonly code: number; readonly stdout: string; readonly stderr: string };
-
-const PROGRAMS = {
-  'fleet-scheduler': join(REPOSITORY, 'scheduler', 'fleet-scheduler.js'),
-  'fleet-export': join(REPOSITORY, 'exporter', 'fleet-export.js'),
-  'fleet-agent': join(REPOSITORY, 'agent', 'fleet-agent.js'),
-} as const;
-
-let step = 0;
-const title = (text: string): void => {
-  step += 1;
-  process.stdout.write(`\n${styleText('bold', `${step}. ${text}`)}\n`);
-};
-const say = (text: string): void => {
-  process.stdout.write(`   ${text}\n`);
-};
-
-/** What a step promised and did not keep: the quickstart ends there, in one sentence. */
-class Broken extends Error {}
-
-const run = async (
-  program: keyof typeof PROGRAMS,
-  words: readonly string[],
-  expected: number | readonly number[] = 0,
-): Promise<Ran> => {
-  const gap = program === 'fleet-agent' ? findAirGap() : undefined;
-  const prefix = gap?.present ? gap.prefix : [];
-  const near = words.map((word) => (word.startsWith(WORK) ? shown(word) : word));
-  process.stdout.write(styleText('dim', `   $ ${program} ${near.join(' ')}\n`));
-  const [command = '', ...rest] = [...prefix, process.execPath, PROGRAMS[program], ...words];
-  const child = spawn(command, rest, { cwd: REPOSITORY, stdio: ['ignore', 'pipe', 'pipe'] });
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (text: Buffer) => (stdout += text.toString()));
-  child.stderr.on('data', (text: Buffer) => (stderr += text.toString()));
-  child.on('error', reject);
-  child.on('close', (code) => resolve(code ?? 1));
-  const code = await promise;
-  for (const line of `${stderr}${stdout}`.split('\n')) {
-    if (line.trim() !== '' && !words.includes('--json')) say(line.replaceAll(`${REPOSITORY}/`, ''));
-  }
-  if (![expected].flat().includes(code)) {
-    throw new Broken(
-      `${program} ${words[0]} ended with ${code} instead of ${[expected].flat().join(' or ')}.\n${stderr}`,
-    );
-  }
-  return { code, stdout, stderr };
-};
+const { at, shown, title, say, run, begin } = createStory('quickstart');
 
 const scheduler = (...words: readonly string[]): Promise<Ran> =>
   run('fleet-scheduler', [...words, '--config', at('fleet-scheduler.yaml')]);
-const agent = (words: readonly string[], expected: number | readonly number[] = 0): Promise<Ran> =>
-  run('fleet-agent', [...words, '--config', at('agent.yaml')], expected);
+const agent = (words: readonly string[], expected: number | readonly number[] = 0): Promise<Ran> => {
+  const gap = findAirGap();
+  return run(
+    'fleet-agent',
+    [...words, '--config', at('agent.yaml')],
+    expected,
+    gap.present ? gap.prefix : [],
+  );
+};
 
 /** Each program's settings are one YAML file; every key is a flag and an environment variable too. */
 const writeConfigurations = async (): Promise<void> => {
@@ -82,13 +36,6 @@ const writeConfigurations = async (): Promise<void> => {
     'platform: company/platform\nkeys: keys\nlayout: releases\ndb: hub.db\n',
   );
   await writeFile(at('agent.yaml'), `state: ${at('host-state')}\nroot: ${at('host')}\nservices: none\n`);
-};
-
-const sizeOf = async (path: string): Promise<number> => {
-  const found = await stat(path);
-  if (!found.isDirectory()) return found.size;
-  const sizes = await Promise.all((await readdir(path)).map((name) => sizeOf(join(path, name))));
-  return sizes.reduce((sum, size) => sum + size, 0);
 };
 
 const refusedWith = (ran: Ran, code: string): void => {
@@ -101,15 +48,11 @@ const build = (...words: readonly string[]): Promise<Ran> =>
 
 const main = async (): Promise<void> => {
   const began = performance.now();
-  await rm(WORK, { recursive: true, force: true });
-  await mkdir(WORK, { recursive: true });
-
   title('A platform team: keys, images, a platform repository');
   say(
     'Halden Foods: three environments, five cluster types, six workloads. Have a look at examples/platform.',
   );
-  await cp(join(REPOSITORY, 'examples', 'platform'), at('company', 'platform'), { recursive: true });
-  await cp(join(REPOSITORY, 'examples', 'apps'), at('company', 'apps'), { recursive: true });
+  await begin();
   await addFirmware();
   await writeConfigurations();
   await scheduler('root', 'init', '--dev', '--fleet', 'halden');
@@ -121,8 +64,7 @@ const main = async (): Promise<void> => {
   title('At the site: a host without network asks to be enrolled, by stick');
   const gap = findAirGap();
   say(gap.present ? `The agent runs in a network namespace with nothing in it (${gap.how}).` : gap.reason);
-  const root = await readFile(at('keys', '1.root.json'));
-  const sha256 = createHash('sha256').update(root).digest('hex');
+  const sha256 = await sha256Of(at('keys', '1.root.json'));
   await mkdir(at('host'));
   await mkdir(at('stick'));
   await agent([
@@ -242,10 +184,4 @@ const tamper = async (stick: string): Promise<void> => {
   say(`(one byte of ${largest.name.slice(0, 12)} flipped on ${shown(stick)})`);
 };
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof Broken)) throw error;
-  process.stderr.write(`\nThe quickstart stops here: ${error.message}\n`);
-  process.exitCode = 1;
-}
+await tell(main);
