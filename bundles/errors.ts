@@ -165,6 +165,7 @@ export const CODES = {
   API_DENIED: missing,
   API_REFUSED: failed,
   FIELD_CONFLICT: failed,
+  CONTAINERD_UNREACHABLE: unreachable,
   IMAGE_REFUSED: failed,
   IMAGE_MISSING: missing,
 } as const satisfies Record<string, Entry>;

@@ -35,6 +35,7 @@ export type Repository = {
    * Uploads unless it is there: mounted from another repository of this registry where that is said to have it, in
    * chunks otherwise, resumed where the registry says how far it came.
    * @param open the content from its start; called again when an upload has to begin anew
+   * @param options mountFrom: a path below the registry's prefix, as `repository()` takes it
    * @returns how it came: whoever measures wants to know
    */
   readonly pushBlob: (
@@ -73,4 +74,10 @@ export type RegistryOptions = {
   readonly env: NodeJS.ProcessEnv;
   /** Milliseconds, for tests of patience. */
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
+  /** 0 up to 1, for the jitter of the delays. */
+  readonly random?: (() => number) | undefined;
+  /** Milliseconds until a connection, the head of an answer or the next piece of its body counts as hung. */
+  readonly patience?:
+    | { readonly connect?: number; readonly headers?: number; readonly body?: number }
+    | undefined;
 };

@@ -1,0 +1,48 @@
+import { setTimeout as sleepFor } from 'node:timers/promises';
+import type { RegistryOptions } from './registry.ts';
+
+/** Times a thing is tried in all, and milliseconds: 0.5, 1, 2, 4 s in between, each up to half as long again. */
+const TRIES = 5;
+const FIRST_DELAY = 500;
+/** A registry may ask for more patience, but not for a standstill. */
+const MAX_DELAY = 60_000;
+
+/** How often one thing is tried again. */
+export type Patience = {
+  /** Waits for the next try; false when there are none left. @param asked milliseconds the registry asked for */
+  readonly wait: (asked: number | undefined, signal: AbortSignal | undefined) => Promise<boolean>;
+  /** It got further: all tries are there again. */
+  readonly renew: () => void;
+};
+
+export const newPatience = ({ sleep = defaultSleep, random = Math.random }: RegistryOptions): Patience => {
+  let failures = 0;
+  return {
+    wait: async (asked, signal) => {
+      failures++;
+      if (failures >= TRIES) return false;
+      const delay = Math.max(asked ?? 0, FIRST_DELAY * 2 ** (failures - 1));
+      // Jitter also on what was asked for: a thousand agents were told the same second.
+      await sleep(Math.min(MAX_DELAY, Math.round(delay * (1 + random() / 2))), signal);
+      return true;
+    },
+    renew: () => {
+      failures = 0;
+    },
+  };
+};
+
+const defaultSleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+  await sleepFor(ms, undefined, signal ? { signal } : {});
+};
+
+/**
+ * Milliseconds that Retry-After asks for (RFC 9110 section 10.2.3). A date is measured against the answer's own Date,
+ * as the clock here may be wrong by years.
+ */
+export const retryAfter = (header: (name: string) => string | undefined): number | undefined => {
+  const text = header('retry-after')?.trim() ?? '';
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text) * 1000;
+  const delay = Date.parse(text) - Date.parse(header('date') ?? '');
+  return Number.isFinite(delay) ? Math.max(0, delay) : undefined;
+};

@@ -1,0 +1,86 @@
+import { FleetError } from '../errors.ts';
+import type { Client, ClientAsk } from './client.ts';
+import { discard } from './exchange.ts';
+import { newPatience } from './patience.ts';
+import { isPassing, unreachable } from './registry-error.ts';
+import type { Answer } from './send.ts';
+
+/** What to read: a GET whose answer may be big. */
+export type Content = Pick<ClientAsk, 'doing' | 'path' | 'headers' | 'wish' | 'signal'>;
+
+/** Getting this much further makes all tries new: on a bad line what counts is that it moves. */
+const PROGRESS = 64 << 10;
+
+/**
+ * Bytes as they come, going on from where a connection was cut: by a range, or by reading over what was given already
+ * where the registry knows no ranges. Undefined where there is no such thing.
+ */
+export const pullContent = async (
+  client: Client,
+  content: Content,
+): Promise<AsyncIterable<Uint8Array> | undefined> => {
+  const first = await get(client, content, 0);
+  if (first.status !== 404) return stream(client, content, first);
+  await discard(first);
+  return undefined;
+};
+
+async function* stream(client: Client, content: Content, first: Answer): AsyncGenerator<Uint8Array> {
+  const { signal } = content;
+  const patience = newPatience(client.options);
+  const total = lengthOf(first);
+  let given = 0;
+  let mark = 0;
+  let answer = first;
+  let skip = 0;
+  for (;;) {
+    let failure: unknown;
+    try {
+      for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+        const piece = chunk.subarray(skip);
+        skip -= Math.min(skip, chunk.byteLength);
+        if (piece.byteLength === 0) continue;
+        given += piece.byteLength;
+        yield piece;
+      }
+      if (total === undefined || given >= total) return;
+      failure = new Error(`it ended after ${given} of ${total} bytes`);
+    } catch (error) {
+      failure = error;
+    }
+    signal?.throwIfAborted();
+    if (given - mark >= PROGRESS) patience.renew();
+    mark = given;
+    const doing = `${content.doing}, after ${given}${total === undefined ? '' : ` of ${total}`} bytes`;
+    if (!isPassing(failure) || !(await patience.wait(undefined, signal)))
+      throw unreachable({ doing, method: 'GET' }, answer.host, failure);
+    answer = await get(client, { ...content, doing }, given);
+    skip = await bytesToSkip(answer, given, doing);
+  }
+}
+
+const get = (client: Client, content: Content, from: number): Promise<Answer> => {
+  const headers = from > 0 ? { ...content.headers, range: `bytes=${from}-` } : content.headers;
+  const ask = { ...content, method: 'GET' as const, accept: from > 0 ? [200, 206] : [200, 404] };
+  return client.ask({ ...ask, ...(headers && { headers }) }, async (answer) => answer);
+};
+
+const lengthOf = (answer: Answer): number | undefined => {
+  const text = answer.header('content-length');
+  return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
+};
+
+/** A registry that ignores ranges begins anew; one that gives another range than was asked for is not to be believed. */
+const bytesToSkip = async (answer: Answer, given: number, doing: string): Promise<number> => {
+  if (answer.status === 200) return given;
+  const start = /^bytes ([0-9]{1,15})-/.exec(answer.header('content-range') ?? '')?.[1];
+  if (start !== undefined && Number(start) <= given) return given - Number(start);
+  await discard(answer);
+  throw new FleetError(
+    'REGISTRY_REFUSED',
+    `${doing}: ${answer.host} answered with another range than was asked for`,
+    {
+      hint: 'The registry, or a proxy before it, is broken',
+    },
+  );
+};

@@ -1,0 +1,85 @@
+import { type Digest, shortDigest } from '../digest.ts';
+import { type FleetError, isFleetError } from '../errors.ts';
+import { byteReader } from './byte-reader.ts';
+import { discard } from './exchange.ts';
+import { newPatience } from './patience.ts';
+import { type RepositoryClient, wishTo } from './repository-client.ts';
+import { beginUpload, finishUpload, resumeUpload, type Session, sendChunk, type Upload } from './upload.ts';
+
+type Open = () => Promise<AsyncIterable<Uint8Array>>;
+
+/**
+ * Uploads a blob unless it is there. A cut upload goes on from where the registry says it is, or begins anew where it
+ * was forgotten; as long as it gets further it is not given up.
+ * @param mountFrom another repository of this registry, by its whole path there
+ */
+export const pushBlob = async (
+  repository: RepositoryClient,
+  blob: { readonly digest: Digest; readonly size: number },
+  open: Open,
+  {
+    mountFrom,
+    signal,
+  }: { readonly mountFrom?: string | undefined; readonly signal?: AbortSignal | undefined },
+): Promise<'there' | 'mounted' | 'uploaded'> => {
+  const doing = `sending ${shortDigest(blob.digest)} to ${repository.name}`;
+  const upload: Upload = { repository, blob, doing, signal };
+  if (await isThere(upload)) return 'there';
+  const begun = await beginUpload(upload, mountFrom);
+  if (begun === 'mounted') return 'mounted';
+
+  const patience = newPatience(repository.client.options);
+  let session = begun;
+  for (let best = 0; ; ) {
+    const { reached, failure } = await sendFrom(upload, session, open);
+    if (failure === undefined) return 'uploaded';
+    if (reached.offset > best) patience.renew();
+    best = Math.max(best, reached.offset);
+    if (!(await patience.wait(undefined, signal))) throw failure;
+    // The answer may have been all that was lost.
+    if (await isThere(upload)) return 'uploaded';
+    const resumed = await resumeUpload(upload, reached);
+    if (resumed && resumed.offset > best) patience.renew();
+    session = resumed ?? (await beginAnew(upload));
+  }
+};
+
+const isThere = ({ repository, blob, doing, signal }: Upload): Promise<boolean> => {
+  const { path, client } = repository;
+  const wish = wishTo(path, 'pull,push');
+  return client.ask(
+    { doing, method: 'HEAD', path: `${path}/blobs/${blob.digest}`, accept: [200, 404], wish, signal },
+    async (answer) => (await discard(answer)).status === 200,
+  );
+};
+
+const beginAnew = async (upload: Upload): Promise<Session> => (await beginUpload(upload)) as Session;
+
+/** OCI distribution spec 1.1, "Pushing blobs". A failure that may pass is returned, with how far it came; others are thrown. */
+const sendFrom = async (
+  upload: Upload,
+  from: Session,
+  open: Open,
+): Promise<{ readonly reached: Session; readonly failure?: FleetError }> => {
+  const { size } = upload.blob;
+  const reader = byteReader(await open(), upload.doing);
+  let reached = from;
+  try {
+    if (from.offset === 0 && size <= from.chunk) {
+      await finishUpload(upload, from, reader.take(size));
+      return { reached };
+    }
+    await reader.skip(from.offset);
+    while (reached.offset < size) {
+      const next = Math.min(reached.chunk, size - reached.offset);
+      reached = await sendChunk(upload, reached, next, reader.take(next));
+    }
+    await finishUpload(upload, reached, undefined);
+    return { reached };
+  } catch (error) {
+    if (isFleetError(error, 'REGISTRY_UNREACHABLE')) return { reached, failure: error };
+    throw error;
+  } finally {
+    reader.close();
+  }
+};

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { newPatience, retryAfter } from '#bundles/registry/patience';
+
+const patienceWith = (random: number) => {
+  const delays: number[] = [];
+  const sleep = async (ms: number): Promise<void> => {
+    delays.push(ms);
+  };
+  return { delays, patience: newPatience({ plainHttp: [], env: {}, sleep, random: () => random }) };
+};
+
+const asking = (headers: Readonly<Record<string, string | undefined>>) => retryAfter((name) => headers[name]);
+
+describe('patience', () => {
+  it('tries five times in all, each wait twice the last and up to half as long again', async () => {
+    for (const [random, expected] of [
+      [0, [500, 1000, 2000, 4000]],
+      [1, [750, 1500, 3000, 6000]],
+    ] as const) {
+      const { delays, patience } = patienceWith(random);
+      const answers = [];
+      for (let times = 0; times < 5; times++) answers.push(await patience.wait(undefined, undefined));
+      expect(answers).toEqual([true, true, true, true, false]);
+      expect(delays).toEqual(expected);
+    }
+  });
+
+  it('waits as long as it is asked to, but never more than a minute', async () => {
+    const { delays, patience } = patienceWith(0);
+    await patience.wait(7000, undefined);
+    await patience.wait(3_600_000, undefined);
+    await patience.wait(1, undefined);
+    expect(delays).toEqual([7000, 60_000, 2000]);
+  });
+
+  it('is new after progress', async () => {
+    const { delays, patience } = patienceWith(0);
+    for (let times = 0; times < 20; times++) {
+      expect(await patience.wait(undefined, undefined)).toBe(true);
+      patience.renew();
+    }
+    expect(new Set(delays)).toEqual(new Set([500]));
+  });
+});
+
+describe('Retry-After', () => {
+  it('is seconds, or a date that is measured against the Date of the answer and not against the clock here', () => {
+    expect(asking({ 'retry-after': '3' })).toBe(3000);
+    const date = 'Wed, 01 Jan 2003 00:00:00 GMT';
+    expect(asking({ 'retry-after': 'Wed, 01 Jan 2003 00:00:20 GMT', date })).toBe(20_000);
+    expect(asking({ 'retry-after': 'Tue, 31 Dec 2002 23:59:20 GMT', date })).toBe(0);
+  });
+
+  it.each([
+    {},
+    { 'retry-after': '-1' },
+    { 'retry-after': 'soon' },
+    { 'retry-after': 'Wed, 01 Jan 2003 00:00:20 GMT' },
+  ])('is nothing in %j', (headers) => {
+    expect(asking(headers)).toBeUndefined();
+  });
+});

@@ -1,0 +1,316 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import {
+  type HostileServer,
+  impatientClient,
+  inChunks,
+  startHostileServer,
+  thrownBy,
+} from './hostile-server.ts';
+
+const SMALL = randomBytes(100_000);
+/** One chunk and a bit. */
+const BIG = randomBytes((16 << 20) + 300_000);
+
+const blobOf = (bytes: Buffer) => ({ digest: digestOf(bytes), size: bytes.byteLength });
+const opening = (bytes: Buffer) => async () => inChunks(bytes);
+
+/** What happens to a request of an upload instead of the right thing; undefined for the right thing. */
+type Trouble = (request: IncomingMessage, nth: number) => 'cut' | 'handled' | undefined;
+
+type Uploads = HostileServer & {
+  readonly kept: Map<string, Buffer>;
+  readonly sessions: Map<string, Buffer>;
+};
+
+/** Takes uploads as the distribution spec says, but for the trouble. Of a cut request it keeps the first 1000 bytes. */
+const startUploads = async (trouble: Trouble = () => undefined): Promise<Uploads> => {
+  const kept = new Map<string, Buffer>();
+  const sessions = new Map<string, Buffer>();
+  let count = 0;
+  const server = await startHostileServer(
+    (request, response) => {
+      const url = new URL(request.url, 'http://x');
+      const id = url.pathname.split('/').at(-1) ?? '';
+      const session = sessions.get(id);
+      const digest = url.searchParams.get('digest');
+      if (request.method === 'HEAD') {
+        const blob = kept.get(id);
+        response.writeHead(blob ? 200 : 404, blob && { 'content-length': blob.byteLength }).end();
+      } else if (request.method === 'POST') {
+        const name = `s${++count}`;
+        sessions.set(name, Buffer.alloc(0));
+        response.writeHead(202, { location: `./${name}?_state=a%2Bb` }).end();
+      } else if (!session) {
+        response.writeHead(404).end('{"errors":[{"code":"BLOB_UPLOAD_UNKNOWN"}]}');
+      } else if (request.method === 'GET') {
+        response
+          .writeHead(204, {
+            range: `0-${Math.max(0, session.byteLength - 1)}`,
+            location: `${url.pathname}?_state=status`,
+          })
+          .end();
+      } else {
+        const whole = Buffer.concat([session, request.body]);
+        sessions.set(id, whole);
+        if (request.method === 'PATCH') {
+          response
+            .writeHead(202, {
+              range: `0-${whole.byteLength - 1}`,
+              location: `${url.pathname}?_state=${whole.byteLength}`,
+            })
+            .end();
+        } else if (digest === digestOf(whole)) {
+          kept.set(digest, whole);
+          response.writeHead(201).end();
+        } else response.writeHead(400).end('{"errors":[{"code":"DIGEST_INVALID","message":"no"}]}');
+      }
+    },
+    (request, nth) => {
+      const what = trouble(request, nth);
+      if (what !== 'cut') return what;
+      const id = new URL(request.url ?? '', 'http://x').pathname.split('/').at(-1) ?? '';
+      request.once('data', (chunk: Buffer) => {
+        const session = sessions.get(id);
+        if (session) sessions.set(id, Buffer.concat([session, chunk.subarray(0, 1000)]));
+        request.socket.destroy();
+      });
+      if (request.headers['content-length'] === '0' || request.method === 'GET') request.socket.destroy();
+      return 'handled';
+    },
+  );
+  return Object.assign(server, { kept, sessions });
+};
+
+const methodsOf = (server: HostileServer): readonly string[] => server.seen.map(({ method }) => method);
+
+describe('a small blob', () => {
+  it('goes in one request, to where the registry says, whose words are kept as they are', async () => {
+    await using server = await startUploads();
+    await using client = impatientClient(server.host);
+    const repository = client.repository('a');
+    expect(await repository.pushBlob(blobOf(SMALL), opening(SMALL))).toBe('uploaded');
+    expect(await repository.pushBlob(blobOf(SMALL), opening(SMALL))).toBe('there');
+    expect(methodsOf(server)).toEqual(['HEAD', 'POST', 'PUT', 'HEAD']);
+    const put = server.seen[2];
+    expect(put?.url).toBe(
+      `/v2/factory/a/blobs/uploads/s1?_state=a%2Bb&digest=${encodeURIComponent(digestOf(SMALL))}`,
+    );
+    expect(put?.headers['content-length']).toBe(String(SMALL.byteLength));
+  });
+
+  it('of nothing goes too', async () => {
+    await using server = await startUploads();
+    await using client = impatientClient(server.host);
+    const nothing = Buffer.alloc(0);
+    expect(await client.repository('a').pushBlob(blobOf(nothing), opening(nothing))).toBe('uploaded');
+  });
+
+  it('whose connection is cut goes again in the same upload', async () => {
+    await using server = await startUploads((request, nth) =>
+      request.method === 'PUT' && nth === 3 ? 'cut' : undefined,
+    );
+    await using client = impatientClient(server.host);
+    expect(await client.repository('a').pushBlob(blobOf(SMALL), opening(SMALL))).toBe('uploaded');
+    expect(server.kept.get(digestOf(SMALL))?.equals(SMALL)).toBe(true);
+  });
+
+  it('is mounted where another repository has it, and sent where that was not so', async () => {
+    for (const status of [201, 202]) {
+      await using server = await startHostileServer((request, response) => {
+        if (request.method === 'HEAD') response.writeHead(404);
+        else if (request.method === 'POST') response.writeHead(status, { location: '/upload' });
+        else response.writeHead(201);
+        response.end();
+      });
+      await using client = impatientClient(server.host);
+      const came = await client
+        .repository('prod/line')
+        .pushBlob(blobOf(SMALL), opening(SMALL), { mountFrom: 'qa/line' });
+      expect(came).toBe(status === 201 ? 'mounted' : 'uploaded');
+      expect(server.seen[1]?.url).toBe(
+        `/v2/factory/prod/line/blobs/uploads/?mount=${encodeURIComponent(digestOf(SMALL))}&from=factory%2Fqa%2Fline`,
+      );
+    }
+  });
+});
+
+describe('a big blob', () => {
+  it('goes in chunks that follow the registry', async () => {
+    await using server = await startUploads();
+    await using client = impatientClient(server.host);
+    expect(await client.repository('a').pushBlob(blobOf(BIG), opening(BIG))).toBe('uploaded');
+    expect(methodsOf(server)).toEqual(['HEAD', 'POST', 'PATCH', 'PATCH', 'PUT']);
+    expect(server.seen.slice(2).map(({ headers }) => headers['content-range'])).toEqual([
+      `0-${(16 << 20) - 1}`,
+      `${16 << 20}-${BIG.byteLength - 1}`,
+      undefined,
+    ]);
+    expect(server.seen[3]?.url).toContain(`_state=${16 << 20}`);
+    expect(server.kept.get(digestOf(BIG))?.equals(BIG)).toBe(true);
+  });
+
+  it('goes in chunks as big as the registry wants them', async () => {
+    await using server = await startHostileServer((request, response) => {
+      const status = { HEAD: 404, POST: 202, PUT: 201 }[request.method] ?? 400;
+      response.writeHead(status, { location: '/upload', 'oci-chunk-min-length': String(32 << 20) }).end();
+    });
+    await using client = impatientClient(server.host);
+    await client.repository('a').pushBlob(blobOf(BIG), opening(BIG));
+    expect(methodsOf(server)).toEqual(['HEAD', 'POST', 'PUT']);
+  });
+
+  it('whose connection is cut goes on from what the registry has, which it is asked for', async () => {
+    await using server = await startUploads((request, nth) =>
+      request.method === 'PATCH' && (nth === 4 || nth === 7) ? 'cut' : undefined,
+    );
+    await using client = impatientClient(server.host);
+    expect(await client.repository('a').pushBlob(blobOf(BIG), opening(BIG))).toBe('uploaded');
+    expect(server.kept.get(digestOf(BIG))?.equals(BIG)).toBe(true);
+    const ranges = server.seen
+      .filter(({ method }) => method === 'PATCH')
+      .map(({ headers }) => headers['content-range']?.split('-')[0]);
+    expect(ranges).toEqual(['0', String(16 << 20), String((16 << 20) + 1000), String((16 << 20) + 2000)]);
+    expect(methodsOf(server).filter((method) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('whose upload is forgotten begins anew', async () => {
+    const memory: { sessions?: Map<string, Buffer> } = {};
+    await using server = await startUploads((request, nth) => {
+      if (request.method === 'PATCH' && nth === 4) memory.sessions?.clear();
+      return undefined;
+    });
+    memory.sessions = server.sessions;
+    await using client = impatientClient(server.host);
+    expect(await client.repository('a').pushBlob(blobOf(BIG), opening(BIG))).toBe('uploaded');
+    expect(server.kept.get(digestOf(BIG))?.equals(BIG)).toBe(true);
+    expect(methodsOf(server).filter((method) => method === 'POST')).toHaveLength(2);
+  });
+
+  it('that is there though the answer was lost is not sent again', async () => {
+    await using server = await startUploads();
+    const { kept } = server;
+    await using front = await startHostileServer(
+      (request, response) => {
+        const isThere = request.method === 'HEAD' && kept.size > 0;
+        response
+          .writeHead({ HEAD: isThere ? 200 : 404, POST: 202 }[request.method] ?? 500, { location: '/u' })
+          .end();
+      },
+      (request) => {
+        if (request.method !== 'PUT') return undefined;
+        kept.set(digestOf(SMALL), SMALL);
+        request.socket.destroy();
+        return 'handled';
+      },
+    );
+    await using client = impatientClient(front.host);
+    expect(await client.repository('a').pushBlob(blobOf(SMALL), opening(SMALL))).toBe('uploaded');
+    expect(methodsOf(front)).toEqual(['HEAD', 'POST', 'PUT', 'HEAD']);
+  });
+
+  it('that never gets further is given up', async () => {
+    await using server = await startUploads((request) => {
+      if (request.method !== 'PATCH') return undefined;
+      request.socket.destroy();
+      return 'handled';
+    });
+    await using client = impatientClient(server.host);
+    expect(await thrownBy(() => client.repository('a').pushBlob(blobOf(BIG), opening(BIG)))).toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: `sending ${digestOf(BIG).slice(0, 19)} to ${server.host}/factory/a: ${server.host} cut the connection`,
+    });
+    expect(methodsOf(server).filter((method) => method === 'PATCH')).toHaveLength(5);
+  });
+
+  it('stops at once when its sender is told to', async () => {
+    await using server = await startUploads((request) =>
+      request.method === 'PATCH' ? 'handled' : undefined,
+    );
+    await using client = impatientClient(server.host, { patience: { headers: 60_000 } });
+    const stop = new AbortController();
+    const sending = thrownBy(() =>
+      client.repository('a').pushBlob(blobOf(BIG), opening(BIG), { signal: stop.signal }),
+    );
+    while (!methodsOf(server).includes('PATCH')) await new Promise((next) => setTimeout(next, 5));
+    stop.abort();
+    expect(await sending).toMatchObject({ name: 'AbortError' });
+    expect(client.delays).toEqual([]);
+  });
+});
+
+describe('what is sent', () => {
+  it('but ends too early is SIZE_MISMATCH, the fault of its source', async () => {
+    await using server = await startUploads();
+    await using client = impatientClient(server.host);
+    for (const bytes of [SMALL, BIG]) {
+      const short = opening(bytes.subarray(0, bytes.byteLength - 1));
+      expect(await thrownBy(() => client.repository('a').pushBlob(blobOf(bytes), short))).toMatchObject({
+        code: 'SIZE_MISMATCH',
+      });
+    }
+    expect(client.delays).toEqual([]);
+  });
+
+  it('but has other content is DIGEST_MISMATCH by the word of the registry', async () => {
+    await using server = await startUploads();
+    await using client = impatientClient(server.host);
+    const other = opening(Buffer.alloc(SMALL.byteLength));
+    expect(await thrownBy(() => client.repository('a').pushBlob(blobOf(SMALL), other))).toMatchObject({
+      code: 'DIGEST_MISMATCH',
+    });
+  });
+
+  it('but cannot be read fails with the error of its source', async () => {
+    await using server = await startUploads();
+    await using client = impatientClient(server.host);
+    async function* failing(): AsyncGenerator<Uint8Array> {
+      yield SMALL.subarray(0, 1000);
+      throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
+    }
+    expect(
+      await thrownBy(() => client.repository('a').pushBlob(blobOf(SMALL), async () => failing())),
+    ).toMatchObject({ code: 'IO' });
+    const gone = async (): Promise<AsyncIterable<Uint8Array>> => {
+      throw new FleetError('MISSING_BLOB', 'it is not there');
+    };
+    expect(await thrownBy(() => client.repository('a').pushBlob(blobOf(SMALL), gone))).toMatchObject({
+      code: 'MISSING_BLOB',
+    });
+    expect(client.delays).toEqual([]);
+  });
+});
+
+describe('an upload that the registry sends elsewhere', () => {
+  it('goes there without the credentials for the registry', async () => {
+    await using storage = await startHostileServer((_request, response) => {
+      response.writeHead(201).end();
+    });
+    await using server = await startHostileServer((request, response) => {
+      response.writeHead(request.method === 'HEAD' ? 404 : 202, { location: `${storage.url}/put` }).end();
+    });
+    await using client = impatientClient(server.host);
+    await client.repository('a').pushBlob(blobOf(SMALL), opening(SMALL));
+    expect(storage.seen[0]?.headers.authorization).toBeUndefined();
+    expect(storage.seen[0]?.body.equals(SMALL)).toBe(true);
+  });
+
+  it.each(['http://storage.example/put', 'file:///tmp/x', undefined])(
+    'to %s does not go',
+    async (location) => {
+      await using server = await startHostileServer((request, response) => {
+        response
+          .writeHead(request.method === 'HEAD' ? 404 : 202, location === undefined ? {} : { location })
+          .end();
+      });
+      await using client = impatientClient(server.host);
+      expect(
+        await thrownBy(() => client.repository('a').pushBlob(blobOf(SMALL), opening(SMALL))),
+      ).toMatchObject({ code: 'REGISTRY_REFUSED' });
+      expect(server.seen).toHaveLength(2);
+    },
+  );
+});
