@@ -3,6 +3,8 @@
 #
 #   unshare --fork --pid --mount --uts --ipc --net sh factory-host.sh boot STATE BASE NAME GROUP
 #   factory-host.sh await STATE          until systemd says that it has booted; prints running or degraded
+#   factory-host.sh plug STATE LINK SUBNET up|down   a cable to this machine: SUBNET.1 here (LINK), SUBNET.2 there (eth0)
+#   factory-host.sh cable STATE LINK up|down         lets it through, or not
 #   factory-host.sh signal STATE NUMBER  to its PID 1
 #   factory-host.sh exec STATE ARGV...   a command inside, as a unit of its own
 #   factory-host.sh clear STATE          its control groups, once it is down
@@ -182,6 +184,29 @@ await() { # STATE
   done
 }
 
+plug() { # STATE LINK SUBNET up|down
+  while [ ! -s "$1/pid1" ]; do sleep 0.02; done
+  pid=$(pid1 "$1") || return 1
+  ip link add "$2" type veth peer name eth0 netns "$pid"
+  ip address add "$3.1/24" dev "$2"
+  ip link set "$2" "$4"
+  nsenter --target "$pid" --net sh -c "ip address add $3.2/24 dev eth0 && ip link set eth0 up"
+}
+
+cable() { # STATE LINK up|down
+  # While the host is down there is no link, and the next plug makes it as it is wanted then.
+  if [ ! -e "/sys/class/net/$2" ]; then return; fi
+  ip link set "$2" "$3"
+  if [ "$3" = down ]; then return; fi
+  # Carrier is noticed a moment later, and both ends remember for seconds that there was no neighbour.
+  until [ "$(cat "/sys/class/net/$2/operstate")" = up ]; do sleep 0.02; done
+  ip neighbour flush dev "$2"
+  if pid=$(pid1 "$1"); then
+    nsenter --target "$pid" --net sh -c \
+      'until ip -brief link show eth0 | grep -q " UP "; do sleep 0.02; done; ip neighbour flush dev eth0'
+  fi
+}
+
 clear() { # STATE
   if [ ! -e "$1/cgroups" ]; then return; fi
   while read -r directory; do
@@ -203,7 +228,7 @@ verb=$1
 state=$2
 shift 2
 case $verb in
-  boot | inside | await | clear | sweep) "$verb" "$state" "$@" ;;
+  boot | inside | await | plug | cable | clear | sweep) "$verb" "$state" "$@" ;;
   signal) kill "-$1" "$(pid1 "$state")" ;;
   exec)
     pid=$(pid1 "$state") || { echo "The host is not running." >&2 && exit 125; }

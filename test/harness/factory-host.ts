@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { FleetError, toFleetError } from '../../bundles/errors.ts';
 import { asRoot } from './as-root.ts';
@@ -16,6 +17,10 @@ export type FactoryHostOptions = {
   /** The base: parts.factoryBase. */
   readonly base: string;
   readonly binds?: readonly Bind[];
+  /** Folders of the host that lie on the machine's own file system, as overlayfs does not stack: container stores. */
+  readonly disks?: readonly string[];
+  /** 'none' is the air gap: its loopback alone. 'machine' adds a cable to this machine and nothing behind it. */
+  readonly network?: 'none' | 'machine';
   /** The Node that the host has as /usr/local/bin/node; by default the one that runs this. */
   readonly node?: string;
   readonly signal?: AbortSignal;
@@ -23,12 +28,25 @@ export type FactoryHostOptions = {
 
 export type ExecOptions = { readonly input?: string | Uint8Array; readonly signal?: AbortSignal };
 
+/** The network between this machine and a host. It stays as it is, whole or cut, while the host is down. */
+export type Cable = {
+  /** Where the host reaches the machine: a server for it listens here. */
+  readonly machineAddress: string;
+  /** Where the machine reaches the host. */
+  readonly hostAddress: string;
+  /** Nothing passes any more. Connections are not closed: both ends notice by waiting. */
+  readonly cutOff: () => Promise<void>;
+  readonly reconnect: () => Promise<void>;
+};
+
 export type FactoryHost = AsyncDisposable & {
   readonly name: string;
   /** The whole file system of the host while it runs, for root to look into. Another path after each start. */
   readonly rootDir: string;
   /** What the host wrote over its base, running or not. A change from outside is for when it is down. */
   readonly diskDir: string;
+  /** With `network: 'machine'`. */
+  readonly cable?: Cable;
   /** Runs a command inside as root, in a unit of its own. Its exit code and output come back; 125: not running. */
   readonly exec: (argv: readonly string[], options?: ExecOptions) => Promise<Outcome>;
   /**
@@ -51,8 +69,8 @@ const POWER_OFF = '38';
 const BOOT_MS = 120_000;
 
 /**
- * Boots a Debian host with systemd as PID 1 in namespaces of its own, with no network but its loopback.
- * Hosts die with this process (where sudo stands between, with the next run); what a killed run left behind is
+ * Boots a Debian host with systemd as PID 1 in namespaces of its own, with no network but its loopback,
+ * or a cable to this machine. Hosts die with this process (where sudo stands between, with the next run); what a killed run left behind is
  * removed first.
  */
 export const startFactoryHost = async (name: string, options: FactoryHostOptions): Promise<FactoryHost> => {
@@ -60,7 +78,11 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     throw new FleetError('NAME_INVALID', `'${name}' cannot be the name of a host.`);
   const state = await claimHostFolder(cacheDirectory(process.env), name, sweep);
   const node = { from: options.node ?? process.execPath, to: '/usr/local/bin/node', readOnly: true };
-  await writeFile(join(state, 'binds'), [node, ...(options.binds ?? [])].map(formatBind).join(''));
+  const disks = (options.disks ?? []).map((to) => ({ from: join(state, 'disks', to), to }));
+  for (const { from } of disks) await mkdir(from, { recursive: true });
+  const binds = [node, ...disks, ...(options.binds ?? [])];
+  await writeFile(join(state, 'binds'), binds.map(formatBind).join(''));
+  const network = options.network === 'machine' ? await planCable(state) : undefined;
 
   let system: ChildProcess | undefined;
 
@@ -73,7 +95,9 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     system.once('exit', () => died.abort());
     const limits = [died.signal, AbortSignal.timeout(BOOT_MS), ...(options.signal ? [options.signal] : [])];
     try {
-      const awaited = await runOrFail(privileged('await', state), { signal: AbortSignal.any(limits) });
+      const signal = AbortSignal.any(limits);
+      if (network !== undefined) await network.plugIn(signal);
+      const awaited = await runOrFail(privileged('await', state), { signal });
       return awaited.stdout.trim() === 'degraded' ? 'degraded' : 'running';
     } catch (error) {
       await down('9');
@@ -110,6 +134,7 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
       return `/proc/${pid}/root`;
     },
     diskDir: join(state, 'disk'),
+    ...(network && { cable: network.cable }),
     exec: (argv, execOptions) => runCommand(privileged('exec', state, ...argv), execOptions),
     crash: () => down('9'),
     start,
@@ -124,6 +149,40 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     throw error;
   }
   return host;
+};
+
+type PlannedCable = { readonly cable: Cable; readonly plugIn: (signal: AbortSignal) => Promise<void> };
+
+/** Both ends vanish with the host's network namespace, so it is plugged in at each start. */
+const planCable = async (state: string): Promise<PlannedCable> => {
+  // An interface's name has at most 15 characters; the end of the folder's is random.
+  const link = `fleet-${state.slice(-8)}`;
+  const subnet = await freeSubnet();
+  let isWhole = true;
+  const set = async (whole: boolean): Promise<void> => {
+    isWhole = whole;
+    await runOrFail(privileged('cable', state, link, whole ? 'up' : 'down'));
+  };
+  return {
+    cable: {
+      machineAddress: `${subnet}.1`,
+      hostAddress: `${subnet}.2`,
+      cutOff: () => set(false),
+      reconnect: () => set(true),
+    },
+    plugIn: async (signal) => {
+      await runOrFail(privileged('plug', state, link, subnet, isWhole ? 'up' : 'down'), { signal });
+    },
+  };
+};
+
+/** The first three bytes of a network of 254 addresses that this machine has no part in. */
+const freeSubnet = async (): Promise<string> => {
+  for (;;) {
+    const subnet = `10.203.${randomInt(1, 255)}`;
+    const { stdout } = await runCommand(['ip', '-oneline', 'address', 'show', 'to', `${subnet}.0/24`]);
+    if (stdout === '') return subnet;
+  }
 };
 
 /**

@@ -2,13 +2,21 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { toFleetError } from '../../bundles/errors.ts';
 import { airGap } from './parts/air-gap.ts';
+import { busybox } from './parts/busybox.ts';
 import { cacheDirectory } from './parts/cache-folder.ts';
+import { containerd } from './parts/containerd.ts';
 import { cosign } from './parts/cosign.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
 import { factoryBase } from './parts/factory-base.ts';
+import { k3d } from './parts/k3d.ts';
 import { kalypsoCases } from './parts/kalypso-cases.ts';
+import { kube } from './parts/kube.ts';
+import { kwok } from './parts/kwok.ts';
+import { nodeBase } from './parts/node-base.ts';
+import { ociregistry } from './parts/ociregistry.ts';
 import { oras } from './parts/oras.ts';
 import type { Machine, Part } from './parts/part.ts';
+import { podman } from './parts/podman.ts';
 import { pythonTuf } from './parts/python-tuf.ts';
 import { skopeo } from './parts/skopeo.ts';
 
@@ -20,8 +28,16 @@ const PARTS = {
   oras,
   skopeo,
   dockerRegistry,
+  ociregistry,
   pythonTuf,
   factoryBase,
+  nodeBase,
+  busybox,
+  containerd,
+  k3d,
+  kube,
+  kwok,
+  podman,
 } as const satisfies Record<string, Part>;
 
 export type PartName = keyof typeof PARTS;

@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { findPart, type PartName, partTitle, thisMachine } from '../parts.ts';
+
+/** Where tests get their Kubernetes API from on this machine. */
+export type ClusterChoice =
+  | { readonly how: 'given'; readonly kubeconfig: string }
+  | { readonly how: 'k3d'; readonly k3d: string }
+  | { readonly how: 'assets'; readonly folder: string; readonly kube: string; readonly kwok: string }
+  | { readonly how: 'own'; readonly kube: string; readonly kwok: string }
+  | { readonly how: 'none'; readonly reason: string };
+
+/**
+ * The first of: the cluster that FLEET_TEST_KUBECONFIG names; k3d, when a container engine answers; etcd and API server
+ * of the folder KUBEBUILDER_ASSETS (another version than ours; the rest, which is not in there, is ours); our own.
+ */
+export const chooseCluster = (env: NodeJS.ProcessEnv = process.env): ClusterChoice => {
+  const given = env['FLEET_TEST_KUBECONFIG'];
+  if (given) {
+    if (existsSync(given)) return { how: 'given', kubeconfig: given };
+    return { how: 'none', reason: `FLEET_TEST_KUBECONFIG names ${given}, which does not exist` };
+  }
+  const machine = thisMachine(env);
+  const k3d = findPart('k3d', machine);
+  if (k3d.present) return { how: 'k3d', k3d: k3d.path };
+  const kube = findPart('kube', machine);
+  const kwok = findPart('kwok', machine);
+  if (!kube.present || !kwok.present) {
+    const absent = Object.entries({ kube, kwok }).flatMap(([name, part]) =>
+      part.present ? [] : [`${partTitle(name as PartName)}: ${part.reason}`],
+    );
+    return { how: 'none', reason: absent.join(' ') };
+  }
+  const own = { kube: kube.path, kwok: kwok.path };
+  const folder = env['KUBEBUILDER_ASSETS'];
+  if (!folder) return { how: 'own', ...own };
+  const missing = ['etcd', 'kube-apiserver'].find((name) => !existsSync(join(folder, name)));
+  if (missing === undefined) return { how: 'assets', folder, ...own };
+  return { how: 'none', reason: `KUBEBUILDER_ASSETS names ${folder}, which has no ${missing}` };
+};

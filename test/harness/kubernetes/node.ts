@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { FleetError } from '../../../bundles/errors.ts';
+import {
+  type Bind,
+  type Cable,
+  type ExecOptions,
+  type FactoryHostOptions,
+  startFactoryHost,
+} from '../factory-host.ts';
+import type { Outcome } from '../run-command.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { NODE_DISKS, writeNodeFiles } from './node-files.ts';
+
+export type NodeOptions = Pick<FactoryHostOptions, 'binds' | 'network' | 'node' | 'signal'> & {
+  /** parts.nodeBase */
+  readonly nodeBase: string;
+  /** parts.kube */
+  readonly kube: string;
+  /** parts.busybox */
+  readonly busybox: string;
+  /** Shows this repository read-only at WORK_TREE, for programs that run from source. */
+  readonly workTree?: boolean;
+};
+
+/** A whole cluster of one node, with real pods: a factory host with etcd, control plane, kubelet and containerd. */
+export type KubernetesNode = AsyncDisposable & {
+  /** Its name as a host and in Kubernetes. */
+  readonly name: string;
+  /** See FactoryHost. The host has ctr, kubectl (with all rights, for root), node, openssl. */
+  readonly exec: (argv: readonly string[], options?: ExecOptions) => Promise<Outcome>;
+  readonly kubectl: (args: readonly string[], options?: ExecOptions) => Promise<Outcome>;
+  /** ctr in the namespace k8s.io, where the kubelet looks: `ctr(['images', 'import', '/media/usb/web.tar'])`. */
+  readonly ctr: (args: readonly string[], options?: ExecOptions) => Promise<Outcome>;
+  /** The power is cut: see FactoryHost.crash. */
+  readonly crash: () => Promise<void>;
+  /** Boots again after a crash until the node is Ready. Of pods, the API says what it last heard before the crash for a while. */
+  readonly start: () => Promise<void>;
+  /** See FactoryHost; with `network: 'machine'`. Pods reach the machine through it, too. */
+  readonly cable?: Cable;
+  readonly rootDir: string;
+};
+
+export const WORK_TREE = '/opt/fleet-ferry';
+/** All rights, for programs on the node. A pod has its service account, and the API server where Kubernetes says it is. */
+export const NODE_KUBECONFIG = '/etc/kubernetes/kubeconfig';
+
+const repository = join(import.meta.dirname, '../../..');
+
+/**
+ * Boots a node; it is Ready when this returns. It runs on its own: no network but its loopback (or a cable to this
+ * machine), no image but those that are imported. No kube-proxy, no DNS: pods have addresses, services have none.
+ * Only the service `kubernetes` is there for pods. Needs root's rights and cgroups, as every factory host does.
+ */
+export const startNode = async (name: string, options: NodeOptions): Promise<KubernetesNode> => {
+  await using cleanup = new AsyncDisposableStack();
+  const folder = cleanup.use(await temporaryDirectory('node'));
+  const files = await writeNodeFiles(folder.path, name, options);
+  const workTree: readonly Bind[] =
+    options.workTree === true ? [{ from: repository, to: WORK_TREE, readOnly: true }] : [];
+  const host = cleanup.use(
+    await startFactoryHost(name, {
+      base: options.nodeBase,
+      binds: [...files, ...workTree, ...(options.binds ?? [])],
+      disks: NODE_DISKS,
+      ...(options.network && { network: options.network }),
+      ...(options.node && { node: options.node }),
+      ...(options.signal && { signal: options.signal }),
+    }),
+  );
+  const untilReady = async (): Promise<void> => {
+    const outcome = await host.exec(['timeout', '120', 'sh', '-c', AWAIT_READY, 'await', name], {
+      ...(options.signal && { signal: options.signal }),
+    });
+    if (outcome.code === 0) return;
+    const units = await host.exec(['journalctl', '--boot', '--unit=kube*', '--lines=15', '--output=cat']);
+    throw new FleetError('IO', `The node ${name} does not get ready; its units last said:\n${units.stdout}`);
+  };
+  await untilReady();
+  const moved = cleanup.move();
+  return {
+    name,
+    exec: host.exec,
+    kubectl: (args, execOptions) => host.exec(['kubectl', ...args], execOptions),
+    ctr: (args, execOptions) => host.exec(['ctr', '--namespace', 'k8s.io', ...args], execOptions),
+    crash: host.crash,
+    start: async () => {
+      await host.start();
+      await untilReady();
+    },
+    get rootDir() {
+      return host.rootDir;
+    },
+    ...(host.cable && { cable: host.cable }),
+    [Symbol.asyncDispose]: () => moved.disposeAsync(),
+  };
+};
+
+/** After a power cut the API still says Ready from before: it must be the kubelet of this boot that says so. */
+const AWAIT_READY = `
+  boot=$(cat /proc/sys/kernel/random/boot_id)
+  status='{.status.nodeInfo.bootID} {.status.conditions[?(@.type=="Ready")].status}'
+  until [ "$(kubectl get node "$1" --output=jsonpath="$status" 2> /dev/null)" = "$boot True" ]; do sleep 0.1; done
+  until kubectl get serviceaccount default > /dev/null 2>&1; do sleep 0.1; done`;
