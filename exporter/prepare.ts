@@ -6,7 +6,9 @@ import { checkTarget } from './check/check-target.ts';
 import { makePlan } from './plan/make-plan.ts';
 import type { Plan } from './plan/plan.ts';
 import { openSource } from './source/open-source.ts';
+import { readInParallel } from './source/read-in-parallel.ts';
 import { readOffer } from './source/read-offer.ts';
+import type { RegistryAccess } from './source/registry-access.ts';
 import type { Source } from './source/source.ts';
 import { withBlobs } from './source/with-blobs.ts';
 import { openTarget, type Target } from './write/target.ts';
@@ -14,6 +16,8 @@ import { openTarget, type Target } from './write/target.ts';
 /** What a person asked for. */
 export type Order = {
   readonly from: string;
+  /** How registries are reached; by default as anybody would, without credentials. */
+  readonly access?: RegistryAccess;
   readonly to: string;
   readonly channels: readonly Channel[] | undefined;
   readonly sites: readonly string[];
@@ -37,7 +41,7 @@ export type Prepared = AsyncDisposable & {
 export const prepare = async (order: Order): Promise<Prepared> => {
   const { now, signal } = order;
   await using cleanup = new AsyncDisposableStack();
-  const origin = await openSource(order.from);
+  const origin = cleanup.use(await openSource(order.from, order.access));
   const target = cleanup.use(await openTarget(order.to));
   const bases = await readBases(origin, order.bases, target.before, now, signal);
   const offered = await readOffer(
@@ -50,7 +54,7 @@ export const prepare = async (order: Order): Promise<Prepared> => {
   const { offer, bytes } = await keepReceipts(target.before, offered);
   const source = withBlobs(origin, bytes);
   const plan = makePlan(offer, bases, now);
-  await checkComplete(source, plan);
+  await checkComplete(source, plan, signal);
   const moved = cleanup.move();
   return {
     source,
@@ -62,10 +66,10 @@ export const prepare = async (order: Order): Promise<Prepared> => {
 };
 
 /** Every blob is looked for before the first is written. @throws FleetError MISSING_BLOB, SIZE_MISMATCH */
-const checkComplete = async (source: Source, plan: Plan): Promise<void> => {
-  for (const { digest, size, repository } of plan.blobs) {
+const checkComplete = async (source: Source, plan: Plan, signal?: AbortSignal): Promise<void> => {
+  const check = async ({ digest, size, repository }: Plan['blobs'][number]): Promise<void> => {
     const found = await source.blobs(repository).size(digest);
-    if (found === size) continue;
+    if (found === size) return;
     if (found === undefined) {
       throw new FleetError('MISSING_BLOB', `${source.name} lacks a blob that ${repository} needs`, {
         subject: digest,
@@ -76,5 +80,6 @@ const checkComplete = async (source: Source, plan: Plan): Promise<void> => {
       subject: digest,
       hint: 'The source is damaged; build or copy it again',
     });
-  }
+  };
+  await readInParallel(plan.blobs, check, signal);
 };

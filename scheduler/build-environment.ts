@@ -10,6 +10,7 @@ import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
 import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-packages.ts';
 import type { ManifestCache } from './bundle/prepare-manifest.ts';
 import { bundlesApplication, readApplication } from './bundle/read-application.ts';
+import type { PullImage } from './bundle/resolve-images.ts';
 import type {
   Assignment,
   DeploymentTarget,
@@ -34,6 +35,10 @@ export type EnvironmentInput = {
   readonly sources: Sources;
   /** Layout with images; 'unchecked' where nothing is released and it does not matter. */
   readonly images: BlobSource | 'unchecked' | undefined;
+  /** Registries, where images may be taken from them. */
+  readonly pull?: PullImage | undefined;
+  /** The layout that is written to, where images are that were pulled before. */
+  readonly pulled?: BlobSource | undefined;
   /** A layout with releases whose packages stand in for what is held. */
   readonly previous: { readonly layout: Layout; readonly root: TrustRoot } | undefined;
   readonly workers: number;
@@ -66,6 +71,7 @@ export const buildEnvironment = async (
           applicationOf: applications.of,
           lastGood,
           images: imageSources(input),
+          pull: input.pull,
           manifests,
         },
         signal,
@@ -83,8 +89,10 @@ export const buildEnvironment = async (
 };
 
 /** A package that is kept from the release before runs the images of then, and those lie beside it. */
-const imageSources = ({ images, previous }: EnvironmentInput): readonly BlobSource[] | 'unchecked' =>
-  images === 'unchecked' ? images : [images, previous?.layout.blobs].filter((source) => source !== undefined);
+const imageSources = ({ images, previous, pulled }: EnvironmentInput): readonly BlobSource[] | 'unchecked' =>
+  images === 'unchecked'
+    ? images
+    : [images, previous?.layout.blobs, pulled].filter((source) => source !== undefined);
 
 const lastGoodOf = async (
   { previous, platform }: EnvironmentInput,

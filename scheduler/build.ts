@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { openBlobDirectory } from '#bundles/layout/blob-directory';
 import { type Layout, openLayout } from '#bundles/layout/layout';
 import { checkRootExpiry } from '#bundles/trust/root';
 import { buildEnvironment } from './build-environment.ts';
+import type { PullImage } from './bundle/resolve-images.ts';
 import { environmentsOf } from './platform/list-environments.ts';
 import type { PlatformOptions } from './platform/load-options.ts';
 import { findRoot, loadPlatform, type Root, sourcesOf } from './platform/load-platform.ts';
@@ -23,6 +25,8 @@ export type BuildOptions = PlatformOptions & {
   readonly layout: string;
   /** OCI layout that holds the images manifests name. */
   readonly images?: string;
+  /** Images that are in no layout come from these registries; without it no registry is asked. */
+  readonly pull?: PullImage;
   /** OCI layout whose releases stand in for what is held. */
   readonly previous?: string;
   readonly workers?: number;
@@ -64,7 +68,7 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   const { keys, now, signal } = options;
   checkRootExpiry(keys.root, now);
   await checkSigners(keys, ['bundle', 'release']);
-  const sources = sourcesOf(options);
+  const sources = options.sources ?? sourcesOf(options);
   const root = await openRoot(options, sources);
   const environments = chooseEnvironments(root, options.environments);
   const previous = options.previous === undefined ? undefined : await openLayout(options.previous);
@@ -133,6 +137,8 @@ const buildOne = async (
       platform,
       sources,
       images: images?.blobs,
+      pull: options.pull,
+      pulled: options.pull && openBlobDirectory(options.layout),
       previous: previous && { layout: previous, root: options.keys.root },
       workers: options.workers ?? defaultWorkers(platform.targets.length * platform.clusterTypes.length),
     },

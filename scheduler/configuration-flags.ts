@@ -13,6 +13,29 @@ export const configurationFlags = {
     env: 'FLEET_LAYOUT',
   }),
   db: Flags.string({ description: "The hub's database, a SQLite file", env: 'FLEET_DB' }),
+  images: Flags.string({
+    description: 'OCI layout that holds the images the manifests name',
+    env: 'FLEET_IMAGES',
+  }),
+  registry: Flags.string({
+    description: 'Where releases are published to: oci://host[:port][/prefix]',
+    env: 'FLEET_REGISTRY',
+  }),
+  'plain-http': Flags.string({
+    description: 'Registry, host[:port], that may be spoken to without TLS',
+    env: 'FLEET_PLAIN_HTTP',
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+  }),
+  'ca-file': Flags.string({
+    description: "PEM certificates that the registry is trusted by, beside the system's",
+    env: 'FLEET_CA_FILE',
+  }),
+  'auth-file': Flags.string({
+    description: "Docker or podman auth file with the registry's credentials [default: the usual places]",
+    env: 'FLEET_AUTH_FILE',
+  }),
   cache: Flags.string({ description: 'Directory for what can be fetched again', env: 'FLEET_CACHE' }),
   map: Flags.string({
     description: 'Take this directory for that repository: <url>[#branch]=<directory>',
@@ -25,3 +48,11 @@ const { config, keys, layout, db } = configurationFlags;
 
 /** What the hub's commands need. */
 export const hubFlags = { config, keys, layout, db };
+
+/** What reaches a registry. */
+export const registryFlags = {
+  config,
+  'plain-http': configurationFlags['plain-http'],
+  'ca-file': configurationFlags['ca-file'],
+  'auth-file': configurationFlags['auth-file'],
+};

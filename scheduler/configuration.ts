@@ -6,23 +6,34 @@ import { FleetError, type Place, toFleetError } from '#bundles/errors';
 import schema from '../docs/schemas/scheduler-config.schema.json' with { type: 'json' };
 import { parseMap, type SourceMap } from './platform/sources/location.ts';
 import { isRepositoryUrl } from './platform/sources/repository-url.ts';
+import { flagOf, SETTING_NAMES, SETTINGS, type Setting, variableOf } from './settings.ts';
 
-/** Settings that a flag, an environment variable or the file may give. Paths, but `platform` may be a Git URL. */
-export const SETTINGS = ['platform', 'keys', 'layout', 'db', 'cache'] as const;
-export type Setting = (typeof SETTINGS)[number];
-
-/** What was given on the command line or in the environment; oclif has merged the two. */
-export type GivenSettings = { readonly [setting in Setting]?: string | undefined } & {
+/** What was given on the command line or in the environment, by flag name; oclif has merged the two. */
+export type GivenSettings = {
   /** --config: the file must then be there. */
   readonly config?: string | undefined;
   /** --map, repeatable: goes before those of the file. */
   readonly map?: readonly string[] | undefined;
+  /** --environment and --plain-http, repeatable: instead of those of the file. */
+  readonly environment?: readonly string[] | string | undefined;
+  readonly 'plain-http'?: readonly string[] | undefined;
+  /** --hostname, repeatable: instead of those of the file. */
+  readonly hostname?: readonly string[] | undefined;
+  readonly [flag: string]: unknown;
 };
 
 export type Configuration = { readonly [setting in Setting]: string | undefined } & {
   /** The file that was read, if there was one. */
   readonly file: string | undefined;
   readonly maps: readonly SourceMap[];
+  /** Environments that are built; undefined: all. */
+  readonly environments: readonly string[] | undefined;
+  /** Registries, host[:port], that may be spoken to without TLS. */
+  readonly plainHttp: readonly string[];
+  /** Images that are in no layout come from the registries that their names say. */
+  readonly pullImages: boolean;
+  /** Names and addresses that the hub's certificate is for; undefined: this machine's. */
+  readonly hostnames: readonly string[] | undefined;
 };
 
 export const CONFIGURATION_FILE = 'fleet-scheduler.yaml';
@@ -39,45 +50,43 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
   const said = text === undefined ? {} : parseFile(file, text);
   const base = dirname(file);
   const pick = (setting: Setting): string | undefined => {
-    const [value, folder] =
-      given[setting] === undefined ? [said[setting], base] : ([given[setting], cwd] as const);
-    if (value === undefined) return undefined;
+    const value = given[flagOf(setting)];
+    const [text, folder] =
+      typeof value === 'string' ? ([value, cwd] as const) : ([said[setting], base] as const);
+    if (text === undefined) return undefined;
     // An empty path would be the folder somebody happens to be in.
-    if (value === '') throw isEmpty(setting);
-    return setting === 'platform' && isRepositoryUrl(value) ? value : resolve(folder, value);
+    if (text === '') throw isEmpty(setting);
+    const { kind } = SETTINGS[setting];
+    return kind === 'text' || (kind === 'repository' && isRepositoryUrl(text)) ? text : resolve(folder, text);
   };
+  const picked = SETTING_NAMES.map((setting) => [setting, pick(setting)] as const);
   return {
+    ...(Object.fromEntries(picked) as { readonly [setting in Setting]: string | undefined }),
     file: text === undefined ? undefined : file,
-    platform: pick('platform'),
-    keys: pick('keys'),
-    layout: pick('layout'),
-    db: pick('db'),
-    cache: pick('cache'),
     maps: [...readMaps(given.map ?? [], cwd), ...readMaps(said.maps ?? [], base)],
+    environments: listOf(given.environment) ?? said.environments,
+    plainHttp: given['plain-http'] ?? said.plainHttp ?? [],
+    pullImages: given['pull-images'] === true || said.pullImages === true,
+    hostnames: given.hostname ?? said.hostnames,
   };
 };
+
+const listOf = (value: GivenSettings['environment']): readonly string[] | undefined =>
+  typeof value === 'string' ? [value] : value;
 
 /** A setting that the command cannot do without. @throws FleetError USAGE */
 export const requireSetting = (configuration: Configuration, setting: Setting): string => {
   const value = configuration[setting];
   if (value !== undefined) return value;
-  throw new FleetError('USAGE', `it is not said where the ${NAMES[setting]} is`, {
-    hint: `Give --${setting}, set FLEET_${setting.toUpperCase()}, or write ${setting}: into ${CONFIGURATION_FILE}`,
+  throw new FleetError('USAGE', `it is not said where the ${SETTINGS[setting].what} is`, {
+    hint: `Give --${flagOf(setting)}, set ${variableOf(setting)}, or write ${setting}: into ${CONFIGURATION_FILE}`,
   });
 };
 
 const isEmpty = (setting: Setting): FleetError =>
-  new FleetError('USAGE', `--${setting} is empty`, {
-    hint: `Say where the ${NAMES[setting]} is; FLEET_${setting.toUpperCase()} counts too`,
+  new FleetError('USAGE', `--${flagOf(setting)} is empty`, {
+    hint: `Say where the ${SETTINGS[setting].what} is; ${variableOf(setting)} counts too`,
   });
-
-const NAMES: Readonly<Record<Setting, string>> = {
-  platform: 'platform repository',
-  keys: 'key directory',
-  layout: 'OCI layout',
-  db: "hub's database",
-  cache: 'cache directory',
-};
 
 const readMaps = (texts: readonly string[], folder: string): readonly SourceMap[] =>
   texts.map(parseMap).map((map) => ({ ...map, directory: resolve(folder, map.directory) }));
@@ -95,7 +104,13 @@ const readText = async (file: string, mustExist: boolean): Promise<string | unde
   }
 };
 
-type FileSettings = { readonly [setting in Setting]?: string } & { readonly maps?: readonly string[] };
+type FileSettings = { readonly [setting in Setting]?: string } & {
+  readonly maps?: readonly string[];
+  readonly environments?: readonly string[];
+  readonly plainHttp?: readonly string[];
+  readonly pullImages?: boolean;
+  readonly hostnames?: readonly string[];
+};
 
 const validate = new Ajv2020({ strict: true }).compile<FileSettings>(schema);
 
@@ -138,10 +153,20 @@ const nodeOf = (document: Document, error: ErrorObject): Node | undefined => {
 
 const describe = (error: ErrorObject | undefined): string => {
   if (error?.keyword === 'additionalProperties')
-    return `there is no setting ${JSON.stringify(error.params['additionalProperty'])}; it may have ${SETTINGS.join(', ')}, maps`;
+    return `there is no setting ${JSON.stringify(error.params['additionalProperty'])}; it may have ${Object.keys(schema.properties).join(', ')}`;
   const where = error?.instancePath.slice(1).replaceAll('/', '.') || 'the file';
-  if (error?.keyword === 'pattern') return `${where} is not <url>[#branch]=<directory>`;
+  if (error?.keyword === 'pattern')
+    return `${where} is not ${SHAPES[where.split('.')[0] ?? ''] ?? 'written so'}`;
   return `${where} ${error?.message ?? 'does not fit its schema'}`;
+};
+
+/** What a person reads instead of a regular expression. */
+const SHAPES: Readonly<Record<string, string>> = {
+  maps: '<url>[#branch]=<directory>',
+  registry: 'oci://host[:port][/prefix]',
+  poll: 'a number and s, m or h, like 30s',
+  environments: 'a DNS label',
+  listen: '<host>:<port>, like 0.0.0.0:8443',
 };
 
 const invalid = (message: string, at: Place): FleetError => new FleetError('CONFIG_INVALID', message, { at });

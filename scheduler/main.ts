@@ -9,6 +9,7 @@ await runProgram(
       reports: { description: 'What sites sent home' },
       root: { description: 'The trust root of a fleet' },
       sites: { description: 'Sites and their agents' },
+      tokens: { description: 'What lets an agent enrol or a monitor read' },
     },
   },
   process.argv.slice(2),

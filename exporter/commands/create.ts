@@ -24,6 +24,7 @@ export default class Create extends FleetCommand {
   static override examples = [
     '<%= config.bin %> create --from build --site plant-7 --to /media/stick',
     '<%= config.bin %> create --from build --channel prod/kiosk --channel prod/gate --to plant-7.tar',
+    '<%= config.bin %> create --from oci://registry.example/fleet --site plant-7 --to /media/stick',
     '<%= config.bin %> create --from build --site plant-7 --for /media/returned --to /media/stick',
   ];
   static override flags = {
@@ -40,7 +41,7 @@ export default class Create extends FleetCommand {
 
   async run(): Promise<Created> {
     const { flags } = await this.parse(Create);
-    const order = orderOf(flags, this.readNow(flags.now), this.signal);
+    const order = orderOf(flags, process.env, this.readNow(flags.now), this.signal);
     const size = flags['max-file-size'];
     const maxFileSize = size === undefined ? {} : { maxFileSize: parseSize(size) };
     return stoppable(this.signal, 'Run it again: it goes on where it stopped', async () => {

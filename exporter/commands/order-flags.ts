@@ -7,7 +7,8 @@ import type { Order } from '../prepare.ts';
 export const ORDER_FLAGS = {
   from: Flags.string({
     required: true,
-    description: 'The layout directory that fleet-scheduler build wrote',
+    description:
+      'A registry, oci://host[:port]/prefix, or the layout directory that fleet-scheduler build wrote',
     env: 'FLEET_EXPORT_FROM',
   }),
   to: Flags.string({
@@ -31,6 +32,21 @@ export const ORDER_FLAGS = {
     description:
       'Leave out what these have: a signed report, a medium that came back with reports, or an earlier medium',
   }),
+  'plain-http': Flags.string({
+    multiple: true,
+    multipleNonGreedy: true,
+    delimiter: ',',
+    description: 'Registry, host[:port], that may be spoken to without TLS',
+    env: 'FLEET_EXPORT_PLAIN_HTTP',
+  }),
+  'ca-file': Flags.string({
+    description: "PEM certificates that registries are trusted by, beside the system's",
+    env: 'FLEET_EXPORT_CA_FILE',
+  }),
+  'auth-file': Flags.string({
+    description: "Docker or podman auth file with the registry's credentials [default: the usual places]",
+    env: 'FLEET_EXPORT_AUTH_FILE',
+  }),
 };
 
 export type OrderFlags = {
@@ -39,11 +55,25 @@ export type OrderFlags = {
   readonly channel?: readonly string[] | undefined;
   readonly site?: readonly string[] | undefined;
   readonly for?: readonly string[] | undefined;
+  readonly 'plain-http'?: readonly string[] | undefined;
+  readonly 'ca-file'?: string | undefined;
+  readonly 'auth-file'?: string | undefined;
 };
 
 /** @throws FleetError NAME_INVALID */
-export const orderOf = (flags: OrderFlags, now: Date, signal: AbortSignal): Order => ({
+export const orderOf = (
+  flags: OrderFlags,
+  env: NodeJS.ProcessEnv,
+  now: Date,
+  signal: AbortSignal,
+): Order => ({
   from: flags.from,
+  access: {
+    plainHttp: flags['plain-http'] ?? [],
+    caFile: flags['ca-file'],
+    authFile: flags['auth-file'],
+    env,
+  },
   // A folder is made below what is there, and the system finds no '..' of one that is not.
   to: normalize(flags.to),
   channels: flags.channel?.map(parseChannel),

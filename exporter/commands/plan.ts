@@ -20,7 +20,7 @@ export default class Plan extends FleetCommand {
 
   async run(): Promise<Planned> {
     const { flags } = await this.parse(Plan);
-    const order = orderOf(flags, this.readNow(flags.now), this.signal);
+    const order = orderOf(flags, process.env, this.readNow(flags.now), this.signal);
     return stoppable(this.signal, 'Nothing was written', async () => {
       await using prepared = await prepare(order);
       const { plan, notes } = prepared;

@@ -10,7 +10,7 @@ import { readBlob } from '#bundles/layout/verified';
 import type { MediumBundle, OpenMedium } from '#bundles/medium/medium';
 import { type Channel, formatChannel } from '#bundles/names';
 import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
-import { EMPTY_CONFIG, type Referrer, referrerOf } from './referrer.ts';
+import { EMPTY_CONFIG, type Referrer, referrerOf } from '#bundles/statements/referrer';
 
 export type Extracted = {
   readonly bundle: Descriptor;

@@ -26,6 +26,7 @@ export const openLayoutSource = async (directory: string): Promise<Source> => {
     resolve: async (repository, tag) => findReference(layout, layoutReference(repository, tag)),
     blobs: () => layout.blobs,
     stream: (_, digest, signal) => streamBlob(layout, digest, signal),
+    [Symbol.asyncDispose]: async () => {},
   };
 };
 

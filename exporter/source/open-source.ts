@@ -1,13 +1,22 @@
 import { FleetError } from '#bundles/errors';
 import { openLayoutSource } from './layout-source.ts';
+import { type RegistryAccess, registryOptions } from './registry-access.ts';
 import type { Source } from './source.ts';
 
-/** @throws FleetError USAGE, MEDIUM_MISSING, LAYOUT_INVALID */
-export const openSource = async (where: string): Promise<Source> => {
-  if (/^[a-z]+:\/\//.test(where)) {
-    throw new FleetError('USAGE', `--from ${where} is an address; this version reads layout directories`, {
-      hint: 'Give the folder that fleet-scheduler build wrote',
-    });
+const NO_ACCESS: RegistryAccess = { plainHttp: [], caFile: undefined, authFile: undefined, env: {} };
+
+/**
+ * A registry ('oci://host[:port]/prefix') or a layout directory.
+ * @throws FleetError USAGE, MEDIUM_MISSING, LAYOUT_INVALID
+ */
+export const openSource = async (where: string, access: RegistryAccess = NO_ACCESS): Promise<Source> => {
+  if (where.startsWith('oci://')) {
+    // The HTTP client takes longer to load than a small layout to read.
+    const { openRegistrySource } = await import('./registry-source.ts');
+    return openRegistrySource(where, await registryOptions(access));
   }
-  return openLayoutSource(where);
+  if (!/^[a-z]+:\/\//.test(where)) return openLayoutSource(where);
+  throw new FleetError('USAGE', `--from ${where} is an address, but not of a registry`, {
+    hint: 'Give oci://host/prefix, or the folder that fleet-scheduler build wrote',
+  });
 };

@@ -17,6 +17,7 @@ import type {
 } from './offer.ts';
 import { readArtifact } from './read-artifact.ts';
 import { readClosure } from './read-closure.ts';
+import { readInParallel } from './read-in-parallel.ts';
 import { routedBlobs } from './routed-blobs.ts';
 import { channelRepository, type Source, siteRepository } from './source.ts';
 
@@ -53,11 +54,11 @@ export const readOffer = async (
   const documents = uniqueDocuments([...releases.flat(), ...sites.flat(), ...receipts.flat()]);
   const evidence = evidenceOf(source, documents, now);
   const root = await judgeRoots(evidence);
-  const offered: OfferedChannel[] = [];
-  for (const channel of channels) {
-    signal?.throwIfAborted();
-    offered.push(await readChannel(source, evidence, root, channel, signal));
-  }
+  const offered = await readInParallel(
+    channels,
+    (channel) => readChannel(source, evidence, root, channel, signal),
+    signal,
+  );
   const judged: OfferedSite[] = [];
   for (const site of new Set(wanted.sites)) {
     const { version, agents } = await judgeSite(evidence, root, site);
@@ -72,20 +73,17 @@ const evidenceOf = (source: Source, documents: readonly OfferedDocument[], now: 
   now,
 });
 
-const readAll = async <T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<readonly R[]> => {
-  const found: R[] = [];
-  for (const item of new Set(items)) found.push(await read(item));
-  return found;
-};
+const readAll = <T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<readonly R[]> =>
+  readInParallel(new Set(items), read);
 
 const readRelease = async (source: Source, channel: Channel): Promise<readonly OfferedDocument[]> => {
   const name = formatChannel(channel);
   const documents = await readTagged(source, channelRepository(channel), 'release', RELEASE_ARTIFACT);
   if (documents) return documents;
-  const known = (await source.channels()).map(formatChannel);
+  const known = (await source.channels().catch(() => [])).map(formatChannel);
   throw new FleetError('CHANNEL_MISSING', `${source.name} has no release of ${name}`, {
     subject: name,
-    hint: known.length > 0 ? `It has ${known.slice(0, 8).join(', ')}` : 'Build one first',
+    hint: known.length > 0 ? `It has ${known.slice(0, 8).join(', ')}` : 'Build and publish one first',
   });
 };
 

@@ -4,8 +4,8 @@ import type { BlobSource } from '#bundles/layout/blobs';
 import { type Channel, formatChannel } from '#bundles/names';
 
 /** Where releases are exported from: repositories with tags, as a registry has them and a layout imitates. */
-export type Source = {
-  /** For messages: 'layout /srv/fleet'. */
+export type Source = AsyncDisposable & {
+  /** For messages: 'layout /srv/fleet', 'oci://registry.example/fleet'. */
   readonly name: string;
   /** Channels that have a release here, sorted. A source that cannot list throws USAGE. */
   readonly channels: () => Promise<readonly Channel[]>;

@@ -16,7 +16,7 @@ import { newClaims } from './claim-package.ts';
 import type { LastGood } from './last-good-packages.ts';
 import { checkPackable, type PackedBundle, packBundle } from './pack-bundle.ts';
 import type { ManifestCache } from './prepare-manifest.ts';
-import { type ResolvedImage, resolveImages } from './resolve-images.ts';
+import { type PullImage, type ResolvedImage, resolveImages } from './resolve-images.ts';
 
 export type BuiltBundle = {
   readonly clusterType: ClusterType;
@@ -39,6 +39,8 @@ export type BundleInput = {
   readonly lastGood: LastGood;
   /** Layouts with images; 'unchecked' where nothing is released and it does not matter. */
   readonly images: readonly BlobSource[] | 'unchecked';
+  /** Where images come from that are in none of them; undefined: from nowhere. */
+  readonly pull?: PullImage | undefined;
   /** Shared by all cluster types of an environment. */
   readonly manifests: ManifestCache;
 };
@@ -50,7 +52,7 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   const assembled: AssembledPackage[] = [];
   const images = new Map<string, ResolvedImage>();
   const resolve = async (names: readonly string[]): Promise<readonly ResolvedImage[]> =>
-    input.images === 'unchecked' ? [] : await resolveImages(input.images, names, signal);
+    input.images === 'unchecked' ? [] : await resolveImages(input.images, names, signal, input.pull);
   const claim = newClaims();
   for (const rendered of input.packages.toSorted((a, b) => compareBytes(idOf(a), idOf(b)))) {
     try {

@@ -28,7 +28,7 @@ export const pinImage = (image: string, locks: ReadonlyMap<string, string>, at: 
   if (isDigest(lockedDigest)) return `${repository}@${lockedDigest}`;
   throw new FleetError('IMAGE_UNPINNED', `the image ${image} has no digest`, {
     at,
-    hint: 'Add it to images.lock.yaml beside fleet.yaml, or write it with @sha256:...',
+    hint: 'Run fleet-scheduler images lock, which writes images.lock.yaml, or write it with @sha256:...',
   });
 };
 

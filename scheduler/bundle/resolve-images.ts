@@ -20,21 +20,26 @@ export type ResolvedImage = {
   readonly source: BlobSource;
 };
 
+/** The registry that an image's name says, as a source of its blobs. @param name 'host/repo@sha256:...' */
+export type PullImage = (name: string) => BlobSource;
+
 /**
- * Finds pinned images in the first of the layouts that holds them. @param names 'host/repo@sha256:...'
- * @throws FleetError MISSING_BLOB with what to do
+ * Finds pinned images in the first of the layouts that holds them, or, where that was asked for, in the registries that
+ * their names say. @param names 'host/repo@sha256:...' @param pull undefined: no registry is asked
+ * @throws FleetError MISSING_BLOB, IMAGE_MISSING with what to do; REGISTRY_*
  */
 export const resolveImages = async (
   sources: readonly BlobSource[],
   names: readonly string[],
   signal: AbortSignal,
+  pull?: PullImage,
 ): Promise<readonly ResolvedImage[]> => {
   const byDigest = Map.groupBy(names, (name) =>
     parseDigest(name.slice(name.indexOf('@') + 1), `digest of ${name}`),
   );
   const images: ResolvedImage[] = [];
   for (const [digest, aliases] of [...byDigest].toSorted(([a], [b]) => compareBytes(a, b))) {
-    images.push(await resolveImage(sources, digest, aliases.toSorted(compareBytes), signal));
+    images.push(await resolveImage(sources, digest, aliases.toSorted(compareBytes), signal, pull));
   }
   return images;
 };
@@ -44,8 +49,9 @@ const resolveImage = async (
   digest: Digest,
   names: readonly string[],
   signal: AbortSignal,
+  pull: PullImage | undefined,
 ): Promise<ResolvedImage> => {
-  const { source, size } = await find(sources, digest, names[0] as string);
+  const { source, size } = (await find(sources, digest)) ?? (await pulled(sources, names, digest, pull));
   const blobs = new Map<Digest, Descriptor>();
   const top = await readBlob(source, digest, MAX_MANIFEST_BYTES, signal);
   const { mediaType } = parseManifest(top, names[0]);
@@ -65,23 +71,43 @@ const resolveImage = async (
   return { entry, blobs: [...blobs.values()], source };
 };
 
-const find = async (
-  sources: readonly BlobSource[],
-  digest: Digest,
-  name: string,
-): Promise<{ readonly source: BlobSource; readonly size: number }> => {
+type Found = { readonly source: BlobSource; readonly size: number };
+
+const find = async (sources: readonly BlobSource[], digest: Digest): Promise<Found | undefined> => {
   for (const source of sources) {
     const size = await source.size(digest);
     if (size !== undefined) return { source, size };
   }
+  return undefined;
+};
+
+/** The same content may be had by several names; one registry that has it is enough. */
+const pulled = async (
+  sources: readonly BlobSource[],
+  names: readonly string[],
+  digest: Digest,
+  pull: PullImage | undefined,
+): Promise<Found> => {
+  if (!pull) throw missing(sources, names[0] ?? digest);
+  const found = await find(names.map(pull), digest);
+  if (found) return found;
   throw new FleetError(
+    'IMAGE_MISSING',
+    `the image ${names[0]} is in no layout, and its registry has not got it`,
+    {
+      hint: 'Was it removed there? Push it again, or lock what is there now: fleet-scheduler images lock --update',
+    },
+  );
+};
+
+const missing = (sources: readonly BlobSource[], name: string): FleetError =>
+  new FleetError(
     'MISSING_BLOB',
     `the image ${name} is not in ${sources.length > 0 ? sources.map((it) => it.name).join(' or ') : 'any layout'}`,
     {
       hint:
         sources.length > 0
           ? `Copy it there, for example: skopeo copy docker://${name} oci:<layout>`
-          : 'Name the OCI layout that holds the images with --images',
+          : 'Name the OCI layout that holds the images with --images, or pull them with --pull-images',
     },
   );
-};

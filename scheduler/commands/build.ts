@@ -3,16 +3,19 @@ import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
+import { openRegistry } from '#bundles/registry/open-registry';
 import { build, type EnvironmentOutcome } from '../build.ts';
 import { readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags } from '../configuration-flags.ts';
+import { configurationFlags, registryFlags } from '../configuration-flags.ts';
+import { openImageRegistries } from '../images/image-places.ts';
 import { eachOnce } from '../platform/problems.ts';
 import type { ChannelOutcome } from '../publish/publish-environment.ts';
+import { registryOptions } from '../publish/registry-options.ts';
 import { openKeyDirectory } from '../sign/key-directory.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 import { platformOptions } from './platform-options.ts';
 
-const { config, platform, keys, layout, cache, map } = configurationFlags;
+const { platform, keys, layout, cache, map, images } = configurationFlags;
 
 export default class Build extends FleetCommand {
   static override description = `Builds signed bundles and releases of all environments into an OCI layout.
@@ -21,10 +24,11 @@ The same input gives the same bundles; a channel whose bundle did not change get
 held with its reason and blocks nobody else.`;
   static override examples = [
     '<%= config.bin %> build --platform examples/platform --keys keys --layout out --images images',
+    '<%= config.bin %> build --platform examples/platform --keys keys --layout out --pull-images --plain-http edge:5000',
     '<%= config.bin %> build --platform examples/platform --keys keys --layout out --environment prod --previous out',
   ];
   static override flags = {
-    config,
+    ...registryFlags,
     platform,
     keys,
     layout,
@@ -36,7 +40,10 @@ held with its reason and blocks nobody else.`;
       multipleNonGreedy: true,
       description: 'Only this environment',
     }),
-    images: Flags.string({ description: 'OCI layout that holds the images the manifests name' }),
+    images,
+    'pull-images': Flags.boolean({
+      description: 'Take images that are in no layout from the registries their names say',
+    }),
     previous: Flags.string({ description: 'OCI layout whose packages stand in for what is held' }),
     workers: Flags.integer({ min: 1, max: 64, description: 'Threads that render [default: by size]' }),
     fleet: Flags.string({ description: "Fleet name, for Kalypso's form [default: the root's]" }),
@@ -48,11 +55,16 @@ held with its reason and blocks nobody else.`;
     const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
     if (keyDirectory.root.dev)
       this.say('These keys are a DEV root: one person can sign everything. Use it to try things out only.');
+    await using registries = openImageRegistries(
+      await registryOptions(configuration, process.env),
+      openRegistry,
+    );
     const outcome = await build({
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
-      ...(flags.environment && { environments: flags.environment }),
+      ...(configuration.environments && { environments: configuration.environments }),
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
-      ...(flags.images !== undefined && { images: flags.images }),
+      ...(configuration.images !== undefined && { images: configuration.images }),
+      ...(configuration.pullImages && { pull: (name: string) => registries.repository(name).blobs }),
       ...(flags.previous !== undefined && { previous: flags.previous }),
       ...(flags.workers !== undefined && { workers: flags.workers }),
       keys: keyDirectory,

@@ -1,6 +1,7 @@
 import { hexOf } from '#bundles/digest';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { formatTime } from '#bundles/time';
+import { parseCertificate } from '#bundles/trust/certificate';
 import { fingerprint, type PublicKey } from '#bundles/trust/key';
 import type { TrustRoot } from '#bundles/trust/root';
 import { readConfiguration, requireSetting } from '../configuration.ts';
@@ -30,6 +31,10 @@ export default class RootInspect extends FleetCommand {
       this.log(`${role}: ${threshold} of ${held.length}`);
       for (const key of held) this.log(`  ${key}`);
     }
+    const authorities = root.agentCertificates.map(describeAuthority);
+    for (const { sha256, ends } of authorities)
+      this.log(`authority of agents: certificate SHA-256 ${sha256}, until ${ends}`);
+    if (authorities.length === 0) this.log('authority of agents: none, so no hub can serve this fleet');
     return {
       fleet: root.fleet,
       dev: root.dev,
@@ -37,9 +42,15 @@ export default class RootInspect extends FleetCommand {
       expires: formatTime(root.expires),
       roots: roots.map(({ version, digest }) => ({ version, digest })),
       roles,
+      authorities,
     };
   }
 }
+
+const describeAuthority = (pem: string) => {
+  const { fingerprint256, validToDate } = parseCertificate(pem, "the root's authority");
+  return { sha256: fingerprint256.replaceAll(':', '').toLowerCase(), ends: formatTime(validToDate) };
+};
 
 const rolesOf = ({ roles, receipt, audit }: TrustRoot) =>
   [

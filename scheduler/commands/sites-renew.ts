@@ -24,7 +24,7 @@ export default class SitesRenew extends FleetCommand {
     const renewed = await renewSites(hub.store, await siteSigner(hub), before, now);
     for (const site of renewed) {
       abortIfAsked(this.signal);
-      await publishSite(hub, site);
+      await publishSite(hub, site, { now, command: 'sites renew' });
       this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
     }
     if (renewed.length === 0) this.log(`Every statement is good until ${before} or longer.`);

@@ -15,13 +15,9 @@ export default class SitesRevoke extends FleetCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SitesRevoke);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
-    const { site, changed } = await revokeAgent(
-      hub.store,
-      args.agent,
-      await siteSigner(hub),
-      this.readNow(flags.now),
-    );
-    await publishSite(hub, site);
+    const now = this.readNow(flags.now);
+    const { site, changed } = await revokeAgent(hub.store, args.agent, await siteSigner(hub), now);
+    await publishSite(hub, site, { now, command: 'sites revoke' });
     this.log(
       changed
         ? `${args.agent} is revoked; site ${site.name} is at statement ${site.version}`

@@ -43,13 +43,9 @@ export default class SitesSet extends FleetCommand {
       unset,
     };
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
-    const { site, changed } = await setValues(
-      hub.store,
-      change,
-      await siteSigner(hub),
-      this.readNow(flags.now),
-    );
-    await publishSite(hub, site);
+    const now = this.readNow(flags.now);
+    const { site, changed } = await setValues(hub.store, change, await siteSigner(hub), now);
+    await publishSite(hub, site, { now, command: 'sites set' });
     this.log(
       changed
         ? `site ${site.name} is at statement ${site.version}; the next medium carries the new values`

@@ -1,15 +1,10 @@
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
-import { formatTime } from '#bundles/time';
 import { readConfiguration } from '../configuration.ts';
 import { hubFlags } from '../configuration-flags.ts';
 import { openHub } from '../hub/hub.ts';
-import { describeStatus } from '../hub/status/describe-status.ts';
-import { type ActualFilter, channelsOf, readActual } from '../hub/status/read-actual.ts';
-import { readDesired } from '../hub/status/read-desired.ts';
-import { isQuiet, renderTable } from '../hub/status/render-table.ts';
-import { whatRunsWhere } from '../hub/status/what-runs-where.ts';
+import { readStatus } from '../hub/status/read-status.ts';
 
 export default class Status extends FleetCommand {
   static override description =
@@ -32,31 +27,8 @@ export default class Status extends FleetCommand {
       site: flags.site === undefined ? undefined : parseName(flags.site, 'site'),
     };
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
-    const actual = await readActual(hub.store.db, filter);
-    const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, this.signal);
-    const rows = whatRunsWhere(desired, actual.agents, now);
-    const notes = describeStatus(desired, actual, now);
-    if (rows.length === 0) this.log(`No agent${describeFilter(filter)} is enrolled here.`);
-    else for (const line of [...renderTable(rows, now), '', ...notes]) this.log(line);
-    return {
-      fleet: hub.store.fleet,
-      at: formatTime(now),
-      needALook: rows.filter((row) => !isQuiet(row)).length,
-      rows,
-      gaps: actual.gaps,
-      alarms: actual.alarms.map(({ agent, code, message, report, raised_at }) => ({
-        agent,
-        code,
-        message,
-        report,
-        raisedAt: raised_at,
-      })),
-      notes,
-    };
+    const { lines, json } = await readStatus(hub, filter, now, this.signal);
+    for (const line of lines) this.log(line);
+    return json;
   }
 }
-
-const describeFilter = ({ environment, site }: ActualFilter): string => {
-  const parts = [environment && `environment ${environment}`, site && `site ${site}`].filter(Boolean);
-  return parts.length === 0 ? '' : ` of ${parts.join(' and ')}`;
-};

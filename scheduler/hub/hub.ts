@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { openOrStartLayout } from '#bundles/layout/layout';
+import { openOrStartLayout, referenceOf } from '#bundles/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
 import { type Configuration, requireSetting } from '../configuration.ts';
 import { readArtifact } from '../publish/artifact.ts';
@@ -10,6 +10,7 @@ import { type KeyDirectory, openKeyDirectory } from '../sign/key-directory.ts';
 import type { SiteSigner } from './sites/issue-site.ts';
 import { publishArtifact } from './sites/publish-artifact.ts';
 import { siteDocuments } from './sites/site-documents.ts';
+import { withLayoutLock } from './sites/with-layout-lock.ts';
 import { openStore, type Store } from './store/open-store.ts';
 import type { SiteRow } from './store/tables.ts';
 
@@ -32,11 +33,20 @@ export const openHub = async (configuration: Configuration, { create = false } =
   const keys = await openKeyDirectory(requireSetting(configuration, 'keys'));
   if (!create && !existsSync(db)) {
     throw new FleetError('SITE_MISSING', `there is no hub database at ${db}, so no site is known`, {
-      hint: 'Check --db; "fleet-scheduler sites enroll" makes one with the first site',
+      hint: 'Check --db; "sites enroll", "tokens create" and "serve" make one for the first site',
     });
   }
   const store = await openStore(db, keys.root.fleet);
   return { keys, store, layout, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+};
+
+/**
+ * May a database be made? Not where the layout has orders of sites: the database that counts them is elsewhere, and with a
+ * new one every agent would be a stranger.
+ */
+export const hasNoSites = async (configuration: Configuration): Promise<boolean> => {
+  const { manifests } = await openOrStartLayout(requireSetting(configuration, 'layout'));
+  return !manifests.some((descriptor) => referenceOf(descriptor)?.startsWith('sites/'));
 };
 
 export const siteSigner = async ({ keys }: Hub): Promise<SiteSigner> => ({
@@ -46,10 +56,16 @@ export const siteSigner = async ({ keys }: Hub): Promise<SiteSigner> => ({
 
 /**
  * Mirrors a site's newest statement into the layout, whether it changed just now or a run was cut off before.
- * @throws FleetError ROLLBACK where the layout has a newer one, or another under this number: the database is not the one
+ * @throws FleetError BUSY; ROLLBACK where the layout has a newer one, or another under this number: the database is not the one
  * that made it, and what it counts out again is what every site of the field refuses
  */
-export const publishSite = async ({ layout, keys }: Hub, site: SiteRow): Promise<void> => {
+export const publishSite = ({ layout, keys }: Hub, site: SiteRow, options: PublishOptions): Promise<void> =>
+  withLayoutLock(layout, { command: 'sites', ...options }, () => writeSite(layout, keys, site));
+
+/** When, and how long another writer is waited for. */
+export type PublishOptions = { readonly now: Date; readonly command?: string; readonly waitMs?: number };
+
+const writeSite = async (layout: string, keys: KeyDirectory, site: SiteRow): Promise<void> => {
   const documents = await readArtifact(await openOrStartLayout(layout), siteReference(site.name));
   const known = documents.find(({ role }) => role === 'site');
   const version = known?.version ?? 0;

@@ -1,6 +1,7 @@
 import type { Descriptor, Manifest } from '#bundles/bundle/manifest';
-import { encodeManifest, parseImageManifest } from '#bundles/bundle/manifest';
+import { encodeManifest, MAX_MANIFEST_BYTES, parseImageManifest } from '#bundles/bundle/manifest';
 import { digestOf } from '#bundles/digest';
+import type { BlobSource } from '#bundles/layout/blobs';
 import { type Document, fromDescriptor, toDescriptor } from '#bundles/layout/document';
 import { findReference, type Layout } from '#bundles/layout/layout';
 import { readBlob } from '#bundles/layout/verified';
@@ -49,10 +50,16 @@ export const writeArtifact = async (
 /** The documents of the artifact under a reference; none when there is no such artifact. */
 export const readArtifact = async (layout: Layout, reference: string): Promise<readonly Document[]> => {
   const descriptor = findReference(layout, reference);
-  if (!descriptor) return [];
-  const manifest = parseImageManifest(
-    await readBlob(layout.blobs, descriptor.digest, descriptor.size),
-    reference,
-  );
-  return manifest.layers.flatMap((layer) => fromDescriptor(layer) ?? []);
+  return descriptor ? documentsOf(await readArtifactManifest(layout.blobs, descriptor, reference)) : [];
 };
+
+/** @throws FleetError MISSING_BLOB, TOO_LARGE, DIGEST_MISMATCH, LAYOUT_INVALID ... */
+export const readArtifactManifest = async (
+  blobs: BlobSource,
+  { digest }: Pick<Descriptor, 'digest'>,
+  what: string,
+  signal?: AbortSignal,
+): Promise<Manifest> => parseImageManifest(await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal), what);
+
+export const documentsOf = (manifest: Manifest): readonly Document[] =>
+  manifest.layers.flatMap((layer) => fromDescriptor(layer) ?? []);

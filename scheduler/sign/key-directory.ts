@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { addDays } from '#bundles/time';
+import { type Authority, parseCertificate } from '#bundles/trust/certificate';
+import { createAuthority } from '#bundles/trust/issue-certificate';
 import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/key';
 import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root';
 
@@ -10,13 +13,21 @@ import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root';
 export const KEY_ROLES = ['root', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const;
 export type KeyRole = (typeof KEY_ROLES)[number];
 
-/** A directory with `<version>.root.json` for every root ever, and `<role>.key` as plain PKCS#8 for what signs here. */
+/** The key of the agents' certificate authority; its certificate is in the root. */
+export const AUTHORITY_FILE = 'ca.key';
+
+/**
+ * A directory with `<version>.root.json` for every root ever, `<role>.key` as plain PKCS#8 for what signs here, and
+ * `ca.key` for what issues the agents' certificates.
+ */
 export type KeyDirectory = {
   /** All roots, oldest first: a site that was away for years needs the whole chain. */
   readonly roots: readonly TrustRoot[];
   readonly root: TrustRoot;
   /** @throws FleetError KEY_MISSING */
   readonly key: (role: KeyRole) => Promise<SigningKey>;
+  /** What issues certificates for agents and for the hub. @throws FleetError KEY_MISSING, UNKNOWN_KEY */
+  readonly authority: () => Promise<Authority>;
 };
 
 const ROOT_FILE = /^(\d{1,9})\.root\.json$/;
@@ -40,15 +51,41 @@ export const openKeyDirectory = async (directory: string): Promise<KeyDirectory>
   return {
     roots: sorted,
     root,
-    key: async (role) => {
-      const file = join(directory, `${role}.key`);
-      const pem = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
-        throw new FleetError('KEY_MISSING', `there is no ${role} key at ${file}`);
-      });
-      return named(file, () => loadSigningKey(pem));
-    },
+    key: (role) => readKeyFile(join(directory, `${role}.key`), `${role} key`),
+    authority: () => openAuthority(directory, root),
   };
+};
+
+/** A plain PKCS#8 file. @throws FleetError KEY_MISSING, KEY_FORMAT */
+export const readKeyFile = async (file: string, what: string, hint?: string): Promise<SigningKey> => {
+  const pem = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
+    throw new FleetError('KEY_MISSING', `there is no ${what} at ${file}`, hint === undefined ? {} : { hint });
+  });
+  return named(file, () => loadSigningKey(pem));
+};
+
+const openAuthority = async (directory: string, root: TrustRoot): Promise<Authority> => {
+  const hint = 'A development root gets one with: fleet-scheduler root add-authority --keys <directory>';
+  if (root.agentCertificates.length === 0) {
+    throw new FleetError(
+      'KEY_MISSING',
+      `root ${root.version} of fleet ${root.fleet} has no authority for agents`,
+      {
+        hint,
+      },
+    );
+  }
+  const file = join(directory, AUTHORITY_FILE);
+  const key = await readKeyFile(file, "key of the agents' authority", hint);
+  const certificate = root.agentCertificates.find((pem) =>
+    parseCertificate(pem, "the root's authority").publicKey.equals(key.public.object),
+  );
+  if (certificate !== undefined) return { certificate, key };
+  throw new FleetError('UNKNOWN_KEY', `root ${root.version} of fleet ${root.fleet} does not count this key`, {
+    at: { file },
+    hint: "Use the ca.key that belongs to the root; agents would refuse the hub's certificate",
+  });
 };
 
 /** @throws FleetError those of parseRoot, naming the file; ROOT_VERSION when its name says another version */
@@ -114,11 +151,9 @@ export const initDevRoot = async (directory: string, fleet: string, now: Date): 
     });
   }
   const pems = KEY_ROLES.map((role) => [role, generatePrivateKey()] as const);
-  for (const [role, pem] of pems) {
-    const file = join(directory, `${role}.key`);
-    await writeFile(file, pem, { mode: 0o600, flag: 'wx' });
-    await chmod(file, 0o600);
-  }
+  for (const [role, pem] of pems) await writeKeyFile(join(directory, `${role}.key`), pem);
+  const authority = generatePrivateKey();
+  await writeKeyFile(join(directory, AUTHORITY_FILE), authority);
   const keys = Object.fromEntries(pems.map(([role, pem]) => [role, loadSigningKey(pem)])) as Record<
     KeyRole,
     SigningKey
@@ -136,6 +171,7 @@ export const initDevRoot = async (directory: string, fleet: string, now: Date): 
         receipt: [keys.receipt.public],
         audit: [keys.audit.public],
       },
+      agentCertificates: [await issueAuthority(fleet, loadSigningKey(authority), now)],
       dev: true,
     },
     [keys.root],
@@ -143,3 +179,11 @@ export const initDevRoot = async (directory: string, fleet: string, now: Date): 
   await writeFile(join(directory, '1.root.json'), bytes, { flag: 'wx' });
   return parseRoot(bytes);
 };
+
+export const writeKeyFile = async (file: string, pem: string): Promise<void> => {
+  await writeFile(file, pem, { mode: 0o600, flag: 'wx' });
+  await chmod(file, 0o600);
+};
+
+export const issueAuthority = (fleet: string, key: SigningKey, now: Date): Promise<string> =>
+  createAuthority(fleet, key, { now, serial: randomBytes(16) });

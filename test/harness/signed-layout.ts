@@ -23,6 +23,7 @@ import {
   LAYER_HOST,
   LAYER_KUBERNETES,
   OCI_EMPTY,
+  OCI_INDEX,
   OCI_MANIFEST,
   PREDICATES,
   RECEIPTS_ARTIFACT,
@@ -52,7 +53,12 @@ export { NOW, newFleet, newSigningKey, rotate, type SignedFleet } from './signed
  */
 
 /** An image of one config and the given layers. */
-export type TestImage = { readonly name: string; readonly layers: readonly Uint8Array[] };
+export type TestImage = {
+  readonly name: string;
+  readonly layers: readonly Uint8Array[];
+  /** The closure names an index that names the image. */
+  readonly index?: boolean;
+};
 
 export type TestBundle = {
   readonly kind: BundleKind;
@@ -65,7 +71,11 @@ export type TestRelease = {
   readonly channel: Channel;
   readonly version: number;
   readonly bundles: readonly TestBundle[];
+  /** By default a day ago. */
+  readonly issuedAt?: Date;
   readonly expires?: Date;
+  /** Digest of the statement before. */
+  readonly previous?: Digest;
   readonly minAgent?: string;
   /** Leave the release unsigned, sign it with another key, ... */
   readonly releaseKey?: SigningKey;
@@ -151,12 +161,14 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
       rootfs: { type: 'layers', diff_ids: layers.map(({ digest }) => digest) },
       config: { Labels: { name: image.name } },
     });
-    const descriptor = await putManifest(layout, {
+    const manifest = await putManifest(layout, {
       schemaVersion: 2,
       mediaType: OCI_MANIFEST,
       config: await put(layout, config, 'application/vnd.oci.image.config.v1+json'),
       layers,
     });
+    const index = canonicalBytes({ schemaVersion: 2, mediaType: OCI_INDEX, manifests: [manifest] });
+    const descriptor = image.index ? await put(layout, index, OCI_INDEX) : manifest;
     await name(repository, `i-${hexOf(descriptor.digest)}`, descriptor);
     const { digest, size, mediaType } = descriptor;
     return { digest, size, mediaType, names: [`registry.test/${image.name}@${digest}`] };
@@ -257,9 +269,9 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
       version,
       rollout: { percent: 100 },
       rootVersion: fleet.roots.length,
-      issuedAt: formatTime(addDays(NOW, -1)),
+      issuedAt: formatTime(input.issuedAt ?? addDays(NOW, -1)),
       expires: formatTime(input.expires ?? addDays(NOW, 180)),
-      previous: null,
+      previous: input.previous ?? null,
       minAgent: input.minAgent ?? null,
       minSiteVersion: 0,
       auditHead: null,

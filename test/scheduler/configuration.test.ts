@@ -25,6 +25,37 @@ describe('the configuration of the scheduler', () => {
       db: join(folder.path, 'hub.db'),
       cache: undefined,
       maps: [{ repo: 'https://example.com/apps', ref: 'dev', directory: join(folder.path, '../apps') }],
+      environments: undefined,
+      plainHttp: [],
+      pullImages: false,
+    });
+  });
+
+  it('takes an address and a time as they stand, and the files beside them seen from the file', async () => {
+    await using folder = await temporaryDirectory('configuration');
+    const text = `registry: oci://registry.example:5000/fleet
+plainHttp: [registry.example:5000]
+caFile: ca.pem
+authFile: ./auth.json
+poll: 30s
+webhookSecretFile: hook
+environments: [dev, prod]
+`;
+    await writeFile(join(folder.path, 'fleet-scheduler.yaml'), text);
+    expect(await readConfiguration({}, folder.path)).toMatchObject({
+      registry: 'oci://registry.example:5000/fleet',
+      plainHttp: ['registry.example:5000'],
+      caFile: join(folder.path, 'ca.pem'),
+      authFile: join(folder.path, 'auth.json'),
+      poll: '30s',
+      webhookSecretFile: join(folder.path, 'hook'),
+      environments: ['dev', 'prod'],
+    });
+    const given = { 'ca-file': 'other.pem', 'plain-http': ['other:1'], environment: ['dev'] };
+    expect(await readConfiguration(given, '/etc')).toMatchObject({
+      caFile: '/etc/other.pem',
+      plainHttp: ['other:1'],
+      environments: ['dev'],
     });
   });
 
@@ -80,6 +111,8 @@ describe('the configuration of the scheduler', () => {
     ['a number for a path', 'keys: a\ndb: 5\n', 2, 5, 'db must be string'],
     ['an empty path', 'keys: ""\n', 1, 7, 'keys'],
     ['a map that is none', 'maps:\n  - a=b\n  - nothing\n', 3, 5, 'maps.1 is not <url>'],
+    ['a registry without oci://', 'registry: registry:5000/x\n', 1, 11, 'registry is not oci://host'],
+    ['a time without a unit', 'keys: a\npoll: "30"\n', 2, 7, 'poll is not a number and s, m or h'],
     ['a list for the whole', '- a\n', 1, 1, 'the file must be object'],
     ['broken YAML', 'keys: [a\n', 2, 1, 'not YAML'],
     ['a key twice', 'keys: a\nkeys: b\n', 2, 1, 'not YAML'],

@@ -25,18 +25,37 @@ export const enrollAgents = (
   store.transact(async (tx) => {
     const enrolments: Enrolment[] = [];
     for (const request of requests) {
-      const step = await orRefuse(refused, request.path, async () => {
-        const planned = await plan(tx, request, options, now);
-        await execute(tx, request, planned, now);
-        return planned;
-      });
+      const step = await orRefuse(refused, request.path, () => enrollAgent(tx, request, options, now));
       if (step) enrolments.push({ request, step });
     }
     if (enrolments.length === 0) return undefined;
-    const known = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
-    const unchanged = enrolments.every(({ step }) => step.kind === 'unchanged');
-    return { site: known && unchanged ? known : await issueSite(tx, site, signer, now), enrolments };
+    return { site: await issueIfChanged(tx, site, enrolments, signer, now), enrolments };
   });
+
+/** The next statement of a site, or the one it has where nothing changed. */
+export const issueIfChanged = async (
+  tx: Tx,
+  site: string,
+  enrolments: readonly Enrolment[],
+  signer: SiteSigner,
+  now: Date,
+): Promise<SiteRow> => {
+  const known = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
+  const unchanged = enrolments.every(({ step }) => step.kind === 'unchanged');
+  return known && unchanged ? known : await issueSite(tx, site, signer, now);
+};
+
+/** One request, in the transaction of its site's statement. @throws FleetError those of planEnrolment */
+export const enrollAgent = async (
+  tx: Tx,
+  request: EnrolmentRequest,
+  options: EnrolmentOptions,
+  now: Date,
+): Promise<EnrolmentStep> => {
+  const planned = await plan(tx, request, options, now);
+  await execute(tx, request, planned, now);
+  return planned;
+};
 
 const plan = async (
   tx: Tx,

@@ -46,7 +46,7 @@ export const enrollMedium = async (
     abortIfAsked(signal);
     const enrolled = await enrollAgents(hub.store, site, group, options, signer, refused, now);
     if (!enrolled) continue;
-    await publishSite(hub, enrolled.site);
+    await publishSite(hub, enrolled.site, { now, command: 'sites enroll' });
     sites.push(enrolled);
   }
   const answered = await answer(hub, medium, sites, now);

@@ -1,7 +1,14 @@
 import { canonicalJson } from '#bundles/canonical';
 import { FleetError } from '#bundles/errors';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
-import { channelOf, movedAgentRow, newAgentRow, rekeyedAgentRow } from '../sites/agent-record.ts';
+import {
+  channelOf,
+  type Labels,
+  labelsOf,
+  movedAgentRow,
+  newAgentRow,
+  rekeyedAgentRow,
+} from '../sites/agent-record.ts';
 import type { AgentKeyRow, AgentRow } from '../store/tables.ts';
 import type { EnrolmentRequest } from './read-requests.ts';
 
@@ -10,6 +17,7 @@ export type EnrolmentOptions = {
   readonly site?: string | undefined;
   /** Whatever the request wishes. */
   readonly channel?: Channel | undefined;
+  readonly labels?: Labels | undefined;
   /** Only keys with these fingerprints; without any, all. */
   readonly accept: readonly string[];
   /** A known agent may come with another key. */
@@ -37,13 +45,10 @@ export const planEnrolment = (
 ): EnrolmentStep => {
   checkKey(request, keyOwner);
   const channel = options.channel ?? (options.update || !known ? request.channel : channelOf(known));
+  const labels = options.labels ?? (options.update || !known ? request.labels : labelsOf(known));
   if (!known) {
-    return {
-      kind: 'register',
-      row: newAgentRow(request, request.key.pem, channel, request.labels, now),
-    };
+    return { kind: 'register', row: newAgentRow(request, request.key.pem, channel, labels, now) };
   }
-  const labels = options.update ? request.labels : (JSON.parse(known.labels) as typeof request.labels);
   const moved = movedAgentRow(known, channel, labels);
   if (known.key !== request.key.pem) {
     if (!options.replaceKey) throw otherKey(request, known);

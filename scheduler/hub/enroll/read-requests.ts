@@ -22,7 +22,8 @@ export type EnrolmentRequest = {
   readonly labels: Labels;
 };
 
-type RequestFile = {
+/** The document itself: docs/schemas/request.schema.json. */
+export type RequestDocument = {
   readonly fleet: string;
   readonly site: string;
   readonly agent: string;
@@ -64,25 +65,31 @@ export const readRequests = async (
 
 /** @throws FleetError BAD_JSON, SCHEMA, WRONG_FLEET, REQUEST_INVALID ... */
 export const parseRequest = (path: string, bytes: Buffer, fleet: string): EnrolmentRequest => {
-  const file = parseDocument<RequestFile>(
-    'request',
-    parseStrictJson(bytes, { maxBytes: MAX_BYTES }, path),
-    path,
-  );
+  const document = parseStrictJson(bytes, { maxBytes: MAX_BYTES }, path);
+  const request = checkRequest(document, path, fleet);
+  if (path !== request.path)
+    throw new FleetError('REQUEST_INVALID', `${path} is for ${request.id}, which asks at ${request.path}`);
+  return request;
+};
+
+/**
+ * The same document however it came. @param what how messages call it
+ * @throws FleetError SCHEMA, WRONG_FLEET, REQUEST_INVALID
+ */
+export const checkRequest = (document: unknown, what: string, fleet: string): EnrolmentRequest => {
+  const file = parseDocument<RequestDocument>('request', document, what);
   if (file.fleet !== fleet)
-    throw new FleetError('WRONG_FLEET', `${path} is of fleet ${file.fleet}, this is ${fleet}`);
+    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${file.fleet}, this is ${fleet}`);
   const certified = parseCertificateRequest(file.request);
   const id = agentId(file.site, file.agent);
   if (certified.fleet !== file.fleet || agentId(certified.site, certified.agent) !== id) {
     throw new FleetError(
       'REQUEST_INVALID',
-      `${path} is for ${id}, but its certificate request is for ${certified.fleet}/${certified.site}/${certified.agent}`,
+      `${what} is for ${id}, but its certificate request is for ${certified.fleet}/${certified.site}/${certified.agent}`,
     );
   }
-  if (path !== requestPath(id))
-    throw new FleetError('REQUEST_INVALID', `${path} is for ${id}, which asks at ${requestPath(id)}`);
   return {
-    path,
+    path: requestPath(id),
     id,
     site: file.site,
     agent: file.agent,

@@ -7,6 +7,7 @@ import type { TrustRoot } from '#bundles/trust/root';
 import type { NewDocument } from '../../publish/artifact.ts';
 import { receiptsReference } from '../../publish/references.ts';
 import { publishArtifact } from '../sites/publish-artifact.ts';
+import { withLayoutLock } from '../sites/with-layout-lock.ts';
 import type { Store } from '../store/open-store.ts';
 import type { AgentRow, Database, ReceiptRow, Tx } from '../store/tables.ts';
 
@@ -22,31 +23,39 @@ export const acknowledge = (
   root: TrustRoot,
   key: SigningKey,
   now: Date,
-): Promise<ReceiptRow | undefined> =>
-  store.transact(async (tx) => {
-    const agent = await tx.selectFrom('agent').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-    if (agent.head_seq === 0) return undefined;
-    const before = await tx.selectFrom('receipt').selectAll().where('agent', '=', id).executeTakeFirst();
-    const report = await findAcknowledged(tx, agent);
-    if (before && before.head === agent.head_hash && before.report === report && isGood(before, root))
-      return before;
-    const receipt = await sign(report, agent, root, key, now);
-    const row = {
-      agent: id,
-      life: agent.life,
-      to_seq: agent.head_seq,
-      head: agent.head_hash,
-      report,
-      receipt: receipt.toString('utf8'),
-    };
-    const { agent: _, ...columns } = row;
-    await tx
-      .insertInto('receipt')
-      .values(row)
-      .onConflict((conflict) => conflict.column('agent').doUpdateSet(columns))
-      .execute();
-    return row;
-  });
+): Promise<ReceiptRow | undefined> => store.transact((tx) => acknowledgeIn(tx, id, root, key, now));
+
+/** The same in the transaction that took the report: one write to the disk for both. */
+export const acknowledgeIn = async (
+  tx: Tx,
+  id: string,
+  root: TrustRoot,
+  key: SigningKey,
+  now: Date,
+): Promise<ReceiptRow | undefined> => {
+  const agent = await tx.selectFrom('agent').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  if (agent.head_seq === 0) return undefined;
+  const before = await tx.selectFrom('receipt').selectAll().where('agent', '=', id).executeTakeFirst();
+  const report = await findAcknowledged(tx, agent);
+  if (before && before.head === agent.head_hash && before.report === report && isGood(before, root))
+    return before;
+  const receipt = await sign(report, agent, root, key, now);
+  const row = {
+    agent: id,
+    life: agent.life,
+    to_seq: agent.head_seq,
+    head: agent.head_hash,
+    report,
+    receipt: receipt.toString('utf8'),
+  };
+  const { agent: _, ...columns } = row;
+  await tx
+    .insertInto('receipt')
+    .values(row)
+    .onConflict((conflict) => conflict.column('agent').doUpdateSet(columns))
+    .execute();
+  return row;
+};
 
 /** A receipt whose key has left the root since is worth nothing to its agent. */
 const isGood = ({ receipt, agent }: ReceiptRow, root: TrustRoot): boolean => {
@@ -106,7 +115,10 @@ export const receiptDocument = (site: string, { agent, receipt }: ReceiptRow): N
 });
 
 /** All receipts of a site as its receipts artifact. */
-export const publishReceipts = async (db: Database, layout: string, site: string): Promise<void> => {
+export const publishReceipts = (db: Database, layout: string, site: string, now: Date): Promise<void> =>
+  withLayoutLock(layout, { command: 'reports import', now }, () => writeReceipts(db, layout, site));
+
+const writeReceipts = async (db: Database, layout: string, site: string): Promise<void> => {
   const rows = await db
     .selectFrom('receipt')
     .innerJoin('agent', 'agent.id', 'receipt.agent')

@@ -127,7 +127,7 @@ const answer = async (
     agents.push({ agent: agent.id, site: agent.site, ...counts, gaps, acknowledged: row?.to_seq ?? 0 });
   }
   for (const site of new Set(receipts.map(({ site }) => site)))
-    await publishReceipts(hub.store.db, hub.layout, site);
+    await publishReceipts(hub.store.db, hub.layout, site, now);
   return { agents, answered: await answerMedium(hub, medium, receipts, now) };
 };
 

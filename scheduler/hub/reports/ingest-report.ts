@@ -3,7 +3,7 @@ import { digestOf } from '#bundles/digest';
 import { type ErrorCode, FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import type { Event } from '#bundles/report/event';
-import { formatTime } from '#bundles/time';
+import { formatTime, type Timestamp } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
 import { findFallenFloors } from './check-floors.ts';
@@ -28,27 +28,39 @@ export type Ingested = {
  * has taken all of it or nothing.
  * @throws FleetError AGENT_UNKNOWN when the agent was revoked or given another key meanwhile, BUSY, DISK_FULL
  */
-export const ingestReport = (store: Store, report: JudgedReport, agent: AgentRow, received: Received) =>
-  store.transact(async (tx): Promise<Ingested> => {
-    const current = await readAgent(tx, agent);
-    const row = toReportRow(report, current, received);
-    const comparison = compareChain(report, await readLinks(tx, row));
-    if (comparison.kind === 'contradicts')
-      return keepApart(tx, report, { ...row, apart: 1 }, comparison.message);
-    await addReport(tx, row);
-    const { known } = comparison;
-    const fresh = report.events.filter(({ seq }) => !known.has(seq));
-    await insertEvents(tx, report, fresh, row);
-    await updateStates(tx, row, fresh);
-    await updateAgent(tx, current, fresh);
-    const fallen = await findFallenFloors(tx, current, row);
-    const alarms: string[] = [];
-    for (const message of fallen) {
-      await raise(tx, row, 'ROLLBACK', message, null);
-      alarms.push(message);
-    }
-    return { taken: fresh.length, known: known.size, alarms, apart: undefined };
-  });
+export const ingestReport = (
+  store: Store,
+  report: JudgedReport,
+  agent: AgentRow,
+  received: Received,
+): Promise<Ingested> => store.transact((tx) => ingestReportIn(tx, report, agent, received));
+
+/** The same as part of a transaction. */
+export const ingestReportIn = async (
+  tx: Tx,
+  report: JudgedReport,
+  agent: AgentRow,
+  received: Received,
+): Promise<Ingested> => {
+  const current = await readAgent(tx, agent);
+  const row = toReportRow(report, current, received);
+  const comparison = compareChain(report, await readLinks(tx, row));
+  if (comparison.kind === 'contradicts')
+    return keepApart(tx, report, { ...row, apart: 1 }, comparison.message);
+  await addReport(tx, row);
+  const { known } = comparison;
+  const fresh = report.events.filter(({ seq }) => !known.has(seq));
+  await insertEvents(tx, report, fresh, row);
+  await updateStates(tx, row, fresh);
+  await updateAgent(tx, current, fresh, row.received_at);
+  const fallen = await findFallenFloors(tx, current, row);
+  const alarms: string[] = [];
+  for (const message of fallen) {
+    await raise(tx, row, 'ROLLBACK', message, null);
+    alarms.push(message);
+  }
+  return { taken: fresh.length, known: known.size, alarms, apart: undefined };
+};
 
 const readAgent = async (tx: Tx, agent: AgentRow): Promise<AgentRow> => {
   const current = await tx.selectFrom('agent').selectAll().where('id', '=', agent.id).executeTakeFirst();
@@ -173,14 +185,19 @@ const insertEvents = async (
       .execute();
 };
 
-const updateAgent = async (tx: Tx, agent: AgentRow, fresh: readonly Event[]): Promise<void> => {
+const updateAgent = async (
+  tx: Tx,
+  agent: AgentRow,
+  fresh: readonly Event[],
+  heardAt: Timestamp,
+): Promise<void> => {
   const head = await findHead(tx, agent);
   const imported = fresh.findLast(({ type, release }) => type === 'imported' && release !== undefined);
   const newer = imported?.release && imported.seq > agent.release_seq ? imported.release : undefined;
-  if (!head && !newer) return;
   await tx
     .updateTable('agent')
     .set({
+      heard_at: heardAt,
       ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
       ...(newer &&
         imported && {

@@ -77,6 +77,7 @@ const chainColumns = (life: number, base: number, hash: Digest) => ({
   release_channel: null,
   release_seq: 0,
   release_at: null,
+  heard_at: null,
 });
 
 /** The same agent on other terms; a move names the channel it comes from. */

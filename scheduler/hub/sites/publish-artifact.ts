@@ -3,7 +3,8 @@ import { type NewDocument, writeArtifact } from '../../publish/artifact.ts';
 
 /**
  * Puts documents under a reference of the layout; the same documents once more change no file. The layout only mirrors
- * the database, so a run that was cut off between the two is mended by the next one.
+ * the database, so a run that was cut off between the two is mended by the next one. The caller holds the layout's lock:
+ * index.json is read, changed and written.
  */
 export const publishArtifact = async (
   directory: string,

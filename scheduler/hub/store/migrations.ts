@@ -143,4 +143,28 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0002-tokens': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .createTable('token')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('hash', 'text', (column) => column.notNull().unique())
+        .addColumn('scope', 'text', (column) => column.notNull())
+        .addColumn('site', 'text')
+        .addColumn('agent', 'text')
+        .addColumn('environment', 'text')
+        .addColumn('cluster_type', 'text')
+        .addColumn('labels', 'text')
+        .addColumn('replace_key', 'integer', (column) => column.notNull())
+        .addColumn('note', 'text')
+        .addColumn('created_at', 'text', (column) => column.notNull())
+        .addColumn('expires_at', 'text', (column) => column.notNull())
+        .addColumn('used_at', 'text')
+        .addColumn('used_by', 'text')
+        .addColumn('used_key', 'text')
+        .addColumn('revoked_at', 'text')
+        .execute();
+      await db.schema.alterTable('agent').addColumn('heard_at', 'text').execute();
+    },
+  },
 };

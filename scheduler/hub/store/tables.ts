@@ -17,6 +17,7 @@ export type Tables = {
   assignment_state: AssignmentStateRow;
   alarm: AlarmRow;
   receipt: ReceiptRow;
+  token: TokenRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -69,6 +70,8 @@ export type AgentRow = {
   readonly release_at: Timestamp | null;
   readonly enrolled_at: Timestamp;
   readonly revoked_at: Timestamp | null;
+  /** When its last report came in, whichever way. */
+  readonly heard_at: Timestamp | null;
 };
 
 /** Every key an agent ever had, by its hint: none comes back under another name, or after it was taken away. */
@@ -86,7 +89,7 @@ export type ReportRow = {
   readonly digest: Digest;
   readonly first_seq: number;
   readonly last_seq: number;
-  /** How it came: 'stick', later 'network'. */
+  /** How it came: 'stick' or 'network'. */
   readonly source: string;
   readonly received_at: Timestamp;
   /** The agent's clock when it signed, and whether it trusted it. */
@@ -170,4 +173,30 @@ export type ReceiptRow = {
   /** The report that the receipt names. */
   readonly report: Digest;
   readonly receipt: string;
+};
+
+/** What lets somebody in who has no certificate. The token itself is nowhere. */
+export type TokenRow = {
+  /** The beginning of the hash: how people name it. */
+  readonly id: string;
+  /** SHA-256 of the token, hex. */
+  readonly hash: string;
+  readonly scope: 'enroll' | 'reader';
+  /** Only for enrolling: whom it is for, and on which terms. null: as the request says. */
+  readonly site: string | null;
+  readonly agent: string | null;
+  readonly environment: string | null;
+  readonly cluster_type: string | null;
+  /** Canonical JSON object. */
+  readonly labels: string | null;
+  readonly replace_key: number;
+  /** Who has it, in the words of whoever made it. */
+  readonly note: string | null;
+  readonly created_at: Timestamp;
+  readonly expires_at: Timestamp;
+  /** The one use: '<site>/<agent>' and the hint of its key. */
+  readonly used_at: Timestamp | null;
+  readonly used_by: string | null;
+  readonly used_key: string | null;
+  readonly revoked_at: Timestamp | null;
 };

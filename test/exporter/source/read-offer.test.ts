@@ -58,10 +58,10 @@ describe('reading what a source offers', () => {
     expect(await refused(world.plan({ sites: ['plant-8'] }))).toBe('SITE_MISSING');
   });
 
-  it('refuses a folder that is no layout, and an address', async () => {
+  it('refuses a folder that is no layout, and an address that is no registry', async () => {
     await using world = await makeWorld();
     expect(await refused(world.plan({ from: world.path('nothing') }))).toBe('MEDIUM_MISSING');
-    expect(await refused(world.plan({ from: 'oci://registry.test/fleet' }))).toBe('USAGE');
+    expect(await refused(world.plan({ from: 'https://registry.test/fleet' }))).toBe('USAGE');
   });
 
   it.each([

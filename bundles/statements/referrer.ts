@@ -1,10 +1,10 @@
-import type { Descriptor } from '#bundles/bundle/manifest';
-import { encodeManifest, type Manifest } from '#bundles/bundle/manifest';
-import { digestOf } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
-import { OCI_EMPTY, OCI_MANIFEST, SIGSTORE_BUNDLE } from '#bundles/media-types';
-import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/statements/envelope';
-import { parseStrictJson } from '#bundles/strict-json';
+import type { Descriptor } from '../bundle/manifest.ts';
+import { encodeManifest, type Manifest } from '../bundle/manifest.ts';
+import { digestOf } from '../digest.ts';
+import { FleetError } from '../errors.ts';
+import { OCI_EMPTY, OCI_MANIFEST, SIGSTORE_BUNDLE } from '../media-types.ts';
+import { parseStrictJson } from '../strict-json.ts';
+import { MAX_STATEMENT_BYTES, parseEnvelope } from './envelope.ts';
 
 export const EMPTY_CONFIG = Buffer.from('{}');
 

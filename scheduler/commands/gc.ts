@@ -1,0 +1,134 @@
+import { Args, Flags } from '@oclif/core';
+import { FleetError, formatError } from '#bundles/errors';
+import { openLayout } from '#bundles/layout/layout';
+import { parseChannel, parseName } from '#bundles/names';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { openRegistry } from '#bundles/registry/open-registry';
+import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { addDays } from '#bundles/time';
+import type { TrustRoot } from '#bundles/trust/root';
+import { readConfiguration, requireSetting } from '../configuration.ts';
+import { configurationFlags, registryFlags } from '../configuration-flags.ts';
+import { type CollectOutcome, collectRegistry } from '../publish/collect/collect-registry.ts';
+import { readHeld } from '../publish/collect/read-held.ts';
+import { registryOptions } from '../publish/registry-options.ts';
+import { readFleetChain } from '../publish/send/read-fleet-chain.ts';
+
+const { layout, registry, db } = configurationFlags;
+
+export default class Gc extends FleetCommand {
+  static override summary = 'Remove tags from a registry that no kept release needs';
+  static override description =
+    `Says what would be removed; with --yes it is removed. Afterwards the registry's own garbage collection frees the space.
+
+Kept are the current release of each channel and --keep releases before it, every release younger than --older-than, what the layout has, and the bundles that sites hold by their last report (--db); with each its images and signatures. Tags that publish did not make are never touched.
+
+Run it where you publish, and not while another machine publishes to the same registry.`;
+  static override examples = [
+    '<%= config.bin %> gc oci://registry.example/factory/fleet --layout out --db hub.db',
+    '<%= config.bin %> gc oci://registry.example/factory/fleet --layout out --db hub.db --keep 10 --older-than 90d --yes',
+  ];
+  static override args = {
+    registry: Args.string({
+      description: 'oci://host[:port]/prefix [default: registry of the configuration]',
+    }),
+  };
+  static override flags = {
+    ...registryFlags,
+    layout,
+    registry,
+    db,
+    channel: Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      description: 'Only this channel, environment/cluster type',
+    }),
+    environment: Flags.string({
+      char: 'e',
+      multiple: true,
+      multipleNonGreedy: true,
+      description: 'Only the channels of this environment',
+    }),
+    site: Flags.string({ multiple: true, multipleNonGreedy: true, description: 'Only this site' }),
+    keep: Flags.integer({
+      default: 5,
+      min: 0,
+      max: 10_000,
+      description: 'Releases to keep before the current one',
+    }),
+    'older-than': Flags.string({
+      default: '30d',
+      description: 'Keep whatever was signed in the last so many days',
+    }),
+    yes: Flags.boolean({ char: 'y', description: 'Remove; without it nothing is removed' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(Gc);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const since = addDays(this.readNow(flags.now), -parseDays(flags['older-than']));
+    const source = await openLayout(requireSetting(configuration, 'layout'));
+    const where = args.registry ?? requireSetting(configuration, 'registry');
+    const address = parseRegistryAddress(where);
+    const chain = await readFleetChain(source);
+    const held = await readHeld(configuration.db, (chain.at(-1) as TrustRoot).fleet);
+    if (configuration.db === undefined)
+      this.say('No hub database is given (--db): what sites hold is not known, and not kept for them.');
+    await using opened = openRegistry(address, await registryOptions(configuration, process.env));
+    const outcomes = await collectRegistry(source, opened, {
+      selection: {
+        channels: flags.channel?.map(parseChannel),
+        environments: flags.environment?.map((name) => parseName(name, 'environment')),
+        sites: flags.site?.map((name) => parseName(name, 'site')),
+      },
+      retention: { keep: flags.keep, since },
+      held,
+      chain,
+      remove: flags.yes,
+      signal: this.signal,
+      onRepository: (outcome) => {
+        if (outcome.tags.length > 0 || outcome.outcome === 'failed' || outcome.outcome === 'moved')
+          this.say(describeRepository(outcome));
+      },
+    });
+    const tags = outcomes.reduce((sum, outcome) => sum + outcome.tags.length, 0);
+    this.log(
+      flags.yes
+        ? `${where}: ${tags} tags removed; the registry's own garbage collection frees the space`
+        : `${where}: ${tags} tags could go; nothing was removed, --yes does that`,
+    );
+    const first = outcomes.find(({ error }) => error)?.error;
+    if (first) process.exitCode = new FleetError(first.code, '').exitCode;
+    return {
+      registry: where,
+      removed: flags.yes,
+      repositories: outcomes.map(({ error, ...outcome }) => ({
+        ...outcome,
+        ...(error && (this.toErrorJson(error) as object)),
+      })),
+    };
+  }
+}
+
+const parseDays = (text: string): number => {
+  const [, days] = /^(\d{1,5})d$/.exec(text) ?? [];
+  if (days !== undefined) return Number(days);
+  throw new FleetError('USAGE', `--older-than ${JSON.stringify(text.slice(0, 40))} is no number of days`, {
+    hint: 'Write it like 30d',
+  });
+};
+
+const NAMES: Readonly<Record<string, string>> = { r: 'release', s: 'statement', b: 'bundle', i: 'image' };
+
+/** 'prod/kiosk   would go: 3 releases, 2 bundles, 4 images; 6 releases stay' */
+const describeRepository = ({ repository, outcome, keptReleases, tags, error }: CollectOutcome): string => {
+  const head = repository.padEnd(28);
+  if (error) return `${head} ${formatError(error)}`;
+  if (outcome === 'moved') return `${head} somebody published meanwhile: nothing was removed, run it again`;
+  const counts = Object.entries(NAMES).flatMap(([letter, name]) => {
+    const count = tags.filter((tag) => tag.startsWith(`${letter}-`)).length;
+    return count > 0 ? [`${count} ${name}${count === 1 ? '' : 's'}`] : [];
+  });
+  const verb = outcome === 'removed' ? 'removed' : 'would go';
+  return `${head} ${verb}: ${counts.join(', ')}; ${keptReleases} stay`;
+};

@@ -1,0 +1,99 @@
+import { Args, Flags } from '@oclif/core';
+import { FleetError, formatError } from '#bundles/errors';
+import { openLayout } from '#bundles/layout/layout';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { openRegistry } from '#bundles/registry/open-registry';
+import { readConfiguration } from '../configuration.ts';
+import { configurationFlags, registryFlags } from '../configuration-flags.ts';
+import { layoutPlaces, openImageRegistries, registryPlaces } from '../images/image-places.ts';
+import type { LockedImage } from '../images/lock-images.ts';
+import { lockPlatform, type PlatformLock } from '../images/lock-platform.ts';
+import { registryOptions } from '../publish/registry-options.ts';
+import { platformOptions } from './platform-options.ts';
+
+const { platform, cache, map } = configurationFlags;
+
+export default class ImagesLock extends FleetCommand {
+  static override summary = 'Lock every image tag of a platform to a digest, in images.lock.yaml beside it';
+  static override description =
+    `A tag is looked up in the registry that its name says, or in a layout, and what it names is kept: the manifest of the one platform that its cluster types have, or the whole index where they have several. A bundle then runs the same next month.
+
+What is locked stays until it is named with --update. Commit the file.`;
+  static override examples = [
+    '<%= config.bin %> images lock --platform examples/platform',
+    '<%= config.bin %> images lock --platform examples/platform --update',
+    '<%= config.bin %> images lock registry.example/order-api:2.3.0 --platform examples/platform --update',
+    '<%= config.bin %> images lock --platform examples/platform --images ./images',
+  ];
+  static override args = {
+    image: Args.string({ description: 'With --update: only this image, as the manifests write it' }),
+  };
+  static override flags = {
+    ...registryFlags,
+    platform,
+    cache,
+    map,
+    images: Flags.string({ description: 'Look into this OCI layout and into no registry' }),
+    environment: Flags.string({
+      char: 'e',
+      multiple: true,
+      multipleNonGreedy: true,
+      description: 'Only what this environment needs',
+    }),
+    update: Flags.boolean({ description: 'Look up again what is locked' }),
+    fleet: Flags.string({ description: "Fleet name, for Kalypso's form" }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(ImagesLock);
+    if (args.image !== undefined && !flags.update)
+      throw new FleetError('USAGE', 'an image is named, but not what to do with it', {
+        hint: 'Add --update',
+      });
+    const configuration = await readConfiguration(flags, process.cwd());
+    const { environments } = configuration;
+    await using registries = openImageRegistries(
+      await registryOptions(configuration, process.env),
+      openRegistry,
+    );
+    const lock = await lockPlatform({
+      ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
+      ...(environments && { environments }),
+      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+      places:
+        flags.images === undefined
+          ? registryPlaces(registries)
+          : layoutPlaces(await openLayout(flags.images)),
+      update: flags.update ? (args.image === undefined ? 'all' : [args.image]) : [],
+      signal: this.signal,
+    });
+    this.tell(lock);
+    const [first] = [...lock.missing, ...lock.unread];
+    if (first) process.exitCode = first.exitCode;
+    return {
+      ...lock,
+      missing: lock.missing.map((it) => this.toErrorJson(it)),
+      unread: lock.unread.map((it) => this.toErrorJson(it)),
+    };
+  }
+
+  private tell({ file, images: locked, unused, missing, unread }: PlatformLock): void {
+    for (const one of locked.filter(({ before, after }) => before !== after)) this.say(describe(one));
+    for (const one of unused) this.say(`no manifest names ${one}; its line can go`);
+    for (const error of missing) this.say(formatError(error));
+    for (const error of unread) this.say(`not looked at: ${formatError(error)}`);
+    const same = locked.filter(({ before, after }) => before === after).length;
+    const parts = [
+      `${locked.length - same} written`,
+      `${same} as before`,
+      ...(missing.length > 0 ? [`${missing.length} not found`] : []),
+    ];
+    this.say(`${file ?? 'images.lock.yaml'}: ${parts.join(', ')}`);
+  }
+}
+
+const digestIn = (pinned: string): string => pinned.slice(pinned.indexOf('@') + 1).slice(0, 19);
+
+/** 'nginx:1.27  sha256:0123456789ab -> sha256:ba9876543210' */
+const describe = ({ image, before, after }: LockedImage): string =>
+  `${image}  ${before === undefined ? 'new' : digestIn(before)} -> ${digestIn(after)}`;

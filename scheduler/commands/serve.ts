@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { hostname } from 'node:os';
+import { Flags } from '@oclif/core';
+import { type Logger, pino } from 'pino';
+import { FleetError } from '#bundles/errors';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import type { Authority } from '#bundles/trust/certificate';
+import { type Configuration, readConfiguration } from '../configuration.ts';
+import { configurationFlags, hubFlags, registryFlags } from '../configuration-flags.ts';
+import { hasNoSites, openHub } from '../hub/hub.ts';
+import { LOG_OPTIONS } from '../serve/audit-log.ts';
+import {
+  DEFAULT_LISTEN,
+  defaultHostnames,
+  type ListenAddress,
+  parseListen,
+} from '../serve/listen-address.ts';
+import { createMetrics } from '../serve/metrics.ts';
+import { sitePublisher } from '../serve/publish-sites.ts';
+import type { CertificateSource } from '../serve/server-certificate.ts';
+import { startHub } from '../serve/start-hub.ts';
+import { startLoop } from '../serve/start-loop.ts';
+
+const { platform, cache, map, images, registry } = configurationFlags;
+
+export default class Serve extends FleetCommand {
+  static override description =
+    'Run the hub: agents enrol, renew their certificates and hand over reports; people and monitors see what runs where. With a platform it also builds, and publishes where a registry is configured, whenever a repository changes.\n\nLogs a JSON object a line to standard output. SIGTERM lets what is under way end.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> --hostname hub.example --listen 0.0.0.0:8443',
+    '<%= config.bin %> <%= command.id %> --config /etc/fleet/fleet-scheduler.yaml',
+  ];
+  static override flags = {
+    ...hubFlags,
+    ...registryFlags,
+    platform,
+    cache,
+    map,
+    images,
+    registry,
+    environment: Flags.string({
+      char: 'e',
+      multiple: true,
+      multipleNonGreedy: true,
+      description: 'Build only this environment',
+    }),
+    'pull-images': Flags.boolean({
+      description: 'Images that are in no layout come from the registries that their names say',
+    }),
+    poll: Flags.string({
+      description: 'Time between two looks at the repositories, like 30s, 5m or 1h [default: 1m]',
+      env: 'FLEET_POLL',
+    }),
+    'webhook-secret-file': Flags.string({
+      description: 'File whose first line is the secret that webhooks prove to know',
+      env: 'FLEET_WEBHOOK_SECRET_FILE',
+    }),
+    listen: Flags.string({
+      description: `<host>:<port>; port 0 takes a free one [default: ${DEFAULT_LISTEN}]`,
+      env: 'FLEET_LISTEN',
+    }),
+    hostname: Flags.string({
+      description: 'DNS name or address that agents know the hub by [default: this machine and localhost]',
+      env: 'FLEET_HOSTNAMES',
+      multiple: true,
+      multipleNonGreedy: true,
+      delimiter: ',',
+    }),
+    'tls-cert-file': Flags.string({
+      description: "PEM certificate with its chain to show, instead of one by the fleet's authority",
+      env: 'FLEET_TLS_CERT_FILE',
+    }),
+    'tls-key-file': Flags.string({
+      description: 'PEM private key of that certificate',
+      env: 'FLEET_TLS_KEY_FILE',
+    }),
+  };
+
+  async run(): Promise<void> {
+    const { flags } = await this.parse(Serve);
+    const clock = this.#clock(flags.now);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const listen = parseListen(configuration.listen ?? DEFAULT_LISTEN);
+    const log = pino({ ...LOG_OPTIONS }, pino.destination({ dest: 1, sync: true }));
+    await this.#serve(configuration, listen, clock, log);
+  }
+
+  async #serve(
+    configuration: Configuration,
+    listen: ListenAddress,
+    clock: () => Date,
+    log: Logger,
+  ): Promise<void> {
+    await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
+    const authority = await hub.keys.authority();
+    const certificate = certificateSource(configuration, authority, listen);
+    const { root } = hub.keys;
+    if (root.dev) log.warn({ fleet: root.fleet }, 'development root: one person can sign everything');
+    const metrics = createMetrics(hub.store.db, clock);
+    await using loop = await startLoop({ configuration, clock, log, metrics });
+    await using running = await startHub({
+      hub,
+      listen,
+      authority,
+      certificate,
+      metrics,
+      clock,
+      log,
+      publishSites: sitePublisher(configuration, clock, process.env),
+      hooks: loop?.hooks,
+    });
+    log.info({ fleet: root.fleet, root: root.version, host: running.host, port: running.port }, 'listening');
+    if (!this.signal.aborted) await once(this.signal, 'abort');
+    log.info('stopping');
+  }
+
+  /** The time goes on from --now, or certificates would never be due. */
+  #clock(now: string | undefined): () => Date {
+    if (now === undefined) return () => new Date();
+    const offset = this.readNow(now).getTime() - Date.now();
+    return () => new Date(Date.now() + offset);
+  }
+}
+
+/** @throws FleetError USAGE for half a pair */
+const certificateSource = (
+  { tlsCertFile, tlsKeyFile, hostnames, file }: Configuration,
+  authority: Authority,
+  listen: ListenAddress,
+): CertificateSource => {
+  if (tlsCertFile !== undefined && tlsKeyFile !== undefined)
+    return { kind: 'files', certificateFile: tlsCertFile, keyFile: tlsKeyFile };
+  if (tlsCertFile === undefined && tlsKeyFile === undefined)
+    return { kind: 'issued', authority, hostnames: hostnames ?? defaultHostnames(listen, hostname()) };
+  throw new FleetError('USAGE', 'tlsCertFile and tlsKeyFile go together', {
+    ...(file !== undefined && { at: { file } }),
+    hint: "Give both, or neither: then the fleet's authority makes a certificate",
+  });
+};

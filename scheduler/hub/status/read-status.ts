@@ -1,0 +1,53 @@
+import { formatTime } from '#bundles/time';
+import type { Hub } from '../hub.ts';
+import { describeStatus } from './describe-status.ts';
+import { type ActualFilter, channelsOf, readActual } from './read-actual.ts';
+import { readDesired } from './read-desired.ts';
+import { isQuiet, renderTable } from './render-table.ts';
+import { whatRunsWhere } from './what-runs-where.ts';
+
+export type StatusAnswer = {
+  /** For people: the table and what stands below it. */
+  readonly lines: readonly string[];
+  /** For programs: docs/hub-api.md. */
+  readonly json: object;
+};
+
+/** What runs where, for the command and for the hub's API alike. */
+export const readStatus = async (
+  hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
+  filter: ActualFilter,
+  now: Date,
+  signal?: AbortSignal,
+): Promise<StatusAnswer> => {
+  const actual = await readActual(hub.store.db, filter);
+  const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, signal);
+  const rows = whatRunsWhere(desired, actual.agents, now);
+  const notes = describeStatus(desired, actual, now);
+  return {
+    lines:
+      rows.length === 0
+        ? [`No agent${describeFilter(filter)} is enrolled here.`]
+        : [...renderTable(rows, now), '', ...notes],
+    json: {
+      fleet: hub.store.fleet,
+      at: formatTime(now),
+      needALook: rows.filter((row) => !isQuiet(row)).length,
+      rows,
+      gaps: actual.gaps,
+      alarms: actual.alarms.map(({ agent, code, message, report, raised_at }) => ({
+        agent,
+        code,
+        message,
+        report,
+        raisedAt: raised_at,
+      })),
+      notes,
+    },
+  };
+};
+
+const describeFilter = ({ environment, site }: ActualFilter): string => {
+  const parts = [environment && `environment ${environment}`, site && `site ${site}`].filter(Boolean);
+  return parts.length === 0 ? '' : ` of ${parts.join(' and ')}`;
+};

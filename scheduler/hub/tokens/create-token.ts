@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { canonicalJson } from '#bundles/canonical';
+import type { Channel } from '#bundles/names';
+import { formatTime } from '#bundles/time';
+import type { Labels } from '../sites/agent-record.ts';
+import type { Store } from '../store/open-store.ts';
+import type { TokenRow } from '../store/tables.ts';
+import { encodeToken, hashToken, TOKEN_BYTES, tokenId } from './token.ts';
+
+/** For one enrolment, or for whoever may read what runs where. */
+export type TokenOrder =
+  | {
+      readonly scope: 'enroll';
+      readonly site: string;
+      /** Without: whoever asks first. */
+      readonly agent?: string | undefined;
+      /** Without: as the request says. */
+      readonly channel?: Channel | undefined;
+      readonly labels?: Labels | undefined;
+      /** A known agent may come with another key. */
+      readonly replaceKey: boolean;
+    }
+  | { readonly scope: 'reader' };
+
+export type CreatedToken = {
+  /** Shown once, stored nowhere. */ readonly token: string;
+  readonly row: TokenRow;
+};
+
+export const createToken = async (
+  store: Store,
+  order: TokenOrder,
+  { note, expires, now }: { readonly note: string | undefined; readonly expires: Date; readonly now: Date },
+): Promise<CreatedToken> => {
+  const token = encodeToken(order.scope, randomBytes(TOKEN_BYTES));
+  const hash = hashToken(token);
+  const row: TokenRow = {
+    id: tokenId(hash),
+    hash,
+    ...termsOf(order),
+    note: note ?? null,
+    created_at: formatTime(now),
+    expires_at: formatTime(expires),
+    used_at: null,
+    used_by: null,
+    used_key: null,
+    revoked_at: null,
+  };
+  await store.transact((tx) => tx.insertInto('token').values(row).execute());
+  return { token, row };
+};
+
+type Terms = Pick<
+  TokenRow,
+  'scope' | 'site' | 'agent' | 'environment' | 'cluster_type' | 'labels' | 'replace_key'
+>;
+
+const termsOf = (order: TokenOrder): Terms => {
+  switch (order.scope) {
+    case 'enroll':
+      return {
+        scope: order.scope,
+        site: order.site,
+        agent: order.agent ?? null,
+        environment: order.channel?.environment ?? null,
+        cluster_type: order.channel?.clusterType ?? null,
+        labels: order.labels === undefined ? null : canonicalJson(order.labels),
+        replace_key: order.replaceKey ? 1 : 0,
+      };
+    case 'reader':
+      return {
+        scope: order.scope,
+        site: null,
+        agent: null,
+        environment: null,
+        cluster_type: null,
+        labels: null,
+        replace_key: 0,
+      };
+  }
+};

@@ -1,0 +1,32 @@
+import { formatTime } from '#bundles/time';
+import type { EnrolmentRequest } from '../enroll/read-requests.ts';
+import type { TokenRow, Tx } from '../store/tables.ts';
+import { checkToken, invalid } from './check-token.ts';
+
+/**
+ * Takes the one use of a token, in the transaction that enrols: both happen or neither. The same agent with the same key may
+ * ask again while the token lives, because an answer can get lost on the way; to all others it is used.
+ * @throws FleetError TOKEN_INVALID
+ */
+export const redeemToken = async (
+  tx: Tx,
+  token: unknown,
+  request: EnrolmentRequest,
+  now: Date,
+): Promise<TokenRow> => {
+  const row = await checkToken(tx, token, 'enroll', now);
+  if (row.site !== request.site)
+    throw invalid(`the token ${row.id} is for another site than ${request.site}`);
+  if (row.agent !== null && row.agent !== request.agent)
+    throw invalid(`the token ${row.id} is for another agent than ${request.agent}`);
+  if (row.used_at !== null) {
+    if (row.used_by === request.id && row.used_key === request.key.hint) return row;
+    throw invalid(`the token ${row.id} was used on ${row.used_at}`);
+  }
+  await tx
+    .updateTable('token')
+    .set({ used_at: formatTime(now), used_by: request.id, used_key: request.key.hint })
+    .where('id', '=', row.id)
+    .execute();
+  return row;
+};

@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto';
+import type { TokenRow } from '../store/tables.ts';
+
+/** What a token looks like: scanners for leaked secrets and people know it by its beginning. */
+const PREFIXES: Readonly<Record<TokenRow['scope'], string>> = { enroll: 'ffe_', reader: 'ffr_' };
+
+/** 192 bits. */
+export const TOKEN_BYTES = 24;
+
+/** @param random TOKEN_BYTES bytes of the operating system's randomness */
+export const encodeToken = (scope: TokenRow['scope'], random: Uint8Array): string =>
+  `${PREFIXES[scope]}${Buffer.from(random).toString('base64url')}`;
+
+/** All that is ever stored. Without salt and stretching: nobody guesses 192 random bits. */
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+export const tokenId = (hash: string): string => hash.slice(0, 12);
+
+const MAX_TOKEN = 128;
+
+/** Not worth a look into the database. */
+export const isToken = (text: unknown): text is string =>
+  typeof text === 'string' && text.length <= MAX_TOKEN && /^ff[er]_[A-Za-z0-9_-]{20,}$/.test(text);

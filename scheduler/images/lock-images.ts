@@ -1,0 +1,81 @@
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { normaliseImage } from '../bundle/pin-image.ts';
+import { chooseManifest } from './choose-manifest.ts';
+import { fullReference, type ImageReference } from './collect-references.ts';
+import type { ImagePlaces } from './image-places.ts';
+
+/** One line of the lock file. `image` is its key as it stands or will stand there, values are 'host/repo@sha256:...'. */
+export type LockedImage = {
+  readonly image: string;
+  readonly before: string | undefined;
+  readonly after: string;
+};
+
+export type LockOutcome = {
+  /** All that the references need, in their order; equal `before` and `after`: as it was. */
+  readonly locked: readonly LockedImage[];
+  /** What could not be resolved; what was locked before stays. */
+  readonly problems: readonly FleetError[];
+};
+
+/**
+ * Finds a digest for every reference that has none yet.
+ * @param locks what the file says now
+ * @param renew is this image to be looked up again?
+ */
+export const lockImages = async (
+  references: readonly ImageReference[],
+  locks: ReadonlyMap<string, string>,
+  places: ImagePlaces,
+  renew: (reference: string) => boolean,
+  signal: AbortSignal,
+): Promise<LockOutcome> => {
+  const known = new Map([...locks].map(([key, value]) => [fullReference(key), { key, value }]));
+  const locked: LockedImage[] = [];
+  const problems: FleetError[] = [];
+  for (const reference of references) {
+    const full = fullReference(reference.image);
+    const old = known.get(full);
+    const image = old?.key ?? reference.image;
+    if (old && !renew(full)) {
+      locked.push({ image, before: old.value, after: old.value });
+      continue;
+    }
+    try {
+      const after = await resolve(reference, full, places, signal);
+      locked.push({ image, before: old?.value, after });
+    } catch (error) {
+      const found = toFleetError(error, `looking for ${reference.image}`);
+      if (isFleetError(found, 'INTERNAL') || isFleetError(found, 'ABORTED')) throw found;
+      problems.push(withPlace(found, reference));
+    }
+  }
+  return { locked, problems };
+};
+
+const resolve = async (
+  { image, platforms }: ImageReference,
+  full: string,
+  places: ImagePlaces,
+  signal: AbortSignal,
+): Promise<string> => {
+  const found = await places.find(full, signal);
+  if (!found) {
+    throw new FleetError('IMAGE_MISSING', `the image ${image} is not in ${places.name}`, {
+      hint: 'Is the tag right, and was it pushed?',
+    });
+  }
+  const digest = await chooseManifest(found.source, found.descriptor, platforms, image, signal);
+  return `${normaliseImage(image).repository}@${digest}`;
+};
+
+/** The line to repair is the one that names the image. */
+const withPlace = (error: FleetError, { at }: ImageReference): FleetError =>
+  error.at
+    ? error
+    : new FleetError(error.code, error.message, {
+        subject: error.subject,
+        at,
+        hint: error.hint,
+        cause: error,
+      });

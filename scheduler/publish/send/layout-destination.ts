@@ -1,0 +1,66 @@
+import { MAX_MANIFEST_BYTES } from '#bundles/bundle/manifest';
+import { type Digest, digestOf, isDigest } from '#bundles/digest';
+import { openBlobDirectory } from '#bundles/layout/blob-directory';
+import {
+  findReference,
+  layoutReference,
+  openOrStartLayout,
+  withReference,
+  writeLayoutIndex,
+} from '#bundles/layout/layout';
+import { readBlob } from '#bundles/layout/verified';
+import { lockLayout } from '../lock-layout.ts';
+import type { Destination, Shelf } from './destination.ts';
+import { makeLimit } from './limit.ts';
+
+/**
+ * A layout directory as a place to publish to, locked against others while it is open: the same tags, the pointer last.
+ * @throws FleetError BUSY, LAYOUT_INVALID, PERMISSION, DISK_FULL
+ */
+export const openLayoutDestination = async (directory: string, now: Date): Promise<Destination> => {
+  const lock = await lockLayout(directory, 'publish', now);
+  const blobs = openBlobDirectory(directory, `layout ${directory}`);
+  // Each writes the whole index after reading it.
+  const inTurn = makeLimit(1);
+  const resolve = async (path: string, reference: string) => {
+    if (!isDigest(reference))
+      return findReference(await openOrStartLayout(directory), layoutReference(path, reference));
+    const size = await blobs.size(reference);
+    return size === undefined
+      ? undefined
+      : { mediaType: 'application/octet-stream', digest: reference, size };
+  };
+  const repository = (path: string): Shelf => ({
+    name: `${directory}/${path}`,
+    resolve: (reference) => resolve(path, reference),
+    fetchManifest: async (reference, signal) => {
+      const descriptor = await resolve(path, reference);
+      if (!descriptor) return undefined;
+      return { descriptor, bytes: await readBlob(blobs, descriptor.digest, MAX_MANIFEST_BYTES, signal) };
+    },
+    blobs,
+    pushBlob: async ({ digest, size }, open, options) => {
+      if ((await blobs.size(digest)) === size) return 'there';
+      await blobs.write(digest, size, await open(), options?.signal);
+      return 'uploaded';
+    },
+    pushManifest: async (reference, { mediaType, bytes }) => {
+      const digest: Digest = digestOf(bytes);
+      await blobs.write(digest, bytes.byteLength, bytes);
+      if (isDigest(reference)) return;
+      await inTurn(async () => {
+        const layout = await openOrStartLayout(directory);
+        const descriptor = { mediaType, digest, size: bytes.byteLength };
+        const entries = withReference(layout.manifests, layoutReference(path, reference), descriptor);
+        await writeLayoutIndex(layout, entries);
+      });
+    },
+    referrers: async () => [],
+  });
+  return {
+    name: directory,
+    repository,
+    hasReferrers: false,
+    [Symbol.asyncDispose]: async () => lock[Symbol.dispose](),
+  };
+};

@@ -1,0 +1,25 @@
+import type { RegistryOptions } from '#bundles/registry/registry';
+import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import type { Destination } from './destination.ts';
+import { openLayoutDestination } from './layout-destination.ts';
+
+/**
+ * Where `publish` goes: a registry ('oci://host[:port]/prefix') or another layout directory.
+ * @throws FleetError USAGE; BUSY where another program writes to the directory
+ */
+export const openDestination = async (
+  where: string,
+  options: RegistryOptions,
+  now: Date,
+): Promise<Destination> => {
+  if (!where.includes('://')) return openLayoutDestination(where, now);
+  // The HTTP client takes longer to load than all the rest.
+  const { openRegistry } = await import('#bundles/registry/open-registry');
+  const registry = openRegistry(parseRegistryAddress(where), options);
+  return {
+    name: where,
+    repository: registry.repository,
+    hasReferrers: true,
+    [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
+  };
+};

@@ -1,0 +1,22 @@
+import type { Layout } from '#bundles/layout/layout';
+import type { TrustRoot } from '#bundles/trust/root';
+import { documentsOf, readArtifactManifest } from '../artifact.ts';
+import { choosePointers } from './choose-pointers.ts';
+import { readChain } from './read-chain.ts';
+
+/**
+ * All that a layout knows of the fleet's roots, oldest first, never empty: receipts carry none, and an old release not
+ * the newest.
+ * @throws FleetError ROOT_UNKNOWN, ROOT_*
+ */
+export const readFleetChain = async (layout: Layout): Promise<readonly TrustRoot[]> => {
+  const documents = await Promise.all(
+    choosePointers(layout, {})
+      .filter(({ tag }) => tag !== 'receipts')
+      .map(({ repository, tag, artifact }) =>
+        // One that cannot be read says so when it is published.
+        readArtifactManifest(layout.blobs, artifact, `${repository}:${tag}`).then(documentsOf, () => []),
+      ),
+  );
+  return readChain(layout.blobs, documents.flat());
+};

@@ -1,0 +1,131 @@
+import type { X509Certificate } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type ErrorCode, isFleetError } from '#bundles/errors';
+import {
+  CERTIFICATE_PATH,
+  type CertificateAnswer,
+  ENROLL_PATH,
+  type EnrollAnswer,
+  REPORTS_PATH,
+  type ReportAnswer,
+  ROOTS_PATH,
+  type RootsAnswer,
+} from '#bundles/hub/hub-api';
+import { MAX_REPORT_BYTES } from '#bundles/report/report';
+import { makeLimit } from '../publish/send/limit.ts';
+import { createAdmission } from './admit.ts';
+import { authenticateAgent, type Caller, checkCurrentKey } from './authenticate-agent.ts';
+import type { Context } from './context.ts';
+import type { HubServer } from './create-server.ts';
+import { enrollOnline } from './enroll-online.ts';
+import { renewCertificate } from './renew-certificate.ts';
+import { takeReport } from './take-report.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller?: Caller;
+  }
+}
+
+export type AgentRouteOptions = {
+  readonly certificateOf: (request: FastifyRequest) => X509Certificate | undefined;
+  readonly enrolmentsPerMinute: number;
+};
+
+/** Events as one JSON string: every quotation mark of a line costs two bytes. */
+const REPORT_BODY_BYTES = 2 * MAX_REPORT_BYTES + (256 << 10);
+const ADMISSION = { places: 32, each: 2, queue: 2000, waitMs: 30_000 };
+
+/** What agents ask for. */
+export const agentRoutes = (server: HubServer, context: Context, options: AgentRouteOptions): void => {
+  const { hub } = context;
+  const { certificateOf, enrolmentsPerMinute: max } = options;
+  const admission = createAdmission(ADMISSION);
+
+  server.get(
+    ROOTS_PATH,
+    (): RootsAnswer => ({
+      roots: hub.keys.roots.map(({ bytes }) => bytes.toString('base64')),
+    }),
+  );
+
+  server.post(ENROLL_PATH, { config: { rateLimit: { max, timeWindow: 60_000 } } }, answerEnrolment(context));
+
+  const admitForRenewal = async (request: FastifyRequest): Promise<void> => {
+    request.caller = await authenticateAgent(certificateOf(request), context, { allowExpired: true });
+  };
+  server.post(CERTIFICATE_PATH, { onRequest: admitForRenewal }, answerRenewal(context));
+
+  const admitWithReport = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const caller = await authenticateAgent(certificateOf(request), context);
+    checkCurrentKey(caller);
+    request.caller = caller;
+    const leave = await admission.enter(caller.agent.id);
+    reply.raw.once('close', leave);
+    // Gone while it waited: nobody will close it again.
+    if (reply.raw.destroyed || request.raw.destroyed) leave();
+  };
+  server.post(
+    REPORTS_PATH,
+    { bodyLimit: REPORT_BODY_BYTES, onRequest: admitWithReport },
+    answerReport(context),
+  );
+};
+
+const answerEnrolment =
+  (context: Context) =>
+  async (request: FastifyRequest): Promise<EnrollAnswer> => {
+    const { metrics } = context;
+    try {
+      const { answer, request: asked, step, token } = await enrollOnline(request.body, context);
+      metrics.enrolments.inc({ result: step });
+      metrics.certificates.inc({ purpose: 'client' });
+      const { id: agent, fingerprint } = asked;
+      request.log.info({ audit: true, token, agent, fingerprint, result: step }, 'token used');
+      if (step !== 'unchanged') context.onSiteChange();
+      return answer;
+    } catch (error) {
+      metrics.enrolments.inc({ result: 'refused' });
+      request.log.warn({ audit: true, code: codeOf(error), from: request.ip }, 'enrolment refused');
+      throw error;
+    }
+  };
+
+const answerRenewal =
+  (context: Context) =>
+  async (request: FastifyRequest): Promise<CertificateAnswer> => {
+    const caller = callerOf(request);
+    const { answer, newKey } = await renewCertificate(request.body, caller, context);
+    if (newKey) context.onSiteChange();
+    context.metrics.certificates.inc({ purpose: 'client' });
+    request.log.info({ audit: true, agent: caller.agent.id, newKey }, 'certificate renewed');
+    return answer;
+  };
+
+const answerReport = (context: Context) => {
+  // One at a time, as the database writes them: so only one stands in memory event by event.
+  const inTurn = makeLimit(1);
+  return async (request: FastifyRequest): Promise<ReportAnswer> => {
+    const { metrics } = context;
+    const { agent } = callerOf(request);
+    const taken = inTurn(() => takeReport(request.body, agent, context));
+    const { answer, ingested } = await taken.catch((error: unknown) => {
+      metrics.reports.inc({ result: 'refused' });
+      throw error;
+    });
+    metrics.events.inc({ result: 'taken' }, ingested.taken);
+    metrics.events.inc({ result: 'known' }, ingested.known);
+    metrics.reports.inc({ result: ingested.apart ? 'apart' : 'taken' });
+    for (const alarm of ingested.alarms) request.log.warn({ agent: agent.id, alarm }, 'alarm');
+    if (ingested.apart) throw ingested.apart;
+    return answer;
+  };
+};
+
+const codeOf = (error: unknown): ErrorCode => (isFleetError(error) ? error.code : 'INTERNAL');
+
+/** The hook before has put it there, or has refused. */
+const callerOf = ({ caller }: FastifyRequest): Caller => {
+  if (caller === undefined) throw new TypeError('a path for agents was reached without one');
+  return caller;
+};

@@ -1,0 +1,190 @@
+import type { X509Certificate } from 'node:crypto';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import rateLimit from '@fastify/rate-limit';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { Logger } from 'pino';
+import { FleetError } from '#bundles/errors';
+import { parseStrictJson } from '#bundles/strict-json';
+import { agentRoutes } from './agent-routes.ts';
+import { peerCertificate } from './authenticate-agent.ts';
+import type { Context } from './context.ts';
+import { type HookRoutes, hookRoutes } from './hook-routes.ts';
+import { type HttpRefusal, toHttpRefusal } from './http-status.ts';
+import { readerRoutes } from './reader-routes.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What it was answered, when it was no. */
+    refusal?: HttpRefusal['body'];
+  }
+}
+
+export type HubServer = FastifyInstance<TlsServer | Server, IncomingMessage, ServerResponse, Logger>;
+
+export type ServerOptions = {
+  readonly context: Context;
+  readonly log: Logger;
+  /** What TLS needs; without, plain HTTP: for tests that send no bytes. */
+  readonly tls?: object;
+  readonly hooks?: HookRoutes | undefined;
+  /** Requests to be enrolled that one address may make in a minute. */
+  readonly enrolmentsPerMinute?: number;
+  /** Where a request's client certificate is taken from. */
+  readonly certificateOf?: (request: FastifyRequest) => X509Certificate | undefined;
+};
+
+/** What a request may hold when its path says nothing else; a CSR with its labels is some 6 KB. */
+const BODY_BYTES = 64 << 10;
+const MAX_DEPTH = 32;
+/** A report of 4 MiB over a satellite. */
+const REQUEST_MS = 600_000;
+const HEAD_MS = 15_000;
+const IDLE_MS = 60_000;
+/** How often Node looks for those that are too slow. */
+const CHECK_MS = 5_000;
+const MAX_HEAD_BYTES = 16 << 10;
+const ENROLMENTS_PER_MINUTE = 300;
+
+/** The hub's paths (docs/hub-api.md), not listening yet. */
+export const createServer = async (options: ServerOptions): Promise<HubServer> => {
+  const { context, log, tls } = options;
+  const server: HubServer = fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_BYTES,
+    requestTimeout: REQUEST_MS,
+    connectionTimeout: IDLE_MS,
+    keepAliveTimeout: IDLE_MS,
+    forceCloseConnections: 'idle',
+    // Who is in time is answered; the answer says that the connection ends.
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 100 },
+    // Nothing that a client sends decides how it is called in the log.
+    requestIdHeader: false,
+    clientErrorHandler: refuseBytes,
+    frameworkErrors: refuse,
+    ...(tls
+      ? {
+          https: {
+            maxHeaderSize: MAX_HEAD_BYTES,
+            headersTimeout: HEAD_MS,
+            connectionsCheckingInterval: CHECK_MS,
+            ...tls,
+          },
+        }
+      : {}),
+  } as Parameters<typeof fastify>[0]) as unknown as HubServer;
+
+  // Our reader, not Fastify's: duplicate keys and depth are refused as everywhere (security: "caps first").
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      const maxBytes = request.routeOptions.bodyLimit ?? BODY_BYTES;
+      done(null, parseStrictJson(body as Buffer, { maxBytes, maxDepth: MAX_DEPTH }, 'the request'));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  server.setErrorHandler(refuse);
+  server.setNotFoundHandler((request, reply) => {
+    send(request, reply, 404, { code: 'USAGE', message: 'the hub has no such path' });
+  });
+  let closing = false;
+  server.addHook('preClose', async () => {
+    closing = true;
+  });
+  // A connection that was busy when the hub was told to stop must not stay open for the next request.
+  server.addHook('onSend', async (_, reply) => {
+    if (closing) reply.header('connection', 'close');
+  });
+  server.addHook('onResponse', async (request, reply) => tell(request, reply, context));
+
+  await server.register(rateLimit, {
+    global: false,
+    errorResponseBuilder: (_, { after }) =>
+      Object.assign(
+        new FleetError('TOO_MANY', `too many requests from this address; try again in ${after}`),
+        {
+          statusCode: 429,
+        },
+      ),
+  });
+  agentRoutes(server, context, {
+    certificateOf: options.certificateOf ?? peerCertificate,
+    enrolmentsPerMinute: options.enrolmentsPerMinute ?? ENROLMENTS_PER_MINUTE,
+  });
+  readerRoutes(server, context);
+  if (options.hooks) await hookRoutes(server, options.hooks);
+  return server;
+};
+
+/** One line a request; no header, no body, no token. */
+const tell = (request: FastifyRequest, reply: FastifyReply, { metrics }: Context): void => {
+  const route = request.routeOptions.url ?? 'unknown';
+  const code = reply.statusCode;
+  metrics.requests.inc({ method: request.method, route, code });
+  metrics.seconds.observe({ route }, reply.elapsedTime / 1000);
+  const line = {
+    method: request.method,
+    route,
+    status: code,
+    ms: Math.round(reply.elapsedTime),
+    from: request.ip,
+    ...(request.caller !== undefined && { agent: request.caller.agent.id }),
+    ...(request.refusal !== undefined && { code: request.refusal.code, why: request.refusal.message }),
+  };
+  if (route === '/healthz' || route === '/readyz') request.log.debug(line, 'answered');
+  else request.log.info(line, 'answered');
+};
+
+const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+  const { status, body, retryAfter } = toHttpRefusal(error);
+  if (status >= 500 && status !== 503) request.log.error({ err: error }, 'failed');
+  else if (status === 503) request.log.warn({ code: body.code, err: error }, 'could not');
+  request.refusal = body;
+  if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter);
+  // Whoever was revoked gets nothing more out of a connection that was opened before.
+  if (status === 403 || status === 401) reply.header('connection', 'close');
+  send(request, reply, status, body);
+};
+
+const send = (_: FastifyRequest, reply: FastifyReply, status: number, body: object): void => {
+  void reply.code(status).type('application/json').send(JSON.stringify(body));
+};
+
+/** Bytes that are no HTTP request, or come too slowly. Whoever does not even finish a handshake gets no words. */
+const refuseBytes = (error: NodeJS.ErrnoException, socket: Socket): void => {
+  const words = WORDS[error.code ?? ''] ?? (error.code?.startsWith('HPE_') === true ? NO_REQUEST : undefined);
+  if (words === undefined || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [line, code, message] = words;
+  const body = JSON.stringify({ code, message });
+  socket.write(
+    `HTTP/1.1 ${line}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  // Not end(): a slow client would keep its half open for as long as it likes.
+  socket.destroySoon();
+};
+
+type Words = readonly [string, string, string];
+
+const NO_REQUEST: Words = ['400 Bad Request', 'USAGE', 'this is no HTTP request'];
+
+const WORDS: Readonly<Record<string, Words>> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'TOO_LARGE',
+    'the head of the request is too long',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'BUSY', 'the request took too long to arrive'],
+};

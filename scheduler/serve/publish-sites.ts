@@ -1,0 +1,34 @@
+import type { FleetError } from '#bundles/errors';
+import { openLayout } from '#bundles/layout/layout';
+import { type Configuration, requireSetting } from '../configuration.ts';
+import { registryOptions } from '../publish/registry-options.ts';
+import { openDestination } from '../publish/send/open-destination.ts';
+import { publishLayout } from '../publish/send/publish-layout.ts';
+import type { PublishSites } from './mirror-sites.ts';
+
+/** @returns undefined where no registry is configured: sites then get their orders by medium, or with the enrolment */
+export const sitePublisher = (
+  configuration: Configuration,
+  clock: () => Date,
+  env: NodeJS.ProcessEnv,
+): PublishSites | undefined => {
+  const { registry } = configuration;
+  if (registry === undefined) return undefined;
+  return async (sites, signal) => {
+    const layout = await openLayout(requireSetting(configuration, 'layout'));
+    await using destination = await openDestination(
+      registry,
+      await registryOptions(configuration, env),
+      clock(),
+    );
+    const outcomes = await publishLayout(layout, destination, {
+      selection: { sites },
+      now: clock(),
+      signal,
+    });
+    const failures = new Map<string, FleetError>();
+    for (const { repository, error } of outcomes)
+      if (error) failures.set(repository.replace(/^sites\//, ''), error);
+    return failures;
+  };
+};

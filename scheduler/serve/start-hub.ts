@@ -1,0 +1,139 @@
+import type { Server as TlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { toFleetError } from '#bundles/errors';
+import { type Authority, parseCertificate } from '#bundles/trust/certificate';
+import { checkRootExpiry } from '#bundles/trust/root';
+import { type Hub, siteSigner } from '../hub/hub.ts';
+import type { Context } from './context.ts';
+import { createServer } from './create-server.ts';
+import type { HookRoutes } from './hook-routes.ts';
+import type { ListenAddress } from './listen-address.ts';
+import type { Metrics } from './metrics.ts';
+import { createMirror, type PublishSites } from './mirror-sites.ts';
+import { repeat } from './repeat.ts';
+import {
+  type CertificateSource,
+  isDue,
+  obtainCertificate,
+  type ServerCertificate,
+} from './server-certificate.ts';
+
+export type HubOptions = {
+  readonly hub: Hub;
+  readonly listen: ListenAddress;
+  readonly authority: Authority;
+  readonly certificate: CertificateSource;
+  readonly metrics: Metrics;
+  readonly clock: () => Date;
+  readonly log: Logger;
+  readonly publishSites?: PublishSites | undefined;
+  readonly hooks?: HookRoutes | undefined;
+  readonly enrolmentsPerMinute?: number;
+  /** Between two looks at the hub's own certificate. */
+  readonly certificateMs?: number;
+};
+
+/** A hub that answers. Disposing of it ends what is under way, then closes. */
+export type RunningHub = AsyncDisposable & { readonly host: string; readonly port: number };
+
+const MIRROR_MS = 30_000;
+const CERTIFICATE_MS = 3_600_000;
+/** How long requests under way may take when the hub is told to stop. */
+const GRACE_MS = 20_000;
+
+/** @throws FleetError KEY_MISSING, ROOT_EXPIRED, CERTIFICATE_INVALID, USAGE when it cannot listen there */
+export const startHub = async (options: HubOptions): Promise<RunningHub> => {
+  const { hub, listen, authority, metrics, clock, log } = options;
+  checkRootExpiry(hub.keys.root, clock());
+  const signer = await siteSigner(hub);
+  const receiptKey = await hub.keys.key('receipt');
+  const mirror = repeat(createMirror({ hub, publish: options.publishSites, clock, log, metrics }), MIRROR_MS);
+  const context: Context = {
+    hub,
+    authority,
+    signer,
+    receiptKey,
+    clock,
+    metrics,
+    onSiteChange: mirror.poke,
+  };
+  let shown = await obtainCertificate(options.certificate, clock());
+  const server = await createServer({
+    context,
+    log,
+    tls: tlsOptions(shown, hub),
+    hooks: options.hooks,
+    ...(options.enrolmentsPerMinute !== undefined && { enrolmentsPerMinute: options.enrolmentsPerMinute }),
+  });
+  tellEnds(metrics, shown, options);
+  const renewal = repeat(async () => {
+    const next = await renew(shown, options);
+    if (!next) return;
+    shown = next;
+    (server.server as TlsServer).setSecureContext(tlsOptions(shown, hub));
+    tellEnds(metrics, shown, options);
+    log.info({ ends: shown.to.toISOString() }, 'certificate renewed');
+  }, options.certificateMs ?? CERTIFICATE_MS);
+  try {
+    await server.listen({
+      ...listen,
+      listenTextResolver: (address) => `accepting connections at ${address}`,
+    });
+  } catch (error) {
+    await renewal[Symbol.asyncDispose]();
+    await mirror[Symbol.asyncDispose]();
+    throw toFleetError(error, `listening on ${listen.host}:${listen.port}`);
+  }
+  const { address, port } = server.server.address() as AddressInfo;
+  return {
+    host: address,
+    port,
+    [Symbol.asyncDispose]: async () => {
+      const impatience = setTimeout(() => server.server.closeAllConnections(), GRACE_MS);
+      await server.close();
+      clearTimeout(impatience);
+      await renewal[Symbol.asyncDispose]();
+      await mirror[Symbol.asyncDispose]();
+    },
+  };
+};
+
+/** A client certificate is asked for from everybody and judged by the path: newcomers have none, and readers neither. */
+const tlsOptions = ({ certificate, key }: ServerCertificate, { keys }: Hub) => ({
+  cert: certificate,
+  key,
+  ca: [...keys.root.agentCertificates],
+  requestCert: true,
+  rejectUnauthorized: false,
+  minVersion: 'TLSv1.3' as const,
+  handshakeTimeout: 10_000,
+});
+
+/** One that is due, or another one in the files; what goes wrong is told, and the old one is kept while it lasts. */
+const renew = async (
+  shown: ServerCertificate,
+  { certificate, clock, log, metrics }: HubOptions,
+): Promise<ServerCertificate | undefined> => {
+  if (certificate.kind === 'issued' && !isDue(shown, clock())) return undefined;
+  try {
+    const next = await obtainCertificate(certificate, clock());
+    if (next.certificate === shown.certificate) return undefined;
+    if (certificate.kind === 'issued') metrics.certificates.inc({ purpose: 'server' });
+    return next;
+  } catch (cause) {
+    const { code, message } = toFleetError(cause);
+    log.error({ code, why: message }, 'certificate not renewed');
+    return undefined;
+  }
+};
+
+const tellEnds = (metrics: Metrics, shown: ServerCertificate, { hub, authority }: HubOptions): void => {
+  const { validToDate } = parseCertificate(authority.certificate, 'the authority');
+  for (const [of, at] of [
+    ['server', shown.to],
+    ['authority', validToDate],
+    ['root', hub.keys.root.expires],
+  ] as const)
+    metrics.certificateEnds.set({ of }, Math.floor(at.getTime() / 1000));
+};

@@ -1,0 +1,59 @@
+import type { Logger } from 'pino';
+import { FleetError } from '#bundles/errors';
+import type { Configuration } from '../configuration.ts';
+import { readWebhookSecret } from '../watch/read-webhook-secret.ts';
+import { verifyWebhook } from '../watch/verify-webhook.ts';
+import { watchPlatform } from '../watch/watch-platform.ts';
+import type { HookRoutes } from './hook-routes.ts';
+import type { Metrics } from './metrics.ts';
+import { tellLoop } from './tell-loop.ts';
+
+export type LoopOptions = {
+  readonly configuration: Configuration;
+  readonly clock: () => Date;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+};
+
+/** The loop that builds and publishes when a repository changes. Disposing of it ends the step under way. */
+export type Loop = AsyncDisposable & { readonly hooks: HookRoutes | undefined };
+
+/** @returns undefined where no platform is configured @throws FleetError CONFIG_INVALID for a bad webhook secret */
+export const startLoop = async ({
+  configuration,
+  clock,
+  log,
+  metrics,
+}: LoopOptions): Promise<Loop | undefined> => {
+  if (configuration.platform === undefined) return undefined;
+  const { webhookSecretFile: secretFile, poll } = configuration;
+  // The schema judges the file; this may be a flag's.
+  if (poll !== undefined && !/^[1-9]\d{0,4}[smh]$/.test(poll)) {
+    throw new FleetError('USAGE', `${JSON.stringify(poll.slice(0, 80))} is no time between two looks`, {
+      hint: 'Write it like 30s, 5m or 1h',
+    });
+  }
+  // Said at the start, not when the first webhook comes.
+  if (secretFile !== undefined) await readWebhookSecret(secretFile);
+  const stop = new AbortController();
+  const watch = watchPlatform(
+    { configuration, env: process.env, cwd: process.cwd(), clock, log, random: Math.random },
+    stop.signal,
+  );
+  tellLoop(metrics.registry, watch);
+  return {
+    hooks:
+      secretFile === undefined
+        ? undefined
+        : {
+            verify: async (headers, body) => {
+              verifyWebhook(headers, body, await readWebhookSecret(secretFile));
+            },
+            poke: watch.poke,
+          },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await watch.done;
+    },
+  };
+};

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Digest, digestOf } from '#bundles/digest';
+import { toFleetError } from '#bundles/errors';
+import { openLayout } from '#bundles/layout/layout';
+import { requireSetting } from '../configuration.ts';
+import { registryOptions } from '../publish/registry-options.ts';
+import { openDestination } from '../publish/send/open-destination.ts';
+import { type PointerOutcome, publishLayout } from '../publish/send/publish-layout.ts';
+import type { WatchOptions } from './watch-platform.ts';
+
+/** How long the registry is believed to have what it was given: somebody may put back an old copy of it. */
+const TRUST_MS = 3_600_000;
+
+/**
+ * Publishes the layout when it has changed since it was last published whole, whoever changed it.
+ * @returns a step that says whether it published; it throws what keeps a pointer back, after all others were published
+ */
+export const makePublishStep = ({ configuration, env, clock, log }: WatchOptions) => {
+  let published: { readonly index: Digest; readonly at: Date } | undefined;
+  return async (signal: AbortSignal): Promise<boolean> => {
+    const { registry } = configuration;
+    if (registry === undefined) return false;
+    const directory = requireSetting(configuration, 'layout');
+    const index = await indexOf(directory);
+    const age = clock().getTime() - (published?.at.getTime() ?? 0);
+    if (index === undefined || (index === published?.index && age >= 0 && age < TRUST_MS)) return false;
+    const layout = await openLayout(directory);
+    await using destination = await openDestination(
+      registry,
+      await registryOptions(configuration, env),
+      clock(),
+    );
+    const tell = ({ repository, tag, name, outcome, freight, error }: PointerOutcome): void => {
+      if (error) log.error({ repository, tag, code: error.code, why: error.message }, 'not published');
+      else if (outcome !== 'unchanged') log.info({ repository, tag, name, bytes: freight.bytes }, outcome);
+    };
+    const outcomes = await publishLayout(layout, destination, { now: clock(), signal, onPointer: tell });
+    const failed = outcomes.find(({ error }) => error)?.error;
+    if (failed) throw failed;
+    published = { index, at: clock() };
+    return true;
+  };
+};
+
+/** What the layout names; undefined where there is none yet. */
+const indexOf = async (directory: string): Promise<Digest | undefined> => {
+  try {
+    return digestOf(await readFile(join(directory, 'index.json')));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw toFleetError(error, `reading ${directory}`);
+  }
+};

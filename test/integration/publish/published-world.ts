@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { openLayout } from '#bundles/layout/layout';
+import { openMedium } from '#bundles/medium/open-medium';
+import type { Channel } from '#bundles/names';
+import { addDays } from '#bundles/time';
+import type { Plan } from '../../../exporter/plan/plan.ts';
+import { prepare } from '../../../exporter/prepare.ts';
+import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
+import { exportMedium } from '../../../exporter/write/export-medium.ts';
+import type { Selection } from '../../../scheduler/publish/send/choose-pointers.ts';
+import { openDestination } from '../../../scheduler/publish/send/open-destination.ts';
+import { publishLayout } from '../../../scheduler/publish/send/publish-layout.ts';
+import { type Outcome, runCommand } from '../../harness/run-command.ts';
+import {
+  type LayoutWriter,
+  NOW,
+  newFleet,
+  newSigningKey,
+  type SignedFleet,
+  type TestBundle,
+  writeSignedLayout,
+} from '../../harness/signed-layout.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+
+export const KIOSK: Channel = { environment: 'prod', clusterType: 'kiosk' };
+export const HOST: Channel = { environment: 'prod', clusterType: 'factory-host' };
+
+/** Images share their big layer with every other version; the small one tells them apart. */
+export const bundleOf = (text: string, kind: TestBundle['kind'] = 'kubernetes'): TestBundle => ({
+  kind,
+  packages: { web: { [kind === 'host' ? 'package.json' : 'app.yaml']: `{"text": "${text}"}\n` } },
+  images: [{ name: 'web', layers: [Buffer.alloc(200_000, 'base'), Buffer.alloc(900, text)] }],
+});
+
+/** One fleet with a layout in a folder of its own. */
+export type PublishedWorld = AsyncDisposable & {
+  readonly fleet: SignedFleet;
+  readonly layout: LayoutWriter;
+  readonly path: (...names: readonly string[]) => string;
+  /** fleet-scheduler, with the layout. */
+  readonly scheduler: (words: readonly string[], env?: NodeJS.ProcessEnv) => Promise<Outcome>;
+  /** The same in this process: to a place, from one of the world's layouts; outcomes by pointer. */
+  readonly publish: (to: string, from?: string, selection?: Selection) => Promise<Record<string, string>>;
+  /** What an exporter finds at `from`: a verified medium with these channels, or sites, as a tar. */
+  readonly export: (from: string, to: string, what: Wanted) => Promise<Plan>;
+};
+
+export type Wanted = { readonly channels?: readonly Channel[]; readonly sites?: readonly string[] };
+
+const SCHEDULER = join(import.meta.dirname, '../../../scheduler/main.ts');
+
+/** Release 1 of a Kubernetes and of a host channel, and site plant-7 with an agent on each. */
+export const makePublishedWorld = async (): Promise<PublishedWorld> => {
+  const folder = await temporaryDirectory('published');
+  const path = (...names: readonly string[]): string => join(folder.path, ...names);
+  const fleet = await newFleet();
+  const layout = writeSignedLayout(fleet, path('layout'));
+  const issuedAt = addDays(NOW, -160);
+  await layout.release({ channel: KIOSK, version: 1, bundles: [bundleOf('one')], issuedAt });
+  await layout.release({ channel: HOST, version: 1, bundles: [bundleOf('one', 'host')] });
+  await layout.site({
+    site: 'plant-7',
+    version: 1,
+    agents: [
+      { name: 'line-1', channel: KIOSK, key: newSigningKey() },
+      { name: 'press-2', channel: HOST, key: newSigningKey() },
+    ],
+  });
+  await layout.receipts('plant-7', [{ agent: 'plant-7/line-1', from: 1, to: 4 }]);
+  return {
+    fleet,
+    layout,
+    path,
+    scheduler: (words, env = {}) =>
+      runCommand([process.execPath, SCHEDULER, ...words, '--layout', path('layout')], {
+        cwd: folder.path,
+        env: { PATH: process.env['PATH'], HOME: folder.path, FLEET_NOW: NOW.toISOString(), ...env },
+      }),
+    publish: async (to, from = 'layout', selection = {}) => {
+      await using destination = await openDestination(to, { plainHttp: [], env: {} }, NOW);
+      const { signal } = new AbortController();
+      const options = { selection, now: NOW, signal };
+      const outcomes = await publishLayout(await openLayout(path(from)), destination, options);
+      return Object.fromEntries(
+        outcomes.map(({ repository, tag, outcome, error }) => [
+          `${repository}:${tag}`,
+          error?.code ?? outcome,
+        ]),
+      );
+    },
+    export: async (from, to, { channels, sites = [] }) => {
+      const order = { from, to: path(to), channels, sites, bases: [], now: NOW };
+      await using prepared = await prepare(order);
+      await exportMedium(prepared, { readBack: true, onBytes: () => {} });
+      await using medium = await openMedium(path(to));
+      const { checks } = await verifyMedium(medium, undefined, NOW);
+      const wrong = checks.find(({ ok }) => !ok);
+      if (wrong) throw new Error(`${wrong.what}: ${wrong.message}`);
+      return prepared.plan;
+    },
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+};

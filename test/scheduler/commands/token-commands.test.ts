@@ -1,0 +1,139 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import RootAddAuthority from '../../../scheduler/commands/root-add-authority.ts';
+import RootInspect from '../../../scheduler/commands/root-inspect.ts';
+import Serve from '../../../scheduler/commands/serve.ts';
+import TokensCreate from '../../../scheduler/commands/tokens-create.ts';
+import TokensList from '../../../scheduler/commands/tokens-list.ts';
+import TokensRevoke from '../../../scheduler/commands/tokens-revoke.ts';
+import { readConfiguration } from '../../../scheduler/configuration.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { enrolled, type TestHub, testHub } from '../hub/test-hub.ts';
+import { runCommandClass } from './run-command-class.ts';
+
+const NOW = '2026-11-21T08:00:00Z';
+
+const places = (hub: TestHub, db = join(hub.path, 'hub.db')): readonly string[] =>
+  Object.entries({ keys: join(hub.path, 'keys'), layout: hub.layout, db, now: NOW }).flatMap(
+    ([flag, value]) => [`--${flag}`, value],
+  );
+
+describe('tokens', () => {
+  it('are made on terms, listed without what opens, and taken back', async () => {
+    await using hub = await testHub();
+    const terms = [
+      '--site',
+      'plant-7',
+      '--agent',
+      'press-1',
+      '--channel',
+      'prod/line',
+      '--label',
+      'line=north',
+    ];
+    const made = await runCommandClass(TokensCreate, [...places(hub), ...terms, '--expires', '2h']);
+    expect(made.out).toMatch(/^ffe_[A-Za-z0-9_-]{32}\n$/);
+    expect(made.err).toContain('until 2026-11-21T10:00:00Z');
+    const reader = await runCommandClass(TokensCreate, [
+      ...places(hub),
+      '--reader',
+      '--note',
+      'me',
+      '--json',
+    ]);
+    expect(reader.json()).toMatchObject({ scope: 'reader', expiresAt: '2027-11-21T08:00:00Z' });
+    const { out } = await runCommandClass(TokensList, places(hub));
+    expect(out).toMatch(/enroll {2}plant-7\/press-1 {2}prod\/line {2}open, until 2026-11-21T10:00:00Z/);
+    expect(out).not.toContain(made.out.trim());
+    const { id } = reader.json() as { id: string };
+    expect((await runCommandClass(TokensRevoke, [...places(hub), id])).out).toContain(
+      'opens nothing any more',
+    );
+    expect((await runCommandClass(TokensRevoke, [...places(hub), id])).out).toContain('nothing changed');
+    const unknown = await runCommandClass(TokensRevoke, [...places(hub), 'nobody']);
+    expect([unknown.code, unknown.err]).toEqual([4, expect.stringContaining('TOKEN_INVALID')]);
+  });
+
+  it('leave a line for the log that says who may what, and not the token', async () => {
+    await using hub = await testHub();
+    const { out, err } = await runCommandClass(TokensCreate, [...places(hub), '--site', 'plant-7']);
+    const line = err.split('\n').find((text) => text.startsWith('{')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ audit: true, msg: 'token created', site: 'plant-7' });
+    expect(err).not.toContain(out.trim());
+  });
+
+  it.each([
+    ['nothing', []],
+    ['a site that is no name', ['--site', 'Plant 7']],
+    ['a channel that is none', ['--site', 'plant-7', '--channel', 'prod']],
+    ['a label that is none', ['--site', 'plant-7', '--label', 'north']],
+    ['a time that is none', ['--site', 'plant-7', '--expires', 'tomorrow']],
+    ['a life that is too long', ['--reader', '--expires', '500d']],
+    ['a site for a reader', ['--reader', '--site', 'plant-7']],
+  ])('are not made for %s', async (_, words) => {
+    await using hub = await testHub();
+    const { code } = await runCommandClass(TokensCreate, [...places(hub), ...words]);
+    expect([2, 3]).toContain(code);
+    expect((await runCommandClass(TokensList, places(hub))).out).toMatch(/^No token yet/);
+  });
+
+  it('are not made in a new database beside the layout of another', async () => {
+    await using hub = await testHub();
+    await enrolled(hub, 'plant-7/press-1');
+    const elsewhere = places(hub, join(hub.path, 'other.db'));
+    for (const command of [TokensCreate, Serve]) {
+      const words = command === Serve ? [] : ['--site', 'plant-7'];
+      const { code, err } = await runCommandClass(command, [...elsewhere, ...words]);
+      expect([code, err]).toEqual([5, expect.stringContaining('there is no hub database at')]);
+    }
+  });
+});
+
+describe('root add-authority', () => {
+  it('says so where there is one, and inspect shows which', async () => {
+    await using hub = await testHub();
+    const keys = ['--keys', join(hub.path, 'keys')];
+    const refused = await runCommandClass(RootAddAuthority, keys);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('has an authority')]);
+    const shown = await runCommandClass(RootInspect, keys);
+    expect(shown.out).toMatch(/authority of agents: certificate SHA-256 [0-9a-f]{64}, until 2036-/);
+  });
+});
+
+describe('serve', () => {
+  it('does not start without the key of the authority, with half a pair, or with an address that is none', async () => {
+    await using hub = await testHub();
+    const words = [...places(hub), '--listen', '127.0.0.1:0'];
+    const half = await runCommandClass(Serve, [...words, '--tls-cert-file', 'x']);
+    expect([half.code, half.err]).toEqual([2, expect.stringContaining('go together')]);
+    const address = await runCommandClass(Serve, [...places(hub), '--listen', 'nowhere']);
+    expect([address.code, address.err]).toEqual([2, expect.stringContaining('is no <host>:<port>')]);
+    await rm(join(hub.path, 'keys', 'ca.key'));
+    const keyless = await runCommandClass(Serve, words);
+    expect([keyless.code, keyless.err]).toEqual([5, expect.stringContaining('KEY_MISSING')]);
+  });
+
+  it('reads where it listens and what it is called from the file, and flags go over it', async () => {
+    await using folder = await temporaryDirectory();
+    const file = join(folder.path, 'fleet-scheduler.yaml');
+    await writeFile(
+      file,
+      'listen: 127.0.0.1:9443\nhostnames: [hub.example, 10.7.0.1]\ntlsKeyFile: tls/hub.key\n',
+    );
+    expect(await readConfiguration({}, folder.path)).toMatchObject({
+      listen: '127.0.0.1:9443',
+      hostnames: ['hub.example', '10.7.0.1'],
+      tlsKeyFile: join(folder.path, 'tls', 'hub.key'),
+    });
+    expect(await readConfiguration({ hostname: ['other'], listen: '[::]:1' }, folder.path)).toMatchObject({
+      listen: '[::]:1',
+      hostnames: ['other'],
+    });
+    await writeFile(file, 'listen: 8443\n');
+    await expect(readConfiguration({}, folder.path)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      at: { file, line: 1 },
+    });
+  });
+});
