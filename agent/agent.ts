@@ -26,4 +26,6 @@ export type Agent = {
   /** Called at every boundary of the journal: a test program can kill itself there. */
   readonly onJournal: (point: string) => void;
   readonly signal: AbortSignal;
+  /** Aborted when a newer release is ready: no other package is begun, and no health is waited for, until it is accepted. */
+  readonly news?: AbortSignal | undefined;
 };

@@ -24,7 +24,10 @@ export const readEdge = (now: Date | undefined, clock: ClockTrust, env: NodeJS.P
   now: () => now ?? new Date(),
   monotonicMs: () => Math.floor(uptime() * 1000),
   bootId: readBootId(),
-  clockTrusted: clock === 'auto' ? existsSync(SYNCHRONISED) : clock === 'trusted',
+  // Asked each time: a daemon starts before the clock is set.
+  get clockTrusted() {
+    return clock === 'auto' ? existsSync(SYNCHRONISED) : clock === 'trusted';
+  },
   operator: env['SUDO_USER'] ?? userInfo().username,
 });
 

@@ -15,7 +15,7 @@ import { resolveInputs } from '../apply/site-inputs.ts';
 import type { PackageRef, ReleaseRef } from '../store/package-ref.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import { readTrustRow } from '../store/trust.ts';
-import type { Judged } from './accept-medium.ts';
+import type { Judged } from './accept-offer.ts';
 
 export type Wanted = {
   /** The release that is wanted from now on; undefined while there is none yet. */
@@ -39,7 +39,9 @@ export const desiredPackages = async (agent: Agent, judged: Judged): Promise<Wan
     : before.desiredRelease;
   if (!release) return { release, bundles: [], packages: [] };
   const digests = fresh ? fresh.bundles.map(({ digest }) => digest) : before.desiredBundles;
-  const source = firstOf(offer.medium.blobs, agent.state.blobs);
+  const { blobs, medium } = offer.source;
+  // A medium first: what it has must be right, even where the store has it too. A registry is asked for what is not here.
+  const source = medium ? firstOf(blobs, agent.state.blobs) : firstOf(agent.state.blobs, blobs);
   const bundles: Bundle[] = [];
   for (const digest of digests) bundles.push(await readBundle(source, digest, agent.signal));
   for (const bundle of bundles) checkBundle(agent, bundle, release);
@@ -52,14 +54,13 @@ export const desiredPackages = async (agent: Agent, judged: Judged): Promise<Wan
   return { release, bundles, packages };
 };
 
-/** The medium first: what it has must be right, even where the store has it too. */
-const firstOf = (medium: BlobSource, store: BlobSource): BlobSource => ({
-  name: medium.name,
-  size: async (digest) => (await medium.size(digest)) ?? (await store.size(digest)),
+const firstOf = (one: BlobSource, other: BlobSource): BlobSource => ({
+  name: one.name,
+  size: async (digest) => (await one.size(digest)) ?? (await other.size(digest)),
   open: async (digest, signal) => {
-    if ((await medium.size(digest)) !== undefined) return medium.open(digest, signal);
-    if ((await store.size(digest)) !== undefined) return store.open(digest, signal);
-    throw missingBlob(digest, medium.name);
+    if ((await one.size(digest)) !== undefined) return one.open(digest, signal);
+    if ((await other.size(digest)) !== undefined) return other.open(digest, signal);
+    throw missingBlob(digest, one.name);
   },
 });
 

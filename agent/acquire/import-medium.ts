@@ -4,14 +4,13 @@ import type { Agent } from '../agent.ts';
 import { type PackageResult, withResumed } from '../apply/package-result.ts';
 import { resume } from '../apply/perform.ts';
 import { reconcile } from '../apply/reconcile.ts';
-import { record } from '../journal/boundary.ts';
+import { letGoImages } from '../images/let-go-images.ts';
 import { forgetOldOperations } from '../journal/operations.ts';
-import { appendEvent } from '../report/outbox.ts';
+import { tellRefused } from '../report/tell-refused.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import type { ReleaseRef } from '../store/package-ref.ts';
-import { acceptMedium } from './accept-medium.ts';
-import { bringBlobs } from './bring-blobs.ts';
-import { desiredPackages } from './desired-packages.ts';
+import type { BroughtImages } from './bring-blobs.ts';
+import { judgeOffer } from './judge-offer.ts';
 import { removeNeeds } from './missing-base.ts';
 import { readOffer } from './read-offer.ts';
 import { storeAccepted } from './store-accepted.ts';
@@ -29,6 +28,8 @@ export type ImportResult = {
   readonly acknowledged: number;
   /** Receipts on the medium that contradict what was told here; nothing was let go for them. */
   readonly contradictingReceipts: number;
+  /** Container images of the release. */
+  readonly images: BroughtImages;
   /** What was done; packages that already ran as wanted are not in it. */
   readonly packages: readonly PackageResult[];
 };
@@ -46,17 +47,12 @@ export const importMedium = async (
 ): Promise<ImportResult> => {
   const resumed = await resume(agent);
   await using medium = await orTellRefused(agent, () => openMedium(path));
-  const accepted = await orTellRefused(agent, async () => {
-    const offer = await readOffer(agent, medium);
-    const judged = await acceptMedium(agent, offer);
-    const wanted = await desiredPackages(agent, judged);
-    await bringBlobs(agent, medium, wanted.bundles);
-    return { ...judged, ...wanted };
-  });
+  const accepted = await orTellRefused(agent, async () => judgeOffer(agent, await readOffer(agent, medium)));
   const acknowledged = storeAccepted(agent, accepted, prune);
   await removeNeeds(agent, medium);
   const packages = withResumed(resumed, await reconcile(agent));
   await collectGarbage(agent.state);
+  await letGoImages(agent);
   forgetOldOperations(agent.state);
   const { release, root, site, selected } = accepted.accepted;
   return {
@@ -67,6 +63,7 @@ export const importMedium = async (
     siteVersion: site.predicate.version,
     acknowledged: acknowledged.events,
     contradictingReceipts: acknowledged.contradicting,
+    images: accepted.images,
     packages,
   };
 };
@@ -98,16 +95,4 @@ const advised = (error: FleetError): FleetError => {
     hint: 'The copy is not whole; make it again',
     cause: error,
   });
-};
-
-const tellRefused = (agent: Agent, error: FleetError): void => {
-  const { code, message, subject } = error;
-  record(agent, `refused ${code}`, () =>
-    appendEvent(agent, {
-      type: 'refused',
-      code,
-      message,
-      ...(subject === undefined ? {} : { detail: { subject } }),
-    }),
-  );
 };

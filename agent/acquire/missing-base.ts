@@ -7,7 +7,7 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
-import { heldBundles } from '../store/bundles.ts';
+import { heldWithImages } from '../images/held-bundles.ts';
 import { fullName } from '../store/identity.ts';
 import { writeOntoMedium } from './write-onto-medium.ts';
 
@@ -26,7 +26,7 @@ export const refuseMissingBase = async (
   const more = missing.length > 5 ? ` and ${missing.length - 5} more` : '';
   throw new FleetError(
     'MISSING_BASE',
-    `this medium leaves out ${missing.length} blobs that are not in the store: ${shown}${more}`,
+    `this medium leaves out ${missing.length} blobs that are not here: ${shown}${more}`,
     {
       subject: missing[0],
       hint: written
@@ -52,7 +52,7 @@ const writeNeeds = async (
         fleet: agent.identity.fleet,
         agent: fullName(agent.identity),
         missing,
-        holds: await heldBundles(agent.state),
+        holds: await heldWithImages(agent),
         at: formatTime(agent.edge.now()),
       }),
     );

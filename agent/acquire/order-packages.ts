@@ -5,10 +5,10 @@ import { emptyRow } from '../store/empty-row.ts';
 import { ownsAnything } from '../store/inventory.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, readPackages, savePackage } from '../store/packages.ts';
-import type { AcceptedMedium } from './accepted-medium.ts';
+import type { AcceptedOffer } from './accepted-offer.ts';
 
 /** Writes what is wanted of each package; inside the accepting transaction. What runs is for reconcile to change. */
-export const orderPackages = (agent: Agent, { packages, accepted }: AcceptedMedium): void => {
+export const orderPackages = (agent: Agent, { packages, accepted }: AcceptedOffer): void => {
   // A local rollback ends with the next release that reaches this agent.
   const unpin = accepted.selected && accepted.release?.news === 'newer';
   for (const desired of packages) {

@@ -1,13 +1,16 @@
 import { type ChannelDocuments, readChannelDocuments } from '#bundles/accept/documents';
+import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { Medium, OpenMedium } from '#bundles/medium/medium';
+import type { OpenMedium } from '#bundles/medium/medium';
 import type { Agent } from '../agent.ts';
+import type { Source } from './source.ts';
 
-/** What a medium says it has for this agent; nothing of it believed. */
+/** What a source says it has for this agent; nothing of it believed. */
 export type Offer = {
-  readonly medium: OpenMedium;
-  readonly contents: Medium;
+  readonly source: Source;
   readonly documents: ChannelDocuments;
+  /** Of a registry: its tags and the manifests they named when this was read. Empty for others. */
+  readonly pointers: ReadonlyMap<string, Digest>;
 };
 
 /** @throws FleetError MEDIUM_EMPTY, WRONG_FLEET, TOO_MANY, TOO_LARGE, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
@@ -27,5 +30,5 @@ export const readOffer = async ({ identity }: Agent, medium: OpenMedium): Promis
     );
   }
   const documents = await readChannelDocuments(medium.blobs, contents.documents, identity.site);
-  return { medium, contents, documents };
+  return { source: { blobs: medium.blobs, medium }, documents, pointers: new Map() };
 };

@@ -5,46 +5,33 @@ import { record } from '../journal/boundary.ts';
 import { type Acknowledged, acknowledge } from '../report/acknowledge.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { saveBundle } from '../store/bundles.ts';
+import { savePointers } from '../store/pointers.ts';
+import { forgetPull } from '../store/pull.ts';
 import { saveSiteValues } from '../store/site-values.ts';
-import type { State } from '../store/state.ts';
-import {
-  readFloors,
-  readStatement,
-  readTrustRow,
-  saveRevoked,
-  saveRoot,
-  saveStatement,
-  saveTrustRow,
-} from '../store/trust.ts';
-import type { AcceptedMedium } from './accepted-medium.ts';
+import { readTrustRow, saveRevoked, saveRoot, saveStatement, saveTrustRow } from '../store/trust.ts';
+import type { AcceptedOffer } from './accepted-offer.ts';
+import { fingerprint } from './fingerprint.ts';
 import { orderPackages } from './order-packages.ts';
 
 /**
- * The one transaction of an import (docs/bundle-format.md section 8, step 9): root, site and release with their
+ * The one transaction of every way in (docs/bundle-format.md section 8, step 9): root, site and release with their
  * signatures, floors, time, revocations, what is wanted, receipts, and the event that says so. All of it, or nothing.
  * Returns what receipts acknowledged.
  */
-export const storeAccepted = (agent: Agent, medium: AcceptedMedium, prune: boolean): Acknowledged =>
+export const storeAccepted = (agent: Agent, offered: AcceptedOffer, prune: boolean): Acknowledged =>
   record(agent, 'accepted', () => {
     const { state } = agent;
     const before = fingerprint(state);
-    saveDocuments(agent, medium);
-    const confirmed = saveTrust(agent, medium, prune);
-    if (medium.release) orderPackages(agent, medium);
-    if (fingerprint(state) !== before) tellImported(agent, medium, confirmed);
-    return acknowledge(agent, medium.receipts);
+    saveDocuments(agent, offered);
+    const confirmed = saveTrust(agent, offered, prune);
+    if (offered.release) orderPackages(agent, offered);
+    if (fingerprint(state) !== before) tellImported(agent, offered, confirmed);
+    forgetPull(state);
+    savePointers(state, offered.offer.pointers);
+    return acknowledge(agent, offered.receipts);
   });
 
-/** Everything an import can change but the packages; equal before and after: this medium brought no news. */
-const fingerprint = (state: State): string => {
-  const { time: _, ...floors } = readFloors(state);
-  const { timeFloor: __, ...trust } = readTrustRow(state);
-  const site = readStatement(state, 'site', '')?.digest;
-  const release = trust.channel && readStatement(state, 'release', formatChannel(trust.channel))?.digest;
-  return JSON.stringify({ floors, trust, site, release });
-};
-
-const saveDocuments = ({ state }: Agent, { accepted, bundleStatements, bundles }: AcceptedMedium): void => {
+const saveDocuments = ({ state }: Agent, { accepted, bundleStatements, bundles }: AcceptedOffer): void => {
   const { root, site, release } = accepted;
   saveRoot(state, root);
   const validity = ({ issuedAt, expires }: { issuedAt: string; expires: string }) => ({ issuedAt, expires });
@@ -63,8 +50,8 @@ const saveDocuments = ({ state }: Agent, { accepted, bundleStatements, bundles }
 };
 
 /** Says whether removals beyond the budget are confirmed for the release that is wanted now. */
-const saveTrust = ({ state }: Agent, medium: AcceptedMedium, prune: boolean): boolean => {
-  const { accepted, release, bundles } = medium;
+const saveTrust = ({ state }: Agent, offered: AcceptedOffer, prune: boolean): boolean => {
+  const { accepted, release, bundles } = offered;
   const before = readTrustRow(state);
   const sameRelease =
     JSON.stringify(release) === JSON.stringify(before.desiredRelease) && release !== undefined;
@@ -80,8 +67,8 @@ const saveTrust = ({ state }: Agent, medium: AcceptedMedium, prune: boolean): bo
   return pruneConfirmed;
 };
 
-const tellImported = (agent: Agent, medium: AcceptedMedium, pruneConfirmed: boolean): void => {
-  const { accepted, packages } = medium;
+const tellImported = (agent: Agent, offered: AcceptedOffer, pruneConfirmed: boolean): void => {
+  const { accepted, packages } = offered;
   const { root, site, release, selected } = accepted;
   const channel = site.agent.channel;
   appendEvent(agent, {

@@ -5,6 +5,7 @@ import { makeTargets } from '../apply/make-targets.ts';
 import { type Config } from '../config/config.ts';
 import { CONFIG_FLAGS } from '../config/config-flags.ts';
 import { type Overrides, readConfig } from '../config/read-config.ts';
+import { wordList } from '../config/word-list.ts';
 import { type Edge, readEdge } from '../edge.ts';
 import { makeProviders } from '../images/make-providers.ts';
 import { readIdentity } from '../store/identity.ts';
@@ -12,7 +13,7 @@ import { acquireLock } from '../store/lock.ts';
 import { fromSqliteError, openState, type State } from '../store/state.ts';
 
 /** The flags of CONFIG_FLAGS as a command gets them. */
-type ConfigFlags = {
+export type ConfigFlags = {
   readonly now?: string | undefined;
   readonly config?: string | undefined;
   readonly state?: string | undefined;
@@ -57,7 +58,7 @@ export abstract class AgentCommand extends FleetCommand {
       maxValidityDays: flags['max-validity-days'],
       pruneBudget: flags['prune-budget'],
       clock: flags.clock,
-      targets: flags.targets,
+      targets: wordList(flags.targets, ','),
       kubeconfig: flags.kubeconfig,
       kubeContext: flags['kube-context'],
       namespace: flags.namespace,
@@ -67,10 +68,11 @@ export abstract class AgentCommand extends FleetCommand {
       registry: flags.registry,
       hub: flags.hub,
       poll: flags.poll,
-      plainHttp: flags['plain-http'],
+      plainHttp: wordList(flags['plain-http'], ','),
       caFile: flags['ca-file'],
       authFile: flags['auth-file'],
-      windows: flags.windows,
+      // A cron expression has commas of its own.
+      windows: wordList(flags.windows, ';'),
     } as Overrides;
     return readConfig(flags.config, overrides);
   }
@@ -105,10 +107,11 @@ export abstract class AgentCommand extends FleetCommand {
 
   protected async agentOf(config: Config, state: State, edge: Edge): Promise<Agent> {
     const { onDrift, maxValidityDays, pruneBudget } = config;
+    const identity = readIdentity(state);
     return {
       state,
-      identity: readIdentity(state),
-      targets: await makeTargets(config),
+      identity,
+      targets: await makeTargets(config, identity),
       images: await makeProviders(config, process.env),
       edge,
       policy: { onDrift, maxValidityDays, pruneBudget },

@@ -1,26 +1,32 @@
+import { readFileSync } from 'node:fs';
 import { Args, Flags } from '@oclif/core';
 import { parseDigest } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
+import { freeBytesOf } from '../acquire/free-space.ts';
 import { type Enrolled, enroll } from '../enroll/enroll.ts';
+import { type EnrolledOnline, enrollOnline, type OnlineWish } from '../enroll/enroll-online.ts';
 import { acquireLock } from '../store/lock.ts';
-import { openState } from '../store/state.ts';
-import { AgentCommand } from './agent-command.ts';
+import { openState, type State } from '../store/state.ts';
+import { AgentCommand, type ConfigFlags } from './agent-command.ts';
 
 export class Enroll extends AgentCommand {
-  static override summary = 'Make this machine a key and ask, on a medium, to be taken into a fleet.';
+  static override summary =
+    'Make this machine a key and ask to be taken into a fleet: at the hub, or on a medium.';
   static override description =
-    'The request goes to the platform team; their answer comes back on a medium, for "import". ' +
-    'The SHA-256 of the trust root comes from them too, by another way than the stick.';
+    'With --hub and a one-time token the answer comes at once. With a medium the request goes to the platform team; their ' +
+    'answer comes back on a medium, for "import". Either way the SHA-256 of the trust root comes from them by another ' +
+    'way: nothing is believed that does not lead back to it.';
   static override examples = [
+    '<%= config.bin %> enroll --site plant-7 --name press-1 --channel prod/line --root-sha256 9f2c...e1 --hub https://hub.example:8443 --token-file ./token',
     '<%= config.bin %> enroll --fleet halden --site plant-7 --name kiosk-1 --channel prod/factory-host --root-sha256 9f2c...e1 /media/stick',
     '<%= config.bin %> enroll --fleet halden --site plant-7 --name kiosk-2 --channel prod/factory-host --label ring=canary --root-sha256 9f2c...e1 /media/stick',
   ];
   static override args = {
-    medium: Args.string({ required: true, description: 'Directory of the medium' }),
+    medium: Args.string({ description: 'Directory of the medium; without it, --hub is asked' }),
   };
   static override flags = {
-    fleet: Flags.string({ required: true, description: 'Name of the fleet' }),
+    fleet: Flags.string({ description: 'Name of the fleet; at a hub, that of its trust root [default]' }),
     site: Flags.string({ required: true, description: 'Name of the site this machine stands at' }),
     name: Flags.string({ required: true, description: 'Name of this machine within its site' }),
     channel: Flags.string({
@@ -29,31 +35,95 @@ export class Enroll extends AgentCommand {
     }),
     'root-sha256': Flags.string({ required: true, description: "SHA-256 of the fleet's root.json" }),
     label: Flags.string({ multiple: true, description: 'key=value, for rollouts; repeatable' }),
+    'token-file': Flags.string({ description: 'File with the one-time token for the hub' }),
   };
 
-  async run(): Promise<Enrolled> {
+  async run(): Promise<Enrolled | EnrolledOnline> {
     const { args, flags } = await this.parse(Enroll);
     const config = this.readConfig(flags);
     const edge = this.edge(config, flags);
-    const wish = {
-      fleet: parseName(flags.fleet, 'fleet'),
+    const wish: OnlineWish = {
+      fleet: flags.fleet === undefined ? undefined : parseName(flags.fleet, 'fleet'),
       site: parseName(flags.site, 'site'),
       agent: parseName(flags.name, 'agent'),
       channel: parseChannel(flags.channel),
       labels: parseLabels(flags.label ?? []),
       pinnedRoot: parseRootDigest(flags['root-sha256']),
     };
+    const token = args.medium === undefined ? readToken(config.hub, flags['token-file']) : undefined;
+    const { fleet } = wish;
+    if (args.medium !== undefined && fleet === undefined)
+      throw new FleetError('USAGE', 'a request on a medium needs --fleet');
     using state = openState(config.state, { create: true });
     using _lock = await acquireLock(config.state, 'enroll', edge.now());
-    const enrolled = await enroll(state, edge, wish, args.medium);
+    if (token !== undefined) return await this.atHub(flags, wish, token, state);
+    return await this.onMedium(state, edge, { ...wish, fleet: fleet ?? '' }, args.medium ?? '');
+  }
+
+  private async onMedium(...[state, edge, wish, medium]: Parameters<typeof enroll>): Promise<Enrolled> {
+    const enrolled = await enroll(state, edge, wish, medium);
     this.log(`${enrolled.fresh ? 'Made a key' : 'Asked before with the same words'}. Its fingerprint:`);
     this.log(`  ${enrolled.fingerprint}`);
-    this.log(`The request is ${enrolled.request} on ${args.medium}.`);
+    this.log(`The request is ${enrolled.request} on ${medium}.`);
     this.log('Next: carry the medium to the platform team and tell them the fingerprint.');
     this.log('When it comes back with their answer: fleet-agent import <medium>');
     return enrolled;
   }
+
+  private async atHub(
+    flags: ConfigFlags,
+    wish: OnlineWish,
+    token: string,
+    state: State,
+  ): Promise<EnrolledOnline> {
+    const config = this.readConfig(flags);
+    const edge = this.edge(config, flags);
+    const { onDrift, maxValidityDays, pruneBudget } = config;
+    const base = {
+      state,
+      edge,
+      // An order for the site names no package yet, so no cluster need answer for it.
+      targets: [],
+      images: [],
+      policy: { onDrift, maxValidityDays, pruneBudget },
+      freeBytes: freeBytesOf,
+      onJournal: () => {},
+      signal: this.signal,
+    };
+    const enrolled = await enrollOnline(base, wish, config.hub, token, { env: process.env });
+    this.log(`Enrolled in fleet ${enrolled.fleet} as ${wish.site}/${wish.agent}. The key's fingerprint:`);
+    this.log(`  ${enrolled.fingerprint}`);
+    this.log(
+      `It follows ${enrolled.channel}; its certificate is renewed by itself and ends on ${enrolled.certificateUntil}.`,
+    );
+    this.log('Next: fleet-agent run, or systemctl start fleet-agent');
+    return enrolled;
+  }
 }
+
+/** 256 bits in any writing, and no book. */
+const MAX_TOKEN = 4096;
+
+const readToken = (hub: string, file: string | undefined): string => {
+  if (hub === '' || file === undefined) {
+    throw new FleetError('USAGE', 'where to: a medium, or --hub and --token-file?', {
+      hint: 'A stick goes to the platform team; a token comes from them',
+    });
+  }
+  let token: string;
+  try {
+    token = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new FleetError('USAGE', `there is no file ${file}`);
+    throw toFleetError(error, `reading ${file}`);
+  }
+  // Printable and in one piece: it goes into a header or a body, and a wrong file is told from a wrong token.
+  if (token.length <= MAX_TOKEN && /^[!-~]+$/.test(token)) return token;
+  throw new FleetError('TOKEN_INVALID', `${file} holds no token`, {
+    hint: 'One line, as the platform team gave it',
+  });
+};
 
 const LABEL = /^([A-Za-z0-9][A-Za-z0-9._/-]{0,62})=(.{0,63})$/;
 

@@ -26,6 +26,7 @@ export class Import extends AgentCommand {
       importMedium(agent, args.medium, { prune: flags.prune }),
     );
     this.log(summary(result));
+    for (const line of aboutImages(result)) this.log(line);
     this.log(showPackages(result.packages));
     const { contradictingReceipts } = result;
     if (contradictingReceipts > 0) this.log(CONTRADICTING);
@@ -42,6 +43,15 @@ const summary = ({ release, news, selected, siteVersion, acknowledged }: ImportR
   const left = selected ? '' : ' Its rollout does not reach this machine yet: it stays where it is.';
   return `Accepted release ${version} of ${environment}/${clusterType}${again}.${left}${receipts}`;
 };
+
+const aboutImages = ({ images: { brought, left } }: ImportResult): readonly string[] => [
+  ...(brought > 0 ? [`Brought ${brought} container image${brought === 1 ? '' : 's'}.`] : []),
+  ...(left > 0 ? [`${left} container image${left === 1 ? '' : 's'} ${NOBODY_KEEPS}`] : []),
+];
+
+const NOBODY_KEEPS =
+  'stayed on the medium, as nothing here keeps images: the cluster has to get them by itself. To bring them in, set ' +
+  'containerd or imageRegistry in the configuration of the agent and import again.';
 
 const CONTRADICTING =
   'RECEIPT_INVALID: the office acknowledges other events than were told here, so nothing was let go. Tell the platform ' +

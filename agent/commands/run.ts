@@ -1,18 +1,33 @@
 import { Flags } from '@oclif/core';
 import { pino } from 'pino';
-import { intervalMs } from '../config/config.ts';
+import { isFleetError } from '#bundles/errors';
+import type { Config } from '../config/config.ts';
+import { sleep } from '../daemon/bell.ts';
+import type { Log } from '../daemon/log.ts';
+import { makeDaemon } from '../daemon/make-daemon.ts';
+import { runDaemon } from '../daemon/run-daemon.ts';
+import { parseWindows } from '../daemon/windows.ts';
+import type { Edge } from '../edge.ts';
 import { type Look, lookAround } from '../observe/look-around.ts';
-import { runDaemon } from '../observe/run-daemon.ts';
+import { findIdentity } from '../store/identity.ts';
+import { openState, type State } from '../store/state.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOfLook, showLook } from './show-look.ts';
 
+/** How often a daemon that was started before the enrolment looks for it. */
+const ENROLMENT_MS = 10_000;
+
 export class Run extends AgentCommand {
-  static override summary = 'Keep what runs here as it was released; tell what differs.';
+  static override summary =
+    'Keep what runs here as it was released; take up new releases; tell what happens.';
   static override description =
     'Goes on with what was interrupted, applies what is still wanted, and corrects or reports drift, again and again ' +
-    'until it is told to stop. Logs a JSON object a line. SIGTERM lets the step under way end.';
+    'until it is told to stop. With a registry it asks for new releases, with a hub it hands reports over; without ' +
+    'either, media bring and carry them. Logs a JSON object a line. SIGTERM lets the step under way end.';
   static override examples = [
     '<%= config.bin %> run',
+    '<%= config.bin %> run --registry oci://registry.example/fleet --hub https://hub.example:8443',
+    "<%= config.bin %> run --windows '0 22 * * 1-5 for 6h'",
     '<%= config.bin %> run --once',
     '<%= config.bin %> run --interval 30s --on-drift report',
   ];
@@ -22,16 +37,41 @@ export class Run extends AgentCommand {
 
   async run(): Promise<Look | undefined> {
     const { flags } = await this.parse(Run);
-    const look = (): Promise<Look> => this.changing(flags, lookAround);
-    if (flags.once) return this.show(await look());
-    const interval = intervalMs(this.readConfig(flags));
+    if (flags.once) return this.show(await this.changing(flags, (agent) => lookAround(agent)));
+    const config = this.readConfig(flags);
+    parseWindows(config.windows);
     const log = pino({
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     });
-    log.info({ interval }, 'started');
-    await runDaemon(look, interval, log, this.signal);
+    await this.keep(config, this.edge(config, flags), log);
+    return undefined;
+  }
+
+  private async keep(config: Config, edge: Edge, log: Log): Promise<void> {
+    const { interval, poll, registry, hub, windows } = config;
+    log.info({ interval, poll, registry, hub, windows }, 'started');
+    using state = await this.enrolled(config, log);
+    if (!state) {
+      log.info({}, 'stopped');
+      return;
+    }
+    await using daemon = makeDaemon(await this.agentOf(config, state, edge), config, log, process.env);
+    await runDaemon(daemon);
+  }
+
+  /** Waits for the enrolment, which may come hours after the machine was switched on; undefined: stopped before. */
+  private async enrolled(config: Config, log: Log): Promise<State | undefined> {
+    let told = false;
+    while (!this.signal.aborted) {
+      const state = openIfEnrolled(config.state);
+      if (state) return state;
+      if (!told)
+        log.warn({ state: config.state }, 'waiting for the enrolment: "fleet-agent enroll", see --help');
+      told = true;
+      await sleep(ENROLMENT_MS, this.signal);
+    }
     return undefined;
   }
 
@@ -41,3 +81,14 @@ export class Run extends AgentCommand {
     return look;
   }
 }
+
+const openIfEnrolled = (directory: string): State | undefined => {
+  try {
+    const state = openState(directory);
+    if (findIdentity(state)) return state;
+    state[Symbol.dispose]();
+  } catch (error) {
+    if (!isFleetError(error, 'NOT_ENROLLED')) throw error;
+  }
+  return undefined;
+};

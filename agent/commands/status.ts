@@ -1,6 +1,7 @@
 import { shortDigest } from '#bundles/digest';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
 import { AgentCommand } from './agent-command.ts';
+import { showContacts } from './show-contacts.ts';
 import { table } from './table.ts';
 
 export class Status extends AgentCommand {
@@ -16,13 +17,15 @@ export class Status extends AgentCommand {
 }
 
 const show = (status: StatusReport): readonly string[] => {
-  const { fleet, agent, channel, release, root, packages, outbox, unfinished } = status;
+  const { fleet, agent, channel, release, root, packages, outbox, unfinished, window } = status;
   return [
     `Agent    ${agent} of fleet ${fleet}`,
     `Channel  ${channel ?? 'none yet: import the answer to the enrolment'}`,
     ...(release ? [`Release  ${describeRelease(release)}`] : []),
     ...(root ? [`Root     ${root.version}, ${root.expired ? 'EXPIRED' : 'until'} ${root.expires}`] : []),
     `Outbox   ${outbox.events} events, ${outbox.bytes} bytes${outbox.from === null ? '' : ` (${outbox.from} to ${outbox.to})`}`,
+    ...showContacts(status),
+    ...(window === null ? [] : [`Window   waiting for the window that opens at ${window}`]),
     ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
     '',
     packages.length === 0 ? 'No packages.' : table([HEADER, ...packages.map(toRow)]),

@@ -52,6 +52,7 @@ export const CONFIG_FLAGS = {
     env: 'FLEET_AGENT_TARGETS',
     helpGroup: 'CONFIGURATION',
     multiple: true,
+    multipleNonGreedy: true,
     delimiter: ',',
   }),
   kubeconfig: Flags.string({
@@ -105,6 +106,7 @@ export const CONFIG_FLAGS = {
     env: 'FLEET_AGENT_PLAIN_HTTP',
     helpGroup: 'CONFIGURATION',
     multiple: true,
+    multipleNonGreedy: true,
     delimiter: ',',
   }),
   'ca-file': Flags.string({
@@ -122,5 +124,6 @@ export const CONFIG_FLAGS = {
     env: 'FLEET_AGENT_WINDOWS',
     helpGroup: 'CONFIGURATION',
     multiple: true,
+    multipleNonGreedy: true,
   }),
 };

@@ -29,7 +29,7 @@ export const readConfig = (file: string | undefined, overrides: Overrides): Conf
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
   const wrong = check(given);
   if (wrong) {
-    const key = wrong.instancePath.slice(1);
+    const key = keyOf(wrong);
     throw new FleetError('CONFIG_INVALID', sentence(wrong), {
       subject: `--${flagOf(key)} or FLEET_AGENT_${flagOf(key).replaceAll('-', '_').toUpperCase()}`,
     });
@@ -88,11 +88,14 @@ const sentence = (error: ErrorObject): string => {
   }
   if (keyword === 'pattern') {
     if (params['pattern'] === '^/') return `${key} must be an absolute path, one that begins with /`;
-    const { description } = schema.properties[key as keyof Config];
+    const { description } = schema.properties[keyOf(error) as keyof Config];
     return `${key} does not look right. ${description}`;
   }
   return `${key === '' ? 'the configuration' : key} ${message ?? 'does not fit'}`;
 };
+
+/** The key of the configuration: the error may be about one entry of its list. */
+const keyOf = ({ instancePath }: ErrorObject): string => instancePath.split('/')[1] ?? '';
 
 /** Where in the text the key that does not fit begins; of an unknown key, the key itself. */
 const offsetOf = (document: Document, error: ErrorObject): number => {

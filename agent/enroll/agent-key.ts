@@ -29,6 +29,15 @@ export const loadOrMakeKey = async (directory: string): Promise<SigningKey> => {
   return loadSigningKey(pem);
 };
 
+/** The same as PEM, as TLS wants it. @throws FleetError PERMISSION, IO */
+export const loadKeyText = async (directory: string): Promise<string> => {
+  try {
+    return await readFile(keyFile(directory), 'utf8');
+  } catch (error) {
+    throw toFleetError(error, `reading ${keyFile(directory)}`);
+  }
+};
+
 const findKey = async (directory: string): Promise<SigningKey | undefined> => {
   try {
     return loadSigningKey(await readFile(keyFile(directory), 'utf8'));

@@ -3,25 +3,17 @@ import { access, stat } from 'node:fs/promises';
 import { trustedTime } from '#bundles/accept/trusted-time';
 import { toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
+import type { Agent } from '../agent.ts';
 import { runCommand } from '../apply/host/run-command.ts';
+import type { Examined } from '../apply/target.ts';
 import type { Config } from '../config/config.ts';
-import type { Edge } from '../edge.ts';
 import { keyFile } from '../enroll/agent-key.ts';
-import type { State } from '../store/state.ts';
 import { readRoot, readTrustRow } from '../store/trust.ts';
 
-export type Finding = {
-  readonly name: 'clock' | 'disk' | 'permissions' | 'systemd' | 'root' | 'store';
-  readonly verdict: 'good' | 'warning' | 'bad';
-  readonly message: string;
-};
+export type Finding = Examined;
 
-type Patient = {
+type Patient = Pick<Agent, 'state' | 'edge' | 'freeBytes' | 'signal' | 'targets' | 'images'> & {
   readonly config: Config;
-  readonly state: State;
-  readonly edge: Edge;
-  readonly freeBytes: (directory: string) => Promise<number>;
-  readonly signal: AbortSignal;
 };
 
 /** Room for a small bundle and SQLite's own needs; below it the next import may not fit. */
@@ -36,6 +28,7 @@ export const examine = async (patient: Patient): Promise<readonly Finding[]> => 
   await systemd(patient),
   root(patient),
   store(patient),
+  ...(await examineTargets(patient)),
 ];
 
 const clock = ({ edge, state }: Patient): Finding => {
@@ -125,4 +118,11 @@ const store = ({ state }: Patient): Finding => {
   return said === 'ok'
     ? { name: 'store', verdict: 'good', message: 'the database is sound' }
     : { name: 'store', verdict: 'bad', message: `the database is damaged: ${said}` };
+};
+
+/** What clusters, containerd and the site's registry say of themselves. */
+const examineTargets = async ({ targets, images, signal }: Patient): Promise<readonly Finding[]> => {
+  const found: Finding[] = [];
+  for (const it of [...targets, ...images]) found.push(...((await it.examine?.(signal)) ?? []));
+  return found;
 };

@@ -1,19 +1,31 @@
 import type { Agent } from '../agent.ts';
-import { type PackageResult, withResumed } from '../apply/package-result.ts';
+import { type PackageResult, resultOf, withResumed } from '../apply/package-result.ts';
 import { resume } from '../apply/perform.ts';
 import { reconcile } from '../apply/reconcile.ts';
+import { letGoImages } from '../images/let-go-images.ts';
 import { forgetOldOperations } from '../journal/operations.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
+import { readPull } from '../store/pull.ts';
 import { observe, type PackageDrift } from './observe.ts';
 
 export type Look = { readonly packages: readonly PackageResult[]; readonly drift: readonly PackageDrift[] };
 
-/** What the daemon does each time: ends what was interrupted, applies what is still wanted, looks for drift. */
-export const lookAround = async (agent: Agent): Promise<Look> => {
+/**
+ * What the daemon does each time: ends what was interrupted, applies what is still wanted, looks for drift.
+ * @param mayBegin false outside the windows: nothing that a release wants is begun, while drift is looked after as always
+ */
+export const lookAround = async (agent: Agent, { mayBegin = true } = {}): Promise<Look> => {
   const resumed = await resume(agent);
-  const packages = withResumed(resumed, await reconcile(agent));
-  const drift = await observe(agent);
+  const packages = mayBegin
+    ? withResumed(resumed, await reconcile(agent))
+    : resumed
+      ? [resultOf(resumed)]
+      : [];
+  // What was seen of packages that are about to change would be old before it is told.
+  const drift = agent.news?.aborted ? [] : await observe(agent);
   await collectGarbage(agent.state);
+  // What is being brought for a release that is not accepted yet is wanted by no package so far.
+  if (readPull(agent.state).length === 0) await letGoImages(agent);
   forgetOldOperations(agent.state);
   return { packages, drift };
 };

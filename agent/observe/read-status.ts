@@ -4,6 +4,10 @@ import { formatChannel } from '#bundles/names';
 import { DAY_MS, formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import type { CheckResult, Drift } from '../apply/target.ts';
+import type { Config } from '../config/config.ts';
+import type { Contact } from '../daemon/contact.ts';
+import { readNote } from '../daemon/note.ts';
+import { parseWindows } from '../daemon/windows.ts';
 import { nameOf } from '../journal/name-of.ts';
 import { openOperation } from '../journal/operations.ts';
 import { type OutboxSize, outboxSize } from '../report/outbox.ts';
@@ -56,11 +60,20 @@ export type Status = {
   readonly outbox: OutboxSize;
   /** The operation that an interruption left unfinished. */
   readonly unfinished: string | null;
+  /** As the daemon left it; null where the configuration names none. */
+  readonly registry: (Contact & { readonly address: string }) | null;
+  readonly hub: (Contact & { readonly address: string }) | null;
+  /** A release waits for its window: when that opens. */
+  readonly window: Timestamp | null;
 };
 
 /** What runs here and how it is, out of the store alone: looks at no live state and needs no lock. */
-export const readStatus = (agent: Pick<Agent, 'state' | 'identity' | 'edge'>): Status => {
+export const readStatus = (
+  agent: Pick<Agent, 'state' | 'identity' | 'edge'>,
+  config: Pick<Config, 'registry' | 'hub' | 'windows'>,
+): Status => {
   const { state, identity, edge } = agent;
+  const note = readNote(state.directory);
   const trust = readTrustRow(state);
   const now = trustedTime({ now: edge.now(), trusted: edge.clockTrusted }, trust.timeFloor);
   const root = readRoot(state);
@@ -94,7 +107,25 @@ export const readStatus = (agent: Pick<Agent, 'state' | 'identity' | 'edge'>): S
     })),
     outbox: outboxSize(state),
     unfinished: open ? `${nameOf(open)}, ${open.phase}` : null,
+    registry: config.registry === '' ? null : { address: config.registry, ...note.registry },
+    hub: config.hub === '' ? null : { address: config.hub, ...note.hub },
+    window: waitsFor(agent, config),
   };
+};
+
+/** The window that something waits for, if something does and it is not open. */
+const waitsFor = (
+  { state, edge }: Pick<Agent, 'state' | 'edge'>,
+  config: Pick<Config, 'windows'>,
+): Timestamp | null => {
+  const windows = parseWindows(config.windows);
+  if (windows.isOpen(edge.now())) return null;
+  const waiting = readPackages(state).some(
+    ({ current, desired, pinnedRelease, status }) =>
+      pinnedRelease === undefined && status === 'waiting' && !isSame(current, desired),
+  );
+  const opens = waiting ? windows.opensAfter(edge.now()) : undefined;
+  return opens ? formatTime(opens) : null;
 };
 
 const runsOf = ({ package: digest, siteValues, release }: PackageRef): Runs => ({

@@ -1,8 +1,9 @@
 import type { Digest } from '#bundles/digest';
+import type { Event } from '#bundles/report/event';
 import type { ReceiptPredicate } from '#bundles/statements/predicates';
 import type { Agent } from '../agent.ts';
 import type { State } from '../store/state.ts';
-import { appendEvent } from './outbox.ts';
+import { appendEvent, readOutbox } from './outbox.ts';
 
 export type Acknowledged = {
   /** How many events went. */
@@ -12,12 +13,18 @@ export type Acknowledged = {
 };
 
 /**
- * Lets go of events that the hub has: only where the receipt's head is our own hash at that number. Inside the accepting
+ * Lets go of events that the hub has: only where the receipt's head is our own hash at that number. Inside a
  * transaction; the receipts are verified.
+ * @param tell whether taking one is an event: of one that a stick brought the office wants to hear, while of each answer of
+ *   the hub there would be one event more to hand over, for ever
  */
-export const acknowledge = (agent: Agent, receipts: readonly ReceiptPredicate[]): Acknowledged => {
+export const acknowledge = (
+  agent: Agent,
+  receipts: readonly ReceiptPredicate[],
+  { tell = true } = {},
+): Acknowledged => {
   const ordered = receipts.toSorted((a, b) => a.to - b.to);
-  const gone = ordered.map((receipt) => acknowledgeOne(agent, receipt));
+  const gone = ordered.map((receipt) => acknowledgeOne(agent, receipt, tell));
   return {
     events: gone.reduce<number>((sum, events) => sum + (events ?? 0), 0),
     contradicting: gone.filter((events) => events === undefined).length,
@@ -25,12 +32,17 @@ export const acknowledge = (agent: Agent, receipts: readonly ReceiptPredicate[])
 };
 
 /** Undefined: it contradicts what was told here. */
-const acknowledgeOne = (agent: Agent, { to, head, from }: ReceiptPredicate): number | undefined => {
+const acknowledgeOne = (
+  agent: Agent,
+  { to, head, from }: ReceiptPredicate,
+  tell: boolean,
+): number | undefined => {
   const { state } = agent;
   const own = hashAt(state, to);
   // Acknowledged before: the same stick again.
   if (own === undefined && to < nextSeq(state)) return 0;
   if (own !== head) {
+    if (isContradictionTold(state, to, head)) return undefined;
     appendEvent(agent, {
       type: 'receipt',
       outcome: 'failed',
@@ -41,9 +53,18 @@ const acknowledgeOne = (agent: Agent, { to, head, from }: ReceiptPredicate): num
     return undefined;
   }
   const { changes } = state.db.prepare('DELETE FROM outbox WHERE seq <= ?').run(to);
-  appendEvent(agent, { type: 'receipt', detail: { to, events: changes } });
+  if (tell) appendEvent(agent, { type: 'receipt', detail: { to, events: changes } });
   return changes;
 };
+
+/** The same contradiction at every poll is one. */
+const isContradictionTold = (state: State, to: number, head: Digest): boolean =>
+  readOutbox(state).some(({ line }) => {
+    const { type, code, detail } = JSON.parse(line) as Event;
+    return (
+      type === 'receipt' && code === 'RECEIPT_INVALID' && detail?.['to'] === to && detail['head'] === head
+    );
+  });
 
 const hashAt = ({ db }: State, seq: number): Digest | undefined =>
   (db.prepare('SELECT hash FROM outbox WHERE seq = ?').get(seq) as { hash: Digest } | undefined)?.hash;

@@ -1,19 +1,12 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { agentFolder, REPORTS_FOLDER } from '#bundles/medium/medium';
-import { MAX_REPORT_BYTES, signReport } from '#bundles/report/report';
-import type { ReportPredicate } from '#bundles/statements/predicates';
-import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/key';
 import { writeOntoMedium } from '../acquire/write-onto-medium.ts';
 import type { Agent } from '../agent.ts';
-import { checkAborted } from '../journal/boundary.ts';
-import { heldBundles } from '../store/bundles.ts';
 import { fullName } from '../store/identity.ts';
-import { readFloors } from '../store/trust.ts';
-import { type OutboxLine, readOutbox } from './outbox.ts';
+import { signedBatches } from './signed-batches.ts';
 
 export type ExportedReport = {
   readonly from: number;
@@ -22,9 +15,6 @@ export type ExportedReport = {
   /** Paths on the medium. */
   readonly files: readonly [string, string];
 };
-
-/** Events of one signature. */
-const MAX_EVENTS = 1000;
 
 /**
  * Writes every event that the hub has not acknowledged onto a medium, signed, oldest first. Doing it again writes the
@@ -37,23 +27,15 @@ export const exportReports = async (
   path: string,
 ): Promise<readonly ExportedReport[]> => {
   await checkDirectory(path);
-  const batches = inBatches(readOutbox(agent.state));
-  const common = await commonFields(agent);
   const folder = `${REPORTS_FOLDER}/${agentFolder(fullName(agent.identity))}`;
   const reports: ExportedReport[] = [];
-  for (const lines of batches) {
-    checkAborted(agent.signal);
-    const [first, last] = [lines[0] as OutboxLine, lines.at(-1) as OutboxLine];
-    const events = Buffer.from(lines.map(({ line }) => `${line}\n`).join(''));
-    const range = { from: first.seq, to: last.seq };
-    const chain = { firstPrev: prevOf(first), lastHash: last.hash };
-    const signed = await signReport(events, { ...common, ...range, ...chain }, key);
-    const name = `${folder}/${padded(first.seq)}-${padded(last.seq)}`;
+  for await (const { from, to, signed } of signedBatches(agent, key)) {
+    const name = `${folder}/${padded(from)}-${padded(to)}`;
     const files = [`${name}.ndjson`, `${name}.sigstore.json`] as const;
     // The signature last: where it is, the events it is about are too.
     await writeOntoMedium(path, files[0], signed.events);
     await writeOntoMedium(path, files[1], signed.statement);
-    reports.push({ ...range, bytes: events.byteLength, files });
+    reports.push({ from, to, bytes: signed.events.byteLength, files });
   }
   await removeSuperseded(path, folder, reports);
   return reports;
@@ -72,50 +54,6 @@ const checkDirectory = async (path: string): Promise<void> => {
     });
   }
 };
-
-const commonFields = async (
-  agent: Agent,
-): Promise<Omit<ReportPredicate, 'from' | 'to' | 'firstPrev' | 'lastHash'>> => {
-  const floors = readFloors(agent.state);
-  if (floors.root === 0) {
-    throw new FleetError(
-      'NOT_ENROLLED',
-      'this agent has not accepted any medium yet, so nobody would believe it',
-      {
-        hint: 'Import the answer to the enrolment first; what happened until then is kept and reported after it',
-      },
-    );
-  }
-  return {
-    fleet: agent.identity.fleet,
-    agent: fullName(agent.identity),
-    bootId: agent.edge.bootId,
-    time: formatTime(agent.edge.now()),
-    clockTrusted: agent.edge.clockTrusted,
-    floors,
-    holds: await heldBundles(agent.state),
-  };
-};
-
-/** Full batches first, so that only the last one differs when more has happened since. */
-const inBatches = (lines: readonly OutboxLine[]): readonly (readonly OutboxLine[])[] => {
-  const batches: OutboxLine[][] = [];
-  let bytes = 0;
-  for (const line of lines) {
-    const size = Buffer.byteLength(line.line) + 1;
-    const current = batches.at(-1);
-    if (!current || current.length === MAX_EVENTS || bytes + size > MAX_REPORT_BYTES) {
-      batches.push([line]);
-      bytes = size;
-    } else {
-      current.push(line);
-      bytes += size;
-    }
-  }
-  return batches;
-};
-
-const prevOf = ({ line }: OutboxLine): Digest => (JSON.parse(line) as { prev: Digest }).prev;
 
 const padded = (seq: number): string => String(seq).padStart(12, '0');
 

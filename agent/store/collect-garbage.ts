@@ -1,20 +1,31 @@
+import { rmSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { openOperation } from '../journal/operations.ts';
 import { readBundles } from './bundles.ts';
 import { readPackages } from './packages.ts';
+import { readPull } from './pull.ts';
+import { tryPullLock } from './pull-lock.ts';
 import type { State } from './state.ts';
 
 /**
  * Removes blobs that nothing pins. Manifests and configs stay for ever (they are small, and deltas and audits want
- * them); layers stay while a package is, was last, or shall be made of them. Says which it removed.
+ * them); layers stay while a package is, was last, or shall be made of them; so does what is being brought in. Says which it removed.
  */
 export const collectGarbage = async (state: State): Promise<readonly Digest[]> => {
-  const pinned = pinnedBlobs(state);
-  const garbage = (await state.blobs.list()).filter((digest) => !pinned.has(digest));
-  for (const digest of garbage) await state.blobs.remove(digest);
-  await removeTemporaryFiles(join(state.directory, 'blobs', 'sha256'));
+  const present = await state.blobs.list();
+  // In one transaction with the look at what is pinned: a pull in another process pins before it looks what is here.
+  const sweep = state.db.transaction(() => {
+    const pinned = pinnedBlobs(state);
+    const garbage = present.filter((digest) => !pinned.has(digest));
+    for (const digest of garbage) rmSync(state.blobs.path(digest), { force: true });
+    return garbage;
+  });
+  const garbage = sweep.immediate();
+  // While a pull is under way, what is half written is its.
+  using lock = tryPullLock(state.directory);
+  if (lock) await removeTemporaryFiles(join(state.directory, 'blobs', 'sha256'));
   return garbage;
 };
 
@@ -29,7 +40,7 @@ const pinnedBlobs = (state: State): ReadonlySet<Digest> => {
     open?.from,
     open?.to,
   ];
-  const pinned = [...small, ...refs.map((ref) => ref?.layer)];
+  const pinned = [...small, ...refs.map((ref) => ref?.layer), ...readPull(state)];
   return new Set(pinned.filter((digest) => digest !== undefined));
 };
 

@@ -41,3 +41,11 @@ export const insertIdentity = ({ db }: State, identity: Identity, genesis: Diges
   db.prepare('INSERT INTO trust (one) VALUES (1)').run();
   db.prepare('INSERT INTO chain VALUES (1, 1, ?)').run(genesis);
 };
+
+/** An enrolment that was refused: nobody has heard of this agent, so nothing is lost. The key stays and is used again. */
+export const forgetIdentity = ({ db }: State): void => {
+  const forget = db.transaction(() => {
+    for (const table of ['identity', 'trust', 'chain', 'outbox']) db.prepare(`DELETE FROM ${table}`).run();
+  });
+  forget.immediate();
+};

@@ -24,10 +24,32 @@ export const addOwned = ({ db }: State, assignment: string, objects: readonly Ow
   for (const { key, state } of objects) insert.run(key, assignment, JSON.stringify(state));
 };
 
-/** After the last step: exactly these; what was deleted is let go only now. */
-export const replaceOwned = (state: State, assignment: string, objects: readonly OwnedObject[]): void => {
-  state.db.prepare('DELETE FROM owned WHERE assignment = ?').run(assignment);
-  addOwned(state, assignment, objects);
+/** What a step found out about objects of a package joins what is known of them; others' objects are left alone. */
+export const noteOwned = (
+  { db }: State,
+  assignment: string,
+  found: readonly { readonly key: string; readonly state?: OwnedObject['state'] }[],
+): void => {
+  const select = db.prepare('SELECT * FROM owned WHERE key = ? AND assignment = ?');
+  const update = db.prepare('UPDATE owned SET state = ? WHERE key = ? AND assignment = ?');
+  for (const { key, state } of found) {
+    const row = state && (select.get(key, assignment) as Row | undefined);
+    if (row) update.run(JSON.stringify({ ...fromRow(row).state, ...state }), key, assignment);
+  }
+};
+
+/**
+ * After the last step: exactly these, as they are known by now; what was deleted is let go only now. What a state calls
+ * `provisional` was true for as long as the operation could still be taken back.
+ */
+export const keepOwned = ({ db }: State, assignment: string, keys: ReadonlySet<string>): void => {
+  const remove = db.prepare('DELETE FROM owned WHERE key = ? AND assignment = ?');
+  const owned = db.prepare('SELECT key FROM owned WHERE assignment = ?').all(assignment) as Row[];
+  for (const { key } of owned) if (!keys.has(key)) remove.run(key, assignment);
+  db.prepare(
+    `UPDATE owned SET state = json_remove(state, '$.provisional')
+     WHERE assignment = ? AND json_extract(state, '$.provisional') IS NOT NULL`,
+  ).run(assignment);
 };
 
 export const ownsAnything = ({ db }: State, assignment: string): boolean =>

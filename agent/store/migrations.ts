@@ -51,4 +51,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE outbox (seq INTEGER PRIMARY KEY, hash TEXT NOT NULL, line TEXT NOT NULL) STRICT;
   CREATE TABLE chain (one INTEGER PRIMARY KEY CHECK (one = 1), next_seq INTEGER NOT NULL, head TEXT NOT NULL) STRICT;
   `,
+  `
+  CREATE TABLE pull (digest TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+  CREATE TABLE pointer (reference TEXT PRIMARY KEY, digest TEXT NOT NULL) STRICT;
+  CREATE TABLE refusal (what TEXT PRIMARY KEY) STRICT;
+  `,
 ];

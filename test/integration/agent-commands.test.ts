@@ -155,7 +155,7 @@ describe('fleet-agent, from the first start', () => {
     if (daemon.exitCode === null) await once(daemon, 'exit');
     for (const line of text.trimEnd().split('\n')) lines.push(JSON.parse(line));
     expect(daemon.exitCode).toBe(0);
-    expect(lines[0]).toMatchObject({ level: 'info', msg: 'started', interval: 1000 });
+    expect(lines[0]).toMatchObject({ level: 'info', msg: 'started', interval: '1s' });
     expect(lines.at(-1)).toMatchObject({ msg: 'stopped' });
   });
 });

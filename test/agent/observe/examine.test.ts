@@ -7,10 +7,12 @@ import { examine, type Finding } from '../../../agent/observe/examine.ts';
 import { createWorld, NOW, onePackage, testEdge, type World } from '../world.ts';
 
 const look = async (world: World, more: Partial<Parameters<typeof examine>[0]> = {}) => {
-  const { state, edge, freeBytes, signal } = world.agent;
   const config = { root: world.folder, services: 'none' } as Config;
-  const findings = await examine({ config, state, edge, freeBytes, signal, ...more });
-  return Object.fromEntries(findings.map((it) => [it.name, it])) as Record<Finding['name'], Finding>;
+  const findings = await examine({ ...world.agent, config, ...more });
+  return Object.fromEntries(findings.map((it) => [it.name, it])) as Record<
+    'clock' | 'disk' | 'permissions' | 'systemd' | 'root' | 'store',
+    Finding
+  >;
 };
 
 describe('the doctor', () => {

@@ -10,6 +10,8 @@ import { findPackage } from '../../../agent/store/packages.ts';
 import { liveFiles } from '../folder-target.ts';
 import { createWorld, NOW, onePackage, POLICY, testEdge, type World } from '../world.ts';
 
+const OFFLINE = { registry: '', hub: '', windows: [] };
+
 const file = (world: World) => join(world.folder, 'machine/live/opt/app');
 const live = (world: World) => liveFiles(join(world.folder, 'machine'));
 const told = (world: World, count: number) =>
@@ -77,7 +79,7 @@ describe('a look at a machine', () => {
     expect(await lookAtDrift(world.agent)).toEqual(seen);
     expect((await lookAround(world.agent)).drift).toEqual(seen);
     expect(told(world, count)).toEqual([['drift', 'IO', undefined]]);
-    expect(readStatus(world.agent).packages[0]?.unreadable).toBe('IO: /opt/app cannot be read');
+    expect(readStatus(world.agent, OFFLINE).packages[0]?.unreadable).toBe('IO: /opt/app cannot be read');
   });
 
   it('that only compares changes nothing', async () => {
@@ -144,7 +146,7 @@ describe('a broken package', () => {
 describe('the status', () => {
   it('says what runs, from which release, how old it is, and what waits to be reported', async () => {
     await using world = await worldWithApp();
-    expect(readStatus(world.agent)).toMatchObject({
+    expect(readStatus(world.agent, OFFLINE)).toMatchObject({
       agent: 'plant-7/kiosk-1',
       channel: 'prod/factory-host',
       release: { version: 1, ageDays: 20, stale: false, follows: 1 },
@@ -158,7 +160,7 @@ describe('the status', () => {
   it('says stale when the release has expired, and what runs goes on running', async () => {
     await using world = await worldWithApp();
     const late = { ...world.agent, edge: testEdge(addDays(NOW, 400)) };
-    expect(readStatus(late).release).toMatchObject({ stale: true });
+    expect(readStatus(late, OFFLINE).release).toMatchObject({ stale: true });
     await lookAround(late);
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
@@ -167,7 +169,7 @@ describe('the status', () => {
     await using world = await worldWithApp();
     const checks = [{ type: 'exec', name: 'x', argv: ['false'], timeoutSeconds: 1 }] as const;
     await world.release(2, [onePackage('app', 'two', { checks })]);
-    expect(readStatus(world.agent).packages).toMatchObject([
+    expect(readStatus(world.agent, OFFLINE).packages).toMatchObject([
       { status: 'failed', code: 'CHECK_FAILED', runs: { release: 1 }, wanted: { release: 2 } },
     ]);
   });

@@ -21,10 +21,11 @@ export type Judged = {
 };
 
 /**
- * Judges everything on a medium that is for this agent: the acceptance algorithm of the formats, and what only a store
- * can know. Changes nothing. @throws FleetError with the code of the attack table
+ * Judges everything in an offer that is for this agent: the acceptance algorithm of the formats, and what only a store
+ * can know. The same for a medium, a registry and a hub's answer. Changes nothing.
+ * @throws FleetError with the code of the attack table
  */
-export const acceptMedium = async (agent: Agent, offer: Offer): Promise<Judged> => {
+export const acceptOffer = async (agent: Agent, offer: Offer): Promise<Judged> => {
   const { state, edge, policy, identity } = agent;
   const trust = readTrustState(state);
   const { documents } = offer;
@@ -45,8 +46,9 @@ export const acceptMedium = async (agent: Agent, offer: Offer): Promise<Judged> 
 };
 
 /** A bundle of our channel that the release does not name has no business on the medium. */
-const checkExtraBundles = ({ contents }: Offer, { release, site }: Accepted): void => {
-  if (!release) return;
+const checkExtraBundles = ({ source }: Offer, { release, site }: Accepted): void => {
+  const contents = source.medium?.medium;
+  if (!release || !contents) return;
   const named = new Set(release.bundles.map(({ digest }) => digest));
   const extra = contents.bundles.find(
     (bundle) => sameChannel(bundle, site.agent.channel) && !named.has(bundle.digest),
@@ -67,7 +69,7 @@ const bundleStatementsOf = async (
     (release?.bundles ?? []).map(async ({ digest }) => {
       const envelopes = await documents.bundleStatements(digest);
       const what = `the statement of bundle ${shortDigest(digest)}`;
-      // Read a second time, so verified a second time: a medium can change under our hands.
+      // Read a second time, so verified a second time: a medium can change under our hands, a registry any time.
       const verified = verifyStatement(envelopes, root.roles.bundle, PREDICATES.bundle, what);
       return { envelopes, version: 1, digest: verified.digest, issuedAt: undefined, expires: undefined };
     }),

@@ -1,0 +1,126 @@
+import { acceptChannel } from '#bundles/accept/accept-channel';
+import { readChannelDocuments } from '#bundles/accept/documents';
+import { parseImageManifest } from '#bundles/bundle/manifest';
+import { compareBytes, type Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/layout/blobs';
+import { type Document, fromDescriptor } from '#bundles/layout/document';
+import { RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
+import { type Channel, formatChannel } from '#bundles/names';
+import type { Registry, Repository } from '#bundles/registry/registry';
+import { VERSION } from '#bundles/version';
+import type { Agent } from '../agent.ts';
+import { readTrustState } from '../store/trust.ts';
+import { pointerName, siteRepository } from './pointer-name.ts';
+import type { Offer } from './read-offer.ts';
+
+/**
+ * What a registry has for this agent: the documents behind the tag of its site, and behind the release of the channel
+ * that the site's statement, once judged, gives it. Tags are only where to look; nothing of it is believed yet.
+ * @throws FleetError SITE_MISSING, CHANNEL_MISSING, LAYOUT_INVALID, REGISTRY_*, those of reading, and for the site's
+ *   statement those of acceptance
+ */
+export const readRegistryOffer = async (agent: Agent, registry: Registry): Promise<Offer> => {
+  const { site: name } = agent.identity;
+  const repository = registry.repository(siteRepository(agent.identity));
+  const site = await readArtifact(repository, 'site', SITE_ARTIFACT, agent.signal);
+  if (!site && !readTrustState(agent.state).siteStatement) {
+    throw new FleetError('SITE_MISSING', `${repository.name} has no order for this site`, {
+      hint: 'The platform team enrols the site and publishes to this registry',
+    });
+  }
+  const receipts = await readArtifact(repository, 'receipts', RECEIPTS_ARTIFACT, agent.signal);
+  const ofSite = [site, receipts].filter((it) => it !== undefined);
+  const channel = await judgeSite(agent, ofSite);
+  const home = registry.repository(formatChannel(channel));
+  const release = await readArtifact(home, 'release', RELEASE_ARTIFACT, agent.signal);
+  const artifacts = [...ofSite, ...(release ? [release] : [])];
+  const blobs = blobsOf(artifacts, home, registryName(registry));
+  return {
+    source: { blobs },
+    documents: await readChannelDocuments(blobs, documentsOf(artifacts), name),
+    pointers: new Map(artifacts.map(({ reference, digest }) => [reference, digest])),
+  };
+};
+
+export const registryName = ({ address: { host, prefix } }: Registry): string =>
+  `registry ${host}${prefix && `/${prefix}`}`;
+
+type Artifact = {
+  readonly reference: string;
+  readonly digest: Digest;
+  readonly documents: readonly Document[];
+  readonly repository: Repository;
+};
+
+const readArtifact = async (
+  repository: Repository,
+  tag: string,
+  type: string,
+  signal: AbortSignal,
+): Promise<Artifact | undefined> => {
+  const reference = pointerName(repository, tag);
+  const fetched = await repository.fetchManifest(tag, signal);
+  if (!fetched) return undefined;
+  const manifest = parseImageManifest(fetched.bytes, reference);
+  if (manifest.artifactType !== type) {
+    throw new FleetError(
+      'LAYOUT_INVALID',
+      `${reference} is ${manifest.artifactType ?? manifest.config.mediaType}, not ${type}`,
+    );
+  }
+  const documents = manifest.layers.flatMap((layer) => fromDescriptor(layer) ?? []);
+  return { reference, digest: fetched.descriptor.digest, documents, repository };
+};
+
+/** The site's statement alone: its channel says which release to ask for. */
+const judgeSite = async (
+  { state, identity, edge, policy }: Agent,
+  artifacts: readonly Artifact[],
+): Promise<Channel> => {
+  const [first] = artifacts;
+  const blobs = first ? blobsOf(artifacts, first.repository, first.repository.name) : NOWHERE;
+  const documents = await readChannelDocuments(blobs, documentsOf(artifacts), identity.site);
+  const { site } = await acceptChannel(
+    readTrustState(state),
+    // The release is not asked for yet, so none is offered.
+    { ...documents, claimedChannels: [] },
+    { now: edge.now(), trusted: edge.clockTrusted },
+    { maxValidityDays: policy.maxValidityDays, agentVersion: VERSION },
+  );
+  return site.agent.channel;
+};
+
+const NOWHERE: BlobSource = {
+  name: 'the registry',
+  size: async () => undefined,
+  open: async () => {
+    throw new FleetError('MISSING_BLOB', 'the registry has nothing for this site');
+  },
+};
+
+/** The same root stands in several artifacts, and is one document. */
+const documentsOf = (artifacts: readonly Artifact[]): readonly Document[] => {
+  const all = artifacts.flatMap(({ documents }) => documents);
+  const unique = new Map(
+    all.map((document) => [JSON.stringify(Object.entries(document).sort(byKey)), document]),
+  );
+  return [...unique.values()];
+};
+
+const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
+  compareBytes(a, b);
+
+/** Documents from where they were named, by the size that was claimed there (and is checked); all else from `home`. */
+const blobsOf = (artifacts: readonly Artifact[], home: Repository, name: string): BlobSource => {
+  const known = new Map(
+    artifacts.flatMap(({ documents, repository }) =>
+      documents.map(({ digest, size }) => [digest, { size, repository }] as const),
+    ),
+  );
+  return {
+    name,
+    size: async (digest) => known.get(digest)?.size ?? (await home.blobs.size(digest)),
+    open: async (digest, signal) => (known.get(digest)?.repository ?? home).blobs.open(digest, signal),
+  };
+};

@@ -1,0 +1,45 @@
+import type { Look } from '../observe/look-around.ts';
+import type { Log } from './log.ts';
+
+/** Tells the log what is new in a look. What stays as it was (a package that failed, an API that is away) is said once. */
+export type LookLog = (look: Look) => void;
+
+export const makeLookLog = (log: Log): LookLog => {
+  const said = new Map<string, string>();
+  return ({ packages, drift }) => {
+    const seen = new Set<string>();
+    const say = (key: string, level: keyof Log, fields: object, message: string): void => {
+      seen.add(key);
+      const text = JSON.stringify([level, fields, message]);
+      if (said.get(key) === text) return;
+      said.set(key, text);
+      log[level](fields, message);
+    };
+    for (const { message, ...fields } of packages) {
+      const level = fields.outcome === 'failed' ? 'error' : 'info';
+      const what = { ...fields, ...(message === undefined ? {} : { reason: message }) };
+      say(`package ${fields.assignment}`, level, what, `package ${fields.outcome}`);
+    }
+    for (const { assignment, drift: items, corrected = false, failure, error } of drift) {
+      if (error) say(`look ${assignment}`, 'error', { assignment, ...error }, 'live state could not be read');
+      if (failure) {
+        const what = { assignment, code: failure.code, reason: failure.message };
+        say(`failure ${assignment}`, 'error', what, 'still broken');
+      }
+      for (const { key, what, message } of items) {
+        const fields = { assignment, key, what, corrected, reason: message };
+        // Corrected drift that is there again is news each time: somebody keeps changing it.
+        if (corrected) log.warn(fields, 'drift');
+        else say(`drift ${assignment} ${key}`, 'warn', fields, 'drift');
+      }
+    }
+    for (const key of said.keys()) {
+      if (seen.has(key)) continue;
+      said.delete(key);
+      if (key.startsWith('look '))
+        log.info({ assignment: key.slice('look '.length) }, 'live state can be read again');
+    }
+    const drifted = drift.filter((it) => it.drift.length > 0).length;
+    log.info({ packages: drift.length, drifted }, 'looked');
+  };
+};

@@ -1,0 +1,81 @@
+import { digestOf } from '#bundles/digest';
+import { pollRegistry } from '../acquire/poll-registry.ts';
+import { pullRelease } from '../acquire/pull-release.ts';
+import type { Agent } from '../agent.ts';
+import type { Target } from '../apply/target.ts';
+import { type Config, durationMs, intervalMs } from '../config/config.ts';
+import { makeVisitor } from '../hub/visit-hub.ts';
+import { lookAround } from '../observe/look-around.ts';
+import { readOwned } from '../store/inventory.ts';
+import { readPackages } from '../store/packages.ts';
+import { sleep } from './bell.ts';
+import { keepContact } from './contact.ts';
+import type { Log } from './log.ts';
+import { makeExclusively } from './make-exclusively.ts';
+import { readNote, writeNote } from './note.ts';
+import { registryOf } from './registry-of.ts';
+import type { Daemon } from './run-daemon.ts';
+import { parseWindows } from './windows.ts';
+
+/** The daemon of one agent, with what is to be closed after it. @throws FleetError CONFIG_INVALID, USAGE */
+export const makeDaemon = (
+  agent: Agent,
+  config: Config,
+  log: Log,
+  env: NodeJS.ProcessEnv,
+): Daemon & AsyncDisposable => {
+  const stack = new AsyncDisposableStack();
+  const { state, edge, signal } = agent;
+  const windows = parseWindows(config.windows);
+  let note = readNote(state.directory);
+  const contactOf = (name: 'registry' | 'hub') =>
+    keepContact(name, note[name], edge.now, log, (contact) => {
+      note = { ...note, [name]: contact };
+      writeNote(state.directory, note);
+    });
+  const registry = registryOf(config, env);
+  if (registry) stack.use(registry);
+  // Who asks again by himself tries each request once.
+  const visitor = config.hub === '' ? undefined : makeVisitor(agent, config.hub, { env, attempts: 1 });
+  if (visitor) stack.use(visitor);
+  const exclusively = makeExclusively(agent);
+  return {
+    look: ({ mayBegin, news }) => exclusively(() => lookAround({ ...agent, news }, { mayBegin })),
+    intervalMs: intervalMs(config),
+    windows,
+    ...(registry && {
+      registry: {
+        poll: () => pollRegistry(agent, registry, config.hub === ''),
+        pull: (seen, alone) => pullRelease(agent, registry, seen, alone),
+        contact: contactOf('registry'),
+      },
+    }),
+    ...(visitor && { hub: { visit: visitor.visit, contact: contactOf('hub') } }),
+    ...watchOf(agent),
+    pollMs: durationMs(config.poll),
+    exclusively,
+    now: edge.now,
+    random: Math.random,
+    sleep,
+    log,
+    signal,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+};
+
+const watchOf = ({ state, targets }: Agent): Pick<Daemon, 'watch'> => {
+  const watching = targets.filter(({ watch }) => watch !== undefined);
+  if (watching.length === 0) return {};
+  const ownedBy = (kind: Target['kind']) =>
+    readPackages(state)
+      .filter(({ current }) => current?.kind === kind)
+      .flatMap(({ assignment }) => readOwned(state, assignment));
+  return {
+    watch: {
+      owned: () => digestOf(JSON.stringify(watching.map(({ kind }) => ownedBy(kind).map(({ key }) => key)))),
+      follow: async (onChange, signal) => {
+        await Promise.all(watching.map(async ({ kind, watch }) => watch?.(ownedBy(kind), onChange, signal)));
+      },
+    },
+  };
+};

@@ -1,0 +1,66 @@
+import { FleetError } from '#bundles/errors';
+import type { TrustRoot } from '#bundles/trust/root';
+import type { Agent } from '../agent.ts';
+import { loadKey, loadKeyText } from '../enroll/agent-key.ts';
+import { findCertificate, isDueForRenewal, type OwnCertificate } from '../enroll/certificate.ts';
+import { renewCertificate } from '../enroll/renew-certificate.ts';
+import { handOver } from '../report/hand-over.ts';
+import { outboxSize } from '../report/outbox.ts';
+import { readRoot } from '../store/trust.ts';
+import { type HubClient, type HubOptions, openHub } from './hub-client.ts';
+
+/** One hub over a daemon's life: its connections stay open as long as certificate and root stay the same. */
+export type HubVisitor = AsyncDisposable & {
+  /** Renews what is due, hands over what waits. @returns whether there was a reason to ask the hub anything */
+  readonly visit: () => Promise<boolean>;
+};
+
+export const makeVisitor = (agent: Agent, url: string, options: HubOptions): HubVisitor => {
+  let open: { readonly client: HubClient; readonly trust: string } | undefined;
+  const clientFor = async (root: TrustRoot, certificate: OwnCertificate): Promise<HubClient> => {
+    const trust = `${root.digest} ${certificate.pem}`;
+    if (open?.trust === trust) return open.client;
+    await open?.client[Symbol.asyncDispose]();
+    const key = await loadKeyText(agent.state.directory);
+    const credential = { certificate: certificate.pem, key };
+    open = { client: openHub(url, { authorities: root.agentCertificates, credential }, options), trust };
+    return open.client;
+  };
+  return {
+    visit: async () => {
+      const root = readRoot(agent.state);
+      // Before the first site statement nobody would believe us.
+      if (!root) return false;
+      const certificate = await ownCertificate(agent);
+      const now = agent.edge.now();
+      const due = isDueForRenewal(certificate, now);
+      const waiting = outboxSize(agent.state).events > 0;
+      if (!due && !waiting) return false;
+      const expired = certificate.to <= now;
+      let client = await clientFor(root, certificate);
+      const renew = async (): Promise<void> => {
+        client = await clientFor(root, await renewCertificate(agent, client, root));
+      };
+      // An expired one is good for nothing but its renewal; else reports go first.
+      if (expired) await renew();
+      if (waiting) await handOver(agent, await loadKey(agent.state.directory), client, root);
+      if (due && !expired) await renew();
+      return true;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await open?.client[Symbol.asyncDispose]();
+    },
+  };
+};
+
+const ownCertificate = async ({ state }: Agent): Promise<OwnCertificate> => {
+  const certificate = await findCertificate(state.directory);
+  if (certificate) return certificate;
+  throw new FleetError(
+    'CERTIFICATE_INVALID',
+    'this agent has no certificate for the hub, as it was enrolled by stick',
+    {
+      hint: 'Enrol it once more, with the same words, --hub and a token',
+    },
+  );
+};

@@ -1,0 +1,42 @@
+import { stat } from 'node:fs/promises';
+import type { Descriptor } from '#bundles/bundle/manifest';
+import { FleetError } from '#bundles/errors';
+import type { Agent } from '../agent.ts';
+import type { ImageTask } from './plan-images.ts';
+
+/**
+ * Is there room for the images where their providers put them? Where a provider shares the disk of the agent's store, what
+ * goes there counts too. A directory that cannot be seen from here (containerd's, from inside a pod) is not judged.
+ * @param blobs what is copied into the agent's own store
+ * @throws FleetError DISK_FULL with the numbers
+ */
+export const checkImageSpace = async (
+  { state, freeBytes, signal }: Pick<Agent, 'state' | 'freeBytes' | 'signal'>,
+  tasks: readonly ImageTask[],
+  blobs: readonly Descriptor[],
+): Promise<void> => {
+  for (const [provider, own] of Map.groupBy(tasks, (task) => task.provider)) {
+    const directory = await provider.directory(signal);
+    const device = directory === undefined ? undefined : await deviceOf(directory);
+    if (directory === undefined || device === undefined) continue;
+    const shared = device === (await deviceOf(state.directory)) ? blobs : [];
+    const needed = sum(own.map(({ bytes }) => bytes)) + sum(shared.map(({ size }) => size));
+    const free = await freeBytes(directory);
+    if (free >= needed) continue;
+    throw new FleetError(
+      'DISK_FULL',
+      `this needs ${needed} bytes in ${directory} of ${provider.name}, and ${free} are free there`,
+      { hint: `Free ${needed - free} bytes and import it again; nothing was changed` },
+    );
+  }
+};
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+
+const deviceOf = async (directory: string): Promise<number | undefined> => {
+  try {
+    return (await stat(directory)).dev;
+  } catch {
+    return undefined;
+  }
+};

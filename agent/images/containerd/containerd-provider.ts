@@ -1,0 +1,136 @@
+import type { ClosureEntry } from '#bundles/bundle/config';
+import type { Descriptor } from '#bundles/bundle/manifest';
+import { compareBytes, type Digest, isDigest, shortDigest } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/layout/blobs';
+import { missingBlob } from '#bundles/layout/verified';
+import { imageBlobs } from '../image-blobs.ts';
+import type { ImageProvider } from '../image-provider.ts';
+import { imageTar } from './image-tar.ts';
+import type { Ctr } from './open-ctr.ts';
+
+/** On every name that we brought in whole; put there last, so that it is also the word that nothing is missing. */
+const BROUGHT = 'fleet-ferry.image';
+/** Keeps kubelet's image collection away, where containerd's CRI plugin passes it on; older ones ignore it. */
+const PINNED = 'io.cri-containerd.pinned';
+
+type Imported = { readonly parts: readonly Descriptor[]; readonly sent: number };
+
+/**
+ * The node's containerd. Its CRI plugin takes up what is imported under 'host/repo@sha256:...' and finds it by that name
+ * when a pod wants it, so nothing is pulled. Layers are unpacked by the plugin itself, with the snapshotter that it is
+ * set to, when the first container starts.
+ */
+export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
+  const lines = async (args: readonly string[], signal: AbortSignal): Promise<readonly string[]> =>
+    (await ctr(args, { signal })).toString('utf8').split('\n').filter(Boolean);
+  const content = async (signal: AbortSignal): Promise<ReadonlySet<string>> =>
+    new Set(await lines(['content', 'ls', '-q'], signal));
+  const brought = (signal: AbortSignal): Promise<readonly string[]> =>
+    lines(['images', 'ls', '-q', `labels."${BROUGHT}"==brought`], signal);
+  const label = async (name: string, labels: readonly string[], signal: AbortSignal): Promise<void> => {
+    await ctr(['images', 'label', name, ...labels], { signal });
+  };
+
+  return {
+    name: `containerd ${socket}`,
+    keeps: async (images, signal) => {
+      if (images.length === 0) return new Set();
+      const known = new Set(await brought(signal));
+      const whole = images.filter(({ names = [] }) => names.every((name) => known.has(name)));
+      return new Set(whole.map(({ digest }) => digest));
+    },
+    has: async (blobs, _images, signal) => {
+      if (blobs.length === 0) return new Set();
+      const there = await content(signal);
+      return new Set(blobs.filter((digest) => there.has(digest)));
+    },
+    bring: async (image, blobs, signal) => {
+      let result = await importImage(image, blobs, 'what is not there', signal).catch(unlessRefused);
+      // Content that no image names may be collected between the look and the import, and a copy that was cut off before is
+      // taken up where it stopped, though what came first may have been damaged. Sent whole, all of it is held.
+      if (!result || (await absentOf(result.parts, signal)).length > 0)
+        result = await importImage(image, blobs, 'all', signal);
+      await refuseIncomplete(image, result.parts, signal);
+      for (const name of image.names ?? []) {
+        await label(name, [`${BROUGHT}=brought`, `${PINNED}=pinned`], signal);
+      }
+      return result.sent > 0 ? 'brought' : 'there';
+    },
+    letGo: async (wanted, signal) => {
+      const keep = new Set(wanted.flatMap(({ names = [] }) => names));
+      const old = (await brought(signal)).filter((name) => !keep.has(name)).toSorted(compareBytes);
+      // Not removed: a container may run from it. Without the pin it is kubelet's to collect, which knows.
+      for (const name of old) await label(name, [`${PINNED}=`, `${BROUGHT}=`], signal);
+      return old;
+    },
+    directory: async (signal) => {
+      const plugins = (await lines(['plugins', 'ls', '-d', 'id==content'], signal)).join('\n');
+      return /^\s+root\s+(\/.+?)\s*$/mu.exec(plugins)?.[1];
+    },
+  };
+
+  async function importImage(
+    image: ClosureEntry,
+    blobs: BlobSource,
+    which: 'what is not there' | 'all',
+    signal: AbortSignal,
+  ): Promise<Imported> {
+    const there = await content(signal);
+    const parts = await imageBlobs(orFrom(blobs, there), image, signal);
+    const send: Descriptor[] = [];
+    for (const blob of parts) {
+      const kept = there.has(blob.digest);
+      if (kept && which === 'what is not there') continue;
+      if ((await blobs.size(blob.digest)) !== undefined) send.push(blob);
+      else if (!kept) throw missingBlob(blob.digest, blobs.name);
+    }
+    // All platforms: a node may need one only, but the next delta counts on all that this one brought.
+    const args = ['images', 'import', '--all-platforms', '--no-unpack', '-'];
+    await ctr(args, { signal, input: imageTar(image, send, blobs, signal) });
+    return { parts, sent: send.length };
+  }
+
+  /** A delta leaves out manifests too: those are read from containerd. */
+  function orFrom(blobs: BlobSource, there: ReadonlySet<string>): BlobSource {
+    const get = (digest: Digest, signal?: AbortSignal) =>
+      ctr(['content', 'get', digest], { signal: signal ?? new AbortController().signal });
+    return {
+      name: blobs.name,
+      size: async (digest) =>
+        (await blobs.size(digest)) ?? (there.has(digest) ? (await get(digest)).byteLength : undefined),
+      open: async (digest, signal) =>
+        (await blobs.size(digest)) === undefined
+          ? one(await get(digest, signal))
+          : blobs.open(digest, signal),
+    };
+  }
+
+  async function absentOf(parts: readonly Descriptor[], signal: AbortSignal): Promise<readonly Descriptor[]> {
+    const there = await content(signal);
+    return parts.filter(({ digest }) => isDigest(digest) && !there.has(digest));
+  }
+
+  /** `ctr images import` says nothing about layers that are not there: the pod would find out. */
+  async function refuseIncomplete(
+    { names = [], digest }: ClosureEntry,
+    parts: readonly Descriptor[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const [lost] = await absentOf(parts, signal);
+    if (!lost) return;
+    throw new FleetError(
+      'IMAGE_REFUSED',
+      `containerd took ${names[0] ?? digest}, but has not kept blob ${shortDigest(lost.digest)} of it`,
+      { subject: digest, hint: 'Import again; journalctl -u containerd on the node says more' },
+    );
+  }
+};
+
+const unlessRefused = (error: unknown): undefined => {
+  if (!isFleetError(error, 'IMAGE_REFUSED')) throw error;
+};
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

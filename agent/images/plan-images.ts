@@ -1,0 +1,86 @@
+import type { ClosureEntry } from '#bundles/bundle/config';
+import type { Descriptor } from '#bundles/bundle/manifest';
+import type { Bundle } from '#bundles/bundle/read-bundle';
+import { compareBytes, type Digest } from '#bundles/digest';
+import type { BlobSource } from '#bundles/layout/blobs';
+import { imageBlobs, isImage } from './image-blobs.ts';
+import type { ImageProvider } from './image-provider.ts';
+
+/** An image and a place that does not keep it yet. */
+export type ImageTask = {
+  readonly provider: ImageProvider;
+  readonly image: ClosureEntry;
+  /** What the provider has not. */
+  readonly bytes: number;
+};
+
+export type ImagePlan = {
+  readonly tasks: readonly ImageTask[];
+  /** Blobs that are neither in the source nor where they would be needed. */
+  readonly absent: readonly Descriptor[];
+  /** Images that nobody here keeps, as no provider is configured: how many. */
+  readonly left: number;
+};
+
+/** Every image of Kubernetes bundles once, with all its names. Sorted by digest. */
+export const imagesOf = (bundles: readonly Pick<Bundle, 'kind' | 'config'>[]): readonly ClosureEntry[] => {
+  const images = new Map<Digest, ClosureEntry>();
+  for (const { kind, config } of bundles) {
+    if (kind !== 'kubernetes') continue;
+    for (const entry of config.closure.filter(isImage)) {
+      const names = new Set([...(images.get(entry.digest)?.names ?? []), ...(entry.names ?? [])]);
+      images.set(entry.digest, { ...entry, names: [...names].toSorted(compareBytes) });
+    }
+  }
+  return [...images.values()].toSorted((a, b) => compareBytes(a.digest, b.digest));
+};
+
+/**
+ * What has to be brought where, found out before anything is: an image that a provider keeps costs one question, whatever
+ * its size.
+ * @param known images that were brought before: what a delta leaves out may be a part of them
+ * @throws FleetError of the providers, and of damaged manifests
+ */
+export const planImages = async (
+  providers: readonly ImageProvider[],
+  images: readonly ClosureEntry[],
+  source: BlobSource,
+  known: () => Promise<readonly ClosureEntry[]>,
+  signal: AbortSignal,
+): Promise<ImagePlan> => {
+  if (providers.length === 0) return { tasks: [], absent: [], left: images.length };
+  const tasks: ImageTask[] = [];
+  const absent = new Map<Digest, Descriptor>();
+  for (const provider of providers) {
+    const kept = await provider.keeps(images, signal);
+    const parts = new Map<Digest, readonly Descriptor[]>();
+    for (const image of images) {
+      if (!kept.has(image.digest)) parts.set(image.digest, await imageBlobs(source, image, signal));
+    }
+    const blobs = new Map([...parts.values()].flat().map((blob) => [blob.digest, blob]));
+    const missing: Descriptor[] = [];
+    for (const blob of blobs.values()) {
+      if ((await source.size(blob.digest)) === undefined) missing.push(blob);
+    }
+    const has =
+      missing.length === 0
+        ? new Set<Digest>()
+        : await provider.has(
+            missing.map(({ digest }) => digest),
+            [...images, ...(await known())],
+            signal,
+          );
+    for (const blob of missing) if (!has.has(blob.digest)) absent.set(blob.digest, blob);
+    const gone = new Set(missing.map(({ digest }) => digest));
+    // A layer that two images share is brought with the first.
+    const counted = new Set<Digest>();
+    for (const image of images) {
+      const own = parts.get(image.digest);
+      if (!own) continue;
+      const fresh = own.filter(({ digest }) => !gone.has(digest) && !counted.has(digest));
+      for (const { digest } of fresh) counted.add(digest);
+      tasks.push({ provider, image, bytes: fresh.reduce((sum, { size }) => sum + size, 0) });
+    }
+  }
+  return { tasks, absent: [...absent.values()], left: 0 };
+};

@@ -1,0 +1,78 @@
+import { toFleetError } from '#bundles/errors';
+import { ROOTS_PATH } from '#bundles/hub/hub-api';
+import { DAY_MS, formatTime } from '#bundles/time';
+import { pollRegistry } from '../acquire/poll-registry.ts';
+import type { Agent } from '../agent.ts';
+import type { Examined } from '../apply/target.ts';
+import type { Config } from '../config/config.ts';
+import { registryOf } from '../daemon/registry-of.ts';
+import { findCertificate, isDueForRenewal } from '../enroll/certificate.ts';
+import { openHub } from '../hub/hub-client.ts';
+import { readRoot } from '../store/trust.ts';
+
+const PATIENCE_MS = 10_000;
+const MAX_ROOTS_BYTES = 48 << 20;
+
+/** Registry, hub and certificate, as far as the configuration names them. Changes nothing. */
+export const examineNetwork = async (
+  agent: Agent,
+  config: Config,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly Examined[]> => [
+  ...(config.registry === '' ? [] : [await registry(agent, config, env)]),
+  ...(config.hub === '' ? [] : [await hub(agent, config, env), await certificate(agent)]),
+];
+
+const registry = async (agent: Agent, config: Config, env: NodeJS.ProcessEnv): Promise<Examined> => {
+  const name = 'registry';
+  const limit = AbortSignal.timeout(PATIENCE_MS);
+  try {
+    await using open = registryOf(config, env);
+    if (!open) return { name, verdict: 'good', message: 'not used here' };
+    const signal = AbortSignal.any([agent.signal, limit]);
+    const { news } = await pollRegistry({ ...agent, signal }, open, config.hub === '');
+    const what = news ? 'answers, and has something that was not accepted yet' : 'answers, nothing new';
+    return { name, verdict: 'good', message: `${config.registry} ${what}` };
+  } catch (error) {
+    const { code, message } = toFleetError(error);
+    const late = `${config.registry} does not answer within ${PATIENCE_MS / 1000} s`;
+    return { name, verdict: 'bad', message: limit.aborted ? late : `${code}: ${message}` };
+  }
+};
+
+const hub = async ({ state, signal }: Agent, config: Config, env: NodeJS.ProcessEnv): Promise<Examined> => {
+  const name = 'hub';
+  const root = readRoot(state);
+  if (!root) return { name, verdict: 'warning', message: 'no trust root yet, so no hub could be believed' };
+  try {
+    const options = { env, attempts: 1, patience: PATIENCE_MS };
+    await using client = openHub(config.hub, { authorities: root.agentCertificates }, options);
+    await client.get(ROOTS_PATH, MAX_ROOTS_BYTES, signal);
+    return { name, verdict: 'good', message: `${config.hub} answers, and is the fleet's` };
+  } catch (error) {
+    const { code, message } = toFleetError(error);
+    return { name, verdict: 'bad', message: `${code}: ${message}` };
+  }
+};
+
+const certificate = async ({ state, edge }: Agent): Promise<Examined> => {
+  const name = 'certificate';
+  try {
+    const own = await findCertificate(state.directory);
+    if (!own) {
+      const message = 'none: enrol once more with --hub and a token, or reports wait for a stick';
+      return { name, verdict: 'bad', message };
+    }
+    const now = edge.now();
+    const days = Math.floor((own.to.getTime() - now.getTime()) / DAY_MS);
+    if (own.to <= now) {
+      const message = `ended on ${formatTime(own.to)}; the service asks for the next one when the hub answers`;
+      return { name, verdict: 'bad', message };
+    }
+    const due = isDueForRenewal(own, now);
+    const message = `ends in ${days} days, on ${formatTime(own.to)}${due ? ': its renewal is due' : ''}`;
+    return { name, verdict: due ? 'warning' : 'good', message };
+  } catch (error) {
+    return { name, verdict: 'bad', message: toFleetError(error).message };
+  }
+};

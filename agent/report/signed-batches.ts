@@ -1,0 +1,79 @@
+import type { Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { MAX_REPORT_BYTES, type SignedReport, signReport } from '#bundles/report/report';
+import type { ReportPredicate } from '#bundles/statements/predicates';
+import { formatTime } from '#bundles/time';
+import type { SigningKey } from '#bundles/trust/key';
+import type { Agent } from '../agent.ts';
+import { heldWithImages } from '../images/held-bundles.ts';
+import { checkAborted } from '../journal/boundary.ts';
+import { fullName } from '../store/identity.ts';
+import { readFloors } from '../store/trust.ts';
+import { type OutboxLine, readOutbox } from './outbox.ts';
+
+/** Consecutive events under one signature. */
+export type Batch = { readonly from: number; readonly to: number; readonly signed: SignedReport };
+
+/** Events of one signature. */
+const MAX_EVENTS = 1000;
+
+/**
+ * Every event that the hub has not acknowledged, signed, oldest first: what goes onto a stick and what goes over the
+ * network. Each batch is signed when it is asked for. @throws FleetError NOT_ENROLLED, ABORTED
+ */
+export async function* signedBatches(agent: Agent, key: SigningKey): AsyncGenerator<Batch> {
+  const batches = inBatches(readOutbox(agent.state));
+  const common = await commonFields(agent);
+  for (const lines of batches) {
+    checkAborted(agent.signal);
+    const [first, last] = [lines[0] as OutboxLine, lines.at(-1) as OutboxLine];
+    const events = Buffer.from(lines.map(({ line }) => `${line}\n`).join(''));
+    const range = { from: first.seq, to: last.seq };
+    const chain = { firstPrev: prevOf(first), lastHash: last.hash };
+    yield { ...range, signed: await signReport(events, { ...common, ...range, ...chain }, key) };
+  }
+}
+
+const commonFields = async (
+  agent: Agent,
+): Promise<Omit<ReportPredicate, 'from' | 'to' | 'firstPrev' | 'lastHash'>> => {
+  const floors = readFloors(agent.state);
+  if (floors.root === 0) {
+    throw new FleetError(
+      'NOT_ENROLLED',
+      'this agent has not accepted any medium yet, so nobody would believe it',
+      {
+        hint: 'Import the answer to the enrolment first; what happened until then is kept and reported after it',
+      },
+    );
+  }
+  return {
+    fleet: agent.identity.fleet,
+    agent: fullName(agent.identity),
+    bootId: agent.edge.bootId,
+    time: formatTime(agent.edge.now()),
+    clockTrusted: agent.edge.clockTrusted,
+    floors,
+    holds: await heldWithImages(agent),
+  };
+};
+
+/** Full batches first, so that only the last one differs when more has happened since. */
+const inBatches = (lines: readonly OutboxLine[]): readonly (readonly OutboxLine[])[] => {
+  const batches: OutboxLine[][] = [];
+  let bytes = 0;
+  for (const line of lines) {
+    const size = Buffer.byteLength(line.line) + 1;
+    const current = batches.at(-1);
+    if (!current || current.length === MAX_EVENTS || bytes + size > MAX_REPORT_BYTES) {
+      batches.push([line]);
+      bytes = size;
+    } else {
+      current.push(line);
+      bytes += size;
+    }
+  }
+  return batches;
+};
+
+const prevOf = ({ line }: OutboxLine): Digest => (JSON.parse(line) as { prev: Digest }).prev;

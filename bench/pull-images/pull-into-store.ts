@@ -1,0 +1,27 @@
+/**
+ * What the agent does to have images at a site: its registry client, its verification, its store with fsync and rename.
+ * `node pull-into-store.ts <host:port> <repository> <directory> <tag>...`
+ */
+import { childrenOf, parseManifest } from '../../bundles/bundle/manifest.ts';
+import type { Digest } from '../../bundles/digest.ts';
+import { openBlobDirectory } from '../../bundles/layout/blob-directory.ts';
+import { inParallel } from '../../bundles/registry/in-parallel.ts';
+import { openRegistry } from '../../bundles/registry/open-registry.ts';
+
+const [host = '', path = '', directory = '', ...tags] = process.argv.slice(2);
+const signal = new AbortController().signal;
+await using registry = openRegistry({ host, prefix: '' }, { plainHttp: [], env: {} });
+const repository = registry.repository(path);
+const store = openBlobDirectory(directory);
+
+const sizes = new Map<Digest, number>();
+for (const tag of tags) {
+  const manifest = await repository.fetchManifest(tag, signal);
+  if (!manifest) throw new Error(`there is no ${tag}`);
+  const { digest, size } = manifest.descriptor;
+  await store.write(digest, size, manifest.bytes);
+  for (const child of childrenOf(parseManifest(manifest.bytes))) sizes.set(child.digest, child.size);
+}
+await inParallel(sizes.entries(), 4, signal, async ([digest, size], stop) => {
+  await store.write(digest, size, await repository.blobs.open(digest, stop), stop);
+});

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import type { Json } from '#bundles/canonical';
+import { digestOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import {
+  readManifests,
+  type ScopeOf,
+  toWanted,
+} from '../../../../../agent/apply/kubernetes/desired/read-wanted.ts';
+import type { DesiredPackage } from '../../../../../agent/apply/target.ts';
+
+const refusalOf = (call: () => unknown): FleetError => {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
+  throw new Error('it was let through');
+};
+
+const scopeOf: ScopeOf = ({ kind }) =>
+  kind === 'Rocket' ? undefined : kind === 'Namespace' || kind === 'ClusterRole' ? 'Cluster' : 'Namespaced';
+
+const packageOf = (
+  files: Readonly<Record<string, string>>,
+  siteInputs: readonly { readonly file: string; readonly pointer: string; readonly value: Json }[] = [],
+): DesiredPackage => ({
+  assignment: 'web',
+  package: digestOf('package'),
+  siteValues: digestOf('values'),
+  files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])),
+  siteInputs: siteInputs.map((it) => ({ input: 'value', assignment: 'web', ...it })),
+});
+
+const read = (
+  files: string | Readonly<Record<string, string>>,
+  inputs: Parameters<typeof packageOf>[1] = [],
+) => {
+  const desired = packageOf(typeof files === 'string' ? { 'app.yaml': files } : files, inputs);
+  return toWanted(readManifests(desired), scopeOf, { fleet: 'halden', assignment: 'web' });
+};
+
+const map = (name: string, more = '') =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: ns}\n${more}\n`;
+
+describe('the objects of a package', () => {
+  it('bear the marks of their owner, and keep their own annotations', () => {
+    const [object] = read(map('a').replace('ns}', 'ns, annotations: {of: theirs}}'));
+    expect(object).toMatchObject({
+      key: '/ConfigMap/ns/a',
+      object: {
+        metadata: {
+          annotations: { of: 'theirs', 'fleet-ferry/assignment': 'web', 'fleet-ferry/fleet': 'halden' },
+        },
+      },
+    });
+  });
+
+  it('come from every YAML file and document, lists expanded, kustomization.yaml left out', () => {
+    const list =
+      'apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: ns}}\n- {apiVersion: v1, kind: Secret, metadata: {name: c, namespace: ns}}\n';
+    const typed = 'apiVersion: v1\nkind: ConfigMapList\nitems: [{metadata: {name: d, namespace: ns}}]\n';
+    const files = {
+      'a.yaml': `# nothing\n---\n${map('a')}`,
+      'manifests/list.yml': `${list}---\n${typed}`,
+      'manifests/kustomization.yaml': 'kind: Kustomization\n',
+      'README.md': '# no object',
+    };
+    expect(read(files).map(({ key }) => key)).toEqual([
+      '/ConfigMap/ns/a',
+      '/ConfigMap/ns/b',
+      '/ConfigMap/ns/d',
+      '/Secret/ns/c',
+    ]);
+  });
+
+  it('are refused when two have the same identity, naming both places', () => {
+    const refusal = refusalOf(() =>
+      read({ 'a.yaml': map('same'), 'b.yaml': `${map('other')}---\n${map('same')}` }),
+    );
+    expect(refusal).toMatchObject({ code: 'OBJECT_CLASH' });
+    expect(refusal.message).toContain('in a.yaml and in b.yaml (document 2)');
+  });
+
+  it('are refused with a key that is there twice, without a kind, name or namespace, and of an unknown kind', () => {
+    expect(refusalOf(() => read(`${map('a', 'data: {}')}data: {}\n`))).toMatchObject({
+      code: 'YAML_SYNTAX',
+      at: { file: 'app.yaml', line: 5 },
+    });
+    expect(refusalOf(() => read('just text')).code).toBe('OBJECT_INVALID');
+    expect(refusalOf(() => read('kind: ConfigMap\n')).message).toContain('no apiVersion');
+    expect(refusalOf(() => read('apiVersion: v1\nkind: ConfigMap\n')).message).toContain('no metadata.name');
+    expect(refusalOf(() => read(map('a').replace(', namespace: ns', ''))).message).toContain(
+      'no namespace is given for ConfigMap a in app.yaml',
+    );
+    expect(refusalOf(() => read(map('a').replace('ConfigMap', 'Rocket')))).toMatchObject({
+      code: 'API_REFUSED',
+    });
+  });
+
+  it('lose a namespace that was stamped on a kind without one', () => {
+    const [object] = read('apiVersion: v1\nkind: Namespace\nmetadata: {name: a, namespace: stamped}\n');
+    expect(object).toMatchObject({ key: '/Namespace//a', namespace: undefined });
+    expect(JSON.parse(JSON.stringify(object?.object.metadata))).not.toHaveProperty('namespace');
+  });
+
+  it('type scalars as Kustomize does: octal modes, but words, times and base 60 stay text', () => {
+    const [object] = read(
+      map(
+        'a',
+        'data: {mode: 0644, y: yes, on: off, t: True, date: 2026-11-21, time: 12:30:45, hex: 0x10, octal: 0o17, f: 1e3}',
+      ),
+    );
+    expect(object?.object['data']).toEqual({
+      mode: 420,
+      y: 'yes',
+      on: 'off',
+      t: true,
+      date: '2026-11-21',
+      time: '12:30:45',
+      hex: 16,
+      octal: 15,
+      f: 1000,
+    });
+  });
+
+  it('have the same hash whatever the order of their keys, and another one when a value changes', () => {
+    const hashOf = (data: string) => read(map('a', `data: ${data}`))[0]?.hash;
+    expect(hashOf('{a: "1", b: "2"}')).toBe(hashOf('{b: "2", a: "1"}'));
+    expect(hashOf('{a: "1", b: "2"}')).not.toBe(hashOf('{a: "1", b: "3"}'));
+  });
+
+  it('leave out what would make them differ from themselves for ever', () => {
+    const secret =
+      'apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: ns, creationTimestamp: null, resourceVersion: "1"}\ndata: {b: Yg==}\nstringData: {c: c}\nstatus: {x: 1}\n';
+    const [object] = read(secret);
+    expect(object?.object).toMatchObject({ data: { b: 'Yg==', c: 'Yw==' } });
+    expect(object?.object).not.toHaveProperty('stringData');
+    expect(object?.object).not.toHaveProperty('status');
+    expect(object?.object.metadata).not.toHaveProperty('resourceVersion');
+    expect(object?.object.metadata).not.toHaveProperty('creationTimestamp');
+    const role =
+      'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a}\naggregationRule: {}\nrules: []\n';
+    expect(read(role)[0]?.object['rules']).toBeUndefined();
+  });
+
+  it('say by annotations what may be done to them', () => {
+    const policy = (annotations: string) =>
+      read(map('a').replace('ns}', `ns, annotations: ${annotations}}`))[0]?.policy;
+    expect(policy('{}')).toEqual({ apply: 'override', recreate: false, prune: true, wait: true });
+    expect(
+      policy(
+        '{fleet-ferry/apply: ignore, fleet-ferry/force: enabled, fleet-ferry/prune: disabled, fleet-ferry/wait: disabled}',
+      ),
+    ).toEqual({ apply: 'ignore', recreate: true, prune: false, wait: false });
+  });
+});
+
+describe('site values', () => {
+  it('go into the exact field of the exact document, as what they are', () => {
+    const files = { 'app.yaml': `${map('a', 'data: {x: "1"}')}---\n${map('b', 'data: {list: [{m: 1}]}')}` };
+    const objects = read(files, [
+      { file: 'app.yaml', pointer: '/1/data/list/0/m', value: 7 },
+      { file: 'app.yaml', pointer: '/0/data/a~1b', value: 'new' },
+    ]);
+    expect(objects.map(({ object }) => object['data'])).toEqual([
+      { x: '1', 'a/b': 'new' },
+      { list: [{ m: 7 }] },
+    ]);
+  });
+
+  it.each(['/0/spec/x', '/2/data/x', '/0', 'data/x', '/-1/data/x', '/0/data/x/y'])(
+    'that go to %s, which is not there, are refused without being told',
+    (pointer) => {
+      const refusal = refusalOf(() =>
+        read(map('a', 'data: {x: "1"}'), [{ file: 'app.yaml', pointer, value: 'hush' }]),
+      );
+      expect(refusal.code).toBe('SITE_VALUES');
+      expect(refusal.message).toContain(JSON.stringify(pointer));
+      expect(refusal.message).not.toContain('hush');
+    },
+  );
+});

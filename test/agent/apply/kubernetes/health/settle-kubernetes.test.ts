@@ -1,0 +1,380 @@
+import { describe, expect, it } from 'vitest';
+import type { LiveObject } from '../../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
+import { keyOf } from '../../../../../agent/apply/kubernetes/desired/object-key.ts';
+import type { WantedObject } from '../../../../../agent/apply/kubernetes/desired/wanted-object.ts';
+import type { SettleOptions } from '../../../../../agent/apply/kubernetes/health/settle/settle-options.ts';
+import { settleKubernetes } from '../../../../../agent/apply/kubernetes/health/settle-kubernetes.ts';
+import type { CheckResult } from '../../../../../agent/apply/target.ts';
+import { isFleetError } from '../../../../../bundles/errors.ts';
+import { type MemoryApi, memoryApi } from '../memory-api.ts';
+import { type VirtualClock, virtualClock } from '../virtual-clock.ts';
+import { condition, custom, deployment, job, type Live, live, waitingPod } from './live-objects.ts';
+
+const wantedOf = (object: Live, wait = true): WantedObject => {
+  const { apiVersion, kind, metadata } = object as unknown as LiveObject;
+  const { name, namespace } = metadata;
+  return {
+    key: keyOf({ apiVersion, kind, name, namespace }),
+    group: apiVersion.includes('/') ? (apiVersion.split('/')[0] as string) : '',
+    apiVersion,
+    kind,
+    namespace,
+    name,
+    object: object as unknown as LiveObject,
+    hash: '',
+    place: 'app.yaml (document 1)',
+    policy: { apply: 'override', recreate: false, prune: true, wait },
+  };
+};
+
+const WAITING = { replicas: 3, updatedReplicas: 3, availableReplicas: 1, readyReplicas: 1 };
+
+const NEW_SET = live('apps/v1', 'ReplicaSet', {
+  metadata: {
+    name: 'order-api-7',
+    uid: 'uid-new-set',
+    annotations: { 'deployment.kubernetes.io/revision': '3' },
+    ownerReferences: [
+      {
+        apiVersion: 'apps/v1',
+        kind: 'Deployment',
+        name: 'order-api',
+        uid: 'uid-Deployment',
+        controller: true,
+      },
+    ],
+  },
+});
+
+const podOf = (set: string, reason: string, name = 'order-api-7-abc'): Live =>
+  waitingPod(
+    reason,
+    'image till:9 not found',
+    { restartCount: 3, lastState: { terminated: { exitCode: 2 } } },
+    {
+      name,
+      uid: `uid-${name}`,
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: set, uid: set, controller: true }],
+    },
+  );
+
+type World = { readonly api: MemoryApi; readonly clock: VirtualClock };
+
+const settled = async (
+  objects: readonly WantedObject[],
+  prepare: (world: World) => void,
+  { timeoutMs = 300_000, ...options }: Partial<SettleOptions> & { readonly timeoutMs?: number } = {},
+): Promise<{
+  readonly checks: readonly CheckResult[];
+  readonly seconds: number;
+  readonly api: MemoryApi;
+}> => {
+  using clock = virtualClock();
+  const api = memoryApi();
+  prepare({ api, clock });
+  const signal = new AbortController().signal;
+  const checks = await settleKubernetes(api, objects, timeoutMs, signal, { clock, ...options });
+  return { checks, seconds: clock.elapsedMs() / 1000, api };
+};
+
+const failedOf = (checks: readonly CheckResult[]): readonly string[] =>
+  checks.filter(({ outcome }) => outcome === 'failed').map(({ name, message }) => `${name}: ${message}`);
+
+describe('waiting for a package on a cluster', () => {
+  it('ends at once when everything is Current, in one line', async () => {
+    const config = live('v1', 'ConfigMap', {});
+    const { checks, seconds } = await settled([wantedOf(deployment()), wantedOf(config)], ({ api }) => {
+      api.put(deployment());
+      api.put(config);
+    });
+    expect(checks).toEqual([{ name: 'objects', outcome: 'passed', message: '2 objects healthy' }]);
+    expect(seconds).toBeLessThan(1);
+  });
+
+  it('hears of a Deployment that becomes available, without asking again', async () => {
+    const { checks, seconds, api } = await settled([wantedOf(deployment())], ({ api: cluster, clock }) => {
+      cluster.put(deployment(WAITING));
+      clock.at(42_000, () => cluster.put(deployment()));
+    });
+    expect(failedOf(checks)).toEqual([]);
+    expect(seconds).toBeGreaterThanOrEqual(42);
+    expect(seconds).toBeLessThan(43);
+    // Deployment, then the pods and replica sets of its namespace: each once.
+    expect(api.counts).toMatchObject({ list: 3, watch: 3 });
+  });
+
+  it('ends as soon as only Current and Failed remain, and when something failed that nothing mends', async () => {
+    const failing = job({ conditions: [condition('Failed', 'True', 'BackoffLimitExceeded', 'three tries')] });
+    const { checks, seconds } = await settled(
+      [wantedOf(deployment()), wantedOf(failing)],
+      ({ api, clock }) => {
+        api.put(deployment(WAITING));
+        api.put(job({ active: 1 }));
+        clock.at(9000, () => api.put(failing));
+      },
+    );
+    expect(checks).toEqual([
+      { name: 'Job web/order-api', outcome: 'failed', message: 'BackoffLimitExceeded: three tries' },
+      {
+        name: 'unfinished objects',
+        outcome: 'skipped',
+        message: '1 object not ready when the wait ended because of the failed',
+      },
+    ]);
+    expect(seconds).toBeLessThan(11);
+  });
+
+  it('fails a workload by the crash of its pod after half a minute, with the exit code', async () => {
+    const { checks, seconds } = await settled([wantedOf(deployment())], ({ api }) => {
+      api.put(deployment(WAITING));
+      api.put(NEW_SET);
+      api.put(podOf('uid-new-set', 'CrashLoopBackOff'));
+    });
+    expect(failedOf(checks)).toEqual([
+      'Deployment web/order-api: 1 of 3 replicas available; pod order-api-7-abc: container api: CrashLoopBackOff, exit code 2, 3 restarts',
+    ]);
+    expect(seconds).toBeGreaterThan(30);
+    expect(seconds).toBeLessThan(40);
+  });
+
+  it('names the reason of an image that cannot be pulled, and how many pods suffer', async () => {
+    const { checks } = await settled([wantedOf(deployment())], ({ api }) => {
+      api.put(deployment(WAITING));
+      api.put(NEW_SET);
+      api.put(podOf('uid-new-set', 'ImagePullBackOff'));
+      api.put(podOf('uid-new-set', 'ImagePullBackOff', 'order-api-7-def'));
+    });
+    expect(failedOf(checks)).toEqual([
+      'Deployment web/order-api: 1 of 3 replicas available; pod order-api-7-abc: container api: ImagePullBackOff: image till:9 not found (and 1 more pod)',
+    ]);
+  });
+
+  it('takes no pod of an older revision for its own', async () => {
+    const old = {
+      ...NEW_SET,
+      metadata: {
+        ...NEW_SET.metadata,
+        name: 'order-api-6',
+        uid: 'uid-old-set',
+        annotations: { 'deployment.kubernetes.io/revision': '2' },
+      },
+    };
+    const { checks, seconds } = await settled([wantedOf(deployment())], ({ api, clock }) => {
+      api.put(deployment(WAITING));
+      api.put(NEW_SET);
+      api.put(old);
+      api.put(podOf('uid-old-set', 'CrashLoopBackOff', 'order-api-6-xyz'));
+      clock.at(90_000, () => api.put(deployment()));
+    });
+    expect(failedOf(checks)).toEqual([]);
+    expect(seconds).toBeGreaterThanOrEqual(90);
+  });
+
+  it('gives a crash new patience when what it may have waited for came', async () => {
+    const database = deployment({}, {}, { name: 'db', uid: 'uid-db' });
+    const { checks, seconds } = await settled(
+      [wantedOf(deployment()), wantedOf(database)],
+      ({ api, clock }) => {
+        api.put(deployment(WAITING));
+        api.put(NEW_SET);
+        api.put(podOf('uid-new-set', 'CrashLoopBackOff'));
+        api.put(deployment(WAITING, {}, { name: 'db', uid: 'uid-db' }));
+        clock.at(60_000, () => api.put(database));
+        clock.at(80_000, () => api.put(deployment()));
+      },
+    );
+    expect(failedOf(checks)).toEqual([]);
+    expect(seconds).toBeGreaterThanOrEqual(80);
+  });
+
+  it('says after its time what each object waits for, with the last event', async () => {
+    const stuck = live('v1', 'PersistentVolumeClaim', {
+      spec: { storageClassName: 'fast' },
+      status: { phase: 'Pending' },
+    });
+    const event = (reason: string, message: string, lastTimestamp: string): object => ({
+      ...live('v1', 'Event', { metadata: { name: reason } }),
+      involvedObject: { uid: 'uid-PersistentVolumeClaim' },
+      type: 'Warning',
+      reason,
+      message,
+      count: 7,
+      lastTimestamp,
+    });
+    const { checks, seconds } = await settled(
+      [wantedOf(stuck), wantedOf(deployment())],
+      ({ api }) => {
+        api.put(stuck);
+        api.put(deployment(WAITING));
+        api.put(event('ProvisioningFailed', 'no such\nstorage class', '2026-03-01T10:02:00Z'));
+        api.put(event('Older', 'something', '2026-03-01T10:01:00Z'));
+      },
+      { timeoutMs: 60_000 },
+    );
+    expect(failedOf(checks)).toEqual([
+      'PersistentVolumeClaim web/order-api: it is not bound yet (storage class fast) (InProgress after 60 s); last event: ProvisioningFailed: no such storage class (7 times)',
+      'Deployment web/order-api: 1 of 3 replicas available (InProgress after 60 s)',
+    ]);
+    expect(seconds).toBeGreaterThanOrEqual(60);
+    expect(seconds).toBeLessThan(63);
+  });
+
+  it('does not take an object that says nothing for healthy before the window is over', async () => {
+    const till = custom(undefined);
+    const quiet = await settled([wantedOf(till)], ({ api }) => api.put(till));
+    expect(failedOf(quiet.checks)).toEqual([]);
+    expect(quiet.seconds).toBeGreaterThanOrEqual(5);
+    const slow = await settled([wantedOf(till)], ({ api, clock }) => {
+      api.put(till);
+      clock.at(3000, () => api.put(custom({ conditions: [condition('Ready', 'False', 'Opening')] })));
+      clock.at(20_000, () => api.put(custom({ conditions: [condition('Ready', 'True')] })));
+    });
+    expect(failedOf(slow.checks)).toEqual([]);
+    expect(slow.seconds).toBeGreaterThanOrEqual(20);
+  });
+
+  it('leaves out what nobody shall wait for', async () => {
+    const { checks } = await settled([wantedOf(deployment(), false), wantedOf(job())], ({ api }) => {
+      api.put(deployment(WAITING));
+      api.put(job({ conditions: [condition('Complete', 'True')] }));
+    });
+    expect(checks).toEqual([
+      { name: 'objects', outcome: 'passed', message: '1 object healthy' },
+      {
+        name: 'objects not waited for',
+        outcome: 'skipped',
+        message: '1 object left out (fleet-ferry/wait: disabled)',
+      },
+    ]);
+  });
+
+  it('names no more than 25 of thousands that failed', async () => {
+    const many = Array.from({ length: 3000 }, (_, index) =>
+      live('batch/v1', 'Job', {
+        metadata: { name: `job-${index}` },
+        status: { conditions: [condition('Failed', 'True', 'DeadlineExceeded', 'x'.repeat(5000))] },
+      }),
+    );
+    const { checks } = await settled(
+      many.map((one) => wantedOf(one)),
+      ({ api }) => many.forEach((one) => api.put(one)),
+    );
+    expect(checks).toHaveLength(26);
+    expect(checks.at(-1)).toEqual({
+      name: 'more objects',
+      outcome: 'failed',
+      message: '2975 objects more failed too',
+    });
+    expect(JSON.stringify(checks).length).toBeLessThan(20_000);
+  });
+
+  it('calls an object that is gone failed, but not a Job that removes itself when done', async () => {
+    const { checks, seconds } = await settled(
+      [wantedOf(deployment()), wantedOf(job({}, { ttlSecondsAfterFinished: 5 }))],
+      ({ api, clock }) => {
+        api.put(deployment());
+        api.put(job({ active: 1 }, { ttlSecondsAfterFinished: 5 }));
+        clock.at(1, () => api.drop(deployment()));
+        clock.at(4000, () => api.drop(job()));
+      },
+    );
+    expect(failedOf(checks)).toEqual(['Deployment web/order-api: it is not there any more']);
+    expect(seconds).toBeLessThan(40);
+  });
+
+  it('does not wait for a claim that waits for its first pod', async () => {
+    const claim = live('v1', 'PersistentVolumeClaim', {
+      spec: { storageClassName: 'local' },
+      status: { phase: 'Pending' },
+    });
+    const { checks, seconds } = await settled([wantedOf(claim)], ({ api }) => {
+      api.put(claim);
+      api.put({
+        ...live('storage.k8s.io/v1', 'StorageClass', { metadata: { name: 'local', namespace: undefined } }),
+        volumeBindingMode: 'WaitForFirstConsumer',
+      });
+    });
+    expect(failedOf(checks)).toEqual([]);
+    expect(seconds).toBeLessThan(1);
+  });
+});
+
+describe('a server that goes away while a package settles', () => {
+  it('is waited for: the package gets its whole time', async () => {
+    const { checks, seconds } = await settled(
+      [wantedOf(deployment())],
+      ({ api, clock }) => {
+        api.put(deployment(WAITING));
+        clock.at(10_000, api.goAway);
+        clock.at(50_000, api.comeBack);
+        clock.at(70_000, () => api.put(deployment()));
+      },
+      { timeoutMs: 50_000 },
+    );
+    expect(failedOf(checks)).toEqual([]);
+    expect(seconds).toBeGreaterThanOrEqual(70);
+  });
+
+  it('for longer than a minute is no failure of the package', async () => {
+    const run = settled([wantedOf(deployment())], ({ api, clock }) => {
+      api.put(deployment(WAITING));
+      clock.at(10_000, api.goAway);
+    });
+    await expect(run).rejects.toSatisfy((error) => isFleetError(error, 'API_UNREACHABLE') && error.retryable);
+  });
+
+  it('and forgets what was (410) is listed anew', async () => {
+    const { checks, api } = await settled([wantedOf(deployment())], ({ api: cluster, clock }) => {
+      cluster.put(deployment(WAITING));
+      clock.at(900, () => {
+        cluster.put(deployment());
+        cluster.compact();
+      });
+    });
+    expect(failedOf(checks)).toEqual([]);
+    expect(api.counts.list).toBe(2);
+  });
+
+  it('without a word is asked once more before the package is blamed', async () => {
+    const { checks } = await settled([wantedOf(deployment())], ({ api, clock }) => {
+      api.put(deployment(WAITING));
+      clock.at(1000, api.freeze);
+      clock.at(2000, () => api.put(deployment()));
+    });
+    expect(failedOf(checks)).toEqual([]);
+  });
+
+  it('without a word and for good is unreachable, not a failed package', async () => {
+    const run = settled([wantedOf(deployment())], ({ api, clock }) => {
+      api.put(deployment(WAITING));
+      clock.at(1000, api.freeze);
+      clock.at(299_000, api.goAway);
+    });
+    await expect(run).rejects.toSatisfy((error) => isFleetError(error, 'API_UNREACHABLE'));
+  });
+
+  it('and may not be watched is listed instead', async () => {
+    const { checks, seconds } = await settled([wantedOf(deployment())], ({ api, clock }) => {
+      api.deny('watch');
+      api.put(deployment(WAITING));
+      clock.at(20_000, () => api.put(deployment()));
+    });
+    expect(failedOf(checks)).toEqual([]);
+    expect(seconds).toBeLessThan(26);
+  });
+
+  it('and may not be listed says so', async () => {
+    const run = settled([wantedOf(deployment())], ({ api }) => api.deny('list'));
+    await expect(run).rejects.toSatisfy((error) => isFleetError(error, 'API_DENIED'));
+  });
+});
+
+it('waiting stops with its signal', async () => {
+  using clock = virtualClock();
+  const api = memoryApi();
+  api.put(deployment(WAITING));
+  const controller = new AbortController();
+  clock.at(5000, () => controller.abort());
+  const run = settleKubernetes(api, [wantedOf(deployment())], 60_000, controller.signal, { clock });
+  await expect(run).rejects.toSatisfy((error) => isFleetError(error, 'ABORTED'));
+});

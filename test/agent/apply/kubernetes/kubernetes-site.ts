@@ -1,0 +1,192 @@
+/**
+ * An agent with a state of its own and a cluster as its target. Bundles come into its store without a medium: how they
+ * come is tested elsewhere, here it matters what becomes of them.
+ */
+import { join } from 'node:path';
+import { packLayer } from '#bundles/archive/pack-layer';
+import type { BundleConfig, SiteInputField } from '#bundles/bundle/config';
+import { bundleManifest, encodeManifest } from '#bundles/bundle/manifest';
+import { packageDigest } from '#bundles/bundle/package-digest';
+import { canonicalBytes, type Json } from '#bundles/canonical';
+import { type Digest, digestOf } from '#bundles/digest';
+import { BUNDLE_CONFIG, LAYER_KUBERNETES } from '#bundles/media-types';
+import type { Event } from '#bundles/report/event';
+import type { Agent } from '../../../../agent/agent.ts';
+import type { PackageResult } from '../../../../agent/apply/package-result.ts';
+import { resume } from '../../../../agent/apply/perform.ts';
+import { reconcile } from '../../../../agent/apply/reconcile.ts';
+import type { Target } from '../../../../agent/apply/target.ts';
+import { readOutbox } from '../../../../agent/report/outbox.ts';
+import { emptyRow } from '../../../../agent/store/empty-row.ts';
+import type { PackageRef } from '../../../../agent/store/package-ref.ts';
+import { findPackage, readPackages, savePackage } from '../../../../agent/store/packages.ts';
+import { saveSiteValues } from '../../../../agent/store/site-values.ts';
+import { openState } from '../../../../agent/store/state.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { POLICY, testEdge } from '../../world.ts';
+
+export const FLEET = 'halden';
+const CHANNEL = { environment: 'prod', clusterType: 'factory-cluster' };
+const RELEASE = { ...CHANNEL, version: 1 };
+
+export type KubernetesPackage = {
+  readonly id: string;
+  /** Path in the package to YAML. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly dependsOn?: readonly string[];
+  readonly inputs?: readonly Omit<SiteInputField, 'assignment'>[];
+};
+
+export type KubernetesSite = AsyncDisposable & {
+  readonly folder: string;
+  readonly agent: Agent;
+  /** Makes exactly these packages what shall run, and nothing more. */
+  readonly want: (packages: readonly KubernetesPackage[]) => Promise<void>;
+  /** `want`, then what an import does after it. */
+  readonly release: (packages: readonly KubernetesPackage[]) => Promise<readonly PackageResult[]>;
+  readonly events: () => readonly Event[];
+};
+
+/** One package of one file. */
+export const pack = (id: string, yaml: string, more: Partial<KubernetesPackage> = {}): KubernetesPackage => ({
+  id,
+  files: { 'app.yaml': yaml },
+  ...more,
+});
+
+/** @param target once a site: a process that starts anew makes its own. */
+export const openSite = (
+  folder: string,
+  target: Target,
+  values: Readonly<Record<string, Json>> = {},
+  more: Partial<Agent> = {},
+): KubernetesSite => {
+  const state = openState(join(folder, 'state'), { create: true });
+  state.db.pragma('synchronous = OFF');
+  const document = { fleet: FLEET, site: 'plant-7', values, agents: {} };
+  const siteValues = digestOf(canonicalBytes(document));
+  saveSiteValues(state, siteValues, document);
+  state.db.prepare(`INSERT OR IGNORE INTO trust (one, prune_confirmed) VALUES (1, 1)`).run();
+  state.db.prepare(`INSERT OR IGNORE INTO chain VALUES (1, 1, ?)`).run(`sha256:${'0'.repeat(64)}`);
+  const agent: Agent = {
+    state,
+    identity: {
+      fleet: FLEET,
+      site: 'plant-7',
+      agent: 'edge-1',
+      key: '',
+      pinnedRoot: siteValues,
+    } as unknown as Agent['identity'],
+    targets: [target],
+    images: [],
+    edge: testEdge(),
+    policy: { ...POLICY, pruneBudget: 100 },
+    freeBytes: async () => 1 << 30,
+    onJournal: () => {},
+    signal: new AbortController().signal,
+    ...more,
+  };
+  const want = async (packages: readonly KubernetesPackage[]): Promise<void> => {
+    const refs = await storeBundle(agent, packages, siteValues);
+    const wanted = new Map(refs.map((ref) => [ref.assignment, ref]));
+    for (const row of readPackages(state)) {
+      savePackage(state, { ...row, desired: wanted.get(row.assignment) });
+    }
+    for (const ref of refs) {
+      const row = findPackage(state, ref.assignment) ?? emptyRow(agent, ref.assignment);
+      savePackage(state, { ...row, desired: ref });
+    }
+  };
+  return {
+    folder,
+    agent,
+    want,
+    release: async (packages) => {
+      await resume(agent);
+      await want(packages);
+      return reconcile(agent);
+    },
+    events: () => readOutbox(state).map(({ line }) => JSON.parse(line) as Event),
+    [Symbol.asyncDispose]: async () => state[Symbol.dispose](),
+  };
+};
+
+export const createSite = async (
+  target: Target,
+  values: Readonly<Record<string, Json>> = {},
+  more: Partial<Agent> = {},
+): Promise<KubernetesSite> => {
+  const directory = await temporaryDirectory('kubernetes-site');
+  const site = openSite(directory.path, target, values, more);
+  return {
+    ...site,
+    [Symbol.asyncDispose]: async () => {
+      await site[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
+    },
+  };
+};
+
+/** Packs the bundle as the scheduler does: one layer, a folder a package. */
+const storeBundle = async (
+  { state }: Agent,
+  packages: readonly KubernetesPackage[],
+  siteValues: Digest,
+): Promise<readonly PackageRef[]> => {
+  const filesOf = ({ files }: KubernetesPackage) =>
+    Object.entries({ ...files, 'kustomization.yaml': 'kind: Kustomization\n' }).map(([path, text]) => ({
+      path,
+      bytes: Buffer.from(text),
+    }));
+  const layer = packLayer(
+    packages.flatMap((it) => filesOf(it).map(({ path, bytes }) => ({ path: `${it.id}/${path}`, bytes }))),
+  );
+  const write = async (bytes: Buffer): Promise<Digest> => {
+    await state.blobs.write(digestOf(bytes), bytes.byteLength, bytes);
+    return digestOf(bytes);
+  };
+  await write(layer.bytes);
+  const fields = packages.flatMap((it) =>
+    (it.inputs ?? []).map((input) => ({ ...input, assignment: it.id })),
+  );
+  const config: BundleConfig = {
+    fleet: FLEET,
+    ...CHANNEL,
+    kind: 'kubernetes',
+    assignments: packages.map((it) => ({
+      id: it.id,
+      package: packageDigest(filesOf(it)),
+      path: it.id,
+      layer: layer.digest,
+      dependsOn: it.dependsOn ?? [],
+      critical: false,
+    })),
+    siteInputs: { schema: { type: 'object' }, fields },
+    requirements: {},
+    closure: [],
+    critical: [],
+  };
+  const configBytes = canonicalBytes(config);
+  await write(configBytes);
+  const manifest = encodeManifest(
+    bundleManifest(
+      'kubernetes',
+      { mediaType: BUNDLE_CONFIG, digest: digestOf(configBytes), size: configBytes.byteLength },
+      [{ mediaType: LAYER_KUBERNETES, digest: layer.digest, size: layer.size }],
+    ),
+  );
+  await write(manifest.bytes);
+  return config.assignments.map((it) => ({
+    assignment: it.id,
+    package: it.package,
+    siteValues,
+    inputs: digestOf(canonicalBytes(fields.filter(({ assignment }) => assignment === it.id))),
+    kind: 'kubernetes',
+    bundle: manifest.descriptor.digest,
+    layer: layer.digest,
+    path: it.id,
+    dependsOn: it.dependsOn,
+    critical: false,
+    release: RELEASE,
+  }));
+};

@@ -1,0 +1,43 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { LiveObject } from '../../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
+import { stableHash } from '../../../../../agent/apply/kubernetes/desired/stable-hash.ts';
+import { differences } from '../../../../../agent/apply/kubernetes/live/differences.ts';
+
+const objectOf = (spec: unknown): LiveObject => ({
+  apiVersion: 'v1',
+  kind: 'Thing',
+  metadata: { name: 'x' },
+  spec,
+});
+
+const turned = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(turned);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toReversed()
+      .map(([key, item]) => [key, turned(item)]),
+  );
+};
+
+test('an object differs from itself in nothing and has one hash, however its keys are ordered', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ noUnicodeString: false }), (spec) => {
+      expect(differences(objectOf(spec), objectOf(turned(spec)))).toEqual([]);
+      expect(stableHash(turned(spec))).toBe(stableHash(spec));
+    }),
+  );
+});
+
+test('a leaf that changed is always found, and never told', () => {
+  fc.assert(
+    fc.property(fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1, maxLength: 5 }), (path) => {
+      const at = (leaf: string): unknown =>
+        path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), leaf);
+      expect(differences(objectOf(at('SECRET-1')), objectOf(at('SECRET-2')))).toEqual([
+        `spec.${path.join('.')}`,
+      ]);
+    }),
+  );
+});

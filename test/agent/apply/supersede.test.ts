@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openMedium } from '#bundles/medium/open-medium';
+import { judgeOffer } from '../../../agent/acquire/judge-offer.ts';
+import { readOffer } from '../../../agent/acquire/read-offer.ts';
+import { storeAccepted } from '../../../agent/acquire/store-accepted.ts';
+import type { Agent } from '../../../agent/agent.ts';
+import type { Target } from '../../../agent/apply/target.ts';
+import { lastOperations, openOperation } from '../../../agent/journal/operations.ts';
+import { lookAround } from '../../../agent/observe/look-around.ts';
+import { readStatus } from '../../../agent/observe/read-status.ts';
+import { readOwned } from '../../../agent/store/inventory.ts';
+import { findPackage } from '../../../agent/store/packages.ts';
+import { packTestBundle, type TestPackage } from '../../harness/signed-medium.ts';
+import { folderTarget, liveFiles } from '../folder-target.ts';
+import { createWorld, onePackage, type World } from '../world.ts';
+
+/** Accepts a release without applying it, as the daemon does between two packages. */
+const accept = async (world: World, version: number, packages: readonly TestPackage[]): Promise<void> => {
+  const bundle = packTestBundle(world.fleet, packages);
+  await using medium = await openMedium(await world.medium({ release: { version, bundle } }));
+  storeAccepted(world.agent, await judgeOffer(world.agent, await readOffer(world.agent, medium)), false);
+};
+
+/** Packages whose content begins with 'slow' are waited for until the signal. */
+const patientTarget = (world: World, waiting: () => void): Target => {
+  const target = folderTarget(join(world.folder, 'machine'));
+  return {
+    ...target,
+    settle: async (desired, signal) => {
+      const slow = [...desired.files.values()].some((bytes) => bytes.toString().startsWith('slow'));
+      if (!slow) return target.settle(desired, signal);
+      waiting();
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      return [{ name: 'answers', outcome: 'failed', message: 'not yet' }];
+    },
+  };
+};
+
+const world = async (): Promise<World & { readonly look: (news?: boolean) => Promise<unknown> }> => {
+  const made = await createWorld();
+  await made.release(1, [onePackage('app', 'one'), onePackage('other', 'one')]);
+  const look = async (cut = false): Promise<unknown> => {
+    const news = new AbortController();
+    const waiting = (): void => {
+      if (cut) setImmediate(() => news.abort());
+    };
+    const agent: Agent = { ...made.agent, targets: [patientTarget(made, waiting)], news: news.signal };
+    return lookAround(agent).catch((error: { code: string }) => error.code);
+  };
+  return { ...made, look };
+};
+
+const live = ({ folder }: World) => liveFiles(join(folder, 'machine'));
+const slow = [
+  onePackage('app', 'slow two', { files: { '/opt/app': 'slow two', '/opt/extra': 'x' } }),
+  onePackage('other', 'two'),
+];
+
+describe('a newer release while a package is waited for', () => {
+  it('ends the wait, lets no other package begin, and is applied over what the old one wrote', async () => {
+    await using it = await world();
+    await accept(it, 2, slow);
+    expect(await it.look(true)).toBe('ABORTED');
+    expect(live(it)).toEqual({ '/opt/app': 'slow two', '/opt/extra': 'x', '/opt/other': 'one' });
+    expect(openOperation(it.agent.state)).toMatchObject({ assignment: 'app', phase: 'settle' });
+    await accept(it, 3, [onePackage('app', 'three'), onePackage('other', 'three')]);
+    expect(await it.look()).toMatchObject({
+      packages: [
+        { assignment: 'app', outcome: 'configured' },
+        { assignment: 'other', outcome: 'configured' },
+      ],
+    });
+    expect(live(it)).toEqual({ '/opt/app': 'three', '/opt/other': 'three' });
+    expect(readOwned(it.agent.state, 'app').map(({ key }) => key)).toEqual(['file:/opt/app']);
+    expect(findPackage(it.agent.state, 'app')).toMatchObject({
+      status: 'healthy',
+      current: { release: { version: 3 } },
+      previous: { release: { version: 1 } },
+    });
+    expect(lastOperations(it.agent.state, 9).map(({ outcome }) => outcome)).toContain('superseded');
+    const skipped = it.events().filter(({ outcome }) => outcome === 'skipped');
+    expect(skipped).toMatchObject([{ type: 'package', assignment: 'app', release: { version: 2 } }]);
+  });
+
+  it('that fails goes back to what was last good, not to what was never known to be', async () => {
+    await using it = await world();
+    await accept(it, 2, slow);
+    await it.look(true);
+    const checks = [{ type: 'exec', name: 'answers', argv: ['false'], timeoutSeconds: 1 }] as const;
+    await accept(it, 3, [onePackage('app', 'bad', { checks }), onePackage('other', 'three')]);
+    expect(await it.look()).toMatchObject({ packages: [{ outcome: 'failed', rolledBack: true }, {}] });
+    expect(live(it)).toEqual({ '/opt/app': 'one', '/opt/other': 'three' });
+  });
+
+  it('and wants the very same package waits for it again', async () => {
+    await using it = await world();
+    await accept(it, 2, slow);
+    await it.look(true);
+    await accept(it, 3, [slow[0] as TestPackage, onePackage('other', 'three')]);
+    expect(await it.look(true)).toBe('ABORTED');
+    expect(openOperation(it.agent.state)).toMatchObject({ assignment: 'app', phase: 'settle' });
+    expect(it.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+  });
+});
+
+describe('a look outside the windows', () => {
+  it('begins nothing, and corrects what drifted as always', async () => {
+    await using it = await world();
+    await accept(it, 2, [onePackage('app', 'two'), onePackage('other', 'two')]);
+    expect(await lookAround(it.agent, { mayBegin: false })).toMatchObject({ packages: [] });
+    expect(live(it)).toEqual({ '/opt/app': 'one', '/opt/other': 'one' });
+    const windows = { registry: '', hub: '', windows: ['0 3 29 2 * for 1h'] };
+    expect(readStatus(it.agent, windows).window).toMatch(/^2028-02-2[89]T\d\d:\d\d:00Z$/);
+    await lookAround(it.agent);
+    expect(live(it)).toEqual({ '/opt/app': 'two', '/opt/other': 'two' });
+    expect(readStatus(it.agent, windows).window).toBeNull();
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { showContacts } from '../../../agent/commands/show-contacts.ts';
+import { NO_CONTACT } from '../../../agent/daemon/contact.ts';
+import type { Status } from '../../../agent/observe/read-status.ts';
+
+const OUTBOX = { events: 0, bytes: 0, from: null, to: null };
+const show = (more: Partial<Status>): readonly string[] =>
+  showContacts({ registry: null, hub: null, outbox: OUTBOX, ...more } as Status);
+
+const since = '2026-11-20T08:00:00Z';
+const good = '2026-11-21T08:00:00Z';
+const next = '2026-11-21T08:01:00Z';
+
+describe('what status says of registry and hub', () => {
+  it('is nothing where there are none', () => {
+    expect(show({})).toEqual([]);
+  });
+
+  it('is when each was reached last, and when it is asked next', () => {
+    const registry = { address: 'oci://r/fleet', good, failing: null, next };
+    const hub = { address: 'https://hub', good, failing: null, next };
+    expect(show({ registry, hub, outbox: { ...OUTBOX, events: 3 } })).toEqual([
+      'Registry oci://r/fleet: last asked 2026-11-21T08:00:00Z; next at 2026-11-21T08:01:00Z',
+      'Hub      https://hub: last handed over 2026-11-21T08:00:00Z, 3 events waiting; next at 2026-11-21T08:01:00Z',
+    ]);
+  });
+
+  it('is since when one fails, and why', () => {
+    const failing = { since, code: 'HUB_UNREACHABLE', message: 'https://hub does not answer', failures: 99 };
+    expect(show({ hub: { address: 'https://hub', good: null, failing, next } })).toEqual([
+      'Hub      https://hub: never handed over, failing since 2026-11-20T08:00:00Z: HUB_UNREACHABLE: ' +
+        'https://hub does not answer; next at 2026-11-21T08:01:00Z',
+    ]);
+  });
+
+  it('asks whether the service runs where it has left no word', () => {
+    expect(show({ registry: { address: 'oci://r/fleet', ...NO_CONTACT } })).toEqual([
+      'Registry oci://r/fleet: not yet asked (is the service running?)',
+    ]);
+  });
+});

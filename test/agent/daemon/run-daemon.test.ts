@@ -1,0 +1,350 @@
+import { describe, expect, it } from 'vitest';
+import { type Digest, digestOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { type Contact, keepContact, NO_CONTACT } from '../../../agent/daemon/contact.ts';
+import { type Daemon, runDaemon } from '../../../agent/daemon/run-daemon.ts';
+import { parseWindows } from '../../../agent/daemon/windows.ts';
+import type { Look } from '../../../agent/observe/look-around.ts';
+import { virtualTime } from '../virtual-time.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const CALM: Look = { packages: [], drift: [] };
+const down = (): never => {
+  throw new FleetError('REGISTRY_UNREACHABLE', 'registry.example does not answer');
+};
+
+type Parts = {
+  readonly look?: Daemon['look'];
+  readonly poll?: () => string;
+  readonly pull?: (offer: string) => void | Promise<void>;
+  readonly visit?: () => boolean;
+  readonly windows?: readonly string[];
+  readonly watch?: Daemon['watch'];
+};
+
+/** A daemon of a few lines, its log, and the time it lives in. */
+const start = (parts: Parts) => {
+  const time = virtualTime(new Date(2026, 10, 21, 8, 0, 0));
+  const controller = new AbortController();
+  const lines: string[] = [];
+  const done: string[] = [];
+  const level = (name: string) => (_: object, message: string) => void lines.push(`${name} ${message}`);
+  const log = { info: level('info'), warn: level('warn'), error: level('error') };
+  const contacts: { registry: Contact; hub: Contact } = { registry: NO_CONTACT, hub: NO_CONTACT };
+  const contact = (name: 'registry' | 'hub') =>
+    keepContact(name, NO_CONTACT, time.now, log, (next) => {
+      contacts[name] = next;
+    });
+  let accepted = '';
+  const { poll, pull, visit } = parts;
+  const daemon: Daemon = {
+    look:
+      parts.look ??
+      (async ({ mayBegin }) => {
+        done.push(mayBegin ? 'look' : 'look only');
+        return CALM;
+      }),
+    intervalMs: 5 * MINUTE,
+    windows: parseWindows(parts.windows ?? []),
+    ...(poll && {
+      registry: {
+        contact: contact('registry'),
+        poll: async () => {
+          done.push('poll');
+          const offer = poll();
+          return { pointers: new Map<string, Digest>([['tag', digestOf(offer)]]), news: offer !== accepted };
+        },
+        pull: async (_, exclusively) => {
+          const offer = poll();
+          done.push(`pull ${offer}`);
+          await pull?.(offer);
+          await exclusively(async () => {
+            done.push(`accept ${offer}`);
+            accepted = offer;
+          });
+          return { release: undefined, news: 'newer', selected: true, siteVersion: 1 };
+        },
+      },
+    }),
+    ...(visit && {
+      hub: {
+        contact: contact('hub'),
+        visit: async () => {
+          done.push('visit');
+          return visit();
+        },
+      },
+    }),
+    ...(parts.watch && { watch: parts.watch }),
+    pollMs: MINUTE,
+    exclusively: (work) => work(),
+    now: time.now,
+    random: () => 0.5,
+    sleep: time.sleep,
+    log,
+    signal: controller.signal,
+  };
+  const ended = runDaemon(daemon);
+  return {
+    time,
+    lines,
+    done,
+    contacts,
+    count: (what: string) => done.filter((it) => it === what).length,
+    stop: async () => {
+      controller.abort();
+      await ended;
+      return lines.at(-1);
+    },
+  };
+};
+
+describe('the daemon', () => {
+  it('looks at its interval until its signal, then ends', async () => {
+    const it = start({});
+    await it.time.pass(HOUR - 1);
+    expect(it.count('look')).toBe(12);
+    expect(await it.stop()).toBe('info stopped');
+  });
+
+  it('survives looks that fail, and says so when it begins and when it is over', async () => {
+    let looks = 0;
+    const it = start({
+      look: async () => {
+        if (++looks < 10) throw new FleetError('API_UNREACHABLE', 'the API server does not answer');
+        return CALM;
+      },
+    });
+    await it.time.pass(HOUR - 1);
+    expect(it.lines.filter((line) => line !== 'info looked')).toEqual([
+      'error look failed',
+      'info looking works again',
+    ]);
+    await it.stop();
+  });
+
+  it('tells of a package that failed once, and again when it failed otherwise', async () => {
+    let message = 'no answer';
+    const it = start({
+      look: async () => ({
+        packages: [{ assignment: 'app', outcome: 'failed', code: 'CHECK_FAILED', message }],
+        drift: [{ assignment: 'db', drift: [], error: { code: 'API_UNREACHABLE', message: 'away' } }],
+      }),
+    });
+    await it.time.pass(HOUR);
+    message = 'wrong answer';
+    await it.time.pass(HOUR);
+    expect(it.lines.filter((line) => line !== 'info looked')).toEqual([
+      'error package failed',
+      'error live state could not be read',
+      'error package failed',
+    ]);
+    await it.stop();
+  });
+
+  it('is not starved or flooded by a wall clock that jumps by years', async () => {
+    const it = start({ poll: () => '', windows: ['0 22 * * * for 6h'] });
+    for (const years of [30, -50, 20]) {
+      it.time.jump(years * 365 * DAY);
+      it.done.length = 0;
+      await it.time.pass(HOUR);
+      const looks = it.count('look') + it.count('look only');
+      expect([looks, it.count('poll')]).toEqual([expect.closeTo(12, -1), expect.closeTo(60, -1)]);
+    }
+    await it.stop();
+  });
+});
+
+describe('the daemon and its registry', () => {
+  it('asks at its pace, takes up what is new, and looks at once', async () => {
+    let offer = '';
+    const it = start({ poll: () => offer });
+    await it.time.pass(10 * MINUTE);
+    expect(it.count('poll')).toBeGreaterThanOrEqual(10);
+    it.done.length = 0;
+    offer = 'two';
+    await it.time.pass(MINUTE);
+    expect(it.done).toEqual(['poll', 'pull two', 'accept two', 'look']);
+    await it.stop();
+  });
+
+  it('survives a day without it with two lines, asking ever more rarely, and takes up what came meanwhile', async () => {
+    let offer: string | undefined = '';
+    const it = start({ poll: () => offer ?? down() });
+    await it.time.pass(5 * MINUTE);
+    offer = undefined;
+    it.done.length = 0;
+    await it.time.pass(DAY);
+    expect(it.count('poll')).toBeLessThan(160);
+    expect(it.contacts.registry).toMatchObject({
+      failing: { code: 'REGISTRY_UNREACHABLE', message: 'registry.example does not answer' },
+    });
+    offer = 'two';
+    await it.time.pass(12 * MINUTE);
+    expect(it.done).toContain('accept two');
+    expect(it.contacts.registry.failing).toBeNull();
+    expect(it.lines.filter((line) => line.includes('registry'))).toEqual([
+      'warn registry failed',
+      'info registry answers again',
+    ]);
+    await it.stop();
+  });
+
+  it('goes on asking at its pace where nothing is published yet, and says so once', async () => {
+    let offer = '';
+    const it = start({
+      poll: () => {
+        if (offer === '') throw new FleetError('CHANNEL_MISSING', 'there is no release yet');
+        return offer;
+      },
+    });
+    await it.time.pass(HOUR);
+    offer = 'first';
+    await it.time.pass(1.2 * MINUTE);
+    expect(it.count('accept first')).toBe(1);
+    expect(it.lines.filter((line) => line.startsWith('warn'))).toEqual(['warn registry failed']);
+    await it.stop();
+  });
+
+  it('waits for a person who is at work, and does not blame the registry', async () => {
+    let busy = true;
+    const it = start({
+      poll: () => 'two',
+      pull: () => {
+        if (busy) throw new FleetError('BUSY', 'fleet-agent import is at work');
+      },
+    });
+    await it.time.pass(10 * MINUTE);
+    expect(it.contacts.registry.failing).toBeNull();
+    busy = false;
+    await it.time.pass(1.2 * MINUTE);
+    expect(it.count('accept two')).toBe(1);
+    await it.stop();
+  });
+
+  it('judges the same refused offer ever more rarely, and another one at once', async () => {
+    let offer = 'bad';
+    const it = start({
+      poll: () => offer,
+      pull: (it) => {
+        if (it === 'bad') throw new FleetError('BAD_SIGNATURE', 'the signature does not fit');
+      },
+    });
+    await it.time.pass(HOUR);
+    expect(it.count('pull bad')).toBeLessThan(9);
+    expect(it.count('poll')).toBeGreaterThan(55);
+    expect(it.contacts.registry.failing).toMatchObject({ code: 'BAD_SIGNATURE' });
+    offer = 'good';
+    await it.time.pass(1.2 * MINUTE);
+    expect(it.count('accept good')).toBe(1);
+    expect(it.lines.filter((line) => line.startsWith('warn'))).toEqual(['warn registry failed']);
+    await it.stop();
+  });
+
+  it('ends the look in hand for a release that was judged good, and for no other', async () => {
+    let offer = '';
+    const ended: string[] = [];
+    const it = start({
+      poll: () => offer,
+      pull: (it) => {
+        if (it === 'bad') throw new FleetError('BAD_SIGNATURE', 'the signature does not fit');
+      },
+      look: ({ news }) =>
+        new Promise((resolve) => {
+          news.addEventListener('abort', () => {
+            ended.push(offer);
+            resolve(CALM);
+          });
+        }),
+    });
+    await it.time.pass(MINUTE);
+    offer = 'bad';
+    await it.time.pass(HOUR);
+    expect(ended).toEqual([]);
+    offer = 'good';
+    await it.time.pass(2 * MINUTE);
+    expect(ended).toEqual(['good']);
+    expect(it.count('accept good')).toBe(1);
+  });
+
+  it('takes up a release at any time, and begins it when the window opens', async () => {
+    let offer = '';
+    const it = start({ poll: () => offer, windows: ['30 22 * * * for 2h'] });
+    await it.time.pass(5 * HOUR);
+    offer = 'two';
+    await it.time.pass(2 * MINUTE);
+    expect(it.done).toContain('accept two');
+    await it.time.pass(9 * HOUR + 27 * MINUTE);
+    expect(it.count('look')).toBe(0);
+    await it.time.pass(MINUTE);
+    expect(it.count('look')).toBe(1);
+    await it.stop();
+  });
+});
+
+describe('the daemon and its hub', () => {
+  it('visits it after each look, and between them at the pace of its polls', async () => {
+    const it = start({ visit: () => true });
+    await it.time.pass(10 * MINUTE);
+    expect(it.count('visit')).toBeGreaterThanOrEqual(10);
+    expect(it.contacts.hub.good).not.toBeNull();
+    await it.stop();
+  });
+
+  it('survives a day without it with one line, and the next visit brings all', async () => {
+    let away = true;
+    const it = start({
+      visit: () => {
+        if (away) throw new FleetError('HUB_UNREACHABLE', 'hub.example does not answer');
+        return true;
+      },
+    });
+    await it.time.pass(DAY);
+    expect(it.count('visit')).toBeLessThan(160);
+    expect(it.contacts.hub).toMatchObject({ good: null, failing: { code: 'HUB_UNREACHABLE' } });
+    expect(it.count('look')).toBeGreaterThan(280);
+    away = false;
+    await it.time.pass(12 * MINUTE);
+    expect(it.contacts.hub.failing).toBeNull();
+    expect(it.lines.filter((line) => line.includes('hub'))).toEqual([
+      'warn hub failed',
+      'info hub answers again',
+    ]);
+    await it.stop();
+  });
+});
+
+describe('the daemon and what packages own', () => {
+  it('looks soon after somebody changed it, and ever more rarely while somebody fights', async () => {
+    let change: () => void = () => {};
+    let drift = false;
+    let looks = 0;
+    const it = start({
+      watch: {
+        owned: () => 'the same',
+        follow: (onChange, signal) => {
+          change = () => onChange(['file:/x']);
+          return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+        },
+      },
+      look: async () => {
+        looks++;
+        const items = [{ key: 'file:/x', what: 'content', message: 'differs' }];
+        return { packages: [], drift: [{ assignment: 'app', drift: drift ? items : [], corrected: true }] };
+      },
+    });
+    await it.time.pass(1000);
+    change();
+    await it.time.pass(3000);
+    expect(looks).toBe(2);
+    drift = true;
+    for (let n = 0; n < 600; n++) {
+      change();
+      await it.time.pass(1000);
+    }
+    expect(looks).toBeLessThan(12);
+    await it.stop();
+  });
+});

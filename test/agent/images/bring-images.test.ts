@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isFleetError } from '#bundles/errors';
+import type { Medium, OpenMedium } from '#bundles/medium/medium';
+import { bringBlobs } from '../../../agent/acquire/bring-blobs.ts';
+import type { Source } from '../../../agent/acquire/source.ts';
+import type { Agent } from '../../../agent/agent.ts';
+import { heldWithImages } from '../../../agent/images/held-bundles.ts';
+import { letGoImages } from '../../../agent/images/let-go-images.ts';
+import { saveBundle } from '../../../agent/store/bundles.ts';
+import { readTrustRow, saveTrustRow } from '../../../agent/store/trust.ts';
+import { createWorld, storedBlobs, type World } from '../world.ts';
+import {
+  type Blobs,
+  closureEntry,
+  putAttestation,
+  putImage,
+  putIndex,
+  putLayer,
+  sourceOf,
+} from './image-fixture.ts';
+import { kubernetesBundle } from './kubernetes-bundle.ts';
+import { memoryProvider } from './memory-provider.ts';
+
+let world: World;
+let blobs: Blobs;
+beforeEach(async () => {
+  world = await createWorld();
+  blobs = new Map();
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (isFleetError(error) ? error.code : String(error)),
+  );
+
+const agentWith = (more: Partial<Agent>): Agent => ({ ...world.agent, ...more });
+
+/** A stick that lists this bundle and leaves out what it assumes. */
+const stick = (
+  bundle: { readonly digest: `sha256:${string}`; readonly size: number },
+  assumed: readonly string[],
+) => {
+  const contents = {
+    bundles: [{ ...bundle, assumed: assumed.map((digest) => ({ digest, size: 1 })) }],
+  } as unknown as Medium;
+  const medium = {
+    path: 'stick',
+    form: 'tar',
+    medium: contents,
+    blobs: sourceOf(blobs),
+  } as Partial<OpenMedium>;
+  return { blobs: sourceOf(blobs), medium: medium as OpenMedium } satisfies Source;
+};
+
+describe('images of a Kubernetes bundle', () => {
+  it('go to the provider and not into the store', async () => {
+    const provider = memoryProvider();
+    const layer = await putLayer(blobs, { app: 'one' });
+    const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
+    const bundle = await kubernetesBundle(blobs, [image]);
+    const agent = agentWith({ images: [provider] });
+    expect(await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle])).toEqual({ brought: 1, left: 0 });
+    expect(provider.images.get(image.digest)?.names).toEqual(image.names);
+    const stored = await storedBlobs(agent.state);
+    expect(stored).toContain(bundle.digest);
+    expect(stored).not.toContain(layer.digest);
+    expect(stored).not.toContain(image.digest);
+    // Nothing is read a second time for what is there.
+    expect(await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle])).toEqual({ brought: 0, left: 0 });
+    expect(provider.asked).toEqual([image.digest]);
+  });
+
+  it('stay where they are when nothing here keeps images', async () => {
+    const image = closureEntry(
+      putImage(blobs, { layers: [await putLayer(blobs, { app: 'two' })] }),
+      'edge.example/web',
+    );
+    const bundle = await kubernetesBundle(blobs, [image]);
+    expect(await bringBlobs(world.agent, { blobs: sourceOf(blobs) }, [bundle])).toEqual({
+      brought: 0,
+      left: 1,
+    });
+    expect(await storedBlobs(world.agent.state)).toEqual(
+      new Set([
+        bundle.digest,
+        bundle.manifest.config.digest,
+        ...bundle.manifest.layers.map((it) => it.digest),
+      ]),
+    );
+  });
+
+  it('may leave out what every provider has, and only that', async () => {
+    const [one, other] = [memoryProvider(), memoryProvider()];
+    const base = await putLayer(blobs, { base: 'base' });
+    const own = await putLayer(blobs, { app: 'own' });
+    const platforms = ['amd64', 'arm64'].map((architecture) =>
+      putImage(blobs, { layers: [base, own], architecture }),
+    );
+    const index = putIndex(blobs, [...platforms, putAttestation(blobs, platforms[0] as never)]);
+    const image = closureEntry(index, 'edge.example/web');
+    const bundle = await kubernetesBundle(blobs, [image]);
+    const bytes = blobs.get(base.digest) as Buffer;
+    blobs.delete(base.digest);
+    one.blobs.set(base.digest, bytes);
+    const agent = agentWith({ images: [one, other] });
+    const from = stick(bundle, [base.digest]);
+    expect(await codeOf(bringBlobs(agent, from, [bundle]))).toBe('MISSING_BASE');
+    expect([one.asked, other.asked]).toEqual([[], []]);
+    expect(await storedBlobs(agent.state)).toEqual(new Set());
+    other.blobs.set(base.digest, bytes);
+    expect(await bringBlobs(agent, from, [bundle])).toEqual({ brought: 1, left: 0 });
+    expect(other.images.has(image.digest)).toBe(true);
+  });
+
+  it('that were lost on the way are lost, not left out', async () => {
+    const layer = await putLayer(blobs, { app: 'lost' });
+    const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
+    const bundle = await kubernetesBundle(blobs, [image]);
+    blobs.delete(layer.digest);
+    const agent = agentWith({ images: [memoryProvider()] });
+    expect(await codeOf(bringBlobs(agent, stick(bundle, []), [bundle]))).toBe('MISSING_BLOB');
+    expect(await codeOf(bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]))).toBe('MISSING_BLOB');
+  });
+
+  it('count for the disk they go to, before the first byte', async () => {
+    const provider = memoryProvider(world.folder);
+    const layer = await putLayer(blobs, { app: Buffer.alloc(1 << 20) });
+    const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
+    const bundle = await kubernetesBundle(blobs, [image]);
+    const own = [bundle.size, bundle.manifest.config.size, ...bundle.manifest.layers.map(({ size }) => size)];
+    const needed = own.reduce((sum, one) => sum + one, layer.size + image.size);
+    const agent = agentWith({ images: [provider], freeBytes: async () => needed });
+    // The image's config is missing in that sum.
+    expect(await codeOf(bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]))).toBe('DISK_FULL');
+    expect(provider.asked).toEqual([]);
+    expect(await storedBlobs(agent.state)).toEqual(new Set());
+  });
+
+  it('are read from a damaged medium by no provider as good', async () => {
+    const layer = await putLayer(blobs, { app: 'damaged' });
+    const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
+    const bundle = await kubernetesBundle(blobs, [image]);
+    const bad = Buffer.from(blobs.get(layer.digest) as Buffer);
+    bad[600] = 0xff;
+    blobs.set(layer.digest, bad);
+    const provider = memoryProvider();
+    const work = bringBlobs(agentWith({ images: [provider] }), { blobs: sourceOf(blobs) }, [bundle]);
+    expect(await codeOf(work)).toBe('DIGEST_MISMATCH');
+    expect(provider.images.size).toBe(0);
+  });
+
+  it('have one entry with all names when two bundles run them', async () => {
+    const manifest = putImage(blobs, { layers: [await putLayer(blobs, { app: 'shared' })] });
+    const first = await kubernetesBundle(blobs, [closureEntry(manifest, 'edge.example/a')]);
+    const second = await kubernetesBundle(blobs, [
+      closureEntry(manifest, 'edge.example/a', 'edge.example/b'),
+    ]);
+    const provider = memoryProvider();
+    await bringBlobs(agentWith({ images: [provider] }), { blobs: sourceOf(blobs) }, [first, second]);
+    expect(provider.asked).toEqual([manifest.digest]);
+    expect(provider.images.get(manifest.digest)?.names).toEqual([
+      `edge.example/a@${manifest.digest}`,
+      `edge.example/b@${manifest.digest}`,
+    ]);
+  });
+});
+
+describe('what a report says is held', () => {
+  it('counts a bundle only while its images are with the provider', async () => {
+    const provider = memoryProvider();
+    const image = closureEntry(
+      putImage(blobs, { layers: [await putLayer(blobs, { app: 'held' })] }),
+      'edge.example/web',
+    );
+    const bundle = await kubernetesBundle(blobs, [image]);
+    const agent = agentWith({ images: [provider] });
+    await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]);
+    saveBundle(agent.state, bundle);
+    expect(await heldWithImages(agent)).toEqual([bundle.digest]);
+    provider.silent = true;
+    expect(await heldWithImages(agent)).toEqual([]);
+    provider.silent = false;
+    provider.images.clear();
+    expect(await heldWithImages(agent)).toEqual([]);
+    expect(await heldWithImages(agentWith({ images: [] }))).toEqual([bundle.digest]);
+  });
+});
+
+describe('images of releases that are gone', () => {
+  it('are let go, but not those of what is wanted', async () => {
+    const provider = memoryProvider();
+    const agent = agentWith({ images: [provider] });
+    const images = [];
+    for (const name of ['old', 'new']) {
+      const manifest = putImage(blobs, { layers: [await putLayer(blobs, { app: name })] });
+      const image = closureEntry(manifest, `edge.example/${name}`);
+      const bundle = await kubernetesBundle(blobs, [image]);
+      await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]);
+      saveBundle(agent.state, bundle);
+      images.push({ image, bundle });
+    }
+    const [old, current] = images;
+    const wanted = images.map(({ bundle }) => bundle.digest);
+    saveTrustRow(agent.state, { ...readTrustRow(agent.state), desiredBundles: wanted });
+    expect(await letGoImages(agent)).toEqual([]);
+    saveTrustRow(agent.state, { ...readTrustRow(agent.state), desiredBundles: wanted.slice(1) });
+    expect(await letGoImages(agent)).toEqual(old?.image.names);
+    expect([...provider.images.keys()]).toEqual([current?.image.digest]);
+  });
+});

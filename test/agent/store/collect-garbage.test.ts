@@ -1,0 +1,40 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
+import { forgetPull, savePull } from '../../../agent/store/pull.ts';
+import { tryPullLock } from '../../../agent/store/pull-lock.ts';
+import { createWorld, onePackage, storedBlobs } from '../world.ts';
+
+const LOOSE = Buffer.from('brought by a pull that was cut');
+
+describe('what nothing pins', () => {
+  it('goes, but not while it is being brought in', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const { state } = world.agent;
+    const kept = await storedBlobs(state);
+    await state.blobs.write(digestOf(LOOSE), LOOSE.byteLength, LOOSE);
+    savePull(state, [digestOf(LOOSE)]);
+    expect(await collectGarbage(state)).toEqual([]);
+    forgetPull(state);
+    expect(await collectGarbage(state)).toEqual([digestOf(LOOSE)]);
+    expect(await storedBlobs(state)).toEqual(kept);
+  });
+
+  it('of half-written files goes when nobody writes them', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const { state } = world.agent;
+    const half = join(state.directory, 'blobs/sha256/.tmp-12345678');
+    writeFileSync(half, 'half');
+    const lock = tryPullLock(state.directory);
+    expect(tryPullLock(state.directory)).toBeUndefined();
+    await collectGarbage(state);
+    expect(existsSync(half)).toBe(true);
+    lock?.[Symbol.dispose]();
+    await collectGarbage(state);
+    expect(existsSync(half)).toBe(false);
+  });
+});

@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  copyOfWorld,
+  createWorldBefore,
+  endState,
+  SCENARIOS,
+  secondMedium,
+} from '../agent/crash-scenarios.ts';
+import { stepsDone } from '../agent/folder-target.ts';
+import { type RegistryServer, startRegistryServer } from '../agent/registry-server.ts';
+import { takeUp } from '../agent/take-up.ts';
+import { openFast, POLICY, testAgent, type World } from '../agent/world.ts';
+
+const program = fileURLToPath(new URL('../agent/crash-pull.ts', import.meta.url));
+const run = promisify(execFile);
+
+let world: World;
+let server: RegistryServer;
+beforeAll(async () => {
+  world = await createWorldBefore();
+  server = await startRegistryServer();
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+/** Takes up what is new in a process of its own; with n, killed at the n-th boundary. */
+const takeUpApart = async (
+  folder: string,
+  n: number,
+): Promise<{ readonly signal: string | null; readonly printed: string }> => {
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(world.folder, 'compiled') };
+  try {
+    const { stdout } = await run(process.execPath, [program, folder, server.address, String(n)], { env });
+    return { signal: null, printed: stdout };
+  } catch (error) {
+    const { signal, stderr } = error as { signal: string | null; stderr: string };
+    return { signal, printed: stderr };
+  }
+};
+
+/** The next start of the daemon. */
+const goOn = async (folder: string): Promise<void> => {
+  using state = openFast(join(folder, 'state'));
+  await using registry = server.open();
+  await takeUp(
+    testAgent(state, folder, { policy: { ...POLICY, pruneBudget: 5, onDrift: 'report' } }),
+    registry,
+  );
+};
+
+describe('an agent that is killed with SIGKILL while it takes up a release from a registry', () => {
+  it.each(SCENARIOS)('at any boundary of its journal ends as an undisturbed one, $name', async (scenario) => {
+    server.publish(await secondMedium(world, scenario.after));
+    const calm = copyOfWorld(world, `${scenario.name}, calm`);
+    const { printed, signal } = await takeUpApart(calm, 0);
+    expect(signal, printed).toBeNull();
+    const points = printed.trimEnd().split('\n');
+    expect(points).toEqual(expect.arrayContaining([...scenario.passes]));
+    const undisturbed = await endState(calm);
+    const steps = stepsDone(join(calm, 'machine')).length;
+    const waiting = points.map((point, index) => ({ point, n: index + 1 }));
+    const worker = async (): Promise<void> => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        const { point, n } = next;
+        const folder = copyOfWorld(world, `${scenario.name}, ${n}`);
+        const died = await takeUpApart(folder, n);
+        expect(died.signal, `${point}: ${died.printed}`).toBe('SIGKILL');
+        await goOn(folder);
+        expect(await endState(folder), point).toEqual(undisturbed);
+        const again = point.endsWith(' done') ? 1 : 0;
+        expect(stepsDone(join(folder, 'machine')).length, point).toBe(steps + again);
+      }
+    };
+    await Promise.all([worker(), worker()]);
+  });
+});
