@@ -4,6 +4,14 @@ import bundlePredicate from '../docs/schemas/bundle-predicate.schema.json' with 
 import candidate from '../docs/schemas/candidate.schema.json' with { type: 'json' };
 import event from '../docs/schemas/event.schema.json' with { type: 'json' };
 import hostPackage from '../docs/schemas/host-package.schema.json' with { type: 'json' };
+import hubCertificateAnswer from '../docs/schemas/hub-certificate-answer.schema.json' with { type: 'json' };
+import hubCertificateRequest from '../docs/schemas/hub-certificate-request.schema.json' with { type: 'json' };
+import hubEnrollAnswer from '../docs/schemas/hub-enroll-answer.schema.json' with { type: 'json' };
+import hubEnrollRequest from '../docs/schemas/hub-enroll-request.schema.json' with { type: 'json' };
+import hubError from '../docs/schemas/hub-error.schema.json' with { type: 'json' };
+import hubReport from '../docs/schemas/hub-report.schema.json' with { type: 'json' };
+import hubReportAnswer from '../docs/schemas/hub-report-answer.schema.json' with { type: 'json' };
+import hubRoots from '../docs/schemas/hub-roots.schema.json' with { type: 'json' };
 import leasePredicate from '../docs/schemas/lease-predicate.schema.json' with { type: 'json' };
 import medium from '../docs/schemas/medium.schema.json' with { type: 'json' };
 import needs from '../docs/schemas/needs.schema.json' with { type: 'json' };
@@ -23,6 +31,14 @@ const SCHEMAS = {
   candidate,
   event,
   'host-package': hostPackage,
+  'hub-certificate-answer': hubCertificateAnswer,
+  'hub-certificate-request': hubCertificateRequest,
+  'hub-enroll-answer': hubEnrollAnswer,
+  'hub-enroll-request': hubEnrollRequest,
+  'hub-error': hubError,
+  'hub-report': hubReport,
+  'hub-report-answer': hubReportAnswer,
+  'hub-roots': hubRoots,
   'lease-predicate': leasePredicate,
   medium,
   needs,

@@ -3,6 +3,7 @@ import { FleetError } from '../errors.ts';
 import { isName } from '../names.ts';
 import { bitString, type Der, decodeDer, encodeDer, oid, sequence, set, TAG } from './der.ts';
 import { type PublicKey, parsePublicKey, type SigningKey, verifySignature } from './key.ts';
+import { encodePem } from './pem.ts';
 import { isPlainKey } from './plain-spki.ts';
 
 /** Whom a client certificate is for. DNS labels. */
@@ -32,6 +33,12 @@ const AGENT_URI = /^fleet:\/\/([^/]+)\/site\/([^/]+)\/agent\/([^/]+)$/;
 export const agentUri = ({ fleet, site, agent }: AgentSubject): string =>
   `fleet://${fleet}/site/${site}/agent/${agent}`;
 
+/** The other way; undefined for any other URI. */
+export const parseAgentUri = (uri: string): AgentSubject | undefined => {
+  const [, fleet, site, agent] = AGENT_URI.exec(uri) ?? [];
+  return isName(fleet) && isName(site) && isName(agent) ? { fleet, site, agent } : undefined;
+};
+
 /** For people; machines read the URI. A long site gives way, because X.509 caps this name. */
 export const agentCommonName = ({ site, agent }: AgentSubject): string =>
   `${site}/${agent}`.length <= MAX_COMMON_NAME ? `${site}/${agent}` : agent;
@@ -50,9 +57,10 @@ export const createCertificateRequest = async (subject: AgentSubject, key: Signi
     key.public.object.export({ type: 'spki', format: 'der' }),
     encodeDer(ATTRIBUTES, sequence(OID.extensionRequest, set(sequence(extension)))),
   );
-  const der = sequence(info, sequence(OID.ecdsaWithSha256), bitString(await key.sign(info)));
-  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE REQUEST-----\n${lines.join('\n')}\n-----END CERTIFICATE REQUEST-----\n`;
+  return encodePem(
+    'CERTIFICATE REQUEST',
+    sequence(info, sequence(OID.ecdsaWithSha256), bitString(await key.sign(info))),
+  );
 };
 
 /**
@@ -145,9 +153,9 @@ const nested = (content: Buffer): Der => {
 };
 
 const parseUri = (uri: string): AgentSubject => {
-  const [, fleet, site, agent] = AGENT_URI.exec(uri) ?? [];
-  must(isName(fleet) && isName(site) && isName(agent), 'is for no fleet://<fleet>/site/<site>/agent/<agent>');
-  return { fleet, site, agent };
+  const subject = parseAgentUri(uri);
+  must(subject !== undefined, 'is for no fleet://<fleet>/site/<site>/agent/<agent>');
+  return subject;
 };
 
 const readCommonName = (name: Der): string => {

@@ -1,15 +1,18 @@
 /**
- * The little of DER (X.690) that certificate requests are made of: a writer, and a reader that takes nothing it does
+ * The little of DER (X.690) that certificates and requests for them are made of: a writer, and a reader that takes nothing it does
  * not understand to the last byte.
  */
 
 export const TAG = {
+  boolean: 0x01,
   integer: 0x02,
   bitString: 0x03,
   octetString: 0x04,
   oid: 0x06,
   utf8: 0x0c,
   printable: 0x13,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
   sequence: 0x30,
   set: 0x31,
 } as const;
@@ -30,8 +33,30 @@ export const oid = (dotted: string): Buffer => {
   return encodeDer(TAG.oid, Buffer.from([first * 40 + second, ...rest.flatMap(encodeArc)]));
 };
 
-/** Whole bytes only: no unused bits. */
-export const bitString = (bytes: Uint8Array): Buffer => encodeDer(TAG.bitString, Buffer.from([0]), bytes);
+/** @param unused bits at the end of the last byte that do not count */
+export const bitString = (bytes: Uint8Array, unused = 0): Buffer =>
+  encodeDer(TAG.bitString, Buffer.from([unused]), bytes);
+
+/** A whole number from 0, most significant byte first; written the shortest way. */
+export const unsigned = (bytes: Uint8Array): Buffer => {
+  const first = bytes.findIndex((byte) => byte !== 0);
+  const body = first === -1 ? Buffer.from([0]) : Buffer.from(bytes.subarray(first));
+  // A leading bit that is set would make it negative.
+  return encodeDer(
+    TAG.integer,
+    ((body[0] ?? 0) & 0x80) === 0 ? body : Buffer.concat([Buffer.from([0]), body]),
+  );
+};
+
+export const TRUE: Buffer = Buffer.from([TAG.boolean, 1, 0xff]);
+
+/** As certificates write times (RFC 5280 section 4.1.2.5): two digits of the year until 2049, then four. */
+export const time = (date: Date): Buffer => {
+  const digits = `${date.toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')}Z`;
+  return date.getUTCFullYear() < 2050
+    ? encodeDer(TAG.utcTime, Buffer.from(digits.slice(2), 'ascii'))
+    : encodeDer(TAG.generalizedTime, Buffer.from(digits, 'ascii'));
+};
 
 const encodeLength = (length: number): Buffer => {
   if (length < 0x80) return Buffer.from([length]);

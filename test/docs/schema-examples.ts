@@ -105,6 +105,20 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     ],
     critical: [],
   },
+  'hub-certificate-answer': { certificate: 'PEM', authority: 'PEM' },
+  'hub-certificate-request': { request: 'PEM' },
+  'hub-enroll-answer': {
+    certificate: 'PEM',
+    authority: 'PEM',
+    documents: [
+      { role: 'site', ...blob, mediaType: 'application/json', site: 'plant-7', version: 1, bytes: 'YQ==' },
+    ],
+  },
+  'hub-enroll-request': { token: 'ffe_0', request: {} },
+  'hub-error': { code: 'TOKEN_INVALID', message: 'the token is not known here', hint: 'Ask for a new one' },
+  'hub-report': { statement: {}, events: '{}' },
+  'hub-report-answer': { receipts: [{}] },
+  'hub-roots': { roots: ['YQ=='] },
   'lease-predicate': { audience: names, version: 1, ...validity, critical: [] },
   medium: {
     format: 1,
