@@ -2,6 +2,8 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { checkAborted, record } from '../journal/boundary.ts';
 import { nameOf } from '../journal/name-of.ts';
 import { saveOperation, saveSteps } from '../journal/operations.ts';
+import { noteOwned } from '../store/inventory.ts';
+import { applyGroup, endOfGroup } from './apply-group.ts';
 import { fail } from './fail.ts';
 import type { DesiredPackage, Step, StepResult } from './target.ts';
 import type { Work } from './work.ts';
@@ -9,25 +11,41 @@ import type { Work } from './work.ts';
 /** A stop lets the step under way end: half a step is worse than a second more. */
 const UNINTERRUPTED = new AbortController().signal;
 
-/** Carries out the plan from the next step on; each result is on disk before the step after it begins. */
+/**
+ * Carries out the plan from the next step on; each result is on disk before the step after it begins. Steps of one group
+ * run at the same time, and their results come to disk in batches.
+ */
 export const applySteps = async (work: Work): Promise<void> => {
   const { agent, operation, goal } = work;
   const steps = operation.plan?.steps ?? [];
   const waiting: StepResult[] = [];
   const name = nameOf(operation);
-  for (let index = operation.nextStep; index < steps.length; index++) {
+  let index = operation.nextStep;
+  const save = (point: string, nextStep: number, results: readonly StepResult[]): void =>
+    record(agent, `${name}: ${point} recorded`, () => {
+      noteOwned(agent.state, operation.assignment, results);
+      saveSteps(agent.state, operation, nextStep, [...waiting.splice(0), ...results]);
+    });
+  while (index < steps.length) {
     const step = steps[index] as Step;
+    const end = endOfGroup(steps, index);
+    checkAborted(agent.signal);
+    if (end - index > 1) {
+      const error = await applyGroup(work, steps.slice(index, end), index, tryStep, save);
+      index = end;
+      if (!error) continue;
+      fail(work, error);
+      return;
+    }
+    index += 1;
     if (step.outcome === 'unchanged') {
-      waiting.push({ key: step.key, outcome: 'unchanged', reason: step.reason });
+      waiting.push(asIs(step));
       continue;
     }
-    checkAborted(agent.signal);
     const { result, error } = await tryStep(work, step);
     // Done but not yet written down: a crash here does this one step again, and only this one.
-    agent.onJournal(`${name}: step ${index + 1} done`);
-    record(agent, `${name}: step ${index + 1} recorded`, () =>
-      saveSteps(agent.state, operation, index + 1, [...waiting.splice(0), result]),
-    );
+    agent.onJournal(`${name}: step ${index} done`);
+    save(`step ${index}`, index, [result]);
     if (error) {
       fail(work, error);
       return;
@@ -39,10 +57,12 @@ export const applySteps = async (work: Work): Promise<void> => {
   });
 };
 
-const tryStep = async (
-  { agent, target, load }: Work,
-  step: Step,
-): Promise<{ readonly result: StepResult; readonly error?: FleetError }> => {
+const asIs = ({ key, reason }: Step): StepResult => ({ key, outcome: 'unchanged', reason });
+
+export type Tried = { readonly result: StepResult; readonly error?: FleetError };
+
+const tryStep = async ({ agent, target, load }: Work, step: Step): Promise<Tried> => {
+  if (step.outcome === 'unchanged') return { result: asIs(step) };
   try {
     const desired: DesiredPackage | undefined = await load();
     const result = await target.execute(step, desired, UNINTERRUPTED);
@@ -51,8 +71,8 @@ const tryStep = async (
   } catch (cause) {
     checkAborted(agent.signal);
     const error = toFleetError(cause, step.key);
-    // The machine is going down: the step is done again after the next start.
-    if (error.code === 'ABORTED') throw error;
+    // The machine is going down, or the cluster is away: the step is done again after the next start.
+    if (error.code === 'ABORTED' || error.code === 'API_UNREACHABLE') throw error;
     return { result: { key: step.key, outcome: 'failed', reason: error.message }, error };
   }
 };

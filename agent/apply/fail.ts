@@ -21,12 +21,19 @@ import type { Work } from './work.ts';
 export const fail = ({ agent, operation }: Work, cause: unknown): void => {
   checkAborted(agent.signal);
   const error = toFleetError(cause);
-  if (error.code === 'ABORTED') throw error;
+  if (error.code === 'ABORTED' || isOutage(operation, error)) throw error;
   record(agent, `${nameOf(operation)}: failed`, () => {
     if (operation.rollingBack) endBroken(agent, operation, error);
     else failForward(agent, operation, error);
   });
 };
+
+/**
+ * A cluster that does not answer says nothing about the package, and there is no way back without it either: what is under
+ * way stays so, and goes on when it answers. Where nothing has begun yet, the next look begins anew.
+ */
+const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError): boolean =>
+  code === 'API_UNREACHABLE' && (phase !== 'stage' || rollingBack || kind === 'correct');
 
 const failForward = (agent: Agent, operation: Operation, error: FleetError): void => {
   const { state } = agent;
@@ -35,9 +42,9 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   const row = operation.checks.length > 0 ? { ...before, checks: operation.checks } : before;
   const said = { code: error.code, message: sentence(error) };
   const failed = { ...operation, ...said };
-  // A full disk or a systemd that does not answer is no fault of the package: it is tried again at the next look, as a
-  // correction is, and only another reason than the last one is news.
-  const triedAgain = kind === 'correct' || error.retryable;
+  // A full disk, a systemd that does not answer or a right that the cluster has not granted yet is no fault of the package:
+  // it is tried again at the next look, as a correction is, and only another reason than the last one is news.
+  const triedAgain = kind === 'correct' || error.retryable || error.code === 'API_DENIED';
   if (!triedAgain) saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()) });
   if (!triedAgain || row.code !== said.code || row.message !== said.message) {
     tellFailed(agent, operation, said);

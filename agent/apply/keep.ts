@@ -9,7 +9,7 @@ import { appendEvent } from '../report/outbox.ts';
 import { tellChecks } from '../report/tell-checks.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { findFailure } from '../store/failures.ts';
-import { addOwned, replaceOwned } from '../store/inventory.ts';
+import { addOwned, keepOwned } from '../store/inventory.ts';
 import { isSame } from '../store/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/packages.ts';
 import type { Work } from './work.ts';
@@ -17,7 +17,8 @@ import type { Work } from './work.ts';
 /** The end of a way that was gone without a failure: forward it is kept, backward it is the last good one again. */
 export const keep = ({ agent, operation }: Work): void => {
   record(agent, `${nameOf(operation)}: kept`, () => {
-    replaceOwned(agent.state, operation.assignment, operation.plan?.owns ?? []);
+    const owns = new Set(operation.plan?.owns.map(({ key }) => key));
+    keepOwned(agent.state, operation.assignment, owns);
     if (operation.rollingBack) endRolledBack(agent, operation);
     else endKept(agent, operation);
   });

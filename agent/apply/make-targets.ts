@@ -1,16 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../config/config.ts';
+import { type Config, durationMs } from '../config/config.ts';
+import { fullName, type Identity } from '../store/identity.ts';
 import { hostTarget } from './host/host-target.ts';
 import { runCommand } from './host/run-command.ts';
+import { openClusterAccess } from './kubernetes/api/cluster-access.ts';
+import { openKubernetesApi } from './kubernetes/api/open-kubernetes-api.ts';
+import { kubernetesTarget } from './kubernetes/kubernetes-target.ts';
 import type { Target } from './target.ts';
 
-/** What this agent applies packages to, as its configuration says. */
-export const makeTargets = async (config: Config): Promise<readonly Target[]> => [
+/** An API server that restarts is back by then; after it, what is under way waits for the next look. */
+const PATIENCE_MS = 60_000;
+const REQUEST_MS = 60_000;
+/** One step: an object that has to be gone, a definition that has to be established. */
+const STEP_MS = 120_000;
+
+/** What this agent applies packages to, as its configuration says. Nothing is connected to before it is needed. */
+export const makeTargets = async (config: Config, identity: Identity): Promise<readonly Target[]> =>
+  config.targets.map((kind) => {
+    switch (kind) {
+      case 'host':
+        return makeHost(config);
+      case 'kubernetes':
+        return makeKubernetes(config, identity);
+    }
+  });
+
+const makeHost = (config: Config): Target =>
   hostTarget({
     root: config.root,
     services: config.services,
     backups: join(config.state, 'replaced'),
     isRoot: process.getuid?.() === 0,
     run: runCommand,
-  }),
-];
+  });
+
+const makeKubernetes = (
+  { kubeconfig, kubeContext, namespace, healthTimeout }: Config,
+  identity: Identity,
+): Target =>
+  kubernetesTarget({
+    open: async () =>
+      openKubernetesApi(await openClusterAccess({ kubeconfig, context: kubeContext }), {
+        patienceMs: PATIENCE_MS,
+        requestMs: REQUEST_MS,
+      }),
+    fleet: identity.fleet,
+    lease: { namespace, holder: holderOf(identity) },
+    healthTimeoutMs: durationMs(healthTimeout),
+    stepTimeoutMs: STEP_MS,
+    fields: 'merge',
+    adopt: 'ifUnowned',
+  });
+
+/** As a person reads it in the lease, and unlike any other process's. */
+const holderOf = (identity: Identity): string =>
+  `${fullName(identity)}, process ${process.pid} on ${hostname()}, ${randomUUID().slice(0, 8)}`;

@@ -17,6 +17,8 @@ export const resultOf = (operation: Operation): PackageResult => {
   if (outcome === 'kept') {
     return { assignment, outcome: kind === 'remove' ? 'deleted' : from ? 'configured' : 'created' };
   }
+  if (outcome === 'superseded')
+    return { assignment, outcome: 'skipped', ...(message === undefined ? {} : { message }) };
   return {
     assignment,
     outcome: 'failed',

@@ -5,11 +5,13 @@ import { record } from '../journal/boundary.ts';
 import { insertOperation, type Operation, openOperation, readOperation } from '../journal/operations.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import { applySteps } from './apply-steps.ts';
+import { fail } from './fail.ts';
 import { keep } from './keep.ts';
 import { loadPackage } from './load-package.ts';
 import { settle } from './settle.ts';
 import { stage } from './stage.ts';
 import type { DesiredPackage, Target } from './target.ts';
+import type { Work } from './work.ts';
 
 /** Writes a new operation into the journal. `also` happens in the same transaction. */
 export const begin = (
@@ -29,23 +31,33 @@ export const resume = async (agent: Agent): Promise<Operation | undefined> => {
 };
 
 /**
- * Takes an operation from where its journal row stands to its end. Each phase ends by moving the row in one
- * transaction, so a process that dies anywhere leaves a row to go on from.
- * @throws FleetError ABORTED, NO_TARGET; a package that fails is a result, not an error
+ * Takes an operation from where its journal row stands to its end, alone on its target. Each phase ends by moving the row
+ * in one transaction, so a process that dies anywhere leaves a row to go on from.
+ * @throws FleetError ABORTED, NO_TARGET, BUSY and API_UNREACHABLE of what had begun; a package that fails is a result, not an error
  */
 export const perform = async (agent: Agent, id: number): Promise<Operation> => {
-  const packages = new Map<string, Promise<DesiredPackage>>();
-  const load = async (goal: PackageRef | undefined): Promise<DesiredPackage | undefined> => {
-    if (!goal) return undefined;
-    const key = JSON.stringify(goal);
-    const known = packages.get(key) ?? loadPackage(agent.state, agent.identity.agent, goal, agent.signal);
-    packages.set(key, known);
-    return known;
-  };
+  const operation = readOperation(agent.state, id);
+  const { exclusive } = targetOf(agent, operation);
+  if (!exclusive) return walk(agent, id);
+  let isOurs = false;
+  try {
+    return await exclusive(agent.signal, (signal) => {
+      isOurs = true;
+      return walk({ ...agent, signal }, id);
+    });
+  } catch (error) {
+    // What was begun goes on when the target is free again; what was not, is tried again at the next look.
+    if (isOurs || operation.phase !== 'stage' || operation.rollingBack) throw error;
+    fail(workOf(agent, operation, loaderOf(agent)), error);
+    return readOperation(agent.state, id);
+  }
+};
+
+const walk = async (agent: Agent, id: number): Promise<Operation> => {
+  const load = loaderOf(agent);
   for (;;) {
     const operation = readOperation(agent.state, id);
-    const goal = operation.rollingBack ? operation.from : operation.to;
-    const work = { agent, target: targetOf(agent, operation), operation, goal, load: () => load(goal) };
+    const work = workOf(agent, operation, load);
     switch (operation.phase) {
       case 'stage':
         await stage(work);
@@ -63,6 +75,25 @@ export const perform = async (agent: Agent, id: number): Promise<Operation> => {
         return operation;
     }
   }
+};
+
+type Loader = (goal: PackageRef | undefined) => Promise<DesiredPackage | undefined>;
+
+/** Reads each package once, however many phases ask for it. */
+const loaderOf = (agent: Agent): Loader => {
+  const packages = new Map<string, Promise<DesiredPackage>>();
+  return async (goal) => {
+    if (!goal) return undefined;
+    const key = JSON.stringify(goal);
+    const known = packages.get(key) ?? loadPackage(agent.state, agent.identity.agent, goal, agent.signal);
+    packages.set(key, known);
+    return known;
+  };
+};
+
+const workOf = (agent: Agent, operation: Operation, load: Loader): Work => {
+  const goal = operation.rollingBack ? operation.from : operation.to;
+  return { agent, target: targetOf(agent, operation), operation, goal, load: () => load(goal) };
 };
 
 const targetOf = (agent: Agent, { to, from, assignment }: Operation): Target => {

@@ -25,6 +25,8 @@ export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]>
     const row = findPackage(agent.state, assignment);
     if (!row || row.pinnedRelease !== undefined) continue;
     if (isSame(row.current, desired)) continue;
+    // What is wanted is about to change; the rest is for the next round.
+    if (agent.news?.aborted) return results;
     const held = reasonToHold(desired, failed, stopped);
     const result =
       knownFailure(agent, row, desired) ??
@@ -34,6 +36,7 @@ export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]>
     failed.add(assignment);
     if (desired.critical && result.outcome === 'failed') stopped ??= assignment;
   }
+  if (agent.news?.aborted) return results;
   return [...results, ...(await pruneLeaving(agent, failed.size > 0))];
 };
 

@@ -73,6 +73,13 @@ export type Drift = {
 /** A path owned by another package, a unit that does not load: a plan that cannot be. */
 export type PlanProblem = { readonly code: ErrorCode; readonly message: string };
 
+/** What `doctor` says of one thing that packages depend on. */
+export type Examined = {
+  readonly name: string;
+  readonly verdict: 'good' | 'warning' | 'bad';
+  readonly message: string;
+};
+
 export type Target = {
   readonly kind: BundleKind;
   /**
@@ -101,4 +108,20 @@ export type Target = {
     owned: readonly OwnedObject[],
     signal: AbortSignal,
   ) => Promise<readonly Drift[]>;
+  /** For `doctor`: is it there, may we do what we need to? Changes nothing, never throws for what it finds. */
+  readonly examine?: (signal: AbortSignal) => Promise<readonly Examined[]>;
+  /**
+   * Runs work that changes the target while no other agent changes it. The signal given to the work also fires when
+   * that can no longer be promised. @throws FleetError BUSY when another one is at work; what reaching the target throws
+   */
+  readonly exclusive?: <T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+  /**
+   * Until the signal: tells the keys of owned objects that somebody changed or deleted, soon after it happened and
+   * several at once. A hint to look, no proof of drift; a target out of reach is asked again and again, never an error.
+   */
+  readonly watch?: (
+    owned: readonly OwnedObject[],
+    onChange: (keys: readonly string[]) => void,
+    signal: AbortSignal,
+  ) => Promise<void>;
 };

@@ -6,6 +6,8 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
+  type ScalarTag,
+  type Tags,
   type YAMLMap,
 } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
@@ -16,6 +18,20 @@ export type ParsedDocument<Root extends Node = YAMLMap> = {
   readonly document: Document;
   readonly text: SourceText;
 };
+
+/**
+ * A number is written out as its author wrote it: `0644` means 420 to kubectl and 644 to YAML 1.2, and which of the two it is
+ * whoever reads the bundle decides, not we.
+ */
+const numbersAsWritten = (tags: Tags): Tags =>
+  tags.map((tag) => (typeof tag !== 'string' && NUMBERS.has(tag.tag) ? asWritten(tag as ScalarTag) : tag));
+
+const NUMBERS = new Set(['tag:yaml.org,2002:int', 'tag:yaml.org,2002:float']);
+
+const asWritten = (tag: ScalarTag): ScalarTag => ({
+  ...tag,
+  stringify: (item, ...more) => item.source ?? tag.stringify?.(item, ...more) ?? String(item.value),
+});
 
 /** A file's text with its line ends counted. `file` is the name messages use. */
 export type SourceText = { readonly file: string; readonly text: string; readonly lines: LineCounter };
@@ -46,7 +62,12 @@ export const parseDocuments = (
   let documents: readonly Document[];
   try {
     // intAsBigInt: so that a number too long for a double is seen and not rounded.
-    const parsed = parseAllDocuments(text, { lineCounter: lines, intAsBigInt: true, prettyErrors: false });
+    const parsed = parseAllDocuments(text, {
+      lineCounter: lines,
+      intAsBigInt: true,
+      prettyErrors: false,
+      customTags: numbersAsWritten,
+    });
     documents = Array.isArray(parsed) ? parsed : [];
   } catch (cause) {
     // The parser recurses with the text: only absurd nesting gets here.

@@ -27,23 +27,29 @@ test('a machine that goes down in the middle of a step has not failed the packag
   expect(world.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
 });
 
-test('a full disk is not the package’s fault: the package is tried again as soon as there is room', async () => {
-  await using world = await createWorld();
-  const [whole] = world.agent.targets as [Target];
-  let full = true;
-  const target: Target = {
-    ...whole,
-    execute: async (step, desired, signal) => {
-      if (full && step.outcome !== 'deleted') throw new FleetError('DISK_FULL', 'no space left on device');
-      return whole.execute(step, desired, signal);
-    },
-  };
-  const agent = Object.assign(world.agent, { targets: [target] });
-  const { packages } = await world.release(1, [onePackage('app', 'one')]);
-  expect(packages).toMatchObject([{ outcome: 'failed', code: 'DISK_FULL' }]);
-  const told = world.events().length;
-  await reconcile(agent);
-  expect(world.events().slice(told)).toEqual([]);
-  full = false;
-  expect(await reconcile(agent)).toMatchObject([{ assignment: 'app', outcome: 'created' }]);
-});
+test.each([
+  ['a full disk', 'DISK_FULL'],
+  ['a right that is not granted yet', 'API_DENIED'],
+] as const)(
+  '%s is not the package’s fault: it is tried again at every look, and told once',
+  async (_, code) => {
+    await using world = await createWorld();
+    const [whole] = world.agent.targets as [Target];
+    let inTheWay = true;
+    const target: Target = {
+      ...whole,
+      execute: async (step, desired, signal) => {
+        if (inTheWay && step.outcome !== 'deleted') throw new FleetError(code, 'not yet');
+        return whole.execute(step, desired, signal);
+      },
+    };
+    const agent = Object.assign(world.agent, { targets: [target] });
+    const { packages } = await world.release(1, [onePackage('app', 'one')]);
+    expect(packages).toMatchObject([{ outcome: 'failed', code }]);
+    const told = world.events().length;
+    await reconcile(agent);
+    expect(world.events().slice(told)).toEqual([]);
+    inTheWay = false;
+    expect(await reconcile(agent)).toMatchObject([{ assignment: 'app', outcome: 'created' }]);
+  },
+);

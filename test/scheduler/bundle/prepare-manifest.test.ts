@@ -85,3 +85,10 @@ test('offline is another question', () => {
   expect(prepare(text, 'dev-a-b-c', cache).problems).toEqual([]);
   expect(prepare(text, 'dev-a-b-c', cache, true).problems).toEqual([expect.stringContaining('PULL_POLICY')]);
 });
+
+test('a number is left as its author wrote it, for kubectl reads some otherwise than YAML 1.2', () => {
+  const values = ['0644', '0o644', '0x1F', '1.10', '1e3', '-0', '+5', '.5', '12345678901234567890'];
+  const lines = values.map((value, index) => `  n${index}: ${value}\n`).join('');
+  const text = `apiVersion: v1\nkind: Example\nmetadata:\n  name: modes\n  namespace: shop\nspec:\n${lines}`;
+  expect(prepare(text, 'shop', new Map()).text).toBe(text);
+});

@@ -1,0 +1,73 @@
+import type { FleetError } from '#bundles/errors';
+import { checkAborted } from '../journal/boundary.ts';
+import { nameOf } from '../journal/name-of.ts';
+import type { Tried } from './apply-steps.ts';
+import type { Step, StepResult } from './target.ts';
+import type { Work } from './work.ts';
+
+/** Steps of one group under way at a time: enough to hide a server's answer time, few enough not to crowd it. */
+const AT_ONCE = 16;
+/** Results that one transaction brings to disk; a crash does at most these, and those under way, again. */
+const BATCH = 64;
+
+/** Where the steps that may run together with this one end. */
+export const endOfGroup = (steps: readonly Step[], index: number): number => {
+  const group = steps[index]?.group;
+  if (group === undefined) return index + 1;
+  const end = steps.findIndex((step, at) => at > index && step.group !== group);
+  return end === -1 ? steps.length : end;
+};
+
+/**
+ * Does steps that do not depend on each other. Results are written down in the plan's order, whichever was done first; a
+ * failure lets those under way end, begins no others, and everything that was done is told with it.
+ * @param first the number of the first step in the plan, from 0
+ * @throws FleetError ABORTED, API_UNREACHABLE: what is not written down yet is done again
+ */
+export const applyGroup = async (
+  work: Work,
+  steps: readonly Step[],
+  first: number,
+  tryStep: (work: Work, step: Step) => Promise<Tried>,
+  save: (point: string, nextStep: number, results: readonly StepResult[]) => void,
+): Promise<FleetError | undefined> => {
+  const { agent, operation } = work;
+  const name = nameOf(operation);
+  const tried: (Tried | undefined)[] = [];
+  let next = 0;
+  let saved = 0;
+  let whole = 0;
+  let stopped = false;
+  const write = (results: readonly StepResult[]): void => {
+    if (results.length === 0) return;
+    const from = first + saved;
+    saved += results.length;
+    save(`steps ${from + 1} to ${first + saved}`, first + saved, results);
+  };
+  const worker = async (): Promise<void> => {
+    while (next < steps.length && !stopped) {
+      const index = next++;
+      try {
+        checkAborted(agent.signal);
+        const step = steps[index] as Step;
+        tried[index] = await tryStep(work, step);
+        if (step.outcome !== 'unchanged' && !stopped)
+          agent.onJournal(`${name}: step ${first + index + 1} done`);
+      } catch (error) {
+        stopped = true;
+        throw error;
+      }
+      stopped ||= tried[index]?.error !== undefined;
+      while (tried[whole] !== undefined) whole += 1;
+      if (whole - saved >= BATCH && !stopped) write(resultsOf(tried.slice(saved, whole)));
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(AT_ONCE, steps.length) }, worker));
+  const broken = ends.find((end) => end.status === 'rejected');
+  if (broken) throw broken.reason;
+  write(resultsOf(tried.slice(saved)));
+  return tried.find((one) => one?.error !== undefined)?.error;
+};
+
+const resultsOf = (tried: readonly (Tried | undefined)[]): readonly StepResult[] =>
+  tried.flatMap((one) => one?.result ?? []);

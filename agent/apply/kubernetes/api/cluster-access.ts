@@ -1,0 +1,91 @@
+import type { RequestOptions } from 'node:https';
+import { FleetError } from '#bundles/errors';
+
+/** Where a cluster's API is and how to be let in. */
+export type ClusterAccess = {
+  /** 'https://10.0.0.1:6443', no slash at the end. */
+  readonly server: string;
+  /** Made anew whenever asked: tokens rotate, exec plugins give short-lived ones. @throws FleetError API_DENIED */
+  readonly credentials: () => Promise<Credentials>;
+};
+
+export type Credentials = {
+  readonly tls: {
+    readonly ca?: Buffer | string;
+    readonly cert?: Buffer | string;
+    readonly key?: Buffer | string;
+    readonly servername?: string;
+    readonly rejectUnauthorized?: boolean;
+  };
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+export type AccessOptions = {
+  /** A file, or '': in the cluster by the pod's service account where there is one, else KUBECONFIG or ~/.kube/config. */
+  readonly kubeconfig: string;
+  /** '': the current one. */
+  readonly context: string;
+};
+
+/**
+ * Reads the kubeconfig as kubectl does: contexts, certificates, tokens, exec plugins. The library is large, so it is
+ * loaded here and nowhere else. @throws FleetError CONFIG_INVALID
+ */
+export const openClusterAccess = async ({ kubeconfig, context }: AccessOptions): Promise<ClusterAccess> => {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  const from = kubeconfig === '' ? 'the kubeconfig' : kubeconfig;
+  try {
+    if (kubeconfig === '') config.loadFromDefault();
+    else config.loadFromFile(kubeconfig);
+  } catch (cause) {
+    throw new FleetError('CONFIG_INVALID', `${from} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+  if (context !== '') config.setCurrentContext(context);
+  const cluster = config.getCurrentCluster();
+  if (!cluster) {
+    const names = config.getContexts().map(({ name }) => name);
+    throw new FleetError(
+      'CONFIG_INVALID',
+      `${from} has no cluster for context ${JSON.stringify(config.getCurrentContext() ?? '')}`,
+      { hint: names.length > 0 ? `Its contexts: ${names.slice(0, 20).join(', ')}` : 'Name a kubeconfig' },
+    );
+  }
+  const server = cluster.server.replace(/\/+$/, '');
+  const credentials = async (): Promise<Credentials> => {
+    const options: RequestOptions = {};
+    try {
+      await config.applyToHTTPSOptions(options);
+    } catch (cause) {
+      throw new FleetError('API_DENIED', `the credentials for ${server} cannot be had: ${messageOf(cause)}`, {
+        cause,
+        hint: 'See what the user of the kubeconfig runs or reads',
+      });
+    }
+    return fromOptions(options);
+  };
+  return { server, credentials };
+};
+
+const fromOptions = (options: RequestOptions): Credentials => {
+  const { ca, cert, key, servername, rejectUnauthorized, auth, headers } = options;
+  const given = Object.fromEntries(
+    Object.entries((headers ?? {}) as Record<string, unknown>).map(([name, value]) => [name, String(value)]),
+  );
+  const basic: Record<string, string> = auth
+    ? { Authorization: `Basic ${Buffer.from(auth).toString('base64')}` }
+    : {};
+  return {
+    tls: {
+      ...(ca !== undefined && { ca: ca as Buffer }),
+      ...(cert !== undefined && { cert: cert as Buffer }),
+      ...(key !== undefined && { key: key as Buffer }),
+      ...(servername !== undefined && { servername }),
+      ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
+    },
+    headers: { ...basic, ...given },
+  };
+};
+
+const messageOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).trim().split('\n')[0] ?? '';

@@ -1,0 +1,73 @@
+import type { ResourceType, TypeRef } from './kubernetes-api.ts';
+import type { Sender } from './send.ts';
+
+/** What the server has, by 'group/version' and kind. */
+export type Types = {
+  readonly all: readonly ResourceType[];
+  readonly find: (type: TypeRef) => ResourceType | undefined;
+};
+
+type Resource = {
+  readonly resource: string;
+  readonly responseKind?: { readonly group?: string; readonly version?: string; readonly kind?: string };
+  readonly scope?: 'Cluster' | 'Namespaced';
+  readonly verbs?: readonly string[];
+};
+
+type GroupList = {
+  readonly kind?: string;
+  readonly items?: readonly {
+    readonly metadata?: { readonly name?: string };
+    readonly versions?: readonly { readonly version: string; readonly resources?: readonly Resource[] }[];
+  }[];
+};
+
+/** Aggregated discovery: everything in two answers. Servers since 1.30 speak v2, since 1.27 v2beta1. */
+const ACCEPT = ['v2', 'v2beta1']
+  .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
+  .join(',');
+
+/** @throws FleetError API_* */
+export const discover = async (sender: Sender, signal: AbortSignal): Promise<Types> => {
+  const all: ResourceType[] = [];
+  for (const path of ['/api', '/apis']) {
+    const request = {
+      method: 'GET',
+      path,
+      accept: ACCEPT,
+      verb: 'discover',
+      what: path,
+      secret: false,
+    } as const;
+    const { body } = await sender.send(request, signal);
+    all.push(...readGroups(JSON.parse(body) as GroupList));
+  }
+  const byType = new Map(all.map((type) => [keyOf(apiVersionOf(type), type.kind), type]));
+  return { all, find: ({ apiVersion, kind }) => byType.get(keyOf(apiVersion, kind)) };
+};
+
+const keyOf = (apiVersion: string, kind: string): string => `${apiVersion} ${kind}`;
+
+export const apiVersionOf = ({ group, version }: Pick<ResourceType, 'group' | 'version'>): string =>
+  group === '' ? version : `${group}/${version}`;
+
+const readGroups = ({ items = [] }: GroupList): readonly ResourceType[] =>
+  items.flatMap(({ metadata, versions = [] }) =>
+    versions.flatMap(({ version, resources = [] }) =>
+      resources.flatMap(({ resource, responseKind, scope, verbs = [] }) =>
+        // Some answer with kinds of another group (a Scale); built-in ones leave group and version out.
+        responseKind?.kind
+          ? [
+              {
+                group: metadata?.name ?? '',
+                version,
+                kind: responseKind.kind,
+                plural: resource,
+                namespaced: scope === 'Namespaced',
+                verbs,
+              },
+            ]
+          : [],
+      ),
+    ),
+  );

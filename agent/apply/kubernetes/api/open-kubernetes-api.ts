@@ -1,0 +1,322 @@
+import { FleetError, isFleetError } from '#bundles/errors';
+import { type Status, toApiError, unreachable } from './api-error.ts';
+import type { ClusterAccess } from './cluster-access.ts';
+import { apiVersionOf, discover, type Types } from './discover.ts';
+import type {
+  DeleteOptions,
+  KubernetesApi,
+  ListOptions,
+  LiveObject,
+  ObjectRef,
+  ResourceType,
+  TypeRef,
+  WatchEvent,
+} from './kubernetes-api.ts';
+import { readLines } from './read-lines.ts';
+import { createSender, type Patience, type Sender } from './send.ts';
+
+/** The one name under which all fields are owned, for ever: another one would be another applier. */
+export const FIELD_MANAGER = 'fleet-agent';
+
+const PAGE = 500;
+/** Kinds come and go with CRDs that others install. */
+const TYPES_MS = 10 * 60_000;
+/** An unknown kind asks again, but not a hundred times for a hundred objects of it. */
+const UNKNOWN_MS = 1000;
+/** A server closes a watch after this long by itself; the next one goes on from the last event. */
+const WATCH_SECONDS = 300;
+
+const PARTIAL = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+const PARTIAL_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+
+/** A client of one cluster. Connects at the first request. */
+export const openKubernetesApi = (access: ClusterAccess, patience: Patience): KubernetesApi => {
+  const sender = createSender(access, patience);
+  let known: { readonly types: Types; readonly at: number } | undefined;
+
+  const typesNow = async (fresh: boolean, signal: AbortSignal): Promise<Types> => {
+    if (!known || fresh || performance.now() - known.at > TYPES_MS) {
+      known = { types: await discover(sender, signal), at: performance.now() };
+    }
+    return known.types;
+  };
+  const typeOf = async (type: TypeRef, signal: AbortSignal): Promise<ResourceType | undefined> => {
+    const before = (await typesNow(false, signal)).find(type);
+    const isStale = known !== undefined && performance.now() - known.at > UNKNOWN_MS;
+    return before ?? (isStale ? (await typesNow(true, signal)).find(type) : undefined);
+  };
+  const needType = async (ref: TypeRef & { readonly name?: string }, signal: AbortSignal) => {
+    const type = await typeOf(ref, signal);
+    if (type) return type;
+    throw new FleetError(
+      'API_REFUSED',
+      `the cluster has no kind ${ref.kind} in ${ref.apiVersion}${ref.name === undefined ? '' : ` (for ${ref.name})`}`,
+      { hint: 'Install its CustomResourceDefinition first, or mend apiVersion and kind' },
+    );
+  };
+  const write = async (
+    method: 'POST' | 'PUT' | 'PATCH',
+    verb: string,
+    object: LiveObject,
+    more: { readonly query?: Readonly<Record<string, string>>; readonly contentType?: string },
+    signal: AbortSignal,
+  ) => {
+    const { apiVersion, kind, metadata } = object;
+    const ref = { apiVersion, kind, ...metadata };
+    const type = await needType(ref, signal);
+    const path = pathOf(type, metadata.namespace, method === 'POST' ? undefined : metadata.name);
+    const answer = await sender.send(
+      { method, path, body: JSON.stringify(object), ...doing(verb, ref), ...more },
+      signal,
+    );
+    return { object: JSON.parse(answer.body) as LiveObject, created: answer.code === 201 };
+  };
+
+  return {
+    server: access.server,
+    version: async (signal) => {
+      const request = {
+        method: 'GET',
+        path: '/version',
+        verb: 'get',
+        what: 'its version',
+        secret: false,
+      } as const;
+      const { body } = await sender.send(request, signal);
+      return (JSON.parse(body) as { gitVersion: string }).gitVersion.replace(/^v/, '');
+    },
+    typeOf,
+    types: async (signal) => (await typesNow(false, signal)).all,
+    forgetTypes: () => {
+      known = undefined;
+    },
+    read: async (ref, signal) => {
+      const type = await typeOf(ref, signal);
+      if (!type) return undefined;
+      const path = pathOf(type, ref.namespace, ref.name);
+      const answer = await sender.send({ method: 'GET', path, expect: [404], ...doing('get', ref) }, signal);
+      return answer.code === 404 ? undefined : (JSON.parse(answer.body) as LiveObject);
+    },
+    list: async (ref, options, signal) => {
+      const type = await typeOf(ref, signal);
+      if (!type) return { items: [], resourceVersion: '0' };
+      return listAll(sender, type, ref, options, signal);
+    },
+    apply: async (object, { dryRun = false, force }, signal) =>
+      write(
+        'PATCH',
+        'apply',
+        object,
+        {
+          contentType: 'application/apply-patch+yaml',
+          query: {
+            fieldManager: FIELD_MANAGER,
+            fieldValidation: 'Strict',
+            force: String(force),
+            ...(dryRun && { dryRun: 'All' }),
+          },
+        },
+        signal,
+      ),
+    create: async (object, signal) =>
+      (await write('POST', 'create', object, { query: { fieldManager: FIELD_MANAGER } }, signal)).object,
+    replace: async (object, signal) =>
+      (await write('PUT', 'update', object, { query: { fieldManager: FIELD_MANAGER } }, signal)).object,
+    patch: async (ref, operations, signal) => {
+      const type = await needType(ref, signal);
+      const answer = await sender.send(
+        {
+          method: 'PATCH',
+          path: pathOf(type, ref.namespace, ref.name),
+          query: { fieldManager: FIELD_MANAGER },
+          contentType: 'application/json-patch+json',
+          body: JSON.stringify(operations),
+          expect: [404, 422],
+          ...doing('patch', ref),
+        },
+        signal,
+      );
+      if (answer.code === 404) return undefined;
+      if (answer.code === 422) throw patchRefused(answer.status, ref, access.server);
+      return JSON.parse(answer.body) as LiveObject;
+    },
+    remove: async (ref, options, signal) => {
+      const type = await typeOf(ref, signal);
+      return type ? removeOne(sender, type, ref, options, signal) : 'gone';
+    },
+    watch: (ref, options, signal) =>
+      watchEvents(sender, () => needType(ref, signal), access.server, ref, options, signal),
+    close: () => sender.close(),
+  };
+};
+
+/** A `test` that does not hold is somebody else's change, anything else is a refusal. */
+const patchRefused = (status: Status, ref: ObjectRef, server: string): FleetError =>
+  /testing |test failed|the object has been modified/i.test(status.message ?? '')
+    ? new FleetError('FIELD_CONFLICT', `${nameOf(ref)} was changed by somebody else at the same moment`)
+    : toApiError(422, status, doing('patch', ref), server);
+
+const listAll = async (
+  sender: Sender,
+  type: ResourceType,
+  ref: TypeRef,
+  options: ListOptions,
+  signal: AbortSignal,
+) => {
+  for (;;) {
+    const items: LiveObject[] = [];
+    let next = '';
+    let resourceVersion = '0';
+    let expired = false;
+    do {
+      const answer = await sender.send(
+        {
+          method: 'GET',
+          path: pathOf(type, options.namespace, undefined),
+          query: { ...selectors(options), limit: String(PAGE), ...(next !== '' && { continue: next }) },
+          ...(options.metadataOnly && { accept: PARTIAL_LIST }),
+          expect: [410],
+          verb: 'list',
+          what: `${type.plural}${options.namespace === undefined ? '' : ` of ${options.namespace}`}`,
+          secret: type.kind === 'Secret',
+        },
+        signal,
+      );
+      expired = answer.code === 410;
+      if (expired) break;
+      const page = JSON.parse(answer.body) as ListPage;
+      // Items of a list do not say what they are.
+      items.push(
+        ...(page.items ?? []).map((item) => ({ ...item, apiVersion: ref.apiVersion, kind: ref.kind })),
+      );
+      next = page.metadata?.continue ?? '';
+      resourceVersion = page.metadata?.resourceVersion ?? '0';
+    } while (next !== '');
+    // The pages were too slow for the server's memory: from the first one again.
+    if (!expired) return { items, resourceVersion };
+  }
+};
+
+type ListPage = {
+  readonly items?: readonly LiveObject[];
+  readonly metadata?: { readonly continue?: string; readonly resourceVersion?: string };
+};
+
+const removeOne = async (
+  sender: Sender,
+  type: ResourceType,
+  ref: ObjectRef,
+  { uid, resourceVersion, propagation }: DeleteOptions,
+  signal: AbortSignal,
+) => {
+  const preconditions = {
+    ...(uid !== undefined && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  };
+  const answer = await sender.send(
+    {
+      method: 'DELETE',
+      path: pathOf(type, ref.namespace, ref.name),
+      body: JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        propagationPolicy: propagation,
+        ...(Object.keys(preconditions).length > 0 && { preconditions }),
+      }),
+      expect: [404, 409],
+      ...doing('delete', ref),
+    },
+    signal,
+  );
+  if (answer.code === 404) return 'gone';
+  if (answer.code === 409) {
+    if (/precondition/i.test(answer.status.message ?? '')) return 'other';
+    // A namespace that is going away already answers so.
+    return 'deleting';
+  }
+  const left = JSON.parse(answer.body) as Partial<LiveObject>;
+  return left.kind === 'Status' || left.metadata?.deletionTimestamp === undefined ? 'deleted' : 'deleting';
+};
+
+async function* watchEvents(
+  sender: Sender,
+  findType: () => Promise<ResourceType>,
+  server: string,
+  ref: TypeRef,
+  options: ListOptions & { readonly resourceVersion: string },
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent> {
+  const type = await findType();
+  const request = {
+    method: 'GET',
+    path: pathOf(type, options.namespace, undefined),
+    query: {
+      ...selectors(options),
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: String(WATCH_SECONDS),
+      resourceVersion: options.resourceVersion,
+    },
+    ...(options.metadataOnly && { accept: PARTIAL }),
+    expect: [410],
+    verb: 'watch',
+    what: type.plural,
+    secret: type.kind === 'Secret',
+  } as const;
+  try {
+    const response = await sender.open(request, signal);
+    if (response.statusCode === 410) {
+      await response.body.dump();
+      yield { type: 'expired' };
+      return;
+    }
+    for await (const line of readLines(response.body)) {
+      const { type: said, object } = JSON.parse(line) as {
+        type: string;
+        object: LiveObject & { code?: number };
+      };
+      if (said === 'ERROR') {
+        if (object.code !== 410) throw unreachable(server, `watching ${type.plural} ended`);
+        yield { type: 'expired' };
+        return;
+      }
+      const event = EVENTS[said];
+      if (event) yield { type: event, object: { ...object, apiVersion: ref.apiVersion, kind: ref.kind } };
+    }
+  } catch (cause) {
+    if (signal.aborted) return;
+    if (isFleetError(cause)) throw cause;
+    throw unreachable(server, `watching ${type.plural}`, cause);
+  }
+}
+
+const EVENTS: Readonly<Record<string, 'added' | 'modified' | 'deleted' | 'bookmark'>> = {
+  ADDED: 'added',
+  MODIFIED: 'modified',
+  DELETED: 'deleted',
+  BOOKMARK: 'bookmark',
+};
+
+const selectors = ({ labelSelector, fieldSelector }: ListOptions): Readonly<Record<string, string>> => ({
+  ...(labelSelector !== undefined && { labelSelector }),
+  ...(fieldSelector !== undefined && { fieldSelector }),
+});
+
+const pathOf = (type: ResourceType, namespace: string | undefined, name: string | undefined): string =>
+  [
+    type.group === '' ? '/api' : '/apis',
+    ...apiVersionOf(type).split('/'),
+    ...(type.namespaced && namespace !== undefined ? ['namespaces', encodeURIComponent(namespace)] : []),
+    type.plural,
+    ...(name === undefined ? [] : [encodeURIComponent(name)]),
+  ].join('/');
+
+/** 'Deployment shop/web'. */
+export const nameOf = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>): string =>
+  `${kind} ${namespace === undefined || namespace === '' ? '' : `${namespace}/`}${name}`;
+
+const doing = (verb: string, ref: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>) => ({
+  verb,
+  what: nameOf(ref),
+  secret: ref.kind === 'Secret',
+});

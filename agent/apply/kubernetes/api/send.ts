@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, type Dispatcher } from 'undici';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { type Doing, isPassing, readStatus, type Status, toApiError, unreachable } from './api-error.ts';
+import type { ClusterAccess, Credentials } from './cluster-access.ts';
+
+export type Request = Doing & {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly contentType?: string;
+  readonly accept?: string;
+  /** Codes that are answers here and no errors. */
+  readonly expect?: readonly number[];
+};
+
+export type Answer = { readonly code: number; readonly body: string; readonly status: Status };
+
+export type Sender = {
+  /** One request to its end, again while what stops it passes. @throws FleetError API_*, FIELD_CONFLICT, ABORTED */
+  readonly send: (request: Request, signal: AbortSignal) => Promise<Answer>;
+  /** The answer's body as it comes. One try. @throws FleetError API_*, ABORTED */
+  readonly open: (request: Request, signal: AbortSignal) => Promise<Dispatcher.ResponseData>;
+  readonly close: () => Promise<void>;
+};
+
+export type Patience = {
+  /** How long a server may be away before it counts as out of reach. */
+  readonly patienceMs: number;
+  readonly requestMs: number;
+};
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 3000;
+/**
+ * More than the steps that run at once and the watches beside them (12 of what is owned, 10 while a package settles), so
+ * that no request waits behind a watch, which ends when it likes.
+ */
+const CONNECTIONS = 48;
+/** A list of a large namespace; an object is at most 1.5 MB in etcd. */
+const MAX_BODY = 512 << 20;
+/** Credentials are read again after this long: service account tokens rotate hourly, exec plugins cache their own. */
+const CREDENTIALS_MS = 60_000;
+
+/** Requests to one API server over a small pool of connections that are kept alive. */
+export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: Patience): Sender => {
+  let session: { readonly agent: Agent; readonly tls: string } | undefined;
+  let known: { readonly credentials: Credentials; readonly at: number } | undefined;
+  // Once a server has used up its patience, each further request gets one try until one succeeds.
+  let away = false;
+
+  const credentials = async (fresh: boolean): Promise<Credentials> => {
+    const now = performance.now();
+    if (!known || fresh || now - known.at > CREDENTIALS_MS) {
+      known = { credentials: await access.credentials(), at: now };
+    }
+    return known.credentials;
+  };
+
+  const dispatcher = ({ tls }: Credentials): Agent => {
+    const key = JSON.stringify(
+      [tls.ca, tls.cert, tls.key, tls.servername, tls.rejectUnauthorized].map(String),
+    );
+    if (session?.tls === key) return session.agent;
+    void session?.agent.close().catch(() => {});
+    const agent = new Agent({
+      connect: { ...tls, timeout: 10_000 },
+      connections: CONNECTIONS,
+      pipelining: 1,
+      keepAliveTimeout: 30_000,
+      headersTimeout: requestMs,
+      bodyTimeout: requestMs,
+      maxResponseSize: MAX_BODY,
+    });
+    session = { agent, tls: key };
+    return agent;
+  };
+
+  const once = async (
+    request: Request,
+    fresh: boolean,
+    signal: AbortSignal,
+    bodyTimeout: number | undefined,
+  ): Promise<Dispatcher.ResponseData> => {
+    const who = await credentials(fresh);
+    const { method, path, query, body, contentType, accept = 'application/json' } = request;
+    return await dispatcher(who).request({
+      origin: access.server,
+      path: pathOf(access.server, path, query),
+      method,
+      headers: {
+        ...who.headers,
+        accept,
+        'user-agent': 'fleet-agent',
+        ...(body !== undefined && { 'content-type': contentType ?? 'application/json' }),
+      },
+      ...(body !== undefined && { body }),
+      ...(bodyTimeout !== undefined && { bodyTimeout }),
+      signal,
+    });
+  };
+
+  const send = async (request: Request, signal: AbortSignal): Promise<Answer> => {
+    const until = performance.now() + (away ? 0 : patienceMs);
+    let pause = FIRST_PAUSE_MS;
+    let renewed = false;
+    for (;;) {
+      stopIfAborted(signal);
+      let answer: Answer;
+      let wait: number | undefined;
+      try {
+        const response = await once(request, renewed, signal, undefined);
+        const body = await response.body.text();
+        const status = response.statusCode < 400 ? {} : readStatus(body);
+        answer = { code: response.statusCode, body, status };
+        wait = retryAfter(response.headers['retry-after']);
+      } catch (cause) {
+        if (isFleetError(cause)) throw cause;
+        stopIfAborted(signal);
+        if (performance.now() + pause > until) {
+          away = true;
+          throw unreachable(access.server, reasonOf(cause), cause);
+        }
+        await rest(pause, signal);
+        pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
+        continue;
+      }
+      if (answer.code < 400 || request.expect?.includes(answer.code)) {
+        away = false;
+        return answer;
+      }
+      if (answer.code === 401 && !renewed) {
+        renewed = true;
+        continue;
+      }
+      const ms = wait ?? pause;
+      if (!isPassing(answer.code, answer.status) || performance.now() + ms > until) {
+        const error = toApiError(answer.code, answer.status, request, access.server);
+        away ||= error.code === 'API_UNREACHABLE';
+        throw error;
+      }
+      await rest(ms, signal);
+      pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
+    }
+  };
+
+  const open = async (request: Request, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
+    stopIfAborted(signal);
+    try {
+      // A watch is silent while nothing happens.
+      const response = await once(request, false, signal, 0);
+      if (response.statusCode < 400 || request.expect?.includes(response.statusCode)) return response;
+      const status = readStatus(await response.body.text());
+      throw toApiError(response.statusCode, status, request, access.server);
+    } catch (cause) {
+      if (isFleetError(cause)) throw cause;
+      stopIfAborted(signal);
+      throw unreachable(access.server, reasonOf(cause), cause);
+    }
+  };
+
+  return {
+    send,
+    open,
+    close: async () => {
+      const agent = session?.agent;
+      session = undefined;
+      await agent?.destroy();
+    },
+  };
+};
+
+const pathOf = (server: string, path: string, query: Request['query']): string => {
+  const prefix = new URL(server).pathname.replace(/\/+$/, '');
+  const search = new URLSearchParams(query).toString();
+  return `${prefix}${path}${search === '' ? '' : `?${search}`}`;
+};
+
+/** Seconds, as API servers write it. */
+const retryAfter = (header: string | string[] | undefined): number | undefined => {
+  const seconds = Number(Array.isArray(header) ? header[0] : header);
+  return header !== undefined && Number.isFinite(seconds) ? Math.min(seconds, 60) * 1000 : undefined;
+};
+
+/** 'ECONNREFUSED', or what there is. The whole chain of causes would repeat addresses, not reasons. */
+const reasonOf = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return String(cause);
+  return 'code' in cause ? String(cause.code) : cause.message;
+};
+
+const rest = async (ms: number, signal: AbortSignal): Promise<void> => {
+  await sleep(ms, undefined, { signal }).catch(() => {});
+  stopIfAborted(signal);
+};
+
+/** @throws FleetError ABORTED */
+export const stopIfAborted = (signal: AbortSignal): void => {
+  if (signal.aborted)
+    throw new FleetError('ABORTED', 'working on the cluster was stopped', { cause: signal.reason });
+};

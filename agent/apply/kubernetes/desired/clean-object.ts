@@ -1,0 +1,59 @@
+import { isRecord } from './parse-manifests.ts';
+
+type Fields = { readonly [field: string]: unknown };
+
+/**
+ * A manifest without what would make two appliers quarrel or an object differ from itself for ever (checklist S3): the
+ * server's own fields, `creationTimestamp: null` that generators leave behind, a Secret's `stringData` (the server keeps it
+ * as `data`, so a key removed from it would never go), rules that an aggregated ClusterRole gets from others, and CA
+ * bundles that are only there to be filled in.
+ */
+export const cleanObject = (value: Fields): Fields => {
+  const { status: _, ...kept } = withoutNullTimes(value) as Fields;
+  const metadata = isRecord(kept['metadata']) ? kept['metadata'] : {};
+  const { managedFields: _m, resourceVersion: _r, uid: _u, generation: _g, selfLink: _s, ...own } = metadata;
+  const cleaned = { ...kept, metadata: own };
+  switch (kept['kind']) {
+    case 'Secret':
+      return withData(cleaned);
+    case 'ClusterRole':
+      return 'aggregationRule' in cleaned ? { ...cleaned, rules: undefined } : cleaned;
+    case 'MutatingWebhookConfiguration':
+    case 'ValidatingWebhookConfiguration':
+    case 'APIService':
+    case 'CustomResourceDefinition':
+      return withoutEmptyBundles(cleaned) as Fields;
+    default:
+      return cleaned;
+  }
+};
+
+const withoutNullTimes = (node: unknown): unknown => {
+  if (Array.isArray(node)) return node.map(withoutNullTimes);
+  if (!isRecord(node)) return node;
+  const entries = Object.entries(node)
+    .filter(([key, item]) => !(key === 'creationTimestamp' && item === null))
+    .map(([key, item]) => [key, withoutNullTimes(item)] as const);
+  return Object.fromEntries(entries);
+};
+
+const withData = (secret: Fields): Fields => {
+  const { stringData, data, ...rest } = secret;
+  if (!isRecord(stringData)) return secret;
+  const encoded = Object.entries(stringData).map(
+    ([key, text]) => [key, typeof text === 'string' ? Buffer.from(text).toString('base64') : text] as const,
+  );
+  return { ...rest, data: { ...(isRecord(data) ? data : {}), ...Object.fromEntries(encoded) } };
+};
+
+/** '', and a line feed in base64, which generators write as a place to fill in. */
+const EMPTY_BUNDLES: ReadonlySet<unknown> = new Set(['', 'Cg==', null]);
+
+const withoutEmptyBundles = (node: unknown): unknown => {
+  if (Array.isArray(node)) return node.map(withoutEmptyBundles);
+  if (!isRecord(node)) return node;
+  const entries = Object.entries(node)
+    .filter(([key, item]) => !(key === 'caBundle' && EMPTY_BUNDLES.has(item)))
+    .map(([key, item]) => [key, withoutEmptyBundles(item)] as const);
+  return Object.fromEntries(entries);
+};

@@ -1,0 +1,168 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { DesiredPackage } from '../../target.ts';
+import type { TypeRef } from '../api/kubernetes-api.ts';
+import { cleanObject } from './clean-object.ts';
+import { ASSIGNMENT_MARK, FLEET_MARK, policyOf } from './marks.ts';
+import { groupOf, keyOf } from './object-key.ts';
+import { isRecord, type ParsedDocument, parseManifests } from './parse-manifests.ts';
+import { putInputs } from './put-input.ts';
+import { stableHash } from './stable-hash.ts';
+import type { WantedObject } from './wanted-object.ts';
+
+/** An object of a package before the cluster was asked whether its kind has namespaces. */
+export type Manifest = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly fields: { readonly [field: string]: unknown };
+  readonly place: string;
+};
+
+/** Whether objects of a kind lie in namespaces; undefined when neither cluster nor package knows the kind. */
+export type ScopeOf = (type: TypeRef) => 'Namespaced' | 'Cluster' | undefined;
+
+const known = new WeakMap<DesiredPackage, readonly Manifest[]>();
+
+/**
+ * The objects of a package as its files and the site's values say, `List`s expanded. Read once a package: each of its
+ * steps asks again. @throws FleetError YAML_SYNTAX, OBJECT_INVALID, SITE_VALUES
+ */
+export const readManifests = (desired: DesiredPackage): readonly Manifest[] => {
+  const before = known.get(desired);
+  if (before) return before;
+  const inputs = desired.siteInputs.filter(({ assignment }) => assignment === desired.assignment);
+  const manifests = putInputs(parseManifests(desired.files), inputs).flatMap(manifestsOf);
+  known.set(desired, manifests);
+  return manifests;
+};
+
+const manifestsOf = (document: ParsedDocument): readonly Manifest[] => {
+  const place = document.index === 0 ? document.file : `${document.file} (document ${document.index + 1})`;
+  return expand(document.value).map((value) => toManifest(value, place));
+};
+
+const expand = (value: ParsedDocument['value']): readonly ParsedDocument['value'][] => {
+  const { kind, items, apiVersion } = value;
+  const isList = typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items);
+  if (!isList || !isRecord(items[0] ?? {})) return [value];
+  const itemKind = kind.slice(0, -'List'.length);
+  return items.filter(isRecord).flatMap((item) =>
+    // Items of a ConfigMapList need not say what they are, those of a List must.
+    expand({ ...(itemKind === '' ? {} : { apiVersion, kind: itemKind }), ...item }),
+  );
+};
+
+const toManifest = (value: ParsedDocument['value'], place: string): Manifest => {
+  const { apiVersion, kind, metadata } = value;
+  const { name, namespace } = isRecord(metadata) ? metadata : {};
+  const missing =
+    typeof apiVersion !== 'string' || apiVersion === ''
+      ? 'apiVersion'
+      : typeof kind !== 'string' || kind === ''
+        ? 'kind'
+        : typeof name !== 'string' || name === ''
+          ? 'metadata.name'
+          : undefined;
+  if (missing !== undefined) {
+    throw new FleetError('OBJECT_INVALID', `an object in ${place} has no ${missing}`, {
+      at: { file: place },
+    });
+  }
+  return {
+    apiVersion: apiVersion as string,
+    kind: kind as string,
+    name: name as string,
+    namespace: typeof namespace === 'string' && namespace !== '' ? namespace : undefined,
+    fields: cleanObject(value),
+    place,
+  };
+};
+
+/**
+ * The objects with their keys and owner marks, sorted by key. Kinds without namespaces lose a namespace that somebody
+ * stamped on them.
+ * @throws FleetError OBJECT_CLASH naming both places, OBJECT_INVALID without a namespace, API_REFUSED for unknown kinds;
+ * one error lists all objects that are wrong
+ */
+export const toWanted = (
+  manifests: readonly Manifest[],
+  scopeOf: ScopeOf,
+  owner: { readonly fleet: string; readonly assignment: string },
+): readonly WantedObject[] => {
+  const unknown = manifests.filter((manifest) => scopeOf(manifest) === undefined);
+  if (unknown.length > 0) throw unknownKinds(unknown);
+  const unplaced = manifests.filter(
+    (manifest) => scopeOf(manifest) === 'Namespaced' && manifest.namespace === undefined,
+  );
+  if (unplaced.length > 0) {
+    throw new FleetError(
+      'OBJECT_INVALID',
+      `no namespace is given for ${listOf(unplaced.map(({ kind, name, place }) => `${kind} ${name} in ${place}`))}`,
+    );
+  }
+  const found = new Map<string, WantedObject>();
+  for (const manifest of manifests) {
+    const wanted = toWantedObject(manifest, scopeOf(manifest) === 'Namespaced', owner);
+    const first = found.get(wanted.key);
+    if (first) {
+      throw new FleetError(
+        'OBJECT_CLASH',
+        `${wanted.kind} ${wanted.name} is there twice: in ${first.place} and in ${wanted.place}`,
+      );
+    }
+    found.set(wanted.key, wanted);
+  }
+  return [...found.values()].toSorted((a, b) => compareBytes(a.key, b.key));
+};
+
+const toWantedObject = (
+  { apiVersion, kind, name, namespace, fields, place }: Manifest,
+  namespaced: boolean,
+  owner: { readonly fleet: string; readonly assignment: string },
+): WantedObject => {
+  const metadata = isRecord(fields['metadata']) ? fields['metadata'] : {};
+  const annotations = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
+  const at = namespaced && namespace !== undefined ? namespace : undefined;
+  const object = {
+    ...fields,
+    apiVersion,
+    kind,
+    metadata: {
+      ...metadata,
+      name,
+      namespace: at,
+      annotations: { ...annotations, [FLEET_MARK]: owner.fleet, [ASSIGNMENT_MARK]: owner.assignment },
+    },
+  } as unknown as WantedObject['object'];
+  return {
+    key: keyOf({ apiVersion, kind, name, namespace: at }),
+    group: groupOf(apiVersion),
+    apiVersion,
+    kind,
+    namespace: at,
+    name,
+    object,
+    hash: stableHash(object),
+    place,
+    policy: policyOf(annotations),
+  };
+};
+
+const unknownKinds = (unknown: readonly Manifest[]): FleetError =>
+  new FleetError(
+    'API_REFUSED',
+    `the cluster does not have the kind of ${listOf(
+      unknown.map(({ apiVersion, kind, name, place }) => `${kind} (${apiVersion}) ${name} in ${place}`),
+    )}`,
+    { hint: 'Install its CustomResourceDefinition first, or mend apiVersion and kind' },
+  );
+
+const MAX_LISTED = 20;
+
+/** The first of a list and how many more there are. */
+export const listOf = (items: readonly string[]): string => {
+  const more = items.length - MAX_LISTED;
+  return items.slice(0, MAX_LISTED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+};

@@ -1,0 +1,85 @@
+import type { DesiredPackage } from '../../target.ts';
+import type { KubernetesApi, TypeRef } from '../api/kubernetes-api.ts';
+import { isRecord } from './parse-manifests.ts';
+import { type Manifest, readManifests, toWanted } from './read-wanted.ts';
+import type { WantedObject } from './wanted-object.ts';
+
+/** What a package wants, and which of its kinds it brings itself. */
+export type Wanted = {
+  readonly objects: readonly WantedObject[];
+  readonly byKey: ReadonlyMap<string, WantedObject>;
+  /** Keys of the CRDs in the package by 'apiVersion kind' of what they define. */
+  readonly definedBy: ReadonlyMap<string, string>;
+};
+
+export const typeKey = ({ apiVersion, kind }: TypeRef): string => `${apiVersion} ${kind}`;
+
+const known = new WeakMap<DesiredPackage, Promise<Wanted>>();
+
+/**
+ * A package's objects with their keys: the cluster, or a CRD of the package, says which kinds have namespaces.
+ * @throws FleetError YAML_SYNTAX, OBJECT_INVALID, OBJECT_CLASH, SITE_VALUES, API_*
+ */
+export const resolveWanted = (
+  api: KubernetesApi,
+  fleet: string,
+  desired: DesiredPackage,
+  signal: AbortSignal,
+): Promise<Wanted> => {
+  const before = known.get(desired);
+  if (before) return before;
+  const wanted = resolve(api, fleet, desired, signal);
+  known.set(desired, wanted);
+  // What failed may succeed at the next try: a kind that was installed meanwhile, a server that answers again.
+  wanted.catch(() => known.delete(desired));
+  return wanted;
+};
+
+const resolve = async (
+  api: KubernetesApi,
+  fleet: string,
+  desired: DesiredPackage,
+  signal: AbortSignal,
+): Promise<Wanted> => {
+  const manifests = readManifests(desired);
+  const definitions = manifests.filter(isDefinition).flatMap(definedTypes);
+  const scopes = new Map(definitions.map(({ type, scope }) => [type, scope]));
+  for (const manifest of manifests) {
+    if (scopes.has(typeKey(manifest))) continue;
+    const type = await api.typeOf(manifest, signal);
+    scopes.set(typeKey(manifest), type && (type.namespaced ? 'Namespaced' : 'Cluster'));
+  }
+  const owner = { fleet, assignment: desired.assignment };
+  const objects = toWanted(manifests, (type) => scopes.get(typeKey(type)), owner);
+  const crds = new Map(objects.filter(isDefinition).map(({ name, key }) => [name, key]));
+  return {
+    objects,
+    byKey: new Map(objects.map((object) => [object.key, object])),
+    definedBy: new Map(definitions.map(({ type, crd }) => [type, crds.get(crd) ?? ''])),
+  };
+};
+
+export const isDefinition = ({ kind, apiVersion }: TypeRef): boolean =>
+  kind === 'CustomResourceDefinition' && apiVersion.startsWith('apiextensions.k8s.io/');
+
+type Definition = {
+  readonly type: string;
+  readonly scope: 'Namespaced' | 'Cluster' | undefined;
+  readonly crd: string;
+};
+
+/** What a CRD says that it defines, a type a version. */
+const definedTypes = ({ fields, name }: Manifest): readonly Definition[] => {
+  const spec = isRecord(fields['spec']) ? fields['spec'] : {};
+  const names = isRecord(spec['names']) ? spec['names'] : {};
+  const versions = Array.isArray(spec['versions']) ? spec['versions'].filter(isRecord) : [];
+  const scope = spec['scope'] === 'Cluster' ? 'Cluster' : 'Namespaced';
+  return versions.map((version) => ({
+    type: typeKey({
+      apiVersion: `${String(spec['group'])}/${String(version['name'])}`,
+      kind: String(names['kind']),
+    }),
+    scope,
+    crd: name,
+  }));
+};

@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto';
+import { compareBytes } from '#bundles/digest';
+
+/** Equal for equal JSON values whatever the order of their keys. Unlike our own documents, objects may hold fractions. */
+export const stableHash = (value: unknown): string =>
+  createHash('sha256').update(stableText(value)).digest('hex');
+
+export const stableText = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(stableText).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  const sorted = entries.toSorted(([a], [b]) => compareBytes(a, b));
+  return `{${sorted.map(([key, item]) => `${JSON.stringify(key)}:${stableText(item)}`).join(',')}}`;
+};

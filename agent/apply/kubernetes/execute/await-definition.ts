@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FleetError } from '#bundles/errors';
+import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import { stopIfAborted } from '../api/send.ts';
+import { isRecord } from '../desired/parse-manifests.ts';
+
+const PAUSE_MS = 100;
+
+export const isEstablished = (crd: LiveObject): boolean =>
+  conditionOf(crd, 'Established')?.['status'] === 'True';
+
+/**
+ * Waits until the server takes objects of a definition that was just applied: established, and in its discovery.
+ * @throws FleetError APPLY_FAILED when its names are refused or it takes longer than `timeoutMs`
+ */
+export const awaitDefinition = async (
+  api: KubernetesApi,
+  crd: LiveObject,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<LiveObject> => {
+  const { apiVersion, kind, metadata } = crd;
+  const until = performance.now() + timeoutMs;
+  const served = servedTypes(crd);
+  let live: LiveObject | undefined = crd;
+  for (;;) {
+    stopIfAborted(signal);
+    const refused = live && conditionOf(live, 'NamesAccepted');
+    if (refused?.['status'] === 'False') {
+      throw new FleetError('APPLY_FAILED', `${kind} ${metadata.name}: ${String(refused['message'])}`);
+    }
+    if (live && isEstablished(live)) {
+      api.forgetTypes();
+      const types = new Set(
+        (await api.types(signal)).map(({ group, version, kind: of }) => `${group}/${version} ${of}`),
+      );
+      if (served.every((type) => types.has(type))) return live;
+    }
+    if (performance.now() > until) {
+      throw new FleetError(
+        'APPLY_FAILED',
+        `${kind} ${metadata.name} is not established after ${Math.round(timeoutMs / 1000)} s`,
+      );
+    }
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
+    live = await api.read({ apiVersion, kind, name: metadata.name }, signal);
+  }
+};
+
+const conditionOf = (
+  { status }: LiveObject,
+  type: string,
+): { readonly [field: string]: unknown } | undefined => {
+  const conditions = isRecord(status) ? status['conditions'] : undefined;
+  return Array.isArray(conditions)
+    ? conditions.filter(isRecord).find((it) => it['type'] === type)
+    : undefined;
+};
+
+const servedTypes = ({ spec }: LiveObject): readonly string[] => {
+  if (!isRecord(spec) || !isRecord(spec['names']) || !Array.isArray(spec['versions'])) return [];
+  const { group, names, versions } = spec as { group: string; names: { kind: string }; versions: unknown[] };
+  return versions
+    .filter(isRecord)
+    .filter(({ served }) => served === true)
+    .map(({ name }) => `${group}/${String(name)} ${names.kind}`);
+};

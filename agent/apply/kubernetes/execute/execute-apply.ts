@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FleetError, isFleetError } from '#bundles/errors';
+import type { Step, StepResult } from '../../target.ts';
+import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import { stopIfAborted } from '../api/send.ts';
+import { isDefinition, type Wanted } from '../desired/resolve-wanted.ts';
+import type { WantedObject } from '../desired/wanted-object.ts';
+import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
+import type { ApplyDetail } from '../kubernetes-step.ts';
+import { fingerprint } from '../live/fingerprint.ts';
+import { migration } from '../live/foreign-managers.ts';
+import { asJson } from '../owned-state.ts';
+import { awaitDefinition } from './await-definition.ts';
+import { awaitGone } from './await-gone.ts';
+
+/**
+ * Applies one object and tells what the server made of it. Doing it twice is doing it once: what is in its way is looked
+ * for anew. @throws FleetError API_*, FIELD_CONFLICT, APPLY_FAILED
+ */
+export const executeApply = async (
+  options: KubernetesTargetOptions,
+  api: KubernetesApi,
+  wanted: Wanted,
+  packageId: string,
+  step: Step,
+  detail: ApplyDetail,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  const object = wanted.byKey.get(step.key);
+  if (!object)
+    throw new FleetError('APPLY_FAILED', `${step.key} is not in the package that the plan was made for`);
+  await makeWay(options, api, object, detail, signal);
+  if (detail.migrates) await migrate(options, api, object, signal);
+  const { live, created } = await apply(options, api, object, signal);
+  const settled = isDefinition(object)
+    ? await awaitDefinition(api, live, options.stepTimeoutMs, signal)
+    : live;
+  const untouched = !created && live.metadata.resourceVersion === detail.resourceVersion && !detail.migrates;
+  return {
+    key: step.key,
+    outcome: untouched ? 'unchanged' : created && !detail.replaces ? 'created' : step.outcome,
+    reason: untouched ? 'as it shall be' : step.reason,
+    state: asJson({
+      of: packageId,
+      wanted: object.hash,
+      hash: fingerprint(settled),
+      uid: settled.metadata.uid,
+    }),
+  };
+};
+
+/** What must be gone first: one on its way out (X3), one whose field cannot be changed (R1). */
+const makeWay = async (
+  { stepTimeoutMs }: KubernetesTargetOptions,
+  api: KubernetesApi,
+  object: WantedObject,
+  { replaces, awaits }: ApplyDetail,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (replaces !== null) await api.remove(object, { uid: replaces, propagation: 'Background' }, signal);
+  const leaving = replaces ?? awaits;
+  if (leaving !== null) await awaitGone(api, object, leaving, stepTimeoutMs, signal);
+};
+
+const migrate = async (
+  { fields }: KubernetesTargetOptions,
+  api: KubernetesApi,
+  object: WantedObject,
+  signal: AbortSignal,
+): Promise<void> => {
+  for (let left = 5; ; left--) {
+    const live = await api.read(object, signal);
+    const operations = live && migration(live, fields);
+    if (!operations) return;
+    try {
+      await api.patch(object, operations, signal);
+      return;
+    } catch (error) {
+      // Somebody wrote in between: what they wrote has to be looked at too.
+      if (!isFleetError(error, 'FIELD_CONFLICT') || left === 0) throw error;
+    }
+  }
+};
+
+/** A namespace that goes away and comes back, a definition that one server of several does not have yet. */
+const PASSING = /because it is being terminated|could not find the requested resource|no kind .* in /;
+const PAUSE_MS = 300;
+
+const apply = async (
+  { stepTimeoutMs }: KubernetesTargetOptions,
+  api: KubernetesApi,
+  { object }: WantedObject,
+  signal: AbortSignal,
+): Promise<{ readonly live: LiveObject; readonly created: boolean }> => {
+  const until = performance.now() + stepTimeoutMs;
+  for (;;) {
+    stopIfAborted(signal);
+    try {
+      const { object: live, created } = await api.apply(object, { force: true }, signal);
+      return { live, created };
+    } catch (error) {
+      if (!isFleetError(error, 'API_REFUSED') || !PASSING.test(error.message) || performance.now() > until)
+        throw error;
+      if (/requested resource/.test(error.message)) api.forgetTypes();
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+};

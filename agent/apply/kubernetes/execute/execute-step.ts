@@ -1,0 +1,33 @@
+import { FleetError } from '#bundles/errors';
+import type { DesiredPackage, Step, StepResult } from '../../target.ts';
+import type { KubernetesApi } from '../api/kubernetes-api.ts';
+import { resolveWanted } from '../desired/resolve-wanted.ts';
+import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
+import { fromStep } from '../kubernetes-step.ts';
+import { packageId } from '../owned-state.ts';
+import { executeApply } from './execute-apply.ts';
+import { executeDetach, executeRemoval } from './execute-removal.ts';
+
+/** Does one step of a plan; doing it twice is doing it once. @throws FleetError API_*, FIELD_CONFLICT, APPLY_FAILED */
+export const executeStep = async (
+  options: KubernetesTargetOptions,
+  api: KubernetesApi,
+  step: Step,
+  desired: DesiredPackage | undefined,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  const own = fromStep(step);
+  switch (own.kind) {
+    case 'note':
+      return { key: step.key, outcome: step.outcome, reason: step.reason };
+    case 'apply': {
+      if (!desired) throw new FleetError('APPLY_FAILED', `${step.key}: a package that goes applies nothing`);
+      const wanted = await resolveWanted(api, options.fleet, desired, signal);
+      return executeApply(options, api, wanted, packageId(desired), step, own.detail, signal);
+    }
+    case 'remove':
+      return executeRemoval(options, api, step, own.detail, signal);
+    case 'detach':
+      return executeDetach(options, api, step, own.detail, signal);
+  }
+};

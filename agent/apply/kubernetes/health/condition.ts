@@ -1,0 +1,39 @@
+import { listOf, numberOf, textOf } from './live-field.ts';
+
+/** One of `status.conditions`. */
+export type Condition = {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  /** Of which generation it speaks, where its controller says so. */
+  readonly observedGeneration: number | undefined;
+  readonly raw: unknown;
+};
+
+export const conditionOf = (object: unknown, type: string): Condition | undefined => {
+  const raw = listOf(object, 'status', 'conditions').find((one) => textOf(one, 'type') === type);
+  if (raw === undefined) return undefined;
+  return {
+    type,
+    status: textOf(raw, 'status') ?? 'Unknown',
+    reason: textOf(raw, 'reason') ?? '',
+    message: textOf(raw, 'message') ?? '',
+    observedGeneration: numberOf(raw, 'observedGeneration'),
+    raw,
+  };
+};
+
+/** 'FailedGetScale: the server could not find it', or as much of that as there is; `otherwise` for none. */
+export const saidBy = (
+  { reason, message }: Pick<Condition, 'reason' | 'message'>,
+  otherwise: string,
+): string => oneLine([reason, message].filter(Boolean).join(': ') || otherwise);
+
+/** What controllers write may be long and have many lines; a message of ours is one. */
+const MOST_CHARACTERS = 300;
+
+export const oneLine = (text: string, most: number = MOST_CHARACTERS): string => {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length > most ? `${line.slice(0, most)} ...` : line;
+};

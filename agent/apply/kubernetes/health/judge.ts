@@ -1,0 +1,96 @@
+import { groupOf } from '../desired/object-key.ts';
+import { oneLine } from './condition.ts';
+import { textOf } from './live-field.ts';
+import { judgeByReady } from './rules/any-condition.ts';
+import { judgeAnyObject } from './rules/any-object.ts';
+import { judgeApiService } from './rules/api-service.ts';
+import { judgeAutoscaler } from './rules/autoscaler.ts';
+import { judgeDefinition } from './rules/custom-resource-definition.ts';
+import { judgeDaemonSet } from './rules/daemon-set.ts';
+import { judgeDeployment } from './rules/deployment.ts';
+import { judgeDisruptionBudget } from './rules/disruption-budget.ts';
+import { judgeIngress } from './rules/ingress.ts';
+import { judgeJob } from './rules/job.ts';
+import { judgeNamespace } from './rules/namespace.ts';
+import { judgePod } from './rules/pod.ts';
+import { judgeReplicaSet } from './rules/replica-set.ts';
+import { judgeService } from './rules/service.ts';
+import { judgeStatefulSet } from './rules/stateful-set.ts';
+import { judgeVolumeClaim } from './rules/volume-claim.ts';
+import { current, type HealthContext, type Verdict } from './verdict.ts';
+
+type Rule = (object: unknown, context: HealthContext) => Verdict;
+
+/** By 'group/Kind', whatever the version. */
+const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ['/Namespace', judgeNamespace],
+  ['/PersistentVolumeClaim', judgeVolumeClaim],
+  ['/Pod', judgePod],
+  ['/ReplicationController', judgeReplicaSet],
+  ['/Service', judgeService],
+  ['apiextensions.k8s.io/CustomResourceDefinition', judgeDefinition],
+  ['apiregistration.k8s.io/APIService', judgeApiService],
+  ['apps/DaemonSet', judgeDaemonSet],
+  ['apps/Deployment', judgeDeployment],
+  ['apps/ReplicaSet', judgeReplicaSet],
+  ['apps/StatefulSet', judgeStatefulSet],
+  ['autoscaling/HorizontalPodAutoscaler', judgeAutoscaler],
+  ['batch/CronJob', () => current('it is there')],
+  ['batch/Job', judgeJob],
+  ['networking.k8s.io/Ingress', judgeIngress],
+  ['policy/PodDisruptionBudget', judgeDisruptionBudget],
+]);
+
+/**
+ * Groups that every cluster brings itself, beside those without a dot ('', 'apps', 'batch'): what is there and has no
+ * rule above has no status to wait for. '*.k8s.io' as such is no such sign: CRDs use it too.
+ */
+const BUILT_IN: ReadonlySet<string> = new Set(
+  [
+    'admissionregistration',
+    'certificates',
+    'coordination',
+    'discovery',
+    'events',
+    'flowcontrol.apiserver',
+    'networking',
+    'node',
+    'rbac.authorization',
+    'resource',
+    'scheduling',
+    'storage',
+  ].map((name) => `${name}.k8s.io`),
+);
+
+/** Does the kind have a status that is worth waiting for? ConfigMaps, Secrets, roles have none. */
+export const hasStatus = ({ group, kind }: { readonly group: string; readonly kind: string }): boolean =>
+  RULES.has(`${group}/${kind}`) || !isBuiltIn(group);
+
+const isBuiltIn = (group: string): boolean => !group.includes('.') || BUILT_IN.has(group);
+
+/**
+ * What a live object says of itself: the first rule that fits (checklist W). Never throws, whatever the object is
+ * made of.
+ */
+export const judge = (object: unknown, context: HealthContext): Verdict => {
+  const verdict = judgeByRules(object, context);
+  // Names and finalizers are quoted as they stand, whatever stands there.
+  return { ...verdict, message: oneLine(verdict.message, MOST_CHARACTERS) };
+};
+
+const MOST_CHARACTERS = 600;
+
+const judgeByRules = (object: unknown, context: HealthContext): Verdict => {
+  const kind = textOf(object, 'kind');
+  const apiVersion = textOf(object, 'apiVersion');
+  if (kind === undefined || apiVersion === undefined) {
+    return { status: 'Unknown', message: 'this is no object of a cluster' };
+  }
+  const general = judgeAnyObject(object);
+  if (general) return general;
+  const group = groupOf(apiVersion);
+  const rule = RULES.get(`${group}/${kind}`);
+  if (rule) return rule(object, context);
+  const byReady = judgeByReady(object);
+  return isBuiltIn(group) && byReady.status === 'Current' ? { ...byReady, proven: true } : byReady;
+};

@@ -1,0 +1,18 @@
+import { conditionOf, saidBy } from '../condition.ts';
+import { fieldOf, textOf } from '../live-field.ts';
+import { current, failed, inProgress, type Verdict } from '../verdict.ts';
+import { countOf } from './replicas.ts';
+
+/** Done is healthy, begun is not: a migration that still runs must not let the next wave start. */
+export const judgeJob = (object: unknown): Verdict => {
+  const end = conditionOf(object, 'Failed');
+  if (end?.status === 'True') return failed(saidBy(end, 'it failed'), 0);
+  if (conditionOf(object, 'Complete')?.status === 'True') return current('it is complete');
+  if (conditionOf(object, 'Suspended')?.status === 'True' || fieldOf(object, 'spec', 'suspend') === true) {
+    return current('it is suspended');
+  }
+  if (textOf(object, 'status', 'startTime') === undefined) return inProgress('it has not started yet');
+  const [active, gone] = [countOf(object, 'active'), countOf(object, 'failed')];
+  const before = gone > 0 ? `, ${gone} failed before` : '';
+  return inProgress(`it runs: ${active} ${active === 1 ? 'pod' : 'pods'} active${before}`);
+};

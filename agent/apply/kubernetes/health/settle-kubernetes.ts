@@ -1,0 +1,195 @@
+import { aborted } from '../../../journal/aborted.ts';
+import type { CheckResult } from '../../target.ts';
+import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import type { WantedObject } from '../desired/wanted-object.ts';
+import { believeFailures } from './settle/believe-failures.ts';
+import { type ClusterView, openClusterView } from './settle/cluster-view.ts';
+import { judgeWanted } from './settle/judge-wanted.ts';
+import { readLateBinding } from './settle/late-binding.ts';
+import { newestWarning } from './settle/newest-warning.ts';
+import { SETTLE_DEFAULTS, type SettleOptions } from './settle/settle-options.ts';
+import { type Ended, toChecks } from './settle/to-checks.ts';
+import { isWorkload, withPods } from './settle/workload-pods.ts';
+import type { HealthContext, Verdict } from './verdict.ts';
+
+type Api = Pick<KubernetesApi, 'typeOf' | 'list' | 'watch' | 'read' | 'server'>;
+
+/** News often come in bursts: each verdict waits so long for the rest of one. */
+const BURST_MS = 100;
+/** Without news, for verdicts that only time changes. */
+const TICK_MS = 1000;
+/** A workload that is not finished by then gets its pods looked at. */
+const PODS_AFTER_MS = 1500;
+/** So many unfinished objects get their last event looked up. */
+const MOST_EVENTS = 10;
+const MOST_READ = 100;
+
+/**
+ * Waits until every object is Current or Failed and believed so (checklist W1), at once until one Failed that nothing
+ * can mend, at most `timeoutMs`; time in which the server was away does not count.
+ * @throws FleetError API_UNREACHABLE when it is away for too long, API_DENIED, ABORTED; never for what is unhealthy
+ */
+export const settleKubernetes = async (
+  api: Api,
+  objects: readonly WantedObject[],
+  timeoutMs: number,
+  signal: AbortSignal,
+  options: Partial<SettleOptions> = {},
+): Promise<readonly CheckResult[]> => {
+  const settings = { ...SETTLE_DEFAULTS, ...options };
+  const waited = objects.filter(({ policy }) => policy.wait);
+  if (waited.length === 0) return toChecks({ passed: 0, left: objects.length, waiting: 0 }, []);
+  const ended = new AbortController();
+  const within = AbortSignal.any([signal, ended.signal]);
+  try {
+    const end = await watchUntilSettled(api, waited, timeoutMs, within, settings);
+    const sure = end.timedOut === undefined ? end : await lookAgain(api, waited, end, within, settings);
+    return await describe(api, waited, objects.length - waited.length, sure, signal);
+  } catch (error) {
+    if (signal.aborted) throw aborted(error);
+    throw error;
+  } finally {
+    ended.abort();
+  }
+};
+
+type End = {
+  readonly view: ClusterView;
+  readonly context: HealthContext;
+  readonly verdicts: ReadonlyMap<string, Verdict>;
+  readonly believed: ReadonlySet<string>;
+  readonly timedOut: string | undefined;
+};
+
+const watchUntilSettled = async (
+  api: Api,
+  waited: readonly WantedObject[],
+  timeoutMs: number,
+  signal: AbortSignal,
+  { clock, windowMs, outageMs, loadBalancer }: SettleOptions,
+): Promise<End> => {
+  const hasClaims = waited.some(({ group, kind }) => group === '' && kind === 'PersistentVolumeClaim');
+  const lateBinding: ReadonlySet<string> = hasClaims ? await readLateBinding(api, signal) : new Set();
+  const view = openClusterView(api, waited, signal, clock);
+  const believe = believeFailures();
+  const begin = clock.elapsedMs();
+  let away = 0;
+  let awaySince: number | undefined;
+  let judged = false;
+  for (;;) {
+    const at = clock.elapsedMs();
+    if (signal.aborted) throw aborted(signal.reason);
+    if (view.error() !== undefined) throw view.error();
+    const lost = view.lost();
+    if (lost) {
+      awaySince ??= at;
+      if (at - awaySince >= outageMs) throw lost;
+    } else {
+      if (awaySince !== undefined) away += at - awaySince;
+      awaySince = undefined;
+      const elapsed = at - begin - away;
+      const context = { now: clock.now(), loadBalancer, lateBinding };
+      const verdicts = judgeAll(waited, view, context, elapsed >= windowMs);
+      if (verdicts) {
+        judged = true;
+        const believed = believe(verdicts, at - away);
+        if (elapsed >= PODS_AFTER_MS) view.followPods(namespacesOfWorkloads(waited, verdicts));
+        const end = { view, context, verdicts, believed, timedOut: undefined };
+        const hopeless = [...believed].some((key) => isHopeless(verdicts.get(key)));
+        if (hopeless || !waited.some(({ key }) => isOpen(end, key))) return end;
+        if (elapsed >= timeoutMs) return { ...end, timedOut: seconds(timeoutMs) };
+      }
+    }
+    await view.news(TICK_MS, signal);
+    // The first lists are waited for and not one tick longer: most packages are healthy by then.
+    if (judged) await clock.sleep(BURST_MS, signal);
+  }
+};
+
+const isHopeless = (verdict: Verdict | undefined): boolean =>
+  verdict?.status === 'Failed' && verdict.patienceMs === 0;
+
+/**
+ * A watch whose connection died without a word tells nothing: what it left unfinished is read once more before that is
+ * called the package's failure. @throws FleetError API_UNREACHABLE
+ */
+const lookAgain = async (
+  api: Api,
+  waited: readonly WantedObject[],
+  end: End,
+  signal: AbortSignal,
+  settings: SettleOptions,
+): Promise<End> => {
+  const verdicts = new Map(end.verdicts);
+  const open = waited.filter(({ key }) => isOpen(end, key)).slice(0, MOST_READ);
+  for (const wanted of open) {
+    const live = await api.read(wanted, signal);
+    const verdict = judgeWanted(wanted, live, { ...end.context, now: settings.clock.now() }, true);
+    if (verdict.status === 'Current') verdicts.set(wanted.key, verdict);
+  }
+  return { ...end, verdicts };
+};
+
+const isOpen = ({ verdicts, believed }: Pick<End, 'verdicts' | 'believed'>, key: string): boolean =>
+  verdicts.get(key)?.status !== 'Current' && !believed.has(key);
+
+/** undefined while something was not read even once. */
+const judgeAll = (
+  waited: readonly WantedObject[],
+  view: ClusterView,
+  context: HealthContext,
+  settled: boolean,
+): ReadonlyMap<string, Verdict> | undefined => {
+  const verdicts = new Map<string, Verdict>();
+  for (const wanted of waited) {
+    const live = view.liveOf(wanted);
+    if (live === 'unread') return undefined;
+    const verdict = judgeWanted(wanted, live, context, settled);
+    const waits = live && verdict.status === 'InProgress' && isWorkload(wanted.group, wanted.kind);
+    verdicts.set(wanted.key, waits ? withPods(verdict, live, view.podsOf(live), context.now) : verdict);
+  }
+  return verdicts;
+};
+
+const namespacesOfWorkloads = (
+  waited: readonly WantedObject[],
+  verdicts: ReadonlyMap<string, Verdict>,
+): ReadonlySet<string> =>
+  new Set(
+    waited
+      .filter(({ key, group, kind }) => verdicts.get(key)?.status === 'InProgress' && isWorkload(group, kind))
+      .map(({ namespace }) => namespace ?? ''),
+  );
+
+const describe = async (
+  api: Api,
+  waited: readonly WantedObject[],
+  left: number,
+  { view, verdicts, believed, timedOut }: End,
+  signal: AbortSignal,
+): Promise<readonly CheckResult[]> => {
+  const passed = waited.filter(({ key }) => verdicts.get(key)?.status === 'Current').length;
+  const failing = waited.filter(({ key }) => believed.has(key));
+  const open = waited.filter(({ key }) => isOpen({ verdicts, believed }, key));
+  const ended: Ended[] = failing.map((wanted) => ({
+    wanted,
+    message: verdicts.get(wanted.key)?.message ?? '',
+  }));
+  if (timedOut === undefined) return toChecks({ passed, left, waiting: open.length }, ended);
+  for (const [index, wanted] of open.entries()) {
+    const { status, message } = verdicts.get(wanted.key) ?? {
+      status: 'Unknown',
+      message: 'it was never read',
+    };
+    const live = view.liveOf(wanted);
+    const asked = live && live !== 'unread' && index < MOST_EVENTS ? [live, ...unready(view, live)] : [];
+    const event = await newestWarning(api, asked, signal);
+    ended.push({ wanted, message: `${message} (${status} after ${timedOut})${event}` });
+  }
+  return toChecks({ passed, left, waiting: 0 }, ended);
+};
+
+/** A workload's own events name what could not be made; those of its pods, why what was made does not run. */
+const unready = (view: ClusterView, live: LiveObject): readonly LiveObject[] => view.podsOf(live).slice(0, 3);
+
+const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;

@@ -1,0 +1,69 @@
+import { compareBytes } from '#bundles/digest';
+import type { ListOptions, TypeRef } from '../../api/kubernetes-api.ts';
+import type { WantedObject } from '../../desired/wanted-object.ts';
+import { hasStatus } from '../judge.ts';
+
+/** Objects that one list (and watch) tells of. */
+export type Group = {
+  readonly type: TypeRef;
+  readonly options: ListOptions;
+  readonly objects: readonly WantedObject[];
+  readonly watch: boolean;
+  /** Between two lists where it is not watched. */
+  readonly pollMs: number;
+};
+
+/** One list over the whole cluster is cheaper than so many of one namespace each. */
+const MOST_NAMESPACES = 16;
+/** Each watch holds a connection; what is beyond them is listed again and again. */
+const MOST_WATCHES = 6;
+const POLL_MS = 2000;
+/** What has no status changes only when somebody deletes it. */
+const STILL_POLL_MS = 10_000;
+
+/**
+ * By kind and namespace, narrowed to one name where that is all. Kinds without a status are read by their metadata and
+ * never watched: once they are there, nothing more comes.
+ */
+export const groupObjects = (objects: readonly WantedObject[]): readonly Group[] => {
+  const byKind = groupBy(objects, ({ apiVersion, kind }) => `${apiVersion} ${kind}`);
+  const groups = byKind.flatMap((ofKind) => {
+    const byNamespace = groupBy(ofKind, ({ namespace }) => namespace ?? '');
+    return byNamespace.length > MOST_NAMESPACES
+      ? [groupOfObjects(ofKind, undefined)]
+      : byNamespace.map((some) => groupOfObjects(some, some[0]?.namespace));
+  });
+  const spoken = groups.filter(({ watch }) => watch);
+  const watched = new Set(
+    spoken.toSorted((a, b) => b.objects.length - a.objects.length).slice(0, MOST_WATCHES),
+  );
+  return groups.map((group) => ({ ...group, watch: watched.has(group) }));
+};
+
+const groupOfObjects = (objects: readonly WantedObject[], namespace: string | undefined): Group => {
+  const [first] = objects as readonly [WantedObject];
+  const { apiVersion, kind, name } = first;
+  const spoken = hasStatus(first);
+  return {
+    type: { apiVersion, kind },
+    options: {
+      namespace,
+      ...(objects.length === 1 && { fieldSelector: `metadata.name=${name}` }),
+      ...(!spoken && { metadataOnly: true }),
+    },
+    objects,
+    watch: spoken,
+    pollMs: spoken ? POLL_MS : STILL_POLL_MS,
+  };
+};
+
+const groupBy = <T>(items: readonly T[], keyOf: (item: T) => string): readonly (readonly T[])[] => {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return [...groups].toSorted(([a], [b]) => compareBytes(a, b)).map(([, group]) => group);
+};

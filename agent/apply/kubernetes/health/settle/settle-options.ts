@@ -1,0 +1,18 @@
+import { type Clock, systemClock } from '../../watch/clock.ts';
+import type { HealthContext } from '../verdict.ts';
+
+export type SettleOptions = {
+  readonly clock: Clock;
+  /** How long an object whose status says nothing may still be one that nobody looked at (checklist W3). */
+  readonly windowMs: number;
+  /** A server that is away for longer ends the wait with API_UNREACHABLE; less than that does not count. */
+  readonly outageMs: number;
+  readonly loadBalancer: HealthContext['loadBalancer'];
+};
+
+export const SETTLE_DEFAULTS: SettleOptions = {
+  clock: systemClock,
+  windowMs: 5000,
+  outageMs: 60_000,
+  loadBalancer: 'clusterIP',
+};

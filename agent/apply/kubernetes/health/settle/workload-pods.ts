@@ -1,0 +1,101 @@
+import type { LiveObject } from '../../api/kubernetes-api.ts';
+import { textOf } from '../live-field.ts';
+import { judgePod } from '../rules/pod.ts';
+import type { Verdict } from '../verdict.ts';
+
+/** Kinds that stand or fall with pods of their own. */
+const WORKLOADS: ReadonlySet<string> = new Set([
+  'apps/DaemonSet',
+  'apps/Deployment',
+  'apps/ReplicaSet',
+  'apps/StatefulSet',
+  'batch/Job',
+]);
+
+export const isWorkload = (group: string, kind: string): boolean => WORKLOADS.has(`${group}/${kind}`);
+
+/** Of a pod only what its verdict and its owner need: there may be thousands in a namespace. */
+export const trimPod = ({ apiVersion, kind, metadata, status }: LiveObject): LiveObject => ({
+  apiVersion,
+  kind,
+  metadata: {
+    name: metadata.name,
+    ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+    ...(metadata.uid !== undefined && { uid: metadata.uid }),
+    ...(metadata.labels && { labels: metadata.labels }),
+    ...(metadata.ownerReferences && { ownerReferences: metadata.ownerReferences }),
+    ...(metadata.creationTimestamp !== undefined && { creationTimestamp: metadata.creationTimestamp }),
+    ...(metadata.deletionTimestamp !== undefined && { deletionTimestamp: metadata.deletionTimestamp }),
+  },
+  status,
+});
+
+/** The pods that a workload's newest revision made: what its older ones do says nothing about this package. */
+export const podsOf = (
+  workload: LiveObject,
+  pods: Iterable<LiveObject>,
+  replicaSets: Iterable<LiveObject>,
+): readonly LiveObject[] => {
+  const owner = workload.kind === 'Deployment' ? newestReplicaSet(workload, replicaSets) : workload;
+  if (!owner) return [];
+  return [...pods].filter(
+    (pod) => isOwnedBy(pod, owner) && pod.metadata.deletionTimestamp === undefined && isNewest(workload, pod),
+  );
+};
+
+const REVISION = 'deployment.kubernetes.io/revision';
+
+const newestReplicaSet = (
+  deployment: LiveObject,
+  replicaSets: Iterable<LiveObject>,
+): LiveObject | undefined => {
+  const revision = deployment.metadata.annotations?.[REVISION];
+  return [...replicaSets].find(
+    (one) => isOwnedBy(one, deployment) && one.metadata.annotations?.[REVISION] === revision,
+  );
+};
+
+const isOwnedBy = ({ metadata }: LiveObject, { metadata: { uid } }: LiveObject): boolean =>
+  metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) === true;
+
+const isNewest = (workload: LiveObject, pod: LiveObject): boolean => {
+  const { labels } = pod.metadata;
+  switch (workload.kind) {
+    case 'StatefulSet': {
+      const revision = textOf(workload, 'status', 'updateRevision');
+      return revision === undefined || labels?.['controller-revision-hash'] === revision;
+    }
+    case 'DaemonSet': {
+      const generation = workload.metadata.annotations?.['deprecated.daemonset.template.generation'];
+      return generation === undefined || labels?.['pod-template-generation'] === generation;
+    }
+    default:
+      return true;
+  }
+};
+
+/**
+ * An unfinished workload's verdict with what its pods know: the reason it waits, and Failed where a pod is. A pod of a
+ * Job that crashes is the Job's to count, and one that ended is replaced: neither fails the workload.
+ */
+export const withPods = (
+  verdict: Verdict,
+  workload: LiveObject,
+  pods: readonly LiveObject[],
+  now: Date,
+): Verdict => {
+  const troubled = pods
+    .map((pod) => ({ pod, said: judgePod(pod, { now }) }))
+    .filter(({ pod, said }) => said.status !== 'Current' && textOf(pod, 'status', 'phase') !== 'Failed');
+  const failed = troubled.filter(({ said }) => said.status === 'Failed');
+  const [first] = (failed.length > 0 ? failed : troubled).toSorted((a, b) =>
+    a.pod.metadata.name < b.pod.metadata.name ? -1 : 1,
+  );
+  if (!first) return verdict;
+  const others = (failed.length > 0 ? failed : troubled).length - 1;
+  const more = others > 0 ? ` (and ${others} more ${others === 1 ? 'pod' : 'pods'})` : '';
+  const message = `${verdict.message}; pod ${first.pod.metadata.name}: ${first.said.message}${more}`;
+  const isCrash = first.said.message.includes('CrashLoopBackOff');
+  if (first.said.status !== 'Failed' || (workload.kind === 'Job' && isCrash)) return { ...verdict, message };
+  return { status: 'Failed', message, patienceMs: first.said.patienceMs };
+};

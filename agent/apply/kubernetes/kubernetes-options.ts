@@ -1,0 +1,20 @@
+import type { KubernetesApi } from './api/kubernetes-api.ts';
+
+export type KubernetesTargetOptions = {
+  /** Opened at the first need: a host agent whose cluster is off must start all the same. */
+  readonly open: () => Promise<KubernetesApi>;
+  readonly fleet: string;
+  /** Who we are beside other agents of the fleet, and the namespace where that is agreed on; undefined: there are none. */
+  readonly lease?: { readonly namespace: string; readonly holder: string } | undefined;
+  /** How long a package may take to become healthy. */
+  readonly healthTimeoutMs: number;
+  /** How long one step waits for what it needs: a CRD to be established, an object to be gone. */
+  readonly stepTimeoutMs: number;
+  /**
+   * What happens to fields that others have added to our objects by hand: `merge` leaves them, `strict` takes them away
+   * (checklist S4). Controllers' fields stay in both.
+   */
+  readonly fields: 'merge' | 'strict';
+  /** May objects that were there before and belong to nobody be taken over? */
+  readonly adopt: 'ifUnowned' | 'none';
+};

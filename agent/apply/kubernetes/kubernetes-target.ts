@@ -1,0 +1,47 @@
+import type { Target } from '../target.ts';
+import type { KubernetesApi } from './api/kubernetes-api.ts';
+import { refOf } from './desired/object-key.ts';
+import { resolveWanted } from './desired/resolve-wanted.ts';
+import { executeStep } from './execute/execute-step.ts';
+import { settleKubernetes } from './health/settle-kubernetes.ts';
+import type { KubernetesTargetOptions } from './kubernetes-options.ts';
+import { kubernetesExclusive } from './lease/kubernetes-exclusive.ts';
+import { observeKubernetes } from './observe/observe-kubernetes.ts';
+import { stateOf } from './owned-state.ts';
+import { planKubernetes } from './plan/plan-kubernetes.ts';
+import { watchOwned } from './watch/watch-owned.ts';
+
+export type { KubernetesTargetOptions } from './kubernetes-options.ts';
+
+/** A cluster: objects by server-side apply under one field manager, health as kstatus judges it. */
+export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
+  let opened: Promise<KubernetesApi> | undefined;
+  const api = (): Promise<KubernetesApi> => {
+    if (opened) return opened;
+    const opening = options.open();
+    // A kubeconfig that is mended meanwhile is read again.
+    opening.catch(() => {
+      opened = undefined;
+    });
+    opened = opening;
+    return opening;
+  };
+  return {
+    kind: 'kubernetes',
+    plan: async (desired, owned, taken, signal) =>
+      planKubernetes(options, await api(), desired, owned, taken, signal),
+    execute: async (step, desired, signal) => executeStep(options, await api(), step, desired, signal),
+    settle: async (desired, signal) => {
+      const { objects } = await resolveWanted(await api(), options.fleet, desired, signal);
+      const waited = objects.filter(({ policy }) => policy.apply !== 'ignore');
+      return settleKubernetes(await api(), waited, options.healthTimeoutMs, signal);
+    },
+    observe: async (desired, owned, signal) =>
+      observeKubernetes(options, await api(), desired, owned, signal),
+    ...(options.lease && { exclusive: kubernetesExclusive(api, { ...options.lease, fleet: options.fleet }) }),
+    watch: async (owned, onChange, signal) => {
+      const refs = owned.map((one) => refOf(one.key, stateOf(one).apiVersion));
+      await watchOwned(await api(), refs, onChange, signal);
+    },
+  };
+};

@@ -1,0 +1,58 @@
+import type { FleetError } from '#bundles/errors';
+import type { LiveObject } from '../api/kubernetes-api.ts';
+import { acquireLease, type LeaseApi } from './acquire-lease.ts';
+import { keepLease } from './keep-lease.ts';
+import type { LeaseOptions } from './lease-options.ts';
+import { LEASE_TYPE, readRecord, released } from './lease-record.ts';
+
+const RELEASE_MS = 3000;
+
+/**
+ * Does work while this process holds the lease, and gives it back. The work's signal fires when the lease is lost or
+ * could not be renewed in time; work that ends by that ends with the reason.
+ * @throws FleetError BUSY, API_UNREACHABLE, API_DENIED, ABORTED, and what the work throws
+ */
+export const withLease = async <T>(
+  api: LeaseApi,
+  options: LeaseOptions,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
+  const taken = await acquireLease(api, options, signal);
+  const done = new AbortController();
+  const stop = new AbortController();
+  let lost: FleetError | undefined;
+  const keeping = keepLease(api, taken, options, done.signal).then((end) => {
+    if (!('lost' in end)) return end.lease;
+    lost = end.lost;
+    stop.abort(end.lost);
+    return undefined;
+  });
+  try {
+    return await work(AbortSignal.any([signal, stop.signal]));
+  } catch (error) {
+    // What the work says when it is stopped is only that it was stopped.
+    if (lost && !signal.aborted) throw lost;
+    throw error;
+  } finally {
+    done.abort();
+    await giveBack(api, await keeping, options);
+  }
+};
+
+/** Best effort: one that is not given back ends by itself. A renewal that was cut off may have been written all the same. */
+const giveBack = async (
+  api: LeaseApi,
+  lease: LiveObject | undefined,
+  { clock, holder }: LeaseOptions,
+): Promise<void> => {
+  if (!lease) return;
+  const limit = AbortSignal.timeout(RELEASE_MS);
+  const release = async (one: LiveObject): Promise<void> => {
+    await api.replace(released(one, clock.now()), limit);
+  };
+  await release(lease).catch(async () => {
+    const found = await api.read({ ...LEASE_TYPE, ...lease.metadata }, limit).catch(() => undefined);
+    if (found && readRecord(found).holder === holder) await release(found).catch(() => {});
+  });
+};

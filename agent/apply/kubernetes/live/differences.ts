@@ -1,0 +1,79 @@
+import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
+import { isRecord } from '../desired/parse-manifests.ts';
+import { pathsOf } from './field-set.ts';
+import { isOurs } from './fingerprint.ts';
+
+/** Most fields that one message names. */
+const MAX_SHOWN = 8;
+const MAX_FOUND = 50;
+
+/** What counts of an object when two are compared: all but status and what the server writes into metadata. */
+const essence = ({ metadata, status: _, ...rest }: LiveObject): { readonly [field: string]: unknown } => ({
+  ...rest,
+  metadata: {
+    labels: metadata.labels ?? {},
+    annotations: metadata.annotations ?? {},
+    finalizers: metadata.finalizers ?? [],
+    ownerReferences: metadata.ownerReferences ?? [],
+  },
+});
+
+/**
+ * Paths of the fields in which the live object and what a dry run made of it differ, at most fifty. Never a value: it may
+ * be a secret. Empty means that an apply would change nothing.
+ */
+export const differences = (live: LiveObject, dry: LiveObject): readonly string[] => {
+  const found: string[] = [];
+  compare(essence(live), essence(dry), '', found);
+  return found;
+};
+
+const compare = (one: unknown, other: unknown, path: string, found: string[]): void => {
+  if (found.length >= MAX_FOUND) return;
+  if (isRecord(one) && isRecord(other)) {
+    for (const key of [...new Set([...Object.keys(one), ...Object.keys(other)])].toSorted()) {
+      compare(one[key], other[key], path === '' ? key : `${path}.${key}`, found);
+    }
+  } else if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
+    for (const [index, item] of one.entries()) compare(item, other[index], `${path}[${index}]`, found);
+  } else if (!isSame(one, other)) found.push(path);
+};
+
+/** Not there, null and empty are one to the server: it writes whichever it likes. */
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || (isEmpty(one) && isEmpty(other)) || JSON.stringify(one) === JSON.stringify(other);
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (Array.isArray(value) && value.length === 0) ||
+  (isRecord(value) && Object.keys(value).length === 0);
+
+/** 'spec.replicas, spec.template and 3 more'. */
+export const sayFields = (paths: readonly string[]): string => {
+  const more = paths.length - MAX_SHOWN;
+  return paths.slice(0, MAX_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
+};
+
+/** Fields that an apply takes from other managers, and from whom (checklist S1): 'spec.replicas from kubectl-scale'. */
+export const takenOver = (live: LiveObject, dry: LiveObject): readonly string[] => {
+  const after = new Map(
+    (dry.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.fieldsV1 ?? {}]),
+  );
+  return (live.metadata.managedFields ?? [])
+    .filter((entry) => !isOurs(entry))
+    .flatMap((entry) => {
+      const kept = new Set(pathsOf(after.get(keyOf(entry)) ?? {}));
+      const lost = pathsOf(entry.fieldsV1 ?? {}).filter((path) => !kept.has(path));
+      return lost.length > 0 ? [`${sayFields(lost)} from ${entry.manager ?? 'an unnamed manager'}`] : [];
+    });
+};
+
+const keyOf = ({ manager, operation, subresource, apiVersion }: ManagedFields): string =>
+  JSON.stringify([manager, operation, subresource, apiVersion]);
+
+/** Who wrote last, apart from us and controllers' status: the first to ask about a difference. */
+export const lastManager = ({ metadata }: LiveObject): string | undefined =>
+  (metadata.managedFields ?? [])
+    .filter((entry) => !isOurs(entry) && !entry.subresource)
+    .toSorted((a, b) => ((a.time ?? '') < (b.time ?? '') ? 1 : -1))[0]?.manager;

@@ -1,0 +1,48 @@
+import type { JsonPatch, LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
+import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
+import { type FieldSet, unite } from './field-set.ts';
+import { isOurs } from './fingerprint.ts';
+
+/** Appliers of the time before server-side apply: what they wrote was meant as a whole, so we take it over as a whole. */
+const CLIENT_SIDE = new Set(['kubectl-client-side-apply', 'before-first-apply']);
+
+/** Managers whose fields become ours, so that those which the package does not have are removed (checklist S4, S8). */
+export const toMigrate = (live: LiveObject, fields: 'merge' | 'strict'): readonly string[] => [
+  ...new Set(
+    (live.metadata.managedFields ?? [])
+      .filter((entry) => isMigrated(entry, fields))
+      .map(({ manager = '' }) => manager),
+  ),
+];
+
+const isMigrated = (
+  { manager = '', subresource, operation }: ManagedFields,
+  fields: 'merge' | 'strict',
+): boolean => {
+  if (subresource || manager === FIELD_MANAGER) return false;
+  if (operation === 'Update' && CLIENT_SIDE.has(manager)) return true;
+  return fields === 'strict' && /^kubectl(-|$)/.test(manager);
+};
+
+/** Makes other managers' fields ours, unless the object has changed since it was read. undefined: nothing to do. */
+export const migration = (live: LiveObject, fields: 'merge' | 'strict'): readonly JsonPatch[] | undefined => {
+  const entries = live.metadata.managedFields ?? [];
+  const theirs = entries.filter((entry) => isMigrated(entry, fields));
+  if (theirs.length === 0) return undefined;
+  const ours = entries.find(isOurs);
+  const united = [...(ours ? [ours] : []), ...theirs]
+    .map(({ fieldsV1 = {} }): FieldSet => fieldsV1)
+    .reduce(unite, {});
+  const merged: ManagedFields = {
+    manager: FIELD_MANAGER,
+    operation: 'Apply',
+    apiVersion: ours?.apiVersion ?? theirs[0]?.apiVersion ?? live.apiVersion,
+    fieldsType: 'FieldsV1',
+    fieldsV1: united,
+  } as ManagedFields;
+  const rest = entries.filter((entry) => entry !== ours && !theirs.includes(entry));
+  return [
+    { op: 'test', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion ?? '' },
+    { op: 'replace', path: '/metadata/managedFields', value: [merged, ...rest] },
+  ];
+};

@@ -1,0 +1,59 @@
+import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
+import { groupOf, keyOf } from '../desired/object-key.ts';
+import { inParallel } from '../in-parallel.ts';
+
+/** From so many objects of a kind in a namespace on, the whole namespace is listed. */
+const LIST_FROM = 5;
+
+/**
+ * The live objects of these references by key; what is not there is not in the map. Many of one kind and namespace are
+ * read by one list; Secrets always one by one, so that no other team's secret comes into our memory.
+ * @throws FleetError API_*, ABORTED
+ */
+export const readLive = async (
+  api: KubernetesApi,
+  refs: readonly ObjectRef[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, LiveObject>> => {
+  const places = Map.groupBy(refs, ({ apiVersion, kind, namespace = '' }) =>
+    JSON.stringify([apiVersion, kind, namespace]),
+  );
+  const reads = [...places.values()].flatMap((of): readonly (() => Promise<readonly LiveObject[]>)[] => {
+    const [first] = of as [ObjectRef];
+    if (of.length < LIST_FROM || first.kind === 'Secret') {
+      return of.map((ref) => async () => {
+        const live = await api.read(ref, signal);
+        return live ? [live] : [];
+      });
+    }
+    const names = new Set(of.map(({ name }) => name));
+    return [
+      async () => {
+        const { items } = await api.list(first, { namespace: first.namespace }, signal);
+        return items.filter(({ metadata }) => names.has(metadata.name));
+      },
+    ];
+  });
+  const found = (await inParallel(reads, (read) => read())).flat();
+  return new Map(
+    found.map((live) => {
+      const { apiVersion, kind, metadata } = live;
+      return [keyOf({ apiVersion, kind, name: metadata.name, namespace: metadata.namespace }), live];
+    }),
+  );
+};
+
+/**
+ * A reference in a version that the server still has: an object outlives the version that it was once written in.
+ * undefined when the server has the kind in no version, and so no such object.
+ */
+export const servedRef = async (
+  api: KubernetesApi,
+  ref: ObjectRef,
+  signal: AbortSignal,
+): Promise<ObjectRef | undefined> => {
+  if (await api.typeOf(ref, signal)) return ref;
+  const group = groupOf(ref.apiVersion);
+  const other = (await api.types(signal)).find((type) => type.group === group && type.kind === ref.kind);
+  return other && { ...ref, apiVersion: group === '' ? other.version : `${group}/${other.version}` };
+};

@@ -1,0 +1,92 @@
+import type { DesiredPackage, Drift, OwnedObject } from '../../target.ts';
+import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import { nameOf } from '../api/open-kubernetes-api.ts';
+import { isOwner } from '../desired/marks.ts';
+import { refOf } from '../desired/object-key.ts';
+import { resolveWanted } from '../desired/resolve-wanted.ts';
+import type { WantedObject } from '../desired/wanted-object.ts';
+import { inParallel } from '../in-parallel.ts';
+import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
+import { differences, lastManager, sayFields } from '../live/differences.ts';
+import { fingerprint } from '../live/fingerprint.ts';
+import { toMigrate } from '../live/foreign-managers.ts';
+import { readLive } from '../live/read-live.ts';
+import { type OwnedState, packageId, stateOf } from '../owned-state.ts';
+
+/**
+ * What of the package differs on the cluster (checklist D1, D4). An object whose fingerprint is the one remembered costs
+ * no more than being listed; the package is not even parsed while that is so for all. Names of fields, never values.
+ * @throws FleetError API_* and those of reading the package: never 'no drift' by mistake
+ */
+export const observeKubernetes = async (
+  options: KubernetesTargetOptions,
+  api: KubernetesApi,
+  desired: DesiredPackage,
+  owned: readonly OwnedObject[],
+  signal: AbortSignal,
+): Promise<readonly Drift[]> => {
+  const states = owned.map((object) => ({ key: object.key, own: stateOf(object) }));
+  const refs = states.map(({ key, own }) => refOf(key, own.apiVersion));
+  const found = await readLive(api, refs, signal);
+  const of = packageId(desired);
+  const suspects = new Set(
+    states.filter(({ key, own }) => !isUntouched(options, own, of, found.get(key))).map(({ key }) => key),
+  );
+  const isComplete = states.length > 0 && states.every(({ own }) => own.of === of);
+  if (suspects.size === 0 && isComplete) return [];
+  const wanted = await resolveWanted(api, options.fleet, desired, signal);
+  const known = new Set(states.map(({ key }) => key));
+  const doubtful = wanted.objects.filter(
+    ({ key, policy }) => policy.apply !== 'ignore' && (suspects.has(key) || !known.has(key)),
+  );
+  const unread = doubtful.filter(({ key }) => !known.has(key));
+  const live = new Map([...found, ...(await readLive(api, unread, signal))]);
+  const drifts = await inParallel(doubtful, (object) =>
+    judge(options, api, object, live.get(object.key), desired.assignment, signal),
+  );
+  return drifts.filter((drift) => drift !== undefined);
+};
+
+const isUntouched = (
+  { fields }: KubernetesTargetOptions,
+  own: OwnedState,
+  of: string,
+  live: LiveObject | undefined,
+): boolean =>
+  live !== undefined &&
+  own.of === of &&
+  own.uid === live.metadata.uid &&
+  live.metadata.deletionTimestamp === undefined &&
+  own.hash === fingerprint(live) &&
+  toMigrate(live, fields).length === 0;
+
+const judge = async (
+  { fields, fleet }: KubernetesTargetOptions,
+  api: KubernetesApi,
+  object: WantedObject,
+  live: LiveObject | undefined,
+  assignment: string,
+  signal: AbortSignal,
+): Promise<Drift | undefined> => {
+  const { key, policy } = object;
+  const name = nameOf(object);
+  if (!live) return { key, what: 'missing', message: `${name} is not there` };
+  if (policy.apply === 'ifNotPresent') return undefined;
+  if (live.metadata.deletionTimestamp !== undefined)
+    return { key, what: 'missing', message: `${name} is being deleted` };
+  if (!isOwner(live, { fleet, assignment }))
+    return { key, what: 'owner', message: `${name} is not marked as ours` };
+  const theirs = toMigrate(live, fields);
+  if (theirs.length > 0)
+    return { key, what: 'content', message: `${name} has fields of ${theirs.join(', ')}` };
+  const { object: dry } = await api.apply(object.object, { dryRun: true, force: true }, signal);
+  const paths = differences(live, dry);
+  if (paths.length === 0) return undefined;
+  const manager = lastManager(live);
+  const by = manager === undefined ? '' : ` (last written by ${manager})`;
+  return {
+    key,
+    what: 'content',
+    message: `${name}: ${sayFields(paths)} differ${paths.length === 1 ? 's' : ''}${by}`,
+  };
+};

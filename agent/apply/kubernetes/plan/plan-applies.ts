@@ -1,0 +1,72 @@
+import { FleetError, isFleetError } from '#bundles/errors';
+import type { LiveObject } from '../api/kubernetes-api.ts';
+import { stopIfAborted } from '../api/send.ts';
+import { isDefinition } from '../desired/resolve-wanted.ts';
+import type { WantedObject } from '../desired/wanted-object.ts';
+import { isEstablished } from '../execute/await-definition.ts';
+import { inParallel } from '../in-parallel.ts';
+import { inKindOrder } from './kind-order.ts';
+import type { PlanContext } from './plan-context.ts';
+import { type ObjectPlan, planObject } from './plan-object.ts';
+
+/**
+ * What has to be done to every object of the package, in order. Everything that can be tried is tried before the first
+ * write; the error lists all that would be refused, not the first (checklist P3, P5).
+ * @throws FleetError API_REFUSED, API_DENIED, FIELD_CONFLICT; API_UNREACHABLE, ABORTED
+ */
+export const planApplies = async (context: PlanContext): Promise<readonly ObjectPlan[]> => {
+  const objects = inKindOrder(context.wanted?.objects ?? []);
+  const changing = new Set(objects.filter((wanted) => isChanging(context, wanted)).map(({ key }) => key));
+  const refusals: FleetError[] = [];
+  const plans = await inParallel(objects, async (wanted) => {
+    try {
+      return await planObject(context, wanted, changing);
+    } catch (error) {
+      stopIfAborted(context.signal);
+      if (!isFleetError(error) || error.retryable) throw error;
+      refusals.push(withPlace(error, wanted));
+      return undefined;
+    }
+  });
+  if (refusals.length > 0) throw together(refusals);
+  return plans.filter((plan) => plan !== undefined);
+};
+
+/** A CRD or namespace that is not yet as it shall be: what needs it cannot be tried before. */
+const isChanging = ({ live, owned }: PlanContext, wanted: WantedObject): boolean => {
+  const found: LiveObject | undefined = live.get(wanted.key);
+  if (wanted.kind === 'Namespace' && wanted.group === '') {
+    return !found || found.metadata.deletionTimestamp !== undefined;
+  }
+  if (!isDefinition(wanted)) return false;
+  return !found || !isEstablished(found) || owned.get(wanted.key)?.wanted !== wanted.hash;
+};
+
+const NO_NAMESPACE = /namespaces "([^"]+)" not found/;
+
+const withPlace = (error: FleetError, wanted: WantedObject): FleetError => {
+  const namespace = NO_NAMESPACE.exec(error.message)?.[1];
+  const { code, hint } = error;
+  const message =
+    namespace === undefined
+      ? error.message
+      : `${wanted.kind} ${wanted.name} wants namespace ${namespace}, which is neither on the cluster nor in the package`;
+  return new FleetError(code, `${message} [${wanted.place}]`, {
+    cause: error,
+    ...(hint !== undefined && { hint }),
+  });
+};
+
+const MAX_LISTED = 10;
+
+const together = (refusals: readonly FleetError[]): FleetError => {
+  const [first] = refusals as [FleetError];
+  if (refusals.length === 1) return first;
+  const sorted = refusals.map(({ message }) => message).toSorted();
+  const more = sorted.length - MAX_LISTED;
+  const listed = sorted.slice(0, MAX_LISTED).join('; ') + (more > 0 ? `; and ${more} more` : '');
+  const code = refusals.find(({ code: one }) => one === 'API_DENIED')?.code ?? first.code;
+  return new FleetError(code, `${refusals.length} objects would be refused: ${listed}`, {
+    ...(first.hint !== undefined && { hint: first.hint }),
+  });
+};

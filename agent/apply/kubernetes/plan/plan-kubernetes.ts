@@ -1,0 +1,59 @@
+import { FleetError } from '#bundles/errors';
+import type { DesiredPackage, OwnedObject, Plan } from '../../target.ts';
+import type { KubernetesApi } from '../api/kubernetes-api.ts';
+import { resolveWanted } from '../desired/resolve-wanted.ts';
+import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
+import { readLive } from '../live/read-live.ts';
+import { packageId, stateOf } from '../owned-state.ts';
+import { checkClaims } from './check-claims.ts';
+import { planApplies } from './plan-applies.ts';
+import type { PlanContext } from './plan-context.ts';
+import { planRemovals } from './plan-removals.ts';
+
+/**
+ * The steps from what is on the cluster to what shall be: applications by stage of kind, then removals backwards. What
+ * can be tried on the server without writing has been tried when this returns.
+ * @throws FleetError PATH_CLAIMED, API_*, OBJECT_*, YAML_SYNTAX, SITE_VALUES, PRUNE_BUDGET
+ */
+export const planKubernetes = async (
+  options: KubernetesTargetOptions,
+  api: KubernetesApi,
+  desired: DesiredPackage | undefined,
+  owned: readonly OwnedObject[],
+  taken: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+): Promise<Plan> => {
+  const wanted = desired && (await resolveWanted(api, options.fleet, desired, signal));
+  if (wanted?.objects.length === 0 && owned.length > 0)
+    throw emptied(desired?.assignment ?? '', owned.length);
+  const live = await readLive(api, wanted?.objects ?? [], signal);
+  const states = new Map(owned.map((object) => [object.key, stateOf(object)]));
+  const context: PlanContext = {
+    options,
+    api,
+    owner: { fleet: options.fleet, assignment: desired?.assignment ?? '' },
+    wanted,
+    packageId: desired ? packageId(desired) : '',
+    owned: states,
+    taken,
+    live,
+    signal,
+  };
+  checkClaims(context);
+  const applies = await planApplies(context);
+  const removals = await planRemovals(context);
+  return {
+    steps: [...applies.map(({ step }) => step), ...removals],
+    owns: applies.flatMap(({ owns }) => owns ?? []),
+  };
+};
+
+/** A package without a single object over one that has some is a mistake until somebody says otherwise (checklist P2). */
+const emptied = (assignment: string, count: number): FleetError =>
+  new FleetError(
+    'APPLY_FAILED',
+    `the package of ${assignment} has no objects, and ${count} of it are on the cluster`,
+    {
+      hint: 'To remove a package, take it out of the bundle',
+    },
+  );

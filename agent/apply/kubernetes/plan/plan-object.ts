@@ -1,0 +1,177 @@
+import { FleetError, isFleetError } from '#bundles/errors';
+import type { OwnedObject, Step } from '../../target.ts';
+import type { LiveObject } from '../api/kubernetes-api.ts';
+import { nameOf } from '../api/open-kubernetes-api.ts';
+import { isOwner, ownerOf } from '../desired/marks.ts';
+import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
+import type { WantedObject } from '../desired/wanted-object.ts';
+import { isEstablished } from '../execute/await-definition.ts';
+import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
+import { differences, sayFields, takenOver } from '../live/differences.ts';
+import { fingerprint } from '../live/fingerprint.ts';
+import { toMigrate } from '../live/foreign-managers.ts';
+import { asJson, type OwnedState } from '../owned-state.ts';
+import { stageOf } from './kind-order.ts';
+import type { PlanContext } from './plan-context.ts';
+
+export type ObjectPlan = {
+  readonly step: Step;
+  /** undefined: not ours (fleet-ferry/apply: ignore). */
+  readonly owns: OwnedObject | undefined;
+};
+
+/**
+ * What has to be done to one object. Asks the server by a dry run wherever hashes do not already say that nothing has.
+ * @param changing keys of CRDs and namespaces of this package that are about to be made or changed: what depends on them
+ * cannot be tried yet (checklist P4)
+ * @throws FleetError API_*: the object would be refused
+ */
+export const planObject = async (
+  context: PlanContext,
+  wanted: WantedObject,
+  changing: ReadonlySet<string>,
+): Promise<ObjectPlan> => {
+  const live = context.live.get(wanted.key);
+  const group = stageOf(wanted);
+  const own = context.owned.get(wanted.key);
+  if (wanted.policy.apply === 'ignore') return left(context, wanted, 'fleet-ferry/apply: ignore', own, live);
+  if (wanted.policy.apply === 'ifNotPresent' && live)
+    return left(context, wanted, 'it is there, and fleet-ferry/apply is ifNotPresent', own, live);
+
+  const adopts = live !== undefined && !own && ownerOf(live) === undefined;
+  const state = stateBefore(context, wanted, own, live);
+  const done = (step: Step, more: Partial<OwnedState> = {}): ObjectPlan => ({
+    step,
+    owns: { key: wanted.key, state: asJson({ ...state, ...more }) },
+  });
+  const detail: ApplyDetail = {
+    apiVersion: wanted.apiVersion,
+    resourceVersion: live?.metadata.resourceVersion ?? null,
+    awaits: null,
+    replaces: null,
+    migrates: false,
+    adopts,
+  };
+  const apply = (outcome: 'created' | 'configured', reason: string, more: Partial<ApplyDetail> = {}) =>
+    done(toStep(wanted.key, outcome, reason, { kind: 'apply', detail: { ...detail, ...more } }, group));
+
+  const later = dependsOn(context, wanted, changing);
+  if (!live || live.metadata.deletionTimestamp !== undefined) {
+    if (later === undefined && !live) await context.api.apply(wanted.object, DRY, context.signal);
+    const reason = live ? 'it is being deleted: made again when it is gone' : 'it is not there';
+    return apply('created', reason, { resourceVersion: null, awaits: live?.metadata.uid ?? null });
+  }
+  if (isDefinition(wanted) && !isEstablished(live)) return apply('configured', 'it is not established yet');
+  const migrated = toMigrate(live, context.options.fields);
+  if (own && migrated.length === 0 && isUntouched(own, wanted, live)) {
+    return done(note(wanted.key, 'unchanged', 'as it shall be', group), seen(context, wanted, live));
+  }
+  if (later !== undefined) return apply('configured', later);
+  const dry = await dryRun(context, wanted, live);
+  if (dry === 'immutable') {
+    const reason = 'replaced: a field of it cannot be changed';
+    return apply('configured', reason, { replaces: live.metadata.uid ?? '' });
+  }
+  const reasons = [
+    ...(adopts ? ['it was there before and belonged to nobody'] : []),
+    ...markChange(live, context),
+    ...(migrated.length > 0 ? [`fields of ${migrated.join(', ')} become ours`] : []),
+    ...sayDifferences(differences(live, dry)),
+    ...takenOver(live, dry).map((taken) => `takes ${taken}`),
+  ];
+  if (reasons.length === 0 && ownsSame(live, dry)) {
+    return done(note(wanted.key, 'unchanged', 'as it shall be', group), seen(context, wanted, live));
+  }
+  const reason = reasons.join('; ') || 'what is ours of it is recorded';
+  return apply('configured', reason, { migrates: migrated.length > 0 });
+};
+
+const DRY = { dryRun: true, force: true } as const;
+
+/** An object that is there and left as it is; it stays in the inventory if it was ours. */
+const left = (
+  { owner }: PlanContext,
+  wanted: WantedObject,
+  reason: string,
+  own: OwnedState | undefined,
+  live: LiveObject | undefined,
+): ObjectPlan => ({
+  step: note(wanted.key, 'skipped', reason, stageOf(wanted)),
+  owns:
+    own && live && isOwner(live, owner)
+      ? { key: wanted.key, state: asJson({ ...own, ...(wanted.policy.prune ? {} : { keep: true }) }) }
+      : undefined,
+});
+
+/** What is remembered until the step tells more: nothing that is only true afterwards. */
+const stateBefore = (
+  { owner }: PlanContext,
+  wanted: WantedObject,
+  own: OwnedState | undefined,
+  live: LiveObject | undefined,
+): OwnedState => {
+  const isNew = live !== undefined && own?.assignment !== owner.assignment;
+  const adopts = own ? own.adopted : isNew && ownerOf(live) === undefined;
+  return {
+    apiVersion: wanted.apiVersion,
+    assignment: owner.assignment,
+    ...(own?.uid !== undefined && { uid: own.uid }),
+    ...(adopts && { adopted: true }),
+    ...((isNew || own?.provisional) && { provisional: true }),
+    ...(!wanted.policy.prune && { keep: true }),
+  };
+};
+
+const seen = ({ packageId }: PlanContext, { hash }: WantedObject, live: LiveObject): Partial<OwnedState> => ({
+  of: packageId,
+  wanted: hash,
+  hash: fingerprint(live),
+  ...(live.metadata.uid !== undefined && { uid: live.metadata.uid }),
+});
+
+/** Nobody has touched our fields since we wrote them, and they are still what we want: no request needed (S2). */
+const isUntouched = (own: OwnedState, wanted: WantedObject, live: LiveObject): boolean =>
+  own.wanted === wanted.hash && own.uid === live.metadata.uid && own.hash === fingerprint(live);
+
+const ownsSame = (live: LiveObject, dry: LiveObject): boolean => fingerprint(live) === fingerprint(dry);
+
+const markChange = (live: LiveObject, { owner }: PlanContext): readonly string[] => {
+  const said = ownerOf(live);
+  return said && said.assignment !== owner.assignment ? [`it belonged to ${said.assignment}`] : [];
+};
+
+const sayDifferences = (paths: readonly string[]): readonly string[] =>
+  paths.length === 0 ? [] : [`${sayFields(paths)} differ${paths.length === 1 ? 's' : ''}`];
+
+/** Why a dry run of it says nothing yet, or undefined when it can be asked. */
+const dependsOn = (
+  { wanted: all }: PlanContext,
+  wanted: WantedObject,
+  changing: ReadonlySet<string>,
+): string | undefined => {
+  const crd = all?.definedBy.get(typeKey(wanted));
+  if (crd !== undefined && changing.has(crd)) return 'its definition changes first';
+  if (wanted.namespace === undefined) return undefined;
+  return changing.has(`/Namespace//${wanted.namespace}`) ? 'its namespace is made first' : undefined;
+};
+
+const dryRun = async (
+  { api, signal }: PlanContext,
+  wanted: WantedObject,
+  live: LiveObject,
+): Promise<LiveObject | 'immutable'> => {
+  try {
+    return (await api.apply(wanted.object, DRY, signal)).object;
+  } catch (error) {
+    if (!isFleetError(error, 'API_REFUSED') || !IMMUTABLE.test(error.message)) throw error;
+    if (wanted.policy.recreate) return 'immutable';
+    const what = nameOf({ ...wanted, name: live.metadata.name });
+    throw new FleetError('API_REFUSED', error.message, {
+      cause: error,
+      hint: `To have ${what} deleted and made again, annotate it with fleet-ferry/force: enabled`,
+    });
+  }
+};
+
+const IMMUTABLE =
+  /field is immutable|may not (?:be )?change|cannot change|is immutable|updates to .* are forbidden/i;

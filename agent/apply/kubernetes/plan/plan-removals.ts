@@ -1,0 +1,96 @@
+import type { Step } from '../../target.ts';
+import type { LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
+import { isOwner, type Owner } from '../desired/marks.ts';
+import { groupOf, refOf } from '../desired/object-key.ts';
+import { whatHolds } from '../execute/what-holds.ts';
+import { inParallel } from '../in-parallel.ts';
+import { note, toStep } from '../kubernetes-step.ts';
+import { readLive, servedRef } from '../live/read-live.ts';
+import type { OwnedState } from '../owned-state.ts';
+import { inKindOrder, stageOf } from './kind-order.ts';
+import type { PlanContext } from './plan-context.ts';
+
+/** Kinds that hold other things or data: they only go with the whole package (checklist I6). */
+const KEPT_WHILE_PACKAGE_STAYS = new Set([
+  '/Namespace',
+  '/PersistentVolume',
+  '/PersistentVolumeClaim',
+  'apiextensions.k8s.io/CustomResourceDefinition',
+]);
+
+/** Groups of removal come behind those of application. */
+const FIRST_GROUP = 1000;
+
+type Candidate = ObjectRef & {
+  readonly namespace: string | undefined;
+  readonly key: string;
+  readonly group: string;
+  readonly own: OwnedState;
+};
+
+/**
+ * What leaves the cluster: objects of the inventory that the package no longer has and that still say they are ours, in the
+ * reverse of the order of application (checklist I3, O5).
+ * @throws FleetError API_*, ABORTED
+ */
+export const planRemovals = async (context: PlanContext): Promise<readonly Step[]> => {
+  const { api, owned, wanted, signal, live } = context;
+  const leaving = [...owned].filter(([key]) => !wanted?.byKey.has(key));
+  const found: Candidate[] = [];
+  for (const [key, own] of leaving) {
+    const ref = await servedRef(api, refOf(key, own.apiVersion), signal);
+    if (ref) found.push({ ...ref, namespace: ref.namespace, key, group: groupOf(ref.apiVersion), own });
+  }
+  const alive = await readLive(api, found, signal);
+  const kept = new Set((wanted?.objects ?? []).flatMap(({ key }) => live.get(key)?.metadata.uid ?? []));
+  const steps = await inParallel(inKindOrder(found).toReversed(), (one) =>
+    planRemoval(context, one, alive.get(one.key), kept),
+  );
+  const gone = leaving
+    .filter(([key]) => !found.some((one) => one.key === key))
+    .map(([key]) => note(key, 'unchanged', 'the cluster no longer has its kind', FIRST_GROUP));
+  return [...steps, ...gone];
+};
+
+const planRemoval = async (
+  context: PlanContext,
+  one: Candidate,
+  live: LiveObject | undefined,
+  kept: ReadonlySet<string>,
+): Promise<Step> => {
+  const { key, own } = one;
+  const group = FIRST_GROUP - stageOf(one);
+  const other = context.taken.get(key);
+  if (other !== undefined) return note(key, 'unchanged', `now belongs to ${other}`, group);
+  if (!live) return note(key, 'unchanged', 'it is gone already', group);
+  const uid = live.metadata.uid ?? '';
+  if (kept.has(uid))
+    return note(key, 'unchanged', 'the package has it under another name of its kind', group);
+  if (own.provisional && !own.adopted)
+    return note(key, 'unchanged', 'it was there before the package was tried: it stays', group);
+  const owner = { fleet: context.owner.fleet, assignment: own.assignment };
+  if (!isOwner(live, owner)) return note(key, 'skipped', 'its owner mark is no longer ours: it stays', group);
+  const detail = { apiVersion: one.apiVersion, uid, assignment: own.assignment };
+  const stays = await whyItStays(context, one, owner, live);
+  if (stays !== undefined) {
+    const reason = `${stays}: it stays and is no longer ours`;
+    return toStep(key, 'skipped', reason, { kind: 'detach', detail }, group);
+  }
+  const reason = context.wanted ? 'no longer in the package' : 'the package goes';
+  return toStep(key, 'deleted', reason, { kind: 'remove', detail }, group);
+};
+
+const whyItStays = async (
+  context: PlanContext,
+  one: Candidate,
+  owner: Owner,
+  live: LiveObject,
+): Promise<string | undefined> => {
+  const { own } = one;
+  if (own.keep) return 'fleet-ferry/prune is disabled';
+  if (own.adopted) return 'it was there before the package';
+  if (!KEPT_WHILE_PACKAGE_STAYS.has(`${one.group}/${one.kind}`)) return undefined;
+  if (context.wanted) return 'its kind is only deleted with the whole package';
+  const held = await whatHolds(context.api, live, owner, context.signal);
+  return held === undefined ? undefined : `it holds ${held}`;
+};

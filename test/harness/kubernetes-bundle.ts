@@ -1,0 +1,67 @@
+import { packLayer } from '#bundles/archive/pack-layer';
+import type { BundleConfig } from '#bundles/bundle/config';
+import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
+import { packageDigest } from '#bundles/bundle/package-digest';
+import { canonicalBytes } from '#bundles/canonical';
+import { compareBytes, type Digest, digestOf } from '#bundles/digest';
+import { BUNDLE_CONFIG, LAYER_KUBERNETES } from '#bundles/media-types';
+import { CHANNEL, type TestBundle, type TestFleet } from './signed-medium.ts';
+
+/** A Kubernetes bundle for writeTestMedium, of manifests by package: one layer, a folder a package. */
+export const packKubernetesBundle = (
+  fleet: TestFleet,
+  packages: Readonly<Record<string, string>>,
+  channel = CHANNEL,
+): TestBundle => {
+  const blobs = new Map<Digest, Buffer>();
+  const add = (mediaType: string, bytes: Buffer): Descriptor => {
+    const descriptor = { mediaType, digest: digestOf(bytes), size: bytes.byteLength };
+    blobs.set(descriptor.digest, bytes);
+    return descriptor;
+  };
+  const sorted = Object.entries(packages).toSorted(([a], [b]) => compareBytes(a, b));
+  const packed = sorted.map(([id, manifests]) => ({
+    id,
+    files: [
+      { path: 'kustomization.yaml', bytes: Buffer.from('kind: Kustomization\n') },
+      { path: 'manifests.yaml', bytes: Buffer.from(manifests) },
+    ],
+  }));
+  const layer = add(
+    LAYER_KUBERNETES,
+    packLayer(
+      packed.flatMap(({ id, files }) =>
+        files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes })),
+      ),
+    ).bytes,
+  );
+  const config: BundleConfig = {
+    fleet: fleet.name,
+    ...channel,
+    kind: 'kubernetes',
+    assignments: packed.map(({ id, files }) => ({
+      id,
+      package: packageDigest(files),
+      path: id,
+      layer: layer.digest,
+      dependsOn: [],
+      critical: false,
+    })),
+    siteInputs: { schema: { type: 'object' }, fields: [] },
+    requirements: {},
+    closure: [],
+    critical: [],
+  };
+  const manifest = encodeManifest(
+    bundleManifest('kubernetes', add(BUNDLE_CONFIG, canonicalBytes(config)), [layer]),
+  );
+  blobs.set(manifest.descriptor.digest, manifest.bytes);
+  return {
+    channel,
+    digest: manifest.descriptor.digest,
+    config,
+    manifest: manifest.descriptor,
+    layers: new Map(packed.map(({ id }) => [id, layer])),
+    blobs,
+  };
+};

@@ -1,0 +1,29 @@
+/**
+ * One agent that does changing work under the lease of its fleet until it is told to stop. Says on its output what
+ * happens, a line each. Arguments: kubeconfig, holder, how long to wait for another one (ms).
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openClusterAccess } from '../../../agent/apply/kubernetes/api/cluster-access.ts';
+import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
+import { kubernetesExclusive } from '../../../agent/apply/kubernetes/lease/kubernetes-exclusive.ts';
+import { toFleetError } from '../../../bundles/errors.ts';
+
+const [kubeconfig = '', holder = '', waitMs = '0'] = process.argv.slice(2);
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const stop = new AbortController();
+process.on('SIGTERM', () => stop.abort());
+
+const access = await openClusterAccess({ kubeconfig, context: '' });
+const api = openKubernetesApi(access, { patienceMs: 10_000, requestMs: 10_000 });
+const who = { namespace: 'fleet-system', fleet: 'acme', holder };
+const exclusive = kubernetesExclusive(() => Promise.resolve(api), who, { waitMs: Number(waitMs) });
+try {
+  await exclusive(stop.signal, async (signal) => {
+    say('working');
+    await sleep(600_000, undefined, { signal });
+  });
+} catch (error) {
+  const { code, message } = toFleetError(error);
+  say(`${code} ${message}`);
+}
+await api.close();

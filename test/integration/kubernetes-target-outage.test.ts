@@ -1,0 +1,97 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openClusterAccess } from '../../agent/apply/kubernetes/api/cluster-access.ts';
+import { openKubernetesApi } from '../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
+import { kubernetesTarget } from '../../agent/apply/kubernetes/kubernetes-target.ts';
+import type { Target } from '../../agent/apply/target.ts';
+import { openOperation } from '../../agent/journal/operations.ts';
+import { findFailure } from '../../agent/store/failures.ts';
+import { findPackage } from '../../agent/store/packages.ts';
+import { createSite, FLEET, pack } from '../agent/apply/kubernetes/kubernetes-site.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
+import { temporaryDirectory } from '../harness/temporary-directory.ts';
+
+const signal = new AbortController().signal;
+
+const targetOf = (kubeconfig: string): Target =>
+  kubernetesTarget({
+    open: async () =>
+      openKubernetesApi(await openClusterAccess({ kubeconfig, context: '' }), {
+        patienceMs: 500,
+        requestMs: 10_000,
+      }),
+    fleet: FLEET,
+    healthTimeoutMs: 10_000,
+    stepTimeoutMs: 10_000,
+    fields: 'merge',
+    adopt: 'ifUnowned',
+  });
+
+const configMap = (name: string, text: string): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: default}\ndata: {text: ${text}}\n---\n`;
+
+describeWith(['kube', 'kwok'], 'a cluster in trouble', ({ kube, kwok }) => {
+  it('whose store is full fails no package: it is said in one line, and what is under way stays so', async () => {
+    await using cluster = await startOwnCluster({ kube, kwok, etcdQuota: 16 << 20 });
+    await using site = await createSite(targetOf(cluster.kubeconfig));
+    expect(await site.release([pack('small', configMap('small', 'x'))])).toMatchObject([
+      { outcome: 'created' },
+    ]);
+    const big = Array.from({ length: 40 }, (_, i) => configMap(`big-${i}`, 'x'.repeat(900_000))).join('');
+    await expect(
+      site.release([pack('big', big), pack('small', configMap('small', 'x'))]),
+    ).rejects.toMatchObject({
+      code: 'API_UNREACHABLE',
+      message: expect.stringMatching(/store .* is full/) as string,
+    });
+    expect(openOperation(site.agent.state)).toMatchObject({ assignment: 'big', phase: 'apply' });
+    const wanted = findPackage(site.agent.state, 'big')?.desired;
+    expect(findFailure(site.agent.state, 'big', wanted)).toBeUndefined();
+    expect(site.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+  });
+
+  it('whose credentials come from a plugin and change is asked with the new ones', async () => {
+    await using cluster = await startOwnCluster({ kube, kwok });
+    await using folder = await temporaryDirectory('kubeconfig');
+    const given = await readFile(cluster.kubeconfig, 'utf8');
+    const token = /"?token"?: "?([0-9a-f]+)/.exec(given)?.[1] ?? '';
+    expect(token).not.toBe('');
+    const file = join(folder.path, 'token');
+    // A credential that ended long ago: the plugin is asked each time.
+    const said = `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"expirationTimestamp":"2020-01-01T00:00:00Z","token":"'$(cat ${file})'"}}`;
+    const user = JSON.stringify({
+      exec: {
+        apiVersion: 'client.authentication.k8s.io/v1',
+        command: 'sh',
+        args: ['-c', `echo '${said}'`],
+        interactiveMode: 'Never',
+      },
+    });
+    const kubeconfig = join(folder.path, 'kubeconfig');
+    const ca = /"?certificate-authority"?: "?([^"\s,}]+)/.exec(given)?.[1] ?? '';
+    await writeFile(
+      kubeconfig,
+      `apiVersion: v1
+kind: Config
+clusters: [{name: here, cluster: {server: "${cluster.server}", certificate-authority: "${ca}"}}]
+users: [{name: robot, user: ${user}}]
+contexts: [{name: site, context: {cluster: here, user: robot}}]
+current-context: none
+`,
+    );
+    await expect(openClusterAccess({ kubeconfig, context: '' })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      hint: 'Its contexts: site',
+    });
+    await writeFile(file, 'wrong');
+    const access = await openClusterAccess({ kubeconfig, context: 'site' });
+    const api = openKubernetesApi(access, { patienceMs: 500, requestMs: 10_000 });
+    await expect(api.types(signal)).rejects.toMatchObject({ code: 'API_DENIED' });
+    await writeFile(file, token);
+    expect((await api.types(signal)).length).toBeGreaterThan(30);
+    expect(await api.version(signal)).toMatch(/^1\.\d+\.\d+/);
+    await api.close();
+  });
+});
