@@ -4,8 +4,8 @@
  */
 import { childrenOf, parseManifest } from '../../bundles/bundle/manifest.ts';
 import type { Digest } from '../../bundles/digest.ts';
+import { inParallel } from '../../bundles/in-parallel.ts';
 import { openBlobDirectory } from '../../bundles/layout/blob-directory.ts';
-import { inParallel } from '../../bundles/registry/in-parallel.ts';
 import { openRegistry } from '../../bundles/registry/open-registry.ts';
 
 const [host = '', path = '', directory = '', ...tags] = process.argv.slice(2);
@@ -22,6 +22,7 @@ for (const tag of tags) {
   await store.write(digest, size, manifest.bytes);
   for (const child of childrenOf(parseManifest(manifest.bytes))) sizes.set(child.digest, child.size);
 }
-await inParallel(sizes.entries(), 4, signal, async ([digest, size], stop) => {
+const pull = async ([digest, size]: [Digest, number], stop: AbortSignal): Promise<void> => {
   await store.write(digest, size, await repository.blobs.open(digest, stop), stop);
-});
+};
+await inParallel(sizes.entries(), 4, pull, signal);

@@ -157,8 +157,16 @@ const clientsOf = (
       ...common,
       '--service-account-private-key-file=accounts.key',
       `--root-ca-file=${ca}`,
+      // Its own limit is 20 writes a second: a thousand objects would be a test of that.
+      '--kube-api-qps=500',
+      '--kube-api-burst=1000',
     ],
-    'kube-scheduler': [...programs['kube-scheduler'], ...common],
+    'kube-scheduler': [
+      ...programs['kube-scheduler'],
+      ...common,
+      '--kube-api-qps=500',
+      '--kube-api-burst=1000',
+    ],
     kwok: [
       join(kwok, 'kwok'),
       `--kubeconfig=${kubeconfig}`,
@@ -218,7 +226,7 @@ const apiServerFlags = (
   '--service-account-issuer=https://kubernetes.default.svc',
   '--token-auth-file=tokens.csv',
   '--authorization-mode=RBAC',
-  '--service-cluster-ip-range=10.96.0.0/24',
+  '--service-cluster-ip-range=10.96.0.0/16',
   '--endpoint-reconciler-type=none',
   '--allow-privileged',
   ...(audit === true

@@ -25,6 +25,7 @@ export type Status = {
 };
 
 const MAX_WORDS = 1000;
+const MAX_QUOTE = 300;
 
 /** An etcd that is full or a disk behind it: no fault of what is applied, and it passes when room is made. */
 const NO_ROOM = /database space exceeded|no space left|mvcc: database space/i;
@@ -43,6 +44,8 @@ export const readStatus = (body: string): Status => {
 const MALFORMED =
   /failed to create typed patch object|failed to create manager for existing fields|unable to convert/i;
 const WEBHOOK_AWAY = /failed calling webhook/i;
+/** A Service that the cluster has no address or port left for: it may be tried again, but the server is not away. */
+const NONE_LEFT = /failed to allocate .*range is full/i;
 
 /** May the same request succeed in a moment? 409 is not here: what to do about it depends on the request. */
 export const isPassing = (code: number, status: Status): boolean =>
@@ -59,6 +62,7 @@ const isWebhookDenial = (code: number, { message = '' }: Status): boolean =>
 const isAnswer = (code: number, status: Status): boolean =>
   MALFORMED.test(status.message ?? '') ||
   WEBHOOK_AWAY.test(status.message ?? '') ||
+  NONE_LEFT.test(status.message ?? '') ||
   isWebhookDenial(code, status);
 
 /** An answer that is no success as our error. */
@@ -90,7 +94,7 @@ export const toApiError = (code: number, status: Status, doing: Doing, server: s
       return new FleetError('API_REFUSED', `${what} is too large for the API server: ${said}`);
     default:
       return (code >= 500 || code === 429) && !isAnswer(code, status)
-        ? unreachable(server, `it answers ${code}`, said)
+        ? unreachable(server, `it answers ${code}`, undefined, said)
         : refused(verb, what, said);
   }
 };
@@ -99,10 +103,10 @@ const refused = (verb: string, what: string, said: string): FleetError =>
   new FleetError('API_REFUSED', `${what} was not ${pastOf(verb)}: ${said}`);
 
 /** The same words whatever was asked: an outage of days is one thing to tell, not one a request. */
-export const unreachable = (server: string, why: string, cause?: unknown): FleetError =>
+export const unreachable = (server: string, why: string, cause?: unknown, said = ''): FleetError =>
   new FleetError('API_UNREACHABLE', `the API server ${server} does not answer (${why})`, {
     ...(cause !== undefined && { cause }),
-    hint: 'What was under way goes on when it does',
+    hint: `${said === '' ? '' : `It says: ${said}. `}What was under way goes on when it does`,
   });
 
 const PAST: Readonly<Record<string, string>> = {
@@ -126,20 +130,28 @@ const conflictOf = ({ details }: Status): string | undefined => {
 };
 
 const wordsOf = (status: Status, { secret }: Doing): string => {
-  if (!secret) return shorten(status.message ?? 'it gave no reason');
+  if (!secret) return shorten(withoutQuotes(status));
   const fields = status.details?.causes?.flatMap(({ field, reason }) =>
     field === undefined ? [] : [`${field}${reason === undefined ? '' : ` (${reason})`}`],
   );
   // Who may not and which webhook refused quote no value; everything else might.
   const harmless =
-    /admission webhook "[^"]*" denied|cannot [a-z]+ resource|ValidatingAdmissionPolicy '[^']*'/.exec(
+    /admission webhook "[^"]*" denied|cannot [a-z]+ resource|field is immutable|ValidatingAdmissionPolicy '[^']*'/.exec(
       status.message ?? '',
     )?.[0];
   const words = [status.reason, harmless, ...(fields ?? [])].filter((word) => word !== undefined);
   return `${words.join(', ') || 'it was refused'} (its words may quote the secret and are left out)`;
 };
 
-const shorten = (text: string): string => {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS)}...` : line;
-};
+/** Of a whole pod template that the server quotes, its field and what is wrong with it are enough. */
+const withoutQuotes = ({ message = 'it gave no reason', details }: Status): string =>
+  (details?.causes ?? [])
+    .map((cause) => cause.message ?? '')
+    .filter((quote) => quote.length > MAX_QUOTE)
+    .reduce((text, quote) => text.replace(quote, () => ends(quote, MAX_QUOTE)), message);
+
+const shorten = (text: string): string => ends(text.replaceAll(/\s+/g, ' ').trim(), MAX_WORDS);
+
+/** Both ends of it: what is wrong with a value stands behind the value. */
+const ends = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most / 2)} ... ${text.slice(-most / 2)}` : text;

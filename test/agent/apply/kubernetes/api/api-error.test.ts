@@ -15,6 +15,7 @@ describe('an answer that is no success', () => {
     [422, 'Invalid value: 99999', 'API_REFUSED'],
     [500, 'failed to create typed patch object: .data.a: expected string', 'API_REFUSED'],
     [500, 'failed calling webhook "x": connection refused', 'API_REFUSED'],
+    [500, 'Internal error occurred: failed to allocate a serviceIP: range is full', 'API_REFUSED'],
     [500, 'etcdserver: mvcc: database space exceeded', 'API_UNREACHABLE'],
     [507, 'no space left on device', 'API_UNREACHABLE'],
     [500, 'etcdserver: request timed out', 'API_UNREACHABLE'],
@@ -46,6 +47,24 @@ describe('an answer that is no success', () => {
     ];
     const { message } = toApiError(409, { message: 'long', details: { causes } }, apply, SERVER);
     expect(message).toBe('ConfigMap shop/web was not applied: conflict with "hand" at .spec.replicas');
+  });
+
+  it('keeps what is wrong when the server quotes a whole pod template before it', () => {
+    const body = `Invalid value: {"containers":[{"image":"${'x'.repeat(3000)}"}]}: field is immutable`;
+    const causes = [{ reason: 'FieldValueInvalid', message: body, field: 'spec.template' }];
+    const status = { message: `Job.batch "web" is invalid: spec.template: ${body}`, details: { causes } };
+    const { message } = toApiError(422, status, apply, SERVER);
+    expect(message).toMatch(/^ConfigMap shop\/web was not applied: Job\.batch "web" is invalid: spec\.template: /);
+    expect(message).toMatch(/field is immutable$/);
+    expect(message.length).toBeLessThan(450);
+    expect(toApiError(422, { message: `${'x'.repeat(5000)} the end` }, apply, SERVER).message).toMatch(/the end$/);
+  });
+
+  it('says that a field of a secret cannot be changed, so that it can be made again', () => {
+    const causes = [{ reason: 'FieldValueForbidden', message: 'field is immutable when ...', field: 'data' }];
+    const said = 'Secret "web" is invalid: data: Forbidden: field is immutable when `immutable` is set';
+    const status = { message: said, reason: 'Invalid', details: { causes } };
+    expect(toApiError(422, status, secret, SERVER).message).toContain('field is immutable');
   });
 
   it('never repeats what the server quotes of a secret', () => {

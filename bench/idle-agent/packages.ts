@@ -1,0 +1,67 @@
+import type { TestPackage } from '../../test/harness/signed-medium.ts';
+
+/** A package of three small files. */
+export const onePackage = (index: number): TestPackage => ({
+  id: `app-${index}`,
+  files: Object.fromEntries(
+    ['settings', 'limits', 'names'].map((name) => [`/etc/app-${index}/${name}`, `${name} of ${index}\n`]),
+  ),
+});
+
+const PACKAGES = 10;
+/** In each package: a namespace, 20 Deployments without pods to run, 20 Services and the rest ConfigMaps. */
+const OBJECTS = 100;
+const WORKLOADS = 20;
+
+/**
+ * Package to manifests. No pods: what a cluster does of its own is not the agent's cost.
+ * @param prefix of the namespaces, so that one cluster can take several sets
+ */
+export const thousandObjects = (prefix = 'app'): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Array.from({ length: PACKAGES }, (_, index) => {
+      const namespace = `${prefix}-${index}`;
+      const objects: object[] = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }];
+      for (let number = 0; number < WORKLOADS; number++)
+        objects.push(deployment(namespace, number), service(namespace, number));
+      while (objects.length < OBJECTS) objects.push(configMap(namespace, objects.length));
+      return [namespace, objects.map((object) => JSON.stringify(object)).join('\n---\n')];
+    }),
+  );
+
+const deployment = (namespace: string, number: number): object => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: `web-${number}`, namespace, labels: { app: `web-${number}` } },
+  spec: {
+    replicas: 0,
+    selector: { matchLabels: { app: `web-${number}` } },
+    template: {
+      metadata: { labels: { app: `web-${number}` } },
+      spec: {
+        containers: [
+          {
+            name: 'web',
+            image: `registry.example/web@sha256:${'0'.repeat(64)}`,
+            ports: [{ containerPort: 8080 }],
+            resources: { requests: { cpu: '100m', memory: '64Mi' }, limits: { memory: '128Mi' } },
+          },
+        ],
+      },
+    },
+  },
+});
+
+const service = (namespace: string, number: number): object => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: `web-${number}`, namespace },
+  spec: { selector: { app: `web-${number}` }, ports: [{ port: 80, targetPort: 8080 }] },
+});
+
+const configMap = (namespace: string, number: number): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: `settings-${number}`, namespace },
+  data: { 'settings.conf': `number = ${number}\nof = ${namespace}\n`.repeat(8) },
+});
