@@ -7,25 +7,29 @@ import { defineConfig, type Plugin } from 'rolldown';
  * `npm run bundle:agent`: the agent as one file with its SQLite add-on beside it, for machines without a checkout:
  * dist/agent/fleet-agent.mjs and dist/agent/better_sqlite3.node. `FLEET_ADDON` names the platform of the add-on
  * (linux-x64, linux-arm64); the file itself is the same for all.
+ *
+ * What it leaves out and squeezes is for a daemon that sleeps most of the time: every module it evaluates, and the text
+ * of the whole file, stay in its memory. `npm run bench idle-agent` says how much.
  */
-const OUT = join(import.meta.dirname, 'dist', 'agent');
+const OUT = process.env['FLEET_BUNDLE_OUT'] ?? join(import.meta.dirname, 'dist', 'agent');
 const FILE = 'fleet-agent.mjs';
 const ADDON = 'better_sqlite3.node';
 const platform = process.env['FLEET_ADDON'] ?? `${process.platform}-${process.arch}`;
+const { resolve } = createRequire(import.meta.url);
 
-const VIRTUAL = '\0better-sqlite3';
+const SQLITE = '\0better-sqlite3';
 
 /** better-sqlite3 looks for its add-on around its own folder, which a bundle does not have: it lies beside the file. */
 const sqliteBesideTheFile = (): Plugin => {
-  const library = dirname(createRequire(import.meta.url).resolve('better-sqlite3'));
+  const library = dirname(resolve('better-sqlite3'));
   return {
     name: 'sqlite-beside-the-file',
     resolveId: (source) => {
-      if (source === 'better-sqlite3') return VIRTUAL;
+      if (source === 'better-sqlite3') return SQLITE;
       return source.endsWith(ADDON) ? { id: `./${ADDON}`, external: true } : null;
     },
     load: (id) =>
-      id === VIRTUAL
+      id === SQLITE
         ? [
             `const create = require(${JSON.stringify(join(library, 'database.js'))});`,
             `module.exports = create(() => require('./${ADDON}'), false);`,
@@ -44,15 +48,104 @@ const sqliteBesideTheFile = (): Plugin => {
   };
 };
 
+const KUBERNETES = join('@kubernetes', 'client-node', 'dist');
+const TYPED_API = '\0kubernetes-typed-api';
+
+/**
+ * Of the Kubernetes client only its KubeConfig is used (cluster-access.ts). That class mentions the typed API, 15 MB of
+ * generated classes and an HTTP client for them, in makeApiClient, which nobody here calls.
+ */
+const kubeConfigAlone = (): Plugin => {
+  const library = dirname(resolve('@kubernetes/client-node'));
+  return {
+    name: 'kube-config-alone',
+    resolveId: (source, importer) => {
+      if (source === '@kubernetes/client-node') return join(library, 'config.js');
+      return source === './gen/index.js' && importer?.includes(KUBERNETES) ? TYPED_API : null;
+    },
+    load: (id) =>
+      id === TYPED_API
+        ? [
+            "const absent = () => { throw new Error('the typed Kubernetes API is not part of this bundle'); };",
+            'export { absent as createConfiguration, absent as ServerConfiguration };',
+          ].join('\n')
+        : null,
+  };
+};
+
+const UNDICI = '\0undici';
+/** What is imported of undici, by us and by KubeConfig, and where it lies. */
+const UNDICI_PARTS = {
+  Agent: 'dispatcher/agent',
+  Dispatcher: 'dispatcher/dispatcher',
+  EnvHttpProxyAgent: 'dispatcher/env-http-proxy-agent',
+  Pool: 'dispatcher/pool',
+  ProxyAgent: 'dispatcher/proxy-agent',
+  buildConnector: 'core/connect',
+};
+
+/**
+ * undici's index evaluates all of it: fetch, WebSocket, caches, mocks. Here everybody gets the parts that are imported; an
+ * import that is not in the list fails the build.
+ */
+const undiciInParts = (): Plugin => {
+  const library = dirname(resolve('undici'));
+  const path = (part: string): string => JSON.stringify(join(library, 'lib', `${part}.js`));
+  return {
+    name: 'undici-in-parts',
+    resolveId: (source) => (source === 'undici' ? UNDICI : null),
+    load: (id) =>
+      id === UNDICI
+        ? [
+            ...Object.entries(UNDICI_PARTS).map(([name, part]) => `import ${name} from ${path(part)};`),
+            `import api from ${path('api/index')};`,
+            // As undici's own index does: `dispatcher.request(...)` is put onto the class.
+            'Object.assign(Dispatcher.prototype, api);',
+            `export { ${Object.keys(UNDICI_PARTS).join(', ')} };`,
+          ].join('\n')
+        : null,
+  };
+};
+
+const HTTP = '\0http';
+
+/**
+ * An `import` of node:http reads all that it exports, WebSocket included, and for that Node evaluates an undici of its own
+ * with fetch and web streams: 12 MiB of memory for nothing. Asked for in this way, that stays asleep.
+ */
+const httpWithoutWeb = (): Plugin => ({
+  name: 'http-without-web',
+  resolveId: (source, _importer, { kind }) =>
+    kind === 'import-statement' && (source === 'http' || source === 'node:http') ? HTTP : null,
+  load: (id) => (id === HTTP ? "module.exports = process.getBuiltinModule('node:http');" : null),
+});
+
+/**
+ * One character beyond Latin-1 in a file makes V8 keep two bytes for each of its characters. Comments are gone by now, and
+ * everywhere else an escape says the same.
+ */
+const inAscii = (): Plugin => ({
+  name: 'in-ascii',
+  generateBundle: (_options, bundle) => {
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type === 'chunk') chunk.code = chunk.code.replaceAll(/[^\0-\x7f]/g, escapeCharacter);
+    }
+  },
+});
+
+const escapeCharacter = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
 export default defineConfig({
   input: 'agent/bundled-main.ts',
   platform: 'node',
-  plugins: [sqliteBesideTheFile()],
+  plugins: [sqliteBesideTheFile(), kubeConfigAlone(), undiciInParts(), httpWithoutWeb(), inAscii()],
   output: {
     file: join(OUT, FILE),
     format: 'esm',
     codeSplitting: false,
-    minify: false,
+    // Functions keep their names: stack traces of a machine far away are read by people.
+    minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
     banner: '#!/usr/bin/env node',
   },
 });

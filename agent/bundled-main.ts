@@ -1,3 +1,4 @@
+import './sleep-small.ts';
 import { runProgram } from '#bundles/program/run-program';
 import { PROGRAM } from './program.ts';
 

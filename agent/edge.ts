@@ -28,8 +28,17 @@ export const readEdge = (now: Date | undefined, clock: ClockTrust, env: NodeJS.P
   get clockTrusted() {
     return clock === 'auto' ? existsSync(SYNCHRONISED) : clock === 'trusted';
   },
-  operator: env['SUDO_USER'] ?? userInfo().username,
+  operator: env['SUDO_USER'] ?? readUser(),
 });
+
+/** In a container the user often is a number that no passwd file names. */
+const readUser = (): string => {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
+  }
+};
 
 const readBootId = (): string => {
   try {

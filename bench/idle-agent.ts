@@ -20,8 +20,12 @@ import { type Idle, watchProcess } from './idle-agent/watch-process.ts';
 import { figure, formatTable } from './table.ts';
 
 const SECONDS = Number(process.env['FLEET_BENCH_SECONDS'] ?? 600);
-/** What the unit and the image start it with. */
-const ENVIRONMENT = { NODE_OPTIONS: '--max-semi-space-size=2' };
+/** As the systemd unit and Dockerfile.agent start it. */
+const ENVIRONMENT = {
+  NODE_OPTIONS: '--max-semi-space-size=1',
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '32768',
+};
 /** After the release is applied, until memory is what it will be. */
 const SETTLE_MS = 15_000;
 

@@ -17,7 +17,7 @@ export const EXAMPLE_IMAGES = [
   'registry.halden.example/line-control:5.0.4',
 ] as const;
 
-const ARCHITECTURES = ['amd64', 'arm64'] as const;
+export const ARCHITECTURES = ['amd64', 'arm64'] as const;
 
 const putBlob = async (layout: Layout, mediaType: string, bytes: Buffer): Promise<Descriptor> => {
   const descriptor = { mediaType, digest: digestOf(bytes), size: bytes.byteLength };
@@ -26,7 +26,11 @@ const putBlob = async (layout: Layout, mediaType: string, bytes: Buffer): Promis
 };
 
 /** One layer, not compressed: the bytes then depend on nothing but this file. */
-const makeManifest = async (layout: Layout, image: string, architecture: string): Promise<Descriptor> => {
+export const makeManifest = async (
+  layout: Layout,
+  image: string,
+  architecture: string,
+): Promise<Descriptor> => {
   const text = Buffer.from(`${image} for ${architecture}\n`);
   const tar = Buffer.concat(
     await Array.fromAsync(writeTar([{ path: 'app/about', size: text.byteLength, content: text }])),
@@ -50,6 +54,10 @@ const makeManifest = async (layout: Layout, image: string, architecture: string)
   };
 };
 
+/** An image of several platforms. */
+export const putIndex = (layout: Layout, manifests: readonly Descriptor[]): Promise<Descriptor> =>
+  putBlob(layout, OCI_INDEX, canonicalBytes({ schemaVersion: 2, mediaType: OCI_INDEX, manifests }));
+
 /** Writes the layout; gives each image's name with its digest. */
 export const makeImages = async (directory: string): Promise<ReadonlyMap<string, string>> => {
   let layout = await openOrStartLayout(directory);
@@ -57,8 +65,7 @@ export const makeImages = async (directory: string): Promise<ReadonlyMap<string,
   for (const image of EXAMPLE_IMAGES) {
     const manifests: Descriptor[] = [];
     for (const architecture of ARCHITECTURES) manifests.push(await makeManifest(layout, image, architecture));
-    const index = canonicalBytes({ schemaVersion: 2, mediaType: OCI_INDEX, manifests });
-    const descriptor = await putBlob(layout, OCI_INDEX, index);
+    const descriptor = await putIndex(layout, manifests);
     layout = await writeLayoutIndex(layout, withReference(layout.manifests, image, descriptor));
     named.set(image, `${image.slice(0, image.lastIndexOf(':'))}@${descriptor.digest}`);
   }

@@ -184,4 +184,5 @@ const tamper = async (stick: string): Promise<void> => {
   say(`(one byte of ${largest.name.slice(0, 12)} flipped on ${shown(stick)})`);
 };
 
-await tell(main);
+if (process.argv.includes('--kubernetes')) await import('./quickstart-kubernetes.ts');
+else await tell(main);

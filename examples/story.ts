@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
+import { isFleetError } from '../bundles/errors.ts';
 
-const REPOSITORY = join(import.meta.dirname, '..');
+export const REPOSITORY = join(import.meta.dirname, '..');
 
-const PROGRAMS = {
+export const PROGRAMS = {
   'fleet-scheduler': join(REPOSITORY, 'scheduler', 'fleet-scheduler.js'),
   'fleet-export': join(REPOSITORY, 'exporter', 'fleet-export.js'),
   'fleet-agent': join(REPOSITORY, 'agent', 'fleet-agent.js'),
@@ -23,7 +24,7 @@ export class Broken extends Error {}
 export type Story = {
   /** Path below the story's folder. */
   readonly at: (...parts: readonly string[]) => string;
-  /** The same as a person in the repository would write it. */
+  /** The same as the person who types the commands would write it. */
   readonly shown: (path: string) => string;
   readonly title: (text: string) => void;
   readonly say: (text: string) => void;
@@ -37,39 +38,71 @@ export type Story = {
     expected?: number | readonly number[],
     prefix?: readonly string[],
   ) => Promise<Ran>;
+  /**
+   * Shows a command line, does it, and shows what it says: for what `run` cannot start, such as a command at the site.
+   * @param line as a person types it, prompt and all
+   * @throws Broken when it ends otherwise than expected
+   */
+  readonly show: (
+    line: string,
+    action: () => Promise<Ran>,
+    expected?: number | readonly number[],
+  ) => Promise<Ran>;
+  /** As `run`, but nothing is shown and nothing is expected. */
+  readonly ask: (program: ProgramName, words: readonly string[]) => Promise<Ran>;
   /** Empties the folder and puts the example company's repositories into it. */
   readonly begin: () => Promise<void>;
 };
 
-export const createStory = (name: string): Story => {
+export type StoryOptions = {
+  /** Ends the program under way, and the story before the next one. */
+  readonly signal?: AbortSignal;
+  /** Commands are typed in the story's folder, by default in the repository. */
+  readonly inside?: boolean;
+};
+
+export const createStory = (name: string, { signal, inside = false }: StoryOptions = {}): Story => {
   const work = join(REPOSITORY, '.fleet', name);
   const at = (...parts: readonly string[]): string => join(work, ...parts);
-  const shown = (path: string): string => relative(REPOSITORY, path);
+  const cwd = inside ? work : REPOSITORY;
+  const shown = (path: string): string => relative(cwd, path);
   const say = (text: string): void => {
     process.stdout.write(`   ${text}\n`);
+  };
+  const show: Story['show'] = async (line, action, expected = 0) => {
+    signal?.throwIfAborted();
+    process.stdout.write(styleText('dim', `   ${line}\n`));
+    const ran = await action();
+    // Lines for an audit log are written where nobody is at a terminal.
+    for (const said of `${ran.stderr}${ran.stdout}`.split('\n')) {
+      if (said.trim() !== '' && !line.includes(' --json') && !said.startsWith('{"level"'))
+        say(said.replaceAll(`${cwd}/`, ''));
+    }
+    const allowed = [expected].flat();
+    if (allowed.includes(ran.code)) return ran;
+    const words = line
+      .replace(/^.*?[$#] /, '')
+      .split(' ')
+      .slice(0, 2)
+      .join(' ');
+    throw new Broken(`${words} ended with ${ran.code} instead of ${allowed.join(' or ')}.`);
   };
   let step = 0;
   return {
     at,
     shown,
     say,
+    show,
     title: (text) => {
       step += 1;
       process.stdout.write(`\n${styleText('bold', `${step}. ${text}`)}\n`);
     },
-    run: async (program, words, expected = 0, prefix = []) => {
+    run: (program, words, expected, prefix = []) => {
       const near = words.map((word) => (word.startsWith(work) ? shown(word) : word));
-      process.stdout.write(styleText('dim', `   $ ${program} ${near.join(' ')}\n`));
-      const ran = await runCommand([...prefix, process.execPath, PROGRAMS[program], ...words]);
-      for (const line of `${ran.stderr}${ran.stdout}`.split('\n')) {
-        if (line.trim() !== '' && !words.includes('--json')) say(line.replaceAll(`${REPOSITORY}/`, ''));
-      }
-      const allowed = [expected].flat();
-      if (allowed.includes(ran.code)) return ran;
-      throw new Broken(
-        `${program} ${words[0]} ended with ${ran.code} instead of ${allowed.join(' or ')}.\n${ran.stderr}`,
-      );
+      const argv = [...prefix, process.execPath, PROGRAMS[program], ...words];
+      return show(`$ ${program} ${near.join(' ')}`, () => runCommand(argv, { cwd, signal }), expected);
     },
+    ask: (program, words) => runCommand([process.execPath, PROGRAMS[program], ...words], { cwd, signal }),
     begin: async () => {
       await rm(work, { recursive: true, force: true });
       await mkdir(work, { recursive: true });
@@ -80,8 +113,12 @@ export const createStory = (name: string): Story => {
   };
 };
 
-const runCommand = async ([command = '', ...words]: readonly string[]): Promise<Ran> => {
-  const child = spawn(command, words, { cwd: REPOSITORY, stdio: ['ignore', 'pipe', 'pipe'] });
+/** Runs a command line to its end, by default in the repository. */
+export const runCommand = async (
+  [command = '', ...words]: readonly string[],
+  { cwd = REPOSITORY, signal }: { readonly cwd?: string; readonly signal?: AbortSignal | undefined } = {},
+): Promise<Ran> => {
+  const child = spawn(command, words, { cwd, stdio: ['ignore', 'pipe', 'pipe'], signal });
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   let stdout = '';
   let stderr = '';
@@ -106,12 +143,27 @@ export const sizeOf = async (path: string): Promise<number> => {
   return sizes.reduce((sum, size) => sum + size, 0);
 };
 
-/** Tells a story; one that breaks ends with its sentence and exit code 1. */
-export const tell = async (story: () => Promise<void>): Promise<void> => {
+/**
+ * Tells a story; one that breaks, or that the harness gives up on, ends with its sentence and exit code 1. Ctrl-C ends what is under way and lets the story
+ * clean up; a second one does not wait for that.
+ */
+export const tell = async (story: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+  const stop = new AbortController();
+  const interrupt = (name: 'SIGINT' | 'SIGTERM', code: number): void => {
+    process.once(name, () => {
+      process.stderr.write('\nStopping; everything that was started ends with it.\n');
+      process.once(name, () => process.exit(code));
+      process.exitCode = code;
+      stop.abort();
+    });
+  };
+  interrupt('SIGINT', 130);
+  interrupt('SIGTERM', 143);
   try {
-    await story();
+    await story(stop.signal);
   } catch (error) {
-    if (!(error instanceof Broken)) throw error;
+    if (stop.signal.aborted) return;
+    if (!(error instanceof Broken || isFleetError(error))) throw error;
     process.stderr.write(`\nThe quickstart stops here: ${error.message}\n`);
     process.exitCode = 1;
   }

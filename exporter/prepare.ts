@@ -1,5 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { Channel } from '#bundles/names';
+import type { RegistryAccess } from '#bundles/registry/registry-access';
 import { keepReceipts } from './base/keep-receipts.ts';
 import { readBases } from './base/read-bases.ts';
 import { checkTarget } from './check/check-target.ts';
@@ -8,7 +9,6 @@ import type { Plan } from './plan/plan.ts';
 import { openSource } from './source/open-source.ts';
 import { readInParallel } from './source/read-in-parallel.ts';
 import { readOffer } from './source/read-offer.ts';
-import type { RegistryAccess } from './source/registry-access.ts';
 import type { Source } from './source/source.ts';
 import { withBlobs } from './source/with-blobs.ts';
 import { openTarget, type Target } from './write/target.ts';

@@ -73,7 +73,7 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   const environments = chooseEnvironments(root, options.environments);
   const previous = options.previous === undefined ? undefined : await openLayout(options.previous);
   const images = options.images === undefined ? undefined : await openLayout(options.images);
-  using releases = await openReleases(options.layout, 'build', now);
+  using releases = await openReleases(options.layout, { command: 'build', now });
   const outcomes: EnvironmentOutcome[] = [];
   for (const environment of environments) {
     signal.throwIfAborted();

@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 import { FleetError, type Place, toFleetError } from '#bundles/errors';
+import { parseSettings } from '#bundles/program/parse-settings';
+import { wordList } from '#bundles/program/word-list';
+import { parseRegistryAddress } from '#bundles/registry/registry-address';
 import schema from '../docs/schemas/scheduler-config.schema.json' with { type: 'json' };
 import { parseMap, type SourceMap } from './platform/sources/location.ts';
 import { isRepositoryUrl } from './platform/sources/repository-url.ts';
@@ -16,9 +18,9 @@ export type GivenSettings = {
   readonly map?: readonly string[] | undefined;
   /** --environment and --plain-http, repeatable: instead of those of the file. */
   readonly environment?: readonly string[] | string | undefined;
-  readonly 'plain-http'?: readonly string[] | undefined;
+  readonly 'plain-http'?: readonly string[] | string | undefined;
   /** --hostname, repeatable: instead of those of the file. */
-  readonly hostname?: readonly string[] | undefined;
+  readonly hostname?: readonly string[] | string | undefined;
   readonly [flag: string]: unknown;
 };
 
@@ -47,7 +49,7 @@ const MAX_BYTES = 1 << 20;
 export const readConfiguration = async (given: GivenSettings, cwd: string): Promise<Configuration> => {
   const file = resolve(cwd, given.config ?? CONFIGURATION_FILE);
   const text = await readText(file, given.config !== undefined);
-  const said = text === undefined ? {} : parseFile(file, text);
+  const said = text === undefined ? {} : parseSettings(file, text, validate, describe);
   const base = dirname(file);
   const pick = (setting: Setting): string | undefined => {
     const value = given[flagOf(setting)];
@@ -60,19 +62,19 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     return kind === 'text' || (kind === 'repository' && isRepositoryUrl(text)) ? text : resolve(folder, text);
   };
   const picked = SETTING_NAMES.map((setting) => [setting, pick(setting)] as const);
+  // The schema judges the file; a flag or variable without oci:// would otherwise be taken for a folder.
+  const registry = pick('registry');
+  if (registry !== undefined) parseRegistryAddress(registry);
   return {
     ...(Object.fromEntries(picked) as { readonly [setting in Setting]: string | undefined }),
     file: text === undefined ? undefined : file,
     maps: [...readMaps(given.map ?? [], cwd), ...readMaps(said.maps ?? [], base)],
-    environments: listOf(given.environment) ?? said.environments,
-    plainHttp: given['plain-http'] ?? said.plainHttp ?? [],
+    environments: wordList(given.environment, ',') ?? said.environments,
+    plainHttp: wordList(given['plain-http'], ',') ?? said.plainHttp ?? [],
     pullImages: given['pull-images'] === true || said.pullImages === true,
-    hostnames: given.hostname ?? said.hostnames,
+    hostnames: wordList(given.hostname, ',') ?? said.hostnames,
   };
 };
-
-const listOf = (value: GivenSettings['environment']): readonly string[] | undefined =>
-  typeof value === 'string' ? [value] : value;
 
 /** A setting that the command cannot do without. @throws FleetError USAGE */
 export const requireSetting = (configuration: Configuration, setting: Setting): string => {
@@ -114,50 +116,13 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
 
 const validate = new Ajv2020({ strict: true }).compile<FileSettings>(schema);
 
-const parseFile = (file: string, text: string): FileSettings => {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const placeAt = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset);
-    return { file, line, column: col };
-  };
-  const [mistake] = document.errors;
-  if (mistake) {
-    throw invalid(
-      `this is not YAML: ${mistake.message.split('\n')[0] ?? mistake.code}`,
-      placeAt(mistake.pos[0]),
-    );
-  }
-  const value: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
-  if (validate(value)) return value;
-  const [error] = validate.errors ?? [];
-  const node = error && nodeOf(document, error);
-  throw invalid(describe(error), node?.range ? placeAt(node.range[0]) : { file, line: 1, column: 1 });
-};
-
-/** The key of a foreign field, the value of any other mistake. */
-const nodeOf = (document: Document, error: ErrorObject): Node | undefined => {
-  if (error.keyword === 'additionalProperties' && isMap(document.contents)) {
-    const pair = document.contents.items.find(
-      ({ key }) => isScalar(key) && key.value === error.params['additionalProperty'],
-    );
-    return isNode(pair?.key) ? pair.key : undefined;
-  }
-  const path = error.instancePath
-    .split('/')
-    .slice(1)
-    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-  const node = document.getIn(path, true);
-  return isNode(node) ? node : (document.contents ?? undefined);
-};
-
-const describe = (error: ErrorObject | undefined): string => {
-  if (error?.keyword === 'additionalProperties')
+const describe = (error: ErrorObject): string => {
+  if (error.keyword === 'additionalProperties')
     return `there is no setting ${JSON.stringify(error.params['additionalProperty'])}; it may have ${Object.keys(schema.properties).join(', ')}`;
-  const where = error?.instancePath.slice(1).replaceAll('/', '.') || 'the file';
-  if (error?.keyword === 'pattern')
+  const where = error.instancePath.slice(1).replaceAll('/', '.') || 'the file';
+  if (error.keyword === 'pattern')
     return `${where} is not ${SHAPES[where.split('.')[0] ?? ''] ?? 'written so'}`;
-  return `${where} ${error?.message ?? 'does not fit its schema'}`;
+  return `${where} ${error.message ?? 'does not fit its schema'}`;
 };
 
 /** What a person reads instead of a regular expression. */

@@ -2,9 +2,9 @@ import type { Descriptor } from '#bundles/bundle/manifest';
 import { type Bundle, ownBlobs } from '#bundles/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
+import { inParallel } from '#bundles/in-parallel';
 import { missingBlob, verified } from '#bundles/layout/verified';
 import type { BlobRef, Medium } from '#bundles/medium/medium';
-import { inParallel } from '#bundles/registry/in-parallel';
 import type { Agent } from '../agent.ts';
 import { checkImageSpace } from '../images/check-image-space.ts';
 import { isImage } from '../images/image-blobs.ts';
@@ -63,11 +63,12 @@ export const bringBlobs = async (
   await checkSpace(agent, copy, demanded);
   await checkImageSpace(agent, plan.tasks, copy);
   const atOnce = source.medium ? 1 : REQUESTS_AT_ONCE;
-  await inParallel(copy, atOnce, agent.signal, async ({ digest, size }) => {
+  const bring = async ({ digest, size }: Descriptor): Promise<void> => {
     // One that fails lets the others under way come to their end: what is whole is not fetched again.
     await bringBlob(agent, source, { digest, size });
     agent.onJournal(`acquire ${digest}`);
-  }).catch((error: unknown) => {
+  };
+  await inParallel(copy, atOnce, bring, agent.signal).catch((error: unknown) => {
     checkAborted(agent.signal);
     throw error;
   });

@@ -1,10 +1,10 @@
 import { acceptChannel } from '#bundles/accept/accept-channel';
 import { readChannelDocuments } from '#bundles/accept/documents';
-import { parseImageManifest } from '#bundles/bundle/manifest';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { parseArtifact } from '#bundles/layout/artifact';
 import type { BlobSource } from '#bundles/layout/blobs';
-import { type Document, fromDescriptor } from '#bundles/layout/document';
+import type { Document } from '#bundles/layout/document';
 import { RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { Registry, Repository } from '#bundles/registry/registry';
@@ -62,14 +62,7 @@ const readArtifact = async (
   const reference = pointerName(repository, tag);
   const fetched = await repository.fetchManifest(tag, signal);
   if (!fetched) return undefined;
-  const manifest = parseImageManifest(fetched.bytes, reference);
-  if (manifest.artifactType !== type) {
-    throw new FleetError(
-      'LAYOUT_INVALID',
-      `${reference} is ${manifest.artifactType ?? manifest.config.mediaType}, not ${type}`,
-    );
-  }
-  const documents = manifest.layers.flatMap((layer) => fromDescriptor(layer) ?? []);
+  const documents = parseArtifact(fetched.bytes, { what: reference, type });
   return { reference, digest: fetched.descriptor.digest, documents, repository };
 };
 

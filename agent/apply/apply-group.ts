@@ -1,8 +1,8 @@
 import type { FleetError } from '#bundles/errors';
 import { checkAborted } from '../journal/boundary.ts';
 import { nameOf } from '../journal/name-of.ts';
-import type { Tried } from './apply-steps.ts';
 import type { Step, StepResult } from './target.ts';
+import { type Tried, tryStep } from './try-step.ts';
 import type { Work } from './work.ts';
 
 /** Steps of one group under way at a time: enough to hide a server's answer time, few enough not to crowd it. */
@@ -28,7 +28,6 @@ export const applyGroup = async (
   work: Work,
   steps: readonly Step[],
   first: number,
-  tryStep: (work: Work, step: Step) => Promise<Tried>,
   save: (point: string, nextStep: number, results: readonly StepResult[]) => void,
 ): Promise<FleetError | undefined> => {
   const { agent, operation } = work;

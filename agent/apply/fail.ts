@@ -6,6 +6,7 @@ import { nameOf } from '../journal/name-of.ts';
 import { type Operation, readResults, saveOperation } from '../journal/operations.ts';
 import { changesOf } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
+import { sentenceOf } from '../report/sentence-of.ts';
 import { tellChecks } from '../report/tell-checks.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { saveFailure } from '../store/failures.ts';
@@ -35,16 +36,19 @@ export const fail = ({ agent, operation }: Work, cause: unknown): void => {
 const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError): boolean =>
   code === 'API_UNREACHABLE' && (phase !== 'stage' || rollingBack || kind === 'correct');
 
+const OF_OTHERS: ReadonlySet<string> = new Set(['API_DENIED', 'PATH_CLAIMED']);
+
 const failForward = (agent: Agent, operation: Operation, error: FleetError): void => {
   const { state } = agent;
   const { assignment, kind, to } = operation;
   const before = findPackage(state, assignment) ?? emptyRow(agent, assignment);
   const row = operation.checks.length > 0 ? { ...before, checks: operation.checks } : before;
-  const said = { code: error.code, message: sentence(error) };
+  const said = { code: error.code, message: sentenceOf(error) };
   const failed = { ...operation, ...said };
-  // A full disk, a systemd that does not answer or a right that the cluster has not granted yet is no fault of the package:
-  // it is tried again at the next look, as a correction is, and only another reason than the last one is news.
-  const triedAgain = kind === 'correct' || error.retryable || error.code === 'API_DENIED';
+  // A full disk, a systemd that does not answer, a right that the cluster has not granted yet or what another package has not
+  // let go is no fault of the package: it is tried again at the next look, as a correction is, and only another reason than
+  // the last one is news.
+  const triedAgain = kind === 'correct' || error.retryable || OF_OTHERS.has(error.code);
   if (!triedAgain) saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()) });
   if (!triedAgain || row.code !== said.code || row.message !== said.message) {
     tellFailed(agent, operation, said);
@@ -84,7 +88,7 @@ const endBroken = (agent: Agent, operation: Operation, error: FleetError): void 
   const { state } = agent;
   const { assignment } = operation;
   const row = findPackage(state, assignment) ?? emptyRow(agent, assignment);
-  const message = `${operation.message ?? 'it failed'}; rolling back failed too: ${sentence(error)}`;
+  const message = `${operation.message ?? 'it failed'}; rolling back failed too: ${sentenceOf(error)}`;
   savePackage(state, {
     ...row,
     status: 'broken',
@@ -121,8 +125,3 @@ const end = (agent: Agent, operation: Operation, outcome: Operation['outcome']):
     outcome,
     endedAt: formatTime(agent.edge.now()),
   });
-
-const sentence = (error: FleetError): string =>
-  error.subject && !error.message.startsWith(error.subject)
-    ? `${error.subject}: ${error.message}`
-    : error.message;

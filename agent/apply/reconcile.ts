@@ -18,6 +18,22 @@ type Wanted = PackageRow & { readonly desired: PackageRef };
  * what left the bundle. Packages that already run as wanted cost nothing and are not in the result.
  */
 export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]> => {
+  const results = new Map<string, PackageResult>();
+  let more = true;
+  while (more) {
+    const round = await applyWanted(agent);
+    for (const result of round) results.set(result.assignment, result);
+    // An object that moves from one package to another is free for the second only when the first has let it go.
+    more = round.some(({ code }) => code === 'PATH_CLAIMED') && !round.every(isWrong);
+    if (agent.news?.aborted) return [...results.values()];
+  }
+  const somethingFailed = [...results.values()].some(isWrong);
+  return [...results.values(), ...(await pruneLeaving(agent, somethingFailed))];
+};
+
+const isWrong = ({ outcome }: PackageResult): boolean => outcome === 'failed' || outcome === 'skipped';
+
+const applyWanted = async (agent: Agent): Promise<readonly PackageResult[]> => {
   const results: PackageResult[] = [];
   const failed = new Set<string>();
   let stopped: string | undefined;
@@ -32,12 +48,11 @@ export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]>
       knownFailure(agent, row, desired) ??
       (held === undefined ? await applyPackage(agent, row, desired) : hold(agent, row, held));
     results.push(result);
-    if (result.outcome !== 'failed' && result.outcome !== 'skipped') continue;
+    if (!isWrong(result)) continue;
     failed.add(assignment);
     if (desired.critical && result.outcome === 'failed') stopped ??= assignment;
   }
-  if (agent.news?.aborted) return results;
-  return [...results, ...(await pruneLeaving(agent, failed.size > 0))];
+  return results;
 };
 
 const wantedInOrder = (agent: Agent): readonly Wanted[] => {

@@ -1,11 +1,11 @@
 import { FleetCommand } from '#bundles/program/fleet-command';
+import { wordList } from '#bundles/program/word-list';
 import { freeBytesOf } from '../acquire/free-space.ts';
 import type { Agent } from '../agent.ts';
 import { makeTargets } from '../apply/make-targets.ts';
 import { type Config } from '../config/config.ts';
 import { CONFIG_FLAGS } from '../config/config-flags.ts';
 import { type Overrides, readConfig } from '../config/read-config.ts';
-import { wordList } from '../config/word-list.ts';
 import { type Edge, readEdge } from '../edge.ts';
 import { makeProviders } from '../images/make-providers.ts';
 import { readIdentity } from '../store/identity.ts';

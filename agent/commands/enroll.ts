@@ -1,13 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { Args, Flags } from '@oclif/core';
 import { parseDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
 import { freeBytesOf } from '../acquire/free-space.ts';
+import type { Config } from '../config/config.ts';
 import { type Enrolled, enroll } from '../enroll/enroll.ts';
 import { type EnrolledOnline, enrollOnline, type OnlineWish } from '../enroll/enroll-online.ts';
+import { enrolledBefore } from '../enroll/enrolled-before.ts';
 import { acquireLock } from '../store/lock.ts';
-import { openState, type State } from '../store/state.ts';
+import { openState, type State, stateFile } from '../store/state.ts';
 import { AgentCommand, type ConfigFlags } from './agent-command.ts';
 
 export class Enroll extends AgentCommand {
@@ -50,14 +52,25 @@ export class Enroll extends AgentCommand {
       labels: parseLabels(flags.label ?? []),
       pinnedRoot: parseRootDigest(flags['root-sha256']),
     };
-    const token = args.medium === undefined ? readToken(config.hub, flags['token-file']) : undefined;
     const { fleet } = wish;
     if (args.medium !== undefined && fleet === undefined)
       throw new FleetError('USAGE', 'a request on a medium needs --fleet');
+    const before = args.medium === undefined ? await this.finishedBefore(config, wish) : undefined;
+    if (before) return before;
+    const token = args.medium === undefined ? readToken(config.hub, flags['token-file']) : undefined;
     using state = openState(config.state, { create: true });
     using _lock = await acquireLock(config.state, 'enroll', edge.now());
     if (token !== undefined) return await this.atHub(flags, wish, token, state);
     return await this.onMedium(state, edge, { ...wish, fleet: fleet ?? '' }, args.medium ?? '');
+  }
+
+  /** An enrolment at a hub that came to its end: it takes no token, no hub and no lock to say so. */
+  private async finishedBefore(config: Config, wish: OnlineWish): Promise<EnrolledOnline | undefined> {
+    if (!existsSync(stateFile(config.state))) return undefined;
+    using state = openState(config.state);
+    const enrolled = await enrolledBefore(state, wish);
+    if (enrolled) this.log(`Enrolled before in fleet ${enrolled.fleet} as ${wish.site}/${wish.agent}.`);
+    return enrolled;
   }
 
   private async onMedium(...[state, edge, wish, medium]: Parameters<typeof enroll>): Promise<Enrolled> {

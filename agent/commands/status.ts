@@ -25,6 +25,9 @@ const show = (status: StatusReport): readonly string[] => {
     ...(root ? [`Root     ${root.version}, ${root.expired ? 'EXPIRED' : 'until'} ${root.expires}`] : []),
     `Outbox   ${outbox.events} events, ${outbox.bytes} bytes${outbox.from === null ? '' : ` (${outbox.from} to ${outbox.to})`}`,
     ...showContacts(status),
+    ...(status.diskFull
+      ? ['Disk     DISK_FULL: no room for the state of the agent; what runs goes on, nothing new is taken up']
+      : []),
     ...(window === null ? [] : [`Window   waiting for the window that opens at ${window}`]),
     ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
     '',

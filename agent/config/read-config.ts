@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
-import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml';
-import { FleetError, type Place, toFleetError } from '#bundles/errors';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { parseSettings } from '#bundles/program/parse-settings';
 import schema from '../../docs/schemas/agent-config.schema.json' with { type: 'json' };
 import { type Config, DEFAULT_CONFIG_FILE } from './config.ts';
 
@@ -9,12 +9,10 @@ import { type Config, DEFAULT_CONFIG_FILE } from './config.ts';
 export type Overrides = { readonly [Key in keyof Config]?: Config[Key] | undefined };
 
 const ajv = new Ajv2020({ strict: true, allErrors: false });
-let validator: ReturnType<typeof ajv.compile> | undefined;
+let validator: ValidateFunction<Partial<Config>> | undefined;
 
-const check = (value: unknown): ErrorObject | undefined => {
-  validator ??= ajv.compile(schema);
-  return validator(value) ? undefined : validator.errors?.[0];
-};
+/** Compiled at the first use: most of a short command's life would go into it. */
+const validate = () => (validator ??= ajv.compile<Partial<Config>>(schema));
 
 const DEFAULTS = Object.fromEntries(
   Object.entries(schema.properties).map(([key, property]) => [key, property.default]),
@@ -27,7 +25,7 @@ const DEFAULTS = Object.fromEntries(
 export const readConfig = (file: string | undefined, overrides: Overrides): Config => {
   const written = readFile(file);
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
-  const wrong = check(given);
+  const wrong = validate()(given) ? undefined : validate().errors?.[0];
   if (wrong) {
     const key = keyOf(wrong);
     throw new FleetError('CONFIG_INVALID', sentence(wrong), {
@@ -56,24 +54,8 @@ const readFile = (file: string | undefined): Partial<Config> => {
 };
 
 /** @throws FleetError CONFIG_INVALID */
-export const parseConfig = (file: string, text: string): Partial<Config> => {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const place = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset);
-    return { file, line, column: col };
-  };
-  const [broken] = document.errors;
-  if (broken) {
-    throw new FleetError('CONFIG_INVALID', `this is not YAML: ${broken.message}`, {
-      at: place(broken.pos[0]),
-    });
-  }
-  const value: unknown = document.toJS({ maxAliasCount: 0 }) ?? {};
-  const wrong = check(value);
-  if (!wrong) return value as Partial<Config>;
-  throw new FleetError('CONFIG_INVALID', sentence(wrong), { at: place(offsetOf(document, wrong)) });
-};
+export const parseConfig = (file: string, text: string): Partial<Config> =>
+  parseSettings(file, text, validate(), sentence);
 
 const sentence = (error: ErrorObject): string => {
   const { keyword, instancePath, params, message } = error;
@@ -96,14 +78,3 @@ const sentence = (error: ErrorObject): string => {
 
 /** The key of the configuration: the error may be about one entry of its list. */
 const keyOf = ({ instancePath }: ErrorObject): string => instancePath.split('/')[1] ?? '';
-
-/** Where in the text the key that does not fit begins; of an unknown key, the key itself. */
-const offsetOf = (document: Document, error: ErrorObject): number => {
-  const { contents } = document;
-  if (!isMap(contents)) return isNode(contents) ? (contents.range?.[0] ?? 0) : 0;
-  const key = String(error.params['additionalProperty'] ?? error.instancePath.slice(1));
-  const pair = contents.items.find((item) => isNode(item.key) && String(item.key) === key);
-  const unknown = error.keyword === 'additionalProperties';
-  const node = unknown ? pair?.key : (pair?.value ?? pair?.key);
-  return isNode(node) ? (node.range?.[0] ?? 0) : 0;
-};

@@ -1,7 +1,7 @@
 import { toFleetError } from '#bundles/errors';
+import type { Daemon, Rounds } from './daemon.ts';
 import { makeLookLog } from './log-look.ts';
 import { makeWatch } from './make-watch.ts';
-import type { Daemon, Rounds } from './run-daemon.ts';
 
 /** Looks around again and again; what fails is logged when it begins and when it is over, and tried at the next interval. */
 export const keepLooking = async (daemon: Daemon, rounds: Rounds): Promise<void> => {

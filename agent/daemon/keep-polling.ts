@@ -2,8 +2,9 @@ import { compareBytes } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
 import type { Poll } from '../acquire/poll-registry.ts';
 import type { Exclusively } from '../acquire/pull-release.ts';
+import type { Contact } from './contact.ts';
+import type { Daemon, Rounds } from './daemon.ts';
 import { patience, spread } from './patience.ts';
-import type { Daemon, Rounds } from './run-daemon.ts';
 
 /** An offer that was refused, how often, and for how many polls it is left alone now. */
 type Refused = { readonly offer: string; readonly times: number; readonly polls: number };
@@ -23,8 +24,10 @@ export const keepPolling = async (daemon: Daemon, rounds: Rounds): Promise<void>
   let refused: Refused | undefined;
   while (!signal.aborted) {
     let rest: number | undefined;
+    const wasAway = isAway(contact.now());
     try {
       const seen = await registry.poll();
+      if (wasAway) rounds.back.hub.ring();
       refused = await takeUp(daemon, rounds, seen, refused);
     } catch (cause) {
       const error = toFleetError(cause);
@@ -35,9 +38,12 @@ export const keepPolling = async (daemon: Daemon, rounds: Rounds): Promise<void>
     }
     rest ??= spread(pollMs, random);
     contact.restsFor(rest);
-    await sleep(rest, signal);
+    await (isAway(contact.now()) ? rounds.back.registry.rest(rest) : sleep(rest, signal));
   }
 };
+
+/** What it refuses or does not have is no outage. */
+const isAway = ({ failing }: Contact): boolean => failing?.code === 'REGISTRY_UNREACHABLE';
 
 /** @returns the refusal to remember @throws FleetError what may be over at the next try */
 const takeUp = async (

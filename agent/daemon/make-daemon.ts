@@ -10,12 +10,15 @@ import { readOwned } from '../store/inventory.ts';
 import { readPackages } from '../store/packages.ts';
 import { sleep } from './bell.ts';
 import { keepContact } from './contact.ts';
+import type { Daemon } from './daemon.ts';
 import type { Log } from './log.ts';
 import { makeExclusively } from './make-exclusively.ts';
 import { readNote, writeNote } from './note.ts';
-import { registryOf } from './registry-of.ts';
-import type { Daemon } from './run-daemon.ts';
+import { type Persistence, registryOf } from './registry-of.ts';
 import { parseWindows } from './windows.ts';
+
+/** One answer that was lost on the way is no trouble yet, and the head of one needs no minute. */
+const POLLING: Persistence = { tries: 2, patience: { headers: 15_000 } };
 
 /** The daemon of one agent, with what is to be closed after it. @throws FleetError CONFIG_INVALID, USAGE */
 export const makeDaemon = (
@@ -35,6 +38,9 @@ export const makeDaemon = (
     });
   const registry = registryOf(config, env);
   if (registry) stack.use(registry);
+  // A poll comes again by itself, and until it has failed nobody is told; a pull goes on from where it was cut.
+  const asked = registryOf(config, env, POLLING);
+  if (asked) stack.use(asked);
   // Who asks again by himself tries each request once.
   const visitor = config.hub === '' ? undefined : makeVisitor(agent, config.hub, { env, attempts: 1 });
   if (visitor) stack.use(visitor);
@@ -43,13 +49,14 @@ export const makeDaemon = (
     look: ({ mayBegin, news }) => exclusively(() => lookAround({ ...agent, news }, { mayBegin })),
     intervalMs: intervalMs(config),
     windows,
-    ...(registry && {
-      registry: {
-        poll: () => pollRegistry(agent, registry, config.hub === ''),
-        pull: (seen, alone) => pullRelease(agent, registry, seen, alone),
-        contact: contactOf('registry'),
-      },
-    }),
+    ...(registry &&
+      asked && {
+        registry: {
+          poll: () => pollRegistry(agent, asked, config.hub === ''),
+          pull: (seen, alone) => pullRelease(agent, registry, seen, alone),
+          contact: contactOf('registry'),
+        },
+      }),
     ...(visitor && { hub: { visit: visitor.visit, contact: contactOf('hub') } }),
     ...watchOf(agent),
     pollMs: durationMs(config.poll),

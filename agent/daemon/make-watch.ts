@@ -1,5 +1,5 @@
 import { toFleetError } from '#bundles/errors';
-import type { Daemon, Rounds } from './run-daemon.ts';
+import type { Daemon, Rounds } from './daemon.ts';
 
 /** From a change to the look that it calls for: what comes meanwhile is seen by the same look. */
 const GATHER_MS = 2000;

@@ -1,26 +1,21 @@
-import { readFileSync } from 'node:fs';
-import { toFleetError } from '#bundles/errors';
 import { openRegistry } from '#bundles/registry/open-registry';
-import type { Registry } from '#bundles/registry/registry';
+import type { Registry, RegistryOptions } from '#bundles/registry/registry';
+import { registryOptions } from '#bundles/registry/registry-access';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
 import type { Config } from '../config/config.ts';
 
-/** The registry that the configuration names. @throws FleetError USAGE, CONFIG_INVALID, PERMISSION */
-export const registryOf = (config: Config, env: NodeJS.ProcessEnv): Registry | undefined => {
-  if (config.registry === '') return undefined;
-  const { plainHttp, caFile, authFile } = config;
-  return openRegistry(parseRegistryAddress(config.registry), {
-    plainHttp,
-    ...(caFile === '' ? {} : { ca: readCertificates(caFile) }),
-    ...(authFile === '' ? {} : { authFile }),
-    env,
-  });
-};
+/** How long one request is tried; what is not said is as usual. */
+export type Persistence = Pick<RegistryOptions, 'tries' | 'patience'>;
 
-const readCertificates = (file: string): string => {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw toFleetError(error, `reading the certificates ${file}`);
-  }
-};
+/** The registry that the configuration names. @throws FleetError USAGE, CONFIG_INVALID, PERMISSION */
+export const registryOf = (
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  persistence: Persistence = {},
+): Registry | undefined =>
+  config.registry === ''
+    ? undefined
+    : openRegistry(parseRegistryAddress(config.registry), {
+        ...registryOptions({ ...config, env }),
+        ...persistence,
+      });

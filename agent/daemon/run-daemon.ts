@@ -1,56 +1,8 @@
-import type { Poll } from '../acquire/poll-registry.ts';
-import type { Exclusively, Pulled } from '../acquire/pull-release.ts';
-import type { Look } from '../observe/look-around.ts';
-import { type Bell, makeBell, type Sleep } from './bell.ts';
-import type { ContactKeeper } from './contact.ts';
+import { makeBell } from './bell.ts';
+import type { Daemon, Rounds } from './daemon.ts';
 import { keepHub } from './keep-hub.ts';
 import { keepLooking } from './keep-looking.ts';
 import { keepPolling } from './keep-polling.ts';
-import type { Log } from './log.ts';
-import type { Windows } from './windows.ts';
-
-/** Everything the daemon does, as functions: a test replaces the world by a few lines, and time by a list of rests. */
-export type Daemon = {
-  /** One look under the lock of the state directory; `news` ends it early. */
-  readonly look: (how: { readonly mayBegin: boolean; readonly news: AbortSignal }) => Promise<Look>;
-  /** From the end of one look to the start of the next. */
-  readonly intervalMs: number;
-  readonly windows: Windows;
-  readonly registry?: {
-    readonly poll: () => Promise<Poll>;
-    readonly pull: (seen: Poll, exclusively: Exclusively) => Promise<Pulled>;
-    readonly contact: ContactKeeper;
-  };
-  readonly hub?: {
-    /** Renews what is due and hands over what waits. Says whether the hub was asked at all. */
-    readonly visit: () => Promise<boolean>;
-    readonly contact: ContactKeeper;
-  };
-  /** Follows what packages own, where a target can: tells when to look sooner. */
-  readonly watch?: {
-    /** What is owned now; another word than before: what is followed is to be chosen anew. */
-    readonly owned: () => string;
-    readonly follow: (onChange: (keys: readonly string[]) => void, signal: AbortSignal) => Promise<void>;
-  };
-  readonly pollMs: number;
-  /** Runs one piece of work at a time, with the state directory locked. */
-  readonly exclusively: Exclusively;
-  readonly now: () => Date;
-  readonly random: () => number;
-  readonly sleep: Sleep;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-};
-
-/** What the three loops tell each other. */
-export type Rounds = {
-  /** Look now: something is to be applied. */
-  readonly look: Bell;
-  /** Visit the hub now: something is to be told. */
-  readonly hub: Bell;
-  /** Ends the look in hand after its package. */
-  news: AbortController;
-};
 
 /**
  * Looks, polls and reports, each at its own pace, until the signal. No failure of any ends it: a daemon that dies of a full
@@ -61,6 +13,7 @@ export const runDaemon = async (daemon: Daemon): Promise<void> => {
   const rounds: Rounds = {
     look: makeBell(sleep, signal),
     hub: makeBell(sleep, signal),
+    back: { registry: makeBell(sleep, signal), hub: makeBell(sleep, signal) },
     news: new AbortController(),
   };
   await Promise.all([keepLooking(daemon, rounds), keepPolling(daemon, rounds), keepHub(daemon, rounds)]);

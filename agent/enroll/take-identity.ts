@@ -65,7 +65,8 @@ const insert = async (state: State, edge: Edge, wish: Wish, key: SigningKey): Pr
   return identity;
 };
 
-const checkSame = (known: Identity, wish: Wish): void => {
+/** @throws FleetError ALREADY_ENROLLED where the words are others */
+export const checkSame = (known: Identity, wish: Wish): void => {
   const { channel, labels } = JSON.parse(known.request) as Request;
   const before: Wish = { ...known, channel, labels };
   const words = ({ fleet, site, agent, channel, labels, pinnedRoot }: Wish): string =>

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
-import type { HubTrust } from './hub-client.ts';
+import type { HubTrust } from './hub-trust.ts';
 
 export type HubConnections = Dispatcher;
 

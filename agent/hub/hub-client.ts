@@ -2,15 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/strict-json';
 import { type HubConnections, openConnections } from './connections.ts';
+import type { HubTrust } from './hub-trust.ts';
 import { outOfReach } from './out-of-reach.ts';
 import { refusalOf, waitAsked } from './refusal-of.ts';
-
-/** Whom the hub's certificate must chain to, and who we are to it. */
-export type HubTrust = {
-  /** PEM certificates of the fleet's authority; undefined trusts nobody and sends nothing: for what is verified by its hash. */
-  readonly authorities: readonly string[] | undefined;
-  readonly credential?: { readonly certificate: string; readonly key: string } | undefined;
-};
 
 export type HubOptions = {
   /** Where the proxy is said: HTTPS_PROXY, NO_PROXY. */
@@ -31,6 +25,7 @@ export type HubClient = AsyncDisposable & {
   readonly url: string;
   /** @param maxBytes of the answer */
   readonly get: (path: string, maxBytes: number, signal: AbortSignal) => Promise<unknown>;
+  /** @returns undefined for an answer without content */
   readonly post: (path: string, body: object, maxBytes: number, signal: AbortSignal) => Promise<unknown>;
 };
 
@@ -94,6 +89,7 @@ const tryOnce = async (
     });
     const what = `${method} ${origin}${path}`;
     const bytes = await readUpTo(answer.body, maxBytes, what);
+    if (answer.statusCode === 204) return { asked: undefined };
     if (answer.statusCode === 200 || answer.statusCode === 201)
       return { asked: parse(bytes, maxBytes, what) };
     return { error: refusalOf(answer.statusCode, answer.headers, bytes, what) };

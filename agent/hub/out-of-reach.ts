@@ -22,9 +22,12 @@ export const outOfReach = (cause: unknown, origin: string, signal: AbortSignal):
       },
     );
   }
-  const why = WORDS[code] ?? message;
+  const why =
+    WORDS[code] ?? (NOT_TLS.test(code) ? 'what listens there speaks no TLS, so it is no hub' : message);
   return new FleetError('HUB_UNREACHABLE', `${origin} does not answer: ${why}`, { cause });
 };
+
+const NOT_TLS = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/;
 
 const CERTIFICATE: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "does not chain to the fleet's authority",

@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { PRESENCE_PATH } from '#bundles/hub/hub-api';
 import type { TrustRoot } from '#bundles/trust/root';
 import type { Agent } from '../agent.ts';
 import { loadKey, loadKeyText } from '../enroll/agent-key.ts';
@@ -9,10 +10,16 @@ import { outboxSize } from '../report/outbox.ts';
 import { readRoot } from '../store/trust.ts';
 import { type HubClient, type HubOptions, openHub } from './hub-client.ts';
 
+/** Of an answer that has no content; of a refusal, its words. */
+const MAX_PRESENCE_BYTES = 16 << 10;
+
 /** One hub over a daemon's life: its connections stay open as long as certificate and root stay the same. */
 export type HubVisitor = AsyncDisposable & {
-  /** Renews what is due, hands over what waits. @returns whether there was a reason to ask the hub anything */
-  readonly visit: () => Promise<boolean>;
+  /**
+   * Renews what is due, hands over what waits.
+   * @param present says that this agent is there, if there is nothing else to say @returns whether the hub was asked anything
+   */
+  readonly visit: (how?: { readonly present: boolean }) => Promise<boolean>;
 };
 
 export const makeVisitor = (agent: Agent, url: string, options: HubOptions): HubVisitor => {
@@ -27,7 +34,7 @@ export const makeVisitor = (agent: Agent, url: string, options: HubOptions): Hub
     return open.client;
   };
   return {
-    visit: async () => {
+    visit: async ({ present } = { present: false }) => {
       const root = readRoot(agent.state);
       // Before the first site statement nobody would believe us.
       if (!root) return false;
@@ -35,7 +42,7 @@ export const makeVisitor = (agent: Agent, url: string, options: HubOptions): Hub
       const now = agent.edge.now();
       const due = isDueForRenewal(certificate, now);
       const waiting = outboxSize(agent.state).events > 0;
-      if (!due && !waiting) return false;
+      if (!due && !waiting && !present) return false;
       const expired = certificate.to <= now;
       let client = await clientFor(root, certificate);
       const renew = async (): Promise<void> => {
@@ -45,6 +52,7 @@ export const makeVisitor = (agent: Agent, url: string, options: HubOptions): Hub
       if (expired) await renew();
       if (waiting) await handOver(agent, await loadKey(agent.state.directory), client, root);
       if (due && !expired) await renew();
+      if (!due && !waiting) await client.post(PRESENCE_PATH, {}, MAX_PRESENCE_BYTES, agent.signal);
       return true;
     },
     [Symbol.asyncDispose]: async () => {

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { toFleetError } from '#bundles/errors';
 import { openRegistry } from '#bundles/registry/open-registry';
+import { registryOptions } from '#bundles/registry/registry-access';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
 import type { Config } from '../config/config.ts';
 import { containerdProvider } from './containerd/containerd-provider.ts';
@@ -23,21 +22,8 @@ export const makeProviders = async (
     providers.push(containerdProvider(socket, openCtr(socket, env)));
   }
   if (imageRegistry !== '') {
-    const registry = openRegistry(parseRegistryAddress(imageRegistry), {
-      plainHttp: config.plainHttp,
-      ca: config.caFile === '' ? undefined : await readCa(config.caFile),
-      authFile: config.authFile === '' ? undefined : config.authFile,
-      env,
-    });
+    const registry = openRegistry(parseRegistryAddress(imageRegistry), registryOptions({ ...config, env }));
     providers.push(registryProvider(registry));
   }
   return providers;
-};
-
-const readCa = async (file: string): Promise<string> => {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw toFleetError(error, `reading the CA file ${file}`);
-  }
 };

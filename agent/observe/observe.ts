@@ -7,6 +7,7 @@ import type { Drift } from '../apply/target.ts';
 import { checkAborted, record } from '../journal/boundary.ts';
 import { listed } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
+import { sentenceOf } from '../report/sentence-of.ts';
 import { readOwned, readTaken } from '../store/inventory.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import {
@@ -70,8 +71,8 @@ const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<P
     return { assignment, drift: drift.filter(({ key }) => !taken.has(key)) };
   } catch (cause) {
     checkAborted(signal);
-    const { code, message } = toFleetError(cause);
-    return { assignment, drift: [], error: { code, message } };
+    const error = toFleetError(cause);
+    return { assignment, drift: [], error: { code: error.code, message: sentenceOf(error) } };
   }
 };
 
@@ -100,7 +101,10 @@ const noteDrift = (agent: Agent, row: Running, { assignment, drift, error }: Pac
       release,
       ...(error
         ? { code: error.code, message: `live state could not be read: ${error.message}` }
-        : { code: 'DRIFT', message: `${drift.length} objects differ from the package` }),
+        : {
+            code: 'DRIFT',
+            message: `${drift.length === 1 ? '1 object differs' : `${drift.length} objects differ`} from the package`,
+          }),
       detail: { drift: shown, first: seen.first, ...(more > 0 ? { more } : {}) },
     });
   });

@@ -14,6 +14,7 @@ import { type OutboxSize, outboxSize } from '../report/outbox.ts';
 import { fullName } from '../store/identity.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { type PackageStatus, readPackages } from '../store/packages.ts';
+import { isFull } from '../store/state.ts';
 import { readFloors, readRoot, readStatement, readTrustRow } from '../store/trust.ts';
 
 type Runs = {
@@ -58,6 +59,8 @@ export type Status = {
   readonly site: number;
   readonly packages: readonly PackageState[];
   readonly outbox: OutboxSize;
+  /** The disk of the state directory is full: the daemon cannot even note that it fails. */
+  readonly diskFull: boolean;
   /** The operation that an interruption left unfinished. */
   readonly unfinished: string | null;
   /** As the daemon left it; null where the configuration names none. */
@@ -106,6 +109,7 @@ export const readStatus = (
       unreadable: row.drift?.error ? `${row.drift.error.code}: ${row.drift.error.message}` : null,
     })),
     outbox: outboxSize(state),
+    diskFull: isFull(state.directory),
     unfinished: open ? `${nameOf(open)}, ${open.phase}` : null,
     registry: config.registry === '' ? null : { address: config.registry, ...note.registry },
     hub: config.hub === '' ? null : { address: config.hub, ...note.hub },

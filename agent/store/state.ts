@@ -12,12 +12,15 @@ export type State = Disposable & {
   readonly blobs: BlobDirectory;
 };
 
+/** There from the enrolment on. */
+export const stateFile = (directory: string): string => join(directory, 'state.db');
+
 /**
  * Opens (or, with `create`, makes) the state directory and brings its schema up to date.
  * @throws FleetError NOT_ENROLLED when there is none, AGENT_TOO_OLD, STORE_CORRUPT, PERMISSION
  */
 export const openState = (directory: string, { create = false } = {}): State => {
-  const file = join(directory, 'state.db');
+  const file = stateFile(directory);
   if (!create && !existsSync(file)) throw notEnrolled(directory);
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -67,7 +70,8 @@ const migrate = (db: Database.Database, file: string): void => {
 /** Less than SQLite asks for to open a database at all. */
 const MIN_FREE_BYTES = 256 << 10;
 
-const isFull = (directory: string): boolean => {
+/** Too full for the agent to write down anything. */
+export const isFull = (directory: string): boolean => {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize < MIN_FREE_BYTES;
 };

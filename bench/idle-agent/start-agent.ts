@@ -44,18 +44,10 @@ export const startAgent = async ({ program, folder, bundle, env }: AgentSetup): 
   const token = join(folder, 'token');
   await writeFile(token, 'token-1\n');
   const options = { env: { ...process.env, ...addresses(folder, root, hub, registry), ...env } };
+  const root256 = hexOf(digestOf(fleet.roots[0] ?? ''));
+  const names = ['--site=plant-7', '--name=kiosk-1', '--channel=prod/factory-host'];
   await runOrFail(
-    [
-      ...[
-        process.execPath,
-        program,
-        'enroll',
-        '--site=plant-7',
-        '--name=kiosk-1',
-        '--channel=prod/factory-host',
-      ],
-      ...[`--token-file=${token}`, `--root-sha256=${hexOf(digestOf(fleet.roots[0] ?? ''))}`],
-    ],
+    [process.execPath, program, 'enroll', ...names, `--token-file=${token}`, `--root-sha256=${root256}`],
     options,
   );
   const release = { version: 1, bundle: bundle(fleet) };

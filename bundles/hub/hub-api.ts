@@ -14,8 +14,13 @@ export const ENROLL_PATH = '/v1/enroll';
 export const CERTIFICATE_PATH = '/v1/certificate';
 /** POST ReportHandover -> ReportAnswer. A client certificate. Doing it again is doing it once. */
 export const REPORTS_PATH = '/v1/reports';
+/** POST {} -> 204. A client certificate. From an agent that had no other reason to ask for PRESENCE_MS. */
+export const PRESENCE_PATH = '/v1/presence';
 /** GET what runs where, as JSON or text. A reader's token. */
 export const STATUS_PATH = '/v1/status';
+
+/** An agent on line is heard this often; give or take a fifth, and the time of one poll. */
+export const PRESENCE_MS = 300_000;
 
 export type RootsAnswer = {
   /** root.json files, base64. */

@@ -44,7 +44,10 @@ export const openBlobDirectory = (root: string, name = root): BlobDirectory => {
       }
       // One buffer of this size is made per stream: of a thousand small blobs, a gigabyte to collect.
       const highWaterMark = Math.min(1 << 20, Math.max(1, (await size(digest)) ?? 1));
-      return createReadStream(path(digest), { highWaterMark, signal });
+      const stream = createReadStream(path(digest), { highWaterMark, signal });
+      // Who reads gets the error from the stream. An 'error' that comes before they do would end the process.
+      stream.on('error', () => {});
+      return stream;
     },
     write: async (digest, bytes, content, signal) => {
       if ((await size(digest)) === bytes) {

@@ -4,7 +4,13 @@ import { FleetError } from '../errors.ts';
 import type { RegistryOptions } from './registry.ts';
 
 /** Milliseconds without a sign of life after which a connection counts as hung; a transfer that moves may take any time. */
-const PATIENCE = { connect: 10_000, headers: 60_000, body: 60_000 } as const;
+const PATIENCE = {
+  connect: 10_000,
+  headers: 60_000,
+  body: 60_000,
+  // Agents ask once a minute, give or take a fifth: a connection, and what TLS cost, lasts from one time to the next.
+  idle: 90_000,
+} as const;
 /** Of one origin. How much is asked for at once is the caller's choice; this only bounds a mistake. */
 const MAX_CONNECTIONS = 32;
 
@@ -13,14 +19,14 @@ const MAX_CONNECTIONS = 32;
  * @throws FleetError CONFIG_INVALID for certificates or proxies that cannot be read
  */
 export const openConnections = (options: RegistryOptions): Dispatcher => {
-  const { connect, headers, body } = { ...PATIENCE, ...options.patience };
+  const { connect, headers, body, idle } = { ...PATIENCE, ...options.patience };
   const tls = () => ({
     secureContext: trustedAuthorities(options.ca),
     // Said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED cannot switch it off.
     rejectUnauthorized: true,
     timeout: connect,
   });
-  const timeouts = { headersTimeout: headers, bodyTimeout: body };
+  const timeouts = { headersTimeout: headers, bodyTimeout: body, keepAliveTimeout: idle };
   const pool = { ...timeouts, allowH2: false, connections: MAX_CONNECTIONS };
   const proxies = proxiesOf(options.env);
   if (!proxies) return new Agent({ ...pool, connect: connectorWith(options.ca, connect, tls) });

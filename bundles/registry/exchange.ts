@@ -4,7 +4,7 @@ import { VERSION } from '../version.ts';
 import type { Authorizer, Wish } from './authorize.ts';
 import { newPatience, retryAfter } from './patience.ts';
 import type { RegistryOptions } from './registry.ts';
-import { isPassing, isPassingStatus, refusalOf, unreachable } from './registry-error.ts';
+import { isPassing, refusalOf, unreachable } from './registry-error.ts';
 import { type Answer, type Method, send } from './send.ts';
 
 /** One thing asked of a registry. */
@@ -70,7 +70,7 @@ export const newExchange = ({ connections, options, origin, authorizer }: Exchan
           continue;
         }
       }
-      if (ask.once || !isPassingStatus(answer.status)) throw refusal;
+      if (ask.once || !refusal.retryable) throw refusal;
       if (!(await patience.wait(retryAfter(answer.header), signal))) throw refusal;
     }
   };

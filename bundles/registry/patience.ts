@@ -1,7 +1,7 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { RegistryOptions } from './registry.ts';
 
-/** Times a thing is tried in all, and milliseconds: 0.5, 1, 2, 4 s in between, each up to half as long again. */
+/** Times a thing is tried in all unless said, and milliseconds: 0.5, 1, 2, 4 s in between, each up to half as long again. */
 const TRIES = 5;
 const FIRST_DELAY = 500;
 /** A registry may ask for more patience, but not for a standstill. */
@@ -15,12 +15,16 @@ export type Patience = {
   readonly renew: () => void;
 };
 
-export const newPatience = ({ sleep = defaultSleep, random = Math.random }: RegistryOptions): Patience => {
+export const newPatience = ({
+  sleep = defaultSleep,
+  random = Math.random,
+  tries = TRIES,
+}: RegistryOptions): Patience => {
   let failures = 0;
   return {
     wait: async (asked, signal) => {
       failures++;
-      if (failures >= TRIES) return false;
+      if (failures >= tries) return false;
       const delay = Math.max(asked ?? 0, FIRST_DELAY * 2 ** (failures - 1));
       // Jitter also on what was asked for: a thousand agents were told the same second.
       await sleep(Math.min(MAX_DELAY, Math.round(delay * (1 + random() / 2))), signal);

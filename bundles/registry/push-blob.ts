@@ -44,11 +44,15 @@ export const pushBlob = async (
   }
 };
 
+/**
+ * 500 is no, and not asked again: a docker-registry whose disk was full once keeps an empty link to a blob, on which every
+ * question fails for ever and an upload puts right.
+ */
 const isThere = ({ repository, blob, doing, signal }: Upload): Promise<boolean> => {
   const { path, client } = repository;
   const wish = wishTo(path, 'pull,push');
   return client.ask(
-    { doing, method: 'HEAD', path: `${path}/blobs/${blob.digest}`, accept: [200, 404], wish, signal },
+    { doing, method: 'HEAD', path: `${path}/blobs/${blob.digest}`, accept: [200, 404, 500], wish, signal },
     async (answer) => (await discard(answer)).status === 200,
   );
 };

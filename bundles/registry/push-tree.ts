@@ -7,9 +7,9 @@ import {
 } from '../bundle/manifest.ts';
 import { type Digest, shortDigest } from '../digest.ts';
 import { FleetError } from '../errors.ts';
+import { inParallel } from '../in-parallel.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import { readBlob } from '../layout/verified.ts';
-import { inParallel } from './in-parallel.ts';
 import type { Repository } from './registry.ts';
 
 export type PushTreeOptions = {
@@ -40,11 +40,12 @@ export const pushTree = async (
 ): Promise<void> => {
   const tree: Tree = { blobs: new Map(), manifests: new Map() };
   await collect(source, root, tree, 0, signal);
-  await inParallel(tree.blobs.values(), concurrency, signal, async (blob, stop) => {
+  const push = async (blob: Descriptor, stop: AbortSignal): Promise<void> => {
     const open = () => source.open(blob.digest, stop);
     const came = await target.pushBlob(blob, open, { mountFrom, signal: stop });
     onBlob?.(blob, came);
-  });
+  };
+  await inParallel(tree.blobs.values(), concurrency, push, signal);
   for (const { descriptor, bytes } of tree.manifests.values()) {
     const reference = descriptor.digest === root.digest ? (tag ?? root.digest) : descriptor.digest;
     const found = await target.resolve(reference, signal);

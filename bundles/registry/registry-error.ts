@@ -9,7 +9,7 @@ const MAX_SAID = 200;
 const MAX_ERRORS = 3;
 
 /** Statuses that pass: too much at once, and the registry's own failures. */
-export const isPassingStatus = (status: number): boolean => status === 429 || status === 408 || status >= 500;
+const isPassingStatus = (status: number): boolean => status === 429 || status === 408 || status >= 500;
 
 /**
  * The error for an answer nobody wanted, with the registry's own words (OCI distribution spec 1.1, "Error Codes"),
@@ -23,6 +23,12 @@ export const refusalOf = async (
 ): Promise<FleetError> => {
   const { codes, said } = await wordsOf(answer, hide);
   const sentence = `${doing}: ${answer.host} answered ${answer.status}${said && ` (${said})`} to ${method}`;
+  // docker-registry, when it reads a link in its storage that somebody else is writing just then.
+  if (codes.includes('DIGEST_INVALID') && codes.includes('MANIFEST_BLOB_UNKNOWN')) {
+    return new FleetError('REGISTRY_UNREACHABLE', sentence, {
+      hint: 'Run it again; it had been tried several times. Does somebody else publish there now?',
+    });
+  }
   if (codes.includes('DIGEST_INVALID') && method === 'PUT') {
     return new FleetError('DIGEST_MISMATCH', sentence, { hint: 'What was sent is not what its digest says' });
   }

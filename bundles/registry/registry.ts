@@ -74,10 +74,15 @@ export type RegistryOptions = {
   readonly env: NodeJS.ProcessEnv;
   /** Milliseconds, for tests of patience. */
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
+  /** How often one request is tried in all, 5 unless said; who asks again by himself says less. */
+  readonly tries?: number | undefined;
   /** 0 up to 1, for the jitter of the delays. */
   readonly random?: (() => number) | undefined;
-  /** Milliseconds until a connection, the head of an answer or the next piece of its body counts as hung. */
+  /**
+   * Milliseconds until a connection, the head of an answer or the next piece of its body counts as hung; `idle`: how long a
+   * connection that nobody uses is kept for the next request.
+   */
   readonly patience?:
-    | { readonly connect?: number; readonly headers?: number; readonly body?: number }
+    | { readonly connect?: number; readonly headers?: number; readonly body?: number; readonly idle?: number }
     | undefined;
 };

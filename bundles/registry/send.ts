@@ -67,6 +67,9 @@ const sendOnce = async (connections: Dispatcher, request: Request): Promise<Answ
     method,
     headers,
     body: (body as Buffer | undefined) ?? null,
+    // undici closes after each HEAD, for servers that wrongly send a body: ours are all but HEADs, and such a server only
+    // spoils its own connection, which is then made anew.
+    reset: false,
     ...(signal && { signal }),
   });
   return {

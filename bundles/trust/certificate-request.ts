@@ -1,10 +1,8 @@
-import { createPublicKey } from 'node:crypto';
 import { FleetError } from '../errors.ts';
 import { isName } from '../names.ts';
 import { bitString, type Der, decodeDer, encodeDer, oid, sequence, set, TAG } from './der.ts';
 import { type PublicKey, parsePublicKey, type SigningKey, verifySignature } from './key.ts';
 import { encodePem } from './pem.ts';
-import { isPlainKey } from './plain-spki.ts';
 
 /** Whom a client certificate is for. DNS labels. */
 export type AgentSubject = { readonly fleet: string; readonly site: string; readonly agent: string };
@@ -115,15 +113,11 @@ const exactly = <N extends keyof Parts>(count: N, value: Der, tag: number): Part
 };
 
 const parseKey = (spki: Der): PublicKey => {
-  let key: PublicKey;
   try {
-    const object = createPublicKey({ key: spki.raw, format: 'der', type: 'spki' });
-    key = parsePublicKey(object.export({ type: 'spki', format: 'pem' }).toString());
+    return parsePublicKey(encodePem('PUBLIC KEY', spki.raw));
   } catch (cause) {
-    throw invalid('is not for a P-256 key', cause);
+    throw invalid('is not for a P-256 key, plainly written', cause);
   }
-  must(isPlainKey(key.object), 'has its public point compressed');
-  return key;
 };
 
 const bits = ({ tag, content }: Der): Buffer => {

@@ -8,7 +8,8 @@ import {
   verify,
 } from 'node:crypto';
 import { FleetError } from '../errors.ts';
-import { isPlainKey } from './plain-spki.ts';
+import { encodePem } from './pem.ts';
+import { plainSpki } from './plain-spki.ts';
 
 /**
  * The one key algorithm of everything that is signed: ECDSA P-256 with SHA-256, DER signatures. The only one that stock
@@ -32,11 +33,12 @@ export type SigningKey = {
 const isP256 = (key: KeyObject): boolean =>
   key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1';
 
-const describePublic = (object: KeyObject): PublicKey => ({
-  pem: object.export({ type: 'spki', format: 'pem' }).toString(),
-  hint: createHash('sha256')
-    .update(object.export({ type: 'spki', format: 'der' }))
-    .digest('base64'),
+const describePublic = (
+  object: KeyObject,
+  der: Uint8Array = object.export({ type: 'spki', format: 'der' }),
+): PublicKey => ({
+  pem: encodePem('PUBLIC KEY', der),
+  hint: createHash('sha256').update(der).digest('base64'),
   object,
 });
 
@@ -49,14 +51,13 @@ export const parsePublicKey = (pem: string): PublicKey => {
   } catch (cause) {
     throw new FleetError('KEY_FORMAT', 'this is not a public key in PEM', { cause });
   }
+  // Most of the cost of a key is to write it down again: its text says already what that would be.
+  const der = plainSpki(pem);
+  if (der) return describePublic(object, der);
   if (!isP256(object)) throw new FleetError('KEY_FORMAT', 'only ECDSA P-256 keys are used');
-  const key = describePublic(object);
-  if (!isPlainKey(object) || key.pem.trimEnd() !== pem.trimEnd()) {
-    throw new FleetError('KEY_FORMAT', 'the public key is not written in the one usual way', {
-      hint: 'Write it with: openssl pkey -pubin -in key.pem -outform PEM',
-    });
-  }
-  return key;
+  throw new FleetError('KEY_FORMAT', 'the public key is not written in the one usual way', {
+    hint: 'Write it with: openssl pkey -pubin -in key.pem -outform PEM',
+  });
 };
 
 /** A key from its PKCS#8 PEM. @throws FleetError KEY_FORMAT */

@@ -2,7 +2,6 @@ import { Key } from '@tufjs/models';
 import { digestOf, hexOf } from '../digest.ts';
 import { FleetError } from '../errors.ts';
 import { type PublicKey, parsePublicKey } from './key.ts';
-import { isPlainKey } from './plain-spki.ts';
 
 const SCHEME = 'ecdsa-sha2-nistp256';
 /** TUF 1.0.31 writes 'ecdsa'; older tools repeat the scheme. */
@@ -29,16 +28,13 @@ export const fromTufKey = (key: Key): PublicKey => {
     throw new FleetError('ROOT_FORMAT', `${said} is not of the scheme ${SCHEME}`);
   }
   const pem = key.keyVal['public'] ?? '';
-  let parsed: PublicKey;
   try {
-    parsed = parsePublicKey(pem);
+    return parsePublicKey(pem);
   } catch (cause) {
-    throw new FleetError('ROOT_FORMAT', `${said} is not a P-256 public key in PEM`, { cause });
+    throw new FleetError('ROOT_FORMAT', `${said} is not a plain, uncompressed P-256 public key in PEM`, {
+      cause,
+    });
   }
-  if (parsed.pem.trimEnd() !== pem.trimEnd() || !isPlainKey(parsed.object)) {
-    throw new FleetError('ROOT_FORMAT', `${said} must be one plain, uncompressed SPKI PEM`);
-  }
-  return parsed;
 };
 
 /** Each key once under one id: a threshold counts ids, so a key with two would sign for two (attack M32). */

@@ -1,6 +1,8 @@
 import { normalize } from 'node:path';
 import { Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
+import { wordList } from '#bundles/program/word-list';
 import type { Order } from '../prepare.ts';
 
 /** What `create` and `plan` are asked alike. */
@@ -55,12 +57,12 @@ export type OrderFlags = {
   readonly channel?: readonly string[] | undefined;
   readonly site?: readonly string[] | undefined;
   readonly for?: readonly string[] | undefined;
-  readonly 'plain-http'?: readonly string[] | undefined;
+  readonly 'plain-http'?: readonly string[] | string | undefined;
   readonly 'ca-file'?: string | undefined;
   readonly 'auth-file'?: string | undefined;
 };
 
-/** @throws FleetError NAME_INVALID */
+/** @throws FleetError NAME_INVALID, USAGE */
 export const orderOf = (
   flags: OrderFlags,
   env: NodeJS.ProcessEnv,
@@ -69,16 +71,24 @@ export const orderOf = (
 ): Order => ({
   from: flags.from,
   access: {
-    plainHttp: flags['plain-http'] ?? [],
+    plainHttp: wordList(flags['plain-http'], ',') ?? [],
     caFile: flags['ca-file'],
     authFile: flags['auth-file'],
     env,
   },
   // A folder is made below what is there, and the system finds no '..' of one that is not.
-  to: normalize(flags.to),
+  to: normalize(mediumAt(flags.to)),
   channels: flags.channel?.map(parseChannel),
   sites: (flags.site ?? []).map((site) => parseName(site, 'site')),
   bases: flags.for ?? [],
   now,
   signal,
 });
+
+/** 'oci://...' would make a folder of that name here. */
+const mediumAt = (to: string): string => {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(to)) return to;
+  throw new FleetError('USAGE', `--to is a folder or a file ending in .tar, not ${JSON.stringify(to)}`, {
+    hint: 'Registries are filled by fleet-scheduler publish',
+  });
+};

@@ -8,6 +8,7 @@ import { openBlobDirectory } from '#bundles/layout/blob-directory';
 import { writeLayoutIndex } from '#bundles/layout/layout';
 import { readBlob } from '#bundles/layout/verified';
 import type { MediumBundle, OpenMedium } from '#bundles/medium/medium';
+import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
 import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
 import { EMPTY_CONFIG, type Referrer, referrerOf } from '#bundles/statements/referrer';
@@ -85,7 +86,7 @@ const findBundle = ({ path, medium }: OpenMedium, channel: Channel, kind: Bundle
   if (entry) return entry;
   const there = medium.bundles.map((it) => `${formatChannel(it)} (${it.kind})`);
   throw new FleetError('CHANNEL_MISSING', `${path} has no ${kind} bundle of ${name}`, {
-    hint: there.length > 0 ? `It has ${there.slice(0, 8).join(', ')}` : 'It has none at all',
+    hint: there.length > 0 ? `It has ${nameSome(there)}` : 'It has none at all',
   });
 };
 

@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
+import { type RegistryAccess, registryOptions } from '#bundles/registry/registry-access';
 import { openLayoutSource } from './layout-source.ts';
-import { type RegistryAccess, registryOptions } from './registry-access.ts';
 import type { Source } from './source.ts';
 
 const NO_ACCESS: RegistryAccess = { plainHttp: [], caFile: undefined, authFile: undefined, env: {} };
@@ -13,7 +13,7 @@ export const openSource = async (where: string, access: RegistryAccess = NO_ACCE
   if (where.startsWith('oci://')) {
     // The HTTP client takes longer to load than a small layout to read.
     const { openRegistrySource } = await import('./registry-source.ts');
-    return openRegistrySource(where, await registryOptions(access));
+    return openRegistrySource(where, registryOptions(access));
   }
   if (!/^[a-z]+:\/\//.test(where)) return openLayoutSource(where);
   throw new FleetError('USAGE', `--from ${where} is an address, but not of a registry`, {

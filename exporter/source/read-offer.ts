@@ -4,7 +4,9 @@ import { ownBlobs, readBundle } from '#bundles/bundle/read-bundle';
 import { canonicalJson, type Json } from '#bundles/canonical';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { readArtifact } from '#bundles/layout/artifact';
 import { RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
+import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
 import { type Evidence, judgeReceipts, judgeRelease, judgeRoots, judgeSite } from '../check/judge.ts';
 import type {
@@ -15,7 +17,6 @@ import type {
   OfferedReceipt,
   OfferedSite,
 } from './offer.ts';
-import { readArtifact } from './read-artifact.ts';
 import { readClosure } from './read-closure.ts';
 import { readInParallel } from './read-in-parallel.ts';
 import { routedBlobs } from './routed-blobs.ts';
@@ -48,7 +49,7 @@ export const readOffer = async (
   const named =
     wanted.channels ?? (wanted.sites.length > 0 ? await channelsOf(siteEvidence, wanted.sites) : undefined);
   const channels = uniqueChannels(named ?? (await source.channels()));
-  if (channels.length === 0) throw new FleetError('CHANNEL_MISSING', `${source.name} has no release`);
+  if (channels.length === 0) throw noChannel(source, wanted);
   const releases = await readAll(channels, (channel) => readRelease(source, channel));
 
   const documents = uniqueDocuments([...releases.flat(), ...sites.flat(), ...receipts.flat()]);
@@ -67,6 +68,17 @@ export const readOffer = async (
   return { root, documents, channels: offered, sites: judged, receipts: await receiptsIn(evidence, root) };
 };
 
+const noChannel = ({ name }: Source, { sites }: Wanted): FleetError => {
+  const [site, ...others] = new Set(sites);
+  if (site === undefined)
+    return new FleetError('CHANNEL_MISSING', `${name} has no release`, { hint: 'Build one first' });
+  const [whose, follow] =
+    others.length === 0 ? [`site ${site}`, 'it follows'] : ['these sites', 'they follow'];
+  return new FleetError('CHANNEL_MISSING', `no agent of ${whose} is left, so ${follow} no channel`, {
+    hint: 'Name one with --channel: the new order of the site goes with it',
+  });
+};
+
 const evidenceOf = (source: Source, documents: readonly OfferedDocument[], now: Date): Evidence => ({
   blobs: routedBlobs(source, new Map(documents.map((it) => [it.document.digest, it.repository]))),
   documents: documents.map(({ document }) => document),
@@ -83,7 +95,7 @@ const readRelease = async (source: Source, channel: Channel): Promise<readonly O
   const known = (await source.channels().catch(() => [])).map(formatChannel);
   throw new FleetError('CHANNEL_MISSING', `${source.name} has no release of ${name}`, {
     subject: name,
-    hint: known.length > 0 ? `It has ${known.slice(0, 8).join(', ')}` : 'Build and publish one first',
+    hint: known.length > 0 ? `It has ${nameSome(known)}` : 'Build and publish one first',
   });
 };
 
@@ -125,7 +137,7 @@ const readTagged = async (
   const descriptor = await source.resolve(repository, tag);
   if (!descriptor) return undefined;
   const what = `${repository}:${tag}`;
-  const documents = await readArtifact(source.blobs(repository), descriptor, artifactType, what);
+  const documents = await readArtifact(source.blobs(repository), descriptor, { what, type: artifactType });
   return documents.map((document) => ({ document, repository }));
 };
 

@@ -1,13 +1,13 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
+import { inParallel } from '#bundles/in-parallel';
 import { readBlob } from '#bundles/layout/verified';
 import { syncDirectory, writeFileAtomically } from '#bundles/layout/write-file';
 import { CHUNKS_FOLDER, type Medium } from '#bundles/medium/medium';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { checkFreeSpace, largestFile } from './free-space.ts';
-import { inParallel } from './in-parallel.ts';
 import { metadataOf } from './metadata.ts';
 import { type Part, partsOf } from './part.ts';
 import { holds } from './read-back.ts';

@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import type { Part } from './part.ts';
 import { holds } from './read-back.ts';
+import { writeSynced } from './write-synced.ts';
 
 /** What is left behind by a killed run: ours, and of no use. */
 export const TEMPORARY = /^\.tmp-[0-9a-f]{8}$/;
@@ -30,10 +31,9 @@ export const writePart = async (
   const temporary = join(folder, `.tmp-${randomUUID().slice(0, 8)}`);
   try {
     await mkdir(folder, { recursive: true });
-    const right = readBack
-      ? (await writeAll(temporary, counted(content, part.size, onBytes, signal))) &&
-        (await holds(temporary, part.size, part.digest, signal))
-      : await writeHashed(temporary, part, counted(content, part.size, onBytes, signal));
+    const bytes = counted(content, part.size, onBytes, signal);
+    const write = readBack ? writeAndRead : writeHashed;
+    const right = await write(temporary, part, bytes, signal);
     if (right) await rename(temporary, final);
     else await rm(temporary, { force: true });
     return right;
@@ -60,15 +60,14 @@ async function* counted(
   }
 }
 
-const writeAll = async (path: string, content: AsyncIterable<Uint8Array>): Promise<true> => {
-  const file = await open(path, 'wx', 0o644);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  return true;
+const writeAndRead = async (
+  path: string,
+  { size, digest }: Part,
+  content: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<boolean> => {
+  await writeSynced(path, content);
+  return await holds(path, size, digest, signal);
 };
 
 const writeHashed = async (
@@ -85,6 +84,6 @@ const writeHashed = async (
       yield chunk;
     }
   };
-  await writeAll(path, hashed());
+  await writeSynced(path, hashed());
   return seen === part.size && `sha256:${hash.digest('hex')}` === part.digest;
 };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { byteCursor } from '#bundles/archive/byte-cursor';
 import { readTar } from '#bundles/archive/read-tar';
@@ -19,6 +19,7 @@ import { type Part, partsOf } from './part.ts';
 import { readBack } from './read-back.ts';
 import { splitBlobs } from './split-blobs.ts';
 import type { WriteOptions, Written } from './write-options.ts';
+import { writeSynced } from './write-synced.ts';
 
 /**
  * The whole medium as one tar, the same bytes each time, metadata first. It grows under a temporary name beside the
@@ -39,7 +40,7 @@ export const writeTarFile = async (
     await checkFreeSpace(dirname(path), plan.carried);
     // A tar header counts to 8 GiB; larger blobs lie in pieces here, too.
     const chunks = await splitBlobs(source, plan.blobs, MAX_SIZE, signal);
-    await writeOut(temporary, writeTar(entriesOf(plan, source, chunks, options)));
+    await writeSynced(temporary, writeTar(entriesOf(plan, source, chunks, options)));
     if (options.readBack) await checkTar(plan, source, chunks, temporary, signal);
     const { size } = await stat(temporary);
     signal?.throwIfAborted();
@@ -49,16 +50,6 @@ export const writeTarFile = async (
   } catch (error) {
     await rm(temporary, { force: true });
     throw toFleetError(error, `writing ${path}`);
-  }
-};
-
-const writeOut = async (path: string, content: AsyncIterable<Uint8Array>): Promise<void> => {
-  const file = await open(path, 'wx', 0o644);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
   }
 };
 

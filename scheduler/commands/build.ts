@@ -4,13 +4,13 @@ import { FleetError, formatError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { openRegistry } from '#bundles/registry/open-registry';
+import { registryOptions } from '#bundles/registry/registry-access';
 import { build, type EnvironmentOutcome } from '../build.ts';
 import { readConfiguration, requireSetting } from '../configuration.ts';
 import { configurationFlags, registryFlags } from '../configuration-flags.ts';
 import { openImageRegistries } from '../images/image-places.ts';
 import { eachOnce } from '../platform/problems.ts';
 import type { ChannelOutcome } from '../publish/publish-environment.ts';
-import { registryOptions } from '../publish/registry-options.ts';
 import { openKeyDirectory } from '../sign/key-directory.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 import { platformOptions } from './platform-options.ts';
@@ -56,7 +56,7 @@ held with its reason and blocks nobody else.`;
     if (keyDirectory.root.dev)
       this.say('These keys are a DEV root: one person can sign everything. Use it to try things out only.');
     await using registries = openImageRegistries(
-      await registryOptions(configuration, process.env),
+      registryOptions({ ...configuration, env: process.env }),
       openRegistry,
     );
     const outcome = await build({

@@ -1,17 +1,19 @@
+import { existsSync } from 'node:fs';
 import { Args, Flags } from '@oclif/core';
 import { FleetError, formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
 import { parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { openRegistry } from '#bundles/registry/open-registry';
+import { registryOptions } from '#bundles/registry/registry-access';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
 import { addDays } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root';
-import { readConfiguration, requireSetting } from '../configuration.ts';
+import { type Configuration, readConfiguration, requireSetting } from '../configuration.ts';
 import { configurationFlags, registryFlags } from '../configuration-flags.ts';
+import { hasNoSites } from '../hub/hub.ts';
 import { type CollectOutcome, collectRegistry } from '../publish/collect/collect-registry.ts';
 import { readHeld } from '../publish/collect/read-held.ts';
-import { registryOptions } from '../publish/registry-options.ts';
 import { readFleetChain } from '../publish/send/read-fleet-chain.ts';
 
 const { layout, registry, db } = configurationFlags;
@@ -71,10 +73,11 @@ Run it where you publish, and not while another machine publishes to the same re
     const where = args.registry ?? requireSetting(configuration, 'registry');
     const address = parseRegistryAddress(where);
     const chain = await readFleetChain(source);
-    const held = await readHeld(configuration.db, (chain.at(-1) as TrustRoot).fleet);
-    if (configuration.db === undefined)
+    const db = await this.#db(configuration, flags.db !== undefined);
+    const held = await readHeld(db, (chain.at(-1) as TrustRoot).fleet);
+    if (db === undefined)
       this.say('No hub database is given (--db): what sites hold is not known, and not kept for them.');
-    await using opened = openRegistry(address, await registryOptions(configuration, process.env));
+    await using opened = openRegistry(address, registryOptions({ ...configuration, env: process.env }));
     const outcomes = await collectRegistry(source, opened, {
       selection: {
         channels: flags.channel?.map(parseChannel),
@@ -107,6 +110,13 @@ Run it where you publish, and not while another machine publishes to the same re
         ...(error && (this.toErrorJson(error) as object)),
       })),
     };
+  }
+
+  /** A configuration may name the database before the first site: then there is none, and nothing that sites hold. */
+  async #db(configuration: Configuration, isGiven: boolean): Promise<string | undefined> {
+    const { db } = configuration;
+    if (db === undefined || existsSync(db) || isGiven) return db;
+    return (await hasNoSites(configuration)) ? undefined : db;
   }
 }
 

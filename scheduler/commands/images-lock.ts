@@ -3,12 +3,12 @@ import { FleetError, formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { openRegistry } from '#bundles/registry/open-registry';
+import { registryOptions } from '#bundles/registry/registry-access';
 import { readConfiguration } from '../configuration.ts';
 import { configurationFlags, registryFlags } from '../configuration-flags.ts';
 import { layoutPlaces, openImageRegistries, registryPlaces } from '../images/image-places.ts';
 import type { LockedImage } from '../images/lock-images.ts';
 import { lockPlatform, type PlatformLock } from '../images/lock-platform.ts';
-import { registryOptions } from '../publish/registry-options.ts';
 import { platformOptions } from './platform-options.ts';
 
 const { platform, cache, map } = configurationFlags;
@@ -53,7 +53,7 @@ What is locked stays until it is named with --update. Commit the file.`;
     const configuration = await readConfiguration(flags, process.cwd());
     const { environments } = configuration;
     await using registries = openImageRegistries(
-      await registryOptions(configuration, process.env),
+      registryOptions({ ...configuration, env: process.env }),
       openRegistry,
     );
     const lock = await lockPlatform({

@@ -4,9 +4,9 @@ import { FleetError, formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
 import { parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
+import { registryOptions } from '#bundles/registry/registry-access';
 import { readConfiguration, requireSetting } from '../configuration.ts';
 import { configurationFlags, registryFlags } from '../configuration-flags.ts';
-import { registryOptions } from '../publish/registry-options.ts';
 import type { Selection } from '../publish/send/choose-pointers.ts';
 import { openDestination } from '../publish/send/open-destination.ts';
 import { type PointerOutcome, publishLayout } from '../publish/send/publish-layout.ts';
@@ -67,7 +67,7 @@ A pointer never goes back: where the registry has a newer release than the layou
     };
     const source = await openLayout(requireSetting(configuration, 'layout'));
     const where = args.destination ?? requireSetting(configuration, 'registry');
-    const options = await registryOptions(configuration, process.env);
+    const options = registryOptions({ ...configuration, env: process.env });
     await using destination = await openDestination(where, options, now);
     const outcomes = await publishLayout(source, destination, {
       selection,

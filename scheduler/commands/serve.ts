@@ -5,7 +5,7 @@ import { type Logger, pino } from 'pino';
 import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import type { Authority } from '#bundles/trust/certificate';
-import { type Configuration, readConfiguration } from '../configuration.ts';
+import { type Configuration, readConfiguration, requireSetting } from '../configuration.ts';
 import { configurationFlags, hubFlags, registryFlags } from '../configuration-flags.ts';
 import { hasNoSites, openHub } from '../hub/hub.ts';
 import { LOG_OPTIONS } from '../serve/audit-log.ts';
@@ -15,6 +15,7 @@ import {
   type ListenAddress,
   parseListen,
 } from '../serve/listen-address.ts';
+import { lockHub } from '../serve/lock-hub.ts';
 import { createMetrics } from '../serve/metrics.ts';
 import { sitePublisher } from '../serve/publish-sites.ts';
 import type { CertificateSource } from '../serve/server-certificate.ts';
@@ -92,6 +93,7 @@ export default class Serve extends FleetCommand {
     log: Logger,
   ): Promise<void> {
     await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
+    using _only = lockHub(requireSetting(configuration, 'db'));
     const authority = await hub.keys.authority();
     const certificate = certificateSource(configuration, authority, listen);
     const { root } = hub.keys;

@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 import { openOrStartLayout, referenceOf } from '#bundles/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
 import { type Configuration, requireSetting } from '../configuration.ts';
-import { readArtifact } from '../publish/artifact.ts';
+import { readDocuments } from '../publish/artifact.ts';
 import { siteReference } from '../publish/references.ts';
 import { type KeyDirectory, openKeyDirectory } from '../sign/key-directory.ts';
 import type { SiteSigner } from './sites/issue-site.ts';
@@ -66,7 +66,7 @@ export const publishSite = ({ layout, keys }: Hub, site: SiteRow, options: Publi
 export type PublishOptions = { readonly now: Date; readonly command?: string; readonly waitMs?: number };
 
 const writeSite = async (layout: string, keys: KeyDirectory, site: SiteRow): Promise<void> => {
-  const documents = await readArtifact(await openOrStartLayout(layout), siteReference(site.name));
+  const documents = await readDocuments(await openOrStartLayout(layout), siteReference(site.name));
   const known = documents.find(({ role }) => role === 'site');
   const version = known?.version ?? 0;
   if (version > site.version || (version === site.version && known?.digest !== digestOf(site.statement))) {

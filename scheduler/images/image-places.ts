@@ -1,5 +1,5 @@
 import type { Descriptor } from '#bundles/bundle/manifest';
-import { type FleetError, isFleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { type Layout, referenceOf } from '#bundles/layout/layout';
 import type { Registry, RegistryOptions } from '#bundles/registry/registry';
@@ -75,7 +75,7 @@ export const registryPlaces = (registries: ImageRegistries): ImagePlaces => {
     find: async (reference, signal) => {
       const host = reference.slice(0, reference.indexOf('/'));
       const before = silent.get(host);
-      if (before) throw before;
+      if (before) throw notAsked(reference, host, before);
       const repository = registries.repository(reference);
       const tag = reference.slice(reference.lastIndexOf(':') + 1);
       try {
@@ -88,3 +88,13 @@ export const registryPlaces = (registries: ImageRegistries): ImagePlaces => {
     },
   };
 };
+
+const notAsked = (reference: string, host: string, before: FleetError): FleetError =>
+  new FleetError(
+    before.code,
+    `${reference} was not looked for: ${host} did not answer for the image before it`,
+    {
+      ...(before.hint !== undefined && { hint: before.hint }),
+      cause: before,
+    },
+  );

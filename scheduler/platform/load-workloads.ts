@@ -1,5 +1,6 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { inParallel } from '#bundles/in-parallel';
 import { refuseClashes } from './check-clashes.ts';
 import { type Arrival, toDeploymentTargets } from './deployment-targets.ts';
 import type { DeploymentTarget, HeldWorkload, SourceSnapshot } from './model.ts';
@@ -7,7 +8,6 @@ import type { ObjectOf } from './objects/platform-object.ts';
 import { ofKind } from './objects/platform-object.ts';
 import { readObjects } from './objects/read-objects.ts';
 import { attempt, newProblems } from './problems.ts';
-import { inParallel } from './sources/in-parallel.ts';
 import type { Location } from './sources/location.ts';
 import type { Source, Sources } from './sources/open-sources.ts';
 

@@ -1,10 +1,9 @@
 import type { Descriptor, Manifest } from '#bundles/bundle/manifest';
-import { encodeManifest, MAX_MANIFEST_BYTES, parseImageManifest } from '#bundles/bundle/manifest';
+import { encodeManifest } from '#bundles/bundle/manifest';
 import { digestOf } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { type Document, fromDescriptor, toDescriptor } from '#bundles/layout/document';
+import { readArtifact } from '#bundles/layout/artifact';
+import { type Document, toDescriptor } from '#bundles/layout/document';
 import { findReference, type Layout } from '#bundles/layout/layout';
-import { readBlob } from '#bundles/layout/verified';
 import { OCI_EMPTY, OCI_MANIFEST } from '#bundles/media-types';
 
 /** A document with its bytes, on its way into a layout. */
@@ -47,19 +46,8 @@ export const writeArtifact = async (
   return descriptor;
 };
 
-/** The documents of the artifact under a reference; none when there is no such artifact. */
-export const readArtifact = async (layout: Layout, reference: string): Promise<readonly Document[]> => {
+/** The documents of the artifact under a reference; none when there is no such artifact. @throws FleetError as readArtifact */
+export const readDocuments = async (layout: Layout, reference: string): Promise<readonly Document[]> => {
   const descriptor = findReference(layout, reference);
-  return descriptor ? documentsOf(await readArtifactManifest(layout.blobs, descriptor, reference)) : [];
+  return descriptor ? readArtifact(layout.blobs, descriptor, { what: reference }) : [];
 };
-
-/** @throws FleetError MISSING_BLOB, TOO_LARGE, DIGEST_MISMATCH, LAYOUT_INVALID ... */
-export const readArtifactManifest = async (
-  blobs: BlobSource,
-  { digest }: Pick<Descriptor, 'digest'>,
-  what: string,
-  signal?: AbortSignal,
-): Promise<Manifest> => parseImageManifest(await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal), what);
-
-export const documentsOf = (manifest: Manifest): readonly Document[] =>
-  manifest.layers.flatMap((layer) => fromDescriptor(layer) ?? []);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Descriptor } from '#bundles/bundle/manifest';
 import { FleetError } from '#bundles/errors';
 import { type Layout, openOrStartLayout, withReference, writeLayoutIndex } from '#bundles/layout/layout';
-import { lockLayout } from './lock-layout.ts';
+import { type LockOptions, waitForLayout } from './wait-for-layout.ts';
 
 /** The layout that releases are added to, locked against other builds as soon as there is something to lock. */
 export type Releases = Disposable & {
@@ -15,11 +15,11 @@ export type Releases = Disposable & {
 
 /**
  * A layout that is there is locked at once, so that a second build ends before it works for nothing. One that is not
- * there is made by `open`: a build that fails before that leaves no trace.
+ * there is made by `open`: a build that fails before that leaves no trace. Who holds the lock for a moment is waited for.
  * @throws FleetError BUSY
  */
-export const openReleases = async (directory: string, command: string, now: Date): Promise<Releases> => {
-  const lock = () => lockLayout(directory, command, now);
+export const openReleases = async (directory: string, options: LockOptions): Promise<Releases> => {
+  const lock = () => waitForLayout(directory, options);
   let locked = (await isThere(directory)) ? await lock() : undefined;
   return {
     open: async () => {

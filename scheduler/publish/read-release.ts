@@ -8,7 +8,7 @@ import type { ReleasePredicate } from '#bundles/statements/predicates';
 import { verifyStatement } from '#bundles/statements/verify-statement';
 import type { TrustRoot } from '#bundles/trust/root';
 import { parseDocument } from '#bundles/validate';
-import { readArtifact } from './artifact.ts';
+import { readDocuments } from './artifact.ts';
 import { releaseReference } from './references.ts';
 
 /** The newest release of a channel in a layout, its signature checked: what the next one counts on from. */
@@ -28,7 +28,7 @@ export const readRelease = async (
   channel: Channel,
   root: TrustRoot,
 ): Promise<PublishedRelease | undefined> => {
-  const documents = await readArtifact(layout, releaseReference(channel));
+  const documents = await readDocuments(layout, releaseReference(channel));
   const files = documents.filter(({ role }) => role === 'release');
   if (files.length === 0) return undefined;
   const envelopes = await Promise.all(

@@ -13,9 +13,9 @@ const SIMPLE_KEY_BYTES = 128;
 const numberText = (value: number): string =>
   formatFloat(value).replace('+Inf', '.inf').replace('-Inf', '-.inf').replace('NaN', '.nan');
 
-/** A literal block: header and indented lines. `parent` is the indentation its header counts from. */
+/** A literal block: header and indented lines. `parent` is the indentation its header counts from; -1, no parent, counts as 0. */
 const literal = (text: string, indent: number, parent: number): string => {
-  const hint = text.startsWith(' ') ? String(indent - parent) : '';
+  const hint = text.startsWith(' ') ? String(indent - Math.max(0, parent)) : '';
   const chomp = text.endsWith('\n\n') ? '+' : text.endsWith('\n') ? '' : '-';
   const body = text.endsWith('\n') ? text.slice(0, -1) : text;
   const pad = ' '.repeat(indent);

@@ -6,6 +6,7 @@ import {
   type CertificateAnswer,
   ENROLL_PATH,
   type EnrollAnswer,
+  PRESENCE_PATH,
   REPORTS_PATH,
   type ReportAnswer,
   ROOTS_PATH,
@@ -16,8 +17,8 @@ import { makeLimit } from '../publish/send/limit.ts';
 import { createAdmission } from './admit.ts';
 import { authenticateAgent, type Caller, checkCurrentKey } from './authenticate-agent.ts';
 import type { Context } from './context.ts';
-import type { HubServer } from './create-server.ts';
 import { enrollOnline } from './enroll-online.ts';
+import type { HubServer } from './hub-server.ts';
 import { renewCertificate } from './renew-certificate.ts';
 import { takeReport } from './take-report.ts';
 
@@ -34,6 +35,8 @@ export type AgentRouteOptions = {
 
 /** Events as one JSON string: every quotation mark of a line costs two bytes. */
 const REPORT_BODY_BYTES = 2 * MAX_REPORT_BYTES + (256 << 10);
+/** An empty object; what later versions may add is small. */
+const PRESENCE_BODY_BYTES = 4 << 10;
 const ADMISSION = { places: 32, each: 2, queue: 2000, waitMs: 30_000 };
 
 /** What agents ask for. */
@@ -70,6 +73,17 @@ export const agentRoutes = (server: HubServer, context: Context, options: AgentR
     { bodyLimit: REPORT_BODY_BYTES, onRequest: admitWithReport },
     answerReport(context),
   );
+
+  const admitPresence = async (request: FastifyRequest): Promise<void> => {
+    const caller = await authenticateAgent(certificateOf(request), context);
+    checkCurrentKey(caller);
+    request.caller = caller;
+  };
+  server.post(
+    PRESENCE_PATH,
+    { bodyLimit: PRESENCE_BODY_BYTES, onRequest: admitPresence },
+    answerPresence(context),
+  );
 };
 
 const answerEnrolment =
@@ -97,6 +111,7 @@ const answerRenewal =
     const caller = callerOf(request);
     const { answer, newKey } = await renewCertificate(request.body, caller, context);
     if (newKey) context.onSiteChange();
+    context.presence.heard(caller.agent.id);
     context.metrics.certificates.inc({ purpose: 'client' });
     request.log.info({ audit: true, agent: caller.agent.id, newKey }, 'certificate renewed');
     return answer;
@@ -121,6 +136,14 @@ const answerReport = (context: Context) => {
     return answer;
   };
 };
+
+/** What is unsigned is a hint at most: so nothing of the body counts, only that the holder of the key was there. */
+const answerPresence =
+  ({ presence }: Context) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    presence.heard(callerOf(request).agent.id);
+    return reply.code(204).send();
+  };
 
 const codeOf = (error: unknown): ErrorCode => (isFleetError(error) ? error.code : 'INTERNAL');
 

@@ -1,22 +1,17 @@
 import type { X509Certificate } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import rateLimit from '@fastify/rate-limit';
-import fastify, {
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify';
+import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { FleetError } from '#bundles/errors';
+import { PRESENCE_PATH } from '#bundles/hub/hub-api';
 import { parseStrictJson } from '#bundles/strict-json';
 import { agentRoutes } from './agent-routes.ts';
 import { peerCertificate } from './authenticate-agent.ts';
 import type { Context } from './context.ts';
 import { type HookRoutes, hookRoutes } from './hook-routes.ts';
 import { type HttpRefusal, toHttpRefusal } from './http-status.ts';
+import type { HubServer } from './hub-server.ts';
 import { readerRoutes } from './reader-routes.ts';
 
 declare module 'fastify' {
@@ -25,8 +20,6 @@ declare module 'fastify' {
     refusal?: HttpRefusal['body'];
   }
 }
-
-export type HubServer = FastifyInstance<TlsServer | Server, IncomingMessage, ServerResponse, Logger>;
 
 export type ServerOptions = {
   readonly context: Context;
@@ -126,6 +119,9 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   return server;
 };
 
+/** What comes again and again and is no news when it works. */
+const QUIET: ReadonlySet<string> = new Set(['/healthz', '/readyz', PRESENCE_PATH]);
+
 /** One line a request; no header, no body, no token. */
 const tell = (request: FastifyRequest, reply: FastifyReply, { metrics }: Context): void => {
   const route = request.routeOptions.url ?? 'unknown';
@@ -141,7 +137,7 @@ const tell = (request: FastifyRequest, reply: FastifyReply, { metrics }: Context
     ...(request.caller !== undefined && { agent: request.caller.agent.id }),
     ...(request.refusal !== undefined && { code: request.refusal.code, why: request.refusal.message }),
   };
-  if (route === '/healthz' || route === '/readyz') request.log.debug(line, 'answered');
+  if (QUIET.has(route) && code < 400) request.log.debug(line, 'answered');
   else request.log.info(line, 'answered');
 };
 

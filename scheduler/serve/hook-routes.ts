@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { HubServer } from './create-server.ts';
+import type { HubServer } from './hub-server.ts';
 
 /** Where repositories say that they changed. */
 export const HOOKS_PATH = '/v1/hooks';

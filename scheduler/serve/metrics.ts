@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { formatTime } from '#bundles/time';
+import { silentSince } from '../hub/status/silent-since.ts';
 import type { Database } from '../hub/store/tables.ts';
 
 export type Metrics = {
@@ -31,11 +32,19 @@ export const createMetrics = (db: Database, clock: () => Date): Metrics => {
   const registers = [registry];
   const agents = new Gauge({
     name: 'fleet_agents',
-    help: 'Agents that are not revoked, by how long ago their last report came at most',
+    help: 'Agents that are not revoked, by how long ago they were last heard of at most',
     labelNames: ['heard'],
     registers,
     collect: async () => {
       for (const [heard, count] of await countAgents(db, clock())) agents.set({ heard }, count);
+    },
+  });
+  const silent = new Gauge({
+    name: 'fleet_agents_silent',
+    help: 'Agents that were on line and are not heard any more; those that only sticks reach do not count',
+    registers,
+    collect: async () => {
+      silent.set(await countSilent(db, clock()));
     },
   });
   const alarms = new Gauge({
@@ -112,6 +121,16 @@ const countAgents = async (db: Database, now: Date): Promise<ReadonlyMap<string,
     from agent where revoked_at is null group by 1`.execute(db);
   const empty = [...AGES.map(([heard]) => heard), 'older', 'never'].map((heard) => [heard, 0] as const);
   return new Map([...empty, ...rows.map(({ heard, agents }) => [heard, agents] as const)]);
+};
+
+const countSilent = async (db: Database, now: Date): Promise<number> => {
+  const { agents } = await db
+    .selectFrom('agent')
+    .select(({ fn }) => fn.countAll<number>().as('agents'))
+    .where('revoked_at', 'is', null)
+    .where('online_at', '<', silentSince(now))
+    .executeTakeFirstOrThrow();
+  return agents;
 };
 
 const countAlarms = async (db: Database): Promise<number> => {

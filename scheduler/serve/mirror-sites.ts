@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { type FleetError, toFleetError } from '#bundles/errors';
 import { type Hub, publishSite } from '../hub/hub.ts';
+import { LOCK_WAIT_MS } from '../publish/wait-for-layout.ts';
+import { faultFields } from '../watch/fault-fields.ts';
 import type { Metrics } from './metrics.ts';
 
 /** Brings what the layout has of these sites into the registry. @returns why not, for those that it kept back */
@@ -16,12 +18,9 @@ export type MirrorOptions = {
   readonly clock: () => Date;
   readonly log: Logger;
   readonly metrics: Pick<Metrics, 'published'>;
-  /** How long another writer of the layout is waited for. */
+  /** How long another writer of the layout is waited for; for one that builds it is better to come back. */
   readonly lockWaitMs?: number;
 };
-
-/** A build may hold the layout for minutes: better to come back than to wait. */
-const LOCK_WAIT_MS = 2_000;
 
 /** A statement that a site has. */
 type Statement = { readonly name: string; readonly version: number };
@@ -51,8 +50,7 @@ export const createMirror = (options: MirrorOptions) => {
       const failure = failures.get(name);
       metrics.published.inc({ result: failure ? 'failed' : 'done' });
       if (failure) {
-        const { code, message } = failure;
-        log.warn({ site: name, version, code, why: message }, 'site not published yet');
+        log.warn({ site: name, version, ...faultFields(failure) }, 'site not published yet');
       } else {
         done.set(name, version);
         log.info({ site: name, version }, 'site published');

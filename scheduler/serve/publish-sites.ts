@@ -1,7 +1,7 @@
 import type { FleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
+import { registryOptions } from '#bundles/registry/registry-access';
 import { type Configuration, requireSetting } from '../configuration.ts';
-import { registryOptions } from '../publish/registry-options.ts';
 import { openDestination } from '../publish/send/open-destination.ts';
 import { publishLayout } from '../publish/send/publish-layout.ts';
 import type { PublishSites } from './mirror-sites.ts';
@@ -18,7 +18,7 @@ export const sitePublisher = (
     const layout = await openLayout(requireSetting(configuration, 'layout'));
     await using destination = await openDestination(
       registry,
-      await registryOptions(configuration, env),
+      registryOptions({ ...configuration, env }),
       clock(),
     );
     const outcomes = await publishLayout(layout, destination, {

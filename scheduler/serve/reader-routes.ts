@@ -6,7 +6,7 @@ import type { ActualFilter } from '../hub/status/read-actual.ts';
 import { readStatus } from '../hub/status/read-status.ts';
 import { checkToken } from '../hub/tokens/check-token.ts';
 import type { Context } from './context.ts';
-import type { HubServer } from './create-server.ts';
+import type { HubServer } from './hub-server.ts';
 
 const READY_MS = 1_000;
 

@@ -1,7 +1,7 @@
 import type { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { toFleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { type Authority, parseCertificate } from '#bundles/trust/certificate';
 import { checkRootExpiry } from '#bundles/trust/root';
 import { type Hub, siteSigner } from '../hub/hub.ts';
@@ -11,6 +11,7 @@ import type { HookRoutes } from './hook-routes.ts';
 import type { ListenAddress } from './listen-address.ts';
 import type { Metrics } from './metrics.ts';
 import { createMirror, type PublishSites } from './mirror-sites.ts';
+import { notePresence } from './note-presence.ts';
 import { repeat } from './repeat.ts';
 import {
   type CertificateSource,
@@ -38,17 +39,26 @@ export type HubOptions = {
 export type RunningHub = AsyncDisposable & { readonly host: string; readonly port: number };
 
 const MIRROR_MS = 30_000;
+const PRESENCE_WRITE_MS = 15_000;
 const CERTIFICATE_MS = 3_600_000;
 /** How long requests under way may take when the hub is told to stop. */
 const GRACE_MS = 20_000;
 
-/** @throws FleetError KEY_MISSING, ROOT_EXPIRED, CERTIFICATE_INVALID, USAGE when it cannot listen there */
+/** @throws FleetError KEY_MISSING, ROOT_EXPIRED, CERTIFICATE_INVALID, USAGE and BUSY when it cannot listen there */
 export const startHub = async (options: HubOptions): Promise<RunningHub> => {
   const { hub, listen, authority, metrics, clock, log } = options;
   checkRootExpiry(hub.keys.root, clock());
   const signer = await siteSigner(hub);
   const receiptKey = await hub.keys.key('receipt');
-  const mirror = repeat(createMirror({ hub, publish: options.publishSites, clock, log, metrics }), MIRROR_MS);
+  let shown = await obtainCertificate(options.certificate, clock());
+  // Ended in the opposite order, also where the hub cannot start.
+  await using starting = new AsyncDisposableStack();
+  const presence = notePresence(hub.store, clock, log);
+  starting.defer(presence.flush);
+  starting.use(repeat(presence.flush, PRESENCE_WRITE_MS));
+  const mirror = starting.use(
+    repeat(createMirror({ hub, publish: options.publishSites, clock, log, metrics }), MIRROR_MS),
+  );
   const context: Context = {
     hub,
     authority,
@@ -56,9 +66,9 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     receiptKey,
     clock,
     metrics,
+    presence,
     onSiteChange: mirror.poke,
   };
-  let shown = await obtainCertificate(options.certificate, clock());
   const server = await createServer({
     context,
     log,
@@ -75,28 +85,38 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     tellEnds(metrics, shown, options);
     log.info({ ends: shown.to.toISOString() }, 'certificate renewed');
   }, options.certificateMs ?? CERTIFICATE_MS);
+  starting.use(renewal);
+  starting.defer(async () => {
+    const impatience = setTimeout(() => server.server.closeAllConnections(), GRACE_MS);
+    await server.close();
+    clearTimeout(impatience);
+  });
   try {
     await server.listen({
       ...listen,
       listenTextResolver: (address) => `accepting connections at ${address}`,
     });
   } catch (error) {
-    await renewal[Symbol.asyncDispose]();
-    await mirror[Symbol.asyncDispose]();
-    throw toFleetError(error, `listening on ${listen.host}:${listen.port}`);
+    throw cannotListen(error, listen);
   }
   const { address, port } = server.server.address() as AddressInfo;
-  return {
-    host: address,
-    port,
-    [Symbol.asyncDispose]: async () => {
-      const impatience = setTimeout(() => server.server.closeAllConnections(), GRACE_MS);
-      await server.close();
-      clearTimeout(impatience);
-      await renewal[Symbol.asyncDispose]();
-      await mirror[Symbol.asyncDispose]();
-    },
-  };
+  const running = starting.move();
+  return { host: address, port, [Symbol.asyncDispose]: () => running.disposeAsync() };
+};
+
+const cannotListen = (error: unknown, { host, port }: ListenAddress): FleetError => {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE')
+    return new FleetError('BUSY', `another program listens on ${host}:${port} already`, {
+      hint: 'Is it another hub? Stop it, or give another --listen',
+      cause: error,
+    });
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new FleetError('USAGE', `this machine has no address ${host} to listen on`, {
+      hint: '--listen 0.0.0.0:8443 takes all that it has',
+      cause: error,
+    });
+  return toFleetError(error, `listening on ${host}:${port}`);
 };
 
 /** A client certificate is asked for from everybody and judged by the path: newcomers have none, and readers neither. */

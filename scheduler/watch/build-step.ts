@@ -3,16 +3,18 @@ import { join } from 'node:path';
 import { type FleetError, toFleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { openRegistry } from '#bundles/registry/open-registry';
+import { registryOptions } from '#bundles/registry/registry-access';
 import { build, type EnvironmentOutcome } from '../build.ts';
 import { platformOptions } from '../commands/platform-options.ts';
 import { requireSetting } from '../configuration.ts';
 import { openImageRegistries } from '../images/image-places.ts';
 import { sourcesOf } from '../platform/load-platform.ts';
 import type { ChannelOutcome } from '../publish/publish-environment.ts';
-import { registryOptions } from '../publish/registry-options.ts';
 import { openKeyDirectory } from '../sign/key-directory.ts';
+import { faultFields } from './fault-fields.ts';
+import { heldEntries } from './held-entries.ts';
 import { recordSources } from './record-sources.ts';
-import type { WatchOptions } from './watch-platform.ts';
+import type { WatchOptions } from './watch-options.ts';
 import type { Watched } from './watched.ts';
 
 export type Built = {
@@ -42,8 +44,7 @@ export const buildStep = async (options: WatchOptions, signal: AbortSignal): Pro
         {
           environment: outcome.environment,
           problems: outcome.problems.length,
-          code: first?.code,
-          why: first?.message,
+          ...(first && faultFields(first)),
         },
         'not built',
       );
@@ -51,11 +52,12 @@ export const buildStep = async (options: WatchOptions, signal: AbortSignal): Pro
     }
     held[outcome.environment] = countHeld(outcome);
     log.info(summarise(outcome), 'built');
+    for (const entry of heldEntries(outcome)) log.warn(entry, 'held');
   };
   let failure: FleetError | undefined;
   try {
     const layout = requireSetting(configuration, 'layout');
-    await using registries = openImageRegistries(await registryOptions(configuration, env), openRegistry);
+    await using registries = openImageRegistries(registryOptions({ ...configuration, env }), openRegistry);
     const outcome = await build({
       ...platform,
       sources,

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { type Digest, digestOf } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
+import { registryOptions } from '#bundles/registry/registry-access';
 import { requireSetting } from '../configuration.ts';
-import { registryOptions } from '../publish/registry-options.ts';
 import { openDestination } from '../publish/send/open-destination.ts';
 import { type PointerOutcome, publishLayout } from '../publish/send/publish-layout.ts';
-import type { WatchOptions } from './watch-platform.ts';
+import { faultFields } from './fault-fields.ts';
+import type { WatchOptions } from './watch-options.ts';
 
 /** How long the registry is believed to have what it was given: somebody may put back an old copy of it. */
 const TRUST_MS = 3_600_000;
@@ -28,11 +29,11 @@ export const makePublishStep = ({ configuration, env, clock, log }: WatchOptions
     const layout = await openLayout(directory);
     await using destination = await openDestination(
       registry,
-      await registryOptions(configuration, env),
+      registryOptions({ ...configuration, env }),
       clock(),
     );
     const tell = ({ repository, tag, name, outcome, freight, error }: PointerOutcome): void => {
-      if (error) log.error({ repository, tag, code: error.code, why: error.message }, 'not published');
+      if (error) log.error({ repository, tag, ...faultFields(error) }, 'not published');
       else if (outcome !== 'unchanged') log.info({ repository, tag, name, bytes: freight.bytes }, outcome);
     };
     const outcomes = await publishLayout(layout, destination, { now: clock(), signal, onPointer: tell });

@@ -2,8 +2,9 @@ import type { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { platformOptions } from '../commands/platform-options.ts';
 import type { Location } from '../platform/sources/location.ts';
+import { faultFields } from './fault-fields.ts';
 import { look, type Seen } from './look.ts';
-import type { WatchOptions } from './watch-platform.ts';
+import type { WatchOptions } from './watch-options.ts';
 import { keyOf, nameOf, type RepositoryState, type Watched } from './watched.ts';
 
 /** What is known of the platform's sources from one round to the next. */
@@ -34,8 +35,7 @@ export const makeRepositories = ({ configuration, env, cwd, clock, log }: WatchO
   const next = (before: Entry | undefined, now: Omit<Entry, 'since'>): Entry => {
     const same = before && before.mark === now.mark && before.error?.code === now.error?.code;
     if (now.error && before?.error?.code !== now.error.code) {
-      const { code, message } = now.error;
-      log.warn({ ...nameOf(now.location), code, why: message }, 'cannot be read');
+      log.warn({ ...nameOf(now.location), ...faultFields(now.error) }, 'cannot be read');
     }
     return { ...now, since: same ? before.since : clock() };
   };

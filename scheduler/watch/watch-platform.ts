@@ -1,24 +1,13 @@
-import type { Logger } from 'pino';
-import { type FleetError, toFleetError } from '#bundles/errors';
+import { type FleetError, formatError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import type { Configuration } from '../configuration.ts';
 import { makeAlarm } from './alarm.ts';
 import { buildStep } from './build-step.ts';
 import { durationMs, patienceMs } from './durations.ts';
+import { faultFields } from './fault-fields.ts';
 import { makePublishStep } from './publish-step.ts';
 import { makeRepositories } from './repositories.ts';
+import type { WatchOptions } from './watch-options.ts';
 import type { RepositoryState } from './watched.ts';
-
-export type WatchOptions = {
-  /** With platform, keys, layout; registry, poll, environments, images where they are said. */
-  readonly configuration: Configuration;
-  readonly env: NodeJS.ProcessEnv;
-  readonly cwd: string;
-  readonly clock: () => Date;
-  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** 0 to 1: spreads the looks of many schedulers. */
-  readonly random: () => number;
-};
 
 /** What has happened since the start. */
 export type WatchCounters = {
@@ -117,8 +106,8 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
       // A mistake that still waits for its edit is no new failure, and one that only people can mend makes no look later.
       if (known !== buildFailure || built) counters.failures += 1;
       failedInARow = WAITS_FOR_PEOPLE.includes(known.exitCode) ? 0 : failedInARow + 1;
-      if (trouble?.error.message !== known.message)
-        log.error({ code: known.code, why: known.message }, 'failed');
+      if (!trouble || formatError(trouble.error) !== formatError(known))
+        log.error(faultFields(known), 'failed');
       trouble = { since: trouble?.since ?? clock(), error: known };
     }
   };

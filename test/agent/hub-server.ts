@@ -133,7 +133,11 @@ export const startHubServer = async (
     );
     return { receipts: [JSON.parse(receipt.toString()) as object] };
   };
-  const answer = async (path: string, agent: string | undefined, body: string): Promise<object> => {
+  const answer = async (
+    path: string,
+    agent: string | undefined,
+    body: string,
+  ): Promise<object | undefined> => {
     switch (path) {
       case '/v1/roots':
         return { roots: fleet.roots.map((root) => root.toString('base64')) };
@@ -143,6 +147,8 @@ export const startHubServer = async (
         return agent ? issue((JSON.parse(body) as CertificateRenewal).request) : NOBODY;
       case '/v1/reports':
         return agent ? takeReport(agent, JSON.parse(body) as ReportHandover) : NOBODY;
+      case '/v1/presence':
+        return agent ? undefined : NOBODY;
       default:
         return { code: 'USAGE', message: 'there is no such page' };
     }
@@ -151,6 +157,10 @@ export const startHubServer = async (
     const { url = '' } = request;
     const chunks = await Array.fromAsync(request as AsyncIterable<Buffer>);
     const said = await answer(url, agent, Buffer.concat(chunks).toString());
+    if (said === undefined) {
+      response.writeHead(204).end();
+      return;
+    }
     const bent = it.bend ? it.bend(url, said) : said;
     response.writeHead('code' in said ? 403 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(bent));

@@ -187,6 +187,8 @@ await() { # STATE
 plug() { # STATE LINK SUBNET up|down
   while [ ! -s "$1/pid1" ]; do sleep 0.02; done
   pid=$(pid1 "$1") || return 1
+  # The one of before a power cut goes with its network namespace, which the kernel takes apart when it finds the time.
+  ip link delete "$2" 2> /dev/null || true
   ip link add "$2" type veth peer name eth0 netns "$pid"
   ip address add "$3.1/24" dev "$2"
   ip link set "$2" "$4"

@@ -1,19 +1,27 @@
 import { packLayer } from '#bundles/archive/pack-layer';
-import type { BundleConfig } from '#bundles/bundle/config';
+import type { BundleConfig, ClosureEntry } from '#bundles/bundle/config';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
 import { packageDigest } from '#bundles/bundle/package-digest';
 import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { BUNDLE_CONFIG, LAYER_KUBERNETES } from '#bundles/media-types';
+import type { Channel } from '#bundles/names';
 import { CHANNEL, type TestBundle, type TestFleet } from './signed-medium.ts';
+
+export type KubernetesBundleOptions = {
+  readonly channel?: Channel;
+  readonly closure?: readonly ClosureEntry[];
+  /** What the closure's images are made of. */
+  readonly images?: ReadonlyMap<Digest, Buffer>;
+};
 
 /** A Kubernetes bundle for writeTestMedium, of manifests by package: one layer, a folder a package. */
 export const packKubernetesBundle = (
   fleet: TestFleet,
   packages: Readonly<Record<string, string>>,
-  channel = CHANNEL,
+  { channel = CHANNEL, closure = [], images = new Map() }: KubernetesBundleOptions = {},
 ): TestBundle => {
-  const blobs = new Map<Digest, Buffer>();
+  const blobs = new Map<Digest, Buffer>(images);
   const add = (mediaType: string, bytes: Buffer): Descriptor => {
     const descriptor = { mediaType, digest: digestOf(bytes), size: bytes.byteLength };
     blobs.set(descriptor.digest, bytes);
@@ -30,9 +38,7 @@ export const packKubernetesBundle = (
   const layer = add(
     LAYER_KUBERNETES,
     packLayer(
-      packed.flatMap(({ id, files }) =>
-        files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes })),
-      ),
+      packed.flatMap(({ id, files }) => files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes }))),
     ).bytes,
   );
   const config: BundleConfig = {
@@ -49,7 +55,7 @@ export const packKubernetesBundle = (
     })),
     siteInputs: { schema: { type: 'object' }, fields: [] },
     requirements: {},
-    closure: [],
+    closure,
     critical: [],
   };
   const manifest = encodeManifest(

@@ -8,6 +8,7 @@ import { containerd } from './parts/containerd.ts';
 import { cosign } from './parts/cosign.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
 import { factoryBase } from './parts/factory-base.ts';
+import { faketime } from './parts/faketime.ts';
 import { k3d } from './parts/k3d.ts';
 import { kalypsoCases } from './parts/kalypso-cases.ts';
 import { kube } from './parts/kube.ts';
@@ -34,6 +35,7 @@ const PARTS = {
   nodeBase,
   busybox,
   containerd,
+  faketime,
   k3d,
   kube,
   kwok,

@@ -274,7 +274,7 @@ export const writeTestMedium = async (path: string, fleet: TestFleet, what: Test
       digest: bundle.digest,
       size: bundle.manifest.size,
       ...bundle.channel,
-      kind: 'host',
+      kind: bundle.config.kind,
       assumed: [...bundle.blobs]
         .filter(([digest]) => assumed.has(digest))
         .map(([digest, bytes]) => ({ digest, size: bytes.byteLength })),
@@ -389,7 +389,7 @@ const carryRelease = async (fleet: TestFleet, release: TestRelease): Promise<rea
     critical: [],
   };
   const subjects = [
-    { name: 'bundle/host', digest: bundle.digest },
+    { name: `bundle/${bundle.config.kind}`, digest: bundle.digest },
     { name: 'revocations', digest: revocations.document.digest },
   ];
   const statement = await sign('release', subjects, predicate, fleet.keys.release);
@@ -404,7 +404,7 @@ const signBundle = (fleet: TestFleet, bundle: TestBundle, builtAt: Date): Promis
   const predicate = {
     fleet: fleet.name,
     ...bundle.channel,
-    kind: 'host',
+    kind: bundle.config.kind,
     candidate: digestOf('candidate'),
     sources: [],
     held: [],

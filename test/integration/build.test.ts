@@ -8,7 +8,7 @@ import { readBlob } from '../../bundles/layout/verified.ts';
 import { PREDICATES } from '../../bundles/media-types.ts';
 import type { BundlePredicate } from '../../bundles/statements/predicates.ts';
 import { verifyStatement } from '../../bundles/statements/verify-statement.ts';
-import { readArtifact } from '../../scheduler/publish/artifact.ts';
+import { readDocuments } from '../../scheduler/publish/artifact.ts';
 import { readRelease } from '../../scheduler/publish/read-release.ts';
 import { releaseReference } from '../../scheduler/publish/references.ts';
 import { openKeyDirectory } from '../../scheduler/sign/key-directory.ts';
@@ -199,7 +199,7 @@ test('the release counts on, names the one before and carries every root', async
     expires: '2027-05-20T08:00:00Z',
   });
   expect(second?.predicate).toMatchObject({ version: 2, previous: first?.digest });
-  const roles = (await readArtifact(await openLayout(layout), releaseReference(kiosk))).map(
+  const roles = (await readDocuments(await openLayout(layout), releaseReference(kiosk))).map(
     ({ role }) => role,
   );
   expect(roles.toSorted()).toEqual(['bundle', 'candidate', 'release', 'revocations', 'root']);
@@ -233,7 +233,7 @@ const bundleStatement = async (
   const { root } = await openKeyDirectory(join(folder, 'keys'));
   for (const { annotations } of layout.manifests) {
     const reference = annotations?.['org.opencontainers.image.ref.name'] ?? '';
-    const documents = await readArtifact(layout, reference.endsWith(':release') ? reference : 'none');
+    const documents = await readDocuments(layout, reference.endsWith(':release') ? reference : 'none');
     const found = documents.find(({ role, about }) => role === 'bundle' && about === bundle);
     if (!found) continue;
     const bytes = await readFile(layout.blobs.path(found.digest));

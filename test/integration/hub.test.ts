@@ -6,7 +6,13 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import SQLite from 'better-sqlite3';
 import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CERTIFICATE_PATH, REPORTS_PATH, type ReportAnswer, STATUS_PATH } from '#bundles/hub/hub-api';
+import {
+  CERTIFICATE_PATH,
+  PRESENCE_PATH,
+  REPORTS_PATH,
+  type ReportAnswer,
+  STATUS_PATH,
+} from '#bundles/hub/hub-api';
 import { findReference, openLayout } from '#bundles/layout/layout';
 import { addDays } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/certificate-request';
@@ -90,6 +96,18 @@ describe('an agent on the network', () => {
     };
     await using next = clientOf(agent, certificate);
     expect((await handOver(next, await reportOf(agent, chain(agent, happenings(1))))).status).toBe(200);
+  });
+
+  it('says that it is there, and the hub has written it down some seconds later', async () => {
+    const agent = networkAgent('plant-1/idle');
+    await using client = clientOf(agent, await admit(agent));
+    expect((await client.post(PRESENCE_PATH, {})).status).toBe(204);
+    const heard = async () => {
+      const { stdout } = await office.scheduler('status', '--site', 'plant-1', '--json');
+      const { rows } = JSON.parse(stdout) as { rows: { agent: string; heardAt: string | null }[] };
+      return rows.find((row) => row.agent === agent.name)?.heardAt;
+    };
+    await expect.poll(heard, { timeout: 40_000, interval: 2000 }).toMatch(/^20\d\d-/);
   });
 
   it('is known on a connection that resumes an earlier one', async () => {

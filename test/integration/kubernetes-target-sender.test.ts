@@ -1,7 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createSender } from '../../agent/apply/kubernetes/api/send.ts';
+import { makeAuthority, makeCertificate } from '../harness/certificates.ts';
+import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const signal = new AbortController().signal;
 const GET = { method: 'GET', path: '/x', verb: 'get', what: 'it', secret: false } as const;
@@ -81,5 +85,29 @@ describe('a request to an API server', () => {
     const sender = senderFor(server.origin, 60_000);
     await expect(sender.send(GET, AbortSignal.timeout(300))).rejects.toMatchObject({ code: 'ABORTED' });
     await sender.close();
+  });
+
+  it('offers no HTTP/2: of a connection that ends there, nobody could catch the errors', async () => {
+    await using folder = await temporaryDirectory('sender');
+    const authority = await makeAuthority(folder.path);
+    const own = await makeCertificate(folder.path, authority, ['IP:127.0.0.1']);
+    const [key, cert, ca] = await Promise.all(
+      [own.key, own.certificate, authority.certificate].map((file) => readFile(file)),
+    );
+    const offered: string[] = [];
+    const ALPNCallback = ({ protocols }: { readonly protocols: readonly string[] }): string => {
+      offered.push(...protocols);
+      return 'http/1.1';
+    };
+    const server = createSecureServer({ key, cert, ALPNCallback }, (_request, response) =>
+      response.end('{}'),
+    );
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    const { port } = server.address() as AddressInfo;
+    const sender = senderFor(`https://127.0.0.1:${port}`, 1000, async () => ({ tls: { ca }, headers: {} }));
+    expect(await sender.send(GET, signal)).toMatchObject({ code: 200 });
+    expect(offered).toEqual(['http/1.1']);
+    await sender.close();
+    await new Promise((done) => server.close(done));
   });
 });

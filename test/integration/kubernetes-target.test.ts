@@ -322,6 +322,43 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80}${list === 'two' ? ',
     expect(left?.metadata.deletionTimestamp).toBeUndefined();
   });
 
+  it('takes over an object that the server has no record of, and sees no drift in it afterwards (S8)', async () => {
+    await kubectl('create', 'namespace', 's8b');
+    // Made without a single field, it has no managers until somebody applies it.
+    await kubectl('create', 'configmap', '-n', 's8b', 'bare');
+    await using site = await createSite(target());
+    await site.release([pack('s8b', configMap('s8b', 'bare', '{a: "1"}'))]);
+    expect((await get('ConfigMap', 's8b', 'bare'))?.['data']).toEqual({ a: '1' });
+    expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+  });
+
+  it('makes a Job again whose template changed, however much of it the server quotes, where it may (R1)', async () => {
+    const job = (args: string) => `${namespace('r1')}apiVersion: batch/v1
+kind: Job
+metadata: {name: once, namespace: r1, annotations: {fleet-ferry/force: enabled}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: app, args: [${args}]}]}}}
+`;
+    await using site = await createSite(target());
+    await site.release([pack('r1', job('one'))]);
+    const [again] = await site.release([pack('r1', job('two'))]);
+    expect(again).toMatchObject({ outcome: 'configured' });
+  });
+
+  it('makes an immutable Secret again where it may, though nothing that it holds is told (R1, S11)', async () => {
+    const secret = (value: string, force: string) =>
+      `${namespace('r1s')}apiVersion: v1\nkind: Secret\nimmutable: true\nmetadata: {name: pin, namespace: r1s, annotations: ${force}}\nstringData: {pin: ${value}}\n`;
+    await using site = await createSite(target());
+    await site.release([pack('r1s', secret('tell-nobody', '{}'))]);
+    const [refused] = await site.release([pack('r1s', secret('tell-no-one', '{}'))]);
+    expect(refused).toMatchObject({
+      code: 'API_REFUSED',
+      message: expect.stringContaining('fleet-ferry/force'),
+    });
+    expect(refused?.message).not.toMatch(/tell-no/);
+    const [again] = await site.release([pack('r1s', secret('tell-no-one', '{fleet-ferry/force: enabled}'))]);
+    expect(again).toMatchObject({ outcome: 'configured' });
+  });
+
   it('does as the annotations of an object say: ifNotPresent, ignore, prune and force (S10, R1)', async () => {
     await kubectl('create', 'namespace', 's10');
     await kubectl('create', 'configmap', '-n', 's10', 'there', '--from-literal=a=theirs');
@@ -414,7 +451,7 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80}${list === 'two' ? ',
   it('leaves a package under way when the API server stays away, and ends it when it is back', async () => {
     const impatient = await connect(500);
     await using site = await createSite(target({ open: async () => impatient }));
-    const many = Array.from({ length: 60 }, (_, i) => configMap('away', `c-${i}`, `{n: "${i}"}`)).join('');
+    const many = Array.from({ length: 400 }, (_, i) => configMap('away', `c-${i}`, `{n: "${i}"}`)).join('');
     let stopped: Promise<void> | undefined;
     Object.assign(site.agent, {
       onJournal: (point: string) => {

@@ -31,6 +31,16 @@ describe('the configuration of the scheduler', () => {
     });
   });
 
+  it('takes no registry that is a folder, wherever it is said', async () => {
+    await using folder = await temporaryDirectory('configuration');
+    await expect(
+      readConfiguration({ registry: 'registry.example/fleet' }, folder.path),
+    ).rejects.toMatchObject({
+      code: 'USAGE',
+      message: 'the registry address "registry.example/fleet" does not begin with oci://',
+    });
+  });
+
   it('takes an address and a time as they stand, and the files beside them seen from the file', async () => {
     await using folder = await temporaryDirectory('configuration');
     const text = `registry: oci://registry.example:5000/fleet
@@ -89,6 +99,20 @@ environments: [dev, prod]
       'https://example.com/x',
       'https://example.com/apps',
     ]);
+  });
+
+  it('takes lists of the environment apart, where they are one text', async () => {
+    await using folder = await temporaryDirectory('configuration');
+    const given = {
+      'plain-http': 'one:5000, two:5000',
+      hostname: 'hub.example,10.0.0.1',
+      environment: 'dev',
+    };
+    expect(await readConfiguration(given, folder.path)).toMatchObject({
+      plainHttp: ['one:5000', 'two:5000'],
+      hostnames: ['hub.example', '10.0.0.1'],
+      environments: ['dev'],
+    });
   });
 
   it('may be absent, unless it was named', async () => {

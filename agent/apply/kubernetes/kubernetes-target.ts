@@ -2,6 +2,7 @@ import type { Target } from '../target.ts';
 import type { KubernetesApi } from './api/kubernetes-api.ts';
 import { refOf } from './desired/object-key.ts';
 import { resolveWanted } from './desired/resolve-wanted.ts';
+import { examineKubernetes } from './examine/examine-kubernetes.ts';
 import { executeStep } from './execute/execute-step.ts';
 import { settleKubernetes } from './health/settle-kubernetes.ts';
 import type { KubernetesTargetOptions } from './kubernetes-options.ts';
@@ -38,6 +39,7 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     },
     observe: async (desired, owned, signal) =>
       observeKubernetes(options, await api(), desired, owned, signal),
+    examine: (signal) => examineKubernetes(api, options.lease?.namespace, signal),
     ...(options.lease && { exclusive: kubernetesExclusive(api, { ...options.lease, fleet: options.fleet }) }),
     watch: async (owned, onChange, signal) => {
       const refs = owned.map((one) => refOf(one.key, stateOf(one).apiVersion));

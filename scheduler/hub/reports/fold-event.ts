@@ -78,7 +78,12 @@ const runningOf = (event: Event): Running | undefined => {
   };
 };
 
-const isStep = ({ type }: Event): boolean => STEPS.has(type) || type === 'check';
+/**
+ * Checks that pass are no step: after a package was rolled back they are those of the package before, and what failed must
+ * be seen until a step ends it.
+ */
+const isStep = ({ type, outcome }: Event): boolean =>
+  STEPS.has(type) || (type === 'check' && outcome === 'failed');
 
 const IN_SYNC = { drifted: 0, drift_message: null } as const;
 

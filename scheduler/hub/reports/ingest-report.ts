@@ -3,7 +3,7 @@ import { digestOf } from '#bundles/digest';
 import { type ErrorCode, FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import type { Event } from '#bundles/report/event';
-import { formatTime, type Timestamp } from '#bundles/time';
+import { formatTime } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
 import { findFallenFloors } from './check-floors.ts';
@@ -52,7 +52,7 @@ export const ingestReportIn = async (
   const fresh = report.events.filter(({ seq }) => !known.has(seq));
   await insertEvents(tx, report, fresh, row);
   await updateStates(tx, row, fresh);
-  await updateAgent(tx, current, fresh, row.received_at);
+  await updateAgent(tx, current, fresh, row);
   const fallen = await findFallenFloors(tx, current, row);
   const alarms: string[] = [];
   for (const message of fallen) {
@@ -189,7 +189,7 @@ const updateAgent = async (
   tx: Tx,
   agent: AgentRow,
   fresh: readonly Event[],
-  heardAt: Timestamp,
+  { received_at: at, source }: ReportRow,
 ): Promise<void> => {
   const head = await findHead(tx, agent);
   const imported = fresh.findLast(({ type, release }) => type === 'imported' && release !== undefined);
@@ -197,7 +197,8 @@ const updateAgent = async (
   await tx
     .updateTable('agent')
     .set({
-      heard_at: heardAt,
+      heard_at: at,
+      ...(source === 'network' && { online_at: at }),
       ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
       ...(newer &&
         imported && {

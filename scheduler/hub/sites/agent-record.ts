@@ -78,6 +78,7 @@ const chainColumns = (life: number, base: number, hash: Digest) => ({
   release_seq: 0,
   release_at: null,
   heard_at: null,
+  online_at: null,
 });
 
 /** The same agent on other terms; a move names the channel it comes from. */

@@ -1,17 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
-import { isFleetError } from '#bundles/errors';
-import { lockLayout } from '../../publish/lock-layout.ts';
+import { type LockOptions, waitForLayout } from '../../publish/wait-for-layout.ts';
 
-/** How long a command waits for another that writes to the layout; a build of a large fleet takes longer. */
-const LOCK_WAIT_MS = 15_000;
-const STEP_MS = 50;
-
-export type LockOptions = {
-  /** What this process does, for whoever does not get the lock. */
-  readonly command: string;
-  readonly now: Date;
-  readonly waitMs?: number | undefined;
-};
+/** A person waits: longer than a small build takes, and no longer than patience. */
+const COMMAND_WAIT_MS = 15_000;
 
 /**
  * Reads, changes and writes the layout's index while nobody else does. What was to be laid out stays in the database,
@@ -20,25 +10,9 @@ export type LockOptions = {
  */
 export const withLayoutLock = async <T>(
   directory: string,
-  { command, now, waitMs = LOCK_WAIT_MS }: LockOptions,
+  { waitMs = COMMAND_WAIT_MS, ...options }: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> => {
-  using _ = await waitForLock(directory, command, now, Math.ceil(waitMs / STEP_MS));
+  using _ = await waitForLayout(directory, { waitMs, ...options });
   return await work();
-};
-
-const waitForLock = async (
-  directory: string,
-  command: string,
-  now: Date,
-  tries: number,
-): Promise<Disposable> => {
-  for (let left = tries; ; left--) {
-    try {
-      return await lockLayout(directory, command, now);
-    } catch (error) {
-      if (left <= 0 || !isFleetError(error, 'BUSY')) throw error;
-    }
-    await setTimeout(STEP_MS);
-  }
 };

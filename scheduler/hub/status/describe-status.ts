@@ -11,10 +11,16 @@ export const describeStatus = (
 ): readonly string[] => [
   ...[...desired].flatMap(([channel, wanted]) => describeDesired(channel, wanted, now)),
   ...agents
-    .filter(({ heard }) => !heard)
+    .filter(({ reported }) => !reported)
     .map(
       ({ site, agent, enrolledAt }) =>
         `${site}/${agent} has never reported; it was enrolled ${formatAge(enrolledAt, now)}`,
+    ),
+  ...agents
+    .filter(({ silent }) => silent)
+    .map(
+      ({ site, agent, heardAt }) =>
+        `${site}/${agent} is silent: it was on line, and was last heard ${heardAt === null ? 'never' : formatAge(heardAt, now)}`,
     ),
   ...gaps.map(({ agent, gaps: missing }) => `${agent}: events ${formatGaps(missing)} are missing`),
   ...alarms.map(

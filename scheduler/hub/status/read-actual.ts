@@ -1,8 +1,10 @@
 import type { Digest } from '#bundles/digest';
 import { parseChannel } from '#bundles/names';
+import type { Timestamp } from '#bundles/time';
 import { findGaps, type Gap } from '../reports/find-head.ts';
 import { channelOf, labelsOf } from '../sites/agent-record.ts';
 import type { AgentRow, AlarmRow, AssignmentStateRow, Database, ReportRow } from '../store/tables.ts';
+import { silentSince } from './silent-since.ts';
 import type { ActualAgent, ActualState, Cell, Source } from './what-runs-where.ts';
 
 export type ActualFilter = { readonly environment?: string | undefined; readonly site?: string | undefined };
@@ -17,7 +19,11 @@ export type Actual = {
 type AgentReports = ReadonlyMap<Digest, Source>;
 
 /** Agents that are not revoked, with their current-state rows. */
-export const readActual = async (db: Database, { environment, site }: ActualFilter): Promise<Actual> => {
+export const readActual = async (
+  db: Database,
+  { environment, site }: ActualFilter,
+  now: Date,
+): Promise<Actual> => {
   let query = db.selectFrom('agent').selectAll().where('revoked_at', 'is', null).orderBy('id');
   if (environment !== undefined) query = query.where('environment', '=', environment);
   if (site !== undefined) query = query.where('site', '=', site);
@@ -31,8 +37,11 @@ export const readActual = async (db: Database, { environment, site }: ActualFilt
     if ((newest.get(row.id) ?? 0) > row.head_seq) gaps.push({ agent: row.id, gaps: await findGaps(db, row) });
   }
   const alarms = await db.selectFrom('alarm').selectAll().orderBy('raised_at').orderBy('id').execute();
+  const since = silentSince(now);
   return {
-    agents: rows.map((row) => toAgent(row, states.get(row.id) ?? [], sourcesOf(reports.get(row.id) ?? []))),
+    agents: rows.map((row) =>
+      toAgent(row, states.get(row.id) ?? [], sourcesOf(reports.get(row.id) ?? []), since),
+    ),
     gaps,
     alarms: alarms.filter(({ agent }) => known.has(agent)),
   };
@@ -103,13 +112,16 @@ const toAgent = (
   row: AgentRow,
   states: readonly AssignmentStateRow[],
   reports: AgentReports,
+  since: Timestamp,
 ): ActualAgent => ({
   site: row.site,
   agent: row.name,
   channel: channelOf(row),
   labels: labelsOf(row),
   enrolledAt: row.enrolled_at,
-  heard: reports.size > 0,
+  reported: reports.size > 0,
+  heardAt: row.heard_at,
+  silent: row.online_at !== null && row.online_at < since,
   accepted:
     row.release_version === null || row.release_channel === null || row.release_at === null
       ? null

@@ -11,7 +11,7 @@ import type { BundlePredicate } from '#bundles/statements/predicates';
 import { verifyStatement } from '#bundles/statements/verify-statement';
 import type { TrustRoot } from '#bundles/trust/root';
 import { parseDocument } from '#bundles/validate';
-import { readArtifact } from '../../publish/artifact.ts';
+import { readDocuments } from '../../publish/artifact.ts';
 import { readRelease } from '../../publish/read-release.ts';
 import { releaseReference } from '../../publish/references.ts';
 import { abortIfAsked } from '../refused.ts';
@@ -79,7 +79,7 @@ const readStatement = async (
   root: TrustRoot,
 ): Promise<BundlePredicate> => {
   const what = `the statement of bundle ${shortDigest(bundle)}`;
-  const documents = await readArtifact(layout, releaseReference(channel));
+  const documents = await readDocuments(layout, releaseReference(channel));
   const files = documents.filter(({ role, about }) => role === 'bundle' && about === bundle);
   const envelopes = await Promise.all(
     files.map(({ digest }) => readBlob(layout.blobs, digest, MAX_STATEMENT_BYTES)),

@@ -20,7 +20,7 @@ export const readStatus = async (
   now: Date,
   signal?: AbortSignal,
 ): Promise<StatusAnswer> => {
-  const actual = await readActual(hub.store.db, filter);
+  const actual = await readActual(hub.store.db, filter, now);
   const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, signal);
   const rows = whatRunsWhere(desired, actual.agents, now);
   const notes = describeStatus(desired, actual, now);

@@ -3,12 +3,22 @@ import { formatChannel } from '#bundles/names';
 import { formatAge } from './format-age.ts';
 import type { Aged, Cell, Drift, Health, Row, Running, Source, Verdict } from './what-runs-where.ts';
 
-/** What needs nobody's look; every other verdict is marked. */
+/** What needs nobody's look; every other verdict is marked, and everything of an agent that fell silent. */
 const QUIET: ReadonlySet<Verdict> = new Set<Verdict>(['complies', 'not selected']);
 
-export const isQuiet = ({ verdict }: Row): boolean => QUIET.has(verdict);
+export const isQuiet = ({ verdict, silent }: Row): boolean => QUIET.has(verdict) && !silent;
 
-const HEADINGS = ['SITE/AGENT', 'CHANNEL', 'ASSIGNMENT', 'WANTED', 'RUNS', 'HEALTH', 'DRIFT', 'STATE'];
+const HEADINGS = [
+  'SITE/AGENT',
+  'CHANNEL',
+  'ASSIGNMENT',
+  'WANTED',
+  'RUNS',
+  'HEALTH',
+  'DRIFT',
+  'HEARD',
+  'STATE',
+];
 
 /**
  * The table as aligned text: every cell that an agent reported carries its age and, in brackets, the number of the report
@@ -35,7 +45,8 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
     said(row, row.running, describeRunning),
     said(row, row.health, describeHealth),
     said(row, row.drift, describeDrift),
-    `${isQuiet(row) ? '' : '! '}${row.verdict}`,
+    row.heardAt === null ? '-' : formatAge(row.heardAt, now),
+    `${isQuiet(row) ? '' : '! '}${row.verdict}${row.silent ? ', silent' : ''}`,
   ]);
   const notes = [...sources.values()].map(({ number, text }) => `[${number}] ${text}`);
   return [...align([HEADINGS, ...cells]), ...(notes.length > 0 ? ['', ...notes] : [])].map(plain);

@@ -56,7 +56,11 @@ export type ActualAgent = {
   readonly labels: Readonly<Record<string, string>>;
   readonly enrolledAt: Timestamp;
   /** Has any report been taken? */
-  readonly heard: boolean;
+  readonly reported: boolean;
+  /** Its last report, or when it last said that it is there. */
+  readonly heardAt: Timestamp | null;
+  /** It was on line, and is not heard any more. */
+  readonly silent: boolean;
   /** Release of its last import, as it said. */
   readonly accepted: { readonly channel: string; readonly version: number; readonly at: Timestamp } | null;
   readonly states: readonly ActualState[];
@@ -91,6 +95,9 @@ export type Row = {
   readonly channel: Channel;
   /** null: one row for an agent about which nothing else can be said. */
   readonly assignment: string | null;
+  readonly heardAt: Timestamp | null;
+  /** Of the agent: it was on line, and is not heard any more, so the rest of the row may be old. */
+  readonly silent: boolean;
   readonly desired: {
     readonly version: number;
     readonly package: Digest;
@@ -124,14 +131,16 @@ const agentRows = (agent: ActualAgent, desired: Desired, now: Date): readonly Ro
   const names = [...new Set([...wanted, ...states.keys()])].toSorted(compareBytes);
   const rows = names.flatMap((name) => assignmentRow(agent, name, desired, states.get(name), now) ?? []);
   if (rows.length > 0) return rows;
-  const { site, agent: name, channel } = agent;
-  const verdict = agent.heard ? emptyVerdict(desired) : 'never reported';
+  const { site, agent: name, channel, heardAt, silent } = agent;
+  const verdict = agent.reported ? emptyVerdict(desired) : 'never reported';
   return [
     {
       site,
       agent: name,
       channel,
       assignment: null,
+      heardAt,
+      silent,
       desired: null,
       running: null,
       health: null,
@@ -153,7 +162,7 @@ const emptyVerdict = (desired: Desired): Verdict => {
 };
 
 const assignmentRow = (
-  { site, agent, channel, labels, heard }: ActualAgent,
+  { site, agent, channel, labels, reported, heardAt, silent }: ActualAgent,
   assignment: string,
   desired: Desired,
   state: ActualState | undefined,
@@ -161,13 +170,15 @@ const assignmentRow = (
 ): Row | undefined => {
   const wanted = desired.kind === 'release' ? desired.packages.get(assignment) : undefined;
   const selected = desired.kind === 'release' && isSelected(desired.rollout, { site, agent }, labels);
-  const verdict = heard ? judge(desired, wanted, selected, state) : 'never reported';
+  const verdict = reported ? judge(desired, wanted, selected, state) : 'never reported';
   if (verdict === undefined) return undefined;
   return {
     site,
     agent,
     channel,
     assignment,
+    heardAt,
+    silent,
     desired:
       desired.kind === 'release' && wanted !== undefined
         ? { version: desired.version, package: wanted, issuedAt: desired.issuedAt }

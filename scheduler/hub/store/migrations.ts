@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /** Never edited once released: a change is a new migration. Column types that SQLite and PostgreSQL both know. */
@@ -165,6 +165,15 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .addColumn('revoked_at', 'text')
         .execute();
       await db.schema.alterTable('agent').addColumn('heard_at', 'text').execute();
+    },
+  },
+  '0003-presence': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('agent').addColumn('online_at', 'text').execute();
+      await sql`update agent set online_at = (select max(received_at) from report
+        where report.agent = agent.id and report.life = agent.life and report.source = 'network')`.execute(
+        db,
+      );
     },
   },
 };

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import SQLite from 'better-sqlite3';
-import { Kysely, type LogEvent, SqliteDialect } from 'kysely';
+import { type Dialect, type Driver, Kysely, type LogEvent, SqliteDialect } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { FleetError } from '#bundles/errors';
 import { MIGRATIONS } from './migrations.ts';
@@ -64,10 +64,32 @@ const openDatabase = async (file: string, { log }: StoreOptions): Promise<Databa
     const database = new SQLite(file, { timeout: BUSY_TIMEOUT_MS });
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');
-    return new Kysely<Tables>({ dialect: new SqliteDialect({ database }), ...(log && { log }) });
+    return new Kysely<Tables>({ dialect: dialectOf(database), ...(log && { log }) });
   } catch (error) {
     throw storeError(error, `opening ${file}`);
   }
+};
+
+/**
+ * A full disk ends a transaction by itself (SQLite, "Response To Errors Within A Transaction"). Rolling back what is over
+ * already would fail, and hide why it was.
+ */
+const dialectOf = (database: SQLite.Database): Dialect => {
+  const dialect = new SqliteDialect({ database });
+  const createDriver = (): Driver => {
+    const driver = dialect.createDriver();
+    const rollback = driver.rollbackTransaction.bind(driver);
+    driver.rollbackTransaction = async (connection) => {
+      if (database.inTransaction) await rollback(connection);
+    };
+    return driver;
+  };
+  return {
+    createDriver,
+    createAdapter: () => dialect.createAdapter(),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+  };
 };
 
 const migrate = async (db: Database, file: string): Promise<void> => {

@@ -70,8 +70,10 @@ export type AgentRow = {
   readonly release_at: Timestamp | null;
   readonly enrolled_at: Timestamp;
   readonly revoked_at: Timestamp | null;
-  /** When its last report came in, whichever way. */
+  /** When its last report came in, whichever way, or when it last said that it is there. */
   readonly heard_at: Timestamp | null;
+  /** When it was last heard over the network; null for an agent that was never on line with its present key. */
+  readonly online_at: Timestamp | null;
 };
 
 /** Every key an agent ever had, by its hint: none comes back under another name, or after it was taken away. */

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
 import { checkRef, isCommit, type Revision } from './location.ts';
 import { redactUrl, repositoryKey } from './repository-url.ts';
 import { type Git, REMOTE, runGit, withRemote } from './run-git.ts';
@@ -67,7 +68,7 @@ export const resolveRevision = (repository: GitRepository, revision: Revision): 
 
 const branchHint = (refs: ReadonlyMap<string, string>): string => {
   const names = [...refs.keys()].filter((ref) => ref.startsWith('refs/heads/')).map((ref) => ref.slice(11));
-  return names.length === 0 ? 'It has no branches at all' : `It has ${names.slice(0, 8).join(', ')}`;
+  return names.length === 0 ? 'It has no branches at all' : `It has ${nameSome(names)}`;
 };
 
 /**

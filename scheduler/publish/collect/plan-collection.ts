@@ -3,11 +3,11 @@ import { isManifestType, MAX_MANIFEST_BYTES, parseImageManifest } from '#bundles
 import { readBundle } from '#bundles/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
 import { compareBytes, digestFromHex } from '#bundles/digest';
+import { readArtifact } from '#bundles/layout/artifact';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { readBlob } from '#bundles/layout/verified';
 import type { Repository } from '#bundles/registry/registry';
 import type { TrustRoot } from '#bundles/trust/root';
-import { documentsOf, readArtifactManifest } from '../artifact.ts';
 import { readChain } from '../send/read-chain.ts';
 import type { Pointer } from '../send/shipment.ts';
 import { chooseKept, type Retention } from './choose-kept.ts';
@@ -105,7 +105,7 @@ const chainOf = async (
 ): Promise<readonly TrustRoot[]> => {
   let chain = known;
   for (const digest of named)
-    chain = await readChain(blobs, documentsOf(await readArtifactManifest(blobs, { digest }, digest)), chain);
+    chain = await readChain(blobs, await readArtifact(blobs, { digest }, { what: digest }), chain);
   return chain;
 };
 

@@ -1,9 +1,9 @@
 import { type Digest, digestFromHex } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
+import { inParallel } from '#bundles/in-parallel';
+import { readArtifact } from '#bundles/layout/artifact';
 import type { BlobSource } from '#bundles/layout/blobs';
 import type { TrustRoot } from '#bundles/trust/root';
-import { inParallel } from '../../platform/sources/in-parallel.ts';
-import { documentsOf, readArtifactManifest } from '../artifact.ts';
 import { readOrder, readSignedRelease } from '../send/read-order.ts';
 import type { Order } from '../send/shipment.ts';
 
@@ -51,7 +51,7 @@ export const readOne = async (
   digest: Digest,
   chain: readonly TrustRoot[],
 ): Promise<Artifact> => {
-  const documents = documentsOf(await readArtifactManifest(blobs, { digest }, `${repository}@${digest}`));
+  const documents = await readArtifact(blobs, { digest }, { what: `${repository}@${digest}` });
   const has = (role: string): boolean => documents.some((document) => document.role === role);
   const tag = has('release') ? 'release' : has('site') ? 'site' : 'receipts';
   let first: unknown;

@@ -1,17 +1,26 @@
 import { existsSync } from 'node:fs';
 import { type Digest, isDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/statements/envelope';
 import { parseStrictJson } from '#bundles/strict-json';
 import { openStore } from '../../hub/store/open-store.ts';
 
 /**
  * Bundles that sites hold by the newest report of each agent: what `fleet-export --for` leaves out of a medium. The hub
- * verified the reports when they came. Empty where there is no hub.
- * @throws FleetError WRONG_FLEET, STORE_CORRUPT, PERMISSION ...
+ * verified the reports when they came. Empty without a `db`.
+ * @throws FleetError SITE_MISSING where the file is not there, WRONG_FLEET, STORE_CORRUPT, PERMISSION ...
  */
 export const readHeld = async (db: string | undefined, fleet: string): Promise<ReadonlySet<Digest>> => {
   const held = new Set<Digest>();
-  if (db === undefined || !existsSync(db)) return held;
+  if (db === undefined) return held;
+  if (!existsSync(db))
+    throw new FleetError(
+      'SITE_MISSING',
+      `there is no hub database at ${db}, so what sites hold is not known`,
+      {
+        hint: 'Check --db: without it, what they hold could be removed',
+      },
+    );
   await using store = await openStore(db, fleet);
   const reports = await store.db
     .selectFrom('report')

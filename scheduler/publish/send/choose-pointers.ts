@@ -1,6 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type Layout, referenceOf } from '#bundles/layout/layout';
+import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel, isName } from '#bundles/names';
 import type { Pointer } from './shipment.ts';
 
@@ -58,7 +59,7 @@ const pointerOf = (reference: string, artifact: Pointer['artifact']): Pointer | 
 const checkThere = (layout: Layout, all: readonly Pointer[], selection: Selection): void => {
   const there = new Set(all.map(({ repository }) => repository));
   const channels = channelsIn(layout);
-  const hint = channels.length > 0 ? `It has ${channels.slice(0, 8).join(', ')}` : 'Build one first';
+  const hint = channels.length > 0 ? `It has ${nameSome(channels)}` : 'Build one first';
   for (const channel of selection.channels ?? []) {
     if (!there.has(formatChannel(channel)))
       throw missing(`${layout.directory} has no release of ${formatChannel(channel)}`, hint);

@@ -1,8 +1,8 @@
-import { type Descriptor, MAX_MANIFEST_BYTES, parseImageManifest } from '#bundles/bundle/manifest';
+import { type Descriptor, MAX_MANIFEST_BYTES } from '#bundles/bundle/manifest';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { parseArtifact } from '#bundles/layout/artifact';
 import { readBlob } from '#bundles/layout/verified';
 import type { TrustRoot } from '#bundles/trust/root';
-import { documentsOf } from '../artifact.ts';
 import type { Shelf } from './destination.ts';
 import { readChain } from './read-chain.ts';
 import { readOrder } from './read-order.ts';
@@ -48,7 +48,7 @@ const readTheirs = async (
   known: readonly TrustRoot[],
 ): Promise<Order | 'no floor'> => {
   const bytes = await readBlob(shelf.blobs, digest, MAX_MANIFEST_BYTES);
-  const documents = documentsOf(parseImageManifest(bytes, `${shelf.name}:${pointer.tag}`));
+  const documents = parseArtifact(bytes, { what: `${shelf.name}:${pointer.tag}` });
   const chain = await readChain(shelf.blobs, documents, known);
   if (chain.length > known.length) {
     throw new FleetError(

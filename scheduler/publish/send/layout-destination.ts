@@ -9,7 +9,7 @@ import {
   writeLayoutIndex,
 } from '#bundles/layout/layout';
 import { readBlob } from '#bundles/layout/verified';
-import { lockLayout } from '../lock-layout.ts';
+import { waitForLayout } from '../wait-for-layout.ts';
 import type { Destination, Shelf } from './destination.ts';
 import { makeLimit } from './limit.ts';
 
@@ -17,8 +17,12 @@ import { makeLimit } from './limit.ts';
  * A layout directory as a place to publish to, locked against others while it is open: the same tags, the pointer last.
  * @throws FleetError BUSY, LAYOUT_INVALID, PERMISSION, DISK_FULL
  */
-export const openLayoutDestination = async (directory: string, now: Date): Promise<Destination> => {
-  const lock = await lockLayout(directory, 'publish', now);
+export const openLayoutDestination = async (
+  directory: string,
+  now: Date,
+  waitMs?: number,
+): Promise<Destination> => {
+  const lock = await waitForLayout(directory, { command: 'publish', now, waitMs });
   const blobs = openBlobDirectory(directory, `layout ${directory}`);
   // Each writes the whole index after reading it.
   const inTurn = makeLimit(1);

@@ -1,6 +1,6 @@
+import { readArtifact } from '#bundles/layout/artifact';
 import type { Layout } from '#bundles/layout/layout';
 import type { TrustRoot } from '#bundles/trust/root';
-import { documentsOf, readArtifactManifest } from '../artifact.ts';
 import { choosePointers } from './choose-pointers.ts';
 import { readChain } from './read-chain.ts';
 
@@ -15,7 +15,7 @@ export const readFleetChain = async (layout: Layout): Promise<readonly TrustRoot
       .filter(({ tag }) => tag !== 'receipts')
       .map(({ repository, tag, artifact }) =>
         // One that cannot be read says so when it is published.
-        readArtifactManifest(layout.blobs, artifact, `${repository}:${tag}`).then(documentsOf, () => []),
+        readArtifact(layout.blobs, artifact, { what: `${repository}:${tag}` }).catch(() => []),
       ),
   );
   return readChain(layout.blobs, documents.flat());

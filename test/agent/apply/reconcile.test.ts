@@ -165,6 +165,8 @@ describe('a package that does not come up', () => {
     expect(result.packages).toMatchObject([
       { outcome: 'failed', code: 'DIGEST_MISMATCH', rolledBack: false },
     ]);
+    // The status is the only place where a technician can read what to do.
+    expect(result.packages[0]?.message).toMatch(/\(Tell the platform team: .*\)$/);
     expect(steps(world)).toHaveLength(done);
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
@@ -283,6 +285,33 @@ describe('a package that leaves the bundle', () => {
       { assignment: 'b', outcome: 'failed', code: 'PATH_CLAIMED' },
     ]);
     expect(live(world)).toEqual({ '/opt/x': 'a' });
+  });
+
+  it('has what another package lets go in the same release, whichever is first', async () => {
+    await using world = await createWorld();
+    const moved = { '/opt/moved': 'x' };
+    const plain = (id: string, content: string, more = {}) =>
+      onePackage(id, '', { files: { [`/opt/${id}`]: content, ...more } });
+    await world.release(1, [plain('a', 'one'), plain('b', 'one', moved)]);
+    const result = await world.release(2, [plain('a', 'two', moved), plain('b', 'two')]);
+    expect(result.packages).toMatchObject([
+      { assignment: 'a', outcome: 'configured' },
+      { assignment: 'b', outcome: 'configured' },
+    ]);
+    expect(live(world)).toEqual({ '/opt/a': 'two', '/opt/b': 'two', '/opt/moved': 'x' });
+    await world.release(3, [plain('a', 'two'), plain('b', 'two', moved)]);
+    expect(live(world)).toEqual({ '/opt/a': 'two', '/opt/b': 'two', '/opt/moved': 'x' });
+  });
+
+  it('is tried again at the next look where another package had what it wants, and told once', async () => {
+    await using world = await createWorld();
+    const claim = (id: string) => onePackage(id, '', { files: { '/opt/x': id } });
+    await world.release(1, [claim('a'), claim('b')]);
+    const before = world.events().length;
+    const { packages } = await lookAround(world.agent);
+    expect(packages).toMatchObject([{ assignment: 'b', code: 'PATH_CLAIMED' }]);
+    expect(packages[0]?.message).not.toContain('not tried again');
+    expect(told(world, before)).toEqual([]);
   });
 });
 

@@ -73,6 +73,11 @@ describe('the configuration', () => {
     ['pruneBudget: many\n', 'agent.yaml:1:14: CONFIG_INVALID: pruneBudget must be integer'],
     ['a: [\n', 'agent.yaml:2:1: CONFIG_INVALID: this is not YAML'],
     ['state: /x\n\n  root: /\n', 'agent.yaml:1:8: CONFIG_INVALID'],
+    [
+      'targets: [host, cloud]\n',
+      'agent.yaml:1:17: CONFIG_INVALID: targets/1 must be one of host, kubernetes',
+    ],
+    ['root: *home\n', 'agent.yaml:1:1: CONFIG_INVALID: this is not YAML: Unresolved alias'],
     ['- one\n', 'agent.yaml:1:1: CONFIG_INVALID: the configuration must be object'],
     ['root: /\nrot: /\n', 'agent.yaml:2:1: CONFIG_INVALID: there is no key "rot"; there are state, root'],
   ])('says where in the file the mistake is: %j', (text, expected) => {

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type Contact, keepContact, NO_CONTACT } from '../../../agent/daemon/contact.ts';
-import { type Daemon, runDaemon } from '../../../agent/daemon/run-daemon.ts';
+import type { Daemon } from '../../../agent/daemon/daemon.ts';
+import { runDaemon } from '../../../agent/daemon/run-daemon.ts';
 import { parseWindows } from '../../../agent/daemon/windows.ts';
 import type { Look } from '../../../agent/observe/look-around.ts';
 import { virtualTime } from '../virtual-time.ts';
@@ -19,7 +20,7 @@ type Parts = {
   readonly look?: Daemon['look'];
   readonly poll?: () => string;
   readonly pull?: (offer: string) => void | Promise<void>;
-  readonly visit?: () => boolean;
+  readonly visit?: (how: { readonly present: boolean }) => boolean;
   readonly windows?: readonly string[];
   readonly watch?: Daemon['watch'];
 };
@@ -71,9 +72,9 @@ const start = (parts: Parts) => {
     ...(visit && {
       hub: {
         contact: contact('hub'),
-        visit: async () => {
+        visit: async (how) => {
           done.push('visit');
-          return visit();
+          return visit(how);
         },
       },
     }),
@@ -284,12 +285,67 @@ describe('the daemon and its registry', () => {
   });
 });
 
+describe('a cable that is back', () => {
+  it('brings registry and hub within a second of each other, whoever answers first', async () => {
+    const away = { registry: false, hub: false };
+    const unreachable = (code: 'REGISTRY_UNREACHABLE' | 'HUB_UNREACHABLE'): never => {
+      throw new FleetError(code, 'it does not answer');
+    };
+    const it = start({
+      poll: () => (away.registry ? unreachable('REGISTRY_UNREACHABLE') : ''),
+      visit: () => (away.hub ? unreachable('HUB_UNREACHABLE') : true),
+    });
+    await it.time.pass(MINUTE);
+    away.registry = true;
+    away.hub = true;
+    await it.time.pass(HOUR);
+    expect([it.contacts.registry.failing, it.contacts.hub.failing]).not.toContain(null);
+    away.registry = false;
+    away.hub = false;
+    let passed = 0;
+    while (it.contacts.registry.failing && it.contacts.hub.failing && passed < HOUR) {
+      await it.time.pass(1000);
+      passed += 1000;
+    }
+    await it.time.pass(1000);
+    expect([it.contacts.registry.failing, it.contacts.hub.failing]).toEqual([null, null]);
+    await it.stop();
+  });
+});
+
 describe('the daemon and its hub', () => {
   it('visits it after each look, and between them at the pace of its polls', async () => {
     const it = start({ visit: () => true });
     await it.time.pass(10 * MINUTE);
     expect(it.count('visit')).toBeGreaterThanOrEqual(10);
     expect(it.contacts.hub.good).not.toBeNull();
+    await it.stop();
+  });
+
+  it('says that it is there when it had nothing else to say for five minutes, and not with every poll', async () => {
+    const said: string[] = [];
+    let reports = 0;
+    const it = start({
+      visit: ({ present }) => {
+        const word = reports > 0 ? 'report' : present && 'present';
+        if (reports > 0) reports -= 1;
+        if (word) said.push(word);
+        return word !== false;
+      },
+    });
+    await it.time.pass(HOUR);
+    expect(new Set(said)).toEqual(new Set(['present']));
+    expect([10, 11, 12, 13]).toContain(said.length);
+    said.length = 0;
+    reports = 20;
+    await it.time.pass(10 * MINUTE);
+    expect(said.every((word) => word === 'report')).toBe(true);
+    it.time.jump(-365 * DAY);
+    reports = 0;
+    said.length = 0;
+    await it.time.pass(12 * MINUTE);
+    expect(said.length).toBeGreaterThanOrEqual(2);
+    expect(said.length).toBeLessThanOrEqual(4);
     await it.stop();
   });
 

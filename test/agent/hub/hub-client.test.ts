@@ -34,6 +34,21 @@ const startProxy = async (port: number) => {
 };
 
 describe('a hub', () => {
+  it('that speaks no TLS is named in words, on one line', async () => {
+    const server = createServer((_request, response) => response.end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      await using hub = openHub(`https://127.0.0.1:${port}`, { authorities: [] }, PATIENT);
+      await expect(hub.get(ROOTS_PATH, 1 << 20, signal)).rejects.toMatchObject({
+        code: 'HUB_UNREACHABLE',
+        message: `https://127.0.0.1:${port} does not answer: what listens there speaks no TLS, so it is no hub`,
+      });
+    } finally {
+      server.close();
+    }
+  });
+
   it('is reached through the proxy of the environment, and is still the one that the certificate names', async () => {
     await using it = await createOnlineWorld({ host: 'hub.example' });
     const { port } = new URL(it.hub.url);
@@ -47,6 +62,23 @@ describe('a hub', () => {
     await expect(wrong.get(ROOTS_PATH, 1 << 20, signal)).rejects.toMatchObject({
       code: 'CERTIFICATE_INVALID',
     });
+  });
+
+  it('may be given by name or by address, whichever its certificate says', async () => {
+    for (const [named, other] of [
+      ['localhost', '127.0.0.1'],
+      ['127.0.0.1', 'localhost'],
+    ] as const) {
+      await using it = await createOnlineWorld({ host: named });
+      const { port } = new URL(it.hub.url);
+      const authorities = [it.fleet.authority.certificate];
+      await using hub = openHub(`https://${named}:${port}`, { authorities }, PATIENT);
+      expect(await hub.get(ROOTS_PATH, 1 << 20, signal)).toMatchObject({ roots: [expect.any(String)] });
+      await using wrong = openHub(`https://${other}:${port}`, { authorities }, PATIENT);
+      await expect(wrong.get(ROOTS_PATH, 1 << 20, signal)).rejects.toMatchObject({
+        code: 'CERTIFICATE_INVALID',
+      });
+    }
   });
 
   it('that listens nowhere, answers too much, or is left in the middle is told apart', async () => {

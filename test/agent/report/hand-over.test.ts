@@ -37,6 +37,16 @@ describe('reports over the network', () => {
     expect([...it.hub.events.keys()]).toEqual([1, 2, 3]);
   });
 
+  it('stand for the word that this agent is there, which goes alone where nothing waits', async () => {
+    await using it = await enrolled();
+    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    it.hub.asked.length = 0;
+    expect(await hub.visit({ present: true })).toBe(true);
+    expect(it.hub.asked).toEqual(['POST /v1/reports as plant-7/kiosk-1']);
+    expect(await hub.visit({ present: true })).toBe(true);
+    expect(it.hub.asked.slice(1)).toEqual(['POST /v1/presence as plant-7/kiosk-1']);
+  });
+
   it('go in batches, each acknowledged before the next', async () => {
     await using it = await enrolled();
     happen(it, 2300);

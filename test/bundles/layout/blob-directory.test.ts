@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { openBlobDirectory } from '#bundles/layout/blob-directory';
@@ -68,6 +69,20 @@ describe('a folder of blobs', () => {
       'ABORTED',
     );
     expect(await blobs.list()).toEqual([]);
+  });
+
+  it('tells whoever reads, and nobody else, that a signal came before they began', async () => {
+    await using folder = await temporaryDirectory();
+    const blobs = openBlobDirectory(folder.path);
+    await blobs.write(digest, content.length, content);
+    const controller = new AbortController();
+    const early = await blobs.open(digest, controller.signal);
+    controller.abort();
+    const late = await blobs.open(digest, controller.signal);
+    // An error that nobody listens to would end the process here.
+    await nextTurn();
+    await expect(collect(early)).rejects.toThrow(/abort/);
+    await expect(collect(late)).rejects.toThrow(/abort/);
   });
 
   it('lists blobs only, and follows no folder or pipe under a blob name', async () => {

@@ -10,7 +10,7 @@ const MANIFEST = JSON.stringify({
   manifests: [],
 });
 
-describe('a registry that fails for a while', () => {
+describe.concurrent('a registry that fails for a while', () => {
   it.each([500, 502, 503, 504, 429, 408])('with %d is asked again', async (status) => {
     await using server = await startHostileServer((_request, response, nth) => {
       response.writeHead(nth < 4 ? status : 200).end(MANIFEST);
@@ -32,6 +32,16 @@ describe('a registry that fails for a while', () => {
     await using client = impatientClient(server.host);
     await client.repository('a').fetchManifest('release');
     expect(client.delays).toEqual([11_000, 33_000]);
+  });
+
+  it('by reading what somebody else is writing is asked again', async () => {
+    const errors = [{ code: 'DIGEST_INVALID' }, { code: 'MANIFEST_BLOB_UNKNOWN' }];
+    await using server = await startHostileServer((_request, response, nth) => {
+      response.writeHead(nth < 2 ? 400 : 201).end(nth < 2 ? JSON.stringify({ errors }) : '');
+    });
+    await using client = impatientClient(server.host);
+    await client.repository('a').pushManifest('release', { mediaType: 'x/y', bytes: Buffer.from(MANIFEST) });
+    expect(client.delays).toEqual([500]);
   });
 
   it('by hanging, or by cutting before or in its answer, is asked again', async () => {
@@ -67,7 +77,7 @@ describe('a registry that fails for a while', () => {
   });
 });
 
-describe('a registry that says no', () => {
+describe.concurrent('a registry that says no', () => {
   it.each([
     [400, 'REGISTRY_REFUSED'],
     [403, 'REGISTRY_DENIED'],
@@ -113,7 +123,7 @@ describe('a registry that says no', () => {
   });
 });
 
-describe('a registry that is not there', () => {
+describe.concurrent('a registry that is not there', () => {
   it('is tried some times and then named', async () => {
     await using server = await startHostileServer(() => {});
     const { host } = server;

@@ -25,6 +25,12 @@ describe('patience', () => {
     }
   });
 
+  it('tries as often as it was told, where that was said', async () => {
+    const patience = newPatience({ plainHttp: [], env: {}, sleep: async () => {}, tries: 2 });
+    expect(await patience.wait(undefined, undefined)).toBe(true);
+    expect(await patience.wait(undefined, undefined)).toBe(false);
+  });
+
   it('waits as long as it is asked to, but never more than a minute', async () => {
     const { delays, patience } = patienceWith(0);
     await patience.wait(7000, undefined);

@@ -10,7 +10,7 @@ const DIGEST = digestOf(BLOB);
 const rangeOf = (header: string | undefined): number =>
   Number(/^bytes=([0-9]+)-$/.exec(header ?? '')?.[1] ?? 0);
 
-describe('a blob whose connection is cut', () => {
+describe.concurrent('a blob whose connection is cut', () => {
   it('goes on by a range from where it stopped, as often as it gets further', async () => {
     await using server = await startHostileServer((request, response) => {
       const from = rangeOf(request.headers.range);
@@ -112,7 +112,7 @@ describe('a blob whose connection is cut', () => {
   });
 });
 
-describe('a blob', () => {
+describe.concurrent('a blob', () => {
   it('without end is left at the announced size by whoever verifies it', async () => {
     let written = 0;
     await using server = await startHostileServer((_request, response) => {

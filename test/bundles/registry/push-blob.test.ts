@@ -118,6 +118,18 @@ describe('a small blob', () => {
     expect(server.kept.get(digestOf(SMALL))?.equals(SMALL)).toBe(true);
   });
 
+  it('that a registry cannot look for is sent: its storage may have lost it when the disk was full', async () => {
+    await using server = await startHostileServer((request, response) => {
+      if (request.method === 'HEAD') response.writeHead(500);
+      else if (request.method === 'POST') response.writeHead(202, { location: '/upload' });
+      else response.writeHead(201);
+      response.end();
+    });
+    await using client = impatientClient(server.host);
+    expect(await client.repository('a').pushBlob(blobOf(SMALL), opening(SMALL))).toBe('uploaded');
+    expect(methodsOf(server)).toEqual(['HEAD', 'POST', 'PUT']);
+  });
+
   it('is mounted where another repository has it, and sent where that was not so', async () => {
     for (const status of [201, 202]) {
       await using server = await startHostileServer((request, response) => {
@@ -138,7 +150,7 @@ describe('a small blob', () => {
   });
 });
 
-describe('a big blob', () => {
+describe.concurrent('a big blob', () => {
   it('goes in chunks that follow the registry', async () => {
     await using server = await startUploads();
     await using client = impatientClient(server.host);

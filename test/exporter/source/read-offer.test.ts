@@ -58,6 +58,19 @@ describe('reading what a source offers', () => {
     expect(await refused(world.plan({ sites: ['plant-8'] }))).toBe('SITE_MISSING');
   });
 
+  it('says of a site without agents that it follows no channel, and takes its order with one that is named', async () => {
+    await using world = await makeKioskWorld();
+    await world.layout.site({ site: 'plant-7', version: 2, agents: [] });
+    await expect(world.plan({ sites: ['plant-7'] })).rejects.toMatchObject({
+      code: 'CHANNEL_MISSING',
+      message: 'no agent of site plant-7 is left, so it follows no channel',
+      hint: 'Name one with --channel: the new order of the site goes with it',
+    });
+    expect((await world.plan({ sites: ['plant-7'], channels: [KIOSK] })).plan.sites).toMatchObject([
+      { site: 'plant-7', version: 2 },
+    ]);
+  });
+
   it('refuses a folder that is no layout, and an address that is no registry', async () => {
     await using world = await makeWorld();
     expect(await refused(world.plan({ from: world.path('nothing') }))).toBe('MEDIUM_MISSING');

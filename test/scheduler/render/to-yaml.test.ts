@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { float, type WholeFloat } from '../../../scheduler/render/go/number.ts';
 import { toYaml } from '../../../scheduler/render/to-yaml.ts';
+import { anyCharacter } from '../../harness/any-character.ts';
 
 describe('toYaml', () => {
   it('indents by four, but what is in a list by two', () => {
@@ -135,9 +136,14 @@ none: []`,
     expect(parse(toYaml([['  a\nb', { k: '  c\nd\n' }]]))).toEqual([['  a\nb', { k: '  c\nd\n' }]]);
   });
 
+  it('gives the right indentation hint for a text that stands alone', () => {
+    expect(toYaml(' a\n')).toBe('|4\n     a');
+    expect(parse(toYaml('  a\nb'))).toBe('  a\nb');
+  });
+
   it('writes nothing a reader would take for something else', () => {
     const text = fc.oneof(
-      fc.string({ unit: 'binary' }).filter((value) => value.isWellFormed()),
+      fc.string({ unit: anyCharacter }).filter((value) => value.isWellFormed()),
       fc.string({
         unit: fc.constantFrom(
           ...Array.from(' \n\t:#-?[]{},&*!|>%@`"\'~=.0123eExXoO_+ayn\r\u0085\u2028\ufeff'),

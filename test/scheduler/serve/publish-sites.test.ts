@@ -6,8 +6,11 @@ import { siteReference } from '../../../scheduler/publish/references.ts';
 import { sitePublisher } from '../../../scheduler/serve/publish-sites.ts';
 import { enrolled, NOW, type TestHub, testHub } from '../hub/test-hub.ts';
 
-const configurationOf = (hub: TestHub, registry?: string) =>
-  readConfiguration({ layout: hub.layout, ...(registry !== undefined && { registry }) }, hub.path);
+/** A folder stands for the registry, which a person may not say. */
+const configurationOf = async (hub: TestHub, registry?: string) => ({
+  ...(await readConfiguration({ layout: hub.layout }, hub.path)),
+  registry,
+});
 
 test('sites go where releases go, as the layout has them', async () => {
   await using hub = await testHub();

@@ -10,8 +10,10 @@ import { issueClientCertificate } from '#bundles/trust/issue-certificate';
 import { siteSigner } from '../../../scheduler/hub/hub.ts';
 import { createToken, type TokenOrder } from '../../../scheduler/hub/tokens/create-token.ts';
 import type { Context } from '../../../scheduler/serve/context.ts';
-import { createServer, type HubServer, type ServerOptions } from '../../../scheduler/serve/create-server.ts';
+import { createServer, type ServerOptions } from '../../../scheduler/serve/create-server.ts';
+import type { HubServer } from '../../../scheduler/serve/hub-server.ts';
 import { createMetrics } from '../../../scheduler/serve/metrics.ts';
+import { notePresence } from '../../../scheduler/serve/note-presence.ts';
 import { FLEET, HOSTS, NOW, type TestAgent, type TestHub, testHub } from '../hub/test-hub.ts';
 
 /** The hub's paths without a socket: the certificate of TLS is handed over in a header of the test's own. */
@@ -45,6 +47,7 @@ export const testServer = async (options: Partial<ServerOptions> = {}): Promise<
   let changes = 0;
   const log: Record<string, unknown>[] = [];
   const clock = () => now;
+  const silent = pino({ level: 'silent' });
   const context: Context = {
     hub,
     authority: await hub.keys.authority(),
@@ -52,6 +55,7 @@ export const testServer = async (options: Partial<ServerOptions> = {}): Promise<
     receiptKey: await hub.keys.key('receipt'),
     clock,
     metrics: createMetrics(hub.store.db, clock),
+    presence: notePresence(hub.store, clock, silent),
     onSiteChange: () => {
       changes += 1;
     },

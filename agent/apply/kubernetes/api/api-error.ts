@@ -129,16 +129,24 @@ const conflictOf = ({ details }: Status): string | undefined => {
     .join(', ');
 };
 
+const HARMLESS = new RegExp(
+  [
+    'admission webhook "[^"]*" denied',
+    'cannot [a-z]+ resource',
+    'field is immutable',
+    "ValidatingAdmissionPolicy '[^']*'",
+    String.raw`\.data\.[\w.-]+: expected \w+`,
+    'illegal base64 data',
+  ].join('|'),
+);
+
 const wordsOf = (status: Status, { secret }: Doing): string => {
   if (!secret) return shorten(withoutQuotes(status));
   const fields = status.details?.causes?.flatMap(({ field, reason }) =>
     field === undefined ? [] : [`${field}${reason === undefined ? '' : ` (${reason})`}`],
   );
   // Who may not and which webhook refused quote no value; everything else might.
-  const harmless =
-    /admission webhook "[^"]*" denied|cannot [a-z]+ resource|field is immutable|ValidatingAdmissionPolicy '[^']*'/.exec(
-      status.message ?? '',
-    )?.[0];
+  const harmless = HARMLESS.exec(status.message ?? '')?.[0];
   const words = [status.reason, harmless, ...(fields ?? [])].filter((word) => word !== undefined);
   return `${words.join(', ') || 'it was refused'} (its words may quote the secret and are left out)`;
 };

@@ -66,6 +66,8 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
     void session?.agent.close().catch(() => {});
     const agent = new Agent({
       connect: { ...tls, timeout: 10_000 },
+      // Of one HTTP/2 connection that ends, undici throws an error for each stream where nobody can catch it.
+      allowH2: false,
       connections: CONNECTIONS,
       pipelining: 1,
       keepAliveTimeout: 30_000,

@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
+import { isRecord } from '../desired/parse-manifests.ts';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
@@ -28,14 +29,15 @@ export const awaitGone = async (
   }
 };
 
-const held = (ref: ObjectRef, { metadata }: LiveObject, timeoutMs: number): FleetError => {
+const held = (ref: ObjectRef, live: LiveObject, timeoutMs: number): FleetError => {
+  const { metadata } = live;
   const { finalizers = [], deletionTimestamp } = metadata;
   const why =
     finalizers.length > 0
       ? `finalizers hold it: ${finalizers.join(', ')}`
       : deletionTimestamp === undefined
         ? 'the server has not begun'
-        : 'what it holds is not gone yet';
+        : (whatIsLeft(live) ?? 'what it holds is not gone yet');
   const since = deletionTimestamp === undefined ? '' : ` since ${deletionTimestamp}`;
   const waited = `after ${Math.round(timeoutMs / 1000)} s`;
   return new FleetError(
@@ -45,4 +47,11 @@ const held = (ref: ObjectRef, { metadata }: LiveObject, timeoutMs: number): Flee
       hint: 'See why the controller that put the finalizer there does not remove it',
     },
   );
+};
+
+/** A namespace says itself which of its objects do not go, and why. */
+const whatIsLeft = ({ status }: LiveObject): string | undefined => {
+  const conditions = isRecord(status) && Array.isArray(status['conditions']) ? status['conditions'] : [];
+  const said = conditions.filter(isRecord).filter((condition) => condition['status'] === 'True');
+  return said.length === 0 ? undefined : said.map(({ message }) => String(message)).join('; ');
 };

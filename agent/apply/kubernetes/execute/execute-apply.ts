@@ -8,7 +8,7 @@ import type { WantedObject } from '../desired/wanted-object.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
 import { fingerprint } from '../live/fingerprint.ts';
-import { migration } from '../live/foreign-managers.ts';
+import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { asJson } from '../owned-state.ts';
 import { awaitDefinition } from './await-definition.ts';
 import { awaitGone } from './await-gone.ts';
@@ -31,7 +31,7 @@ export const executeApply = async (
     throw new FleetError('APPLY_FAILED', `${step.key} is not in the package that the plan was made for`);
   await makeWay(options, api, object, detail, signal);
   if (detail.migrates) await migrate(options, api, object, signal);
-  const { live, created } = await apply(options, api, object, signal);
+  const { live, created } = await applyAndMigrate(options, api, object, signal);
   const settled = isDefinition(object)
     ? await awaitDefinition(api, live, options.stepTimeoutMs, signal)
     : live;
@@ -48,6 +48,21 @@ export const executeApply = async (
     }),
   };
 };
+
+/** An object that the server had no record of gets one by our apply, with all its fields for a manager of that time. */
+const applyAndMigrate = async (
+  options: KubernetesTargetOptions,
+  api: KubernetesApi,
+  object: WantedObject,
+  signal: AbortSignal,
+): Promise<Applied> => {
+  const applied = await apply(options, api, object, signal);
+  if (toMigrate(applied.live, options.fields).length === 0) return applied;
+  await migrate(options, api, object, signal);
+  return { ...(await apply(options, api, object, signal)), created: applied.created };
+};
+
+type Applied = { readonly live: LiveObject; readonly created: boolean };
 
 /** What must be gone first: one on its way out (X3), one whose field cannot be changed (R1). */
 const makeWay = async (
@@ -91,7 +106,7 @@ const apply = async (
   api: KubernetesApi,
   { object }: WantedObject,
   signal: AbortSignal,
-): Promise<{ readonly live: LiveObject; readonly created: boolean }> => {
+): Promise<Applied> => {
   const until = performance.now() + stepTimeoutMs;
   for (;;) {
     stopIfAborted(signal);

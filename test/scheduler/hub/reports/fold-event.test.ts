@@ -55,3 +55,14 @@ test('a step that failed leaves what ran', () => {
     code: 'CHECK_FAILED',
   });
 });
+
+test('a package that went back is not healthy because the checks of the one before pass', () => {
+  const back = [
+    event(4, 'package', { outcome: 'failed', package: digest('b'), code: 'CHECK_FAILED' }),
+    event(5, 'check', { outcome: 'failed', package: digest('b'), code: 'CHECK_FAILED' }),
+    event(6, 'rolled-back', { outcome: 'configured', package: digest('a'), code: 'CHECK_FAILED' }),
+    event(7, 'check', { package: digest('a') }),
+  ];
+  expect(fold([...STORY, ...back])).toMatchObject({ outcome_type: 'rolled-back', code: 'CHECK_FAILED' });
+  expect(fold([...STORY, ...back].toReversed())).toMatchObject({ outcome_type: 'rolled-back' });
+});

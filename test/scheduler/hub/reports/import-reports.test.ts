@@ -22,7 +22,7 @@ import { judgeReport } from '../../../../scheduler/hub/reports/judge-report.ts';
 import { revokeAgent } from '../../../../scheduler/hub/sites/revoke-agent.ts';
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
 import type { AssignmentStateRow, Database } from '../../../../scheduler/hub/store/tables.ts';
-import { readArtifact } from '../../../../scheduler/publish/artifact.ts';
+import { readDocuments } from '../../../../scheduler/publish/artifact.ts';
 import { receiptsReference } from '../../../../scheduler/publish/references.ts';
 import {
   ask,
@@ -96,7 +96,7 @@ describe('taking reports from a medium', () => {
     expect(verifyReceipt(receipt as Buffer, hub.keys.root, agent.id).to).toBe(5);
     const layout = await openLayout(hub.layout);
     expect(layout.manifests.map(referenceOf)).toContain('sites/plant-7:receipts');
-    const laidOut = await readArtifact(layout, receiptsReference('plant-7'));
+    const laidOut = await readDocuments(layout, receiptsReference('plant-7'));
     expect(laidOut.map(({ role, agent: who }) => [role, who])).toEqual([['receipt', agent.id]]);
   });
 

@@ -49,7 +49,9 @@ const agentWith = (states: readonly ActualState[], more: Partial<ActualAgent> = 
   channel: HOSTS,
   labels: {},
   enrolledAt: formatTime(addDays(NOW, -9)),
-  heard: true,
+  reported: true,
+  heardAt: formatTime(hours(2)),
+  silent: false,
   accepted: null,
   states,
   ...more,
@@ -125,7 +127,7 @@ describe('what runs where', () => {
   });
 
   it('has rows for agents that never reported, also without a release', () => {
-    const silent = agentWith([], { heard: false });
+    const silent = agentWith([], { reported: false, heardAt: null });
     expect(verdicts(whatRunsWhere(wants({ a: digest('1') }), [silent], NOW))).toEqual({
       a: 'never reported',
     });
@@ -156,15 +158,25 @@ describe('the table', () => {
       NOW,
     );
     const [heading, row, , ...notes] = renderTable(rows, NOW);
-    expect(heading).toMatch(/^SITE\/AGENT +CHANNEL +ASSIGNMENT +WANTED +RUNS +HEALTH +DRIFT +STATE$/);
+    expect(heading).toMatch(/^SITE\/AGENT +CHANNEL +ASSIGNMENT +WANTED +RUNS +HEALTH +DRIFT +HEARD +STATE$/);
     expect(row).toMatch(
-      /^plant-7\/press-1 {2}prod\/factory-host {2}oven +r5 111111111111 {2}222222222222, 5 h ago \[1] {2}healthy, 5 h ago \[1] {2}drifted, 1 h ago \[2] {2}! behind$/,
+      /^plant-7\/press-1 {2}prod\/factory-host {2}oven +r5 111111111111 {2}222222222222, 5 h ago \[1] {2}healthy, 5 h ago \[1] {2}drifted, 1 h ago \[2] {2}2 h ago {2}! behind$/,
     );
     expect(notes).toEqual([
       '[1] plant-7/press-1: report 12-40 by stick, received 2 h ago',
       '[2] plant-7/press-1: report 41-41 by stick, received 30 min ago',
     ]);
     expect(heading?.indexOf('STATE')).toBe(row?.indexOf('! behind'));
+  });
+
+  it('marks what an agent said that has fallen silent, however good it was', () => {
+    const silent = agentWith([runs('oven', '1')], { silent: true });
+    const rows = whatRunsWhere(wants({ oven: digest('1') }), [silent], NOW);
+    expect(rows).toMatchObject([{ verdict: 'complies', silent: true, heardAt: formatTime(hours(2)) }]);
+    expect(renderTable(rows, NOW)[1]).toMatch(/ 2 h ago {2}! complies, silent$/);
+    expect(describeStatus(new Map(), { agents: [silent], gaps: [], alarms: [] }, NOW)).toEqual([
+      'plant-7/press-1 is silent: it was on line, and was last heard 2 h ago',
+    ]);
   });
 
   it('lets no escape sequence of an agent through', () => {
@@ -191,7 +203,7 @@ describe('the table', () => {
 });
 
 const look = async (hub: TestHub, filter: Parameters<typeof readActual>[1] = {}, now = NOW) => {
-  const actual = await readActual(hub.store.db, filter);
+  const actual = await readActual(hub.store.db, filter, now);
   const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root);
   return { rows: whatRunsWhere(desired, actual.agents, now), notes: describeStatus(desired, actual, now) };
 };

@@ -33,6 +33,31 @@ describe("the hub's database", () => {
     expect(await store.db.selectFrom('receipt').selectAll().execute()).toEqual([]);
   });
 
+  it('says that the disk is full, which ends a transaction by itself, and works when there is room again', async () => {
+    await using folder = await temporaryDirectory('store');
+    await using store = await openStore(join(folder.path, 'hub.db'), 'acme');
+    const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(store.db);
+    const write = () =>
+      store.transact((tx) =>
+        tx
+          .insertInto('receipt')
+          .values({
+            agent: 'a/b',
+            life: 1,
+            to_seq: 1,
+            head: NONE,
+            report: NONE,
+            receipt: 'x'.repeat(100_000),
+          })
+          .execute(),
+      );
+    await sql`pragma max_page_count = ${sql.lit(rows[0]?.page_count ?? 1)}`.execute(store.db);
+    await expect(write()).rejects.toMatchObject({ code: 'DISK_FULL' });
+    await sql`pragma max_page_count = 1000000`.execute(store.db);
+    await write();
+    expect(await store.db.selectFrom('receipt').select('agent').execute()).toEqual([{ agent: 'a/b' }]);
+  });
+
   it('opens again, for the same fleet only', async () => {
     await using folder = await temporaryDirectory('store');
     const file = join(folder.path, 'hub.db');

@@ -374,6 +374,6 @@ describe('another layout as the destination', () => {
   it('is locked while it is written to', async () => {
     await using world = await makeWorld();
     await using _ = await openLayoutDestination(world.path('mirror'), NOW);
-    await expect(openLayoutDestination(world.path('mirror'), NOW)).rejects.toMatchObject({ code: 'BUSY' });
+    await expect(openLayoutDestination(world.path('mirror'), NOW, 0)).rejects.toMatchObject({ code: 'BUSY' });
   });
 });

@@ -31,7 +31,8 @@ const serve = async (answer: () => number) => {
   };
 };
 
-describe('an exec check', () => {
+// Most of them wait: they do so together.
+describe.concurrent('an exec check', () => {
   it("runs in the host's root, finds it in FLEET_ROOT, and sees nothing of the agent's environment", async () => {
     const script = '[ "$PWD" = "$FLEET_ROOT" ] && [ -f etc/passwd ] && [ -z "$HOME$VITEST$NODE_ENV" ]';
     const { results } = await settle([exec('root', ['/bin/sh', '-c', script])]);
@@ -70,7 +71,7 @@ describe('an exec check', () => {
   });
 });
 
-describe('an http check', () => {
+describe.concurrent('an http check', () => {
   const check = (url: string, timeoutSeconds: number): HostCheck => ({
     type: 'http',
     name: 'web',

@@ -54,10 +54,14 @@ describe('an answer that is no success', () => {
     const causes = [{ reason: 'FieldValueInvalid', message: body, field: 'spec.template' }];
     const status = { message: `Job.batch "web" is invalid: spec.template: ${body}`, details: { causes } };
     const { message } = toApiError(422, status, apply, SERVER);
-    expect(message).toMatch(/^ConfigMap shop\/web was not applied: Job\.batch "web" is invalid: spec\.template: /);
+    expect(message).toMatch(
+      /^ConfigMap shop\/web was not applied: Job\.batch "web" is invalid: spec\.template: /,
+    );
     expect(message).toMatch(/field is immutable$/);
     expect(message.length).toBeLessThan(450);
-    expect(toApiError(422, { message: `${'x'.repeat(5000)} the end` }, apply, SERVER).message).toMatch(/the end$/);
+    expect(toApiError(422, { message: `${'x'.repeat(5000)} the end` }, apply, SERVER).message).toMatch(
+      /the end$/,
+    );
   });
 
   it('says that a field of a secret cannot be changed, so that it can be made again', () => {
@@ -65,6 +69,26 @@ describe('an answer that is no success', () => {
     const said = 'Secret "web" is invalid: data: Forbidden: field is immutable when `immutable` is set';
     const status = { message: said, reason: 'Invalid', details: { causes } };
     expect(toApiError(422, status, secret, SERVER).message).toContain('field is immutable');
+  });
+
+  it.each([
+    [
+      '(shop/web; /v1, Kind=Secret): .data.pin: expected string, got &value{1234}',
+      '.data.pin: expected string',
+    ],
+    [
+      'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 9',
+      'illegal base64',
+    ],
+  ])('says which field of a secret is no text, not what it holds: %s', (said, expected) => {
+    const { message } = toApiError(
+      500,
+      { message: `failed to create typed patch object ${said}` },
+      secret,
+      SERVER,
+    );
+    expect(message).toContain(expected);
+    expect(message).not.toContain('1234');
   });
 
   it('never repeats what the server quotes of a secret', () => {

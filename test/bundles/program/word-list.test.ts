@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wordList } from '../../../agent/config/word-list.ts';
+import { wordList } from '#bundles/program/word-list';
 
 test('the words of the environment are parted, those of the command line are parted already', () => {
   expect(wordList('host, kubernetes', ',')).toEqual(['host', 'kubernetes']);

@@ -1,0 +1,91 @@
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { Examined } from '../../target.ts';
+import type { KubernetesApi } from '../api/kubernetes-api.ts';
+import { lackingRights, type Right } from './account-rights.ts';
+
+type Api = Pick<KubernetesApi, 'server' | 'version' | 'create'>;
+
+/** Somebody waits at a terminal: less patience than with a server that restarts. */
+const PATIENCE_MS = 10_000;
+
+const ALL: Right = { verb: '*', group: '*', resource: '*' };
+
+/** What nearly every package needs; `create` is what the server asks of the first apply. */
+const VERBS = ['list', 'watch', 'create', 'patch', 'delete'];
+const COMMON: readonly (readonly [group: string, resource: string])[] = [
+  ['', 'namespaces'],
+  ['', 'configmaps'],
+  ['', 'secrets'],
+  ['', 'services'],
+  ['apps', 'deployments'],
+  ['apiextensions.k8s.io', 'customresourcedefinitions'],
+];
+
+/**
+ * For `doctor`: does the API server answer, which version, and may our account do what packages need? Changes nothing.
+ * @param leases the namespace of our lease; undefined where there is none
+ */
+export const examineKubernetes = async (
+  open: () => Promise<Api>,
+  leases: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly Examined[]> => {
+  const limit = AbortSignal.timeout(PATIENCE_MS);
+  const within = AbortSignal.any([signal, limit]);
+  let server = 'the API server';
+  const found: Examined[] = [];
+  try {
+    const api = await open();
+    server = api.server;
+    const version = await api.version(within);
+    found.push({ name: 'cluster', verdict: 'good', message: `${server} answers, Kubernetes ${version}` });
+    found.push(await rights(api, leases, within));
+  } catch (error) {
+    const { code, message, hint } = limit.aborted ? late(server) : toFleetError(error);
+    const said = `${code}: ${message}${hint === undefined ? '' : ` (${hint})`}`;
+    found.push({ name: found.length === 0 ? 'cluster' : 'rights', verdict: 'bad', message: said });
+  }
+  return found;
+};
+
+const late = (server: string): FleetError =>
+  new FleetError('API_UNREACHABLE', `${server} does not answer within ${PATIENCE_MS / 1000} s`, {
+    hint: 'See whether it runs, and whether the kubeconfig names it',
+  });
+
+const rights = async (api: Api, namespace: string | undefined, signal: AbortSignal): Promise<Examined> => {
+  const name = 'rights';
+  if ((await lackingRights(api, [ALL], signal)).length === 0)
+    return { name, verdict: 'good', message: "the agent's account may do everything" };
+  const lease = ['get', 'create', 'update'].map((verb): Right => {
+    return {
+      verb,
+      group: 'coordination.k8s.io',
+      resource: 'leases',
+      ...(namespace !== undefined && { namespace }),
+    };
+  });
+  const lacking = await lackingRights(api, namespace === undefined ? [] : lease, signal);
+  if (lacking.length > 0) {
+    const message = `the agent's account may not ${say(lacking)} in namespace ${namespace}, so nothing can be applied: give it a role`;
+    return { name, verdict: 'bad', message };
+  }
+  const common = COMMON.flatMap(([group, resource]) =>
+    VERBS.map((verb): Right => ({ verb, group, resource })),
+  );
+  const missing = await lackingRights(api, common, signal);
+  if (missing.length === 0)
+    return {
+      name,
+      verdict: 'good',
+      message: "the agent's account may do what most packages need, not everything",
+    };
+  const message = `the agent's account may not ${say(missing)} everywhere: packages that need it fail with API_DENIED`;
+  return { name, verdict: 'warning', message };
+};
+
+/** 'list, watch secrets; delete namespaces' */
+const say = (rights: readonly Right[]): string =>
+  [...Map.groupBy(rights, ({ group, resource }) => (group === '' ? resource : `${resource}.${group}`))]
+    .map(([resource, lacking]) => `${lacking.map(({ verb }) => verb).join(', ')} ${resource}`)
+    .join('; ');

@@ -1,0 +1,41 @@
+import {
+  type Descriptor,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  parseImageManifest,
+} from '../bundle/manifest.ts';
+import { FleetError } from '../errors.ts';
+import type { BlobSource } from './blobs.ts';
+import { type Document, fromDescriptor } from './document.ts';
+import { readBlob } from './verified.ts';
+
+/** What a release, site or receipts artifact is read as. */
+export type ArtifactOptions = {
+  /** For messages: 'prod/line:release'. */
+  readonly what: string;
+  /** Media type of the artifact; undefined takes any. */
+  readonly type?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * The documents that a small artifact lists (OCI image spec 1.1, "guidelines for artifact usage").
+ * @throws FleetError MISSING_BLOB, TOO_LARGE, DIGEST_MISMATCH, LAYOUT_INVALID ...
+ */
+export const readArtifact = async (
+  blobs: BlobSource,
+  { digest }: Pick<Descriptor, 'digest'>,
+  { what, type, signal }: ArtifactOptions,
+): Promise<readonly Document[]> =>
+  parseArtifact(await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal), { what, type });
+
+/** The same of bytes whose digest is verified. @throws FleetError LAYOUT_INVALID */
+export const parseArtifact = (bytes: Buffer, { what, type }: ArtifactOptions): readonly Document[] => {
+  const manifest = parseImageManifest(bytes, what);
+  if (type === undefined || manifest.artifactType === type) return documentsOf(manifest);
+  const found = manifest.artifactType ?? manifest.config.mediaType;
+  throw new FleetError('LAYOUT_INVALID', `${what} is of type ${found}, not ${type}`);
+};
+
+export const documentsOf = (manifest: Manifest): readonly Document[] =>
+  manifest.layers.flatMap((layer) => fromDescriptor(layer) ?? []);

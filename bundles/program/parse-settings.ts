@@ -1,0 +1,57 @@
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import { FleetError, type Place } from '../errors.ts';
+
+/** Enough for whoever likes anchors, and no bomb. */
+const MAX_ALIASES = 100;
+
+/**
+ * The settings that a configuration file has: YAML that fits the schema. An empty file has none.
+ * @param describe what a person reads about a value that does not fit
+ * @throws FleetError CONFIG_INVALID with file:line:column
+ */
+export const parseSettings = <T>(
+  file: string,
+  text: string,
+  validate: ValidateFunction<T>,
+  describe: (mistake: ErrorObject) => string,
+): T => {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const invalid = (message: string, offset: number): FleetError => {
+    const { line, col: column } = lines.linePos(offset);
+    return new FleetError('CONFIG_INVALID', message, { at: { file, line, column } satisfies Place });
+  };
+  const [broken] = document.errors;
+  if (broken)
+    throw invalid(`this is not YAML: ${broken.message.split('\n')[0] ?? broken.code}`, broken.pos[0]);
+  const value = valueOf(document, (why) => invalid(`this is not YAML: ${why}`, 0));
+  if (validate(value)) return value;
+  const [mistake] = validate.errors ?? [];
+  if (!mistake) throw invalid('the file does not fit its schema', 0);
+  throw invalid(describe(mistake), nodeOf(document, mistake)?.range?.[0] ?? 0);
+};
+
+const valueOf = (document: Document, invalid: (why: string) => FleetError): unknown => {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {};
+  } catch (error) {
+    throw invalid((error as Error).message);
+  }
+};
+
+/** The key of a foreign field, the value of any other mistake. */
+const nodeOf = (document: Document, { keyword, params, instancePath }: ErrorObject): Node | undefined => {
+  if (keyword === 'additionalProperties' && isMap(document.contents)) {
+    const pair = document.contents.items.find(
+      ({ key }) => isScalar(key) && key.value === params['additionalProperty'],
+    );
+    return isNode(pair?.key) ? pair.key : undefined;
+  }
+  const path = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+  const node = document.getIn(path, true);
+  return isNode(node) ? node : (document.contents ?? undefined);
+};

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import type { KubernetesApi, LiveObject } from '../../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
+import { awaitGone } from '../../../../../agent/apply/kubernetes/execute/await-gone.ts';
+
+const REF = { apiVersion: 'v1', kind: 'Namespace', name: 'shop' };
+const { signal } = new AbortController();
+
+const await0 = (live: Partial<LiveObject>) => {
+  const { apiVersion, kind, name } = REF;
+  const deletionTimestamp = '2026-11-21T08:00:00Z';
+  const object = {
+    apiVersion,
+    kind,
+    ...live,
+    metadata: { name, uid: 'u', deletionTimestamp, ...live.metadata },
+  };
+  const api = { read: async () => object } as Partial<KubernetesApi> as KubernetesApi;
+  return awaitGone(api, REF, 'u', 0, signal);
+};
+
+it('tells of a namespace that does not go what the server says is left in it', async () => {
+  const left =
+    'Some content in the namespace has finalizers remaining: example.com/never in 1 resource instances';
+  const conditions = [
+    {
+      type: 'NamespaceDeletionDiscoveryFailure',
+      status: 'False',
+      message: 'All resources successfully discovered',
+    },
+    { type: 'NamespaceFinalizersRemaining', status: 'True', message: left },
+  ];
+  await expect(await0({ status: { conditions } })).rejects.toMatchObject({
+    code: 'APPLY_FAILED',
+    message: expect.stringContaining(left),
+  });
+  await expect(await0({ status: { conditions } })).rejects.not.toThrow(/successfully/);
+});
+
+it('names the finalizers of any other object', async () => {
+  const metadata = { name: 'shop', finalizers: ['example.com/never'] };
+  await expect(await0({ metadata })).rejects.toThrow('finalizers hold it: example.com/never');
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import type { OnlineWish } from '../../../agent/enroll/enroll-online.ts';
+import { enrolledBefore } from '../../../agent/enroll/enrolled-before.ts';
+import { createOnlineWorld, type OnlineWorld } from '../online-world.ts';
+import { SITE } from '../world.ts';
+
+const wish = ({ fleet }: OnlineWorld, more: Partial<OnlineWish> = {}): OnlineWish => ({
+  fleet: undefined,
+  site: SITE,
+  agent: 'kiosk-1',
+  channel: { environment: 'prod', clusterType: 'factory-host' },
+  labels: {},
+  pinnedRoot: digestOf(fleet.roots[0] ?? ''),
+  ...more,
+});
+
+describe('an enrolment that was finished before', () => {
+  it('is told again to the same words, without a token and without the hub', async () => {
+    await using it = await createOnlineWorld();
+    expect(await enrolledBefore(it.state, wish(it))).toBeUndefined();
+    const enrolled = await it.enroll();
+    const asked = it.hub.asked.length;
+    expect(await enrolledBefore(it.state, wish(it))).toEqual(enrolled);
+    expect(await enrolledBefore(it.state, wish(it, { fleet: 'halden' }))).toEqual(enrolled);
+    expect(it.hub.asked.length).toBe(asked);
+  });
+
+  it('refuses other words', async () => {
+    await using it = await createOnlineWorld();
+    await it.enroll();
+    const other = enrolledBefore(it.state, wish(it, { site: 'plant-8' }));
+    await expect(other).rejects.toMatchObject({ code: 'ALREADY_ENROLLED' });
+  });
+
+  it('that was cut off is not finished', async () => {
+    await using it = await createOnlineWorld();
+    it.hub.mischief = ({ method }, response) => {
+      if (method === 'POST') response.destroy();
+      return method === 'POST';
+    };
+    await expect(it.enroll()).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
+    expect(await enrolledBefore(it.state, wish(it))).toBeUndefined();
+  });
+});

@@ -1,0 +1,206 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
+import { importAgentBase } from '../harness/agent-base-image.ts';
+import { bundleAgent } from '../harness/bundle-agent.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { type KubernetesNode, startNode, WORK_TREE } from '../harness/kubernetes/node.ts';
+import { openPodman } from '../harness/podman.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
+import { makeTwoPlatformImage } from '../harness/two-platform-image.ts';
+import { type Office, openOffice, succeed } from './office.ts';
+
+const REPOSITORY = join(import.meta.dirname, '../..');
+const IMAGE = 'registry.halden.example/fleet-agent:1';
+const BASE = 'localhost/node:24';
+const IN_AGENT = ['--namespace=fleet-agent', 'deploy/fleet-agent'];
+const ENROLL =
+  'enroll /media/fleet --fleet halden --site plant-7 --name line-1 --channel prod/factory-line --root-sha256'.split(
+    ' ',
+  );
+/** What a platform engineer writes for such a site: its image, a directory of the node for the state, a configuration. */
+const OVERLAY = `apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [../../..${WORK_TREE}/deploy/kubernetes/offline]
+components: [../../..${WORK_TREE}/deploy/kubernetes/single-node]
+images: [{ name: fleet-agent, newName: ${IMAGE.split(':')[0]}, newTag: '1' }]
+configMapGenerator:
+  - name: fleet-agent
+    namespace: fleet-agent
+    literals: ['agent.yaml=interval: 10s']
+    options: { disableNameSuffixHash: true }
+`;
+
+describeWith(
+  ['nodeBase', 'kube', 'busybox', 'podman'],
+  'an agent that lives in the cluster it takes care of, behind an air gap',
+  (paths) => {
+    let office: Office;
+    let media: TemporaryDirectory;
+    let folder: TemporaryDirectory;
+    let node: KubernetesNode;
+
+    beforeAll(async () => {
+      folder = await temporaryDirectory('office');
+      media = await temporaryDirectory('media');
+      for (const part of ['agent', 'fleet']) await mkdir(join(media.path, part));
+      office = await openOffice(folder.path);
+      await makeImages('one\n');
+      succeed(await office.scheduler('images', 'lock', '--images', 'images', '--update'));
+      await buildAgentImage(join(media.path, 'agent/fleet-agent.tar'));
+      await writeFile(join(media.path, 'agent/kustomization.yaml'), OVERLAY);
+      node = await startNode('agent-in-cluster', {
+        ...paths,
+        workTree: true,
+        binds: [{ from: media.path, to: '/media/usb' }],
+      });
+      // As a machine that mounts a stick has it: what is mounted below /media later is seen in pods.
+      succeed(
+        await shell(
+          'mkdir -p /media/fleet && mount --make-rshared / && mount --bind /media/usb/fleet /media/fleet',
+        ),
+      );
+    }, 600_000);
+    afterAll(async () => {
+      await node?.[Symbol.asyncDispose]();
+      await folder?.[Symbol.asyncDispose]();
+      await media?.[Symbol.asyncDispose]();
+    });
+
+    /** As its header says, but with a base that comes from no registry. */
+    const buildAgentImage = async (archive: string): Promise<void> => {
+      await using builder = await openPodman(paths.podman);
+      await using context = await temporaryDirectory('context');
+      await mkdir(join(context.path, 'dist'));
+      await bundleAgent(join(context.path, 'dist/agent'));
+      await importAgentBase(builder, BASE, { busybox: paths.busybox, libraries: paths.nodeBase });
+      const dockerfile = join(REPOSITORY, 'Dockerfile.agent');
+      const build = ['build', '--quiet', '--pull=never', `--build-arg=BASE=${BASE}`];
+      succeed(await builder.podman([...build, `--file=${dockerfile}`, `--tag=${IMAGE}`, context.path]));
+      succeed(
+        await builder.podman(['save', '--quiet', '--format=oci-archive', `--output=${archive}`, IMAGE]),
+      );
+    };
+    const makeImages = async (page: string): Promise<void> => {
+      for (const name of EXAMPLE_IMAGES)
+        await makeTwoPlatformImage(paths.busybox, join(folder.path, 'images'), { name, page });
+    };
+    const shell = (script: string) => node.exec(['/bin/sh', '-c', script]);
+    const agent = (...words: readonly string[]) =>
+      node.kubectl(['exec', ...IN_AGENT, '--container=agent', '--', 'fleet-agent', ...words]);
+    const logs = async (): Promise<string> => (await node.kubectl(['logs', ...IN_AGENT])).stdout;
+    const agentPod = async (field: string): Promise<string> => {
+      const selector = ['--namespace=fleet-agent', '--selector=app.kubernetes.io/name=fleet-agent'];
+      return (await node.kubectl(['get', 'pods', ...selector, `--output=jsonpath={.items[*].${field}}`]))
+        .stdout;
+    };
+    const isRunning = async (): Promise<boolean> =>
+      (await agentPod('status.containerStatuses[*].ready')) === 'true';
+    /** What the pod of line-control serves; empty while there is none. */
+    const page = async (): Promise<string> => {
+      const selector = [
+        '--all-namespaces',
+        '--selector=app=line-control',
+        '--field-selector=status.phase=Running',
+      ];
+      const names = '{.items[0].metadata.name} {.items[0].metadata.namespace}';
+      const found = await node.kubectl(['get', 'pods', ...selector, `--output=jsonpath=${names}`]);
+      const [name = '', namespace = ''] = found.stdout.split(' ');
+      if (found.code !== 0 || name === '') return '';
+      return (await node.kubectl(['exec', '--namespace', namespace, name, '--', 'cat', '/www/index.html']))
+        .stdout;
+    };
+    const lineControl = async (): Promise<{ readonly namespace: string; readonly uid: string }> => {
+      const selector = ['--all-namespaces', '--field-selector=metadata.name=line-control'];
+      const names = '{.items[0].metadata.namespace} {.items[0].metadata.uid}';
+      const found = await node.kubectl(['get', 'deployments', ...selector, `--output=jsonpath=${names}`]);
+      const [namespace = '', uid = ''] = found.stdout.split(' ');
+      return { namespace, uid };
+    };
+    /** Somebody deletes what was released; the agent is to notice and to bring it back. */
+    const expectRepair = async (): Promise<void> => {
+      const { namespace, uid } = await lineControl();
+      expect(uid).not.toBe('');
+      succeed(
+        await node.kubectl(['delete', 'deployment', 'line-control', `--namespace=${namespace}`, '--wait']),
+      );
+      await expect
+        .poll(async () => (await lineControl()).uid, { timeout: 90_000, interval: 500 })
+        .toMatch(new RegExp(`^(?!${uid}).+`));
+    };
+
+    it('starts from the image that came along, and waits for its enrolment', async () => {
+      succeed(await node.ctr(['images', 'import', '/media/usb/agent/fleet-agent.tar']));
+      succeed(await node.kubectl(['apply', '--kustomize=/media/usb/agent']));
+      await expect.poll(isRunning, { timeout: 60_000, interval: 500 }).toBe(true);
+      await expect.poll(logs, { timeout: 30_000 }).toContain('waiting for the enrolment');
+      expect((await agent('status')).stderr).toContain('NOT_ENROLLED');
+    });
+
+    it('is enrolled by stick, and brings up what a stick with images brings', async () => {
+      succeed(await agent(...ENROLL, office.rootSha256));
+      succeed(await office.scheduler('sites', 'enroll', join(media.path, 'fleet')));
+      await office.build();
+      await office.fill(join(media.path, 'fleet'), 'plant-7');
+      const imported = succeed(await agent('import', '/media/fleet'));
+      expect(imported.stdout).toMatch(/Brought \d+ container images?\./);
+      expect(await page()).toBe('one\n');
+      const status = succeed(await agent('status'));
+      expect(status.stdout).toMatch(/line-control\S* +healthy/);
+      // The daemon has heard of it too, and what it watches it repairs.
+      await expect.poll(logs, { timeout: 60_000 }).toContain('"msg":"looked"');
+      await expectRepair();
+    });
+
+    it('sends its history home on the same stick', async () => {
+      // The look that corrects may still be waiting for health: its last word comes with one of the next reports.
+      const verdicts = async () => {
+        succeed(await agent('reports', 'export', '/media/fleet'));
+        succeed(await office.scheduler('reports', 'import', join(media.path, 'fleet')));
+        const { rows } = (await office.status()) as {
+          readonly rows: readonly { readonly verdict: string }[];
+        };
+        return rows.map(({ verdict }) => verdict);
+      };
+      await expect.poll(verdicts, { timeout: 90_000, interval: 2000 }).toEqual(['complies', 'complies']);
+    });
+
+    it('killed, it starts again and goes on', async () => {
+      const container = (await agentPod('status.containerStatuses[0].containerID')).replace(
+        'containerd://',
+        '',
+      );
+      succeed(await node.ctr(['tasks', 'kill', '--signal=SIGKILL', container]));
+      await expect
+        .poll(() => agentPod('status.containerStatuses[*].restartCount'), { timeout: 60_000 })
+        .toBe('1');
+      await expect.poll(isRunning, { timeout: 60_000, interval: 500 }).toBe(true);
+      await expect.poll(logs, { timeout: 60_000 }).toContain('"msg":"looked"');
+      await expectRepair();
+    });
+
+    it('comes back after a power cut, and takes the next stick while containerd has another socket', async () => {
+      await node.crash();
+      await node.start();
+      succeed(await shell('mount --make-rshared / && mount --bind /media/usb/fleet /media/fleet'));
+      await expect.poll(isRunning, { timeout: 120_000, interval: 1000 }).toBe(true);
+      await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('one\n');
+      await expect
+        .poll(async () => (await agent('status')).code, { timeout: 60_000, interval: 1000 })
+        .toBe(0);
+      await expectRepair();
+      await makeImages('two\n');
+      succeed(await office.scheduler('images', 'lock', '--images', 'images', '--update'));
+      await office.build();
+      await office.fill(join(media.path, 'fleet'), 'plant-7');
+      succeed(await shell('systemctl restart containerd'));
+      const imported = await agent('import', '/media/fleet');
+      expect(imported.code, imported.stdout + imported.stderr).toBe(0);
+      await expect.poll(page, { timeout: 60_000, interval: 1000 }).toBe('two\n');
+      succeed(await agent('reports', 'export', '/media/fleet'));
+      const taken = succeed(await office.scheduler('reports', 'import', join(media.path, 'fleet'), '--json'));
+      expect(taken.stdout).not.toMatch(/"alarm":\s*"/);
+    });
+  },
+);

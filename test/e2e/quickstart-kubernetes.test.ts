@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { describeWith } from '../harness/describe-with.ts';
+import { runCommand } from '../harness/run-command.ts';
+
+const REPOSITORY = join(import.meta.dirname, '..', '..');
+
+describeWith(
+  ['nodeBase', 'kube', 'busybox', 'dockerRegistry'],
+  'npm run quickstart -- --kubernetes',
+  (paths) => {
+    it('tells its story to the end, with real pods', { timeout: 480_000 }, async () => {
+      const { code, stdout, stderr } = await runCommand(
+        [process.execPath, 'examples/quickstart.ts', '--kubernetes'],
+        {
+          cwd: REPOSITORY,
+          env: {
+            ...process.env,
+            FLEET_NODE_BASE: paths.nodeBase,
+            FLEET_KUBE: paths.kube,
+            FLEET_BUSYBOX: paths.busybox,
+            FLEET_DOCKER_REGISTRY: paths.dockerRegistry,
+          },
+        },
+      );
+      expect(code, stdout + stderr).toBe(0);
+      // Real pods, of the images of each way in, and of the release before where one does not start.
+      const pages = [...stdout.matchAll(/^ +This is (line-control:.*)\.$/gm)].map(([, page]) => page);
+      expect(pages).toEqual(['5.0.4', '5.0.4', '5.1.0', '5.2.0', '5.2.0'].map((it) => `line-control:${it}`));
+      expect(stdout).toMatch(/Registry .*failing since[^]*Hub .*failing since/);
+      expect(stdout).toContain('plant-7/line-1 is silent');
+      expect(stdout).toMatch(/line-control-line .*rolled back CHECK_FAILED.*! failed/);
+      expect(stdout).toMatch(/telemetry-line .*complies\n[^]*none is missing/);
+    });
+  },
+);

@@ -1,0 +1,104 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openKeyDirectory } from '../../../scheduler/sign/key-directory.ts';
+import { type FaultyHub, startFaultyHub } from '../../harness/faulty-hub.ts';
+import { type FaultyLine, startFaultyLine } from '../../harness/faulty-line.ts';
+import { type FaultyRegistry, startFaultyRegistry } from '../../harness/faulty-registry.ts';
+import { stablePort } from '../../harness/kubernetes/stable-port.ts';
+import { type Registry, startRegistry } from '../../harness/registry.ts';
+import { type Office, openOffice, program, succeed } from '../office.ts';
+import { makeProcess, type Process } from './process.ts';
+
+/** The office of e2e tests on line: a hub and a registry, each behind a line that misbehaves when it is told to. */
+export type OnlineOffice = AsyncDisposable &
+  Office & {
+    readonly hub: Process;
+    readonly registry: FaultyRegistry;
+    readonly hubLine: FaultyLine;
+    readonly faultyHub: FaultyHub;
+    /** What agents are told: 'oci://...', 'https://...' */
+    readonly registryAddress: string;
+    readonly hubAddress: string;
+    /** false: every request of an agent is answered by the faulty hub. */
+    readonly hubIsWell: (well: boolean) => void;
+    /** The registry's process ends, and comes back with what it had. */
+    readonly stopRegistry: () => Promise<void>;
+    readonly startRegistry: () => Promise<void>;
+    readonly token: (site: string) => Promise<string>;
+    /** Build and publish, as two commands. */
+    readonly release: () => Promise<void>;
+    /** The words of a publish. */
+    readonly publishing: readonly string[];
+  };
+
+export type OnlineOptions = {
+  /** parts.dockerRegistry */
+  readonly dockerRegistry: string;
+  /** Where agents reach the office: the loopback, or the machine's end of a cable. */
+  readonly address?: string;
+  /** The hub builds and publishes by itself when a file changes; else `release` does. */
+  readonly watches?: boolean;
+};
+
+export const startOnlineOffice = async (folder: string, options: OnlineOptions): Promise<OnlineOffice> => {
+  const { dockerRegistry, address = '127.0.0.1', watches = false } = options;
+  await using cleanup = new AsyncDisposableStack();
+  const office = await openOffice(folder);
+  const [hubPort, registryPort] = [await stablePort(), await stablePort()];
+  const settings = { storage: join(folder, 'registry'), port: registryPort };
+  let running: Registry | undefined;
+  const start = async (): Promise<void> => {
+    running ??= await startRegistry(dockerRegistry, settings);
+  };
+  const stop = async (): Promise<void> => {
+    await running?.[Symbol.asyncDispose]();
+    running = undefined;
+  };
+  cleanup.defer(stop);
+  await start();
+  const registry = cleanup.use(await startFaultyRegistry(`127.0.0.1:${registryPort}`, address));
+  const hubLine = cleanup.use(await startFaultyLine(`127.0.0.1:${hubPort}`, address));
+  const keys = await openKeyDirectory(join(folder, 'keys'));
+  const faultyHub = cleanup.use(await startFaultyHub(await keys.authority(), [address, 'localhost']));
+  const straight = `oci://127.0.0.1:${registryPort}/fleet`;
+  await writeFile(
+    join(folder, 'hub.yaml'),
+    JSON.stringify({
+      keys: 'keys',
+      layout: 'releases',
+      db: 'hub/hub.db',
+      listen: `127.0.0.1:${hubPort}`,
+      hostnames: [address, 'localhost'],
+      registry: straight,
+      ...(watches && { platform: 'platform', images: 'images', poll: '1s', environments: ['prod'] }),
+    }),
+  );
+  const serving = [process.execPath, program('scheduler'), 'serve', '--config', join(folder, 'hub.yaml')];
+  const hub = cleanup.use(makeProcess(serving, { cwd: folder, ready: '"msg":"listening"' }));
+  await hub.start();
+
+  const publishing = ['publish', straight, '-e', 'prod'];
+  const moved = cleanup.move();
+  return {
+    ...office,
+    hub,
+    registry,
+    hubLine,
+    faultyHub,
+    registryAddress: `oci://${registry.host}/fleet`,
+    hubAddress: `https://${hubLine.host}`,
+    hubIsWell: (well) => hubLine.leadTo(well ? `127.0.0.1:${hubPort}` : faultyHub.host),
+    stopRegistry: stop,
+    startRegistry: start,
+    token: async (site) => {
+      const made = succeed(await office.scheduler('tokens', 'create', '--site', site, '--json'));
+      return (JSON.parse(made.stdout) as { readonly token: string }).token;
+    },
+    publishing,
+    release: async () => {
+      succeed(await office.scheduler('build', '--images', 'images', '-e', 'prod'));
+      succeed(await office.scheduler(...publishing));
+    },
+    [Symbol.asyncDispose]: () => moved.disposeAsync(),
+  };
+};
