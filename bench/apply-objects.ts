@@ -50,7 +50,10 @@ const agent = async (round: number): Promise<readonly [Measured, Measured]> => {
     measure([process.execPath, program, ...words], { env });
   await run([
     'enroll',
-    ...['--site=plant-7', '--name=kiosk-1', '--channel=prod/factory-host', `--token-file=${token}`],
+    '--site=plant-7',
+    '--name=kiosk-1',
+    '--channel=prod/factory-host',
+    `--token-file=${token}`,
     `--root-sha256=${hexOf(digestOf(fleet.roots[0] ?? ''))}`,
   ]);
   const bundle = packKubernetesBundle(fleet, thousandObjects(`agent-${round}`));
