@@ -7,6 +7,7 @@ import { type Configuration, requireSetting } from '../configuration.ts';
 import { readDocuments } from '../publish/artifact.ts';
 import { siteReference } from '../publish/references.ts';
 import { type KeyDirectory, openKeyDirectory } from '../sign/key-directory.ts';
+import { writeReceipts } from './reports/acknowledge.ts';
 import type { SiteSigner } from './sites/issue-site.ts';
 import { publishArtifact } from './sites/publish-artifact.ts';
 import { siteDocuments } from './sites/site-documents.ts';
@@ -59,8 +60,15 @@ export const siteSigner = async ({ keys }: Hub): Promise<SiteSigner> => ({
  * @throws FleetError BUSY; ROLLBACK where the layout has a newer one, or another under this number: the database is not the one
  * that made it, and what it counts out again is what every site of the field refuses
  */
-export const publishSite = ({ layout, keys }: Hub, site: SiteRow, options: PublishOptions): Promise<void> =>
-  withLayoutLock(layout, { command: 'sites', ...options }, () => writeSite(layout, keys, site));
+export const publishSite = (
+  { layout, keys, store }: Hub,
+  site: SiteRow,
+  options: PublishOptions,
+): Promise<void> =>
+  withLayoutLock(layout, { command: 'sites', ...options }, async () => {
+    await writeSite(layout, keys, site);
+    await writeReceipts(store.db, layout, site.name);
+  });
 
 /** When, and how long another writer is waited for. */
 export type PublishOptions = { readonly now: Date; readonly command?: string; readonly waitMs?: number };

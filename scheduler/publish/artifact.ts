@@ -39,7 +39,8 @@ export const writeArtifact = async (
     mediaType: OCI_MANIFEST,
     artifactType,
     config: EMPTY_CONFIG,
-    layers,
+    // Registries want at least one layer (OCI image spec, "guidelines for artifact usage").
+    layers: layers.length === 0 ? [EMPTY_CONFIG] : layers,
   };
   const { bytes, descriptor } = encodeManifest(manifest);
   await layout.blobs.write(descriptor.digest, descriptor.size, bytes);

@@ -1,4 +1,5 @@
 import type { Digest } from '#bundles/digest';
+import { findReference, openOrStartLayout } from '#bundles/layout/layout';
 import { RECEIPTS_ARTIFACT, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { signReceipt, verifyReceipt } from '#bundles/report/receipt';
 import { formatTime } from '#bundles/time';
@@ -118,7 +119,11 @@ export const receiptDocument = (site: string, { agent, receipt }: ReceiptRow): N
 export const publishReceipts = (db: Database, layout: string, site: string, now: Date): Promise<void> =>
   withLayoutLock(layout, { command: 'reports import', now }, () => writeReceipts(db, layout, site));
 
-const writeReceipts = async (db: Database, layout: string, site: string): Promise<void> => {
+/**
+ * The same for who holds the layout's lock. Where no receipt counts any more, as a key was replaced, what lies there is
+ * emptied: the machine with the new key never told what it would acknowledge.
+ */
+export const writeReceipts = async (db: Database, layout: string, site: string): Promise<void> => {
   const rows = await db
     .selectFrom('receipt')
     .innerJoin('agent', 'agent.id', 'receipt.agent')
@@ -127,7 +132,7 @@ const writeReceipts = async (db: Database, layout: string, site: string): Promis
     .whereRef('agent.life', '=', 'receipt.life')
     .orderBy('receipt.agent')
     .execute();
-  if (rows.length === 0) return;
+  if (rows.length === 0 && !findReference(await openOrStartLayout(layout), receiptsReference(site))) return;
   const documents = rows.map((row) => receiptDocument(site, row));
   await publishArtifact(layout, RECEIPTS_ARTIFACT, receiptsReference(site), documents);
 };
