@@ -3,6 +3,7 @@ import { Doctor } from './commands/doctor.ts';
 import { Enroll } from './commands/enroll.ts';
 import { History } from './commands/history.ts';
 import { Import } from './commands/import.ts';
+import { Prune } from './commands/prune.ts';
 import { ReportsExport } from './commands/reports/export.ts';
 import { Retry } from './commands/retry.ts';
 import { Rollback } from './commands/rollback.ts';
@@ -16,6 +17,7 @@ export const COMMANDS = {
   enroll: Enroll,
   history: History,
   import: Import,
+  prune: Prune,
   'reports:export': ReportsExport,
   retry: Retry,
   rollback: Rollback,

@@ -24,7 +24,7 @@ export const pruneLeaving = async (
       leaving.length === rows.length
         ? `the bundle has none of the ${rows.length} packages that run here`
         : `${leaving.length} packages left the bundle, at most ${agent.policy.pruneBudget} are removed unasked`;
-    const message = `${why}; if it is meant: fleet-agent import --prune`;
+    const message = `${why}; if it is meant: fleet-agent prune`;
     return leaving.map((row) => hold(agent, row, message, 'PRUNE_BUDGET'));
   }
   const results: PackageResult[] = [];

@@ -33,7 +33,9 @@ What is locked stays until it is named with --update. Commit the file.`;
     platform,
     cache,
     map,
-    images: Flags.string({ description: 'Look into this OCI layout and into no registry' }),
+    images: Flags.string({
+      description: 'Look into this OCI layout and into no registry; also `images` of the configuration',
+    }),
     environment: Flags.string({
       char: 'e',
       multiple: true,
@@ -51,7 +53,9 @@ What is locked stays until it is named with --update. Commit the file.`;
         hint: 'Add --update',
       });
     const configuration = await readConfiguration(flags, process.cwd());
-    const { environments } = configuration;
+    const { environments, images, pullImages } = configuration;
+    // Who has images in a layout and pulls none means that layout, without saying so each time.
+    const layout = flags.images !== undefined || !pullImages ? images : undefined;
     await using registries = openImageRegistries(
       registryOptions({ ...configuration, env: process.env }),
       openRegistry,
@@ -60,10 +64,7 @@ What is locked stays until it is named with --update. Commit the file.`;
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
       ...(environments && { environments }),
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
-      places:
-        flags.images === undefined
-          ? registryPlaces(registries)
-          : layoutPlaces(await openLayout(flags.images)),
+      places: layout === undefined ? registryPlaces(registries) : layoutPlaces(await openLayout(layout)),
       update: flags.update ? (args.image === undefined ? 'all' : [args.image]) : [],
       signal: this.signal,
     });

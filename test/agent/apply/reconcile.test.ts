@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { confirmPrune } from '../../../agent/apply/confirm-prune.ts';
 import { retryPackages } from '../../../agent/apply/retry-packages.ts';
 import { rollBackPackage } from '../../../agent/apply/roll-back-package.ts';
 import type { Target } from '../../../agent/apply/target.ts';
@@ -241,6 +242,23 @@ describe('a package that leaves the bundle', () => {
     expect(world.events()).toHaveLength(count);
     await importMedium(world.agent, medium, { prune: true });
     expect(live(world)).toEqual({ '/opt/a': 'one' });
+  });
+
+  it('goes where no medium is, as a person says so on the machine, and only for that release', async () => {
+    await using world = await createWorld();
+    expect(await confirmPrune(world.agent)).toEqual([]);
+    const three = ['a', 'b', 'c'].map((id) => onePackage(id, 'one'));
+    await world.release(1, three);
+    await world.release(2, three.slice(0, 1));
+    expect(Object.keys(live(world))).toHaveLength(3);
+    const packages = await confirmPrune(world.agent);
+    expect(packages.map(({ outcome }) => outcome)).toEqual(['deleted', 'deleted']);
+    expect(live(world)).toEqual({ '/opt/a': 'one' });
+    expect(world.events().find(({ type }) => type === 'operator')).toMatchObject({
+      detail: { action: 'prune', operator: 'technician', packages: ['b', 'c'] },
+    });
+    const [last] = (await world.release(3, [])).packages;
+    expect(last).toMatchObject({ code: 'PRUNE_BUDGET' });
   });
 
   it('is never the last one unasked: an empty bundle takes a word', async () => {
