@@ -10,6 +10,7 @@ import { type Edge, readEdge } from '../edge.ts';
 import { makeProviders } from '../images/make-providers.ts';
 import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
+import { ringNeighbour } from '../store/neighbour.ts';
 import { fromSqliteError, openState, type State } from '../store/state.ts';
 
 /** The flags of CONFIG_FLAGS as a command gets them. */
@@ -102,7 +103,11 @@ export abstract class AgentCommand extends FleetCommand {
       waitMs: PATIENCE_MS,
       signal: this.signal,
     });
-    return await work(agent);
+    try {
+      return await work(agent);
+    } finally {
+      ringNeighbour(config.state, edge.now());
+    }
   }
 
   protected async agentOf(config: Config, state: State, edge: Edge): Promise<Agent> {

@@ -29,6 +29,8 @@ export type Daemon = {
     readonly owned: () => string;
     readonly follow: (onChange: (keys: readonly string[]) => void, signal: AbortSignal) => Promise<void>;
   };
+  /** Tells of a person's command that changed something here. */
+  readonly hear?: (onRing: () => void) => void;
   readonly pollMs: number;
   /** Runs one piece of work at a time, with the state directory locked. */
   readonly exclusively: Exclusively;

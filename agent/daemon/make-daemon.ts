@@ -7,6 +7,7 @@ import { type Config, durationMs, intervalMs } from '../config/config.ts';
 import { makeVisitor } from '../hub/visit-hub.ts';
 import { lookAround } from '../observe/look-around.ts';
 import { readOwned } from '../store/inventory.ts';
+import { hearNeighbour } from '../store/neighbour.ts';
 import { readPackages } from '../store/packages.ts';
 import { sleep } from './bell.ts';
 import { keepContact } from './contact.ts';
@@ -59,6 +60,7 @@ export const makeDaemon = (
       }),
     ...(visitor && { hub: { visit: visitor.visit, contact: contactOf('hub') } }),
     ...watchOf(agent),
+    hear: (onRing) => hearNeighbour(state.directory, onRing, signal),
     pollMs: durationMs(config.poll),
     exclusively,
     now: edge.now,
