@@ -136,12 +136,14 @@ test('two packages that would own one path: the second is held', async () => {
 test('an image that nobody pinned is refused with the line that names it', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
-  await company.edit('apps/line-control/kubernetes/deployment.yaml', (text) =>
-    text.replace('line-control:5.0.4', 'line-control:5.1.0'),
-  );
+  let line = 0;
+  await company.edit('apps/line-control/kubernetes/deployment.yaml', (text) => {
+    line = text.slice(0, text.indexOf('line-control:5.0.4')).split('\n').length;
+    return text.replace('line-control:5.0.4', 'line-control:5.1.0');
+  });
   const outcome = await company.build({ environments: ['dev'] });
   const [held] = outcome.channels.flatMap((channel) => channel.held);
-  expect(held).toMatchObject({ code: 'IMAGE_UNPINNED', at: { line: 17 } });
+  expect(held).toMatchObject({ code: 'IMAGE_UNPINNED', at: { line } });
 });
 
 test('an image is pulled at every start only where there is a network', async () => {
