@@ -49,6 +49,21 @@ const { config, keys, layout, db } = configurationFlags;
 /** What the hub's commands need. */
 export const hubFlags = { config, keys, layout, db };
 
+/** Which of what is published a command is about. */
+export const selectionFlags = {
+  channel: Flags.string({
+    multiple: true,
+    multipleNonGreedy: true,
+    description: 'Only this channel, environment/cluster type',
+  }),
+  environment: Flags.string({
+    char: 'e',
+    multiple: true,
+    multipleNonGreedy: true,
+    description: 'Only the channels of this environment',
+  }),
+};
+
 /** What reaches a registry. */
 export const registryFlags = {
   config,

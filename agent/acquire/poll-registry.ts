@@ -1,11 +1,11 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { formatChannel } from '#bundles/names';
+import { channelRepository, siteRepository } from '#bundles/registry/references';
 import type { Registry } from '#bundles/registry/registry';
 import type { Agent } from '../agent.ts';
 import { readPointers } from '../store/pointers.ts';
 import { readTrustRow } from '../store/trust.ts';
-import { pointerName, siteRepository } from './pointer-name.ts';
+import { pointerName } from './pointer-name.ts';
 
 /** What the tags of this agent name now. */
 export type Poll = {
@@ -21,9 +21,9 @@ export type Poll = {
  */
 export const pollRegistry = async (agent: Agent, registry: Registry, receipts: boolean): Promise<Poll> => {
   const { channel } = readTrustRow(agent.state);
-  const site = registry.repository(siteRepository(agent.identity));
+  const site = registry.repository(siteRepository(agent.identity.site));
   const asked = [
-    ...(channel ? [{ repository: registry.repository(formatChannel(channel)), tag: 'release' }] : []),
+    ...(channel ? [{ repository: registry.repository(channelRepository(channel)), tag: 'release' }] : []),
     { repository: site, tag: 'site' },
     ...(receipts ? [{ repository: site, tag: 'receipts' }] : []),
   ];

@@ -6,12 +6,13 @@ import { parseArtifact } from '#bundles/layout/artifact';
 import type { BlobSource } from '#bundles/layout/blobs';
 import type { Document } from '#bundles/layout/document';
 import { RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
-import { type Channel, formatChannel } from '#bundles/names';
+import type { Channel } from '#bundles/names';
+import { channelRepository, siteRepository } from '#bundles/registry/references';
 import type { Registry, Repository } from '#bundles/registry/registry';
 import { VERSION } from '#bundles/version';
 import type { Agent } from '../agent.ts';
 import { readTrustState } from '../store/trust.ts';
-import { pointerName, siteRepository } from './pointer-name.ts';
+import { pointerName } from './pointer-name.ts';
 import type { Offer } from './read-offer.ts';
 
 /**
@@ -22,7 +23,7 @@ import type { Offer } from './read-offer.ts';
  */
 export const readRegistryOffer = async (agent: Agent, registry: Registry): Promise<Offer> => {
   const { site: name } = agent.identity;
-  const repository = registry.repository(siteRepository(agent.identity));
+  const repository = registry.repository(siteRepository(name));
   const site = await readArtifact(repository, 'site', SITE_ARTIFACT, agent.signal);
   if (!site && !readTrustState(agent.state).siteStatement) {
     throw new FleetError('SITE_MISSING', `${repository.name} has no order for this site`, {
@@ -32,7 +33,7 @@ export const readRegistryOffer = async (agent: Agent, registry: Registry): Promi
   const receipts = await readArtifact(repository, 'receipts', RECEIPTS_ARTIFACT, agent.signal);
   const ofSite = [site, receipts].filter((it) => it !== undefined);
   const channel = await judgeSite(agent, ofSite);
-  const home = registry.repository(formatChannel(channel));
+  const home = registry.repository(channelRepository(channel));
   const release = await readArtifact(home, 'release', RELEASE_ARTIFACT, agent.signal);
   const artifacts = [...ofSite, ...(release ? [release] : [])];
   const blobs = blobsOf(artifacts, home, registryName(registry));

@@ -3,8 +3,9 @@ import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
 import type { Medium, OpenMedium } from '#bundles/medium/medium';
 import { type Channel, formatChannel } from '#bundles/names';
+import { channelRepository } from '#bundles/registry/references';
 import { readClosure } from '../source/read-closure.ts';
-import { channelRepository, type Source } from '../source/source.ts';
+import type { Source } from '../source/source.ts';
 import type { Base } from './base.ts';
 
 /**

@@ -3,6 +3,7 @@ import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { PREDICATES } from '#bundles/media-types';
 import { isName } from '#bundles/names';
+import { channelRepository } from '#bundles/registry/references';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/statements/envelope';
 import type { ReportPredicate, SiteAgent } from '#bundles/statements/predicates';
 import { verifyStatement } from '#bundles/statements/verify-statement';
@@ -14,7 +15,7 @@ import { judgeRoots, judgeSite } from '../check/judge.ts';
 import { readClosure } from '../source/read-closure.ts';
 import { readSite } from '../source/read-offer.ts';
 import { routedBlobs } from '../source/routed-blobs.ts';
-import { channelRepository, type Source } from '../source/source.ts';
+import type { Source } from '../source/source.ts';
 import type { Base } from './base.ts';
 
 /** A report whose signature fits the key in its site's statement. */

@@ -7,10 +7,10 @@ import { layoutReference } from '#bundles/layout/layout';
 import { BUNDLE_HOST, BUNDLE_KUBERNETES, OCI_MANIFEST, REF_NAME } from '#bundles/media-types';
 import { agentFolder, type BlobRef, type MediumBundle, RECEIPTS_FOLDER } from '#bundles/medium/medium';
 import { formatChannel, sameChannel } from '#bundles/names';
+import { channelRepository } from '#bundles/registry/references';
 import { formatTime } from '#bundles/time';
 import type { Base, Bases } from '../base/base.ts';
 import type { Offer, OfferedBundle, OfferedChannel, OfferedReceipt } from '../source/offer.ts';
-import { channelRepository } from '../source/source.ts';
 import { basesFor, chooseBlobs } from './choose-blobs.ts';
 import type { BundlePlan, Plan, PlannedBlob, PlannedFile, Rank, SitePlan } from './plan.ts';
 

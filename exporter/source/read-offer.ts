@@ -8,6 +8,7 @@ import { readArtifact } from '#bundles/layout/artifact';
 import { RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
 import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
+import { channelRepository, siteRepository } from '#bundles/registry/references';
 import { type Evidence, judgeReceipts, judgeRelease, judgeRoots, judgeSite } from '../check/judge.ts';
 import type {
   Offer,
@@ -20,7 +21,7 @@ import type {
 import { readClosure } from './read-closure.ts';
 import { readInParallel } from './read-in-parallel.ts';
 import { routedBlobs } from './routed-blobs.ts';
-import { channelRepository, type Source, siteRepository } from './source.ts';
+import type { Source } from './source.ts';
 
 export type Wanted = {
   /** undefined: those of the sites' agents; with no site either, all that the source has. */

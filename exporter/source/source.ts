@@ -1,7 +1,7 @@
 import type { Descriptor } from '#bundles/bundle/manifest';
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
-import { type Channel, formatChannel } from '#bundles/names';
+import type { Channel } from '#bundles/names';
 
 /** Where releases are exported from: repositories with tags, as a registry has them and a layout imitates. */
 export type Source = AsyncDisposable & {
@@ -19,9 +19,3 @@ export type Source = AsyncDisposable & {
    */
   readonly stream: (repository: string, digest: Digest, signal?: AbortSignal) => AsyncIterable<Uint8Array>;
 };
-
-/** '<environment>/<cluster type>': releases, bundles and images of a channel. */
-export const channelRepository = (channel: Channel): string => formatChannel(channel);
-
-/** The order for a site and the receipts for its agents. */
-export const siteRepository = (site: string): string => `sites/${site}`;

@@ -10,7 +10,7 @@ import { parseRegistryAddress } from '#bundles/registry/registry-address';
 import { addDays } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root';
 import { type Configuration, readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags, registryFlags } from '../configuration-flags.ts';
+import { configurationFlags, registryFlags, selectionFlags } from '../configuration-flags.ts';
 import { hasNoSites } from '../hub/hub.ts';
 import { type CollectOutcome, collectRegistry } from '../publish/collect/collect-registry.ts';
 import { readHeld } from '../publish/collect/read-held.ts';
@@ -37,20 +37,10 @@ Run it where you publish, and not while another machine publishes to the same re
   };
   static override flags = {
     ...registryFlags,
+    ...selectionFlags,
     layout,
     registry,
     db,
-    channel: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
-      description: 'Only this channel, environment/cluster type',
-    }),
-    environment: Flags.string({
-      char: 'e',
-      multiple: true,
-      multipleNonGreedy: true,
-      description: 'Only the channels of this environment',
-    }),
     site: Flags.string({ multiple: true, multipleNonGreedy: true, description: 'Only this site' }),
     keep: Flags.integer({
       default: 5,

@@ -6,7 +6,7 @@ import { parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { registryOptions } from '#bundles/registry/registry-access';
 import { readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags, registryFlags } from '../configuration-flags.ts';
+import { configurationFlags, registryFlags, selectionFlags } from '../configuration-flags.ts';
 import type { Selection } from '../publish/send/choose-pointers.ts';
 import { openDestination } from '../publish/send/open-destination.ts';
 import { type PointerOutcome, publishLayout } from '../publish/send/publish-layout.ts';
@@ -34,19 +34,9 @@ A pointer never goes back: where the registry has a newer release than the layou
   };
   static override flags = {
     ...registryFlags,
+    ...selectionFlags,
     layout,
     registry,
-    channel: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
-      description: 'Only this channel, environment/cluster type',
-    }),
-    environment: Flags.string({
-      char: 'e',
-      multiple: true,
-      multipleNonGreedy: true,
-      description: 'Only the channels of this environment',
-    }),
     site: Flags.string({
       multiple: true,
       multipleNonGreedy: true,

@@ -1,13 +1,14 @@
-import { type Digest, hexOf } from '#bundles/digest';
+import type { Digest } from '#bundles/digest';
 import { layoutReference } from '#bundles/layout/layout';
-import { type Channel, formatChannel } from '#bundles/names';
+import type { Channel } from '#bundles/names';
+import { bundleTag, channelRepository, imageTag, siteRepository } from '#bundles/registry/references';
 
-/** Tags and repositories of published artifacts (docs/bundle-format.md section 13). */
+/** What published artifacts are called in a layout. */
 export const releaseReference = (channel: Channel): string =>
-  layoutReference(formatChannel(channel), 'release');
+  layoutReference(channelRepository(channel), 'release');
 export const bundleReference = (channel: Channel, bundle: Digest): string =>
-  layoutReference(formatChannel(channel), `b-${hexOf(bundle)}`);
+  layoutReference(channelRepository(channel), bundleTag(bundle));
 export const imageReference = (channel: Channel, image: Digest): string =>
-  layoutReference(formatChannel(channel), `i-${hexOf(image)}`);
-export const siteReference = (site: string): string => layoutReference(`sites/${site}`, 'site');
-export const receiptsReference = (site: string): string => layoutReference(`sites/${site}`, 'receipts');
+  layoutReference(channelRepository(channel), imageTag(image));
+export const siteReference = (site: string): string => layoutReference(siteRepository(site), 'site');
+export const receiptsReference = (site: string): string => layoutReference(siteRepository(site), 'receipts');

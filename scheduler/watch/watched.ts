@@ -1,5 +1,5 @@
 import type { FleetError } from '#bundles/errors';
-import type { Location, Revision } from '../platform/sources/location.ts';
+import { type Location, type Revision, refName } from '../platform/sources/location.ts';
 import { redactUrl } from '../platform/sources/repository-url.ts';
 
 /** Something that a build reads: a repository at a revision, or a directory. */
@@ -31,14 +31,6 @@ export const keyOf = (location: Location): string =>
     ? location.directory
     : `${location.repo} ${JSON.stringify(location.revision)}`;
 
-const refOf = (revision: Revision): string | undefined => {
-  switch (revision.kind) {
-    case 'head':
-      return undefined;
-    case 'branch':
-    case 'any':
-      return revision.name;
-    case 'commit':
-      return revision.branch ?? revision.commit;
-  }
-};
+/** A commit without a branch is shown as itself. */
+const refOf = (revision: Revision): string | undefined =>
+  refName(revision) ?? (revision.kind === 'commit' ? revision.commit : undefined);

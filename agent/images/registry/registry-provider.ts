@@ -1,8 +1,9 @@
 import type { ClosureEntry } from '#bundles/bundle/config';
 import { type Descriptor, isManifestType, MAX_MANIFEST_BYTES } from '#bundles/bundle/manifest';
-import { compareBytes, type Digest, hexOf } from '#bundles/digest';
+import { compareBytes, type Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { missingBlob, readBlob, verified } from '#bundles/layout/verified';
+import { imageTag } from '#bundles/registry/references';
 import type { Registry, Repository } from '#bundles/registry/registry';
 import { imageBlobs } from '../image-blobs.ts';
 import type { ImageProvider } from '../image-provider.ts';
@@ -22,7 +23,7 @@ export const registryProvider = (registry: Registry): ImageProvider => {
     [...new Set(names.map(mirrorPath))].toSorted(compareBytes);
 
   const isThere = async (path: string, { digest }: ClosureEntry, signal: AbortSignal): Promise<boolean> =>
-    (await registry.repository(path).resolve(tagOf(digest), signal))?.digest === digest;
+    (await registry.repository(path).resolve(imageTag(digest), signal))?.digest === digest;
 
   return {
     name: `registry ${host}${prefix && `/${prefix}`}`,
@@ -85,7 +86,7 @@ export const registryProvider = (registry: Registry): ImageProvider => {
       else await pushBlob(repository, blob, blobs, sibling ?? foundIn.get(blob.digest), signal);
     }
     const bytes = await readBlob(source, image.digest, MAX_MANIFEST_BYTES, signal);
-    await repository.pushManifest(tagOf(image.digest), { mediaType: image.mediaType, bytes }, signal);
+    await repository.pushManifest(imageTag(image.digest), { mediaType: image.mediaType, bytes }, signal);
   }
 
   /** What a delta leaves out may lie in another of our repositories there. */
@@ -132,4 +133,3 @@ export const registryProvider = (registry: Registry): ImageProvider => {
 };
 
 /** As on the way out: a tag that is never moved. */
-const tagOf = (digest: Digest): string => `i-${hexOf(digest)}`;

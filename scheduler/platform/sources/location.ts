@@ -73,15 +73,8 @@ export const locate = (maps: readonly SourceMap[], repo: string, revision: Revis
 };
 
 const revisionNames = (revision: Revision): readonly string[] => {
-  switch (revision.kind) {
-    case 'head':
-      return [];
-    case 'branch':
-    case 'any':
-      return [revision.name];
-    case 'commit':
-      return revision.branch === undefined ? [revision.commit] : [revision.commit, revision.branch];
-  }
+  const name = refName(revision);
+  return [...(revision.kind === 'commit' ? [revision.commit] : []), ...(name === undefined ? [] : [name])];
 };
 
 /** git-check-ref-format's rules that keep a name from being taken for something else. @throws FleetError */
@@ -90,4 +83,17 @@ export const checkRef = (name: string, code: 'USAGE' | 'FIELD_INVALID'): string 
   if (/^-|\.\.|[\u0000-\u0020\u007f~^:?*[\\]|\/$|^\/|@\{|\.lock$/.test(name) || name === '')
     throw new FleetError(code, `${JSON.stringify(name)} is no name of a branch or tag`);
   return name;
+};
+
+/** The branch or tag that a revision names, if it names one. */
+export const refName = (revision: Revision): string | undefined => {
+  switch (revision.kind) {
+    case 'head':
+      return undefined;
+    case 'branch':
+    case 'any':
+      return revision.name;
+    case 'commit':
+      return revision.branch;
+  }
 };

@@ -2,7 +2,7 @@ import { isAbsolute, join, normalize, sep } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { SourceSnapshot } from '../model.ts';
 import { checkOut, type GitRepository, openRepository, resolveRevision } from './git-repository.ts';
-import { type Location, locate, type Revision, type SourceMap } from './location.ts';
+import { type Location, locate, type Revision, refName, type SourceMap } from './location.ts';
 import { readFiles, type SourceFile } from './read-files.ts';
 import { redactUrl, repositoryKey } from './repository-url.ts';
 import { withoutRepository } from './run-git.ts';
@@ -123,18 +123,6 @@ const toSource = (
         ? `${role.replaceAll('/', '-')}/`
         : `${location.shown.replace(/\/+$/, '')}/${inDirectory}`,
   };
-};
-
-const refName = (revision: Revision): string | undefined => {
-  switch (revision.kind) {
-    case 'head':
-      return undefined;
-    case 'branch':
-    case 'any':
-      return revision.name;
-    case 'commit':
-      return revision.branch;
-  }
 };
 
 const showLocation = (location: Location): string =>

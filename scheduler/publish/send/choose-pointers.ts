@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { type Layout, referenceOf } from '#bundles/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel, isName } from '#bundles/names';
+import { channelRepository, siteRepository } from '#bundles/registry/references';
 import type { Pointer } from './shipment.ts';
 
 /** What to publish. Nothing named: all that the layout has; else only what is named. */
@@ -24,10 +25,7 @@ export const choosePointers = (layout: Layout, selection: Selection): readonly P
   const { channels, environments, sites } = selection;
   if (!channels && !environments && !sites) return all;
   checkThere(layout, all, selection);
-  const wanted = new Set([
-    ...(channels ?? []).map(formatChannel),
-    ...(sites ?? []).map((site) => `sites/${site}`),
-  ]);
+  const wanted = new Set([...(channels ?? []).map(formatChannel), ...(sites ?? []).map(siteRepository)]);
   return all.filter(
     ({ repository, tag }) =>
       wanted.has(repository) ||
@@ -50,10 +48,10 @@ const pointersOf = (layout: Layout): readonly Pointer[] => {
 const pointerOf = (reference: string, artifact: Pointer['artifact']): Pointer | undefined => {
   const [, environment, clusterType] = CHANNEL.exec(reference) ?? [];
   if (isName(environment) && isName(clusterType))
-    return { repository: `${environment}/${clusterType}`, tag: 'release', artifact };
+    return { repository: channelRepository({ environment, clusterType }), tag: 'release', artifact };
   const [, site, tag] = SITE.exec(reference) ?? [];
   if (!isName(site)) return undefined;
-  return { repository: `sites/${site}`, tag: tag === 'receipts' ? 'receipts' : 'site', artifact };
+  return { repository: siteRepository(site), tag: tag === 'receipts' ? 'receipts' : 'site', artifact };
 };
 
 const checkThere = (layout: Layout, all: readonly Pointer[], selection: Selection): void => {
@@ -69,7 +67,7 @@ const checkThere = (layout: Layout, all: readonly Pointer[], selection: Selectio
       throw missing(`${layout.directory} has no release of environment ${environment}`, hint);
   }
   for (const site of selection.sites ?? []) {
-    if (there.has(`sites/${site}`)) continue;
+    if (there.has(siteRepository(site))) continue;
     throw new FleetError('SITE_MISSING', `${layout.directory} has no statement of site ${site}`, {
       subject: site,
       hint: 'Enrol the site first',

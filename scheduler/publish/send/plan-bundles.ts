@@ -11,12 +11,13 @@ import {
   parseManifest,
 } from '#bundles/bundle/manifest';
 import { ownBlobs, readBundle } from '#bundles/bundle/read-bundle';
-import { digestOf, hexOf } from '#bundles/digest';
+import { digestOf } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
 import type { Document } from '#bundles/layout/document';
 import { readBlob } from '#bundles/layout/verified';
 import { OCI_EMPTY, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { parseChannel } from '#bundles/names';
+import { bundleTag, imageTag, statementTag } from '#bundles/registry/references';
 import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
 import { EMPTY_CONFIG, referrerOf } from '#bundles/statements/referrer';
 import type { TrustRoot } from '#bundles/trust/root';
@@ -88,7 +89,7 @@ const planBundle = async (
   const own = new Set(ownBlobs(bundle).map((blob) => blob.digest));
   const images = (await closureBlobs(blobs, bundle, signal)).filter((blob) => !own.has(blob.digest));
   const parcel: Parcel = {
-    tag: `b-${hexOf(digest)}`,
+    tag: bundleTag(digest),
     descriptor: {
       mediaType: bundle.manifest.mediaType,
       digest,
@@ -135,7 +136,7 @@ const imageParcel = async (
 ): Promise<Parcel> => {
   const bytes = await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal);
   const parts = childrenOf(parseManifest(bytes)).filter((child) => !isManifestType(child.mediaType));
-  return { tag: `i-${hexOf(digest)}`, descriptor: { mediaType, digest, size }, bytes, blobs: parts };
+  return { tag: imageTag(digest), descriptor: { mediaType, digest, size }, bytes, blobs: parts };
 };
 
 const statementParcel = async (
@@ -146,7 +147,7 @@ const statementParcel = async (
   const statement = await readBlob(blobs, document.digest, MAX_STATEMENT_BYTES);
   const { bytes, descriptor } = referrerOf(statement, subject, `the statement of bundle ${subject.digest}`);
   return {
-    tag: `s-${hexOf(descriptor.digest)}`,
+    tag: statementTag(descriptor.digest),
     descriptor,
     bytes,
     blobs: [

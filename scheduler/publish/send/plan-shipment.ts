@@ -1,10 +1,11 @@
 import type { Descriptor, Manifest } from '#bundles/bundle/manifest';
 import { MAX_MANIFEST_BYTES, parseImageManifest } from '#bundles/bundle/manifest';
-import { type Digest, hexOf } from '#bundles/digest';
+import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { documentsOf } from '#bundles/layout/artifact';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { readBlob } from '#bundles/layout/verified';
+import { releaseTag } from '#bundles/registry/references';
 import type { TrustRoot } from '#bundles/trust/root';
 import { planBundles } from './plan-bundles.ts';
 import { readOrder } from './read-order.ts';
@@ -42,7 +43,7 @@ export const planShipment = async (
 };
 
 const artifactParcel = (digest: Digest, manifest: Manifest, bytes: Buffer): Parcel => ({
-  tag: `r-${hexOf(digest)}`,
+  tag: releaseTag(digest),
   descriptor: descriptorOf(digest, manifest, bytes),
   bytes,
   blobs: [manifest.config, ...manifest.layers],
