@@ -2,7 +2,12 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-/** unit: no process, no network, seconds. integration: one real neighbour each. e2e: the whole flow. */
+/**
+ * unit: no process, no socket, seconds. integration: one real neighbour each, in test/integration, and beside the unit tests what
+ * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow.
+ */
+const OWN_NEIGHBOUR = 'test/{bundles,scheduler,exporter,agent,docs}/**/*.integration.test.ts';
+
 export default defineConfig({
   test: {
     projects: [
@@ -10,6 +15,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/{bundles,scheduler,exporter,agent,docs}/**/*.test.ts'],
+          exclude: [OWN_NEIGHBOUR],
           pool: 'threads',
           isolate: false,
           // What a unit test writes need not survive anything: memory, where there is some to write to.
@@ -21,7 +27,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
+          include: ['test/integration/**/*.test.ts', OWN_NEIGHBOUR],
           testTimeout: 120_000,
           hookTimeout: 300_000,
           fileParallelism: false,

@@ -1,10 +1,19 @@
 import type { Digest } from './digest.ts';
 import type { CandidateSource } from './statements/predicates.ts';
 
-/** Content-addressed lock of everything a release was made from; its digest is what is promoted (docs/bundle-format.md section 6). */
+/** Content-addressed lock of everything a release was made from; its digest is what is promoted (docs/candidates.md). */
 export type Candidate = {
   readonly fleet: string;
+  readonly environment?: string;
+  /** The candidate it was promoted from: all but the environment's own layer is of that one. */
+  readonly parent?: Digest;
   readonly sources: readonly CandidateSource[];
   readonly images: readonly { readonly name: string; readonly digest: Digest }[];
-  readonly charts: readonly { readonly name: string; readonly digest: Digest }[];
+  readonly charts: readonly { readonly name: string; readonly version?: string; readonly digest: Digest }[];
+  /** Files that hosts' packages name by address. */
+  readonly files?: readonly { readonly name: string; readonly digest: Digest }[];
+  /** Programs whose version decides about bytes. */
+  readonly tools?: readonly { readonly name: string; readonly version: string }[];
+  /** Bundles of earlier releases whose packages stood in for what was held. */
+  readonly kept?: readonly { readonly clusterType: string; readonly bundle: Digest }[];
 };

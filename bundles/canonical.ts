@@ -15,7 +15,8 @@ export type Json =
  * @throws TypeError on fractions, NaN, and anything JSON has no word for: a programming error, never input
  */
 export const canonicalJson = (value: Json): string => {
-  if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') return quote(value);
+  if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'number') {
     if (!Number.isSafeInteger(value)) throw new TypeError(`canonical JSON has integers only, not ${value}`);
     return String(value);
@@ -23,12 +24,28 @@ export const canonicalJson = (value: Json): string => {
   if (Array.isArray(value)) return `[${Array.from(value as readonly Json[], canonicalJson).join(',')}]`;
   // A Date or a Map has no entries and would become {}.
   if (Object.prototype.toString.call(value) === '[object Object]') {
-    const entries = Object.entries(value)
-      .filter((entry): entry is [string, Json] => entry[1] !== undefined)
-      .toSorted(([a], [b]) => compareBytes(a, b));
-    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`;
+    const object = value as { readonly [key: string]: Json | undefined };
+    let text = '';
+    for (const key of sortedKeys(object)) {
+      const item = object[key];
+      if (item !== undefined) text += `${text === '' ? '' : ','}${quote(key)}:${canonicalJson(item)}`;
+    }
+    return `{${text}}`;
   }
   throw new TypeError(`canonical JSON has no ${Object.prototype.toString.call(value).slice(8, -1)}`);
+};
+
+/** Nothing in it that JSON writes in another way. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+const quote = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
+
+/** Who writes many documents of one kind writes their keys in order already. */
+const sortedKeys = (object: object): readonly string[] => {
+  const keys = Object.keys(object);
+  for (let at = 1; at < keys.length; at++)
+    if (compareBytes(keys[at - 1] as string, keys[at] as string) > 0) return keys.sort(compareBytes);
+  return keys;
 };
 
 export const canonicalBytes = (value: Json): Buffer => Buffer.from(canonicalJson(value));

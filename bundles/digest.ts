@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { FleetError } from './errors.ts';
 
 /** 'sha256:' and 64 lower-case hex digits (OCI image spec, descriptor, "digests"). The only algorithm we write or read. */
@@ -17,15 +17,14 @@ export const parseDigest = (text: unknown, what = 'digest'): Digest => {
   );
 };
 
-export const digestOf = (bytes: Uint8Array | string): Digest =>
-  `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+export const digestOf = (bytes: Uint8Array | string): Digest => `sha256:${hash('sha256', bytes, 'hex')}`;
 
 /** The 64 hex digits alone, as file names and in-toto subjects want them. */
 export const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
 
-/** A digest from 64 hex digits. @throws FleetError SCHEMA */
+/** A digest from 64 hex digits. What only turns into them when it is made a text is none. @throws FleetError SCHEMA */
 export const digestFromHex = (hex: unknown, what?: string): Digest =>
-  parseDigest(`sha256:${String(hex)}`, what);
+  parseDigest(typeof hex === 'string' ? `sha256:${hex}` : hex, what);
 
 /** 'sha256:0123456789ab', for people. */
 export const shortDigest = (digest: Digest): string => digest.slice(0, 'sha256:'.length + 12);

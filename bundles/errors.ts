@@ -48,16 +48,24 @@ export const CODES = {
   SCHEMA_INVALID: input,
   OBJECT_INVALID: input,
   OBJECT_CLASH: input,
+  NAMESPACE_FOREIGN: input,
+  CLUSTER_SCOPED: input,
   IMAGE_UNPINNED: input,
+  IMAGE_UNKNOWN: input,
+  CHART_UNPINNED: input,
+  CONTENT_UNPINNED: input,
+  CONTENT_INVALID: input,
   PULL_POLICY: input,
   DEPENDENCY_MISSING: input,
   DEPENDENCY_CYCLE: input,
   PLATFORM_INVALID: input,
+  SECRET_PLAIN: input,
   ASSIGNMENTS_HELD: attention,
   // Sources
   SOURCE_UNREACHABLE: unreachable,
   SOURCE_MISSING: missing,
   TOOL_MISSING: missing,
+  CANDIDATE_MISMATCH: refused,
   // Documents and signatures
   UNSIGNED: refused,
   UNKNOWN_KEY: refused,
@@ -88,6 +96,7 @@ export const CODES = {
   EXPIRED: refused,
   FROM_FUTURE: refused,
   LEASE_MISMATCH: refused,
+  LEASE_MISSING: refused,
   WRONG_FLEET: refused,
   WRONG_SITE: refused,
   WRONG_CHANNEL: refused,
@@ -97,6 +106,7 @@ export const CODES = {
   SUBJECT_MISMATCH: refused,
   EXTRA_BUNDLE: refused,
   REVOKED: refused,
+  IMAGE_UNSIGNED: refused,
   DIGEST_MISMATCH: refused,
   SIZE_MISMATCH: refused,
   AGENT_TOO_OLD: refused,
@@ -110,6 +120,9 @@ export const CODES = {
   MEDIUM_EMPTY: missing,
   LAYOUT_INVALID: refused,
   MEDIUM_INVALID: refused,
+  MEDIUM_SEALED: refused,
+  NOT_A_RECIPIENT: refused,
+  PARTS_MISSING: missing,
   BAD_NAME: refused,
   ENTRY_TYPE: refused,
   DUPLICATE: refused,
@@ -122,10 +135,12 @@ export const CODES = {
   TRAILING: refused,
   BOMB: refused,
   BAD_GZIP: refused,
+  DELTA_INVALID: refused,
   // Reports, receipts, enrolment
   REPORT_INVALID: refused,
   REPORT_CHAIN: refused,
   REPORT_REPLAY: refused,
+  EVIDENCE_INVALID: refused,
   RECEIPT_INVALID: refused,
   REQUEST_INVALID: refused,
   REPORTS_REFUSED: attention,
@@ -134,17 +149,32 @@ export const CODES = {
   ALREADY_ENROLLED: usage,
   KEY_MISSING: missing,
   KEY_FORMAT: usage,
+  KEY_LOCKED: usage,
+  SIGN_FAILED: machine,
   RELEASE_MISSING: missing,
   CHANNEL_MISSING: missing,
   SITE_MISSING: missing,
+  // Signer and approvals
+  SIGNER_UNREACHABLE: unreachable,
+  SIGNER_REFUSED: refused,
+  NOT_NEWER: refused,
+  APPROVAL_MISSING: refused,
+  NOTHING_AWAITING: missing,
   // Registry and hub
   REGISTRY_UNREACHABLE: unreachable,
   REGISTRY_DENIED: missing,
   REGISTRY_REFUSED: missing,
+  GIT_REFUSED: missing,
+  FORGE_UNREACHABLE: unreachable,
+  FORGE_REFUSED: missing,
   HUB_UNREACHABLE: unreachable,
   HUB_REFUSED: refused,
   TOKEN_INVALID: refused,
   CERTIFICATE_INVALID: refused,
+  // Secrets
+  SECRET_UNREADABLE: refused,
+  SECRET_MISSING: missing,
+  RECIPIENT_MISSING: missing,
   // The machine
   DISK_FULL: machine,
   PERMISSION: { exit: 6 },
@@ -159,6 +189,7 @@ export const CODES = {
   PATH_CLAIMED: failed,
   PRUNE_BUDGET: attention,
   DRIFT: attention,
+  STALE: attention,
   NOTHING_TO_ROLL_BACK: missing,
   // Clusters and images
   API_UNREACHABLE: unreachable,
@@ -223,7 +254,8 @@ export const formatPlace = (at: Place): string =>
 const SHORT_DIGEST = 19;
 
 const isNamedIn = (subject: string, message: string): boolean =>
-  subject.startsWith('sha256:') && message.includes(subject.slice(0, SHORT_DIGEST));
+  message.startsWith(`${subject} `) ||
+  (subject.startsWith('sha256:') && message.includes(subject.slice(0, SHORT_DIGEST)));
 
 const asSentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
 
@@ -232,7 +264,7 @@ export const formatError = (error: FleetError): string => {
   const head = [
     error.at && `${formatPlace(error.at)}: `,
     `${error.code}: `,
-    // A digest that the sentence names in its short form is not said twice.
+    // What the sentence begins with, or a digest that it names in its short form, is not said twice.
     error.subject && !isNamedIn(error.subject, error.message) && `${error.subject}: `,
   ];
   const hint = error.hint ? ` ${asSentence(error.hint)}` : '';
@@ -241,7 +273,7 @@ export const formatError = (error: FleetError): string => {
 };
 
 /** What a stranger wrote may be quoted in a message: it must not move the reader's cursor or colour their terminal. */
-const plainText = (text: string): string =>
+export const plainText = (text: string): string =>
   text.replaceAll(
     /[^\P{Cc}\n\t]/gu,
     (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,

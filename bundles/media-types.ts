@@ -14,15 +14,32 @@ export const LAYER_KUBERNETES = 'application/vnd.oci.image.layer.v1.tar+gzip';
 /** One layer a host package. */
 export const LAYER_HOST = 'application/vnd.fleet-ferry.package.host.v1.tar+gzip';
 
+/** A file of a host package that travels as a blob of its own: that layer, and `artifactType` of the manifest that names it. */
+export const FILE_BLOB = 'application/vnd.fleet-ferry.file.v1';
+
 export const RELEASE_ARTIFACT = 'application/vnd.fleet-ferry.release.v1';
 export const SITE_ARTIFACT = 'application/vnd.fleet-ferry.site.v1';
 export const RECEIPTS_ARTIFACT = 'application/vnd.fleet-ferry.receipts.v1';
+/** What the pointer `lease` of a channel names: the newest lease and every root. */
+export const LEASE_ARTIFACT = 'application/vnd.fleet-ferry.lease.v1';
+
+/** A bundle that waits for more signatures. It stays in the layout and is never published. */
+export const AWAITING_ARTIFACT = 'application/vnd.fleet-ferry.awaiting.v1';
 
 export const ROOT_JSON = 'application/vnd.fleet-ferry.root.v1+json';
 export const REVOCATIONS_JSON = 'application/vnd.fleet-ferry.revocations.v1+json';
 export const SITE_VALUES_JSON = 'application/vnd.fleet-ferry.site-values.v1+json';
+/** A secret set of one site, an age file (age-encryption.org/v1) to the recipients of its agents. */
+export const SEALED_SECRETS = 'application/vnd.fleet-ferry.secrets.v1+age';
 export const CANDIDATE_JSON = 'application/vnd.fleet-ferry.candidate.v1+json';
-export const EVENTS_NDJSON = 'application/vnd.fleet-ferry.events.v1+ndjson';
+
+/** An image index that was signed, wrapped as evidence for a manifest that it names. */
+export const SIGNED_INDEX = 'application/vnd.fleet-ferry.signed-index.v1';
+export const SIGNED_INDEX_JSON = 'application/vnd.fleet-ferry.signed-index.v1+json';
+
+/** cosign's older form of a signature: a layer of this type, the signature in its annotation. */
+export const SIMPLE_SIGNING = 'application/vnd.dev.cosign.simplesigning.v1+json';
+export const COSIGN_SIGNATURE = 'dev.cosignproject.cosign/signature';
 
 export const SIGSTORE_BUNDLE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 export const IN_TOTO = 'application/vnd.in-toto+json';
@@ -41,6 +58,8 @@ export const PREDICATES = {
 
 export type StatementKind = keyof typeof PREDICATES;
 
+/** What somebody says who has verified a medium (docs/bundle-format.md section 17). No reader of media asks for it. */
+export const VERIFICATION_PREDICATE = 'urn:fleet-ferry:verification:v1';
+
 /** Annotation keys on OCI descriptors. */
 export const REF_NAME = 'org.opencontainers.image.ref.name';
-export const ROLE = 'fleet-ferry.role';

@@ -1,4 +1,6 @@
 import { FleetError } from './errors.ts';
+import { isKey, stringEnd } from './json-text.ts';
+import { parseJson } from './parse-json.ts';
 
 /** Caps on untrusted JSON (security design: "caps first"). Bytes, levels. */
 export type JsonLimits = { readonly maxBytes: number; readonly maxDepth?: number };
@@ -26,7 +28,7 @@ export const parseStrictJson = (bytes: Uint8Array, limits: JsonLimits, what = 'd
   }
   checkStructure(text, limits.maxDepth ?? 32, what);
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     throw new FleetError('BAD_JSON', `${what} is not JSON: ${(cause as Error).message}`, { cause });
   }
@@ -53,20 +55,6 @@ const checkStructure = (text: string, maxDepth: number, what: string): void => {
       at = end;
     }
   }
-};
-
-const stringEnd = (text: string, start: number): number => {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === '\\') at++;
-    else if (text[at] === '"') return at;
-  }
-  return text.length;
-};
-
-const isKey = (text: string, end: number): boolean => {
-  let at = end + 1;
-  while (at < text.length && ' \t\r\n'.includes(text[at] as string)) at++;
-  return text[at] === ':';
 };
 
 const addKey = (keys: Set<string>, literal: string, what: string): void => {

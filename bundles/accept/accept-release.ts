@@ -9,13 +9,17 @@ import { verifyStatement } from '../statements/verify-statement.ts';
 import { parseStrictJson } from '../strict-json.ts';
 import type { TrustRoot } from '../trust/root.ts';
 import { parseDocument } from '../validate.ts';
+import { acceptLease, type JudgedLeases } from './accept-lease.ts';
+import { checkAudience } from './check-audience.ts';
 import { checkVersion } from './check-version.ts';
 import type { ChannelDocuments } from './documents.ts';
+import { isLiveLease } from './is-live-lease.ts';
 import { keptPredicate } from './kept-predicate.ts';
 import { keptUnder } from './kept-under.ts';
+import { leaseTime } from './lease-time.ts';
+import { statementToKeep } from './statement-to-keep.ts';
 import type { AcceptPolicy, Clock, KeptStatement, TrustState } from './trust-state.ts';
-import { checkValidity, trustedTime } from './trusted-time.ts';
-import { withKeptSignatures } from './with-kept-signatures.ts';
+import { checkDates, trustedTime } from './trusted-time.ts';
 
 export type AcceptedBundle = {
   readonly kind: BundleKind;
@@ -32,9 +36,13 @@ export type AcceptedRelease = {
   /** What this release revokes and what earlier ones of the channel did. */
   readonly revoked: readonly Digest[];
   readonly issued: Date;
+  /** It has ended without a live lease, and a person takes it nevertheless. */
+  readonly ended: boolean;
+  /** Leases of this very release. */
+  readonly leases: JudgedLeases;
 };
 
-/** Steps 5 and 6 of acceptance for one channel. @throws FleetError as the attack table names them */
+/** Release and bundles of one channel (docs/bundle-format.md section 8, steps 6 and 7). @throws FleetError as the attack table names them */
 export const acceptRelease = async (
   state: TrustState,
   root: TrustRoot,
@@ -49,16 +57,14 @@ export const acceptRelease = async (
   const verified = verifyStatement(envelopes, root.roles.release, PREDICATES.release, what);
   const predicate = parseDocument<ReleasePredicate>('release-predicate', verified.predicate, what);
   checkAudience(predicate.audience, { fleet: state.fleet, ...channel }, what);
-  const floor = keptUnder(floorOf(state, channel), root.roles.release, PREDICATES.release);
+  const floor = keptUnder(releaseFloor(state, channel), root.roles.release, PREDICATES.release);
   const news = checkVersion(floor, predicate.version, verified.digest, what);
   checkMinimums(predicate, root, siteVersion, policy, what);
-  const issued = checkValidity(
-    predicate,
-    clock,
-    trustedTime(clock, state.time),
-    policy.maxValidityDays,
-    what,
-  );
+  const { issued, expires } = checkDates(predicate, clock, policy.maxValidityDays, what);
+  const leases = await acceptLease(state, root, documents, channel, verified.digest, clock, policy);
+  const time = trustedTime(clock, leaseTime(state.time, root, leases.lease));
+  const ended = expires <= time && !(leases.lease && isLiveLease(leases.lease.predicate, time));
+  if (ended && policy.acceptExpired !== true) throw expired(what, predicate, leases);
   const revoked = unique([
     ...(floor ? (state.revoked ?? []) : []),
     ...(await readRevoked(documents, verified.subjects, predicate.audience)),
@@ -75,21 +81,37 @@ export const acceptRelease = async (
   }
   if (bundles.length === 0) throw new FleetError('SCHEMA', `${what} names no bundle`);
   return {
-    statement: {
-      envelopes: news === 'same' ? withKeptSignatures(envelopes, floor) : envelopes,
-      version: predicate.version,
-      digest: verified.digest,
-    },
+    statement: statementToKeep(
+      { envelopes, version: predicate.version, digest: verified.digest, news },
+      floor,
+    ),
     predicate,
     news,
     bundles,
     revoked,
     issued,
+    ended,
+    leases,
   };
 };
 
+const expired = (what: string, { expires }: ReleasePredicate, leases: JudgedLeases): FleetError => {
+  const over = leases.lease ? `, its lease at ${leases.lease.predicate.expires}` : '';
+  return new FleetError('EXPIRED', `${what} expired at ${expires}${over}${describeSkipped(leases)}`, {
+    hint: 'Ask for a newer release, or for a lease of this one; what runs here goes on running',
+  });
+};
+
+/** What is on top of why a lease is missing: whoever reads it learns what was wrong with those that were there. */
+export const describeSkipped = ({ skipped }: JudgedLeases): string => {
+  const [first] = skipped;
+  if (!first) return '';
+  const many = skipped.length === 1 ? 'a lease that is there was' : `${skipped.length} leases there were`;
+  return `; ${many} left aside (${first.code}: ${first.message})`;
+};
+
 /** A channel has its own line of numbers, which goes on where an agent that comes back to it left. */
-const floorOf = (state: TrustState, channel: Channel): KeptStatement | undefined =>
+export const releaseFloor = (state: TrustState, channel: Channel): KeptStatement | undefined =>
   [...(state.release ? [state.release] : []), ...(state.formerReleases ?? [])].find((kept) =>
     sameChannel((keptPredicate(kept) as ReleasePredicate).audience, channel),
   );
@@ -100,18 +122,6 @@ const BUNDLE_SUBJECTS: ReadonlyMap<string, BundleKind> = new Map([
   ['bundle/kubernetes', 'kubernetes'],
   ['bundle/host', 'host'],
 ]);
-
-/** @throws FleetError WRONG_FLEET, WRONG_CHANNEL, WRONG_TYPE, WRONG_ENVIRONMENT */
-export const checkAudience = (said: Audience, mine: Audience, what: string): void => {
-  if (said.fleet !== mine.fleet)
-    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${said.fleet}, not ${mine.fleet}`);
-  const environment = said.environment === mine.environment;
-  const clusterType = said.clusterType === mine.clusterType;
-  if (environment && clusterType) return;
-  const code =
-    !environment && !clusterType ? 'WRONG_CHANNEL' : environment ? 'WRONG_TYPE' : 'WRONG_ENVIRONMENT';
-  throw new FleetError(code, `${what} is for ${formatChannel(said)}, not for ${formatChannel(mine)}`);
-};
 
 const checkMinimums = (
   predicate: ReleasePredicate,
@@ -143,6 +153,7 @@ const checkMinimums = (
     throw new FleetError(
       'SITE_BEHIND',
       `${what} needs site statement ${predicate.minSiteVersion}, the newest here is ${siteVersion}`,
+      { hint: 'Bring a medium with the newest order for this site' },
     );
   }
 };

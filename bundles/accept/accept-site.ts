@@ -1,6 +1,7 @@
 import { FleetError } from '../errors.ts';
 import { PREDICATES } from '../media-types.ts';
 import { formatChannel, sameChannel } from '../names.ts';
+import type { SealedSet } from '../secrets/secret-set.ts';
 import type { SiteAgent, SitePredicate, SiteValues } from '../statements/predicates.ts';
 import { type VerifiedStatement, verifyStatement } from '../statements/verify-statement.ts';
 import { parseStrictJson } from '../strict-json.ts';
@@ -9,9 +10,10 @@ import { parseDocument } from '../validate.ts';
 import { checkVersion } from './check-version.ts';
 import type { ChannelDocuments } from './documents.ts';
 import { keptUnder } from './kept-under.ts';
+import { sealedSetsOf } from './sealed-sets-of.ts';
+import { statementToKeep } from './statement-to-keep.ts';
 import type { AcceptPolicy, Clock, KeptStatement, TrustState } from './trust-state.ts';
-import { checkValidity, trustedTime } from './trusted-time.ts';
-import { withKeptSignatures } from './with-kept-signatures.ts';
+import { checkDates, trustedTime } from './trusted-time.ts';
 
 export type AcceptedSite = {
   readonly statement: KeptStatement;
@@ -21,7 +23,11 @@ export type AcceptedSite = {
   /** undefined: the values accepted before stay. */
   readonly values: SiteValues | undefined;
   readonly valuesDigest: `sha256:${string}`;
+  /** All of the site's sealed secret sets, sorted by name. Their bytes are fetched like blobs. */
+  readonly secrets: readonly SealedSet[];
   readonly issued: Date;
+  /** It has ended, and a person takes it nevertheless. */
+  readonly ended: boolean;
 };
 
 /**
@@ -48,28 +54,29 @@ export const acceptSite = async (
   const predicate = parseDocument<SitePredicate>('site-predicate', verified.predicate, what);
   checkAudience(state, predicate);
   const news = checkVersion(kept, predicate.version, verified.digest, what);
-  const issued = checkValidity(
-    predicate,
-    clock,
-    trustedTime(clock, state.time),
-    policy.maxValidityDays,
-    what,
-  );
+  const { issued, expires } = checkDates(predicate, clock, policy.maxValidityDays, what);
+  const ended = expires <= trustedTime(clock, state.time);
+  if (ended && policy.acceptExpired !== true) {
+    throw new FleetError('EXPIRED', `${what} expired at ${predicate.expires}`, {
+      hint: 'Ask for a newer order; what runs here goes on running',
+    });
+  }
   const agent = findAgent(state, predicate);
   checkChannelChange(state, agent);
   const valuesDigest = valuesOf(verified, what);
   const unchanged = news === 'same' && documents.site.length === 0;
   return {
-    statement: {
-      envelopes: news === 'same' ? withKeptSignatures(envelopes, kept) : envelopes,
-      version: predicate.version,
-      digest: verified.digest,
-    },
+    statement: statementToKeep(
+      { envelopes, version: predicate.version, digest: verified.digest, news },
+      kept,
+    ),
     predicate,
     agent,
     values: unchanged ? undefined : await readValues(state, documents, valuesDigest),
     valuesDigest,
+    secrets: sealedSetsOf(verified.subjects, what),
     issued,
+    ended,
   };
 };
 

@@ -1,9 +1,10 @@
 import { type Digest, shortDigest } from '../digest.ts';
-import { FleetError } from '../errors.ts';
+import { FleetError, isFleetError } from '../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import type { Document } from '../layout/document.ts';
 import { readBlob } from '../layout/verified.ts';
 import type { Channel } from '../names.ts';
+import { MAX_SEALED_BYTES } from '../secrets/secret-set.ts';
 
 /** Caps of security: a statement, a root, a list; and how many of each are looked at. */
 const CAPS: Readonly<Record<string, { readonly bytes: number; readonly count: number }>> = {
@@ -14,10 +15,19 @@ const CAPS: Readonly<Record<string, { readonly bytes: number; readonly count: nu
   revocations: { bytes: 4 << 20, count: 16 },
   bundle: { bytes: 64 << 10, count: 64 },
   receipt: { bytes: 64 << 10, count: 64 },
+  lease: { bytes: 64 << 10, count: 16 },
+  secrets: { bytes: MAX_SEALED_BYTES, count: 256 },
 };
+
+/** Leases of a registry that are looked at; what lies behind them nobody reads (docs/bundle-format.md section 8). */
+const MAX_LEASES = 50;
+
+/** Where documents come from: a medium's were chosen by the office; to a registry's, anyone who may push can add. */
+export type From = 'medium' | 'registry';
 
 /** What one agent's acceptance reads, in memory, each file as it claims to be and none of it believed yet. */
 export type ChannelDocuments = {
+  readonly from: From;
   readonly roots: readonly Buffer[];
   /** Envelopes of the newest site statement that claims this site. */
   readonly site: readonly Buffer[];
@@ -27,10 +37,17 @@ export type ChannelDocuments = {
   readonly release: (channel: Channel) => Promise<readonly Buffer[]>;
   /** Channels that the source claims to have releases for. */
   readonly claimedChannels: readonly Channel[];
+  /** Envelopes of a channel's leases: of a medium the newest that claims it, of a registry all, but for those that cannot be read. */
+  readonly leases: (channel: Channel) => Promise<{
+    readonly files: readonly Buffer[];
+    readonly skipped: readonly FleetError[];
+  }>;
+  /** Channels that the source claims to have leases for. */
+  readonly leasedChannels: readonly Channel[];
   readonly bundleStatements: (bundle: Digest) => Promise<readonly Buffer[]>;
   readonly receipts: (agent: string) => Promise<readonly Buffer[]>;
   /** A document that a verified statement names by digest. */
-  readonly named: (digest: Digest, role: 'site-values' | 'revocations') => Promise<Buffer>;
+  readonly named: (digest: Digest, role: 'site-values' | 'revocations' | 'secrets') => Promise<Buffer>;
 };
 
 /** @throws FleetError TOO_LARGE, TOO_MANY, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
@@ -38,6 +55,7 @@ export const readChannelDocuments = async (
   source: BlobSource,
   documents: readonly Document[],
   site: string,
+  from: From = 'medium',
 ): Promise<ChannelDocuments> => {
   const read = async (found: readonly Document[], role: string): Promise<Buffer[]> => {
     const cap = CAPS[role] ?? { bytes: 64 << 10, count: 16 };
@@ -51,24 +69,21 @@ export const readChannelDocuments = async (
   };
   const ofRole = (role: string): readonly Document[] =>
     documents.filter((document) => document.role === role);
-  const releases = ofRole('release').filter((document) => document.environment && document.clusterType);
+  const releases = ofRole('release').filter(hasChannel);
+  const leases = ofRole('lease').filter(hasChannel);
   return {
+    from,
     roots: await read(ofRole('root'), 'root'),
     site: await read(newest(ofRole('site').filter((document) => document.site === site)), 'site'),
     claimedSites: unique(ofRole('site').flatMap((document) => document.site ?? [])),
-    release: async (channel) =>
-      read(
-        newest(
-          releases.filter(
-            (it) => it.environment === channel.environment && it.clusterType === channel.clusterType,
-          ),
-        ),
-        'release',
-      ),
-    claimedChannels: unique(releases.map((it) => `${it.environment}/${it.clusterType}`)).map((text) => {
-      const [environment = '', clusterType = ''] = text.split('/');
-      return { environment, clusterType };
-    }),
+    release: async (channel) => read(newest(releases.filter(isOf(channel))), 'release'),
+    claimedChannels: channelsOf(releases),
+    leases: async (channel) => {
+      const found = leases.filter(isOf(channel));
+      if (from === 'medium') return { files: await read(newest(found), 'lease'), skipped: [] };
+      return readWhatCanBe(found.slice(0, MAX_LEASES), (document) => read([document], 'lease'));
+    },
+    leasedChannels: channelsOf(leases),
     bundleStatements: async (bundle) =>
       read(
         ofRole('bundle').filter((document) => document.about === bundle),
@@ -90,6 +105,38 @@ export const readChannelDocuments = async (
       return readBlob(source, digest, CAPS[role]?.bytes ?? 0);
     },
   };
+};
+
+const hasChannel = ({ environment, clusterType }: Document): boolean =>
+  environment !== undefined && clusterType !== undefined && environment !== '' && clusterType !== '';
+
+const isOf =
+  ({ environment, clusterType }: Channel) =>
+  (document: Document): boolean =>
+    document.environment === environment && document.clusterType === clusterType;
+
+const channelsOf = (documents: readonly Document[]): readonly Channel[] =>
+  unique(documents.map((it) => `${it.environment}/${it.clusterType}`)).map((text) => {
+    const [environment = '', clusterType = ''] = text.split('/');
+    return { environment, clusterType };
+  });
+
+/** What is not there, too large or not what its name says is left aside; a network that fails is not. */
+const readWhatCanBe = async (
+  documents: readonly Document[],
+  read: (document: Document) => Promise<readonly Buffer[]>,
+): Promise<{ readonly files: readonly Buffer[]; readonly skipped: readonly FleetError[] }> => {
+  const files: Buffer[] = [];
+  const skipped: FleetError[] = [];
+  for (const document of documents) {
+    try {
+      files.push(...(await read(document)));
+    } catch (error) {
+      if (!isFleetError(error) || error.retryable || error.code === 'ABORTED') throw error;
+      skipped.push(error);
+    }
+  }
+  return { files, skipped };
 };
 
 /** Those that claim the highest version: signatures of one statement are several files. */

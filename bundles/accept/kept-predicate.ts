@@ -1,11 +1,16 @@
-import { MAX_STATEMENT_BYTES, parseEnvelope } from '../statements/envelope.ts';
-import { parseStrictJson } from '../strict-json.ts';
+import type { Digest } from '../digest.ts';
+import { parseEnvelope } from '../statements/envelope.ts';
+import { parseStatement, type Statement } from '../statements/verify-statement.ts';
 import type { KeptStatement } from './trust-state.ts';
 
 /** What a kept statement says. Its signatures were checked when it was accepted; whether they still count is keptUnder's. */
-export const keptPredicate = ({ envelopes }: KeptStatement): unknown => {
+export const keptPredicate = (kept: KeptStatement): unknown => statementOf(kept).predicate;
+
+/** What a kept statement is about, by the name of the subject; undefined: it says nothing of it. */
+export const keptSubject = (kept: KeptStatement, name: string): Digest | undefined =>
+  statementOf(kept).subjects.find((subject) => subject.name === name)?.digest;
+
+const statementOf = ({ envelopes }: KeptStatement): Statement => {
   const what = 'the statement accepted before';
-  const { payload } = parseEnvelope(envelopes[0] ?? new Uint8Array(), what);
-  return (parseStrictJson(payload, { maxBytes: MAX_STATEMENT_BYTES }, what) as { predicate: unknown })
-    .predicate;
+  return parseStatement(parseEnvelope(envelopes[0] ?? new Uint8Array(), what).payload, what);
 };

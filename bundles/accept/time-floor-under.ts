@@ -14,12 +14,13 @@ export const timeFloorUnder = (state: TrustState, root: TrustRoot): Date | undef
   const floor = state.time;
   if (!floor) return undefined;
   const statements = [
-    { kept: state.siteStatement, type: PREDICATES.site },
-    { kept: state.release, type: PREDICATES.release },
-  ].flatMap(({ kept, type }) => (kept ? [{ kept, type }] : []));
-  const times = statements.map(({ kept, type }) => ({
+    { kept: state.siteStatement, type: PREDICATES.site, role: root.roles.release },
+    { kept: state.release, type: PREDICATES.release, role: root.roles.release },
+    ...(state.leases ?? []).map((kept) => ({ kept, type: PREDICATES.lease, role: root.roles.lease })),
+  ].flatMap(({ kept, type, role }) => (kept ? [{ kept, type, role }] : []));
+  const times = statements.map(({ kept, type, role }) => ({
     issued: parseTime((keptPredicate(kept) as { readonly issuedAt: string }).issuedAt),
-    stands: keptUnder(kept, root.roles.release, type) !== undefined,
+    stands: keptUnder(kept, role, type) !== undefined,
   }));
   // The floor never lies beyond the end of a root, what was signed may: hence >=.
   if (!times.some(({ issued, stands }) => !stands && issued >= floor)) return floor;

@@ -23,6 +23,8 @@ export type TrustState = {
   readonly release: KeptStatement | undefined;
   /** The last release of each channel followed before this one: whoever moves an agent there and back moves it no version back. */
   readonly formerReleases?: readonly KeptStatement[];
+  /** The newest lease of each channel, this one and those before. */
+  readonly leases?: readonly KeptStatement[];
   /** What accepted releases of this channel have revoked so far: a later list can only add. */
   readonly revoked?: readonly Digest[];
   readonly channel: Channel | undefined;
@@ -39,6 +41,8 @@ export type AcceptPolicy = {
   readonly maxValidityDays: number;
   /** Version of the running agent, for minAgent. */
   readonly agentVersion: string;
+  /** A person breaks the glass: what has merely ended is taken nevertheless, and named in `Accepted.relaxed`. */
+  readonly acceptExpired?: boolean;
 };
 
 export const DEFAULT_MAX_VALIDITY_DAYS = 400;

@@ -6,14 +6,16 @@ import type { Clock } from './trust-state.ts';
 export const trustedTime = (clock: Clock, floor: Date | undefined): Date =>
   floor && floor > clock.now ? floor : clock.now;
 
-/** issuedAt, expires and their distance. @throws FleetError SCHEMA, FROM_FUTURE, EXPIRED */
-export const checkValidity = (
+/** issuedAt and expires of a statement, which both have been read. */
+export type Validity = { readonly issued: Date; readonly expires: Date };
+
+/** issuedAt, expires and their distance; whether it has ended is the caller's question. @throws FleetError SCHEMA, FROM_FUTURE */
+export const checkDates = (
   statement: { readonly issuedAt: string; readonly expires: string },
   clock: Clock,
-  time: Date,
   maxValidityDays: number,
   what: string,
-): Date => {
+): Validity => {
   const issued = parseTime(statement.issuedAt, `issuedAt of ${what}`);
   const expires = parseTime(statement.expires, `expires of ${what}`);
   if (expires <= issued || expires.getTime() - issued.getTime() > maxValidityDays * DAY_MS) {
@@ -28,10 +30,20 @@ export const checkValidity = (
       `${what} was issued at ${statement.issuedAt}, more than a day ahead of this clock`,
     );
   }
-  if (expires <= time) {
-    throw new FleetError('EXPIRED', `${what} expired at ${statement.expires}`, {
-      hint: 'Ask for a newer release; what runs here goes on running',
-    });
-  }
-  return issued;
+  return { issued, expires };
+};
+
+/** The same of a statement that must not have ended either; returns when it was issued. @throws FleetError SCHEMA, FROM_FUTURE, EXPIRED */
+export const checkValidity = (
+  statement: { readonly issuedAt: string; readonly expires: string },
+  clock: Clock,
+  time: Date,
+  maxValidityDays: number,
+  what: string,
+): Date => {
+  const { issued, expires } = checkDates(statement, clock, maxValidityDays, what);
+  if (expires > time) return issued;
+  throw new FleetError('EXPIRED', `${what} expired at ${statement.expires}`, {
+    hint: 'Ask for a newer one; what runs here goes on running',
+  });
 };

@@ -36,7 +36,12 @@ export const entryPath = ({ name, prefix, directory }: TarHeader, rule: PathRule
   return checkPath(directory && relative.endsWith('/') ? relative.slice(0, -1) : relative, rule);
 };
 
-const fault = (path: string, { pattern, maxBytes }: PathRule): string | undefined => {
+/** Components that begin with a letter, digit or underscore and hold nothing odd: what nearly every path of a layer is. */
+const ORDINARY = /^[A-Za-z0-9_][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$/;
+
+const fault = (path: string, rule: PathRule): string | undefined => {
+  const { pattern, maxBytes } = rule;
+  if (rule === LAYER_PATHS && path.length <= maxBytes && ORDINARY.test(path)) return undefined;
   if (path === '') return 'is empty';
   if (!path.isWellFormed()) return 'is not Unicode';
   if (Buffer.byteLength(path) > maxBytes) return `has more than ${maxBytes} bytes`;

@@ -1,5 +1,5 @@
-import type { FileHandle } from 'node:fs/promises';
 import { type ByteCursor, cursorOf } from './byte-cursor.ts';
+import type { RandomAccess } from './random-access.ts';
 
 /** Read at once where bytes are read in order. */
 const AHEAD = 64 * 1024;
@@ -7,11 +7,11 @@ const AHEAD = 64 * 1024;
 const PAGE = 4096;
 
 /**
- * A cursor over an open file of `size` bytes that skips by seeking, so that the headers of an archive of any size are
- * read in milliseconds. Does not close the file.
- * @throws (its reads) what the file system throws, INTERNAL when two reads overlap
+ * A cursor over `size` bytes at random access that skips by seeking, so that the headers of an archive of any size are
+ * read in milliseconds. Does not close what it reads.
+ * @throws (its reads) what `handle` throws, INTERNAL when two reads overlap
  */
-export const fileCursor = (handle: Pick<FileHandle, 'read'>, size: number): ByteCursor => {
+export const fileCursor = (handle: Pick<RandomAccess, 'read'>, size: number): ByteCursor => {
   let at = 0;
   let rest = Buffer.alloc(0);
   let jumped = true;

@@ -66,8 +66,15 @@ export const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte
  * eleven octal digits
  */
 export const encodeHeader = (header: TarHeader): Buffer => {
+  const block = Buffer.alloc(BLOCK);
+  writeHeader(block, 0, header);
+  return block;
+};
+
+/** `encodeHeader` into a tar, where the block is all zero. @throws FleetError BAD_NAME, TAR_SIZE */
+export const writeHeader = (tar: Buffer, at: number, header: TarHeader): void => {
   const { name, prefix, size, mode, directory } = header;
-  if (name === '' || Buffer.byteLength(name) > 100 || Buffer.byteLength(prefix) > 155) {
+  if (name === '' || byteLength(name) > 100 || byteLength(prefix) > 155) {
     throw new FleetError('BAD_NAME', 'the name does not fit a tar header', { subject: quoted(name) });
   }
   if (!Number.isSafeInteger(size) || size < 0 || size > MAX_SIZE) {
@@ -76,22 +83,53 @@ export const encodeHeader = (header: TarHeader): Buffer => {
       hint: 'Write it in parts',
     });
   }
-  const block = Buffer.alloc(BLOCK);
-  const put = (field: Field, text: string): void => {
-    block.write(text, FIELDS[field][0], FIELDS[field][1]);
-  };
-  put('name', name);
-  put('mode', octal(mode, 7));
-  put('uid', octal(0, 7));
-  put('gid', octal(0, 7));
-  put('size', octal(size, 11));
-  put('mtime', octal(0, 11));
-  put('type', directory ? '5' : '0');
-  put('magic', USTAR);
-  put('prefix', prefix);
-  put('checksum', `${octal(checksumOf(block), 6)}\u0000 `);
-  return block;
+  tar.set(COMMON, at);
+  // Owner, time and all that is constant is summed once; a header is written for every file of a fleet.
+  const sum =
+    COMMON_SUM +
+    putText(tar, at + FIELDS.name[0], name) +
+    putOctal(tar, at + FIELDS.mode[0], mode, 7) +
+    putOctal(tar, at + FIELDS.size[0], size, 11) +
+    putText(tar, at + FIELDS.prefix[0], prefix) +
+    putText(tar, at + FIELDS.type[0], directory ? '5' : '0');
+  putOctal(tar, at + FIELDS.checksum[0], sum, 6);
+  tar[at + FIELDS.checksum[0] + 7] = 0x20;
 };
+
+/** Writes a text and gives the sum of its bytes. */
+const putText = (tar: Buffer, at: number, text: string): number => {
+  let sum = 0;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit >= 0x80) {
+      const end = at + tar.write(text, at);
+      sum = 0;
+      for (let byte = at; byte < end; byte++) sum += tar[byte] as number;
+      return sum;
+    }
+    tar[at + index] = unit;
+    sum += unit;
+  }
+  return sum;
+};
+
+/** Writes digits and gives the sum of their bytes. */
+const putOctal = (tar: Buffer, at: number, value: number, digits: number): number => {
+  let sum = 0;
+  let rest = value;
+  for (let index = digits - 1; index >= 0; index--) {
+    const next = Math.floor(rest / 8);
+    const digit = 0x30 + rest - next * 8;
+    tar[at + index] = digit;
+    sum += digit;
+    rest = next;
+  }
+  return sum;
+};
+
+const byteLength = (text: string): number =>
+  // Three bytes a UTF-16 unit at most.
+  text.length * 3 <= 100 ? text.length : Buffer.byteLength(text);
 
 /**
  * Reads one header block and refuses every field that two readers could understand differently (security design,
@@ -170,8 +208,6 @@ const readName = (header: Buffer, field: 'name' | 'prefix', where: string): stri
   }
 };
 
-const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, '0');
-
 const bytesOf = (header: Buffer, field: Field): Buffer =>
   header.subarray(FIELDS[field][0], FIELDS[field][0] + FIELDS[field][1]);
 
@@ -185,3 +221,14 @@ const checksumOf = (header: Buffer): number => {
   for (let index = start + length; index < BLOCK; index += 1) sum += header[index] as number;
   return sum;
 };
+
+/** What all headers we write have in common: owner 0, time 0, the magic. */
+const COMMON = ((): Buffer => {
+  const block = Buffer.alloc(BLOCK);
+  putOctal(block, FIELDS.uid[0], 0, 7);
+  putOctal(block, FIELDS.gid[0], 0, 7);
+  putOctal(block, FIELDS.mtime[0], 0, 11);
+  block.write(USTAR, FIELDS.magic[0]);
+  return block;
+})();
+const COMMON_SUM = checksumOf(COMMON);

@@ -1,13 +1,6 @@
-import type { Digest } from '../digest.ts';
 import type { BlobSource } from '../layout/blobs.ts';
-import { readBlob } from '../layout/verified.ts';
-import {
-  childrenOf,
-  type Descriptor,
-  isManifestType,
-  MAX_MANIFEST_BYTES,
-  parseManifest,
-} from './manifest.ts';
+import type { Descriptor } from './manifest.ts';
+import { reachedBlobs } from './reached-blobs.ts';
 import { type Bundle, ownBlobs } from './read-bundle.ts';
 
 /**
@@ -21,20 +14,8 @@ export const closureBlobs = async (
   bundle: Bundle,
   signal?: AbortSignal,
 ): Promise<readonly Descriptor[]> => {
-  const found = new Map<Digest, Descriptor>();
-  for (const blob of ownBlobs(bundle)) found.set(blob.digest, blob);
-  const waiting: Descriptor[] = bundle.config.closure.map(({ digest, size, mediaType }) => ({
-    digest,
-    size,
-    mediaType,
-  }));
-  for (let next = waiting.shift(); next; next = waiting.shift()) {
-    if (found.has(next.digest)) continue;
-    found.set(next.digest, next);
-    if (!isManifestType(next.mediaType) || (await source.size(next.digest)) === undefined) continue;
-    waiting.unshift(
-      ...childrenOf(parseManifest(await readBlob(source, next.digest, MAX_MANIFEST_BYTES, signal))),
-    );
-  }
+  const reached = await reachedBlobs(source, bundle.config.closure, () => 'manifest', signal);
+  const found = new Map(ownBlobs(bundle).map((blob) => [blob.digest, blob]));
+  for (const [digest, blob] of reached) if (!found.has(digest)) found.set(digest, blob);
   return [...found.values()];
 };

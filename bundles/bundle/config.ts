@@ -1,5 +1,6 @@
 import type { Json } from '../canonical.ts';
 import type { Digest } from '../digest.ts';
+import type { ImagePolicy } from '../signatures/image-policy.ts';
 import { parseStrictJson } from '../strict-json.ts';
 import { parseDocument } from '../validate.ts';
 
@@ -13,6 +14,8 @@ export type BundleAssignment = {
   /** Its folder in the layer. */
   readonly path: string;
   readonly layer: Digest;
+  /** Files of a host package that are blobs of the closure, sorted; absent for none. */
+  readonly blobs?: readonly Digest[];
   readonly dependsOn: readonly string[];
   readonly critical: boolean;
   readonly workspace?: string;
@@ -40,7 +43,10 @@ export type ClosureEntry = {
   readonly platform?: string;
   /** Normalised 'host/repo@sha256:...'. */
   readonly names?: readonly string[];
+  /** Manifests of the closure about it: signatures, signed indexes that name it, attestations, SBOMs. */
   readonly attachments?: readonly Digest[];
+  /** Tags that some of them are found under beside the image: 'sha256-<hex>.att' to a digest of `attachments`. */
+  readonly attachmentTags?: Readonly<Record<string, Digest>>;
 };
 
 /** Config blob of a bundle (docs/bundle-format.md section 4). */
@@ -60,6 +66,8 @@ export type BundleConfig = {
     readonly agent?: string;
   };
   readonly closure: readonly ClosureEntry[];
+  /** Those that an image of the closure is under. Its name is in `critical`: who does not know it must not install. */
+  readonly imagePolicy?: readonly ImagePolicy[];
   readonly critical: readonly string[];
 };
 

@@ -12,13 +12,42 @@ export type HostDirectory = {
 };
 
 export type HostFile = HostDirectory & {
-  /** Path of its bytes inside the package folder of the layer. */
-  readonly content: string;
   readonly digest: Digest;
   readonly size: number;
   /** Present where site inputs go into it: how the agent reads and writes it. */
   readonly format?: 'env' | 'json';
-};
+} & (
+    | {
+        /** Path of its bytes inside the package folder of the layer. */
+        readonly content: string;
+      }
+    | {
+        /** Its bytes are the blob `digest` of the bundle's closure. */
+        readonly blob: true;
+      }
+  );
+
+/** A file below /run/ that the agent makes of a secret (docs/bundle-format.md section 16). */
+export type HostSecret = HostDirectory &
+  (
+    | {
+        /** A key of a sealed set of the site. */
+        readonly set: string;
+        readonly key: string;
+      }
+    | {
+        /** A file in SOPS' binary form, inside the package folder of the layer. */
+        readonly content: string;
+        readonly digest: Digest;
+        readonly size: number;
+      }
+  );
+
+/** What `critical` names in documents that only readers with secrets may carry out. */
+export const SECRETS_CRITICAL = 'secrets';
+
+/** What `critical` names where files are blobs of the closure: other readers would not bring them along. */
+export const BLOBS_CRITICAL = 'blobs';
 
 export type HostUnit = {
   readonly name: string;
@@ -49,6 +78,7 @@ export type HostPackage = {
   readonly id: string;
   readonly directories: readonly HostDirectory[];
   readonly files: readonly HostFile[];
+  readonly secrets?: readonly HostSecret[];
   readonly units: readonly HostUnit[];
   readonly checks: readonly HostCheck[];
   readonly critical: readonly string[];
@@ -73,9 +103,11 @@ export const parseHostPackage = (bytes: Uint8Array): HostPackage => {
     what,
   );
   const paths = [
-    ...[...parsed.directories, ...parsed.files].map((entry) => entry.path),
+    ...[...parsed.directories, ...parsed.files, ...(parsed.secrets ?? [])].map((entry) => entry.path),
     // Read from the unpacked layer, which it must not leave either.
-    ...parsed.files.map((file) => `/${file.content}`),
+    ...[...parsed.files, ...(parsed.secrets ?? [])].flatMap((it) =>
+      'content' in it ? `/${it.content}` : [],
+    ),
   ];
   const unsafe = paths.find((path) => !isSafeHostPath(path));
   if (unsafe !== undefined)

@@ -47,6 +47,7 @@ export const readBundle = async (
   if (config.kind !== kind)
     throw new FleetError('LAYOUT_INVALID', `${what} is of kind ${kind}, its config says ${config.kind}`);
   checkLayers(manifest, config, LAYER_TYPES[kind], what);
+  checkBlobs(config, what);
   return { digest, size: bytes.byteLength, kind, manifest, config };
 };
 
@@ -61,6 +62,19 @@ const checkLayers = (manifest: Manifest, config: BundleConfig, mediaType: string
     );
   const absent = config.assignments.find((assignment) => !layers.has(assignment.layer));
   if (absent) throw new FleetError('LAYOUT_INVALID', `${what} has no layer for assignment ${absent.id}`);
+};
+
+/** Whoever keeps a package keeps its blobs, and brings in nothing that the closure does not name. */
+const checkBlobs = ({ assignments, closure }: BundleConfig, what: string): void => {
+  const named = assignments.flatMap(({ id, blobs = [] }) => blobs.map((digest) => ({ id, digest })));
+  if (named.length === 0) return;
+  const known = new Set(closure.map(({ digest }) => digest));
+  const absent = named.find(({ digest }) => !known.has(digest));
+  if (absent)
+    throw new FleetError(
+      'LAYOUT_INVALID',
+      `${what} names ${shortDigest(absent.digest)} for assignment ${absent.id}, which its closure has not`,
+    );
 };
 
 /** The bundle's own blobs, manifest first: what every store keeps, images aside. */

@@ -37,6 +37,10 @@ export type EnrollRequest = {
     readonly channel: Channel;
     readonly labels: Readonly<Record<string, string>>;
     readonly request: string;
+    /** age X25519 recipient of this agent. */
+    readonly recipient?: string;
+    /** signRecipient: base64 of the agent key's signature over it and `at`. */
+    readonly recipientSignature?: string;
     readonly at: string;
   };
 };
@@ -49,7 +53,14 @@ export type EnrollAnswer = CertificateAnswer & {
   readonly documents: readonly CarriedDocument[];
 };
 
-export type CertificateRenewal = { /** PKCS#10, PEM. */ readonly request: string };
+export type CertificateRenewal = {
+  /** PKCS#10, PEM. */
+  readonly request: string;
+  /** As in EnrollRequest; all three or none. Agents of before there were secrets were enrolled without. */
+  readonly recipient?: string;
+  readonly recipientSignature?: string;
+  readonly at?: string;
+};
 
 export type CertificateAnswer = {
   /** PEM: the agent's certificate. */

@@ -1,12 +1,16 @@
 import {
   type Descriptor,
+  encodeManifest,
   MAX_MANIFEST_BYTES,
   type Manifest,
   parseImageManifest,
 } from '../bundle/manifest.ts';
+import { digestOf } from '../digest.ts';
 import { FleetError } from '../errors.ts';
+import { OCI_EMPTY, OCI_MANIFEST } from '../media-types.ts';
+import { EMPTY_CONFIG } from '../statements/referrer.ts';
 import type { BlobSource } from './blobs.ts';
-import { type Document, fromDescriptor } from './document.ts';
+import { type Document, fromDescriptor, toDescriptor } from './document.ts';
 import { readBlob } from './verified.ts';
 
 /** What a release, site or receipts artifact is read as. */
@@ -39,3 +43,24 @@ export const parseArtifact = (bytes: Buffer, { what, type }: ArtifactOptions): r
 
 export const documentsOf = (manifest: Manifest): readonly Document[] =>
   manifest.layers.flatMap((layer) => fromDescriptor(layer) ?? []);
+
+/** OCI image spec 1.1, "guidance for an empty descriptor": its bytes are EMPTY_CONFIG. */
+export const EMPTY_DESCRIPTOR: Descriptor = {
+  mediaType: OCI_EMPTY,
+  digest: digestOf(EMPTY_CONFIG),
+  size: EMPTY_CONFIG.byteLength,
+};
+
+/** The small artifact that lists documents, in the order given: the same list is the same artifact. */
+export const encodeArtifact = (
+  artifactType: string,
+  documents: readonly Document[],
+): { readonly bytes: Buffer; readonly descriptor: Descriptor } =>
+  encodeManifest({
+    schemaVersion: 2,
+    mediaType: OCI_MANIFEST,
+    artifactType,
+    config: EMPTY_DESCRIPTOR,
+    // Registries want at least one layer (OCI image spec, "guidelines for artifact usage").
+    layers: documents.length === 0 ? [EMPTY_DESCRIPTOR] : documents.map(toDescriptor),
+  });

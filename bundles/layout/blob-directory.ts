@@ -1,10 +1,11 @@
-import { constants, createReadStream } from 'node:fs';
+import { constants } from 'node:fs';
 import { access, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type Digest, digestFromHex, hexOf } from '../digest.ts';
 import { toFleetError } from '../errors.ts';
 import type { BlobStore } from './blobs.ts';
+import { readWhole } from './read-span.ts';
 import { missingBlob, verified } from './verified.ts';
 import { writeFileAtomically } from './write-file.ts';
 
@@ -35,19 +36,14 @@ export const openBlobDirectory = (root: string, name = root): BlobDirectory => {
     name,
     path,
     size,
-    open: async (digest, signal) => {
+    open: async (digest, signal, buffers) => {
       try {
         await access(path(digest), constants.R_OK);
       } catch (error) {
         if (isMissing(error)) throw missingBlob(digest, name);
         throw toFleetError(error, `reading from ${name}`);
       }
-      // One buffer of this size is made per stream: of a thousand small blobs, a gigabyte to collect.
-      const highWaterMark = Math.min(1 << 20, Math.max(1, (await size(digest)) ?? 1));
-      const stream = createReadStream(path(digest), { highWaterMark, signal });
-      // Who reads gets the error from the stream. An 'error' that comes before they do would end the process.
-      stream.on('error', () => {});
-      return stream;
+      return readWhole(path(digest), { signal, buffers });
     },
     write: async (digest, bytes, content, signal) => {
       if ((await size(digest)) === bytes) {

@@ -1,4 +1,5 @@
 import type { Digest } from '../digest.ts';
+import type { Buffers } from './read-span.ts';
 
 /** Bytes by digest, wherever they lie: a directory, a tar, a registry. */
 export type BlobSource = {
@@ -6,8 +7,15 @@ export type BlobSource = {
   readonly name: string;
   /** Size in bytes, or undefined where it is not. */
   readonly size: (digest: Digest) => Promise<number | undefined>;
-  /** The bytes as they come, NOT yet verified: whoever keeps them checks digest and size. @throws FleetError MISSING_BLOB */
-  readonly open: (digest: Digest, signal?: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * The bytes as they come, NOT yet verified: whoever keeps them checks digest and size. @param buffers what a source that
+   * reads a disk may read into @throws FleetError MISSING_BLOB
+   */
+  readonly open: (
+    digest: Digest,
+    signal?: AbortSignal,
+    buffers?: Buffers,
+  ) => Promise<AsyncIterable<Uint8Array>>;
 };
 
 /** A source that can also keep. */

@@ -7,7 +7,7 @@ import { isDigest } from '../digest.ts';
  * The claims only help to find it; what it says is believed after its signature is checked.
  */
 export type Document = {
-  /** root, site, site-values, release, revocations, bundle (a bundle statement), candidate, lease, receipt. */
+  /** root, site, site-values, release, revocations, bundle (a bundle statement), candidate, lease, receipt, secrets. */
   readonly role: string;
   readonly digest: Digest;
   readonly size: number;
@@ -18,7 +18,7 @@ export type Document = {
   readonly agent?: string;
   readonly environment?: string;
   readonly clusterType?: string;
-  /** What a statement is about: a bundle's manifest. */
+  /** What a statement is about: a bundle's manifest; of a lease, the release statement. */
   readonly about?: Digest;
 };
 

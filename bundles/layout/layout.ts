@@ -36,6 +36,7 @@ export const openLayout = async (directory: string): Promise<Layout> => {
     throw new FleetError(
       'MEDIUM_MISSING',
       `${directory} is not an OCI layout: it has no ${marker ? 'index.json' : 'oci-layout'}`,
+      { hint: 'Is the folder written right? A layout of releases is what fleet-scheduler build writes' },
     );
   }
   const version = (

@@ -1,34 +1,45 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError } from '../errors.ts';
 
 /**
- * `mkdir -p`, with the true reason when it fails: Node calls a read-only disk "no such file or directory".
+ * `mkdir -p`, with the true reason when it fails. Node's own calls a read-only disk "no such file or directory", and never
+ * ends where the system says so of a folder whose parent is there, as in /proc.
  * @throws FleetError IO where a file is in the way; otherwise the system's error
  */
 export const makeDirectory = async (path: string, mode?: number): Promise<void> => {
   try {
-    await mkdir(path, { recursive: true, ...(mode !== undefined && { mode }) });
+    await makeAll(path, mode);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOTDIR' || code === 'EEXIST') {
-      throw new FleetError('IO', `${path} cannot be a folder: a file is in the way`, {
-        cause: error,
-        hint: 'Name another folder, or move the file',
-      });
-    }
-    throw code === 'ENOENT' ? await trueReason(path, error) : error;
+    if (code !== 'ENOTDIR' && code !== 'EEXIST') throw error;
+    throw new FleetError('IO', `${path} cannot be a folder: a file is in the way`, {
+      cause: error,
+      hint: 'Name another folder, or move the file',
+    });
   }
 };
 
-/** What the system says about the first folder that is missing. */
-const trueReason = async (path: string, otherwise: unknown): Promise<unknown> => {
+const makeAll = async (path: string, mode: number | undefined): Promise<void> => {
   try {
-    await mkdir(path);
-    return otherwise;
+    await makeOne(path, mode);
   } catch (error) {
     const above = dirname(path);
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT' && above !== path;
-    return missing ? trueReason(above, otherwise) : error;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === path) throw error;
+    await makeAll(above, mode);
+    await makeOne(path, mode);
+  }
+};
+
+/** Makes one folder, or finds it made, by somebody who works beside too. */
+const makeOne = async (path: string, mode: number | undefined): Promise<void> => {
+  try {
+    await mkdir(path, { ...(mode !== undefined && { mode }) });
+  } catch (error) {
+    const isThere = await stat(path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    if (!isThere) throw error;
   }
 };

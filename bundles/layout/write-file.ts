@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeDirectory } from './make-directory.ts';
+import { writeBehind } from './write-behind.ts';
 
 /** How the names begin of files that are being written; what a killed process leaves of them is rubbish. */
 export const TEMPORARY = '.tmp-';
@@ -21,14 +22,15 @@ export const writeFileAtomically = async (
   try {
     const file = await open(temporary, 'wx', mode);
     try {
-      await file.writeFile(content);
+      await (content instanceof Uint8Array ? file.writeFile(content) : writeBehind(file, content));
       await file.sync();
     } finally {
       await file.close();
     }
     await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    // What went wrong first is what is told.
+    await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
   await syncDirectory(folder);

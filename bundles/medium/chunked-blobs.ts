@@ -1,9 +1,10 @@
 import type { Digest } from '../digest.ts';
 import type { BlobSource } from '../layout/blobs.ts';
+import type { ReadOptions } from '../layout/read-span.ts';
 import type { Chunked } from './medium.ts';
 
 /** A file of the medium by its path, size known. */
-export type OpenFile = (path: string, signal?: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+export type OpenFile = (path: string, options?: ReadOptions) => Promise<AsyncIterable<Uint8Array>>;
 
 /** Lets blobs that lie in pieces read like any other. Whoever keeps the result still checks digest and size. */
 export const chunkedBlobs = (
@@ -15,9 +16,9 @@ export const chunkedBlobs = (
   return {
     name: whole.name,
     size: async (digest) => byDigest.get(digest)?.size ?? (await whole.size(digest)),
-    open: async (digest, signal) => {
+    open: async (digest, signal, buffers) => {
       const chunk = byDigest.get(digest);
-      return chunk ? concatenated(chunk, openFile, signal) : whole.open(digest, signal);
+      return chunk ? concatenated(chunk, openFile, { signal, buffers }) : whole.open(digest, signal, buffers);
     },
   };
 };
@@ -25,7 +26,7 @@ export const chunkedBlobs = (
 async function* concatenated(
   chunk: Chunked,
   openFile: OpenFile,
-  signal?: AbortSignal,
+  options: ReadOptions,
 ): AsyncGenerator<Uint8Array> {
-  for (const { path } of chunk.files) yield* await openFile(path, signal);
+  for (const { path } of chunk.files) yield* await openFile(path, options);
 }

@@ -1,35 +1,58 @@
-import { createReadStream } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { compareBytes } from '../digest.ts';
+import { stat } from 'node:fs/promises';
 import { FleetError, toFleetError } from '../errors.ts';
-import { openBlobDirectory } from '../layout/blob-directory.ts';
-import { chunkedBlobs } from './chunked-blobs.ts';
-import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type OpenMedium, parseMedium } from './medium.ts';
+import { findNeighbours, findParts, kindOfFile } from './find-parts.ts';
+import type { OpenMedium, OpenOptions } from './medium.ts';
+import { openDirectory } from './open-directory.ts';
+import { openParts } from './open-parts.ts';
 import { openTar } from './open-tar.ts';
 
-/** @throws FleetError MEDIUM_MISSING, MEDIUM_INVALID and those of the tar reader */
-export const openMedium = async (path: string): Promise<OpenMedium> => {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
-      throw new FleetError('MEDIUM_MISSING', `there is no medium at ${path}`, {
-        hint: 'Is the stick mounted?',
-      });
-    }
-    throw toFleetError(error, `opening ${path}`);
-  });
-  // A pipe or terminal would be waited for until the end of days.
-  if (!found.isDirectory() && !found.isFile()) {
-    throw new FleetError('MEDIUM_INVALID', `${path} is neither a directory nor a file`, {
-      hint: 'Give the directory that the stick is mounted at, or a tar file',
-    });
-  }
+/**
+ * @param path a stick, a folder that parts were copied into, a tar, or one part; several for the sticks of one set
+ * @throws FleetError MEDIUM_MISSING, MEDIUM_INVALID, MEDIUM_SEALED, NOT_A_RECIPIENT and those of the tar reader
+ */
+export const openMedium = async (
+  path: string | readonly string[],
+  options: OpenOptions = {},
+): Promise<OpenMedium> => {
+  const paths = [path].flat();
+  const [first = ''] = paths;
+  const found = [];
   try {
-    return await (found.isDirectory() ? openDirectory(path) : openTar(path));
+    for (const one of paths) found.push({ one, what: await lookAt(one) });
+    const parts = found.flatMap(({ what }) => (typeof what === 'string' ? [] : [what]));
+    if (parts.length === found.length && parts.length > 0) return await openParts(parts, options);
+    if (found.length > 1) throw notParts(found.find(({ what }) => typeof what === 'string')?.one ?? first);
+    return await (found[0]?.what === 'directory' ? openDirectory(first) : openTar(first));
   } catch (error) {
-    throw located(toFleetError(error), path);
+    const said = toFleetError(error);
+    // It was pulled between the first look and the second.
+    if ((said.cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT')
+      throw notThere(first, said.cause);
+    throw paths.some((one) => said.message.includes(one)) ? said : located(said, first);
   }
 };
+
+/** What lies there: a whole medium in its form, or parts. */
+const lookAt = async (path: string) => {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') throw notThere(path, error);
+    throw toFleetError(error, `opening ${path}`);
+  });
+  if (found.isDirectory()) return (await findParts(path)) ?? 'directory';
+  if (found.isFile()) return (await kindOfFile(path)) === 'other' ? 'tar' : findNeighbours(path);
+  // A pipe or terminal would be waited for until the end of days.
+  throw new FleetError('MEDIUM_INVALID', `${path} is neither a directory nor a file`, {
+    hint: 'Give the directory that the stick is mounted at, or a tar file',
+  });
+};
+
+const notThere = (path: string, cause: unknown): FleetError =>
+  new FleetError('MEDIUM_MISSING', `there is no medium at ${path}`, { hint: 'Is the stick mounted?', cause });
+
+const notParts = (path: string): FleetError =>
+  new FleetError('MEDIUM_INVALID', `${path} holds no parts of a set`, {
+    hint: 'Several sticks are read at once only where each has parts of one set; give a whole medium by itself',
+  });
 
 /** What is wrong with an archive or its table of contents is said of a byte or field; a person wants to know of which stick. */
 const located = (error: FleetError, path: string): FleetError => {
@@ -42,63 +65,3 @@ const located = (error: FleetError, path: string): FleetError => {
     cause: error,
   });
 };
-
-const openDirectory = async (path: string): Promise<OpenMedium> => {
-  const bytes = await readOptional(join(path, MEDIUM_FILE));
-  const medium = bytes && parseMedium(bytes);
-  const openFile = async (file: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> => {
-    if ((await sizeOf(join(path, file))) === undefined) throw notThere(file, path);
-    const stream = createReadStream(join(path, file), { highWaterMark: 1 << 20, signal });
-    // Who reads gets the error from the stream. An 'error' that comes before they do would end the process.
-    stream.on('error', () => {});
-    return stream;
-  };
-  return {
-    path,
-    form: 'directory',
-    medium,
-    blobs: chunkedBlobs(openBlobDirectory(path, `medium ${path}`), medium?.chunks ?? [], openFile),
-    files: async (folder) => {
-      try {
-        const entries = await readdir(join(path, folder), { withFileTypes: true, recursive: true });
-        return entries
-          .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
-          .map((entry) => join(entry.parentPath, entry.name).slice(join(path, '/').length))
-          .toSorted(compareBytes);
-      } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
-        if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-        throw toFleetError(error, `listing ${join(path, folder)}`);
-      }
-    },
-    readFile: async (file, maxBytes) => {
-      const bytes = await readOptional(join(path, file), maxBytes);
-      if (!bytes) throw notThere(file, path);
-      return bytes;
-    },
-    [Symbol.asyncDispose]: async () => {},
-  };
-};
-
-const readOptional = async (file: string, maxBytes = MAX_MEDIUM_BYTES): Promise<Buffer | undefined> => {
-  const size = await sizeOf(file);
-  if (size === undefined) return undefined;
-  if (size > maxBytes)
-    throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
-  return readFile(file).catch((error: unknown) => {
-    throw toFleetError(error, `reading ${file}`);
-  });
-};
-
-/** Undefined where nothing is. A pipe or device would be read for ever. @throws FleetError MEDIUM_INVALID */
-const sizeOf = async (file: string): Promise<number | undefined> => {
-  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
-    throw toFleetError(error, `reading ${file}`);
-  });
-  if (found && !found.isFile()) throw new FleetError('MEDIUM_INVALID', `${file} is not a file`);
-  return found?.size;
-};
-
-const notThere = (file: string, path: string): FleetError =>
-  new FleetError('MISSING_BLOB', `${file} is not on the medium ${path}`);

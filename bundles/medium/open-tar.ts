@@ -4,8 +4,9 @@ import { readTar, type TarItem } from '../archive/read-tar.ts';
 import { compareBytes, type Digest, digestFromHex, hexOf } from '../digest.ts';
 import { FleetError, toFleetError } from '../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
+import { type ReadOptions, readSpan, type Span } from '../layout/read-span.ts';
 import { missingBlob } from '../layout/verified.ts';
-import { chunkedBlobs } from './chunked-blobs.ts';
+import { chunkedBlobs, type OpenFile } from './chunked-blobs.ts';
 import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium, type OpenMedium, parseMedium } from './medium.ts';
 
 /** More entries than any medium of ours has: a hundred thousand blobs and their folders. */
@@ -13,26 +14,33 @@ const MAX_ENTRIES = 250_000;
 
 const BLOB = /^blobs\/sha256\/([0-9a-f]{64})$/;
 
-type Span = { readonly offset: number; readonly size: number };
-
 /**
  * A medium in one tar: every header is walked and judged once, contents are skipped by seeking, so opening costs
- * milliseconds at any size; then each blob is read where it lies.
+ * little at any size; then each blob is read where it lies.
+ * @param enough asked after each file behind the table of contents: who wants no more of it need not walk a hundred thousand
+ *   headers. What lies behind is then neither there nor judged.
  * @throws FleetError of the strict tar reader, ORDER, META_TOO_LARGE, those of parseMedium
  */
-export const openTar = async (path: string): Promise<OpenMedium> => {
+export const openTar = async (
+  path: string,
+  enough: (medium: Medium, file: string) => boolean = () => false,
+): Promise<OpenMedium> => {
   const handle = await open(path, 'r').catch((error: unknown) => {
     throw toFleetError(error, `opening ${path}`);
   });
   try {
-    return await openHandle(path, handle);
+    return await openHandle(path, handle, enough);
   } catch (error) {
     await handle.close();
     throw error;
   }
 };
 
-const openHandle = async (path: string, handle: FileHandle): Promise<OpenMedium> => {
+const openHandle = async (
+  path: string,
+  handle: FileHandle,
+  enough: (medium: Medium, file: string) => boolean,
+): Promise<OpenMedium> => {
   const spans = new Map<string, Span>();
   let medium: Medium | undefined;
   for await (const item of readTar(fileCursor(handle, (await handle.stat()).size), {
@@ -46,26 +54,28 @@ const openHandle = async (path: string, handle: FileHandle): Promise<OpenMedium>
       });
     }
     spans.set(item.path, { offset: item.offset, size: item.size });
+    if (medium && enough(medium, item.path)) break;
   }
-  const read = (span: Span, signal?: AbortSignal): AsyncIterable<Uint8Array> =>
-    readSpan(handle, span, signal);
+  const read = (span: Span, options: ReadOptions): AsyncIterable<Uint8Array> =>
+    readSpan(handle, span, `the medium ${path}`, options);
   const whole: BlobSource = {
     name: `medium ${path}`,
     size: async (digest) => spans.get(blobPath(digest))?.size,
-    open: async (digest, signal) => {
+    open: async (digest, signal, buffers) => {
       const span = spans.get(blobPath(digest));
       if (!span) throw missingBlob(digest, `medium ${path}`);
-      return read(span, signal);
+      return read(span, { signal, buffers });
     },
   };
-  const openFile = async (file: string, signal?: AbortSignal): Promise<AsyncIterable<Uint8Array>> => {
+  const openFile: OpenFile = async (file, options = {}) => {
     const span = spans.get(file);
     if (!span) throw new FleetError('MISSING_BLOB', `${file} is not on the medium ${path}`);
-    return read(span, signal);
+    return read(span, options);
   };
   return {
     path,
     form: 'tar',
+    roots: [],
     medium,
     blobs: chunkedBlobs(whole, medium?.chunks ?? [], openFile),
     files: async (folder) =>
@@ -90,28 +100,11 @@ const readMedium = async (item: TarItem): Promise<Medium> => {
   return parseMedium(Buffer.concat(await Array.fromAsync(item.content)));
 };
 
-const blobPath = (digest: Digest): string => `blobs/sha256/${hexOf(digest)}`;
+/** Where a blob lies in a layout. */
+export const blobPath = (digest: Digest): string => `blobs/sha256/${hexOf(digest)}`;
 
 /** The digest a medium's path stands for, or undefined for any other file. */
 export const digestOfPath = (path: string): Digest | undefined => {
   const hex = BLOB.exec(path)?.[1];
   return hex === undefined ? undefined : digestFromHex(hex);
 };
-
-const CHUNK = 1 << 20;
-
-async function* readSpan(
-  handle: FileHandle,
-  { offset, size }: Span,
-  signal?: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  for (let done = 0; done < size; ) {
-    signal?.throwIfAborted();
-    const buffer = Buffer.allocUnsafe(Math.min(CHUNK, size - done));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.byteLength, offset + done);
-    if (bytesRead === 0)
-      throw new FleetError('TRUNCATED', `the medium ends ${size - done} bytes before a file does`);
-    done += bytesRead;
-    yield buffer.subarray(0, bytesRead);
-  }
-}

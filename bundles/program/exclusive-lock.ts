@@ -7,6 +7,8 @@ import SQLite from 'better-sqlite3';
 export const tryExclusiveLock = (file: string): Disposable | undefined => {
   const db = new SQLite(file, { timeout: 0 });
   try {
+    // Nothing is ever written to it; a journal beside it would stay behind when the process is killed.
+    db.pragma('journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     db.close();

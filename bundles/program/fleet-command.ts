@@ -3,6 +3,7 @@ import {
   type FleetError,
   formatError,
   isFleetError,
+  plainText,
   FleetError as Refusal,
   toFleetError,
 } from '../errors.ts';
@@ -46,9 +47,14 @@ export abstract class FleetCommand extends Command {
     process.once('SIGTERM', stop);
   }
 
+  /** What is shown of media and reports was written by strangers, who must not move anybody's cursor. */
+  override log(message = '', ...args: readonly unknown[]): void {
+    super.log(plainText(message), ...args);
+  }
+
   /** One line on standard error, for people; `--json` output stays clean on standard output. */
   protected say(line: string): void {
-    if (!this.jsonEnabled()) process.stderr.write(`${line}\n`);
+    if (!this.jsonEnabled()) process.stderr.write(`${plainText(line)}\n`);
   }
 
   protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {

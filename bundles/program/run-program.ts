@@ -1,42 +1,19 @@
-import { basename, dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Config, Errors, run } from '@oclif/core';
+import { Errors, run } from '@oclif/core';
 import { FleetError, formatError, toFleetError } from '../errors.ts';
-import { VERSION } from '../version.ts';
+import { chooseCommands, type Commands, loadCommands } from './commands.ts';
 import { errorJson, usageError } from './fleet-command.ts';
-
-export type Program = {
-  /** 'fleet-agent' */
-  readonly name: string;
-  readonly description: string;
-  /** URL of the module that exports COMMANDS. */
-  readonly commands: string;
-  /** Topics with more than one verb, for the help. */
-  readonly topics?: Readonly<Record<string, { readonly description: string }>>;
-};
+import { loadConfig, type Program } from './load-config.ts';
 
 /** Runs one of the three programs: same look, same exit codes. Resolves when the command is done. */
 export const runProgram = async (program: Program, argv: readonly string[]): Promise<void> => {
   try {
-    const commands = fileURLToPath(program.commands);
-    const config = await Config.load({
-      root: dirname(commands),
-      pjson: {
-        name: program.name,
-        version: VERSION,
-        description: program.description,
-        oclif: {
-          bin: program.name,
-          topicSeparator: ' ',
-          commands: { strategy: 'explicit', target: `./${basename(commands)}`, identifier: 'COMMANDS' },
-          topics: program.topics ?? {},
-          additionalVersionFlags: ['-v'],
-        },
-      } as never,
-    });
+    const commands = withStandard(program);
+    const line = helpLine(argv);
+    const chosen = await loadCommands(commands, chooseCommands(Object.keys(commands), line));
+    const config = await loadConfig(program, chosen);
     // Nothing here ends the process, so what was written gets out by itself; oclif's flush would wait for ever for a
     // reader that is gone, as in `--help | head -1`.
-    await run([...argv], config);
+    await run([...line], config);
   } catch (error) {
     if (error instanceof Errors.ExitError) {
       process.exitCode = error.oclif.exit ?? 0;
@@ -48,6 +25,22 @@ export const runProgram = async (program: Program, argv: readonly string[]): Pro
     if (argv.includes('--json')) process.stdout.write(`${JSON.stringify(errorJson(refusal), null, 2)}\n`);
     else process.stderr.write(`${program.name}: ${formatError(refusal)}\n`);
   }
+};
+
+/** The verbs of a program, and those that all programs have. */
+export const withStandard = (program: Program): Commands => ({
+  ...program.commands,
+  completion: async () => {
+    const { completionCommand } = await import('./completion/completion-command.ts');
+    return { default: completionCommand({ ...program, commands: withStandard(program) }) };
+  },
+  help: () => import('./help-command.ts'),
+});
+
+/** 'help create' is 'create --help'. */
+const helpLine = ([verb, ...rest]: readonly string[]): readonly string[] => {
+  if (verb === 'help' && rest[0] !== 'exit-codes') return [...rest, '--help'];
+  return verb === undefined ? [] : [verb, ...rest];
 };
 
 /** oclif joins topic and verb with a colon, which nobody typed. */

@@ -1,6 +1,9 @@
 /** What of a command line was wrong, by what oclif's parser says of it. The first that fits, in our words. */
 const SENTENCES: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
-  [/^Missing \d+ required args?:? (.+?)(?: Note: .*)?$/, (list) => `an argument is missing: ${list}`],
+  [
+    /^Missing \d+ required args?:? (.+?)(?: Note: .*)?$/,
+    (list) => `the argument ${(list.split(' ')[0] ?? list).toUpperCase()} is missing`,
+  ],
   [/^Nonexistent flags?: (.+)$/, (flags) => `there is no flag ${flags}`],
   [/^Flag (\S+) expects a value$/, (flag) => `${flag} wants a value`],
   [/^Flag (\S+) expects one of these values: (.+)$/, (flag, options) => `${flag} wants one of ${options}`],

@@ -1,7 +1,8 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
-import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
 import { FleetError } from '../errors.ts';
 import type { RegistryOptions } from './registry.ts';
+import { Agent, EnvHttpProxyAgent, newConnector, Pool } from './undici.ts';
 
 /** Milliseconds without a sign of life after which a connection counts as hung; a transfer that moves may take any time. */
 const PATIENCE = {
@@ -49,11 +50,11 @@ const connectorWith = (
   tls: () => buildConnector.BuildOptions,
 ): buildConnector.connector => {
   if (ca !== undefined) checkCertificates(ca);
-  const plain = buildConnector({ allowH2: false, timeout });
+  const plain = newConnector({ allowH2: false, timeout });
   let secure: buildConnector.connector | undefined;
   return (options, callback) => {
     if (options.protocol !== 'https:') return plain(options, callback);
-    secure ??= buildConnector({ allowH2: false, ...tls() });
+    secure ??= newConnector({ allowH2: false, ...tls() });
     return secure(options, callback);
   };
 };

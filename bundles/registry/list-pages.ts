@@ -1,9 +1,10 @@
 import { FleetError } from '../errors.ts';
 import { parseStrictJson } from '../strict-json.ts';
+import type { Wish } from './authorize.ts';
+import type { Client } from './client.ts';
 import { discard } from './exchange.ts';
 import { nextPageOf } from './next-page.ts';
 import { readBody } from './read-body.ts';
-import { type RepositoryClient, wishTo } from './repository-client.ts';
 
 const MAX_PAGE_BYTES = 32 << 20;
 const MAX_ITEMS = 1_000_000;
@@ -12,7 +13,7 @@ const MAX_IDLE_PAGES = 10;
 
 export type Listing<Item> = {
   readonly doing: string;
-  /** Of the first page, below the repository. */
+  /** Of the first page, below /v2/. */
   readonly path: string;
   /** The items of one page, by what makes each unique; undefined when it is no such page. */
   readonly items: (page: Record<string, unknown>) => ReadonlyMap<string, Item> | undefined;
@@ -24,20 +25,20 @@ export type Listing<Item> = {
  * @throws FleetError TOO_MANY, TOO_LARGE, REGISTRY_REFUSED
  */
 export const listPages = async <Item>(
-  { client, path }: RepositoryClient,
+  { client, wish }: { readonly client: Pick<Client, 'ask'>; readonly wish: Wish },
   { doing, path: first, items, signal }: Listing<Item>,
 ): Promise<readonly Item[] | undefined> => {
   const found = new Map<string, Item>();
   const seen = new Set<string>();
   let idle = 0;
-  let next: string | URL | undefined = `${path}/${first}`;
+  let next: string | URL | undefined = first;
   while (next !== undefined) {
     const ask = {
       doing,
       method: 'GET',
       path: next,
       accept: [200, 404],
-      wish: wishTo(path, 'pull'),
+      wish,
       signal,
     } as const;
     const page = await client.ask(ask, async (answer) => {

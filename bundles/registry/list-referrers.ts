@@ -2,7 +2,7 @@ import { type Descriptor, parseManifest } from '../bundle/manifest.ts';
 import { type Digest, hexOf, isDigest, shortDigest } from '../digest.ts';
 import { listPages } from './list-pages.ts';
 import { fetchManifest } from './pull-manifest.ts';
-import type { RepositoryClient } from './repository-client.ts';
+import { type RepositoryClient, wishTo } from './repository-client.ts';
 
 /** What refers to a manifest: by the API, or where a registry has none by the tag that stands in for it. */
 export const listReferrers = async (
@@ -10,17 +10,20 @@ export const listReferrers = async (
   digest: Digest,
   signal?: AbortSignal,
 ): Promise<readonly Descriptor[]> => {
-  const listed = await listPages(repository, {
-    doing: `listing what refers to ${shortDigest(digest)} in ${repository.name}`,
-    path: `referrers/${digest}`,
-    signal,
-    items: ({ manifests }) => {
-      // ociregistry says null for none.
-      const list = manifests === null ? [] : manifests;
-      if (!Array.isArray(list) || !list.every(isDescriptor)) return undefined;
-      return new Map(list.map((manifest) => [manifest.digest, manifest]));
+  const listed = await listPages(
+    { client: repository.client, wish: wishTo(repository.path, 'pull') },
+    {
+      doing: `listing what refers to ${shortDigest(digest)} in ${repository.name}`,
+      path: `${repository.path}/referrers/${digest}`,
+      signal,
+      items: ({ manifests }) => {
+        // ociregistry says null for none.
+        const list = manifests === null ? [] : manifests;
+        if (!Array.isArray(list) || !list.every(isDescriptor)) return undefined;
+        return new Map(list.map((manifest) => [manifest.digest, manifest]));
+      },
     },
-  });
+  );
   if (listed) return listed;
   // "Referrers Tag Schema": <algorithm>-<reference>
   const index = await fetchManifest(repository, `sha256-${hexOf(digest)}`, signal);

@@ -1,6 +1,7 @@
 import { FleetError } from '../errors.ts';
 import { newClient } from './client.ts';
 import { listReferrers } from './list-referrers.ts';
+import { listRepositories } from './list-repositories.ts';
 import { listTags } from './list-tags.ts';
 import { fetchManifest, resolveManifest } from './pull-manifest.ts';
 import { pushBlob } from './push-blob.ts';
@@ -63,6 +64,11 @@ export const openRegistry = (address: RegistryAddress, options: RegistryOptions)
       const repository = known.get(path) ?? open(path);
       known.set(path, repository);
       return repository;
+    },
+    repositories: async (signal) => {
+      const below = address.prefix && `${address.prefix}/`;
+      const all = await listRepositories(client, signal);
+      return all?.flatMap((path) => (path.startsWith(below) ? [path.slice(below.length)] : []));
     },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };

@@ -18,6 +18,7 @@ export type Patience = {
 export const newPatience = ({
   sleep = defaultSleep,
   random = Math.random,
+  onWait,
   tries = TRIES,
 }: RegistryOptions): Patience => {
   let failures = 0;
@@ -27,7 +28,9 @@ export const newPatience = ({
       if (failures >= tries) return false;
       const delay = Math.max(asked ?? 0, FIRST_DELAY * 2 ** (failures - 1));
       // Jitter also on what was asked for: a thousand agents were told the same second.
-      await sleep(Math.min(MAX_DELAY, Math.round(delay * (1 + random() / 2))), signal);
+      const ms = Math.min(MAX_DELAY, Math.round(delay * (1 + random() / 2)));
+      onWait?.({ ms, asked: asked !== undefined });
+      await sleep(ms, signal);
       return true;
     },
     renew: () => {

@@ -36,7 +36,7 @@ async function* stream(client: Client, content: Content, first: Answer): AsyncGe
   for (;;) {
     let failure: unknown;
     try {
-      for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+      for await (const chunk of answer.body) {
         const piece = chunk.subarray(skip);
         skip -= Math.min(skip, chunk.byteLength);
         if (piece.byteLength === 0) continue;

@@ -7,10 +7,10 @@ export const readBody = async (answer: Answer, maxBytes: number, what: string): 
   let size = Number(answer.header('content-length') ?? 0);
   if (size <= maxBytes) size = 0;
   else {
-    await answer.body.dump({ limit: 0 }).catch(() => {});
+    await answer.body.dump();
     throw tooLarge(what, maxBytes);
   }
-  for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of answer.body) {
     size += chunk.byteLength;
     if (size > maxBytes) throw tooLarge(what, maxBytes);
     chunks.push(chunk);

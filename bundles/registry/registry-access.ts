@@ -10,12 +10,20 @@ export type RegistryAccess = {
   readonly caFile?: string | undefined;
   readonly authFile?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
+  readonly onWait?: RegistryOptions['onWait'];
 };
 
 /** @throws FleetError for a certificate file that cannot be read */
-export const registryOptions = ({ plainHttp, caFile, authFile, env }: RegistryAccess): RegistryOptions => ({
+export const registryOptions = ({
+  plainHttp,
+  caFile,
+  authFile,
+  env,
+  onWait,
+}: RegistryAccess): RegistryOptions => ({
   plainHttp,
   env,
+  onWait,
   authFile: authFile === '' ? undefined : authFile,
   ca: caFile === undefined || caFile === '' ? undefined : readCertificates(caFile),
 });

@@ -148,7 +148,7 @@ const readSome = async (answer: Answer): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+    for await (const chunk of answer.body) {
       chunks.push(chunk);
       size += chunk.byteLength;
       if (size >= MAX_ERROR_BODY) break;

@@ -60,6 +60,8 @@ export type Registry = AsyncDisposable & {
   readonly address: RegistryAddress;
   /** @param path below the prefix: 'prod/line' */
   readonly repository: (path: string) => Repository;
+  /** Paths below the prefix of all repositories, sorted; undefined where the registry does not tell. */
+  readonly repositories: (signal?: AbortSignal) => Promise<readonly string[] | undefined>;
 };
 
 /** How to reach registries; the same for all programs. */
@@ -72,6 +74,8 @@ export type RegistryOptions = {
   readonly authFile?: string | undefined;
   /** HTTPS_PROXY, NO_PROXY, HOME, DOCKER_CONFIG, REGISTRY_AUTH_FILE, XDG_RUNTIME_DIR; read nowhere else. */
   readonly env: NodeJS.ProcessEnv;
+  /** Called before each pause between two tries; `asked`: the registry said how long. */
+  readonly onWait?: ((pause: { readonly ms: number; readonly asked: boolean }) => void) | undefined;
   /** Milliseconds, for tests of patience. */
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
   /** How often one request is tried in all, 5 unless said; who asks again by himself says less. */

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { FleetError } from '../errors.ts';
+import { type Body, receive } from './receive.ts';
 import { mayGoTo } from './where-to.ts';
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -16,8 +17,7 @@ export type Answer = {
   readonly status: number;
   /** By lower-case name; several of one name joined by commas. */
   readonly header: (name: string) => string | undefined;
-  /** To be read to its end or dumped, or its connection stays taken. */
-  readonly body: Dispatcher.ResponseData['body'];
+  readonly body: Body;
   /** The host that answered in the end. */
   readonly host: string;
   /** Where that was: what Location and Link are relative to. */
@@ -57,28 +57,27 @@ export const send = async (
 
 const sendOnce = async (connections: Dispatcher, request: Request): Promise<Answer> => {
   const { url, method, headers, body, signal } = request;
-  const {
-    statusCode,
-    headers: received,
-    body: content,
-  } = await connections.request({
-    origin: url.origin,
-    path: `${url.pathname}${url.search}`,
-    method,
-    headers,
-    body: (body as Buffer | undefined) ?? null,
-    // undici closes after each HEAD, for servers that wrongly send a body: ours are all but HEADs, and such a server only
-    // spoils its own connection, which is then made anew.
-    reset: false,
-    ...(signal && { signal }),
-  });
+  const received = await receive(
+    connections,
+    {
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method,
+      headers,
+      body: (body as Buffer | undefined) ?? null,
+      // undici closes after each HEAD, for servers that wrongly send a body: ours are all but HEADs, and such a server only
+      // spoils its own connection, which is then made anew.
+      reset: false,
+    },
+    signal,
+  );
   return {
-    status: statusCode,
+    status: received.status,
     header: (name) => {
-      const value = received[name];
+      const value = received.headers[name];
       return Array.isArray(value) ? value.join(', ') : value;
     },
-    body: content,
+    body: received.body,
     host: url.host,
     url,
   };

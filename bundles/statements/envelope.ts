@@ -29,8 +29,12 @@ export const preAuthEncoding = (payloadType: string, payload: Uint8Array): Buffe
  * counts no signature whose keyid it cannot match to the key it was given, and the hint already names the key.
  * @throws FleetError TOO_LARGE for a statement that no reader would take
  */
-export const signPayload = async (payload: Uint8Array, key: SigningKey): Promise<Buffer> => {
-  const signature = await key.sign(preAuthEncoding(IN_TOTO, payload));
+export const signPayload = async (
+  payload: Uint8Array,
+  key: SigningKey,
+  evidence?: readonly Uint8Array[],
+): Promise<Buffer> => {
+  const signature = await key.sign(preAuthEncoding(IN_TOTO, payload), evidence);
   const bytes = canonicalBytes({
     mediaType: SIGSTORE_BUNDLE,
     verificationMaterial: { publicKey: { hint: key.public.hint } },

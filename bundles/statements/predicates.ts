@@ -58,6 +58,10 @@ export type SiteAgent = {
   readonly name: string;
   /** SPKI PEM of the agent's P-256 key. */
   readonly key: string;
+  /** age X25519 recipient (`age1...`) that this agent's secrets are sealed to; absent for agents enrolled without one. */
+  readonly recipient?: string;
+  /** Secret sets of the site that are not sealed to it as it is now. */
+  readonly unreadable?: readonly string[];
   readonly channel: Channel;
   /** The channel it may come from when its channel changes. */
   readonly previousChannel: Channel | null;
@@ -65,7 +69,7 @@ export type SiteAgent = {
   readonly freshness: { readonly mode: 'release' } | { readonly mode: 'lease'; readonly seconds: number };
 };
 
-/** Subjects: 'site-values', later 'secrets/<name>'. Role: release. */
+/** Subjects: 'site-values', 'secrets/<name>' (a sealed secret set). Role: release. */
 export type SitePredicate = {
   readonly audience: { readonly fleet: string; readonly site: string };
   readonly version: number;

@@ -128,13 +128,18 @@ const checkThreshold = (envelopes: readonly Envelope[], threshold: number, what:
   return signers;
 };
 
-type Statement = {
+/** What a payload says, whoever signed it. */
+export type Statement = {
   readonly subjects: readonly Subject[];
   readonly predicateType: string;
   readonly predicate: unknown;
 };
 
-const parseStatement = (payload: Buffer, what: string): Statement => {
+/**
+ * An in-toto Statement v1 as its bytes say it, before anybody has vouched for them: for who is to sign it.
+ * @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA
+ */
+export const parseStatement = (payload: Buffer, what: string): Statement => {
   const json = parseStrictJson(payload, { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 32 }, what);
   if (!isObject(json) || json['_type'] !== IN_TOTO_STATEMENT) {
     throw new FleetError('SCHEMA', `${what} is not an in-toto Statement v1`);

@@ -137,20 +137,20 @@ export const parseCertificate = (pem: string, what: string): X509Certificate => 
 export const readIssuer = (
   authority: X509Certificate,
 ): { readonly name: Buffer; readonly identifier: Buffer } => {
-  const parts = partsOf(authority.raw);
-  const name = parts[5]?.raw;
+  const parts = decoded(authority.raw).children[0]?.children ?? [];
+  // Version 3 only: the parts of older ones stand elsewhere, and they have no extensions.
+  const name = parts[0]?.raw.equals(V3) ? parts[5]?.raw : undefined;
   const extensions = parts.find(({ tag }) => tag === EXTENSIONS)?.children[0]?.children ?? [];
   const known = extensions.find(({ children }) => children[0]?.raw.equals(OID.subjectKeyIdentifier));
   const identifier = known?.children.at(-1)?.content;
-  if (name && identifier) return { name, identifier: decodeDer(identifier).content };
+  if (name && identifier) return { name, identifier: decoded(identifier).content };
   throw new FleetError('CERTIFICATE_INVALID', "the authority's certificate has no subject key identifier");
 };
 
-/** Version 3 only: the parts of older ones stand elsewhere, and they have no extensions. */
-const partsOf = (raw: Buffer): readonly Der[] => {
+/** What an extension holds is DER of its own: a whole certificate says nothing about it. */
+const decoded = (bytes: Buffer): Der => {
   try {
-    const parts = decodeDer(raw).children[0]?.children ?? [];
-    return parts[0]?.raw.equals(V3) ? parts : [];
+    return decodeDer(bytes);
   } catch (cause) {
     throw new FleetError('CERTIFICATE_INVALID', "the authority's certificate is not DER", { cause });
   }

@@ -4,8 +4,9 @@ import { compareBytes } from '../digest.ts';
 import { formatTime } from '../time.ts';
 import { encodeFleetField, FLEET_FIELD } from './fleet-field.ts';
 import type { PublicKey, SigningKey } from './key.ts';
-import { readRoot, TUF_ROLES } from './read-root.ts';
+import { readRoot, type TrustRoot, TUF_ROLES } from './read-root.ts';
 import { readRootDocument, signedBytes, writeRootDocument } from './root-document.ts';
+import { officerIds } from './root-signatures.ts';
 import { toTufKeys, tufKeyId } from './tuf-key.ts';
 
 type RoleName = keyof typeof TUF_ROLES;
@@ -31,16 +32,24 @@ export const createRoot = (input: RootInput, signers: readonly SigningKey[]): Pr
 
 /**
  * Adds signatures to a root or a draft of one; what was signed stays signed.
+ * @param before the root before it: its officers may be listed there under other ids, as other tools count them
  * @throws FleetError as readRoot
  */
-export const signRoot = async (bytes: Uint8Array, signers: readonly SigningKey[]): Promise<Buffer> => {
+export const signRoot = async (
+  bytes: Uint8Array,
+  signers: readonly SigningKey[],
+  before?: Pick<TrustRoot, 'bytes'>,
+): Promise<Buffer> => {
   readRoot(bytes);
   const document = readRootDocument(bytes);
+  const voters = before ? [document, readRootDocument(before.bytes)] : [document];
   const data = signedBytes(document);
   const signatures = new Map(Object.entries(document.signatures));
   for (const signer of signers) {
-    const keyID = tufKeyId(signer.public);
-    signatures.set(keyID, new Signature({ keyID, sig: (await signer.sign(data)).toString('hex') }));
+    const sig = (await signer.sign(data)).toString('hex');
+    const ids = voters.flatMap((voter) => officerIds(voter, signer.public));
+    for (const keyID of ids.length > 0 ? ids : [tufKeyId(signer.public)])
+      signatures.set(keyID, new Signature({ keyID, sig }));
   }
   const sorted = [...signatures].toSorted(([a], [b]) => compareBytes(a, b));
   return writeRootDocument(new Metadata(document.signed, Object.fromEntries(sorted)));

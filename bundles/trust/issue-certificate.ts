@@ -23,7 +23,7 @@ import type { PublicKey, SigningKey } from './key.ts';
 /** Ten years: a fleet's machines must not forget their hub because a person forgot a date. */
 const AUTHORITY_DAYS = 3650;
 /** Short lives make revocation lists unnecessary; renewed at two thirds. */
-export const CERTIFICATE_DAYS = 90;
+const CERTIFICATE_DAYS = 90;
 const HOUR_MS = 3_600_000;
 
 /** When and with which number: all that differs between two certificates of one kind for one name. */

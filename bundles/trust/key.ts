@@ -27,7 +27,11 @@ export type PublicKey = {
 /** A key that can sign; where it lives (file, hardware, signer process) is its own affair. */
 export type SigningKey = {
   readonly public: PublicKey;
-  readonly sign: (bytes: Uint8Array) => Promise<Buffer>;
+  /**
+   * @param evidence signature files that whoever holds the key elsewhere wants to see before it signs: for a release, the
+   *   statements of its bundles. A key at hand needs none.
+   */
+  readonly sign: (bytes: Uint8Array, evidence?: readonly Uint8Array[]) => Promise<Buffer>;
 };
 
 const isP256 = (key: KeyObject): boolean =>

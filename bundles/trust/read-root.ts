@@ -5,7 +5,7 @@ import type { RoleKeys } from '../statements/verify-statement.ts';
 import { parseTime } from '../time.ts';
 import { FLEET_FIELD, parseFleetField } from './fleet-field.ts';
 import type { PublicKey } from './key.ts';
-import { readRootDocument } from './root-document.ts';
+import { type RootDocument, readRootDocument } from './root-document.ts';
 import { fromTufKeys } from './tuf-key.ts';
 
 /** Who may say what in one fleet: one version of its TUF root, read and checked. */
@@ -45,10 +45,13 @@ const KEY_ID = /^[0-9a-f]{64}$/;
 
 /**
  * Reads and lints a root without asking who signed it: a draft on its way between officers passes too.
+ * @param document the same bytes, where they were read already
  * @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, TOO_MANY, ROOT_FORMAT
  */
-export const readRoot = (bytes: Uint8Array): TrustRoot => {
-  const { signed } = readRootDocument(bytes);
+export const readRoot = (
+  bytes: Uint8Array,
+  { signed }: RootDocument = readRootDocument(bytes),
+): TrustRoot => {
   const { name, ...field } = parseFleetField(signed.unrecognizedFields?.[FLEET_FIELD]);
   const root: TrustRoot = {
     version: parseVersion(signed.version),

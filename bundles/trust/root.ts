@@ -13,8 +13,8 @@ export type { TrustRoot } from './read-root.ts';
  * @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, TOO_MANY, ROOT_FORMAT, ROOT_THRESHOLD_NEW
  */
 export const parseRoot = (bytes: Uint8Array): TrustRoot => {
-  const root = readRoot(bytes);
   const document = readRootDocument(bytes);
+  const root = readRoot(bytes, document);
   if (!isSignedBy(document, document)) {
     throw new FleetError('ROOT_THRESHOLD_NEW', 'too few of its own officers signed it', {
       subject: `root ${root.version}`,
@@ -29,6 +29,6 @@ export const checkRootExpiry = (root: TrustRoot, now: Date): void => {
   if (root.expires.getTime() > now.getTime()) return;
   throw new FleetError('ROOT_EXPIRED', `it ended on ${formatTime(root.expires)}`, {
     subject: `root ${root.version}`,
-    hint: 'Bring the next root, signed by the officers',
+    hint: 'Bring the next root, signed by the officers; if this clock is wrong, set it',
   });
 };

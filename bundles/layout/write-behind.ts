@@ -1,0 +1,27 @@
+import type { FileHandle } from 'node:fs/promises';
+
+/**
+ * A piece is written while the next one is read and hashed, and is the reader's again when that one is written.
+ * @throws what the content and the file system throw; nothing is written any more then
+ */
+export const writeBehind = async (file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<void> => {
+  let written = Promise.resolve();
+  try {
+    for await (const chunk of content) {
+      await written;
+      written = writeWhole(file, chunk);
+      // It is thrown with the next piece, or behind the last.
+      written.catch(() => {});
+    }
+  } catch (error) {
+    // Nobody closes a file that is still written to.
+    await written.catch(() => {});
+    throw error;
+  }
+  await written;
+};
+
+const writeWhole = async (file: FileHandle, bytes: Uint8Array): Promise<void> => {
+  for (let done = 0; done < bytes.byteLength; )
+    done += (await file.write(bytes, done, bytes.byteLength - done)).bytesWritten;
+};

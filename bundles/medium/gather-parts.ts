@@ -1,0 +1,157 @@
+import { stat } from 'node:fs/promises';
+import { openFileAccess } from '../archive/open-file-access.ts';
+import type { RandomAccess } from '../archive/random-access.ts';
+import { type Digest, shortDigest } from '../digest.ts';
+import { FleetError, isFleetError, toFleetError } from '../errors.ts';
+import { nameSome } from '../name-some.ts';
+import { type Candidate, type FoundParts, kindOfFile } from './find-parts.ts';
+import type { MediumParts, OpenOptions, PartFile } from './medium.ts';
+import { MAX_PARTS, shortSet } from './part.ts';
+import { type ReadPart, readPart } from './read-part.ts';
+
+/** A part that could be read, still open. */
+export type GatheredPart = PartFile & ReadPart & { readonly bytes: RandomAccess; readonly sealed: boolean };
+
+export type Gathered = {
+  readonly parts: readonly GatheredPart[];
+  readonly damaged: MediumParts['damaged'];
+};
+
+/**
+ * Opens every part that was found and judges each by itself. What cannot be read is set aside by name, so that the others
+ * stay of use and one part can be sent again.
+ * @param cleanup what closes them @throws FleetError MEDIUM_SEALED, NOT_A_RECIPIENT, MEDIUM_INVALID for parts of two sets; the
+ * fault of a part where none can be read
+ */
+export const gatherParts = async (
+  found: readonly FoundParts[],
+  { unseal }: OpenOptions,
+  cleanup: AsyncDisposableStack,
+): Promise<Gathered> => {
+  const files = found.reduce((sum, { candidates }) => sum + candidates.length, 0);
+  if (files > MAX_FILES)
+    throw new FleetError(
+      'TOO_MANY',
+      `there are ${files} files with names of parts, at most ${MAX_FILES} are read`,
+    );
+  const parts: GatheredPart[] = [];
+  let entries = 0;
+  const damaged: MediumParts['damaged'][number][] = [];
+  for (const { set, candidates } of found) {
+    for (const candidate of candidates) {
+      try {
+        const part = await openPart(candidate, set, unseal, cleanup);
+        entries += part.spans.size;
+        // Parts of a set have one table of contents, and one of them is enough to hold: it may have 64 MiB.
+        const same = parts.find(({ label }) => label.set === part.label.set);
+        parts.push(same ? { ...part, medium: same.medium } : part);
+      } catch (cause) {
+        const error = toFleetError(cause, `reading ${candidate.path}`);
+        const number = candidate.number;
+        // Nobody needs to hear of each of a hundred sealed parts, and of none whose number nobody knows.
+        if (number === undefined || FOR_ALL.some((code) => isFleetError(error, code)))
+          throw named(error, candidate);
+        const size = candidate.listed?.size ?? 0;
+        damaged.push({ number, path: candidate.path, size, error: named(error, candidate) });
+      }
+      if (entries > MAX_ENTRIES)
+        throw new FleetError('TOO_MANY', `the parts have more than ${MAX_ENTRIES} files together`);
+    }
+  }
+  const [first] = parts;
+  if (!first) throw damaged[0]?.error ?? new FleetError('PARTS_MISSING', 'none of the parts is here');
+  checkOneSet(parts);
+  return { parts, damaged };
+};
+
+/** Each part of the largest set, twice. */
+const MAX_FILES = 2 * MAX_PARTS;
+
+/** Where each lies is kept in memory, 200 bytes for one. */
+const MAX_ENTRIES = 2_000_000;
+
+const FOR_ALL = ['MEDIUM_SEALED', 'NOT_A_RECIPIENT', 'KEY_FORMAT', 'ABORTED', 'PERMISSION'] as const;
+
+const openPart = async (
+  { path, number, listed }: Candidate,
+  set: Digest | undefined,
+  unseal: OpenOptions['unseal'],
+  cleanup: AsyncDisposableStack,
+): Promise<GatheredPart> => {
+  const size = await sizeOfPart(path);
+  if (listed && size !== listed.size) {
+    throw new FleetError('TRUNCATED', `it has ${size} bytes where ${listed.size} were written`, {
+      hint: AGAIN,
+    });
+  }
+  const sealed = (await kindOfFile(path)) === 'sealed';
+  if (sealed && !unseal) {
+    throw new FleetError(
+      'MEDIUM_SEALED',
+      'the medium is sealed to the machines it is for; this program was given no identity',
+      {
+        hint: 'Open it where its agent is, or give the identity file of a recipient',
+      },
+    );
+  }
+  await using opening = new AsyncDisposableStack();
+  const file = opening.use(await openFileAccess(path));
+  const bytes = sealed && unseal ? opening.use(await unseal(file)) : file;
+  const read = await readPart(bytes);
+  if (set !== undefined && read.label.set !== set)
+    throw new FleetError('MEDIUM_INVALID', `it is of set ${shortSet(read.label.set)}, not ${shortSet(set)}`);
+  if (number !== undefined && read.label.number !== number)
+    throw new FleetError('MEDIUM_INVALID', `it says that it is part ${read.label.number}`);
+  cleanup.use(opening.move());
+  return {
+    ...read,
+    number: read.label.number,
+    path,
+    size,
+    ...(listed && { digest: listed.digest }),
+    bytes,
+    sealed,
+  };
+};
+
+const AGAIN = 'Copy or send this one part again; the others are good';
+
+const sizeOfPart = async (path: string): Promise<number> => {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT')
+      throw new FleetError('MISSING_BLOB', 'it is not there any more', { hint: AGAIN });
+    throw toFleetError(error, `reading ${path}`);
+  });
+  if (!found.isFile()) throw new FleetError('MEDIUM_INVALID', 'it is not a file');
+  return found.size;
+};
+
+/** 'part 3 (/media/stick/fleet/parts/...-0003.tar)': what a person sends again. */
+export const partTitle = ({
+  number,
+  path,
+}: {
+  readonly number: number | undefined;
+  readonly path: string;
+}): string => (number === undefined ? path : `part ${number} (${path})`);
+
+const named = (error: FleetError, candidate: Candidate): FleetError => {
+  const { code, message, subject, hint } = error;
+  // That is so of all parts alike, and no copy would change it.
+  if (code === 'MEDIUM_SEALED' || code === 'NOT_A_RECIPIENT') return error;
+  const advice = error.exitCode === 4 || code === 'MISSING_BLOB' ? AGAIN : hint;
+  return new FleetError(code, `${partTitle(candidate)}: ${message}`, {
+    ...(subject === undefined ? {} : { subject }),
+    ...(advice === undefined ? {} : { hint: advice }),
+    cause: error,
+  });
+};
+
+const checkOneSet = (parts: readonly GatheredPart[]): void => {
+  const sets = new Map(parts.map(({ label, path }) => [label.set, path]));
+  if (sets.size < 2) return;
+  const names = [...sets].map(([set, path]) => `${shortDigest(set)} (${path})`);
+  throw new FleetError('MEDIUM_INVALID', `there are parts of ${sets.size} sets: ${nameSome(names, 3)}`, {
+    hint: 'Keep the parts of one set in a folder, and move the others away',
+  });
+};

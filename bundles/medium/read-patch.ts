@@ -1,0 +1,18 @@
+import { MAX_PATCH_BYTES } from '../delta/limits.ts';
+import { digestOf, shortDigest } from '../digest.ts';
+import { FleetError } from '../errors.ts';
+import type { Delta, OpenMedium } from './medium.ts';
+
+/** A patch as the medium says it is; what it makes is another matter. @throws FleetError MISSING_BLOB, TOO_LARGE, DIGEST_MISMATCH */
+export const readPatch = async (
+  medium: Pick<OpenMedium, 'path' | 'readFile'>,
+  { digest, patch }: Delta,
+): Promise<Buffer> => {
+  const bytes = await medium.readFile(patch.path, MAX_PATCH_BYTES);
+  if (digestOf(bytes) === patch.digest) return bytes;
+  throw new FleetError(
+    'DIGEST_MISMATCH',
+    `${patch.path} on the medium ${medium.path}, the patch for blob ${shortDigest(digest)}, has other content than the medium says`,
+    { subject: digest, hint: 'The copy is damaged or was changed; make it again' },
+  );
+};

@@ -1,0 +1,45 @@
+import { createInterface } from 'node:readline';
+import { FleetError } from '../errors.ts';
+
+export type AskOptions = {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+  /** Where what is typed is shown; by default where the question is. */
+  readonly echo?: NodeJS.WritableStream | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/**
+ * One line from a terminal. Readline switches the terminal's own echo off and shows what is typed on `echo` instead.
+ * @throws FleetError ABORTED for Ctrl-C, Ctrl-D and the signal
+ */
+export const askLine = (
+  question: string,
+  { input, output, echo = output, signal }: AskOptions,
+): Promise<string> => {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  if (signal?.aborted) {
+    reject(new FleetError('ABORTED', 'nothing was typed'));
+    return promise;
+  }
+  // The terminal's echo is off before anybody is asked, so that not a letter of a fast typist is shown.
+  const lines = createInterface({ input, output: echo, terminal: true, historySize: 0 });
+  const stop = (): void => lines.close();
+  signal?.addEventListener('abort', stop, { once: true });
+  if (echo === output) {
+    // Readline draws the line anew when somebody corrects it, question and all.
+    lines.setPrompt(question);
+    lines.prompt();
+  } else output.write(question);
+  lines.once('line', (line) => {
+    resolve(line);
+    lines.close();
+  });
+  lines.once('SIGINT', stop);
+  lines.once('close', () => {
+    signal?.removeEventListener('abort', stop);
+    if (echo !== output) output.write('\n');
+    reject(new FleetError('ABORTED', 'nothing was typed'));
+  });
+  return promise;
+};

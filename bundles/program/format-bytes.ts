@@ -1,0 +1,13 @@
+const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+/** '17 bytes', '1.3 MiB'. */
+export const formatBytes = (bytes: number): string => {
+  if (bytes < 1024) return `${bytes} bytes`;
+  let value = bytes / 1024;
+  let unit = 0;
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${value.toFixed(value < 10 ? 2 : 1)} ${UNITS[unit]}`;
+};

@@ -1,0 +1,27 @@
+/**
+ * Imported before a program's own modules: Node then keeps what it compiled of them, which is half of the time that a short
+ * command takes. In the user's own cache folder, and not in Node's default below the temporary one, as whoever can write
+ * there could have a say in what runs.
+ *
+ * Plain JavaScript on purpose: before a first line of TypeScript Node loads what strips its types, which takes twice as long as
+ * Node itself; of what is kept the types are gone already.
+ */
+import { existsSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** Undefined where there is no home to keep it in. */
+const homeOf = () => {
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
+};
+
+const given = process.env['XDG_CACHE_HOME'];
+const base = given || homeOf();
+// Nothing is made for who has no such folder; and what cannot be written is not kept, and nobody has to hear of it.
+if (base !== undefined && existsSync(base))
+  enableCompileCache(join(base, given ? '' : '.cache', 'fleet-ferry', 'code'));

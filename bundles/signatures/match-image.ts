@@ -1,0 +1,36 @@
+/** A letter as it is, or a run of anything: 'part' stops at a slash, 'path' does not. */
+type Token = string | { readonly run: 'part' | 'path' };
+
+/**
+ * Does an image's name, 'host/repository', fit a pattern? `*` stands for any run of characters without a slash, `**` for any
+ * run, everything else for itself. The work is bounded by the product of the two lengths, whatever a pattern says.
+ */
+export const matchImage = (pattern: string, name: string): boolean => {
+  const tokens = tokensOf(pattern);
+  let states = withSkips(tokens, new Set([0]));
+  for (const char of name) {
+    const next = new Set<number>();
+    for (const at of states) {
+      const token = tokens[at];
+      if (token === undefined) continue;
+      if (typeof token !== 'string') {
+        if (token.run === 'path' || char !== '/') next.add(at);
+      } else if (token === char) next.add(at + 1);
+    }
+    if (next.size === 0) return false;
+    states = withSkips(tokens, next);
+  }
+  return states.has(tokens.length);
+};
+
+const tokensOf = (pattern: string): readonly Token[] =>
+  [...pattern.matchAll(/\*{1,2}|[^*]/gu)].map(([text]) =>
+    text === '*' ? { run: 'part' } : text === '**' ? { run: 'path' } : text,
+  );
+
+/** A run may be empty. */
+const withSkips = (tokens: readonly Token[], states: ReadonlySet<number>): ReadonlySet<number> => {
+  const all = new Set(states);
+  for (const at of all) if (typeof tokens[at] === 'object') all.add(at + 1);
+  return all;
+};

@@ -1,0 +1,57 @@
+import { type PublicKey, verifySignature } from './key.ts';
+import { type TrustRoot, TUF_ROLES } from './read-root.ts';
+import { type RootDocument, readRootDocument, signedBytes } from './root-document.ts';
+import { fromTufKey } from './tuf-key.ts';
+
+/** What the officers of one root have said to a root: their own one, or the next. */
+export type OfficerSignatures = {
+  /** Version of the root whose officers these are. */
+  readonly of: number;
+  readonly needed: number;
+  readonly signed: readonly PublicKey[];
+  readonly missing: readonly PublicKey[];
+  /** There is a signature, and it fits another content. */
+  readonly broken: readonly PublicKey[];
+};
+
+export const isEnough = ({ signed, needed }: OfficerSignatures): boolean => signed.length >= needed;
+
+/** Who of the officers of `root` has signed the file `bytes`, which may be a draft. @throws FleetError as readRoot */
+export const officerSignatures = (root: TrustRoot, bytes: Uint8Array): OfficerSignatures => {
+  const document = readRootDocument(bytes);
+  const data = signedBytes(document);
+  const judged = officerKeys(readRootDocument(root.bytes)).map(([id, key]) => {
+    const sig = document.signatures[id]?.sig;
+    const verdict = sig === undefined ? 'missing' : isBy(key, data, sig) ? 'signed' : 'broken';
+    return { key, verdict } as const;
+  });
+  const which = (wanted: string): readonly PublicKey[] =>
+    judged.filter(({ verdict }) => verdict === wanted).map(({ key }) => key);
+  return {
+    of: root.version,
+    needed: root.roles.root.threshold,
+    signed: which('signed'),
+    missing: which('missing'),
+    broken: which('broken'),
+  };
+};
+
+/** Under which ids a key stands among a root's officers; other tools may count ids otherwise than we do. */
+export const officerIds = (document: RootDocument, key: PublicKey): readonly string[] =>
+  officerKeys(document)
+    .filter(([, known]) => known.hint === key.hint)
+    .map(([id]) => id);
+
+const officerKeys = ({ signed }: RootDocument): readonly (readonly [string, PublicKey])[] =>
+  (signed.roles[TUF_ROLES.root]?.keyIDs ?? []).flatMap((id) => {
+    const key = signed.keys[id];
+    return key ? [[id, fromTufKey(key)] as const] : [];
+  });
+
+const isBy = (key: PublicKey, data: Uint8Array, hex: string): boolean => {
+  try {
+    return verifySignature(key, data, Buffer.from(hex, 'hex'));
+  } catch {
+    return false;
+  }
+};
