@@ -1,26 +1,43 @@
 import type { Candidate } from '#bundles/candidate';
-import { compareBytes, type Digest, parseDigest } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import type { FleetError } from '#bundles/errors';
+import { inParallel } from '#bundles/in-parallel';
 import type { BlobSource } from '#bundles/layout/blobs';
 import type { Layout } from '#bundles/layout/layout';
 import type { CandidateSource } from '#bundles/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root';
-import type { Application } from './bundle/application.ts';
+import { openTools } from './application/find-tool.ts';
+import { loadApplications } from './application/load-applications.ts';
 import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
 import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-packages.ts';
-import type { ManifestCache } from './bundle/prepare-manifest.ts';
-import { bundlesApplication, readApplication } from './bundle/read-application.ts';
 import type { PullImage } from './bundle/resolve-images.ts';
-import type {
-  Assignment,
-  DeploymentTarget,
-  Platform,
-  RenderedPackage,
-  SourceSnapshot,
-} from './platform/model.ts';
+import { resolveOnce } from './bundle/resolve-once.ts';
+import { plainSecrets } from './bundle/secret-documents.ts';
+import { checkRest, checkSources, checkTools } from './candidate/check-candidate.ts';
+import { type GivenCandidate, isOwn } from './candidate/given-candidate.ts';
+import { makeCandidate, toCandidateSource } from './candidate/make-candidate.ts';
+import { whyUnread } from './candidate/why-unread.ts';
+import { type Charts, openCharts } from './charts/charts.ts';
+import { noCharts } from './charts/no-charts.ts';
+import type { Contents } from './content/content.ts';
+import { contentAccess } from './content/content-access.ts';
+import { noContents } from './content/no-contents.ts';
+import { type BuildMemory, memoryOf } from './incremental/build-memory.ts';
+import { internPlatform } from './incremental/intern-platform.ts';
+import { keepBundle, reuseBundle } from './incremental/reuse-bundle.ts';
+import { internApplications, startBuild } from './incremental/start-build.ts';
+import type { Assignment, ClusterType, Platform } from './platform/model.ts';
 import type { Sources } from './platform/sources/open-sources.ts';
 import { renderAll } from './render/render-all.ts';
+import type { RenderedEnvironment } from './render/render-environment.ts';
+import { firstOfEachField } from './images/first-of-each-field.ts';
 import { schedulePlatform } from './schedule/schedule-platform.ts';
+import type { EvidencePlace } from './signatures/evidence-place.ts';
+import type { Vouching } from './signatures/vouch-images.ts';
+import { createObjectCheck } from './validate/kubernetes/create-object-check.ts';
+import { readCustomKinds } from './validate/kubernetes/custom-kinds.ts';
+import { definitionFiles } from './validate/kubernetes/definition-files.ts';
+import { judgeFor } from './validate/kubernetes/judge-for.ts';
+import { unknownKinds } from './validate/kubernetes/unknown-kinds.ts';
 
 export type EnvironmentBuild = {
   readonly platform: Platform;
@@ -32,6 +49,8 @@ export type EnvironmentBuild = {
 
 export type EnvironmentInput = {
   readonly platform: Platform;
+  /** What was scheduled and rendered of it already. */
+  readonly rendered?: Pick<RenderedEnvironment, 'schedule' | 'result'> | undefined;
   readonly sources: Sources;
   /** Layout with images; 'unchecked' where nothing is released and it does not matter. */
   readonly images: BlobSource | 'unchecked' | undefined;
@@ -39,9 +58,24 @@ export type EnvironmentInput = {
   readonly pull?: PullImage | undefined;
   /** The layout that is written to, where images are that were pulled before. */
   readonly pulled?: BlobSource | undefined;
+  /** Where signatures of images are looked for, in this order; without it nowhere. */
+  readonly signatures?: readonly EvidencePlace[] | undefined;
   /** A layout with releases whose packages stand in for what is held. */
-  readonly previous: { readonly layout: Layout; readonly root: TrustRoot } | undefined;
+  readonly previous: { readonly layout: Layout; readonly roots: readonly TrustRoot[] } | undefined;
+  /** Bundles made at the same time: one is compressed while the next is put together. */
   readonly workers: number;
+  /** What is kept from build to build; it changes no byte. */
+  readonly memory?: BuildMemory | undefined;
+  /** Range of Kubernetes versions to judge objects for, instead of what the cluster types say. */
+  readonly kubernetes?: string | undefined;
+  /** Charts that are in no repository of the fleet's; without it there are none. */
+  readonly charts?: Charts | undefined;
+  /** Files from elsewhere that hosts' packages name; without it there are none. */
+  readonly contents?: Contents | undefined;
+  /** What everything is taken from but, in another environment than its own, that one's layer. */
+  readonly candidate?: GivenCandidate | undefined;
+  /** Where programs that render are looked for: the process's own environment when left out. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 };
 
 /** Schedule, render and bundle one environment: everything but signing. Same input, same bytes, however many workers. */
@@ -49,42 +83,83 @@ export const buildEnvironment = async (
   input: EnvironmentInput,
   signal: AbortSignal,
 ): Promise<EnvironmentBuild> => {
-  const { platform } = input;
-  const schedule = schedulePlatform(platform);
-  const { packages, held } = await renderAll(platform, schedule, input.workers, signal);
-  const applications = await readApplications(input, packages);
-  const bundles: BuiltBundle[] = [];
-  const manifests: ManifestCache = new Map();
+  const { candidate: given } = input;
+  const memory = input.memory && memoryOf(input.memory, input.platform);
+  const platform = internPlatform(memory?.platform, input.platform);
+  const again = given && isOwn(given, platform.environment) ? given : undefined;
+  const schedule = input.rendered?.schedule ?? schedulePlatform(platform);
+  const { packages, held } =
+    input.rendered?.result ?? (await renderAll(platform, schedule, signal, memory?.rendered));
+  const tools = openTools(input.env ?? process.env, signal);
+  const charts = input.charts ?? openCharts(noCharts);
+  const applications = await loadApplications(
+    { platform, sources: input.sources, packages, tools, charts },
+    signal,
+  );
+  const contents = contentAccess(
+    {
+      contents: input.contents ?? noContents,
+      charts,
+      tools,
+      locks: platform.contentLocks ?? new Map(),
+      imageLocks: platform.imageLocks,
+    },
+    signal,
+  );
+  const sources = [...platform.sources, ...applications.snapshots].map(toCandidateSource);
+  if (given) {
+    const why = whyUnread(platform, packages, applications);
+    checkSources(given, sources, platform.environment, again !== undefined, why);
+  }
+  if (again) checkTools(again, applications.tools);
+  const applicationOf = memory ? internApplications(memory, applications.of) : applications.of;
+  const definitions = definitionFiles(platform, packages, applicationOf);
+  const objects = createObjectCheck(readCustomKinds(definitions));
+  const manifests = memory ? startBuild(memory, platform, definitions) : new Map();
+  const images = imageSources(input);
+  const resolve =
+    images === 'unchecked'
+      ? undefined
+      : resolveOnce(images, input.pull, signal, vouchingOf(input, platform), platform.imageAttachments);
   const byType = <T extends { readonly assignment: Assignment }>(items: readonly T[]) =>
     Map.groupBy(items, ({ assignment }) => assignment.clusterType.name);
   const [packagesOf, heldOf] = [byType(packages), byType(held)];
-  for (const clusterType of platform.clusterTypes) {
+  const bundleOf = async (clusterType: ClusterType): Promise<BuiltBundle> => {
     signal.throwIfAborted();
-    const lastGood = await lastGoodOf(input, clusterType);
-    bundles.push(
-      await buildBundle(
-        {
-          platform,
-          clusterType,
-          packages: packagesOf.get(clusterType.name) ?? [],
-          held: heldOf.get(clusterType.name) ?? [],
-          applicationOf: applications.of,
-          lastGood,
-          images: imageSources(input),
-          pull: input.pull,
-          manifests,
-        },
-        signal,
-      ),
-    );
-  }
-  const sources = [...platform.sources, ...applications.snapshots].map(toCandidateSource);
+    const bundleInput = {
+      platform,
+      clusterType,
+      packages: packagesOf.get(clusterType.name) ?? [],
+      held: heldOf.get(clusterType.name) ?? [],
+      applicationOf,
+      lastGood: await lastGoodOf(input, clusterType, again),
+      images,
+      resolve,
+      contents,
+      pull: input.pull,
+      manifests,
+      judge: judgeFor(objects, clusterType, input.kubernetes),
+    };
+    const same = memory && (await reuseBundle(memory, bundleInput));
+    if (same) return same;
+    const built = await buildBundle(bundleInput, signal);
+    if (memory) keepBundle(memory, bundleInput, built);
+    return built;
+  };
+  const bundles = await inParallel(platform.clusterTypes, input.workers, bundleOf, signal);
+  const made = makeCandidate({ platform, sources, bundles, applications, parent: given?.digest });
+  if (again) checkRest(again, made);
   return {
     platform,
     bundles,
-    candidate: candidateOf(platform, sources, bundles),
+    candidate: again?.document ?? made,
     sources,
-    advice: schedule.advice,
+    advice: [
+      ...schedule.advice,
+      ...unknownKinds(bundles.flatMap(({ unknown }) => unknown)),
+      ...firstOfEachField(bundles.flatMap(({ suspects }) => suspects)),
+      ...plainSecrets(bundles.flatMap((built) => built.plainSecrets)),
+    ],
   };
 };
 
@@ -94,96 +169,18 @@ const imageSources = ({ images, previous, pulled }: EnvironmentInput): readonly 
     ? images
     : [images, previous?.layout.blobs, pulled].filter((source) => source !== undefined);
 
+const vouchingOf = (
+  { signatures = [] }: EnvironmentInput,
+  { imagePolicies: policies, imageIndexes = new Map() }: Platform,
+): Vouching | undefined => policies && { policies, places: signatures, indexes: imageIndexes };
+
+/** @param again a candidate that is built again: it says itself which bundle stood in for what was held */
 const lastGoodOf = async (
   { previous, platform }: EnvironmentInput,
   clusterType: BuiltBundle['clusterType'],
-): Promise<LastGood> =>
-  previous
-    ? await readLastGood(previous.layout, previous.root, platform.environment, clusterType)
-    : NO_LAST_GOOD;
-
-type Applications = {
-  readonly of: (rendered: RenderedPackage) => Application | undefined;
-  readonly snapshots: readonly SourceSnapshot[];
-};
-
-/** Each deployment target's files once; one that cannot be read holds its own packages and no others. */
-const readApplications = async (
-  { platform, sources }: EnvironmentInput,
-  packages: readonly RenderedPackage[],
-): Promise<Applications> => {
-  const wanted = new Set(
-    packages
-      .filter(({ assignment }) => bundlesApplication(assignment.clusterType))
-      .map(({ assignment }) => assignment.target),
-  );
-  const read = new Map<DeploymentTarget, Application | FleetError>();
-  const snapshots: SourceSnapshot[] = [];
-  for (const target of wanted) {
-    try {
-      const { application, snapshot } = await readApplication(sources, platform, target);
-      read.set(target, application);
-      snapshots.push(snapshot);
-    } catch (error) {
-      const known = toFleetError(error, `reading the files of ${target.name}`);
-      if (known.code === 'INTERNAL' || known.code === 'ABORTED') throw known;
-      read.set(target, withPlace(known, target));
-    }
-  }
-  return {
-    of: ({ assignment }) => {
-      const found = read.get(assignment.target);
-      if (found instanceof FleetError) throw found;
-      return found;
-    },
-    snapshots,
-  };
-};
-
-/** The line to repair is the one that names the files. */
-const withPlace = (error: FleetError, target: DeploymentTarget): FleetError =>
-  error.at
-    ? error
-    : new FleetError(error.code, error.message, {
-        subject: target.name,
-        at: target.at,
-        hint: error.hint,
-        cause: error,
-      });
-
-const toCandidateSource = ({
-  role,
-  repo,
-  path,
-  tree,
-  ref,
-  commit,
-  directory,
-}: SourceSnapshot): CandidateSource => ({
-  role,
-  // Where a directory lay on the builder's machine is nobody's business and would differ between machines.
-  repo: repo === directory || directory.startsWith(repo) ? `directory:${role}` : repo,
-  path,
-  tree: parseDigest(tree, 'tree'),
-  ...(ref === undefined ? {} : { ref }),
-  ...(commit === undefined ? {} : { commit }),
-});
-
-const candidateOf = (
-  platform: Platform,
-  sources: readonly CandidateSource[],
-  bundles: readonly BuiltBundle[],
-): Candidate => {
-  const images = new Map<string, Digest>();
-  for (const { entry } of bundles.flatMap((it) => it.images)) {
-    for (const name of entry.names ?? []) images.set(name, entry.digest);
-  }
-  return {
-    fleet: platform.fleet,
-    sources: sources.toSorted((a, b) => compareBytes(a.role, b.role)),
-    images: [...images]
-      .map(([name, digest]) => ({ name, digest }))
-      .toSorted((a, b) => compareBytes(a.name, b.name)),
-    charts: [],
-  };
+  again: GivenCandidate | undefined,
+): Promise<LastGood> => {
+  const kept = again?.document.kept?.find((one) => one.clusterType === clusterType.name)?.bundle;
+  if (!previous || (again && kept === undefined)) return NO_LAST_GOOD;
+  return await readLastGood(previous.layout, previous.roots, platform.environment, clusterType, kept);
 };

@@ -1,10 +1,20 @@
 import { availableParallelism } from 'node:os';
+import { canonicalBytes } from '#bundles/canonical';
+import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { openBlobDirectory } from '#bundles/layout/blob-directory';
-import { type Layout, openLayout } from '#bundles/layout/layout';
+import { type Layout, openLayout, openOrStartLayout } from '#bundles/layout/layout';
 import { checkRootExpiry } from '#bundles/trust/root';
 import { buildEnvironment } from './build-environment.ts';
 import type { PullImage } from './bundle/resolve-images.ts';
+import { checkFleet } from './candidate/check-candidate.ts';
+import type { GivenCandidate } from './candidate/given-candidate.ts';
+import { lockedSources } from './candidate/locked-sources.ts';
+import type { Charts } from './charts/charts.ts';
+import { knownCharts } from './charts/known-charts.ts';
+import type { Contents } from './content/content.ts';
+import { knownContents } from './content/known-contents.ts';
+import type { BuildMemory } from './incremental/build-memory.ts';
 import { environmentsOf } from './platform/list-environments.ts';
 import type { PlatformOptions } from './platform/load-options.ts';
 import { findRoot, loadPlatform, type Root, sourcesOf } from './platform/load-platform.ts';
@@ -12,8 +22,11 @@ import type { Platform } from './platform/model.ts';
 import { eachOnce, newProblems, problemsOf, throwProblems } from './platform/problems.ts';
 import type { Sources } from './platform/sources/open-sources.ts';
 import { openReleases, type Releases } from './publish/open-releases.ts';
-import { type ChannelOutcome, publishEnvironment } from './publish/publish-environment.ts';
+import { type ChannelOutcome, publishEnvironment } from './publish-environment.ts';
 import { checkSigners, type KeyDirectory } from './sign/key-directory.ts';
+import type { EvidencePlace } from './signatures/evidence-place.ts';
+import { layoutEvidence } from './signatures/layout-evidence.ts';
+import { registryEvidence } from './signatures/registry-evidence.ts';
 
 export type BuildOptions = PlatformOptions & {
   /** Fleet name for Kalypso repositories. */
@@ -29,7 +42,16 @@ export type BuildOptions = PlatformOptions & {
   readonly pull?: PullImage;
   /** OCI layout whose releases stand in for what is held. */
   readonly previous?: string;
+  /** Bundles made at the same time; as many as there are processors when left out. */
   readonly workers?: number;
+  /** What a server keeps from build to build. */
+  readonly memory?: BuildMemory;
+  /** What everything is taken from; without environments only its own is built again. */
+  readonly candidate?: GivenCandidate;
+  /** Charts from elsewhere; without it only those that were fetched before. */
+  readonly charts?: Charts;
+  /** Files that hosts' packages name by address; without it only those that were fetched before. */
+  readonly contents?: Contents;
   readonly now: Date;
   readonly signal: AbortSignal;
   /** Called when an environment is done and its releases are in the layout; for one that cannot be read, at the end. */
@@ -38,6 +60,8 @@ export type BuildOptions = PlatformOptions & {
 
 export type EnvironmentOutcome = {
   readonly environment: string;
+  /** What its releases were made from; undefined where nothing was built. */
+  readonly candidate?: Digest;
   readonly channels: readonly ChannelOutcome[];
   /** Applications whose repositories cannot be read: what their workspaces have at the sites stays there. */
   readonly heldWorkloads: readonly {
@@ -55,9 +79,6 @@ export type BuildOutcome = {
   readonly advice: readonly FleetError[];
 };
 
-/** Small fleets render faster than threads start. */
-const ASSIGNMENTS_A_WORKER = 2_000;
-
 /**
  * The scheduler's main verb: load → compose → schedule → render → bundle → sign → write, for all environments, in one
  * snapshot of every repository. A channel whose bundle did not change gets no new release; an environment that cannot
@@ -68,16 +89,28 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   const { keys, now, signal } = options;
   checkRootExpiry(keys.root, now);
   await checkSigners(keys, ['bundle', 'release']);
-  const sources = options.sources ?? sourcesOf(options);
-  const root = await openRoot(options, sources);
-  const environments = chooseEnvironments(root, options.environments);
+  const { candidate } = options;
+  if (candidate) checkFleet(candidate, keys.root.fleet);
+  const unlocked = options.sources ?? sourcesOf(options);
+  const asked = options.environments ?? environmentOf(candidate);
+  const viewFor = (environment: string): Sources =>
+    candidate ? lockedSources(unlocked, candidate, environment) : unlocked;
+  const root = await openRoot(options, viewFor(asked?.[0] ?? ''));
+  const environments = chooseEnvironments(root, asked);
   const previous = options.previous === undefined ? undefined : await openLayout(options.previous);
   const images = options.images === undefined ? undefined : await openLayout(options.images);
+  const signatures = signaturePlaces(options, [images, previous]);
   using releases = await openReleases(options.layout, { command: 'build', now });
   const outcomes: EnvironmentOutcome[] = [];
   for (const environment of environments) {
     signal.throwIfAborted();
-    const outcome = await buildOne(options, environment, { sources, images, previous, releases });
+    const outcome = await buildOne(options, environment, {
+      sources: viewFor(environment),
+      images,
+      previous,
+      signatures,
+      releases,
+    });
     outcomes.push(outcome);
     if (outcome.problems.length === 0) options.onEnvironment?.(outcome);
   }
@@ -91,6 +124,19 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
     advice: outcomes.flatMap(({ advice }) => advice),
   };
 };
+
+/** What was found before is in the layout that is written to: it is used again, and no registry is asked for it. */
+const signaturePlaces = (
+  { layout, pull }: BuildOptions,
+  given: readonly (Layout | undefined)[],
+): readonly EvidencePlace[] => [
+  ...given.flatMap((one) => (one ? [layoutEvidence(one.directory, async () => one)] : [])),
+  layoutEvidence(layout, () => openOrStartLayout(layout)),
+  ...(pull ? [registryEvidence(pull)] : []),
+];
+
+const environmentOf = (candidate: GivenCandidate | undefined): readonly string[] | undefined =>
+  candidate?.document.environment === undefined ? undefined : [candidate.document.environment];
 
 /** @throws FleetError of the platform's root; USAGE when it is another fleet's than the keys */
 const openRoot = async (options: BuildOptions, sources: Sources): Promise<Root> => {
@@ -121,13 +167,14 @@ type Inputs = {
   readonly sources: Sources;
   readonly images: Layout | undefined;
   readonly previous: Layout | undefined;
+  readonly signatures: readonly EvidencePlace[];
   readonly releases: Releases;
 };
 
 const buildOne = async (
   options: BuildOptions,
   environment: string,
-  { sources, images, previous, releases }: Inputs,
+  { sources, images, previous, signatures, releases }: Inputs,
 ): Promise<EnvironmentOutcome> => {
   const platform = await loadOrProblems(options, environment, sources);
   if ('problems' in platform)
@@ -138,14 +185,21 @@ const buildOne = async (
       sources,
       images: images?.blobs,
       pull: options.pull,
+      signatures,
       pulled: options.pull && openBlobDirectory(options.layout),
-      previous: previous && { layout: previous, root: options.keys.root },
-      workers: options.workers ?? defaultWorkers(platform.targets.length * platform.clusterTypes.length),
+      previous: previous && { layout: previous, roots: options.keys.roots },
+      candidate: options.candidate,
+      charts: options.charts ?? knownCharts(options.cacheDirectory),
+      contents: options.contents ?? knownContents(options.cacheDirectory),
+      env: options.env,
+      workers: options.workers ?? availableParallelism(),
+      memory: options.memory,
     },
     options.signal,
   );
   return {
     environment,
+    candidate: digestOf(canonicalBytes(built.candidate)),
     channels: await publishEnvironment(built, releases, options),
     heldWorkloads: (platform.heldWorkloads ?? []).map(({ registration, errors }) => ({
       registration,
@@ -171,6 +225,3 @@ const loadOrProblems = async (
     return { problems: problemsOf(known) };
   }
 };
-
-const defaultWorkers = (pairs: number): number =>
-  Math.max(1, Math.min(availableParallelism(), Math.floor(pairs / ASSIGNMENTS_A_WORKER)));

@@ -44,7 +44,20 @@ export const configurationFlags = {
   }),
 };
 
-const { config, keys, layout, db } = configurationFlags;
+const { config, platform, cache, map, keys, layout, db } = configurationFlags;
+
+/** What every command needs that reads a platform, whichever its form. */
+export const platformFlags = {
+  config,
+  platform,
+  cache,
+  map,
+  fleet: Flags.string({ description: "Fleet name, for Kalypso's form" }),
+};
+
+/** --environment, -e, repeatable. */
+export const environmentFlag = (description: string) =>
+  Flags.string({ char: 'e', multiple: true, multipleNonGreedy: true, description });
 
 /** What the hub's commands need. */
 export const hubFlags = { config, keys, layout, db };
@@ -56,12 +69,7 @@ export const selectionFlags = {
     multipleNonGreedy: true,
     description: 'Only this channel, environment/cluster type',
   }),
-  environment: Flags.string({
-    char: 'e',
-    multiple: true,
-    multipleNonGreedy: true,
-    description: 'Only the channels of this environment',
-  }),
+  environment: environmentFlag('Only the channels of this environment'),
 };
 
 /** What reaches a registry. */

@@ -5,6 +5,7 @@ import { FleetError, type Place, toFleetError } from '#bundles/errors';
 import { parseSettings } from '#bundles/program/parse-settings';
 import { wordList } from '#bundles/program/word-list';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { parseRecipient } from '#bundles/secrets/recipient';
 import schema from '../docs/schemas/scheduler-config.schema.json' with { type: 'json' };
 import { parseMap, type SourceMap } from './platform/sources/location.ts';
 import { isRepositoryUrl } from './platform/sources/repository-url.ts';
@@ -34,17 +35,21 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly plainHttp: readonly string[];
   /** Images that are in no layout come from the registries that their names say. */
   readonly pullImages: boolean;
+  /** Rendered trees are proposed on a branch of their own. */
+  readonly treePullRequest: boolean;
   /** Names and addresses that the hub's certificate is for; undefined: this machine's. */
   readonly hostnames: readonly string[] | undefined;
+  /** age recipient that every secret set is sealed to beside the site's agents. */
+  readonly escrow: string | undefined;
 };
 
-export const CONFIGURATION_FILE = 'fleet-scheduler.yaml';
+const CONFIGURATION_FILE = 'fleet-scheduler.yaml';
 const MAX_BYTES = 1 << 20;
 
 /**
  * Flags over environment over fleet-scheduler.yaml. Paths of the file are resolved against its folder, given ones
  * against `cwd`.
- * @throws FleetError CONFIG_INVALID with file:line:column, USAGE for a map that is none
+ * @throws FleetError CONFIG_INVALID with file:line:column, USAGE for a map that is none, KEY_FORMAT for the escrow
  */
 export const readConfiguration = async (given: GivenSettings, cwd: string): Promise<Configuration> => {
   const file = resolve(cwd, given.config ?? CONFIGURATION_FILE);
@@ -72,7 +77,12 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     environments: wordList(given.environment, ',') ?? said.environments,
     plainHttp: wordList(given['plain-http'], ',') ?? said.plainHttp ?? [],
     pullImages: given['pull-images'] === true || said.pullImages === true,
+    treePullRequest: given['tree-pull-request'] === true || said.treePullRequest === true,
     hostnames: wordList(given.hostname, ',') ?? said.hostnames,
+    escrow:
+      said.secrets?.escrow === undefined
+        ? undefined
+        : parseRecipient(said.secrets.escrow, 'secrets.escrow', { file }),
   };
 };
 
@@ -111,7 +121,9 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
   readonly environments?: readonly string[];
   readonly plainHttp?: readonly string[];
   readonly pullImages?: boolean;
+  readonly treePullRequest?: boolean;
   readonly hostnames?: readonly string[];
+  readonly secrets?: { readonly escrow?: string };
 };
 
 const validate = new Ajv2020({ strict: true }).compile<FileSettings>(schema);
@@ -129,9 +141,12 @@ const describe = (error: ErrorObject): string => {
 const SHAPES: Readonly<Record<string, string>> = {
   maps: '<url>[#branch]=<directory>',
   registry: 'oci://host[:port][/prefix]',
+  tree: 'gitops or git+<URL>[#branch]',
+  forge: 'github or gitea, with =<address of its API> where that is not the usual one',
   poll: 'a number and s, m or h, like 30s',
   environments: 'a DNS label',
   listen: '<host>:<port>, like 0.0.0.0:8443',
+  secrets: 'an age recipient, age1 and 58 more letters and digits',
 };
 
 const invalid = (message: string, at: Place): FleetError => new FleetError('CONFIG_INVALID', message, { at });

@@ -1,11 +1,14 @@
 import { runProgram } from '#bundles/program/run-program';
+import { COMMANDS } from './commands.ts';
 
 await runProgram(
   {
     name: 'fleet-scheduler',
     description: 'Turns a platform repository into signed bundles, and shows what runs where.',
-    commands: new URL('commands.ts', import.meta.url).href,
+    commands: COMMANDS,
     topics: {
+      approvals: { description: 'Bundles that wait for a second signature' },
+      keys: { description: 'Keys that sign' },
       reports: { description: 'What sites sent home' },
       root: { description: 'The trust root of a fleet' },
       sites: { description: 'Sites and their agents' },

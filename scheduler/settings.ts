@@ -12,6 +12,8 @@ const DESCRIPTIONS = {
   cache: { kind: 'path', what: 'cache directory' },
   images: { kind: 'path', what: 'OCI layout with the images' },
   registry: { kind: 'text', what: 'registry' },
+  tree: { kind: 'text', what: 'place of the rendered trees' },
+  forge: { kind: 'text', what: 'kind and address of the forge' },
   caFile: { kind: 'path', what: "file with the registry's certificates" },
   authFile: { kind: 'path', what: 'auth file' },
   poll: { kind: 'text', what: 'time between two looks' },

@@ -1,23 +1,26 @@
 import {
+  BLOBS_CRITICAL,
   type HostCheck,
   type HostPackage,
   type HostUnit,
   parseHostPackage,
+  SECRETS_CRITICAL,
 } from '#bundles/bundle/host-package';
 import { canonicalBytes } from '#bundles/canonical';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import type { Application } from '../application/application.ts';
+import type { Content } from '../content/content.ts';
+import type { ContentAccess } from '../content/content-access.ts';
+import { memoryContent } from '../content/memory-content.ts';
+import { placeContents } from '../content/place-contents.ts';
 import type { RenderedPackage } from '../platform/model.ts';
-import type { Application } from './application.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
 import { checkHostPaths, type ResolvedFile } from './check-host-paths.ts';
 import { checkSiteInputs } from './check-site-inputs.ts';
-import {
-  type HostCheckObject,
-  type HostFileObject,
-  type HostPackageObject,
-  readHostPackages,
-} from './host-package-object.ts';
+import type { HostCheckObject, HostFileObject, HostPackageObject } from './host-package-object.ts';
+import { hostPackagesOf } from './host-packages.ts';
+import { resolveSecret } from './host-secrets.ts';
 
 /** Where a unit's own file goes. */
 const UNIT_FOLDER = '/etc/systemd/system';
@@ -29,17 +32,13 @@ type Bytes = { readonly path: string; readonly bytes: Buffer };
  * platform configuration at the file that asks for it; resolved to a package.json that an agent only has to carry out.
  * @throws FleetError YAML_SYNTAX, FIELD_INVALID, REFERENCE_MISSING, OBJECT_CLASH ... with file:line:column
  */
-export const assembleHost = (rendered: RenderedPackage, application: Application): AssembledPackage => {
+export const assembleHost = async (
+  rendered: RenderedPackage,
+  application: Application,
+  access: ContentAccess,
+): Promise<AssembledPackage> => {
   const { target } = rendered.assignment;
-  const own = [...application.files]
-    .filter(([path]) => isYaml(path))
-    .flatMap(([path, bytes]) => readHostPackages(`${application.shown}${path}`, bytes));
-  const objects = [
-    ...rendered.files
-      .filter(isManifest)
-      .flatMap(({ path, bytes }) => readHostPackages(`${target.name}/${path}`, bytes)),
-    ...own,
-  ];
+  const { all: objects, own } = hostPackagesOf(rendered, application);
   // What a template of the platform's brings is there for the application, and no application.
   if (own.length === 0) {
     throw new FleetError(
@@ -53,15 +52,28 @@ export const assembleHost = (rendered: RenderedPackage, application: Application
     );
   }
   const config = rendered.files.find(({ path }) => path.startsWith('platform-config.'));
-  const files = objects.flatMap((object) => filesOf(object, application, config, target.name));
+  const files = [
+    ...(await Promise.all(
+      objects
+        .flatMap((object) => filesOf(object))
+        .map((file) => resolveFile(file, application, config, target.name, access)),
+    )),
+    ...(await placeContents(objects, { application, access, id: target.name })),
+  ];
+  const contents = contentsOf(files);
+  const secrets = objects.flatMap((object) => object.secrets.map((one) => resolveSecret(one, application)));
   const directories = checkHostPaths(objects, files);
   const spec: HostPackage = {
     id: target.name,
     directories: directories.map(({ at: _, ...directory }) => directory),
     files: files.map(({ file }) => file),
+    ...(secrets.length > 0 && { secrets: secrets.map(({ secret }) => secret) }),
     units: objects.flatMap((object) => object.units.map(toUnit)),
     checks: objects.flatMap((object) => object.checks.map(toCheck)),
-    critical: [],
+    critical: [
+      ...(contents.length > 0 ? [BLOBS_CRITICAL] : []),
+      ...(secrets.length > 0 ? [SECRETS_CRITICAL] : []),
+    ],
   };
   const inputs = objects.flatMap((object) => object.siteInputs);
   checkSiteInputs(inputs, files);
@@ -71,16 +83,23 @@ export const assembleHost = (rendered: RenderedPackage, application: Application
     assignment: rendered.assignment,
     id: target.name,
     namespace: undefined,
-    files: [{ path: 'package.json', bytes: document }, ...files.map(({ bytes }) => bytes)],
+    files: [
+      { path: 'package.json', bytes: document },
+      ...files.flatMap(({ bytes }) => bytes ?? []),
+      ...secrets.flatMap(({ bytes }) => bytes ?? []),
+    ],
     siteInputs: inputs.map(({ name, at: _, ...field }) => ({ input: name, ...field })),
-    owns: [...spec.files.map(({ path }) => path), ...spec.units.map(({ name }) => name)],
+    owns: [
+      ...[...spec.files, ...(spec.secrets ?? [])].map(({ path }) => path),
+      ...spec.units.map(({ name }) => name),
+    ],
     images: [],
+    ...(contents.length > 0 && { contents }),
   });
 };
 
-const isYaml = (path: string): boolean => /\.ya?ml$/.test(path);
-const isManifest = ({ path }: { readonly path: string }): boolean =>
-  path === 'namespace.yaml' || path === 'reconciler.yaml';
+const contentsOf = (files: readonly ResolvedFile[]): readonly Content[] =>
+  files.flatMap(({ content }) => content ?? []);
 
 /** @throws FleetError FIELD_INVALID: an agent would refuse the whole bundle for it */
 const checkReadable = (document: Buffer): void => {
@@ -94,12 +113,8 @@ const checkReadable = (document: Buffer): void => {
   }
 };
 
-const filesOf = (
-  object: HostPackageObject,
-  application: Application,
-  config: Bytes | undefined,
-  subject: string,
-): readonly ResolvedFile[] => {
+/** Its own files, and those of its units. */
+const filesOf = (object: HostPackageObject): readonly HostFileObject[] => {
   const units = object.units
     .filter((unit) => unit.source !== undefined || unit.content !== undefined)
     .map(
@@ -111,35 +126,40 @@ const filesOf = (
         source,
         content,
         config: false,
+        url: undefined,
+        sha256: undefined,
         format: undefined,
         at,
       }),
     );
-  return [...object.files, ...units].map((file) => resolveFile(file, application, config, subject));
+  return [...object.files, ...units];
 };
 
-const resolveFile = (
+/** A file of an application that is larger travels by itself: a changed line elsewhere must not send it again. */
+const MAX_IN_LAYER = 1 << 20;
+
+const resolveFile = async (
   file: HostFileObject,
   application: Application,
   config: Bytes | undefined,
   subject: string,
-): ResolvedFile => {
+  access: ContentAccess,
+): Promise<ResolvedFile> => {
+  const { path, mode, owner, group, format, url, sha256, at } = file;
+  const owned = { path, mode, owner, group };
+  const asBlob = (content: Content): ResolvedFile => ({
+    file: { ...owned, digest: content.digest, size: content.size, blob: true },
+    content,
+    at,
+  });
+  if (url !== undefined) return asBlob(await access.get({ url, sha256, at }));
   const bytes = contentOf(file, application, config, subject);
-  const content = `files${file.path}`;
-  const { path, mode, owner, group, format } = file;
+  if (bytes.byteLength > MAX_IN_LAYER && !format) return asBlob(memoryContent(bytes, path));
+  const content = `files${path}`;
   return {
-    file: {
-      path,
-      mode,
-      owner,
-      group,
-      content,
-      digest: digestOf(bytes),
-      size: bytes.byteLength,
-      ...(format && { format }),
-    },
+    file: { ...owned, content, digest: digestOf(bytes), size: bytes.byteLength, ...(format && { format }) },
     bytes: { path: content, bytes },
-    at: file.at,
+    at,
   };
 };
 

@@ -1,10 +1,20 @@
 import { FleetError } from '#bundles/errors';
-import type { Assignment, RenderedPackage } from '../platform/model.ts';
+import { type Application, showFile } from '../application/application.ts';
+import { type ImageRules, imageRules } from '../images/image-rules.ts';
+import type { Assignment, RenderedFile, RenderedPackage } from '../platform/model.ts';
+import type { Bounds } from '../platform/objects/bounds.ts';
 import { throwProblems } from '../platform/problems.ts';
-import type { Application } from './application.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
-import { isClusterScoped } from './kubernetes-object.ts';
-import { type ManifestCache, type PreparedObject, prepareManifest } from './prepare-manifest.ts';
+import { imagesOfCharts } from './images-of-charts.ts';
+import { isPlaybookFile } from './is-playbook-file.ts';
+import { pinImage } from './pin-image.ts';
+import { prepareManifest } from './prepare-manifest.ts';
+import type { ManifestCache, ManifestJudge, PreparedObject } from './prepared-manifest.ts';
+import { isPartOfPackage } from './reconciler-traits.ts';
+import { findTorn, withoutNamespace } from './secret-documents.ts';
+import { identityOf } from './share-manifest.ts';
+import { findSharedPackage, keepSharedPackage } from './share-package.ts';
+import { boundsOf, UNBOUND } from './tenancy.ts';
 
 /** Folder of the application's own objects inside the package. */
 const MANIFESTS = 'manifests/';
@@ -19,43 +29,105 @@ export const assembleKubernetes = (
   application: Application | undefined,
   imageLocks: ReadonlyMap<string, string>,
   cache: ManifestCache = new Map(),
+  judge?: ManifestJudge,
+  rules: ImageRules = imageRules(),
 ): AssembledPackage => {
+  const known = findSharedPackage(rendered, application, cache, judge);
+  if (known) return known;
   const { assignment, namespace } = rendered;
   const { offline } = assignment.clusterType;
   const problems: FleetError[] = [];
-  const read = (shown: string, path: string, bytes: Buffer) => ({
-    path,
-    ...prepareManifest({ shown, bytes, namespace, offline, imageLocks }, cache, problems),
-  });
+  const read = (shown: string, path: string, file: Pick<RenderedFile, 'bytes' | 'from'>, bounds: Bounds) => {
+    const input = { shown, namespace, offline, imageLocks, rules, judge, bounds, from: file.from };
+    // The bytes of a mould are made only where they are needed.
+    return {
+      path,
+      made: prepareManifest(
+        {
+          ...input,
+          get bytes() {
+            return file.bytes;
+          },
+        },
+        cache,
+        problems,
+      ),
+    };
+  };
+  const bounds = boundsOf(assignment.target);
+  const isManifest = (file: RenderedFile): boolean =>
+    isYaml(file.path) &&
+    !isPlaybookFile(file) &&
+    (file.path !== 'reconciler.yaml' || isPartOfPackage(assignment.clusterType.reconciler));
   const files = [
     ...rendered.files
-      .filter(({ path }) => isYaml(path))
-      .map(({ path, bytes }) =>
-        withTemplate(assignment, path, problems, () =>
-          read(`${assignment.target.name}/${path}`, path, bytes),
+      .filter(isManifest)
+      .map((file) =>
+        withTemplate(assignment, file.path, problems, () =>
+          read(`${assignment.target.name}/${file.path}`, file.path, file, UNBOUND),
         ),
       ),
-    ...[...(application?.files ?? [])]
-      .filter(([path]) => isYaml(path) && !isKustomization(path))
-      .map(([path, bytes]) => read(`${application?.shown}${path}`, MANIFESTS + path, bytes)),
-  ].filter(({ objects }) => objects.length > 0);
-  const all = files.flatMap(({ objects }) => objects);
-  throwProblems([...problems, ...clashesOf(all, namespace)], `package ${assignment.target.name}`);
-  const other = rendered.files.filter(({ path }) => !isYaml(path));
-  return assembled({
+    ...(application ? [...application.files].map(([path, bytes]) => ({ application, path, bytes })) : [])
+      .filter(({ path }) => isYaml(path) && !isKustomization(path) && !isSopsRules(path))
+      .map((one) => read(showFile(one.application, one.path), MANIFESTS + one.path, one, bounds)),
+  ].filter(({ made }) => made.owns.length > 0);
+  const owns = files.flatMap(({ made }) => made.owns);
+  const clashes =
+    new Set(owns).size < owns.length
+      ? clashesOf(
+          files.flatMap(({ made }) => made.objects),
+          namespace,
+        )
+      : [];
+  const charts = pinCharts(application, rules, imageLocks, problems);
+  const secrets = files.flatMap(({ made }) => made.secrets ?? []);
+  const encrypted = secrets.flatMap((one) => one.encrypted);
+  throwProblems([...problems, ...clashes, ...findTorn(encrypted)], `package ${assignment.target.name}`);
+  const other = rendered.files.filter((file) => !isManifest(file));
+  const made = assembled({
     assignment,
     id: assignment.target.name,
     namespace,
     files: [
-      ...files.map(({ path, text }) => ({ path, bytes: Buffer.from(text) })),
-      ...other,
-      { path: 'kustomization.yaml', bytes: kustomization(files.map(({ path }) => path)) },
+      ...files.map(({ path, made }) => ({ path, bytes: made.text })),
+      ...other.map(({ path, bytes }) => ({ path, bytes })),
+      {
+        path: 'kustomization.yaml',
+        bytes: kustomization(
+          files.map(({ path }) => path),
+          namespace,
+          withoutNamespace(encrypted),
+        ),
+      },
     ],
     siteInputs: [],
-    owns: all.map((object) => identityOf(object, namespace)),
-    images: [...new Set(files.flatMap(({ images }) => images))],
+    owns,
+    images: [...new Set([...files.flatMap(({ made }) => made.images), ...charts])],
+    unknown: files.flatMap((file) => file.made.unknown),
+    suspects: files.flatMap(({ made }) => made.suspects ?? []),
+    ...(secrets.some((one) => one.encrypted.length + one.filled > 0) && { needsSecrets: true }),
+    plainSecrets: secrets.flatMap(({ plain }) => plain),
   });
+  keepSharedPackage(rendered, application, cache, judge, { manifests: files, other }, made);
+  return made;
 };
+
+/** Images that operators start: charts name them, and no object does. */
+const pinCharts = (
+  application: Application | undefined,
+  rules: ImageRules,
+  locks: ReadonlyMap<string, string>,
+  problems: FleetError[],
+): readonly string[] =>
+  imagesOfCharts(application, rules).flatMap(({ image, at }) => {
+    try {
+      return [pinImage(image, locks, at)];
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error;
+      problems.push(error);
+      return [];
+    }
+  });
 
 /** The file that a mistake of a rendered text is in lies on no disk: the template that wrote it has to be named. */
 const withTemplate = <T>(
@@ -71,25 +143,23 @@ const withTemplate = <T>(
     : path.startsWith('reconciler.')
       ? clusterType.reconciler
       : clusterType.configType;
-  const found = problems
-    .splice(before)
-    .map(
-      ({ code, message, at, hint, cause }) =>
-        new FleetError(code, message, { subject: `what Template ${template} wrote`, at, hint, cause }),
-    );
+  const found = problems.splice(before).map(
+    ({ code, message, subject, at, hint, cause }) =>
+      new FleetError(code, message, {
+        subject: `${subject === undefined ? 'what' : `${subject}, as`} Template ${template} wrote${subject === undefined ? '' : ' it'}`,
+        at,
+        hint,
+        cause,
+      }),
+  );
   problems.push(...found);
   return result;
 };
 
 const isYaml = (path: string): boolean => /\.ya?ml$/.test(path);
+/** Says for whom SOPS encrypts: for people, and no object. */
+const isSopsRules = (path: string): boolean => /(^|\/)\.sops\.ya?ml$/.test(path);
 const isKustomization = (path: string): boolean => /(^|\/)kustomization\.ya?ml$/.test(path);
-
-/** Group, kind, namespace and name, as the API server tells objects apart; the version does not count. */
-const identityOf = (object: PreparedObject, namespace: string): string => {
-  const [group] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : [''];
-  const place = isClusterScoped(object.kind) ? '' : `${object.namespace ?? namespace}/`;
-  return `${object.kind}${group ? `.${group}` : ''} ${place}${object.name}`;
-};
 
 /** Two objects of one identity in a package: which one would live would depend on the order. */
 const clashesOf = (objects: readonly PreparedObject[], namespace: string): readonly FleetError[] => {
@@ -112,14 +182,27 @@ const clashesOf = (objects: readonly PreparedObject[], namespace: string): reado
   });
 };
 
-/** The files of a folder, as kustomize, Flux and Argo CD want them listed. */
-export const kustomization = (resources: readonly string[]): Buffer =>
+/**
+ * The files of a folder, as kustomize, Flux and Argo CD want them listed.
+ * @param placed objects that nobody may write a namespace into: kustomize puts them there
+ */
+export const kustomization = (
+  resources: readonly string[],
+  namespace = '',
+  placed: readonly PreparedObject[] = [],
+): Buffer =>
   Buffer.from(
     [
       'apiVersion: kustomize.config.k8s.io/v1beta1',
       'kind: Kustomization',
       resources.length === 0 ? 'resources: []' : 'resources:',
       ...resources.toSorted().map((path) => `  - ${JSON.stringify(path)}`),
+      ...(placed.length === 0 ? [] : ['patches:']),
+      ...placed.flatMap(({ kind, name }) => [
+        `  - target: {kind: ${JSON.stringify(kind)}, name: ${JSON.stringify(name)}}`,
+        '    patch: |-',
+        `      [{"op": "add", "path": "/metadata/namespace", "value": ${JSON.stringify(namespace)}}]`,
+      ]),
       '',
     ].join('\n'),
   );

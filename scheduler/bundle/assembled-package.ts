@@ -1,7 +1,11 @@
 import type { SiteInputField } from '#bundles/bundle/config';
-import { packageDigest } from '#bundles/bundle/package-digest';
+import { type PackageFile, packageDigest } from '#bundles/bundle/package-digest';
 import { compareBytes, type Digest } from '#bundles/digest';
+import type { FleetError } from '#bundles/errors';
+import type { Content } from '../content/content.ts';
 import type { Assignment, Value } from '../platform/model.ts';
+import { digestIn, filesIn, type PackageImage } from './package-image.ts';
+import type { PreparedObject } from './prepared-manifest.ts';
 
 /** A package ready to be packed: every file of its folder, final. */
 export type AssembledPackage = {
@@ -9,7 +13,7 @@ export type AssembledPackage = {
   /** Its folder's name in the bundle: the deployment target's. */
   readonly id: string;
   readonly namespace: string | undefined;
-  readonly files: readonly { readonly path: string; readonly bytes: Buffer }[];
+  readonly files: readonly PackageFile[];
   readonly digest: Digest;
   readonly siteInputs: readonly (Omit<SiteInputField, 'assignment'> & {
     readonly schema: { readonly [key: string]: Value };
@@ -18,10 +22,62 @@ export type AssembledPackage = {
   readonly owns: readonly string[];
   /** Images its objects run, normalised 'host/repo@sha256:...'. */
   readonly images: readonly string[];
+  /** Files that travel as blobs of the closure; the same bytes may come from several places. */
+  readonly contents?: readonly Content[];
+  /** Its objects of kinds that nobody knows. */
+  readonly unknown?: readonly PreparedObject[];
+  /** What in them may be an image and is in no rule, as advice. */
+  readonly suspects?: readonly FleetError[];
+  /** What its agent has to make of secrets; a reader that knows nothing of them must not carry it out. */
+  readonly needsSecrets?: boolean;
+  /** Secrets in plain text. */
+  readonly plainSecrets?: readonly PreparedObject[];
+  /** What `files` are written from, where other packages differ from it in their namespace alone. */
+  readonly image?: PackageImage;
 };
 
 /** Sorts the files and takes their digest. */
-export const assembled = (parts: Omit<AssembledPackage, 'digest'>): AssembledPackage => {
+export const assembled = (parts: Omit<AssembledPackage, 'digest' | 'image'>): AssembledPackage => {
   const files = parts.files.toSorted((a, b) => compareBytes(a.path, b.path));
   return { ...parts, files, digest: packageDigest(files) };
 };
+
+/** A package of an image. A class, because a fleet has 50,000 of them; its files are made when somebody wants them. */
+export class ImagePackage implements AssembledPackage {
+  readonly assignment: Assignment;
+  readonly namespace: string;
+  readonly image: PackageImage;
+  readonly owns: readonly string[];
+  readonly images: readonly string[];
+  readonly unknown: readonly PreparedObject[];
+  readonly digest: Digest;
+
+  constructor(
+    assignment: Assignment,
+    namespace: string,
+    image: PackageImage,
+    { owns, images, unknown }: Required<Pick<AssembledPackage, 'owns' | 'images' | 'unknown'>>,
+  ) {
+    this.assignment = assignment;
+    this.namespace = namespace;
+    this.image = image;
+    this.owns = owns;
+    this.images = images;
+    this.unknown = unknown;
+    this.digest = digestIn(image, namespace);
+  }
+
+  get id(): string {
+    return this.image.id;
+  }
+
+  get files(): readonly PackageFile[] {
+    return filesIn(this.image, this.namespace);
+  }
+
+  get siteInputs(): AssembledPackage['siteInputs'] {
+    return NO_INPUTS;
+  }
+}
+
+const NO_INPUTS: AssembledPackage['siteInputs'] = [];

@@ -1,29 +1,49 @@
-import { compareBytes } from '#bundles/digest';
+import { setImmediate } from 'node:timers/promises';
+import type { ClosureEntry } from '#bundles/bundle/config';
+import type { Descriptor } from '#bundles/bundle/manifest';
+import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
-import type {
-  Assignment,
-  ClusterType,
-  HeldAssignment,
-  Platform,
-  RenderedPackage,
-} from '../platform/model.ts';
-import type { Application } from './application.ts';
+import type { Application } from '../application/application.ts';
+import type { Content } from '../content/content.ts';
+import type { ContentAccess } from '../content/content-access.ts';
+import { fileArtifact } from '../content/file-artifact.ts';
+import { firstOfEachField } from '../images/first-of-each-field.ts';
+import { imageRules } from '../images/image-rules.ts';
+import type { ClusterType, HeldAssignment, Platform, RenderedPackage } from '../platform/model.ts';
+import { endsRun } from '../platform/problems.ts';
+import { withPlace } from '../platform/with-place.ts';
+import { firstOfEachKind } from '../validate/kubernetes/unknown-kinds.ts';
 import { assembleHost } from './assemble-host.ts';
 import { assembleKubernetes } from './assemble-kubernetes.ts';
 import type { AssembledPackage } from './assembled-package.ts';
 import { newClaims } from './claim-package.ts';
+import { imagesInPackage } from './images-in-package.ts';
 import type { LastGood } from './last-good-packages.ts';
+import { mergeImage } from './merge-image.ts';
 import { checkPackable, type PackedBundle, packBundle } from './pack-bundle.ts';
-import type { ManifestCache } from './prepare-manifest.ts';
+import { pinImage } from './pin-image.ts';
+import type { ManifestCache, ManifestJudge, PreparedObject } from './prepared-manifest.ts';
 import { type PullImage, type ResolvedImage, resolveImages } from './resolve-images.ts';
 
 export type BuiltBundle = {
   readonly clusterType: ClusterType;
   readonly bundle: PackedBundle;
   readonly images: readonly ResolvedImage[];
+  /** Files of its packages that are blobs of their own. */
+  readonly contents: readonly ResolvedImage[];
+  /** Those that came from elsewhere. */
+  readonly fetched: readonly Content[];
   /** What could not be built and is not in it, or is in it as an earlier release had it. */
   readonly held: readonly HeldPackage[];
+  /** The bundle that packages of held ones are kept from. */
+  readonly previous: Digest | undefined;
+  /** The first object of each kind that nobody knows. */
+  readonly unknown: readonly PreparedObject[];
+  /** What may be an image and is in no rule, as advice: one for each field of a kind. */
+  readonly suspects: readonly FleetError[];
+  /** Secrets in plain text. */
+  readonly plainSecrets: readonly PreparedObject[];
 };
 
 export type HeldPackage = HeldAssignment & { readonly kept?: AssembledPackage };
@@ -41,9 +61,18 @@ export type BundleInput = {
   readonly images: readonly BlobSource[] | 'unchecked';
   /** Where images come from that are in none of them; undefined: from nowhere. */
   readonly pull?: PullImage | undefined;
+  /** Finds images once for all cluster types of an environment; without it each time. */
+  readonly resolve?: ((names: readonly string[]) => Promise<readonly ResolvedImage[]>) | undefined;
+  /** Where hosts' packages get foreign files from. */
+  readonly contents: ContentAccess;
   /** Shared by all cluster types of an environment. */
   readonly manifests: ManifestCache;
+  /** What this cluster type's clusters would refuse in an object. */
+  readonly judge?: ManifestJudge | undefined;
 };
+
+/** Packages put together between two pauses: tens of milliseconds where all of their manifests are new. */
+const PAUSE = 20;
 
 /** Everything of one cluster type in one bundle; a mistake in one package holds that one. */
 export const buildBundle = async (input: BundleInput, signal: AbortSignal): Promise<BuiltBundle> => {
@@ -52,58 +81,96 @@ export const buildBundle = async (input: BundleInput, signal: AbortSignal): Prom
   const assembled: AssembledPackage[] = [];
   const images = new Map<string, ResolvedImage>();
   const resolve = async (names: readonly string[]): Promise<readonly ResolvedImage[]> =>
-    input.images === 'unchecked' ? [] : await resolveImages(input.images, names, signal, input.pull);
+    input.images === 'unchecked' || names.length === 0
+      ? []
+      : await (input.resolve?.(names) ?? resolveImages(input.images, names, signal, input.pull));
   const claim = newClaims();
-  for (const rendered of input.packages.toSorted((a, b) => compareBytes(idOf(a), idOf(b)))) {
+  for (const [at, rendered] of input.packages.toSorted((a, b) => compareBytes(idOf(a), idOf(b))).entries()) {
+    if (at % PAUSE === 0) {
+      signal.throwIfAborted();
+      await setImmediate();
+    }
     try {
-      const made = assemble(rendered, input);
+      const made = await assemble(rendered, input);
       checkPackable(made);
       const found = await resolve(made.images);
       claim(made);
-      for (const image of found) images.set(image.entry.digest, image);
+      for (const image of found) mergeImage(images, image);
       assembled.push(made);
     } catch (error) {
       const known = toFleetError(error, `building ${idOf(rendered)}`);
-      if (known.code === 'INTERNAL' || known.code === 'ABORTED') throw known;
-      held.push({ assignment: rendered.assignment, error: withPlace(known, rendered.assignment) });
+      if (endsRun(known)) throw known;
+      const placed = placeImage(known, rendered, input);
+      const { name, at } = rendered.assignment.target;
+      // One without a place of its own is one of the lines that ask for the package.
+      held.push({ assignment: rendered.assignment, error: withPlace(placed, at, placed.subject ?? name) });
     }
   }
   const withKept: HeldPackage[] = [];
-  for (const one of [
-    ...held.map((it) => withLastGood(it, input.lastGood)),
-    ...unreadable(input, assembled, held),
-  ]) {
+  const standIns: HeldPackage[] = [];
+  for (const one of held) standIns.push(await withLastGood(one, input.lastGood));
+  for (const one of [...standIns, ...(await unreadable(input, assembled, held))]) {
     try {
       const found = await resolve(one.kept?.images ?? []);
       if (one.kept) claim(one.kept);
-      for (const image of found) images.set(image.entry.digest, image);
+      for (const image of found) mergeImage(images, image);
       withKept.push(one);
     } catch (error) {
-      withKept.push(withoutKept(one, toFleetError(error)));
+      const known = toFleetError(error);
+      if (endsRun(known)) throw known;
+      withKept.push(withoutKept(one, known));
     }
   }
   const kept = withKept.flatMap((one) => one.kept ?? []);
   const packages = [...assembled, ...kept];
   const ready = dropUnsupported(packages, withKept);
-  const closure = [...images.values()].map(({ entry }) => entry);
+  const contents = contentsOf(ready.packages);
+  const closure = closureOf([...images.values(), ...contents]);
   return {
     clusterType,
-    bundle: packBundle(platform.fleet, platform.environment, clusterType, ready.packages, closure),
+    bundle: await packBundle(
+      platform.fleet,
+      platform.environment,
+      clusterType,
+      ready.packages,
+      closure,
+      platform.imagePolicies,
+    ),
     images: [...images.values()],
+    contents,
+    fetched: ready.packages.flatMap((one) => one.contents ?? []).filter(({ from }) => from !== undefined),
     held: ready.held,
+    previous: input.lastGood.bundle,
+    unknown: firstOfEachKind(assembled.flatMap(({ unknown = [] }) => unknown)),
+    suspects: firstOfEachField(assembled.flatMap(({ suspects = [] }) => suspects)),
+    plainSecrets: assembled.flatMap((made) => made.plainSecrets ?? []),
   };
 };
 
-/** A mistake without a place of its own is one of the lines that ask for the package. */
-const withPlace = (error: FleetError, { target }: Assignment): FleetError =>
-  error.at
-    ? error
-    : new FleetError(error.code, error.message, {
-        subject: error.subject ?? target.name,
-        at: target.at,
-        hint: error.hint,
-        cause: error,
-      });
+/** Images by their manifests, which lead to all else; what vouches for them blob by blob, since sites keep it so. */
+const closureOf = (images: readonly ResolvedImage[]): readonly ClosureEntry[] => {
+  const all = images.flatMap(({ entry, blobs }) => (entry.names ? [entry] : blobs.map(toEntry)));
+  return [...new Map(all.map((entry) => [entry.digest, entry])).values()];
+};
+
+const contentsOf = (packages: readonly AssembledPackage[]): readonly ResolvedImage[] => {
+  const contents = packages.flatMap((one) => one.contents ?? []);
+  return [...new Map(contents.map((content) => [content.digest, content])).values()].map(fileArtifact);
+};
+
+const toEntry = ({ digest, size, mediaType }: Descriptor): ClosureEntry => ({ digest, size, mediaType });
+
+/** The line to look at is the one that names the image. */
+const placeImage = (error: FleetError, rendered: RenderedPackage, input: BundleInput): FleetError => {
+  if (error.code !== 'IMAGE_UNSIGNED' || error.at) return error;
+  const { imageLocks, imageFields } = input.platform;
+  const rules = imageRules(imageFields);
+  const found = imagesInPackage(rendered, input.applicationOf(rendered), rules, []).find(({ image, at }) =>
+    pinImage(image, imageLocks, at).endsWith(`@${error.subject}`),
+  );
+  const { code, message, subject, hint } = error;
+  return found ? new FleetError(code, message, { subject, at: found.at, hint, cause: error }) : error;
+};
 
 /** The last good package of a held one does not fit any more: then nothing is released, and both reasons are told. */
 const withoutKept = ({ assignment, error }: HeldPackage, why: FleetError): HeldPackage => {
@@ -116,8 +183,8 @@ const withoutKept = ({ assignment, error }: HeldPackage, why: FleetError): HeldP
   };
 };
 
-const withLastGood = (held: HeldAssignment, lastGood: LastGood): HeldPackage => {
-  const kept = lastGood.of(held.assignment);
+const withLastGood = async (held: HeldAssignment, lastGood: LastGood): Promise<HeldPackage> => {
+  const kept = await lastGood.of(held.assignment);
   return kept ? { ...held, kept } : held;
 };
 
@@ -125,17 +192,18 @@ const withLastGood = (held: HeldAssignment, lastGood: LastGood): HeldPackage => 
  * Packages of applications whose repository cannot be read today. Nobody knows any more which targets they have, so
  * what the release before had of their workspaces stays.
  */
-const unreadable = (
+const unreadable = async (
   { platform, lastGood }: BundleInput,
   assembled: readonly AssembledPackage[],
   held: readonly HeldAssignment[],
-): readonly HeldPackage[] => {
+): Promise<readonly HeldPackage[]> => {
   const workloads = platform.heldWorkloads ?? [];
   const known = new Set([
     ...assembled.map(({ id }) => id),
     ...held.map(({ assignment }) => assignment.target.name),
   ]);
-  return lastGood.ofWorkspaces(new Set(workloads.map(({ workspace }) => workspace)), known).map((kept) => {
+  const workspaces = new Set(workloads.map(({ workspace }) => workspace));
+  return (await lastGood.ofWorkspaces(workspaces, known)).map((kept) => {
     const because = workloads.find(({ workspace }) => workspace === kept.assignment.target.workspace)
       ?.errors[0];
     const error = because ?? new FleetError('SOURCE_UNREACHABLE', 'its repository cannot be read');
@@ -145,13 +213,23 @@ const unreadable = (
 
 const idOf = (rendered: RenderedPackage): string => rendered.assignment.target.name;
 
-const assemble = (rendered: RenderedPackage, input: BundleInput): AssembledPackage => {
+const assemble = (
+  rendered: RenderedPackage,
+  input: BundleInput,
+): AssembledPackage | Promise<AssembledPackage> => {
   const application = input.applicationOf(rendered);
   switch (rendered.assignment.clusterType.target) {
     case 'kubernetes':
-      return assembleKubernetes(rendered, application, input.platform.imageLocks, input.manifests);
+      return assembleKubernetes(
+        rendered,
+        application,
+        input.platform.imageLocks,
+        input.manifests,
+        input.judge,
+        imageRules(input.platform.imageFields),
+      );
     case 'host':
-      return assembleHost(rendered, application ?? { shown: '', files: new Map() });
+      return assembleHost(rendered, application ?? { shown: '', files: new Map() }, input.contents);
   }
 };
 

@@ -1,11 +1,14 @@
 import type { HostFile } from '#bundles/bundle/host-package';
 import { FleetError, formatPlace, type Place } from '#bundles/errors';
+import type { Content } from '../content/content.ts';
 import type { HostDirectoryObject, HostPackageObject } from './host-package-object.ts';
 
 /** A file of the package with its bytes, and where it is asked for. */
 export type ResolvedFile = {
   readonly file: HostFile;
-  readonly bytes: { readonly path: string; readonly bytes: Buffer };
+  /** What lies in the package's folder; or else `content`, which travels as a blob. */
+  readonly bytes?: { readonly path: string; readonly bytes: Buffer };
+  readonly content?: Content;
   readonly at: Place;
 };
 
@@ -34,8 +37,15 @@ export const checkHostPaths = (
     if (known) throw clash({ path: file.path, at }, known);
     taken.set(file.path, { path: file.path, at });
   }
-  checkAbove([...directories, ...files.map(({ file, at }) => ({ path: file.path, at }))], files);
-  checkUnits(objects, files);
+  const secrets = objects.flatMap((object) => object.secrets);
+  for (const { path, at } of secrets) {
+    const known = taken.get(path);
+    if (known) throw clash({ path, at }, known);
+    taken.set(path, { path, at });
+  }
+  const all = [...files.map(({ file, at }) => ({ path: file.path, at })), ...secrets];
+  checkAbove([...directories, ...all], all);
+  checkUnits(objects, all);
   return once;
 };
 
@@ -52,8 +62,8 @@ const clash = ({ path, at }: Claim, known: Claim): FleetError =>
     },
   );
 
-const checkAbove = (claims: readonly Claim[], files: readonly ResolvedFile[]): void => {
-  const isFile = new Map(files.map(({ file, at }) => [file.path, at]));
+const checkAbove = (claims: readonly Claim[], files: readonly Claim[]): void => {
+  const isFile = new Map(files.map(({ path, at }) => [path, at]));
   for (const { path, at } of claims) {
     for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
       const above = path.slice(0, end);
@@ -71,8 +81,8 @@ const checkAbove = (claims: readonly Claim[], files: readonly ResolvedFile[]): v
   }
 };
 
-const checkUnits = (objects: readonly HostPackageObject[], files: readonly ResolvedFile[]): void => {
-  const paths = new Set(files.map(({ file }) => file.path));
+const checkUnits = (objects: readonly HostPackageObject[], files: readonly Claim[]): void => {
+  const paths = new Set(files.map(({ path }) => path));
   const names = new Map<string, Place>();
   for (const { name, at, restartOn } of objects.flatMap((object) => object.units)) {
     const known = names.get(name);
@@ -85,7 +95,7 @@ const checkUnits = (objects: readonly HostPackageObject[], files: readonly Resol
       `${name} restarts on ${gone}, which is no file of this package`,
       {
         at,
-        hint: 'Name a path under files',
+        hint: 'Name a path under files or secrets',
       },
     );
   }

@@ -53,7 +53,7 @@ const checkTarget = (input: SiteInputObject, target: ResolvedFile | undefined): 
 const checkField = (input: SiteInputObject, { bytes }: ResolvedFile): void => {
   let node: unknown;
   try {
-    node = parseStrictJson(bytes.bytes, JSON_LIMITS, input.file);
+    node = parseStrictJson(bytes?.bytes ?? Buffer.alloc(0), JSON_LIMITS, input.file);
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;
     throw refusal(

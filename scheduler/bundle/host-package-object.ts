@@ -1,5 +1,7 @@
-import { isSafeHostPath } from '#bundles/bundle/host-package';
+import type { Digest } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
+import { isName } from '#bundles/names';
+import { isSecretKey } from '#bundles/secrets/parse';
 import type { Value } from '../platform/model.ts';
 import { objectShape } from '../platform/objects/metadata.ts';
 import { freeRecord } from '../platform/yaml/free-value.ts';
@@ -16,11 +18,11 @@ import {
   optional,
   placed,
   type Reading,
-  refuse,
   required,
-  type Shape,
   text,
 } from '../platform/yaml/shape.ts';
+import { contentSpec, type HostContentsObject, toContents } from './host-content-object.ts';
+import { hostPath, mode, owned, refuseAt, sha256, textThat, webAddress } from './host-fields.ts';
 
 /**
  * `kind: HostPackage` as an application engineer writes it beside the files, or as a platform template renders it. Several
@@ -32,10 +34,13 @@ type Owned = { readonly path: string; readonly mode: string; readonly owner: str
 export type HostDirectoryObject = Owned & { readonly at: Place };
 
 export type HostFileObject = Owned & {
-  /** Exactly one of the three says where the bytes come from. */
+  /** Exactly one of the four says where the bytes come from. */
   readonly source: string | undefined;
   readonly content: string | undefined;
   readonly config: boolean;
+  readonly url: string | undefined;
+  /** Of what `url` names; without it the lock file says it. */
+  readonly sha256: Digest | undefined;
   readonly format: 'env' | 'json' | undefined;
   readonly at: Place;
 };
@@ -61,6 +66,14 @@ export type HostCheckObject = {
   readonly timeoutSeconds: number;
 };
 
+/** A file below /run/: of a key of a sealed set, or of a file that SOPS encrypted. */
+export type HostSecretObject = Owned & {
+  readonly set: string | undefined;
+  readonly key: string | undefined;
+  readonly source: string | undefined;
+  readonly at: Place;
+};
+
 export type SiteInputObject = {
   readonly name: string;
   readonly schema: { readonly [key: string]: Value };
@@ -69,75 +82,42 @@ export type SiteInputObject = {
   readonly at: Place;
 };
 
-export type HostPackageObject = {
+export type HostPackageObject = HostContentsObject & {
   readonly directories: readonly HostDirectoryObject[];
   readonly files: readonly HostFileObject[];
+  readonly secrets: readonly HostSecretObject[];
   readonly units: readonly HostUnitObject[];
   readonly checks: readonly HostCheckObject[];
   readonly siteInputs: readonly SiteInputObject[];
 };
 
-const hostPath: Shape<string> = (node, path, reading) => {
-  const value = text(node, path, reading);
-  if (value === BAD || isSafeHostPath(value)) return value;
-  return refuse(
-    reading,
-    node,
-    `${path} ${JSON.stringify(value)} is no absolute path on a host`,
-    'Write it like /etc/app/app.conf, without . and ..',
-  );
-};
+/** In memory, and gone at the next boot: a secret on a disk outlives the machine. */
+const secretPath = textThat(
+  (value) => value.startsWith('/run/'),
+  'is not below /run/, where nothing reaches a disk',
+  'Write it like /run/fleet-agent/secrets/db-password, and let the unit read it there',
+  hostPath,
+);
 
-const mode: Shape<string> = (node, path, reading) => {
-  const value = text(node, path, reading);
-  if (value === BAD || /^0[0-7]{3}$/.test(value)) return value;
-  return refuse(
-    reading,
-    node,
-    `${path} ${JSON.stringify(value)} is no file mode`,
-    'Write four octal digits in quotes, like "0640"',
-  );
-};
+const setName = textThat(
+  isName,
+  'is no name of a secret set',
+  'Write a DNS label, as fleet-scheduler secrets set was given it',
+);
 
-const unitName: Shape<string> = (node, path, reading) => {
-  const value = text(node, path, reading);
-  if (value === BAD || /^[A-Za-z0-9:_.@-]{1,240}\.(service|timer|socket|path|target|slice)$/.test(value))
-    return value;
-  return refuse(
-    reading,
-    node,
-    `${path} ${JSON.stringify(value)} is no unit name`,
-    'Write it like label-printer.service',
-  );
-};
+const secretKey = textThat(isSecretKey, 'is no key of a secret set', 'Use letters, digits, dots, - and _');
 
-const pointer: Shape<string> = (node, path, reading) => {
-  const value = text(node, path, reading);
-  if (value === BAD || value.startsWith('/')) return value;
-  return refuse(
-    reading,
-    node,
-    `${path} ${JSON.stringify(value)} is no JSON pointer`,
-    'Write it like /LINE_NUMBER',
-  );
-};
+const unitName = textThat(
+  (value) => /^[A-Za-z0-9:_.@-]{1,240}\.(service|timer|socket|path|target|slice)$/.test(value),
+  'is no unit name',
+  'Write it like label-printer.service',
+);
 
-const account: Shape<string> = (node, path, reading) => {
-  const value = text(node, path, reading);
-  if (value === BAD || /^[a-z_][a-z0-9_-]{0,31}$/.test(value)) return value;
-  return refuse(
-    reading,
-    node,
-    `${path} ${JSON.stringify(value)} is no name of a user or group`,
-    'Write a name, not a number, like root or www-data',
-  );
-};
-
-const owned = {
-  path: required(hostPath),
-  owner: optional(account, 'root'),
-  group: optional(account, 'root'),
-};
+const pointer = textThat(
+  (value) => value.startsWith('/'),
+  'is no JSON pointer',
+  'Write it like /LINE_NUMBER',
+);
 
 const file = fields({
   ...owned,
@@ -145,7 +125,18 @@ const file = fields({
   source: optional(text, undefined),
   content: optional(text, undefined),
   config: optional(flag, false),
+  url: optional(webAddress, undefined),
+  sha256: optional(sha256, undefined),
   format: optional(oneOf('env', 'json'), undefined),
+});
+
+const secret = fields({
+  ...owned,
+  path: required(secretPath),
+  mode: optional(mode, '0600'),
+  set: optional(setName, undefined),
+  key: optional(secretKey, undefined),
+  source: optional(text, undefined),
 });
 
 const unit = fields({
@@ -169,8 +160,10 @@ const check = fields({
 });
 
 const spec = fields({
+  ...contentSpec,
   directories: optional(list(placed(fields({ ...owned, mode: optional(mode, '0755') }))), []),
   files: optional(list(placed(file)), []),
+  secrets: optional(list(placed(secret)), []),
   units: optional(list(placed(unit)), []),
   checks: optional(list(check), []),
   siteInputs: optional(
@@ -209,14 +202,16 @@ export const readHostPackages = (shownFile: string, bytes: Buffer): readonly Hos
       const reading: Reading = { parsed, subject: 'HostPackage', problems };
       const value = object(parsed.root, '', reading);
       if (value === BAD) return [];
-      const { directories, files, units, checks, siteInputs } = value.spec;
+      const { directories, files, secrets, units, checks, siteInputs } = value.spec;
       return [
         {
           directories: directories.map(({ value: it, at }) => ({ ...it, at })),
           siteInputs: siteInputs.map(({ value: it, at }) => ({ ...it, at })),
-          files: files.map(({ value: it, at }) => checkContent({ ...it, at }, it.config, reading)),
-          units: units.map(({ value: it, at }) => checkContent({ ...it, at }, false, reading)),
+          files: files.map(({ value: it, at }) => checkFile({ ...it, at }, reading)),
+          secrets: secrets.map(({ value: it, at }) => checkSecret({ ...it, at }, reading)),
+          units: units.map(({ value: it, at }) => checkUnit({ ...it, at }, reading)),
           checks: checks.map((it) => checkCheck(it, parsed, problems)),
+          ...toContents(value.spec, reading),
         },
       ];
     });
@@ -225,26 +220,38 @@ export const readHostPackages = (shownFile: string, bytes: Buffer): readonly Hos
   return read;
 };
 
-/** A file has one source of bytes; a unit may have none when the host brings it. */
-const checkContent = <
-  T extends { readonly source: string | undefined; readonly content: string | undefined; readonly at: Place },
->(
-  it: T,
-  config: boolean,
-  reading: Reading,
-): T => {
-  const given = [it.source !== undefined, it.content !== undefined, config].filter(Boolean).length;
-  const needed = 'path' in it ? given !== 1 : given > 1;
-  if (needed) {
-    reading.problems.push(
-      new FleetError(
-        'FIELD_INVALID',
-        'exactly one of source, content and config says where the bytes come from',
-        {
-          subject: reading.subject,
-          at: it.at,
-        },
-      ),
+const checkFile = (it: HostFileObject, reading: Reading): HostFileObject => {
+  const given = [it.source, it.content, it.url].filter((one) => one !== undefined).length + Number(it.config);
+  if (given !== 1)
+    refuseAt(reading, it.at, 'exactly one of source, content, config and url says where the bytes come from');
+  if (it.sha256 !== undefined && it.url === undefined)
+    refuseAt(reading, it.at, `the sha256 of ${it.path} belongs to a url, and there is none`);
+  if (it.format !== undefined && it.url !== undefined)
+    refuseAt(
+      reading,
+      it.at,
+      `${it.path} has a format, and what comes from a url takes no site values`,
+      'Bring it as a source of the application, or leave the format out',
+    );
+  return it;
+};
+
+/** One source of bytes at most: it may be a unit that the host has. */
+const checkUnit = (it: HostUnitObject, reading: Reading): HostUnitObject => {
+  if (it.source !== undefined && it.content !== undefined)
+    refuseAt(reading, it.at, 'either source or content says where the bytes come from');
+  return it;
+};
+
+const checkSecret = (it: HostSecretObject, reading: Reading): HostSecretObject => {
+  const ofSet = it.set !== undefined && it.key !== undefined && it.source === undefined;
+  const ofFile = it.source !== undefined && it.set === undefined && it.key === undefined;
+  if (!ofSet && !ofFile) {
+    refuseAt(
+      reading,
+      it.at,
+      `the secret ${it.path} needs set and key, or source alone`,
+      'set and key name a sealed value of the site; source is a file that SOPS encrypted in its binary form',
     );
   }
   return it;

@@ -1,53 +1,72 @@
 import { unpackLayer } from '#bundles/archive/unpack-layer';
 import type { BundleAssignment, BundleConfig } from '#bundles/bundle/config';
+import { SECRETS_CRITICAL } from '#bundles/bundle/host-package';
 import { readBundle } from '#bundles/bundle/read-bundle';
+import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/layout/blobs';
 import type { Layout } from '#bundles/layout/layout';
 import { readBlob } from '#bundles/layout/verified';
 import { formatChannel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root';
+import type { Content } from '../content/content.ts';
 import type { Assignment, ClusterType, DeploymentTarget, Value } from '../platform/model.ts';
 import { readRelease } from '../publish/read-release.ts';
+import { findRevoked, readRevocations } from '../publish/revocation-list.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
 
 const LIMITS = { maxBytes: 1 << 30, maxEntries: 1_000_000 };
 
 /** Packages of the release before. */
 export type LastGood = {
-  readonly of: (assignment: Assignment) => AssembledPackage | undefined;
+  /** The bundle they are of. */
+  readonly bundle?: Digest;
+  readonly of: (assignment: Assignment) => Promise<AssembledPackage | undefined>;
   /** Those of these workspaces whose ids are not `known`: what an unreadable application repository leaves behind. */
   readonly ofWorkspaces: (
     workspaces: ReadonlySet<string>,
     known: ReadonlySet<string>,
-  ) => readonly AssembledPackage[];
+  ) => Promise<readonly AssembledPackage[]>;
 };
 
-export const NO_LAST_GOOD: LastGood = { of: () => undefined, ofWorkspaces: () => [] };
+export const NO_LAST_GOOD: LastGood = {
+  of: async () => undefined,
+  ofWorkspaces: async () => [],
+};
 
 /**
  * The packages of a channel's newest release in a layout, by assignment: what stands in for a held one. Given on purpose
  * (`--previous`), never taken from hidden state, and said in the bundle statement.
+ * @param bundle another bundle of the layout than the newest: the one a candidate names
  */
 export const readLastGood = async (
   layout: Layout,
-  root: TrustRoot,
+  roots: readonly TrustRoot[],
   environment: string,
   clusterType: ClusterType,
+  bundle?: Digest,
 ): Promise<LastGood> => {
   const channel = { environment, clusterType: clusterType.name };
-  const release = await readRelease(layout, channel, root);
-  const digest = release?.subjects.get(`bundle/${clusterType.target}`);
+  const release = await readRelease(layout, channel, roots);
+  const digest = bundle ?? release?.subjects.get(`bundle/${clusterType.target}`);
   if (digest === undefined) return NO_LAST_GOOD;
+  const fleet = roots.at(-1)?.fleet ?? '';
+  // What was withdrawn stands in for nothing.
+  if (findRevoked(await readRevocations(layout, fleet, channel, release), [digest])) return NO_LAST_GOOD;
   const { config } = await readBundle(layout.blobs, digest);
-  const layers = new Map<string, ReturnType<typeof unpackLayer>>();
-  for (const { layer } of config.assignments) {
-    if (!layers.has(layer))
-      layers.set(layer, unpackLayer(await readBlob(layout.blobs, layer, LIMITS.maxBytes), LIMITS));
-  }
+  // Unpacked for what is held alone: mostly that is nothing.
+  const layers = new Map<Digest, ReturnType<typeof unpackLayer>>();
+  const filesOf = async (layer: Digest): Promise<ReturnType<typeof unpackLayer>> => {
+    const files =
+      layers.get(layer) ?? unpackLayer(await readBlob(layout.blobs, layer, LIMITS.maxBytes), LIMITS);
+    layers.set(layer, files);
+    return files;
+  };
   const properties = propertiesOf(config);
-  const keep = (known: BundleAssignment, assignment: Assignment): AssembledPackage => {
-    const inside = [...(layers.get(known.layer) ?? [])].filter(([path]) => path.startsWith(`${known.path}/`));
+  const keep = async (known: BundleAssignment, assignment: Assignment): Promise<AssembledPackage> => {
+    const inside = [...(await filesOf(known.layer))].filter(([path]) => path.startsWith(`${known.path}/`));
     const files = inside.map(([path, { bytes }]) => ({ path: path.slice(known.path.length + 1), bytes }));
+    const contents = (known.blobs ?? []).map((digest) => contentIn(digest, config, layout.blobs));
     const kept = assembled({
       assignment: {
         ...assignment,
@@ -60,10 +79,13 @@ export const readLastGood = async (
         .filter((field) => field.assignment === known.id)
         .map(({ assignment: _, ...field }) => ({ ...field, schema: properties[field.input] ?? {} })),
       owns: [],
+      ...(config.kind === 'kubernetes' &&
+        config.critical.includes(SECRETS_CRITICAL) && { needsSecrets: true }),
       // Its manifests name them as the closure does; those of other packages need not come along.
       images: config.closure
         .flatMap(({ names }) => names ?? [])
         .filter((name) => files.some(({ bytes }) => bytes.includes(name))),
+      ...(contents.length > 0 && { contents }),
     });
     if (kept.digest === known.package) return kept;
     throw new FleetError(
@@ -72,16 +94,29 @@ export const readLastGood = async (
     );
   };
   return {
-    of: (assignment) => {
+    bundle: digest,
+    of: async (assignment) => {
       const known = config.assignments.find(({ id }) => id === assignment.target.name);
-      return known && keep(known, assignment);
+      return known && (await keep(known, assignment));
     },
-    ofWorkspaces: (workspaces, known) =>
-      config.assignments
-        .filter(({ id, workspace }) => workspaces.has(workspace ?? '') && !known.has(id))
-        .map((it) => keep(it, { clusterType, target: targetOf(it, environment, clusterType), policy: '' })),
+    ofWorkspaces: async (workspaces, known) => {
+      const kept: AssembledPackage[] = [];
+      for (const it of config.assignments) {
+        if (!workspaces.has(it.workspace ?? '') || known.has(it.id)) continue;
+        const target = targetOf(it, environment, clusterType);
+        kept.push(await keep(it, { clusterType, target, policy: '' }));
+      }
+      return kept;
+    },
   };
 };
+
+/** readBundle has seen that the closure names it. */
+const contentIn = (digest: Digest, { closure }: BundleConfig, source: BlobSource): Content => ({
+  digest,
+  size: closure.find((entry) => entry.digest === digest)?.size ?? 0,
+  source,
+});
 
 type Properties = Readonly<Record<string, { readonly [key: string]: Value }>>;
 

@@ -1,15 +1,19 @@
 import { claimPaths } from '#bundles/archive/claim-paths';
 import { checkPath, LAYER_PATHS } from '#bundles/archive/entry-path';
-import { packLayer } from '#bundles/archive/pack-layer';
+import { type PackedFolder, packLayer, packLayerAside } from '#bundles/archive/pack-layer';
 import type { BundleAssignment, BundleConfig, BundleKind, ClosureEntry } from '#bundles/bundle/config';
+import { BLOBS_CRITICAL, SECRETS_CRITICAL } from '#bundles/bundle/host-package';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
 import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { BUNDLE_CONFIG, LAYER_HOST, LAYER_KUBERNETES } from '#bundles/media-types';
+import { type ImagePolicy, policiesOn } from '#bundles/signatures/image-policy';
 import type { ClusterType, Value } from '../platform/model.ts';
 import { kustomization } from './assemble-kubernetes.ts';
 import type { AssembledPackage } from './assembled-package.ts';
+import { folderIn } from './package-image.ts';
+import { pullsBundle } from './reconciler-traits.ts';
 
 export type PackedBlob = { readonly descriptor: Descriptor; readonly bytes: Buffer };
 
@@ -33,16 +37,19 @@ type Packing = {
  * Packages of one environment and cluster type into one bundle. Pure: sorted by id, so neither the order of work nor the
  * number of workers shows in a byte.
  */
-export const packBundle = (
+export const packBundle = async (
   fleet: string,
   environment: string,
   clusterType: ClusterType,
   packages: readonly AssembledPackage[],
   closure: readonly ClosureEntry[],
-): PackedBundle => {
+  policies: readonly ImagePolicy[] = [],
+): Promise<PackedBundle> => {
   const sorted = packages.toSorted((a, b) => compareBytes(a.id, b.id));
   const kind = clusterType.target;
-  const packing = kind === 'kubernetes' ? packTogether(sorted) : packApart(sorted);
+  const packing = await (kind === 'kubernetes'
+    ? packTogether(sorted, clusterType.reconciler)
+    : packApart(sorted));
   const config: BundleConfig = {
     fleet,
     environment,
@@ -52,7 +59,7 @@ export const packBundle = (
     siteInputs: siteInputsOf(sorted),
     requirements: requirementsOf(clusterType, packing, closure),
     closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
-    critical: [],
+    ...withSecrets(withBlobs(imagePolicyOf(policies, closure), sorted), sorted),
   };
   const configBlob = toBlob(BUNDLE_CONFIG, canonicalBytes(config));
   const manifest = encodeManifest(
@@ -71,6 +78,34 @@ export const packBundle = (
   };
 };
 
+/** Only policies that an image here is under: one for others changes no digest. */
+const imagePolicyOf = (
+  policies: readonly ImagePolicy[],
+  closure: readonly ClosureEntry[],
+): Pick<BundleConfig, 'imagePolicy' | 'critical'> => {
+  const on = new Set(closure.flatMap(({ names = [] }) => policiesOn(policies, names)));
+  const imagePolicy = policies.filter((policy) => on.has(policy));
+  return imagePolicy.length === 0 ? { critical: [] } : { imagePolicy, critical: ['imagePolicy'] };
+};
+
+/** An agent that knows nothing of secrets would apply empty Secrets, and encrypted ones as they stand. */
+const withSecrets = <T extends Pick<BundleConfig, 'critical'>>(
+  config: T,
+  packages: readonly AssembledPackage[],
+): T =>
+  packages.some(({ needsSecrets }) => needsSecrets === true)
+    ? { ...config, critical: [...config.critical, SECRETS_CRITICAL] }
+    : config;
+
+/** An agent that knows nothing of them would leave them behind, and fail when the package is applied. */
+const withBlobs = <T extends Pick<BundleConfig, 'critical'>>(
+  config: T,
+  packages: readonly AssembledPackage[],
+): T =>
+  packages.some(({ contents = [] }) => contents.length > 0)
+    ? { ...config, critical: [...config.critical, BLOBS_CRITICAL] }
+    : config;
+
 const toBlob = (mediaType: string, bytes: Buffer): PackedBlob => ({
   descriptor: { mediaType, digest: digestOf(bytes), size: bytes.byteLength },
   bytes,
@@ -83,7 +118,9 @@ const USTAR_NAME = 100;
  * Is every path of a package one that a layer can hold? Asked package by package, so that a bad one is held alone.
  * @throws FleetError BAD_NAME, DUPLICATE
  */
-export const checkPackable = ({ id, files }: AssembledPackage): void => {
+export const checkPackable = ({ id, files, image }: AssembledPackage): void => {
+  // Its entries are written already.
+  if (image) return;
   const claim = claimPaths();
   for (const { path } of files) {
     const full = checkPath(`${id}/${path}`, LAYER_PATHS);
@@ -93,24 +130,34 @@ export const checkPackable = ({ id, files }: AssembledPackage): void => {
   }
 };
 
+const RECONCILER = 'reconciler.yaml';
+
 /** Kubernetes: exactly one layer with a kustomization.yaml at its root, which stock Flux and Argo CD take. */
-const packTogether = (packages: readonly AssembledPackage[]): Packing => {
-  const layer = packLayer([
-    { path: 'kustomization.yaml', bytes: kustomization(packages.map(({ id }) => id)) },
-    ...packages.flatMap(({ id, files }) =>
-      files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes })),
-    ),
-  ]);
+const packTogether = async (packages: readonly AssembledPackage[], reconciler: string): Promise<Packing> => {
+  // Flux and Argo CD are pointed to the root once, and from there to each package on its own: one team's broken package
+  // stops nobody else's, and one that leaves takes its objects along.
+  const pulls = pullsBundle(reconciler);
+  const roots = packages.map((one) =>
+    pulls && one.files.some(({ path }) => path === RECONCILER) ? `${one.id}/${RECONCILER}` : one.id,
+  );
+  const files = [{ path: 'kustomization.yaml', bytes: kustomization(roots) as Uint8Array | string }];
+  const folders: PackedFolder[] = [];
+  for (const one of packages) {
+    if (one.image) folders.push(folderIn(one.image, one.namespace ?? ''));
+    else for (const { path, bytes } of one.files) files.push({ path: `${one.id}/${path}`, bytes });
+  }
+  const layer = await packLayerAside(files, folders);
   const blob = toBlob(LAYER_KUBERNETES, layer.bytes);
   return { layers: [blob], layerOf: () => blob.descriptor.digest, uncompressed: layer.uncompressedSize };
 };
 
 /** Host: a layer a package, so that one changed package travels alone. */
-const packApart = (packages: readonly AssembledPackage[]): Packing => {
-  const packed = packages.map(({ id, files }) => {
-    const layer = packLayer(files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes })));
-    return { id, blob: toBlob(LAYER_HOST, layer.bytes), size: layer.uncompressedSize };
-  });
+const packApart = async (packages: readonly AssembledPackage[]): Promise<Packing> => {
+  const packed: { readonly id: string; readonly blob: PackedBlob; readonly size: number }[] = [];
+  for (const { id, files } of packages) {
+    const layer = await packLayerAside(files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes })));
+    packed.push({ id, blob: toBlob(LAYER_HOST, layer.bytes), size: layer.uncompressedSize });
+  }
   const byId = new Map(packed.map(({ id, blob }) => [id, blob.descriptor.digest]));
   return {
     layers: packed.map(({ blob }) => blob),
@@ -120,19 +167,21 @@ const packApart = (packages: readonly AssembledPackage[]): Packing => {
 };
 
 const toAssignment = (
-  { assignment: { target }, id, digest, namespace }: AssembledPackage,
+  { assignment: { target }, id, digest, namespace, contents }: AssembledPackage,
   layer: Digest,
 ): BundleAssignment => ({
+  // In the order of canonical JSON, which then has nothing to sort.
+  ...(contents && { blobs: [...new Set(contents.map((one) => one.digest))].toSorted(compareBytes) }),
+  critical: target.critical,
+  dependsOn: target.dependsOn.toSorted(compareBytes),
+  deploymentTarget: target.shortName,
   id,
+  layer,
+  ...(namespace === undefined ? {} : { namespace }),
   package: digest,
   path: id,
-  layer,
-  dependsOn: target.dependsOn.toSorted(compareBytes),
-  critical: target.critical,
-  workspace: target.workspace,
   workload: target.workload,
-  deploymentTarget: target.shortName,
-  ...(namespace === undefined ? {} : { namespace }),
+  workspace: target.workspace,
 });
 
 /** One schema for the site's values, and every field they go to. @throws FleetError OBJECT_CLASH */

@@ -1,38 +1,27 @@
-import { FleetError, type Place } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
+import { findImages } from '../images/find-images.ts';
+import { type ImageRules, imageRules } from '../images/image-rules.ts';
+import type { ImageField } from '../images/image-search.ts';
 import {
-  containersOf,
   formatObjects,
   type KubernetesObject,
   readKubernetesObjects,
   stampNamespace,
 } from './kubernetes-object.ts';
 import { pinImage } from './pin-image.ts';
-
-/** A manifest file as it goes into a package. */
-export type PreparedManifest = {
-  readonly text: string;
-  readonly objects: readonly PreparedObject[];
-  /** Images its objects run, normalised 'host/repo@sha256:...'. */
-  readonly images: readonly string[];
-};
-
-export type PreparedObject = Pick<KubernetesObject, 'apiVersion' | 'kind' | 'name' | 'namespace' | 'at'>;
-
-export type ManifestInput = {
-  /** How messages name the file. */
-  readonly shown: string;
-  readonly bytes: Buffer;
-  readonly namespace: string;
-  readonly offline: boolean;
-  readonly imageLocks: ReadonlyMap<string, string>;
-};
-
-/**
- * What was prepared before, by its text with the namespace taken out. Of five hundred applications on a hundred cluster
- * types the namespace is nearly all that differs: each is then parsed once, not a hundred times.
- */
-export type ManifestCache = Map<string, PreparedManifest>;
+import type { ManifestCache, ManifestInput, PreparedManifest, PreparedObject } from './prepared-manifest.ts';
+import { checkEncrypted, checkFilled, isFilled, isPlainSecret } from './secret-documents.ts';
+import {
+  findShared,
+  forNamespace,
+  identityOf,
+  keepShared,
+  type SharedManifests,
+  toShared,
+} from './share-manifest.ts';
+import { sopsMac } from './sops-mac.ts';
+import { boundsKey, findTrespass } from './tenancy.ts';
 
 /** Where every text differs nothing is found again, and nothing is to be kept. */
 const MAX_ENTRIES = 20_000;
@@ -47,32 +36,32 @@ export const prepareManifest = (
   problems: FleetError[],
 ): PreparedManifest => {
   const { namespace, offline, shown } = input;
+  const key = `${offline}\0${input.judge?.target}\0${boundsKey(input.bounds)}\0${namespace.length}\0`;
+  const shared = sharedOf(cache);
+  const same = findShared(input, shared, key);
+  if (same) return same;
   const text = input.bytes.toString('utf8');
   const standIn = STAND_IN.slice(0, namespace.length);
   if (!isName(namespace) || text.includes(standIn)) return prepare(input, problems);
   const common = text.replaceAll(namespace, standIn);
-  const key = `${offline}\0${namespace.length}\0${common}`;
-  let known = cache.get(key);
+  let known = cache.get(key + common);
   if (!known) {
     const found: FleetError[] = [];
     known = prepare({ ...input, bytes: Buffer.from(common), namespace: standIn }, found);
     // A message must quote what is written.
     if (found.length > 0) return prepare(input, problems);
     if (cache.size >= MAX_ENTRIES) cache.clear();
-    cache.set(key, known);
+    cache.set(key + common, known);
   }
-  const put = (one: string): string => one.replaceAll(standIn, namespace);
-  return {
-    text: put(known.text),
-    objects: known.objects.map((object) => ({
-      apiVersion: put(object.apiVersion),
-      kind: put(object.kind),
-      name: put(object.name),
-      namespace: object.namespace === undefined ? undefined : put(object.namespace),
-      at: { ...object.at, file: shown },
-    })),
-    images: known.images.map(put),
-  };
+  keepShared(input, shared, key, known, { standIn, common });
+  return forNamespace(toShared(known, standIn), namespace, shown);
+};
+
+const sharedBy = new WeakMap<ManifestCache, SharedManifests>();
+const sharedOf = (cache: ManifestCache): SharedManifests => {
+  const shared = sharedBy.get(cache) ?? new WeakMap();
+  sharedBy.set(cache, shared);
+  return shared;
 };
 
 /**
@@ -82,49 +71,82 @@ export const prepareManifest = (
 const STAND_IN = 'qzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwj';
 
 const prepare = (
-  { shown, bytes, namespace, offline, imageLocks }: ManifestInput,
+  { shown, bytes, namespace, offline, imageLocks, rules = imageRules(), bounds, judge }: ManifestInput,
   problems: FleetError[],
 ): PreparedManifest => {
   const objects = readKubernetesObjects(shown, bytes, problems);
   const images = new Set<string>();
+  const unknown: PreparedObject[] = [];
+  const suspects: FleetError[] = [];
   for (const object of objects) {
+    const isEncrypted = sopsMac(object) !== undefined;
+    // Encrypted values are not what a schema says of them, and nobody may change one.
+    const wrong = isEncrypted
+      ? checkEncrypted(object, rules)
+      : [...(judge?.judge(object) ?? []), ...(isFilled(object) ? checkFilled(object) : [])];
+    problems.push(...wrong);
+    if (wrong.length === 0 && judge?.isUnknown(object)) unknown.push(toPrepared(object));
+    const trespass = findTrespass(object, namespace, bounds);
+    if (trespass) problems.push(trespass);
+    if (isEncrypted) continue;
     stampNamespace(object, namespace);
-    pinContainers(object, offline, imageLocks, images, problems);
+    suspects.push(...pinImages(object, { offline, imageLocks, rules }, images, problems));
   }
   return {
     text: formatObjects(objects),
-    objects: objects.map(({ apiVersion, kind, name, namespace: own, at }) => ({
-      apiVersion,
-      kind,
-      name,
-      namespace: own,
-      at,
-    })),
+    objects: objects.map(toPrepared),
+    owns: objects.map((object) => identityOf(object, namespace)),
     images: [...images],
+    unknown,
+    ...(suspects.length > 0 && { suspects }),
+    ...secretsOf(objects),
   };
 };
 
-const pinContainers = (
+const secretsOf = (objects: readonly KubernetesObject[]): Pick<PreparedManifest, 'secrets'> => {
+  const encrypted = objects.flatMap((object) => {
+    const mac = sopsMac(object);
+    return mac === undefined ? [] : [{ ...toPrepared(object), mac }];
+  });
+  const filled = objects.filter(isFilled).length;
+  const plain = objects.filter(isPlainSecret).map(toPrepared);
+  return encrypted.length + filled + plain.length === 0 ? {} : { secrets: { encrypted, filled, plain } };
+};
+
+const toPrepared = ({ apiVersion, kind, name, namespace, at }: KubernetesObject): PreparedObject => ({
+  apiVersion,
+  kind,
+  name,
+  namespace,
+  at,
+});
+
+type Pinning = Required<Pick<ManifestInput, 'offline' | 'imageLocks'>> & { readonly rules: ImageRules };
+
+/** @returns what may be an image and is in no rule */
+const pinImages = (
   object: KubernetesObject,
-  offline: boolean,
-  locks: ReadonlyMap<string, string>,
+  { offline, imageLocks, rules }: Pinning,
   images: Set<string>,
   problems: FleetError[],
-): void => {
-  for (const { container, image, at, pullPolicy } of containersOf(object)) {
-    if (offline && pullPolicy === 'Always') problems.push(pulledAlways(object, image, at));
+): readonly FleetError[] => {
+  const found = findImages(object, rules);
+  problems.push(...found.problems);
+  for (const field of found.images) {
+    if (offline && field.pullPolicy === 'Always') problems.push(pulledAlways(object, field));
     try {
-      const pinned = pinImage(image, locks, at);
+      const pinned = pinImage(field.image, imageLocks, field.at);
       images.add(pinned);
-      container.set('image', pinned);
+      field.pin(pinned);
     } catch (error) {
       if (!(error instanceof FleetError)) throw error;
       problems.push(error);
     }
   }
+  return found.suspects;
 };
 
-const pulledAlways = ({ kind, name }: KubernetesObject, image: string, at: Place): FleetError =>
+const pulledAlways = ({ kind, name }: KubernetesObject, { image, at }: ImageField): FleetError =>
   new FleetError('PULL_POLICY', `${image} is pulled at every start, but this cluster type lives offline`, {
     subject: `${kind} ${name}`,
     at,

@@ -11,6 +11,7 @@ import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { readBlob } from '#bundles/layout/verified';
 import { OCI_MANIFEST } from '#bundles/media-types';
+import type { SignedRepository } from '../signatures/registry-evidence.ts';
 
 /** An image as the closure names it and all the blobs it is made of, manifests before what they name. */
 export type ResolvedImage = {
@@ -20,8 +21,10 @@ export type ResolvedImage = {
   readonly source: BlobSource;
 };
 
-/** The registry that an image's name says, as a source of its blobs. @param name 'host/repo@sha256:...' */
-export type PullImage = (name: string) => BlobSource;
+/** The repository that an image's name says. @param name 'host/repo@sha256:...' */
+export type PullImage = (name: string) => SignedRepository;
+
+type PullBlobs = (name: string) => Pick<SignedRepository, 'blobs'>;
 
 /**
  * Finds pinned images in the first of the layouts that holds them, or, where that was asked for, in the registries that
@@ -32,30 +35,33 @@ export const resolveImages = async (
   sources: readonly BlobSource[],
   names: readonly string[],
   signal: AbortSignal,
-  pull?: PullImage,
+  pull?: PullBlobs,
 ): Promise<readonly ResolvedImage[]> => {
   const byDigest = Map.groupBy(names, (name) =>
     parseDigest(name.slice(name.indexOf('@') + 1), `digest of ${name}`),
   );
   const images: ResolvedImage[] = [];
   for (const [digest, aliases] of [...byDigest].toSorted(([a], [b]) => compareBytes(a, b))) {
-    images.push(await resolveImage(sources, digest, aliases.toSorted(compareBytes), signal, pull));
+    const sorted = aliases.toSorted(compareBytes);
+    const found = await resolveManifest(sources, digest, sorted, signal, pull);
+    images.push({ ...found, entry: { ...found.entry, names: sorted } });
   }
   return images;
 };
 
-const resolveImage = async (
+/** A manifest and all that it leads to, without names. @param names of the image it belongs to: where it may be pulled from */
+export const resolveManifest = async (
   sources: readonly BlobSource[],
   digest: Digest,
   names: readonly string[],
   signal: AbortSignal,
-  pull: PullImage | undefined,
+  pull: PullBlobs | undefined,
 ): Promise<ResolvedImage> => {
   const { source, size } = (await find(sources, digest)) ?? (await pulled(sources, names, digest, pull));
   const blobs = new Map<Digest, Descriptor>();
   const top = await readBlob(source, digest, MAX_MANIFEST_BYTES, signal);
   const { mediaType } = parseManifest(top, names[0]);
-  const entry: ClosureEntry = { digest, size, mediaType: mediaType ?? OCI_MANIFEST, names };
+  const entry: ClosureEntry = { digest, size, mediaType: mediaType ?? OCI_MANIFEST };
   const waiting: Descriptor[] = [{ digest, size, mediaType: entry.mediaType }];
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     if (blobs.has(next.digest)) continue;
@@ -86,10 +92,13 @@ const pulled = async (
   sources: readonly BlobSource[],
   names: readonly string[],
   digest: Digest,
-  pull: PullImage | undefined,
+  pull: PullBlobs | undefined,
 ): Promise<Found> => {
   if (!pull) throw missing(sources, names[0] ?? digest);
-  const found = await find(names.map(pull), digest);
+  const found = await find(
+    names.map((name) => pull(name).blobs),
+    digest,
+  );
   if (found) return found;
   throw new FleetError(
     'IMAGE_MISSING',

@@ -1,16 +1,26 @@
 import { Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
+import { openBlobDirectory } from '#bundles/layout/blob-directory';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { openRegistry } from '#bundles/registry/open-registry';
 import { registryOptions } from '#bundles/registry/registry-access';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
 import { build, type EnvironmentOutcome } from '../build.ts';
+import type { GivenCandidate } from '../candidate/given-candidate.ts';
+import { platformOf } from '../candidate/platform-of.ts';
+import { readCandidate } from '../candidate/read-candidate.ts';
+import { cachedCharts } from '../charts/chart-cache.ts';
+import { openChartPlaces } from '../charts/chart-places.ts';
+import { openCharts } from '../charts/charts.ts';
+import { contentCache, openContents } from '../content/contents.ts';
+import { openContentPlaces } from '../content/download.ts';
 import { readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags, registryFlags } from '../configuration-flags.ts';
+import { configurationFlags, environmentFlag, registryFlags } from '../configuration-flags.ts';
 import { openImageRegistries } from '../images/image-places.ts';
 import { eachOnce } from '../platform/problems.ts';
-import type { ChannelOutcome } from '../publish/publish-environment.ts';
+import type { ChannelOutcome } from '../publish-environment.ts';
 import { openKeyDirectory } from '../sign/key-directory.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 import { platformOptions } from './platform-options.ts';
@@ -26,6 +36,7 @@ held with its reason and blocks nobody else.`;
     '<%= config.bin %> build --platform examples/platform --keys keys --layout out --images images',
     '<%= config.bin %> build --platform examples/platform --keys keys --layout out --pull-images --plain-http edge:5000',
     '<%= config.bin %> build --platform examples/platform --keys keys --layout out --environment prod --previous out',
+    '<%= config.bin %> build --candidate sha256:... --keys keys --layout out --environment qa',
   ];
   static override flags = {
     ...registryFlags,
@@ -34,37 +45,58 @@ held with its reason and blocks nobody else.`;
     layout,
     cache,
     map,
-    environment: Flags.string({
-      char: 'e',
-      multiple: true,
-      multipleNonGreedy: true,
-      description: 'Only this environment',
-    }),
+    environment: environmentFlag('Only this environment'),
     images,
     'pull-images': Flags.boolean({
       description: 'Take images that are in no layout from the registries their names say',
     }),
     previous: Flags.string({ description: 'OCI layout whose packages stand in for what is held' }),
-    workers: Flags.integer({ min: 1, max: 64, description: 'Threads that render [default: by size]' }),
+    candidate: Flags.string({
+      description:
+        'Build from what this candidate names, by its digest in a layout or as a file: its own environment again, or others with the layer they have now',
+    }),
+    workers: Flags.integer({
+      min: 1,
+      max: 64,
+      description: 'Bundles made at the same time [default: one a processor]',
+    }),
     fleet: Flags.string({ description: "Fleet name, for Kalypso's form [default: the root's]" }),
   };
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Build);
-    const configuration = await readConfiguration(flags, process.cwd());
+    const read = await readConfiguration(flags, process.cwd());
+    const candidate =
+      flags.candidate === undefined
+        ? undefined
+        : await this.readCandidate(flags.candidate, { layout: read.layout, previous: flags.previous });
+    // Where it was a repository, the candidate knows which.
+    const configuration = {
+      ...read,
+      platform: read.platform ?? (candidate && platformOf(candidate.document)),
+    };
     const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
-    if (keyDirectory.root.dev)
-      this.say('These keys are a DEV root: one person can sign everything. Use it to try things out only.');
-    await using registries = openImageRegistries(
-      registryOptions({ ...configuration, env: process.env }),
-      openRegistry,
-    );
+    if (keyDirectory.root.dev) this.say(DEV_ROOT_NOTICE);
+    const access = registryOptions({ ...configuration, env: process.env });
+    await using registries = openImageRegistries(access, openRegistry);
+    await using charts = openChartPlaces(registries, access);
+    const options = platformOptions(configuration, {
+      cwd: process.cwd(),
+      env: process.env,
+      signal: this.signal,
+    });
+    await using files = openContentPlaces(options.cacheDirectory, access);
+    // A candidate goes where somebody sends it, not where every build goes.
+    const environments = candidate ? flags.environment : configuration.environments;
     const outcome = await build({
-      ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
-      ...(configuration.environments && { environments: configuration.environments }),
+      ...options,
+      ...(candidate && { candidate }),
+      charts: openCharts(cachedCharts(options.cacheDirectory, charts.fetch)),
+      contents: openContents(contentCache(options.cacheDirectory), files.fetch),
+      ...(environments && { environments }),
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
       ...(configuration.images !== undefined && { images: configuration.images }),
-      ...(configuration.pullImages && { pull: (name: string) => registries.repository(name).blobs }),
+      ...(configuration.pullImages && { pull: (name: string) => registries.repository(name) }),
       ...(flags.previous !== undefined && { previous: flags.previous }),
       ...(flags.workers !== undefined && { workers: flags.workers }),
       keys: keyDirectory,
@@ -76,11 +108,20 @@ held with its reason and blocks nobody else.`;
     const failed = outcome.environments.flatMap(({ problems }) => problems);
     const held = outcome.environments.flatMap(countHeld).reduce((sum, one) => sum + one, 0);
     if (held > 0) process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
+    if (outcome.channels.some((channel) => channel.outcome === 'revoked'))
+      process.exitCode = new FleetError('REVOKED', '').exitCode;
     const [first] = failed;
     if (first) process.exitCode = first.exitCode;
     return {
-      channels: outcome.channels.map(({ held: lines, ...channel }) => ({
+      candidates: Object.fromEntries(
+        outcome.environments.flatMap(({ environment, candidate: digest }) =>
+          digest === undefined ? [] : [[environment, digest]],
+        ),
+      ),
+      channels: outcome.channels.map(({ held: lines, leaseVoid, fault, ...channel }) => ({
         ...channel,
+        ...(fault && { fault: this.toErrorJson(fault) }),
+        ...(leaseVoid && { leaseVoid: this.toErrorJson(leaseVoid) }),
         held: lines.map(({ error: _, ...line }) => line),
       })),
       heldWorkloads: outcome.environments.flatMap(({ environment, heldWorkloads }) =>
@@ -97,9 +138,31 @@ held with its reason and blocks nobody else.`;
     };
   }
 
+  private async readCandidate(named: string, { layout, previous }: BuildPlaces): Promise<GivenCandidate> {
+    const layouts = [layout, previous]
+      .filter((one) => one !== undefined)
+      .map((one) => openBlobDirectory(one));
+    return await readCandidate(named, layouts, this.signal);
+  }
+
   /** Told when it is done, so that a build that is stopped later has said what it released. */
-  private tell({ environment, channels, heldWorkloads, advice, problems }: EnvironmentOutcome): void {
-    for (const channel of channels) this.say(describeChannel(channel));
+  private tell({
+    environment,
+    candidate,
+    channels,
+    heldWorkloads,
+    advice,
+    problems,
+  }: EnvironmentOutcome): void {
+    for (const channel of channels) {
+      this.say(describeChannel(channel));
+      if (channel.fault)
+        this.say(`${formatChannel(channel)}: its release was not renewed: ${formatError(channel.fault)}`);
+      if (channel.leaseVoid)
+        this.say(`${formatChannel(channel)}: its lease is void now: ${formatError(channel.leaseVoid)}`);
+    }
+    if (candidate && channels.some(({ outcome }) => outcome === 'released'))
+      this.say(`${environment.padEnd(24)} candidate ${candidate}`);
     const held = channels.flatMap((channel) =>
       channel.held.map(({ assignment, error, kept }) => ({
         name: `${channel.clusterType}/${assignment}`,
@@ -112,6 +175,8 @@ held with its reason and blocks nobody else.`;
       for (const error of errors) this.say(`held: ${formatError(error)}`);
     for (const one of advice) this.say(`advice: ${formatError(one)}`);
     for (const problem of problems) this.say(formatError(problem));
+    if (channels.some(({ outcome }) => outcome === 'awaiting'))
+      this.say(`${environment}: not all bundle signers have signed; see fleet-scheduler approvals`);
     if (problems.length > 0) this.say(`${environment}: nothing was built`);
     else if (held.length + heldWorkloads.length > 0)
       this.say(
@@ -119,6 +184,8 @@ held with its reason and blocks nobody else.`;
       );
   }
 }
+
+type BuildPlaces = { readonly layout: string | undefined; readonly previous: string | undefined };
 
 const countHeld = ({ channels, heldWorkloads }: EnvironmentOutcome): number =>
   heldWorkloads.length + channels.reduce((sum, { held }) => sum + held.length, 0);
@@ -135,7 +202,12 @@ const describeChannel = (channel: ChannelOutcome): string => {
         : `${name} no release: no policy puts anything there`;
     case 'blocked':
       return `${name} no release: it would remove what is only held. Give --previous with the layout of the last release.`;
+    case 'revoked':
+      return `${name} no release: bundle ${channel.bundle ? shortDigest(channel.bundle) : ''} was revoked${channel.revoked ? ` at ${channel.revoked.at}: ${channel.revoked.reason}` : ''}`;
+    case 'awaiting':
+      return `${name} awaiting approval of bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}; sites keep ${channel.version === 0 ? 'what they have' : `release ${channel.version}`}`;
     case 'released':
+    case 'renewed':
     case 'unchanged':
       return `${name} release ${channel.version} ${channel.outcome.padEnd(9)} bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}${restored}`;
   }

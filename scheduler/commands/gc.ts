@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { Args, Flags } from '@oclif/core';
+import { type CollectOutcome, collectRegistry } from '#bundles/collect/collect-registry';
 import { FleetError, formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
 import { parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
+import { readFleetChain } from '#bundles/publish/read-fleet-chain';
 import { openRegistry } from '#bundles/registry/open-registry';
 import { registryOptions } from '#bundles/registry/registry-access';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
@@ -12,9 +14,7 @@ import type { TrustRoot } from '#bundles/trust/root';
 import { type Configuration, readConfiguration, requireSetting } from '../configuration.ts';
 import { configurationFlags, registryFlags, selectionFlags } from '../configuration-flags.ts';
 import { hasNoSites } from '../hub/hub.ts';
-import { type CollectOutcome, collectRegistry } from '../publish/collect/collect-registry.ts';
 import { readHeld } from '../publish/collect/read-held.ts';
-import { readFleetChain } from '../publish/send/read-fleet-chain.ts';
 
 const { layout, registry, db } = configurationFlags;
 

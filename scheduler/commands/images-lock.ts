@@ -1,22 +1,32 @@
 import { Args, Flags } from '@oclif/core';
+import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { openRegistry } from '#bundles/registry/open-registry';
 import { registryOptions } from '#bundles/registry/registry-access';
+import { openChartPlaces } from '../charts/chart-places.ts';
+import { openContentPlaces } from '../content/download.ts';
+import { joinLocks } from '../content/join-locks.ts';
+import { lockContents } from '../content/lock-contents.ts';
 import { readConfiguration } from '../configuration.ts';
-import { configurationFlags, registryFlags } from '../configuration-flags.ts';
+import { environmentFlag, platformFlags, registryFlags } from '../configuration-flags.ts';
 import { layoutPlaces, openImageRegistries, registryPlaces } from '../images/image-places.ts';
 import type { LockedImage } from '../images/lock-images.ts';
 import { lockPlatform, type PlatformLock } from '../images/lock-platform.ts';
 import { platformOptions } from './platform-options.ts';
 
-const { platform, cache, map } = configurationFlags;
-
 export default class ImagesLock extends FleetCommand {
-  static override summary = 'Lock every image tag of a platform to a digest, in images.lock.yaml beside it';
+  static override summary =
+    'Lock every image tag and every chart of a platform to a digest, in images.lock.yaml beside it';
   static override description =
     `A tag is looked up in the registry that its name says, or in a layout, and what it names is kept: the manifest of the one platform that its cluster types have, or the whole index where they have several. A bundle then runs the same next month.
+
+A chart that a deployment target takes from a registry or a chart repository is locked too, to the digest of its archive, and then rendered to see which images it runs.
+
+What lies beside an image in its registry is locked along with it, when it is looked up: signatures, attestations and SBOMs, referrers or under cosign's tags. They travel with the image, and the site's registry has them where they were.
+
+What the packages of hosts name by address (files, Debian packages, Ansible collections and roles, charts) is fetched into the cache and locked to its SHA-256 and size.
 
 What is locked stays until it is named with --update. Commit the file.`;
   static override examples = [
@@ -26,24 +36,19 @@ What is locked stays until it is named with --update. Commit the file.`;
     '<%= config.bin %> images lock --platform examples/platform --images ./images',
   ];
   static override args = {
-    image: Args.string({ description: 'With --update: only this image, as the manifests write it' }),
+    image: Args.string({
+      description:
+        'With --update: only this image, as the manifests write it, this chart, as <address>:<version>, or this address of a file',
+    }),
   };
   static override flags = {
+    ...platformFlags,
     ...registryFlags,
-    platform,
-    cache,
-    map,
     images: Flags.string({
       description: 'Look into this OCI layout and into no registry; also `images` of the configuration',
     }),
-    environment: Flags.string({
-      char: 'e',
-      multiple: true,
-      multipleNonGreedy: true,
-      description: 'Only what this environment needs',
-    }),
+    environment: environmentFlag('Only what this environment needs'),
     update: Flags.boolean({ description: 'Look up again what is locked' }),
-    fleet: Flags.string({ description: "Fleet name, for Kalypso's form" }),
   };
 
   async run(): Promise<unknown> {
@@ -56,30 +61,39 @@ What is locked stays until it is named with --update. Commit the file.`;
     const { environments, images, pullImages } = configuration;
     // Who has images in a layout and pulls none means that layout, without saying so each time.
     const layout = flags.images !== undefined || !pullImages ? images : undefined;
-    await using registries = openImageRegistries(
-      registryOptions({ ...configuration, env: process.env }),
-      openRegistry,
-    );
-    const lock = await lockPlatform({
+    const access = registryOptions({ ...configuration, env: process.env });
+    await using registries = openImageRegistries(access, openRegistry);
+    await using charts = openChartPlaces(registries, access);
+    const options = {
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
       ...(environments && { environments }),
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
-      places: layout === undefined ? registryPlaces(registries) : layoutPlaces(await openLayout(layout)),
-      update: flags.update ? (args.image === undefined ? 'all' : [args.image]) : [],
+      charts: layout === undefined ? charts : undefined,
+      update: flags.update ? (args.image === undefined ? ('all' as const) : [args.image]) : [],
       signal: this.signal,
-    });
+    };
+    await using files = openContentPlaces(options.cacheDirectory, access);
+    const contents = await lockContents({ ...options, fetch: files.fetch });
+    const isContent = args.image !== undefined && contents.names.includes(args.image);
+    const places = layout === undefined ? registryPlaces(registries) : layoutPlaces(await openLayout(layout));
+    const lock = joinLocks(isContent ? undefined : await lockPlatform({ ...options, places }), contents);
     this.tell(lock);
     const [first] = [...lock.missing, ...lock.unread];
     if (first) process.exitCode = first.exitCode;
     return {
       ...lock,
+      leftOut: lock.leftOut.map((it) => this.toErrorJson(it)),
       missing: lock.missing.map((it) => this.toErrorJson(it)),
       unread: lock.unread.map((it) => this.toErrorJson(it)),
     };
   }
 
-  private tell({ file, images: locked, unused, missing, unread }: PlatformLock): void {
+  private tell({ file, images: locked, attachments, leftOut, unused, missing, unread }: PlatformLock): void {
     for (const one of locked.filter(({ before, after }) => before !== after)) this.say(describe(one));
+    for (const { image, attachments: now } of attachments)
+      if (now && now.length > 0)
+        this.say(`${shortDigest(image)}  ${now.length} beside it: signatures, attestations, SBOMs`);
+    for (const error of leftOut) this.say(`advice: ${formatError(error)}`);
     for (const one of unused) this.say(`no manifest names ${one}; its line can go`);
     for (const error of missing) this.say(formatError(error));
     for (const error of unread) this.say(`not looked at: ${formatError(error)}`);

@@ -2,34 +2,48 @@ import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
-import { parseChannel, parseName } from '#bundles/names';
+import { nameSome } from '#bundles/name-some';
+import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
+import type { Selection } from '#bundles/publish/choose-pointers';
+import { type PointerOutcome, publishLayout } from '#bundles/publish/publish-layout';
+import { addFreight, NO_FREIGHT } from '#bundles/publish/send-shipment';
 import { registryOptions } from '#bundles/registry/registry-access';
-import { readConfiguration, requireSetting } from '../configuration.ts';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
+import { awaitingChannels } from '../approvals/awaiting.ts';
+import { type Configuration, readConfiguration, requireSetting } from '../configuration.ts';
 import { configurationFlags, registryFlags, selectionFlags } from '../configuration-flags.ts';
-import type { Selection } from '../publish/send/choose-pointers.ts';
+import { TOKEN_VARIABLE } from '../publish/git/forge/forge.ts';
 import { openDestination } from '../publish/send/open-destination.ts';
-import { type PointerOutcome, publishLayout } from '../publish/send/publish-layout.ts';
-import { addFreight, NO_FREIGHT } from '../publish/send/send-shipment.ts';
+import { deliverTrees } from '../publish/tree/deliver-trees.ts';
+import { isTreeTarget, parseTreeTarget } from '../publish/tree/tree-target.ts';
+import { deliveredLines } from './delivered-lines.ts';
 import { formatFreight, formatSize } from './format-freight.ts';
+import { platformOptions } from './platform-options.ts';
 
-const { layout, registry } = configurationFlags;
+const { layout, registry, platform, cache, map } = configurationFlags;
 
 export default class Publish extends FleetCommand {
-  static override summary = 'Bring releases and site orders from the layout to a registry';
+  static override summary =
+    'Bring releases to a registry, or the rendered tree to a Git branch or a directory';
   static override description =
     `Images, bundles and signatures go first, each under a tag that never moves, and the pointer that sites look at goes last: whoever finds a release finds all of it, whenever this is stopped.
 
-A pointer never goes back: where the registry has a newer release than the layout, that channel is refused (ROLLBACK). Run it again after an interruption and it goes on; what is there already costs one question a channel.`;
+A pointer never goes back: where the registry has a newer release than the layout, that channel is refused (ROLLBACK). Run it again after an interruption and it goes on; what is there already costs one question a channel.
+
+With --to it is the rendered GitOps tree of each environment that goes out instead, in Kalypso's layout: as one commit on a branch, as a proposal on a branch of its own (--pull-request), or to a directory. A pull request is opened where ${TOKEN_VARIABLE} (or GITHUB_TOKEN, for github.com) has a token. Equal already: nothing is written.`;
   static override examples = [
     '<%= config.bin %> publish oci://registry.example/factory/fleet --layout out',
     '<%= config.bin %> publish oci://registry.example/factory/fleet --layout out --environment prod --dry-run',
     '<%= config.bin %> publish /srv/fleet/mirror --layout out',
+    '<%= config.bin %> publish --to git+https://git.example/gitops#dev --platform platform --environment dev',
+    '<%= config.bin %> publish --to gitops --platform https://github.com/me/control-plane --pull-request',
+    '<%= config.bin %> publish --to /srv/gitops --platform platform',
   ];
   static override args = {
     destination: Args.string({
       description:
-        'oci://host[:port]/prefix, or the folder of another layout [default: registry of the configuration]',
+        'oci://host[:port]/prefix, or the folder of another layout [default: registry of the configuration]; git+<URL> is as --to',
     }),
   };
   static override flags = {
@@ -44,12 +58,38 @@ A pointer never goes back: where the registry has a newer release than the layou
     }),
     repair: Flags.boolean({ description: 'Look for every blob, and send again what the registry has lost' }),
     'dry-run': Flags.boolean({ description: 'Say what would be sent and how much; send nothing' }),
+    to: Flags.string({
+      description:
+        "Publish the rendered tree: git+<URL>[#branch] (a branch an environment), gitops (the environment's GitOpsRepo), or a directory",
+    }),
+    'pull-request': Flags.boolean({
+      description:
+        'With --to: propose the change on a branch of its own, and open a pull request where a token is given',
+    }),
+    forge: Flags.string({
+      description:
+        'With --pull-request: github or gitea, with =<address of its API> [default: github for github.com]',
+    }),
+    platform,
+    cache,
+    map,
+    'stale-ok': Flags.boolean({
+      description: 'With --to: read a repository that does not answer as it was when it last did',
+    }),
+    fleet: Flags.string({ description: "With --to: fleet name, for Kalypso's form" }),
   };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(Publish);
     const configuration = await readConfiguration(flags, process.cwd());
     const now = this.readNow(flags.now);
+    const to =
+      flags.to ?? (args.destination && isTreeTarget(args.destination) ? args.destination : undefined);
+    if (to !== undefined) return await this.#deliver(to, configuration, flags, now);
+    if (flags['pull-request'] || flags.forge !== undefined)
+      throw new FleetError('USAGE', '--pull-request and --forge are about the rendered tree', {
+        hint: 'Say with --to where it goes, like --to git+https://git.example/gitops',
+      });
     const selection: Selection = {
       channels: flags.channel?.map(parseChannel),
       environments: flags.environment?.map((name) => parseName(name, 'environment')),
@@ -69,16 +109,64 @@ A pointer never goes back: where the registry has a newer release than the layou
         if (size >= WORTH_A_LINE)
           this.say(`${repository}: ${shortDigest(digest)}, ${formatSize(size)} uploaded`);
       },
+      onRoot: ({ dev }) => {
+        if (dev) this.say(DEV_ROOT_NOTICE);
+      },
       onPointer: (outcome) => {
         if (outcome.outcome !== 'unchanged') this.say(describePointer(outcome));
       },
     });
     this.#conclude(outcomes, where);
+    const awaiting = awaitingChannels(source).map(formatChannel);
+    if (awaiting.length > 0)
+      this.say(`awaiting approval, and not published: ${nameSome(awaiting)}; see fleet-scheduler approvals`);
     return {
       destination: where,
+      awaiting,
       pointers: outcomes.map(({ error, ...outcome }) => ({
         ...outcome,
         ...(error && (this.toErrorJson(error) as object)),
+      })),
+    };
+  }
+
+  async #deliver(to: string, configuration: Configuration, flags: TreeFlags, now: Date): Promise<unknown> {
+    const { environments } = configuration;
+    const delivered = await deliverTrees({
+      ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
+      to: parseTreeTarget(to),
+      ...(environments && { environments }),
+      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+      staleOk: flags['stale-ok'],
+      pullRequest: flags['pull-request'],
+      forge: configuration.forge,
+      connection: registryOptions({ ...configuration, env: process.env }),
+      env: process.env,
+      dryRun: flags['dry-run'],
+      now,
+      signal: this.signal,
+      onDelivered: (one) => {
+        for (const line of deliveredLines(one)) this.say(line);
+      },
+    });
+    if (delivered.some(({ held, heldWorkloads }) => held.length + heldWorkloads.length > 0))
+      process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
+    const [first] = delivered.flatMap(({ problems }) => problems);
+    if (first) process.exitCode = first.exitCode;
+    return {
+      trees: delivered.map(({ held, heldWorkloads, advice, problems, ...one }) => ({
+        ...one,
+        held: held.map(({ assignment, error }) => ({
+          assignment: assignment.target.name,
+          clusterType: assignment.clusterType.name,
+          ...(this.toErrorJson(error) as object),
+        })),
+        heldWorkloads: heldWorkloads.map(({ registration, errors }) => ({
+          registration,
+          problems: errors.map((error) => this.toErrorJson(error)),
+        })),
+        advice: advice.map((error) => this.toErrorJson(error)),
+        problems: problems.map((error) => this.toErrorJson(error)),
       })),
     };
   }
@@ -97,6 +185,13 @@ A pointer never goes back: where the registry has a newer release than the layou
     if (first) process.exitCode = new FleetError(first.code, '').exitCode;
   }
 }
+
+type TreeFlags = {
+  readonly fleet?: string | undefined;
+  readonly 'pull-request': boolean;
+  readonly 'stale-ok': boolean;
+  readonly 'dry-run': boolean;
+};
 
 /** Bytes of a blob that somebody who waits would like to hear of. */
 const WORTH_A_LINE = 32_000_000;

@@ -2,16 +2,12 @@ import { Flags } from '@oclif/core';
 import { FleetError, formatError } from '#bundles/errors';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
-import { configurationFlags } from '../configuration-flags.ts';
+import { platformFlags } from '../configuration-flags.ts';
 import { loadPlatform } from '../platform/load-platform.ts';
-import { renderPlatform } from '../render/render-platform.ts';
-import { keptFolders, renderTree } from '../render/render-tree.ts';
+import { renderEnvironment } from '../render/render-environment.ts';
 import { writeTree } from '../render/write-tree.ts';
-import { schedulePlatform } from '../schedule/schedule-platform.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 import { platformOptions } from './platform-options.ts';
-
-const { config, platform, cache, map } = configurationFlags;
 
 export default class Render extends FleetCommand {
   static override description =
@@ -23,13 +19,12 @@ The layout is Kalypso's. Only folders of cluster types are touched; what is stal
     '<%= config.bin %> render --platform control-plane --environment dev --out tree --map https://github.com/me/control-plane#dev=../dev',
   ];
   static override flags = {
-    config,
-    platform,
-    cache,
-    map,
+    ...platformFlags,
     environment: Flags.string({ char: 'e', required: true, description: 'Environment to render' }),
     out: Flags.string({ char: 'o', required: true, description: 'Directory to write to' }),
-    fleet: Flags.string({ description: "Fleet name, for Kalypso's form" }),
+    'stale-ok': Flags.boolean({
+      description: 'Read a repository that does not answer as it was when it last did',
+    }),
   };
 
   async run(): Promise<unknown> {
@@ -39,12 +34,12 @@ The layout is Kalypso's. Only folders of cluster types are touched; what is stal
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
       environment: flags.environment,
       holdWorkloads: true,
+      staleOk: flags['stale-ok'],
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
     });
-    const schedule = schedulePlatform(loaded);
-    const result = renderPlatform(loaded, schedule);
+    const { schedule, result, tree, isKept } = renderEnvironment(loaded);
     const { heldWorkloads = [] } = loaded;
-    const changes = await writeTree(flags.out, renderTree(loaded, result), keptFolders(loaded, result));
+    const changes = await writeTree(flags.out, tree, isKept);
     const held = result.held.map(({ assignment: { clusterType, target }, error }) => ({
       name: `${clusterType.name}/${target.name}`,
       error,
@@ -55,7 +50,7 @@ The layout is Kalypso's. Only folders of cluster types are touched; what is stal
       for (const error of errors) this.say(`held: ${formatError(error)}`);
     for (const one of schedule.advice) this.say(`advice: ${formatError(one)}`);
     this.say(
-      `${result.packages.length} assignments rendered to ${flags.out}: ${changes.written.length} files written, ${changes.removed.length} removed, ${changes.unchanged} unchanged`,
+      `${result.packages.length} assignment${result.packages.length === 1 ? '' : 's'} rendered to ${flags.out}: ${changes.written.length} files written, ${changes.removed.length} removed, ${changes.unchanged} unchanged`,
     );
     if (held.length + heldWorkloads.length > 0) {
       process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
@@ -63,6 +58,7 @@ The layout is Kalypso's. Only folders of cluster types are touched; what is stal
     }
     return {
       ...changes,
+      advice: schedule.advice.map((one) => this.toErrorJson(one)),
       heldWorkloads: heldWorkloads.map(({ registration, errors }) => ({
         registration,
         problems: errors.map((error) => this.toErrorJson(error)),

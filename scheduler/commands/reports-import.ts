@@ -1,6 +1,6 @@
 import { Args } from '@oclif/core';
 import { CODES, FleetError, formatError } from '#bundles/errors';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openFiles } from '#bundles/medium/open-files';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
 import { hubFlags } from '../configuration-flags.ts';
@@ -21,7 +21,7 @@ export default class ReportsImport extends FleetCommand {
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ReportsImport);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
-    await using medium = await openMedium(args.medium);
+    await using medium = await openFiles(args.medium);
     const result = await importReports(hub, medium, this.readNow(flags.now), this.signal);
     this.#print(result, args.medium);
     return {

@@ -2,7 +2,7 @@ import { hexOf } from '#bundles/digest';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration, requireSetting } from '../configuration.ts';
 import { configurationFlags } from '../configuration-flags.ts';
-import { addAuthority } from '../sign/add-authority.ts';
+import { addAuthority } from '../root/add-authority.ts';
 
 const { config, keys } = configurationFlags;
 

@@ -6,9 +6,10 @@ import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import type { Authority } from '#bundles/trust/certificate';
 import { type Configuration, readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags, hubFlags, registryFlags } from '../configuration-flags.ts';
+import { configurationFlags, environmentFlag, hubFlags, registryFlags } from '../configuration-flags.ts';
 import { hasNoSites, openHub } from '../hub/hub.ts';
 import { LOG_OPTIONS } from '../serve/audit-log.ts';
+import { makeKeepCurrent } from '../serve/keep-current.ts';
 import {
   DEFAULT_LISTEN,
   defaultHostnames,
@@ -17,12 +18,17 @@ import {
 } from '../serve/listen-address.ts';
 import { lockHub } from '../serve/lock-hub.ts';
 import { createMetrics } from '../serve/metrics.ts';
+import { channelPublisher } from '../serve/publish-channels.ts';
 import { sitePublisher } from '../serve/publish-sites.ts';
+import { repeat } from '../serve/repeat.ts';
 import type { CertificateSource } from '../serve/server-certificate.ts';
 import { startHub } from '../serve/start-hub.ts';
 import { startLoop } from '../serve/start-loop.ts';
 
 const { platform, cache, map, images, registry } = configurationFlags;
+
+/** Between two looks at what is about to end; the shortest freshness is an hour. */
+const KEEP_MS = 300_000;
 
 export default class Serve extends FleetCommand {
   static override description =
@@ -39,14 +45,21 @@ export default class Serve extends FleetCommand {
     map,
     images,
     registry,
-    environment: Flags.string({
-      char: 'e',
-      multiple: true,
-      multipleNonGreedy: true,
-      description: 'Build only this environment',
-    }),
+    environment: environmentFlag('Build only this environment'),
     'pull-images': Flags.boolean({
       description: 'Images that are in no layout come from the registries that their names say',
+    }),
+    tree: Flags.string({
+      description: 'Where rendered trees go after each build: git+<URL>[#branch] or gitops',
+      env: 'FLEET_TREE',
+    }),
+    'tree-pull-request': Flags.boolean({
+      description:
+        'Propose rendered trees on a branch of their own, as a pull request where a token is given',
+    }),
+    forge: Flags.string({
+      description: 'What the repository of the trees lives on: github or gitea, with =<address of its API>',
+      env: 'FLEET_FORGE',
     }),
     poll: Flags.string({
       description: 'Time between two looks at the repositories, like 30s, 5m or 1h [default: 1m]',
@@ -100,6 +113,14 @@ export default class Serve extends FleetCommand {
     if (root.dev) log.warn({ fleet: root.fleet }, 'development root: one person can sign everything');
     const metrics = createMetrics(hub.store.db, clock);
     await using loop = await startLoop({ configuration, clock, log, metrics });
+    const keepCurrent = makeKeepCurrent({
+      configuration,
+      store: hub.store,
+      clock,
+      log,
+      publish: channelPublisher(configuration, clock, process.env),
+    });
+    await using _kept = repeat(keepCurrent, KEEP_MS);
     await using running = await startHub({
       hub,
       listen,

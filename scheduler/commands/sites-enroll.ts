@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { CODES, FleetError, formatError } from '#bundles/errors';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openFiles } from '#bundles/medium/open-files';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
@@ -11,6 +11,7 @@ import type { EnrolmentStep } from '../hub/enroll/plan-enrolment.ts';
 import { openHub } from '../hub/hub.ts';
 import { describeRefused } from '../hub/refused.ts';
 import { channelOf } from '../hub/sites/agent-record.ts';
+import { siteRemarks } from '../secrets/list-secrets.ts';
 
 const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
   register: 'enrolled',
@@ -53,10 +54,15 @@ export default class SitesEnroll extends FleetCommand {
       replaceKey: flags['replace-key'],
       update: flags.update,
     };
-    await using medium = await openMedium(args.medium);
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()), { create: true });
+    await using medium = await openFiles(args.medium);
+    const configuration = await readConfiguration(flags, process.cwd());
+    await using hub = await openHub(configuration, { create: true });
     const result = await enrollMedium(hub, medium, options, this.readNow(flags.now), this.signal);
     this.#print(result, args.medium);
+    const remarks: string[] = [];
+    for (const { site } of result.sites)
+      remarks.push(...(await siteRemarks(hub.store.db, site.name, configuration.escrow)));
+    for (const remark of remarks) this.log(`  ! ${remark}`);
     const { refused, sites } = result;
     const [only] = refused;
     if (only && refused.length === 1 && sites.length === 0) throw only.error;
@@ -67,7 +73,7 @@ export default class SitesEnroll extends FleetCommand {
       process.exitCode = CODES[error.code].exit;
       this.say(`${this.config.bin}: ${formatError(error)}`);
     }
-    return toJson(result);
+    return { ...toJson(result), remarks };
   }
 
   #print({ sites, left, refused, answered }: EnrolledMedium, path: string): void {

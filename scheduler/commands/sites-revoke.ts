@@ -4,6 +4,7 @@ import { readConfiguration } from '../configuration.ts';
 import { hubFlags } from '../configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../hub/hub.ts';
 import { revokeAgent } from '../hub/sites/revoke-agent.ts';
+import { siteRemarks } from '../secrets/list-secrets.ts';
 
 export default class SitesRevoke extends FleetCommand {
   static override description =
@@ -14,7 +15,8 @@ export default class SitesRevoke extends FleetCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SitesRevoke);
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    const configuration = await readConfiguration(flags, process.cwd());
+    await using hub = await openHub(configuration);
     const now = this.readNow(flags.now);
     const { site, changed } = await revokeAgent(hub.store, args.agent, await siteSigner(hub), now);
     await publishSite(hub, site, { now, command: 'sites revoke' });
@@ -23,6 +25,8 @@ export default class SitesRevoke extends FleetCommand {
         ? `${args.agent} is revoked; site ${site.name} is at statement ${site.version}`
         : `${args.agent} was revoked before; nothing changed`,
     );
-    return { agent: args.agent, site: site.name, version: site.version, changed };
+    const remarks = await siteRemarks(hub.store.db, site.name, configuration.escrow);
+    for (const remark of remarks) this.log(`  ! ${remark}`);
+    return { agent: args.agent, site: site.name, version: site.version, changed, remarks };
   }
 }

@@ -1,19 +1,23 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
-import { parseName } from '#bundles/names';
+import { parseChannel, parseName } from '#bundles/names';
+import { parseJson } from '#bundles/parse-json';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
 import { hubFlags } from '../configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../hub/hub.ts';
+import { parseFreshness } from '../hub/sites/set-terms.ts';
 import { parseValue, setValues } from '../hub/sites/set-values.ts';
 
 export default class SitesSet extends FleetCommand {
   static override description =
-    'Set the values that only a site knows, and sign its next statement.\n\nWhole numbers, true, false, null and JSON are taken as such, anything else as text.';
+    'Set the values that only a site knows, and what its agents follow, and sign its next statement.\n\nWhole numbers, true, false, null and JSON are taken as such, anything else as text.\n\nAn agent with the freshness lease:14d takes on nothing new unless it has seen a lease of its release that is at most 14 days old.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> plant-7 gatewayHost=10.7.0.1 port=8080',
     '<%= config.bin %> <%= command.id %> plant-7 line=north --agent press-1',
     '<%= config.bin %> <%= command.id %> plant-7 --unset port',
+    '<%= config.bin %> <%= command.id %> plant-7 --agent press-1 --freshness lease:14d',
+    '<%= config.bin %> <%= command.id %> plant-7 --agent press-1 --channel prod/kiosk',
   ];
   static override strict = false;
   static override args = {
@@ -28,19 +32,32 @@ export default class SitesSet extends FleetCommand {
       multiple: true,
       multipleNonGreedy: true,
     }),
+    channel: Flags.string({
+      description: 'Let the agent follow this channel, environment/cluster type',
+      dependsOn: ['agent'],
+    }),
+    freshness: Flags.string({
+      description:
+        "How old the lease of a release may be, like lease:14d; release needs none. Of the agent, or of all the site's",
+    }),
   };
 
   async run(): Promise<unknown> {
     const { args, argv, flags } = await this.parse(SitesSet);
     const pairs = (argv as string[]).slice(1);
     const unset = flags.unset ?? [];
-    if (pairs.length === 0 && unset.length === 0)
+    const terms = {
+      channel: flags.channel === undefined ? undefined : parseChannel(flags.channel),
+      freshness: flags.freshness === undefined ? undefined : parseFreshness(flags.freshness),
+    };
+    if (pairs.length + unset.length === 0 && terms.channel === undefined && terms.freshness === undefined)
       throw new FleetError('USAGE', 'no value is given', { hint: 'Write values like port=8080' });
     const change = {
       site: parseName(args.site, 'site'),
       agent: flags.agent === undefined ? undefined : parseName(flags.agent, 'agent'),
       set: Object.fromEntries(pairs.map(parseValue)),
       unset,
+      terms,
     };
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const now = this.readNow(flags.now);
@@ -48,14 +65,14 @@ export default class SitesSet extends FleetCommand {
     await publishSite(hub, site, { now, command: 'sites set' });
     this.log(
       changed
-        ? `site ${site.name} is at statement ${site.version}; the next medium carries the new values`
-        : `site ${site.name} has these values already, at statement ${site.version}`,
+        ? `site ${site.name} is at statement ${site.version}; the next medium carries it`
+        : `site ${site.name} has all this already, at statement ${site.version}`,
     );
     return {
       site: site.name,
       version: site.version,
       changed,
-      values: JSON.parse(site.site_values) as unknown,
+      values: parseJson(site.site_values),
     };
   }
 }

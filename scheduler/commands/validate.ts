@@ -1,12 +1,12 @@
 import { Flags } from '@oclif/core';
+import semver from 'semver';
 import { FleetError, formatError } from '#bundles/errors';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
-import { configurationFlags } from '../configuration-flags.ts';
-import { validatePlatform } from '../platform/validate-platform.ts';
+import { environmentFlag, platformFlags } from '../configuration-flags.ts';
+import { formatFinding } from '../validate/group-findings.ts';
+import { validatePlatform } from '../validate-platform.ts';
 import { platformOptions } from './platform-options.ts';
-
-const { config, platform, cache, map } = configurationFlags;
 
 export default class Validate extends FleetCommand {
   static override description = `Finds every mistake of a platform, in all its environments, in one go.
@@ -15,41 +15,51 @@ Reads what build would read and makes every bundle, but writes nothing; only ima
   static override examples = [
     '<%= config.bin %> validate --platform examples/platform',
     '<%= config.bin %> validate --platform https://git.example/platform#main --environment dev',
+    '<%= config.bin %> validate --kubernetes 1.34',
   ];
   static override flags = {
-    config,
-    platform,
-    cache,
-    map,
-    environment: Flags.string({
-      char: 'e',
-      multiple: true,
-      multipleNonGreedy: true,
-      description: 'Only this environment',
+    ...platformFlags,
+    environment: environmentFlag('Only this environment'),
+    kubernetes: Flags.string({
+      description:
+        'Judge rendered objects for these versions of Kubernetes, not for what cluster types require',
     }),
-    fleet: Flags.string({ description: "Fleet name, for Kalypso's form" }),
   };
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Validate);
     const configuration = await readConfiguration(flags, process.cwd());
-    const { environments, problems, advice } = await validatePlatform({
+    const { environments, findings, advice } = await validatePlatform({
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
       ...(flags.environment && { environments: flags.environment }),
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+      ...(flags.kubernetes !== undefined && { kubernetes: parseRange(flags.kubernetes) }),
     });
-    for (const problem of problems) this.say(formatError(problem));
+    for (const finding of findings)
+      for (const line of formatFinding(finding, environments.length)) this.say(line);
     for (const one of advice) this.say(`advice: ${formatError(one)}`);
-    if (problems.length === 0) {
+    if (findings.length === 0) {
       this.say(`${environments.join(', ')}: nothing wrong`);
     } else {
-      process.exitCode = new FleetError('PLATFORM_INVALID', '').exitCode;
-      this.say(`${problems.length} problem${problems.length === 1 ? '' : 's'} in ${environments.join(', ')}`);
+      // Where all that is wrong may be right without anybody changing anything, it is not the input.
+      const [passing] = findings.every(({ error }) => error.retryable) ? findings : [];
+      process.exitCode = (passing?.error ?? new FleetError('PLATFORM_INVALID', '')).exitCode;
+      this.say(
+        `${findings.length} problem${findings.length === 1 ? '' : 's'} in ${environments.join(', ') || 'what says which environments there are'}`,
+      );
     }
     return {
       environments,
-      problems: problems.map((it) => this.toErrorJson(it)),
+      problems: findings.map(({ error, ...more }) => ({ ...(this.toErrorJson(error) as object), ...more })),
       advice: advice.map((it) => this.toErrorJson(it)),
     };
   }
 }
+
+/** @throws FleetError USAGE */
+const parseRange = (text: string): string => {
+  if (semver.validRange(text) !== null) return text;
+  throw new FleetError('USAGE', `${JSON.stringify(text)} is no range of Kubernetes versions`, {
+    hint: 'Write it like 1.34 or ">=1.31 <1.34"',
+  });
+};

@@ -1,9 +1,10 @@
-import type { ErrorObject, ValidateFunction } from 'ajv';
+import type { ErrorObject } from 'ajv';
 import { FleetError, type Place } from '#bundles/errors';
 import type { DeploymentTarget, PlatformForm, Value } from '../platform/model.ts';
 import { parseSchemaText } from '../platform/objects/schema-text.ts';
 import type { Composition } from './compose-config.ts';
 import { explainConfig, originOf } from './explain-config.ts';
+import { readFailure, type WantedValue } from './read-failure.ts';
 import { compileSchema } from './schema-drafts.ts';
 
 /** Judges the configuration of one deployment target; `undefined` when every schema accepts it. */
@@ -13,14 +14,34 @@ export type ConfigCheck = (
   assignment: string,
 ) => FleetError | undefined;
 
-type Schema = { readonly name: string; readonly at: Place; readonly validate: ValidateFunction | FleetError };
-type Failure = { readonly text: string; readonly at: Place; readonly missing: boolean };
+type Schema = {
+  readonly name: string;
+  readonly at: Place;
+  readonly coerces: boolean;
+  readonly source: Value;
+  readonly validate: ((data: unknown) => readonly ErrorObject[] | FleetError) | FleetError;
+};
+/** One thing a schema says is wrong. `wants` is what it says of a value that is missing. */
+export type ConfigFailure = {
+  readonly path: readonly string[];
+  readonly schema: string;
+  readonly text: string;
+  readonly at: Place;
+  readonly wants: WantedValue | undefined;
+};
+type Failure = ConfigFailure;
+
+/** All failures of a configuration, or why a schema cannot be used. */
+export type ConfigJudge = (
+  composition: Composition,
+  target: DeploymentTarget,
+) => readonly ConfigFailure[] | FleetError;
 
 /**
  * Checks configurations against the schemas that select them and those the target brings along. Each schema is compiled
  * once, each composition judged once by each schema.
  */
-export const createConfigCheck = (form: PlatformForm): ConfigCheck => {
+export const createConfigJudge = (form: PlatformForm): ConfigJudge => {
   const compiled = new Map<unknown, Schema>();
   const judged = new WeakMap<Composition, Map<Schema, readonly Failure[] | FleetError>>();
   const schemaOf = (key: unknown, make: () => Schema): Schema => {
@@ -35,37 +56,60 @@ export const createConfigCheck = (form: PlatformForm): ConfigCheck => {
     known.set(schema, verdict);
     return verdict;
   };
-  return (composition, target, assignment) => {
+  return (composition, target) => {
     const schemas = [
       ...composition.schemas.map((one) =>
-        schemaOf(one, () => toSchema(one.name, one.at, { schema: one.schema })),
+        schemaOf(one, () => toSchema(one, one.fault === undefined ? one : { error: one.fault })),
       ),
       ...target.configSchemas.map((text, index) =>
-        schemaOf(text, () =>
-          toSchema(`${target.name}/configSchemas[${index}]`, target.at, parseSchemaText(text)),
+        schemaOf(`${target.coerces === true}\0${text}`, () =>
+          toSchema({ ...target, name: `${target.name}/configSchemas[${index}]` }, parseSchemaText(text)),
         ),
       ),
     ];
     const verdicts = schemas.map((schema) => judge(composition, schema));
     const broken = verdicts.find((verdict) => verdict instanceof FleetError);
     if (broken) return broken;
-    const failures = verdicts.flatMap((verdict) => (verdict instanceof FleetError ? [] : verdict));
-    return failures.length === 0 ? undefined : toError(failures, assignment);
+    return verdicts.flatMap((verdict) => (verdict instanceof FleetError ? [] : verdict));
   };
 };
 
-const toSchema = (name: string, at: Place, parsed: { schema: Value } | { error: string }): Schema => {
+/** As `createConfigJudge`, with everything in one error. */
+export const createConfigCheck = (form: PlatformForm): ConfigCheck => {
+  const judge = createConfigJudge(form);
+  return (composition, target, assignment) => {
+    const verdict = judge(composition, target);
+    if (verdict instanceof FleetError) return verdict;
+    return verdict.length === 0 ? undefined : toError(verdict, assignment);
+  };
+};
+
+const toSchema = (
+  { name, at, coerces = false }: { readonly name: string; readonly at: Place; readonly coerces?: boolean },
+  parsed: { schema: Value } | { error: string },
+): Schema => {
   const invalid = (reason: string, cause?: unknown) =>
     new FleetError('SCHEMA_INVALID', `the configuration schema cannot be used: ${reason}`, {
       subject: `ConfigSchema ${name}`,
       at,
       cause,
     });
-  if ('error' in parsed) return { name, at, validate: invalid(parsed.error) };
+  if ('error' in parsed) return { name, at, coerces, source: null, validate: invalid(parsed.error) };
+  const source = parsed.schema;
   try {
-    return { name, at, validate: compileSchema(parsed.schema) };
+    const check = compileSchema(source);
+    const validate = (data: unknown): readonly ErrorObject[] | FleetError => {
+      try {
+        return check(data);
+      } catch (error) {
+        // What a schema makes of the values, not what it is: too much work, or no pattern at all.
+        if (error instanceof FleetError) return invalid(error.message, error);
+        throw error;
+      }
+    };
+    return { name, at, coerces, source, validate };
   } catch (error) {
-    return { name, at, validate: invalid((error as Error).message, error) };
+    return { name, at, coerces, source, validate: invalid((error as Error).message, error) };
   }
 };
 
@@ -76,14 +120,18 @@ const run = (
 ): readonly Failure[] | FleetError => {
   const { validate } = schema;
   if (validate instanceof FleetError) return validate;
-  const data = form === 'kalypso' ? coerceNumbers(composition.plain) : composition.plain;
-  if (validate(data)) return [];
+  const coerces = form === 'kalypso' || schema.coerces;
+  const data = coerces ? coerceNumbers(composition.plain) : composition.plain;
+  const errors = validate(data);
+  if (errors instanceof FleetError) return errors;
+  if (errors.length === 0) return [];
   const origins = explainConfig(composition.layers);
-  return (validate.errors ?? []).map((error) => {
-    const { path, says, missing } = read(error);
-    const place = missing ? undefined : originOf(origins, path)?.at;
+  return errors.map((error) => {
+    const { path, says, wants } = readFailure(error, schema.source);
+    const place = wants ? undefined : originOf(origins, path)?.at;
     const name = path.length === 0 ? 'the configuration' : path.join('.');
-    return { text: `${name} ${says} (schema ${schema.name})`, at: place ?? schema.at, missing };
+    const text = `${name} ${says} (schema ${schema.name})`;
+    return { path, schema: schema.name, text, at: place ?? schema.at, wants };
   });
 };
 
@@ -96,31 +144,13 @@ const coerceNumbers = (values: { readonly [key: string]: Value }): { readonly [k
     Object.entries(values).map(([key, value]) => [key, typeof value === 'string' ? coerce(value) : value]),
   );
 
-const coerce = (text: string): Value =>
-  /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text) && Number.isFinite(Number(text))
-    ? Number(text)
-    : text;
+/** Numbers as Go's ParseFloat takes them, underscores between digits too; `inf` and `nan`, which no JSON has, stay text. */
+const NUMBER = /^[-+]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:[eE][-+]?\d+(?:_\d+)*)?$/;
 
-const read = (error: ErrorObject): { path: readonly string[]; says: string; missing: boolean } => {
-  const path = error.instancePath
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const params = error.params as Readonly<Record<string, unknown>>;
-  switch (error.keyword) {
-    case 'required':
-      return { path: [...path, String(params.missingProperty)], says: 'is missing', missing: true };
-    case 'additionalProperties':
-      return { path: [...path, String(params.additionalProperty)], says: 'is not allowed', missing: false };
-    case 'unevaluatedProperties':
-      return { path: [...path, String(params.unevaluatedProperty)], says: 'is not allowed', missing: false };
-    case 'enum':
-      return { path, says: `must be one of ${JSON.stringify(params.allowedValues)}`, missing: false };
-    case 'const':
-      return { path, says: `must be ${JSON.stringify(params.allowedValue)}`, missing: false };
-    default:
-      return { path, says: error.message ?? `fails ${error.keyword}`, missing: false };
-  }
+const coerce = (text: string): Value => {
+  if (!NUMBER.test(text)) return text;
+  const value = Number(text.replaceAll('_', ''));
+  return Number.isFinite(value) ? value : text;
 };
 
 const SHOWN = 5;
@@ -131,7 +161,7 @@ const toError = (failures: readonly Failure[], assignment: string): FleetError =
   return new FleetError('CONFIG_SCHEMA', `${texts.join('; ')}${more}`, {
     subject: assignment,
     at: (failures[0] as Failure).at,
-    hint: failures.every(({ missing }) => missing)
+    hint: failures.every(({ wants }) => wants)
       ? 'Set it in a Config that selects this assignment, or change the schema'
       : 'Change the value, or the schema',
   });

@@ -1,3 +1,4 @@
+import { identityNumber } from '../identity-number.ts';
 import type {
   ClusterType,
   ConfigLayer,
@@ -33,8 +34,12 @@ export const composeLayers = (layers: readonly ConfigLayer[]): ConfigMapping => 
  * Composes configuration for pairs of a platform. Which layers match depends only on which single labels of all
  * selectors the two satisfy; so pairs with the same answers share one composition, and a fleet of 50,000 pairs with a
  * dozen different answers composes a dozen times.
+ * @param bySelection what was composed before; what is not asked for again stays in it
  */
-export const createComposer = (platform: Pick<Platform, 'configs' | 'schemas'>): Composer => {
+export const createComposer = (
+  platform: Pick<Platform, 'configs' | 'schemas'>,
+  bySelection = new Map<string, Composition>(),
+): Composer => {
   const labels = distinctLabels([...platform.configs, ...platform.schemas].map((one) => one.selector));
   const configs = platform.configs.map((layer) => ({
     item: layer,
@@ -50,22 +55,23 @@ export const createComposer = (platform: Pick<Platform, 'configs' | 'schemas'>):
   const answersOfTarget = remember((target: DeploymentTarget) =>
     answers(labels, (key, value) => matchesTarget(key, value, target)),
   );
-  const compositions = new Map<string, Composition>();
-  const bySelection = new Map<string, Composition>();
+  /** By the answers of the cluster type, then by those of the target: two short look-ups for each of 50,000 pairs. */
+  const compositions = new Map<string, Map<string, Composition>>();
   return (clusterType, target) => {
     const type = answersOfType(clusterType);
     const own = answersOfTarget(target);
-    const key = `${type}|${own}`;
-    const known = compositions.get(key);
+    const ofType = compositions.get(type) ?? new Map<string, Composition>();
+    compositions.set(type, ofType);
+    const known = ofType.get(own);
     if (known) return known;
     const holds = (one: { wants: readonly number[] }) =>
       one.wants.every((at) => type[at] === '1' || own[at] === '1');
     const layers = configs.filter(holds).map((one) => one.item);
     const selected = schemas.filter(holds).map((one) => one.item);
-    const selection = `${layers.map((one) => platform.configs.indexOf(one)).join(',')}|${selected.map((one) => one.name).join(',')}`;
+    const selection = `${layers.map(identityNumber).join(',')}|${selected.map(identityNumber).join(',')}`;
     const composition = bySelection.get(selection) ?? compose(layers, selected);
     bySelection.set(selection, composition);
-    compositions.set(key, composition);
+    ofType.set(own, composition);
     return composition;
   };
 };

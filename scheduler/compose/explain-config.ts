@@ -1,6 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import type { Place } from '#bundles/errors';
 import type { ConfigLayer, ConfigValue } from '../platform/model.ts';
+import { placeKey } from '../platform/objects/field-places.ts';
 import { type ConfigMapping, entriesOf, isList, isMapping, merge, type Path } from './merge.ts';
 import { keyText } from './plain-value.ts';
 
@@ -24,15 +25,24 @@ export const explainConfig = (layers: readonly ConfigLayer[]): readonly ConfigOr
   let values: ConfigMapping = {};
   for (const layer of layers) {
     values = merge(values, layer.values, (path, value) => {
-      const at = layer.places[keyText(path[0] as ConfigValue)] ?? layer.at;
       const overrode = takeUnder(origins, path.map(keyText));
       for (const leaf of leaves(path, value)) {
-        const origin = { path: leaf.path.map(keyText), layer, at, value: leaf.value, overrode };
+        const inside = leaf.path.map(keyText);
+        const origin = { path: inside, layer, at: placeOf(layer, inside), value: leaf.value, overrode };
         origins.set(pathKey(origin.path), origin);
       }
     }) as ConfigMapping;
   }
   return [...origins.values()].toSorted((a, b) => compareBytes(pathKey(a.path), pathKey(b.path)));
+};
+
+/** The nearest place that is known: of the value itself, or of the mapping or list it is in. */
+const placeOf = (layer: ConfigLayer, path: readonly string[]): Place => {
+  for (let length = path.length; length > 0; length -= 1) {
+    const at = layer.places[placeKey(path.slice(0, length))];
+    if (at) return at;
+  }
+  return layer.at;
 };
 
 /** The origin of the value at a path, or of the value it lies in. */

@@ -10,7 +10,7 @@ import { type KeyDirectory, openKeyDirectory } from '../sign/key-directory.ts';
 import { writeReceipts } from './reports/acknowledge.ts';
 import type { SiteSigner } from './sites/issue-site.ts';
 import { publishArtifact } from './sites/publish-artifact.ts';
-import { siteDocuments } from './sites/site-documents.ts';
+import { type SiteDocuments, siteDocuments } from './sites/site-documents.ts';
 import { withLayoutLock } from './sites/with-layout-lock.ts';
 import { openStore, type Store } from './store/open-store.ts';
 import type { SiteRow } from './store/tables.ts';
@@ -62,20 +62,20 @@ export const siteSigner = async ({ keys }: Hub): Promise<SiteSigner> => ({
  */
 export const publishSite = (
   { layout, keys, store }: Hub,
-  site: SiteRow,
+  { name }: Pick<SiteRow, 'name'>,
   options: PublishOptions,
 ): Promise<void> =>
   withLayoutLock(layout, { command: 'sites', ...options }, async () => {
-    await writeSite(layout, keys, site);
-    await writeReceipts(store.db, layout, site.name);
+    await writeSite(layout, await siteDocuments(name, { db: store.db, keys }));
+    await writeReceipts(store.db, layout, name);
   });
 
 /** When, and how long another writer is waited for. */
 export type PublishOptions = { readonly now: Date; readonly command?: string; readonly waitMs?: number };
 
-const writeSite = async (layout: string, keys: KeyDirectory, site: SiteRow): Promise<void> => {
-  const documents = await readDocuments(await openOrStartLayout(layout), siteReference(site.name));
-  const known = documents.find(({ role }) => role === 'site');
+const writeSite = async (layout: string, { row: site, documents }: SiteDocuments): Promise<void> => {
+  const laidOut = await readDocuments(await openOrStartLayout(layout), siteReference(site.name));
+  const known = laidOut.find(({ role }) => role === 'site');
   const version = known?.version ?? 0;
   if (version > site.version || (version === site.version && known?.digest !== digestOf(site.statement))) {
     throw new FleetError(
@@ -86,5 +86,5 @@ const writeSite = async (layout: string, keys: KeyDirectory, site: SiteRow): Pro
       },
     );
   }
-  await publishArtifact(layout, SITE_ARTIFACT, siteReference(site.name), siteDocuments(site, keys));
+  await publishArtifact(layout, SITE_ARTIFACT, siteReference(site.name), documents);
 };

@@ -1,13 +1,16 @@
 import { compareBytes } from '#bundles/digest';
 import { type FleetError, isFleetError, type Place, toFleetError } from '#bundles/errors';
-import type { Application } from '../bundle/application.ts';
-import { containersOf, readKubernetesObjects } from '../bundle/kubernetes-object.ts';
+import type { Application } from '../application/application.ts';
+import { type Applications, loadApplications } from '../application/load-applications.ts';
+import type { Tools } from '../application/tool.ts';
+import { imagesInPackage } from '../bundle/images-in-package.ts';
 import { normaliseImage } from '../bundle/pin-image.ts';
-import { bundlesApplication, readApplication } from '../bundle/read-application.ts';
-import type { DeploymentTarget, Platform, RenderedPackage } from '../platform/model.ts';
+import type { Charts } from '../charts/charts.ts';
+import type { Platform, RenderedPackage } from '../platform/model.ts';
 import type { Sources } from '../platform/sources/open-sources.ts';
 import { renderPlatform } from '../render/render-platform.ts';
 import { schedulePlatform } from '../schedule/schedule-platform.ts';
+import { imageRules } from './image-rules.ts';
 
 /** An image that manifests name by a tag. */
 export type ImageReference = {
@@ -22,6 +25,8 @@ export type ImageReference = {
 export type References = {
   /** One for each repository and tag, sorted. */
   readonly references: readonly ImageReference[];
+  /** Those written by digest, 'host/repo@sha256:...', sorted. */
+  readonly pinned: readonly ImageReference[];
   /** What could not be read: images in there are not known. */
   readonly problems: readonly FleetError[];
 };
@@ -39,64 +44,51 @@ export const fullReference = (image: string): string => {
 export const collectReferences = async (
   platforms: readonly Platform[],
   sources: Sources,
+  { tools, charts }: { readonly tools: Tools; readonly charts: Charts },
   signal: AbortSignal,
 ): Promise<References> => {
   const found = new Map<string, { image: string; at: Place; platforms: Set<string> }>();
   const problems: FleetError[] = [];
   for (const platform of platforms) {
+    const rules = imageRules(platform.imageFields);
     const { packages, held } = renderPlatform(platform, schedulePlatform(platform));
     problems.push(...held.map(({ error }) => error));
-    const applications = new Map<DeploymentTarget, Application | undefined>();
+    const applications = await loadApplications({ platform, sources, packages, tools, charts }, signal);
     for (const rendered of packages) {
       signal.throwIfAborted();
-      const { target, clusterType } = rendered.assignment;
+      const { clusterType } = rendered.assignment;
       if (clusterType.target !== 'kubernetes') continue;
-      if (bundlesApplication(clusterType) && !applications.has(target))
-        applications.set(target, await readOrTell(sources, platform, target, problems));
-      const files = filesOf(rendered, applications.get(target));
-      for (const { image, at } of files.flatMap(([file, bytes]) => imagesIn(file, bytes, problems))) {
-        if (normaliseImage(image).digest !== undefined) continue;
-        const key = fullReference(image);
+      const application = applicationOrTell(applications, rendered, problems);
+      for (const { image, at } of imagesInPackage(rendered, application, rules, problems)) {
+        const { repository, digest } = normaliseImage(image);
+        const key = digest === undefined ? fullReference(image) : `${repository}@${digest}`;
         const known = found.get(key) ?? { image, at, platforms: new Set() };
         for (const one of clusterType.platforms) known.platforms.add(one);
         found.set(key, known);
       }
     }
   }
+  const all = [...found]
+    .toSorted(([a], [b]) => compareBytes(a, b))
+    .map(([key, it]) => ({ ...it, key, platforms: [...it.platforms].toSorted(compareBytes) }));
   return {
-    references: [...found]
-      .toSorted(([a], [b]) => compareBytes(a, b))
-      .map(([, it]) => ({ ...it, platforms: [...it.platforms].toSorted(compareBytes) })),
+    references: all.filter(({ key }) => !key.includes('@')).map(({ key: _, ...it }) => it),
+    pinned: all.filter(({ key }) => key.includes('@')).map(({ key, ...it }) => ({ ...it, image: key })),
     problems,
   };
 };
 
-const readOrTell = async (
-  sources: Sources,
-  platform: Platform,
-  target: DeploymentTarget,
+const applicationOrTell = (
+  applications: Applications,
+  rendered: RenderedPackage,
   problems: FleetError[],
-): Promise<Application | undefined> => {
+): Application | undefined => {
   try {
-    return (await readApplication(sources, platform, target)).application;
+    return applications.of(rendered);
   } catch (error) {
-    const known = toFleetError(error, `reading the files of ${target.name}`);
+    const known = toFleetError(error);
     if (isFleetError(known, 'INTERNAL') || isFleetError(known, 'ABORTED')) throw known;
     problems.push(known);
     return undefined;
   }
 };
-
-const filesOf = (
-  { assignment, files }: RenderedPackage,
-  application: Application | undefined,
-): readonly (readonly [string, Buffer])[] =>
-  [
-    ...files.map(({ path, bytes }) => [`${assignment.target.name}/${path}`, bytes] as const),
-    ...[...(application?.files ?? [])].map(
-      ([path, bytes]) => [`${application?.shown}${path}`, bytes] as const,
-    ),
-  ].filter(([path]) => /\.ya?ml$/.test(path) && !/(^|\/)kustomization\.ya?ml$/.test(path));
-
-const imagesIn = (file: string, bytes: Buffer, problems: FleetError[]) =>
-  readKubernetesObjects(file, bytes, problems).flatMap((object) => containersOf(object));

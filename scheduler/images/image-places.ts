@@ -4,6 +4,8 @@ import type { BlobSource } from '#bundles/layout/blobs';
 import { type Layout, referenceOf } from '#bundles/layout/layout';
 import type { Registry, RegistryOptions } from '#bundles/registry/registry';
 import { fullReference } from './collect-references.ts';
+import type { Beside } from './find-attachments.ts';
+import { layoutBeside } from './layout-beside.ts';
 
 /** Where images are looked for: layouts on disk, or the registries that their names say. */
 export type ImagePlaces = {
@@ -14,6 +16,8 @@ export type ImagePlaces = {
     reference: string,
     signal: AbortSignal,
   ) => Promise<{ readonly descriptor: Descriptor; readonly source: BlobSource } | undefined>;
+  /** Where something may lie beside the images of a repository. @param repository 'host/repo' */
+  readonly beside: (repository: string) => Beside;
 };
 
 /** Full names as skopeo, containerd and our own tools write them into index.json. */
@@ -27,8 +31,10 @@ export const layoutPlaces = ({ directory, blobs, manifests }: Layout): ImagePlac
       if (name !== undefined && !name.includes('@')) byName.set(fullReference(name), descriptor);
     }
   }
+  const here = layoutBeside({ blobs, manifests });
   return {
     name: directory,
+    beside: () => here,
     find: async (reference) => {
       const descriptor = byName.get(reference);
       return descriptor && { descriptor, source: blobs };
@@ -70,6 +76,14 @@ export const openImageRegistries = (
 /** A host that did not answer for one image is not waited for again with the next. */
 export const registryPlaces = (registries: ImageRegistries): ImagePlaces => {
   const silent = new Map<string, FleetError>();
+  const answered = async <T>(host: string, question: () => Promise<T>): Promise<T> => {
+    try {
+      return await question();
+    } catch (error) {
+      if (isFleetError(error, 'REGISTRY_UNREACHABLE')) silent.set(host, error);
+      throw error;
+    }
+  };
   return {
     name: 'its registry',
     find: async (reference, signal) => {
@@ -78,13 +92,23 @@ export const registryPlaces = (registries: ImageRegistries): ImagePlaces => {
       if (before) throw notAsked(reference, host, before);
       const repository = registries.repository(reference);
       const tag = reference.slice(reference.lastIndexOf(':') + 1);
-      try {
-        const descriptor = await repository.resolve(tag, signal);
-        return descriptor && { descriptor, source: repository.blobs };
-      } catch (error) {
-        if (isFleetError(error, 'REGISTRY_UNREACHABLE')) silent.set(host, error);
-        throw error;
-      }
+      const descriptor = await answered(host, () => repository.resolve(tag, signal));
+      return descriptor && { descriptor, source: repository.blobs };
+    },
+    beside: (name) => {
+      const host = name.slice(0, name.indexOf('/'));
+      const repository = registries.repository(name);
+      const ask = <T>(question: () => Promise<T>): Promise<T> => {
+        const before = silent.get(host);
+        if (before) throw before;
+        return answered(host, question);
+      };
+      return {
+        blobs: repository.blobs,
+        referrers: async (about, signal) =>
+          (await ask(() => repository.referrers(about, signal))).map(({ digest }) => digest),
+        tagged: async (tag, signal) => (await ask(() => repository.resolve(tag, signal)))?.digest,
+      };
     },
   };
 };

@@ -4,12 +4,15 @@ import { type Document, isMap, parseDocument, YAMLMap } from 'yaml';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { writeFileAtomically } from '#bundles/layout/write-file';
+import { isChartKey } from '../charts/charts.ts';
+import { formatAttachment } from './attachment.ts';
+import type { LockedAttachments } from './lock-attachments.ts';
 import type { LockedImage } from './lock-images.ts';
 
 /** Beside fleet.yaml; the other spelling is taken where it is there. */
 const FILES = ['images.lock.yaml', 'images.lock.yml'] as const;
 
-const EMPTY = `# What every image tag in this platform means. A tag that is not here is refused: bundles name digests only.
+export const EMPTY = `# What every image tag in this platform means. A tag that is not here is refused: bundles name digests only.
 apiVersion: fleet-ferry/v1alpha1
 kind: ImagesLock
 metadata:
@@ -22,25 +25,71 @@ spec:
 export const formatLock = (
   text: string | undefined,
   locked: readonly LockedImage[],
+  attachments: readonly LockedAttachments[],
   file: string,
 ): string => {
   const document = parseDocument(text ?? EMPTY);
-  const images = imagesOf(document, file);
+  const images = sectionOf(document, 'images', file);
+  write(
+    document,
+    images,
+    locked.filter(({ image }) => !isChartKey(image)),
+  );
+  const indexes = locked.flatMap(({ after, index }) =>
+    index === undefined ? [] : [[after.slice(after.lastIndexOf('@') + 1), index] as const],
+  );
+  if (indexes.length > 0) writeIndexes(document, sectionOf(document, 'indexes', file), indexes);
+  if (attachments.length > 0)
+    writeAttachments(document, sectionOf(document, 'attachments', file), attachments);
+  const charts = locked.filter(({ image }) => isChartKey(image));
+  if (charts.length > 0) write(document, sectionOf(document, 'charts', file), charts);
+  return document.toString({ lineWidth: 0 });
+};
+
+const write = (document: Document, section: YAMLMap, locked: readonly LockedImage[]): void => {
   const fresh = locked.filter(({ before }) => before === undefined);
   for (const { image, after } of locked.filter(
     ({ before, after }) => before !== undefined && before !== after,
   ))
-    images.set(image, after);
+    section.set(image, after);
   for (const { image, after } of fresh.toSorted((a, b) => compareBytes(a.image, b.image)))
-    images.set(document.createNode(image), document.createNode(after));
-  images.flow = false;
-  return document.toString({ lineWidth: 0 });
+    section.set(document.createNode(image), document.createNode(after));
+  if (section.items.length > 0) section.flow = false;
+};
+
+/** By the manifest that was chosen: entries of manifests that no image has any more do no harm. */
+const writeIndexes = (
+  document: Document,
+  section: YAMLMap,
+  indexes: readonly (readonly [string, string])[],
+): void => {
+  for (const [manifest, index] of indexes.toSorted(([a], [b]) => compareBytes(a, b)))
+    section.set(document.createNode(manifest), document.createNode(index));
+  section.flow = false;
+};
+
+/** One line each, so that a signature more is one line more. */
+const writeAttachments = (
+  document: Document,
+  section: YAMLMap,
+  changed: readonly LockedAttachments[],
+): void => {
+  for (const { image, attachments } of changed.toSorted((a, b) => compareBytes(a.image, b.image))) {
+    if (attachments)
+      section.set(document.createNode(image), document.createNode(attachments.map(formatAttachment)));
+    else section.delete(image);
+  }
+  section.flow = section.items.length === 0;
 };
 
 /** The map to write into; made where the file has none yet. @throws FleetError PLATFORM_INVALID */
-const imagesOf = (document: Document, file: string): YAMLMap => {
-  const images = document.getIn(['spec', 'images'], true);
-  if (isMap(images)) return images;
+export const sectionOf = (
+  document: Document,
+  section: 'images' | 'charts' | 'indexes' | 'attachments' | 'files',
+  file: string,
+): YAMLMap => {
+  const found = document.getIn(['spec', section], true);
+  if (isMap(found)) return found;
   if (document.errors.length > 0 || document.get('kind') !== 'ImagesLock') {
     throw new FleetError(
       'PLATFORM_INVALID',
@@ -52,7 +101,7 @@ const imagesOf = (document: Document, file: string): YAMLMap => {
     );
   }
   const made = new YAMLMap(document.schema);
-  document.setIn(['spec', 'images'], made);
+  document.setIn(['spec', section], made);
   return made;
 };
 
@@ -60,19 +109,23 @@ const imagesOf = (document: Document, file: string): YAMLMap => {
 export const updateLockFile = async (
   directory: string,
   locked: readonly LockedImage[],
+  attachments: readonly LockedAttachments[] = [],
 ): Promise<string | undefined> => {
-  const changed = locked.filter(({ before, after }) => before !== after);
-  if (changed.length === 0) return undefined;
   const { file, text } = await findLock(directory);
+  // A lock file from before there were policies says nothing of indexes.
+  const isUnnoted = (index: string | undefined): boolean => index !== undefined && !text?.includes(index);
+  const changed = locked.filter(({ before, after, index }) => before !== after || isUnnoted(index));
+  if (changed.length + attachments.length === 0) return undefined;
   try {
-    await writeFileAtomically(file, Buffer.from(formatLock(text, changed, file)));
+    await writeFileAtomically(file, Buffer.from(formatLock(text, changed, attachments, file)));
   } catch (error) {
     throw toFleetError(error, `writing ${file}`);
   }
   return file;
 };
 
-const findLock = async (
+/** The lock file beside a platform, and what is in it. */
+export const findLock = async (
   directory: string,
 ): Promise<{ readonly file: string; readonly text: string | undefined }> => {
   for (const name of FILES) {

@@ -1,5 +1,7 @@
+import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { normaliseImage } from '../bundle/pin-image.ts';
+import { withPlace } from '../platform/with-place.ts';
 import { chooseManifest } from './choose-manifest.ts';
 import { fullReference, type ImageReference } from './collect-references.ts';
 import type { ImagePlaces } from './image-places.ts';
@@ -9,7 +11,12 @@ export type LockedImage = {
   readonly image: string;
   readonly before: string | undefined;
   readonly after: string;
+  /** The index that its manifest was chosen from: what is signed is mostly that one. */
+  readonly index?: Digest;
 };
+
+/** One that was looked up now, and where it is named. */
+export type FreshImage = LockedImage & { readonly at: ImageReference['at'] };
 
 export type LockOutcome = {
   /** All that the references need, in their order; equal `before` and `after`: as it was. */
@@ -42,12 +49,11 @@ export const lockImages = async (
       continue;
     }
     try {
-      const after = await resolve(reference, full, places, signal);
-      locked.push({ image, before: old?.value, after });
+      locked.push({ image, before: old?.value, ...(await resolve(reference, full, places, signal)) });
     } catch (error) {
       const found = toFleetError(error, `looking for ${reference.image}`);
       if (isFleetError(found, 'INTERNAL') || isFleetError(found, 'ABORTED')) throw found;
-      problems.push(withPlace(found, reference));
+      problems.push(withPlace(found, reference.at));
     }
   }
   return { locked, problems };
@@ -58,7 +64,7 @@ const resolve = async (
   full: string,
   places: ImagePlaces,
   signal: AbortSignal,
-): Promise<string> => {
+): Promise<Pick<LockedImage, 'after' | 'index'>> => {
   const found = await places.find(full, signal);
   if (!found) {
     throw new FleetError('IMAGE_MISSING', `the image ${image} is not in ${places.name}`, {
@@ -66,16 +72,9 @@ const resolve = async (
     });
   }
   const digest = await chooseManifest(found.source, found.descriptor, platforms, image, signal);
-  return `${normaliseImage(image).repository}@${digest}`;
+  const top = found.descriptor.digest;
+  return {
+    after: `${normaliseImage(image).repository}@${digest}`,
+    ...(digest !== top && { index: top }),
+  };
 };
-
-/** The line to repair is the one that names the image. */
-const withPlace = (error: FleetError, { at }: ImageReference): FleetError =>
-  error.at
-    ? error
-    : new FleetError(error.code, error.message, {
-        subject: error.subject,
-        at,
-        hint: error.hint,
-        cause: error,
-      });

@@ -1,9 +1,12 @@
 import { compareBytes } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
+import type { ContentLocks } from '../content/content-locks.ts';
+import { mayDefineKinds } from '../validate/kubernetes/custom-kinds.ts';
 import { objectKey, refuseClashes } from './check-clashes.ts';
 import { orderLayers, type Placed } from './config-layers.ts';
 import { type Arrival, toDeploymentTargets } from './deployment-targets.ts';
-import { BUILT_IN_TEMPLATES } from './fleet/built-in-templates.ts';
+import { builtInTemplates } from './fleet/built-in-templates.ts';
+import type { PlatformRoot } from './fleet/find-fleet.ts';
 import { loadWorkloads } from './load-workloads.ts';
 import type { HeldWorkload, Labels, Platform, PlatformForm, SourceSnapshot, Template } from './model.ts';
 import {
@@ -37,6 +40,9 @@ export type Assembly = {
   readonly sources: Sources;
   readonly problems: Problems;
   readonly imageLocks: ReadonlyMap<string, string>;
+  readonly imageIndexes: ReadonlyMap<string, string>;
+  readonly contentLocks: ContentLocks;
+  readonly imageAttachments: PlatformRoot['imageAttachments'];
   readonly locateWorkload: (folder: RepositoryFolder) => { location: Location; path: string };
   readonly registrationLabels: (registration: ObjectOf<'WorkloadRegistration'>) => Labels;
 };
@@ -54,6 +60,7 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
       arrival: {
         workspace: registration.workspace,
         registration: registration.name,
+        bounds: registration.bounds,
         deliveryLabels: assembly.registrationLabels(registration),
       },
     })),
@@ -69,7 +76,7 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     environment: assembly.environment,
     chain: assembly.chain,
     promotedCommit: main?.commit,
-    templates: templatesOf(assembly.form, objects),
+    templates: templatesOf(objects),
     clusterTypes: byName(ofKind(objects, 'ClusterType').map((object) => object.clusterType)),
     targets: byName([...ownTargets(assembly, placed), ...workloads.targets]),
     policies: byName(ofKind(objects, 'SchedulingPolicy').map((object) => object.policy)),
@@ -77,6 +84,10 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     schemas: byName(ofKind(objects, 'ConfigSchema').map((object) => object.schema)),
     sources: [...assembly.snapshots, ...workloads.snapshots].toSorted((a, b) => compareBytes(a.role, b.role)),
     imageLocks: assembly.imageLocks,
+    ...(assembly.contentLocks.size > 0 && { contentLocks: assembly.contentLocks }),
+    ...imagePoliciesOf(objects, assembly.imageIndexes),
+    ...imageFieldsOf(objects),
+    ...(assembly.imageAttachments.size > 0 && { imageAttachments: assembly.imageAttachments }),
     repositories: new Map(
       ofKind(objects, 'WorkloadRegistration').flatMap(({ name, workload }) =>
         repositoryOf(assembly, name, workload),
@@ -84,6 +95,7 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     ),
     ...heldOf(workloads.held),
     ...gitOpsOf(objects),
+    ...definitionsOf(assembly.parts),
     ...(advice.length > 0 && { advice }),
   };
 };
@@ -126,28 +138,62 @@ const uniqueObjects = (assembly: Assembly): readonly Placed[] => {
   return all.filter(({ object }) => kept.has(object));
 };
 
-/** Targets of Workloads that stand in the platform itself: they belong to no workspace. */
+/** Targets of Workloads that stand in the platform itself, which belong to no workspace, and those that stand for themselves. */
 const ownTargets = (assembly: Assembly, placed: readonly Placed[]) => {
   const kept = new Set(placed.map((one) => one.object));
   return assembly.parts.flatMap((part) => {
     const arrival: Arrival = { workspace: '', deliveryLabels: part.deliveryLabels };
-    return ofKind(part.objects, 'Workload')
+    const lone = ofKind(part.objects, 'DeploymentTarget')
+      .filter((one) => kept.has(one) && one.target.environment === assembly.environment)
+      .map(({ target }) => ({ ...target, labels: { ...target.labels, ...part.deliveryLabels } }));
+    const theirs = ofKind(part.objects, 'Workload')
       .filter((workload) => kept.has(workload))
       .flatMap((workload) => toDeploymentTargets(workload, assembly.environment, arrival));
+    return [...lone, ...theirs];
   });
 };
 
-const templatesOf = (
-  form: PlatformForm,
-  objects: readonly PlatformObject[],
-): ReadonlyMap<string, Template> => {
+/** A platform's own, and the built-in ones that its cluster types name and it does not have: in both forms. */
+const templatesOf = (objects: readonly PlatformObject[]): ReadonlyMap<string, Template> => {
   const own = ofKind(objects, 'Template').map((object) => object.template);
-  const all = form === 'fleet' ? [...BUILT_IN_TEMPLATES, ...own] : own;
-  return new Map(all.map((template) => [template.name, template]));
+  const named = new Set(
+    ofKind(objects, 'ClusterType').flatMap(({ clusterType }) => [
+      clusterType.reconciler,
+      clusterType.namespaceService,
+      clusterType.configType,
+    ]),
+  );
+  const builtIn = builtInTemplates().filter(({ name }) => named.has(name));
+  return new Map([...builtIn, ...own].map((template) => [template.name, template]));
+};
+
+/** A platform without policies, which are most of them, has none of this. */
+const imagePoliciesOf = (
+  objects: readonly PlatformObject[],
+  imageIndexes: ReadonlyMap<string, string>,
+): Pick<Platform, 'imagePolicies' | 'imageIndexes'> => {
+  const policies = byName(ofKind(objects, 'ImagePolicy').map((object) => object.imagePolicy));
+  return policies.length === 0 ? {} : { imagePolicies: policies, imageIndexes };
+};
+
+const imageFieldsOf = (objects: readonly PlatformObject[]): Pick<Platform, 'imageFields'> => {
+  const fields = byName(ofKind(objects, 'ImageFields')).map((object) => object.imageFields);
+  return fields.length === 0 ? {} : { imageFields: fields };
 };
 
 const heldOf = (held: readonly HeldWorkload[]): { heldWorkloads?: readonly HeldWorkload[] } =>
   held.length > 0 ? { heldWorkloads: held } : {};
+
+/** In our form these stand in crds/; Kalypso's platforms may have them anywhere. */
+const definitionsOf = (parts: readonly Part[]): Pick<Platform, 'definitions'> => {
+  const sources = new Set(parts.map(({ source }) => source));
+  const definitions = [...sources].flatMap(({ prefix, files }) =>
+    files
+      .filter(({ bytes }) => mayDefineKinds(bytes))
+      .map(({ path, bytes }) => ({ shown: `${prefix}${path}`, bytes })),
+  );
+  return definitions.length === 0 ? {} : { definitions };
+};
 
 const gitOpsOf = (objects: readonly PlatformObject[]): Pick<Platform, 'gitOps'> => {
   const [first] = byName(ofKind(objects, 'GitOpsRepo'));

@@ -1,7 +1,9 @@
 import { compareBytes } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
-import type { ConfigLayer, ConfigValue, Labels, PlatformForm } from './model.ts';
-import { AZURE_PREFIX } from './objects/config-map.ts';
+import { FleetError, type Place } from '#bundles/errors';
+import { trimWhile } from '../render/go/trim.ts';
+import type { ConfigLayer, ConfigValue, PlatformForm } from './model.ts';
+import { AZURE_PREFIX, readAzureKey } from './objects/config-map.ts';
+import { placeKey } from './objects/field-places.ts';
 import { type ObjectOf, ofKind, type PlatformObject } from './objects/platform-object.ts';
 import { selectorLabels } from './objects/selector-labels.ts';
 import { parseYaml11Collection } from './yaml/yaml-1-1-value.ts';
@@ -23,9 +25,10 @@ export const orderLayers = (
     if (config) layers.push({ name: config.name, ...config.config, from, at: config.at });
     const [map] = ofKind([object], 'ConfigMap');
     if (!map) continue;
-    if (form === 'kalypso' && map.name.startsWith(AZURE_PREFIX))
-      azure.push(...azureLayers(map, from, advice));
-    else if (map.labels['platform-config'] === 'true') layers.push(configMapLayer(form, map, from));
+    const isAzure = form === 'kalypso' && map.name.startsWith(AZURE_PREFIX);
+    if (isAzure) azure.push(...azureLayers(map, from, advice));
+    // One that has the label too counts both ways: its keys as they are, and as what they select.
+    if (map.labels['platform-config'] === 'true') layers.push(configMapLayer(form, map, from));
   }
   switch (form) {
     case 'kalypso':
@@ -52,21 +55,32 @@ const configMapLayer = (form: PlatformForm, map: ObjectOf<'ConfigMap'>, from: Fr
     name: map.name,
     selector: selectorLabels(map.labels),
     values: Object.fromEntries(data.map(([key, { value }]) => [key, type(value)])),
-    places: Object.fromEntries(data.map(([key, { at }]) => [key, at])),
+    places: Object.fromEntries(data.flatMap(([key, value]) => placesOf(key, value))),
     from,
     at: map.at,
   };
 };
 
+/** Of a key, and of the keys in its value. */
+const placesOf = (
+  key: string,
+  { at, inside = [] }: ObjectOf<'ConfigMap'>['data'][string],
+): readonly (readonly [string, Place])[] => [
+  [key, at],
+  ...inside.map(({ path, at: place }) => [placeKey([key, ...path]), place] as const),
+];
+
 /** behaviour.md 2.4, "Value typing". */
-const typeKalypsoValue = (text: string): ConfigValue => {
+export const typeKalypsoValue = (text: string): ConfigValue => {
   const trimmed = text.trim();
-  if (trimmed.length >= 2 && trimmed.startsWith("'") && trimmed.endsWith("'")) return trimmed.slice(1, -1);
+  // All quotes of both ends go: ''a'' is a, and a lone ' is nothing.
+  if (trimmed.startsWith("'") && trimmed.endsWith("'"))
+    return trimWhile(trimmed, (character) => character === "'");
   return parseYaml11Collection(text) ?? text;
 };
 
 /** In our form a ConfigMap's value is text unless it is a YAML 1.2 mapping or list. */
-const typeFleetValue = (text: string): ConfigValue => parseYaml12Collection(text) ?? text;
+export const typeFleetValue = (text: string): ConfigValue => parseYaml12Collection(text) ?? text;
 
 type AzureLayer = { readonly key: string; readonly layer: ConfigLayer };
 
@@ -78,35 +92,22 @@ const byKeyLength = (a: AzureLayer, b: AzureLayer): number =>
 
 /** Each key `label1.value1.label2.value2.name` selects for itself. */
 const azureLayers = (map: ObjectOf<'ConfigMap'>, from: From, advice: FleetError[]): readonly AzureLayer[] =>
-  Object.entries(map.data).flatMap(([key, { value, at }]) => {
-    const parts = key.split('.');
-    const name = parts.at(-1) as string;
-    if (parts.length % 2 === 0) {
+  Object.entries(map.data).map(([key, { value, at, inside }]) => {
+    const { name, selector, stray } = readAzureKey(key);
+    if (stray !== undefined) {
       advice.push(
-        new FleetError('FIELD_INVALID', `the key ${key} is passed over: its labels and values do not pair`, {
-          subject: `ConfigMap ${map.name}`,
-          at,
-          hint: 'Write it like label.value.name',
-        }),
+        new FleetError(
+          'FIELD_INVALID',
+          `in the key ${key} the label ${stray} has no value, and selects nothing`,
+          {
+            subject: `ConfigMap ${map.name}`,
+            at,
+            hint: 'Write it like label.value.name',
+          },
+        ),
       );
-      return [];
     }
-    const pairs: [string, string][] = [];
-    for (let index = 0; index + 1 < parts.length; index += 2)
-      pairs.push([parts[index] as string, parts[index + 1] as string]);
-    const selector: Labels = Object.fromEntries(pairs);
     const values = Object.fromEntries([[name, typeKalypsoValue(value)]]);
-    return [
-      {
-        key,
-        layer: {
-          name: map.name,
-          selector,
-          values,
-          places: Object.fromEntries([[name, at]]),
-          from,
-          at: map.at,
-        },
-      },
-    ];
+    const places = Object.fromEntries(placesOf(name, { value, at, ...(inside && { inside }) }));
+    return { key, layer: { name: map.name, selector, values, places, from, at: map.at } };
   });

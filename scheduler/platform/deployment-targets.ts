@@ -1,10 +1,12 @@
 import type { DeploymentTarget, Labels } from './model.ts';
+import type { Bounds } from './objects/bounds.ts';
 import type { ObjectOf } from './objects/platform-object.ts';
 
 /** How a Workload came into the environment. */
 export type Arrival = {
   readonly workspace: string;
   readonly registration?: string;
+  readonly bounds?: Bounds | undefined;
   /** Labels that Kalypso's delivery puts on a Workload, and that its templates can see. */
   readonly deliveryLabels: Labels;
 };
@@ -35,8 +37,10 @@ export const toDeploymentTargets = (
       },
       manifests: target.manifests,
       configSchemas: [...target.configSchemas, ...workload.configSchemas],
+      ...(workload.coerces === true && { coerces: true }),
       dependsOn: target.dependsOn,
       critical: target.critical,
       ...(arrival.registration !== undefined && { registration: arrival.registration }),
+      ...(arrival.bounds !== undefined && { bounds: arrival.bounds }),
       at: target.at,
     }));

@@ -1,4 +1,5 @@
 import type { PlatformRoot } from './fleet/find-fleet.ts';
+import type { FileMemory } from './sources/file-memory.ts';
 import type { SourceMap } from './sources/location.ts';
 import type { Sources } from './sources/open-sources.ts';
 
@@ -14,6 +15,10 @@ export type PlatformOptions = {
   readonly signal?: AbortSignal | undefined;
   /** A view of the repositories that is open already: what is read then stands in the same snapshot. */
   readonly sources?: Sources;
+  /** A repository that does not answer is read as it was when it last did, and told among the advice. */
+  readonly staleOk?: boolean;
+  /** What a server keeps of the files from run to run. */
+  readonly files?: FileMemory;
 };
 
 export type LoadPlatformOptions = PlatformOptions & {
@@ -25,4 +30,5 @@ export type LoadPlatformOptions = PlatformOptions & {
 };
 
 /** What the loaders of the two forms get. */
-export type LoadOptions = LoadPlatformOptions & Pick<PlatformRoot, 'imageLocks'>;
+export type LoadOptions = LoadPlatformOptions &
+  Pick<PlatformRoot, 'imageLocks' | 'imageIndexes' | 'imageAttachments' | 'contentLocks'>;

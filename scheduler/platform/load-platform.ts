@@ -1,8 +1,9 @@
 import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
-import { findFleet } from './fleet/find-fleet.ts';
+import { findFleet, type PlatformRoot } from './fleet/find-fleet.ts';
 import { loadFleet } from './fleet/load-fleet.ts';
 import { findEnvironments, type KalypsoRoot } from './kalypso/find-environments.ts';
+import { withKustomizations } from './kalypso/kustomized-sources.ts';
 import { loadKalypso } from './kalypso/load-kalypso.ts';
 import type { LoadPlatformOptions, PlatformOptions } from './load-options.ts';
 import type { Platform } from './model.ts';
@@ -20,7 +21,7 @@ type Here = {
   readonly location: Location;
   readonly path: string;
   readonly imageLocks: ReadonlyMap<string, string>;
-};
+} & Pick<PlatformRoot, 'imageIndexes' | 'imageAttachments' | 'take' | 'contentLocks'>;
 
 /**
  * Reads one environment of a platform, applications' repositories included, in one snapshot.
@@ -32,23 +33,25 @@ export const loadPlatform = async (options: LoadPlatformOptions): Promise<Platfo
   const sources = options.sources ?? sourcesOf(options);
   if (options.fleet !== undefined) parseName(options.fleet, 'fleet');
   const root = await findRoot(options.platform, sources, problems);
-  const loading = { ...options, imageLocks: root.imageLocks };
+  const { imageLocks, imageIndexes, imageAttachments, contentLocks } = root;
+  const loading = { ...options, imageLocks, imageIndexes, imageAttachments, contentLocks };
   const platform =
     root.form === 'fleet'
       ? await loadFleet(loading, sources, root, problems)
-      : await loadKalypso(loading, sources, root.kalypso, problems);
+      : await loadKalypso(loading, withKustomizations(sources), root.kalypso, problems);
   throwProblems(problems.found, `environment ${options.environment}`);
   if (!platform) throw new FleetError('INTERNAL', 'the platform was not loaded and nobody said why');
-  return platform;
+  const remarks = sources.remarks?.() ?? [];
+  return remarks.length === 0 ? platform : { ...platform, advice: [...(platform.advice ?? []), ...remarks] };
 };
 
 /** @throws FleetError PLATFORM_INVALID when it is a platform of neither form */
 export const findRoot = async (platform: string, sources: Sources, problems: Problems): Promise<Root> => {
   const { location, path } = parsePlatform(platform);
-  const { fleet, imageLocks } = await findFleet(sources, location, path, problems);
-  if (fleet) return { form: 'fleet', location, path, fleet, imageLocks };
-  const kalypso = await findEnvironments(sources, location, path, problems);
-  if (kalypso.environments.length > 0) return { form: 'kalypso', location, path, kalypso, imageLocks };
+  const { fleet, ...locks } = await findFleet(sources, location, path, problems);
+  if (fleet) return { form: 'fleet', location, path, fleet, ...locks };
+  const kalypso = await findEnvironments(withKustomizations(sources), location, path, problems);
+  if (kalypso.environments.length > 0) return { form: 'kalypso', location, path, kalypso, ...locks };
   throwProblems(problems.found, 'the platform');
   const shown = location.kind === 'git' ? kalypso.source.snapshot.repo : location.shown;
   throw new FleetError('PLATFORM_INVALID', `${shown} is no platform`, {
@@ -63,4 +66,6 @@ export const sourcesOf = (options: PlatformOptions): Sources =>
     cacheDirectory: options.cacheDirectory,
     env: options.env ?? process.env,
     signal: options.signal,
+    staleOk: options.staleOk,
+    files: options.files,
   });

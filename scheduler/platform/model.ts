@@ -1,5 +1,11 @@
 import type { FleetError, Place } from '#bundles/errors';
-import type { TemplateValue } from '../render/template-context.ts';
+import type { ImagePolicy } from '#bundles/signatures/image-policy';
+import type { ContentLocks } from '../content/content-locks.ts';
+import type { Attachment } from '../images/attachment.ts';
+import type { ImageFields } from '../images/image-fields.ts';
+import type { Mould } from '../render/remember-renders.ts';
+import type { TemplateContext, TemplateValue } from '../render/template-context.ts';
+import type { Bounds } from './objects/bounds.ts';
 import type { Location } from './sources/location.ts';
 
 /**
@@ -81,11 +87,15 @@ export type DeploymentTarget = {
   readonly labels: Labels;
   readonly manifests: { readonly [key: string]: Value };
   readonly configSchemas: readonly string[];
+  /** Its schemas are Kalypso's: see ConfigSchema. */
+  readonly coerces?: boolean;
   /** Names of deployment targets that must be healthy first on the same cluster or host. */
   readonly dependsOn: readonly string[];
   readonly critical: boolean;
   /** The WorkloadRegistration it came by; absent for a Workload that stands in the platform itself. */
   readonly registration?: string;
+  /** What its registration allows its manifests to write outside of its own namespace. */
+  readonly bounds?: Bounds;
   readonly at: Place;
 };
 
@@ -102,7 +112,7 @@ export type ConfigLayer = {
   readonly name: string;
   readonly selector: Labels;
   readonly values: { readonly [key: string]: ConfigValue };
-  /** Where each top-level key stands. */
+  /** Where each top-level key stands; in our form also each key of the mappings in it (`placeKey` of its path). */
   readonly places: { readonly [key: string]: Place };
   readonly from: 'base' | 'environment';
   readonly at: Place;
@@ -112,6 +122,10 @@ export type ConfigSchema = {
   readonly name: string;
   readonly selector: Labels;
   readonly schema: Value;
+  /** Kalypso's schemas judge text that looks like a number as that number (behaviour.md 2.5). */
+  readonly coerces?: boolean;
+  /** Why its text is no schema: what it selects is held, nobody else (behaviour.md 2.5). */
+  readonly fault?: string;
   readonly at: Place;
 };
 
@@ -151,12 +165,24 @@ export type Platform = {
   readonly sources: readonly SourceSnapshot[];
   /** Image name as manifests write it to 'name@sha256:...'. */
   readonly imageLocks: ReadonlyMap<string, string>;
+  /** What the addresses that hosts' packages fetch from are locked to; absent for none. */
+  readonly contentLocks?: ContentLocks;
+  /** Signatures that images must carry, by name; absent for none. */
+  readonly imagePolicies?: readonly ImagePolicy[];
+  /** A locked manifest's digest to that of the index it was chosen from. Only with policies. */
+  readonly imageIndexes?: ReadonlyMap<string, string>;
+  /** By an image's digest: what lies beside it and travels with it; absent where nothing does. */
+  readonly imageAttachments?: ReadonlyMap<string, readonly Attachment[]>;
+  /** Where images stand that no pod template names, beyond what is known; absent where nobody says anything. */
+  readonly imageFields?: readonly ImageFields[];
   /** Where each WorkloadRegistration's repository begins: what its targets' manifest paths are relative to. */
   readonly repositories: ReadonlyMap<string, { readonly location: Location; readonly path: string }>;
   /** Only with `holdWorkloads`; without it a broken workload fails the load. Their packages must not be pruned. */
   readonly heldWorkloads?: readonly HeldWorkload[];
   /** Kalypso's GitOpsRepo of the environment: where its rendered tree is proposed. */
   readonly gitOps?: { readonly repo: string; readonly branch: string; readonly path: string };
+  /** Files that may define kinds (CustomResourceDefinition), by which objects are judged. */
+  readonly definitions?: readonly { readonly shown: string; readonly bytes: Buffer }[];
   /** What is odd but not wrong: worth telling, blocks nothing. */
   readonly advice?: readonly FleetError[];
 };
@@ -168,11 +194,18 @@ export type Assignment = {
   readonly policy: string;
 };
 
+export type RenderedFile = {
+  readonly path: string;
+  readonly bytes: Buffer;
+  /** What `bytes` are made of, where that is known: files of one mould differ only in what fills its holes. */
+  readonly from?: { readonly mould: Mould; readonly context: TemplateContext };
+};
+
 /** An assignment's files, relative to its folder, bytes final. What bundles are made of. */
 export type RenderedPackage = {
   readonly assignment: Assignment;
   /** namespace.yaml, platform-config.<ext>, reconciler.yaml: Kalypso's layout. Order is bytewise by path. */
-  readonly files: readonly { readonly path: string; readonly bytes: Buffer }[];
+  readonly files: readonly RenderedFile[];
   /** Target namespace on Kubernetes. */
   readonly namespace: string;
   readonly configData: { readonly [key: string]: Value };

@@ -5,13 +5,17 @@ export type Problems = { readonly found: FleetError[] };
 
 export const newProblems = (): Problems => ({ found: [] });
 
+/** Not a mistake in what was read: it was stopped, is our own fault, or the disk here is full. Whoever collects mistakes lets it through. */
+export const endsRun = ({ code }: FleetError): boolean =>
+  code === 'ABORTED' || code === 'INTERNAL' || code === 'DISK_FULL';
+
 /** Runs a step; a mistake in it is kept and the step gives undefined, so that the next step can look for its own. */
 export const attempt = async <T>(problems: Problems, step: () => Promise<T>): Promise<T | undefined> => {
   try {
     return await step();
   } catch (error) {
     const known = toFleetError(error);
-    if (known.code === 'ABORTED' || known.code === 'INTERNAL') throw error;
+    if (endsRun(known)) throw known;
     problems.found.push(...problemsOf(known));
     return undefined;
   }

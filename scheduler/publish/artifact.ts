@@ -1,16 +1,12 @@
-import type { Descriptor, Manifest } from '#bundles/bundle/manifest';
-import { encodeManifest } from '#bundles/bundle/manifest';
+import type { Descriptor } from '#bundles/bundle/manifest';
 import { digestOf } from '#bundles/digest';
-import { readArtifact } from '#bundles/layout/artifact';
-import { type Document, toDescriptor } from '#bundles/layout/document';
+import { EMPTY_DESCRIPTOR, encodeArtifact, readArtifact } from '#bundles/layout/artifact';
+import type { Document } from '#bundles/layout/document';
 import { findReference, type Layout } from '#bundles/layout/layout';
-import { OCI_EMPTY, OCI_MANIFEST } from '#bundles/media-types';
+import { EMPTY_CONFIG } from '#bundles/statements/referrer';
 
 /** A document with its bytes, on its way into a layout. */
 export type NewDocument = Omit<Document, 'digest' | 'size'> & { readonly bytes: Buffer };
-
-const EMPTY = Buffer.from('{}');
-const EMPTY_CONFIG: Descriptor = { mediaType: OCI_EMPTY, digest: digestOf(EMPTY), size: EMPTY.byteLength };
 
 export const toDocument = ({ bytes, ...claims }: NewDocument): Document => ({
   ...claims,
@@ -27,22 +23,12 @@ export const writeArtifact = async (
   artifactType: string,
   documents: readonly NewDocument[],
 ): Promise<Descriptor> => {
-  await layout.blobs.write(EMPTY_CONFIG.digest, EMPTY_CONFIG.size, EMPTY);
-  const layers: Descriptor[] = [];
+  await layout.blobs.write(EMPTY_DESCRIPTOR.digest, EMPTY_DESCRIPTOR.size, EMPTY_CONFIG);
   for (const document of documents) {
     const { digest, size } = toDocument(document);
     await layout.blobs.write(digest, size, document.bytes);
-    layers.push(toDescriptor(toDocument(document)));
   }
-  const manifest: Manifest = {
-    schemaVersion: 2,
-    mediaType: OCI_MANIFEST,
-    artifactType,
-    config: EMPTY_CONFIG,
-    // Registries want at least one layer (OCI image spec, "guidelines for artifact usage").
-    layers: layers.length === 0 ? [EMPTY_CONFIG] : layers,
-  };
-  const { bytes, descriptor } = encodeManifest(manifest);
+  const { bytes, descriptor } = encodeArtifact(artifactType, documents.map(toDocument));
   await layout.blobs.write(descriptor.digest, descriptor.size, bytes);
   return descriptor;
 };

@@ -2,15 +2,24 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Descriptor } from '#bundles/bundle/manifest';
 import { FleetError } from '#bundles/errors';
-import { type Layout, openOrStartLayout, withReference, writeLayoutIndex } from '#bundles/layout/layout';
+import {
+  type Layout,
+  openOrStartLayout,
+  referenceOf,
+  withReference,
+  writeLayoutIndex,
+} from '#bundles/layout/layout';
 import { type LockOptions, waitForLayout } from './wait-for-layout.ts';
 
 /** The layout that releases are added to, locked against other builds as soon as there is something to lock. */
 export type Releases = Disposable & {
   /** The layout as it is now, locked; made where there was none. @throws FleetError BUSY, LAYOUT_INVALID ... */
   readonly open: () => Promise<Layout>;
-  /** Puts descriptors under their references and writes index.json: the one moment at which a reader sees them. */
-  readonly point: (references: ReadonlyMap<string, Descriptor>) => Promise<void>;
+  /**
+   * Puts descriptors under their references and writes index.json: the one moment at which a reader sees them.
+   * @param gone references that name nothing from now on
+   */
+  readonly point: (references: ReadonlyMap<string, Descriptor>, gone?: readonly string[]) => Promise<void>;
 };
 
 /**
@@ -28,12 +37,12 @@ export const openReleases = async (directory: string, options: LockOptions): Pro
       if (layout.manifests.length === 0) await start(layout);
       return layout;
     },
-    point: async (references) => {
+    point: async (references, gone = []) => {
       // Read once more: site statements are written to the same index, by commands that do not wait for a build.
       const layout = await openOrStartLayout(directory);
       const manifests = [...references].reduce<readonly Descriptor[]>(
         (before, [reference, descriptor]) => withReference(before, reference, descriptor),
-        layout.manifests,
+        layout.manifests.filter((entry) => !gone.includes(referenceOf(entry) ?? '')),
       );
       await writeLayoutIndex(layout, manifests);
     },

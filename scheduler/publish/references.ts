@@ -1,7 +1,13 @@
 import type { Digest } from '#bundles/digest';
 import { layoutReference } from '#bundles/layout/layout';
 import type { Channel } from '#bundles/names';
-import { bundleTag, channelRepository, imageTag, siteRepository } from '#bundles/registry/references';
+import {
+  bundleTag,
+  channelRepository,
+  imageTag,
+  releaseTag,
+  siteRepository,
+} from '#bundles/registry/references';
 
 /** What published artifacts are called in a layout. */
 export const releaseReference = (channel: Channel): string =>
@@ -12,3 +18,14 @@ export const imageReference = (channel: Channel, image: Digest): string =>
   layoutReference(channelRepository(channel), imageTag(image));
 export const siteReference = (site: string): string => layoutReference(siteRepository(site), 'site');
 export const receiptsReference = (site: string): string => layoutReference(siteRepository(site), 'receipts');
+export const leaseReference = (channel: Channel): string =>
+  layoutReference(channelRepository(channel), 'lease');
+/** A release for good, also when the pointer has gone on: what a rollback goes back to. */
+export const pastReference = (channel: Channel, artifact: Digest): string =>
+  layoutReference(channelRepository(channel), releaseTag(artifact));
+/** What the office has revoked of a channel, also what no release says yet. It stays in the layout. */
+export const revocationsReference = (channel: Channel): string =>
+  layoutReference(channelRepository(channel), 'revocations');
+/** The bundle of a channel that waits for an approval. It stays in the layout. */
+export const awaitingReference = (channel: Channel): string =>
+  layoutReference(channelRepository(channel), 'awaiting');

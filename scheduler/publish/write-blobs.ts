@@ -8,16 +8,17 @@ import type { BuiltBundle } from '../bundle/build-bundle.ts';
 import type { PackedBundle } from '../bundle/pack-bundle.ts';
 import { imageReference } from './references.ts';
 
-/** Images go where the release is, each under a tag that keeps a registry from collecting it. */
+/** Images and files go where the release is, each under a tag that keeps a registry from collecting it. */
 export const copyImages = async (
   blobs: BlobDirectory,
   channel: Channel,
-  { images }: BuiltBundle,
+  { images, contents }: BuiltBundle,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Descriptor>> => {
-  for (const image of images) await copyImage(blobs, image, signal);
+  const all = [...images, ...contents];
+  for (const one of all) await copyImage(blobs, one, signal);
   return new Map(
-    images.map(({ entry: { digest, size, mediaType } }) => [
+    all.map(({ entry: { digest, size, mediaType } }) => [
       imageReference(channel, digest),
       { digest, size, mediaType },
     ]),
@@ -65,10 +66,10 @@ const isWhole = async (blobs: BlobSource, { digest, size }: Descriptor): Promise
 /** A release that is out and has lost something on this disk is made whole again: nothing else ever would. */
 export const restoreBlobs = async (
   blobs: BlobDirectory,
-  { bundle, images }: BuiltBundle,
+  { bundle, images, contents }: BuiltBundle,
   signal: AbortSignal,
 ): Promise<number> => {
   let written = await writeBundle(blobs, bundle);
-  for (const image of images) written += await copyImage(blobs, image, signal);
+  for (const one of [...images, ...contents]) written += await copyImage(blobs, one, signal);
   return written;
 };

@@ -39,9 +39,9 @@ export const compileTemplate = (
 /** The limits keep the stack small, so a render that still outgrows it is the template's fault and never ours. */
 const guarded =
   (source: TemplateSource, render: CompiledTemplate): CompiledTemplate =>
-  (context) => {
+  (context, watch) => {
     try {
-      return render(context);
+      return render(context, watch);
     } catch (error) {
       if (error instanceof FleetError || !(error instanceof RangeError)) throw error;
       throw templateError('TEMPLATE_LIMIT', source, 0, `rendering outgrew its memory: ${error.message}`);

@@ -2,8 +2,11 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
 import { createConfigCheck } from '../compose/check-config.ts';
 import { createComposer } from '../compose/compose-config.ts';
+import type { RenderMemory } from '../incremental/build-memory.ts';
+import type { RememberedPackages } from '../incremental/remember-packages.ts';
 import type { Assignment, HeldAssignment, Platform, RenderedPackage } from '../platform/model.ts';
 import { compileTemplate } from './compile-template.ts';
+import { MadeFile } from './made-file.ts';
 import { createTemplateBook } from './template-book.ts';
 import type { TemplateContext } from './template-context.ts';
 
@@ -17,15 +20,21 @@ export const isHeld = (rendered: RenderedPackage | HeldAssignment): rendered is 
  * compiled once, configuration is composed and judged once for all that share it. What is wrong with an assignment holds
  * that one and no other.
  */
-export const createRenderer = (platform: Platform): Renderer => {
-  const composer = createComposer(platform);
+export const createRenderer = (
+  platform: Platform,
+  memory?: RenderMemory,
+  known?: RememberedPackages,
+): Renderer => {
+  const composer = createComposer(platform, memory?.compositions);
   const check = createConfigCheck(platform.form);
-  const book = createTemplateBook(platform, compileTemplate);
+  const book = createTemplateBook(platform, compileTemplate, memory?.renders);
   return (assignment) => {
     const { clusterType, target } = assignment;
     try {
-      const namespace = namespaceOf(platform, assignment);
       const config = composer(clusterType, target);
+      const same = known?.find(assignment, config);
+      if (same) return same;
+      const namespace = namespaceOf(platform, assignment);
       const wrong = check(config, target, `${clusterType.name}/${target.name}`);
       if (wrong) throw wrong;
       const context: TemplateContext = {
@@ -44,8 +53,10 @@ export const createRenderer = (platform: Platform): Renderer => {
         book.render(clusterType, 'namespace', context),
         book.render(clusterType, 'config', context),
         book.render(clusterType, 'reconciler', context),
-      ].filter((file) => file !== undefined);
-      return { assignment, files, namespace, configData: config.plain };
+      ].flatMap((file) => (file ? [new MadeFile(file.path, file.mould, context)] : []));
+      const rendered = { assignment, files, namespace, configData: config.plain };
+      known?.keep(rendered, config);
+      return rendered;
     } catch (error) {
       return { assignment, error: toFleetError(error, `rendering ${clusterType.name}/${target.name}`) };
     }

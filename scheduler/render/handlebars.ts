@@ -13,8 +13,9 @@ import type { CompiledTemplate, TemplateLimits, TemplateSource } from './templat
 export const compileHandlebars = (source: TemplateSource, limits: TemplateLimits): CompiledTemplate => {
   const { program, offsetOf } = parseHandlebars(source, limits.maxDepth);
   const render = compileProgram({ source, offsetOf, maxDepth: limits.maxDepth }, program);
-  return (context) => {
-    const run = startRun(source, limits, context);
+  return (given, watch) => {
+    const run = startRun(source, limits, given, watch);
+    const { context } = run;
     render(run, { context, outer: undefined, turn: undefined, names: undefined, partials: undefined });
     return finish(run);
   };

@@ -1,11 +1,16 @@
 import type { TemplateContext } from './template-context.ts';
 import { type TemplateLimits, type TemplateSource, templateError } from './template-source.ts';
+import { isPrintable, type TextField, type Watch } from './watch-context.ts';
 
 /** One render under way: what is left of its limits, where it is, and what it has written. */
 export type Run = {
   readonly source: TemplateSource;
   readonly limits: TemplateLimits;
+  /** What the template reads; of a watched render it tells what is read. */
   readonly context: TemplateContext;
+  /** The same, for who only compares identities. */
+  readonly given: TemplateContext;
+  readonly watch: Watch | undefined;
   /** Maps made by this render, which it alone may change: a context is shared by many renders. */
   readonly made: WeakSet<object>;
   stepsLeft: number;
@@ -13,17 +18,27 @@ export type Run = {
   /** Offset in the text of what is being evaluated, for errors. */
   at: number;
   out: string;
+  /** What is written now stands in the result as it is. */
+  verbatim: boolean;
 };
 
-export const startRun = (source: TemplateSource, limits: TemplateLimits, context: TemplateContext): Run => ({
+export const startRun = (
+  source: TemplateSource,
+  limits: TemplateLimits,
+  given: TemplateContext,
+  watch?: Watch,
+): Run => ({
   source,
   limits,
-  context,
+  context: watch?.context ?? given,
+  given,
+  watch,
   made: new WeakSet(),
   stepsLeft: limits.maxSteps,
   depth: 0,
   at: 0,
   out: '',
+  verbatim: true,
 });
 
 /** Ends the render. @throws FleetError TEMPLATE_FAILED */
@@ -62,6 +77,20 @@ export const payForText = (run: Run, text: string): void => {
 export const write = (run: Run, text: string): void => {
   run.out += text;
   if (run.out.length > run.limits.maxOutputBytes) checkLength(run, run.out.length);
+};
+
+/**
+ * Appends a text of the context as it is. In a watched render that is a hole, which another text may fill, and no read:
+ * nothing else depends on it. @throws FleetError TEMPLATE_LIMIT
+ */
+export const writeField = (run: Run, field: TextField): void => {
+  const value = run.given[field];
+  if (!run.watch || !run.verbatim || !isPrintable(value)) {
+    write(run, run.context[field]);
+    return;
+  }
+  run.watch.holes.push({ at: run.out.length, field });
+  write(run, value);
 };
 
 /** The result, once it is known to be short enough in bytes. @throws FleetError TEMPLATE_LIMIT */

@@ -1,9 +1,10 @@
 import { FleetError, type Place } from '#bundles/errors';
 import type { ClusterType, Platform, Template, TemplateType } from '../platform/model.ts';
+import { type Mould, type Renders, rememberRenders } from './remember-renders.ts';
 import type { TemplateContext } from './template-context.ts';
 import type { CompiledTemplate, TemplateSource } from './template-source.ts';
 
-export type File = { readonly path: string; readonly bytes: Buffer };
+export type File = { readonly path: string; readonly mould: Mould };
 
 export type TemplateBook = {
   /** One file of a package; undefined where there is nothing to write. @throws FleetError REFERENCE_MISSING, TEMPLATE_* */
@@ -14,12 +15,13 @@ export type TemplateBook = {
   ) => File | undefined;
 };
 
-type Entry = { readonly template: Template; readonly manifests: readonly CompiledTemplate[] };
+type Entry = { readonly template: Template; readonly renders: Renders };
 
 /** A platform's templates, each compiled when it is first used. */
 export const createTemplateBook = (
   platform: Platform,
   compile: (source: TemplateSource) => CompiledTemplate,
+  known = new WeakMap<Template, Renders>(),
 ): TemplateBook => {
   const entries = new Map<string, Entry | FleetError>();
   const open = (clusterType: ClusterType, type: TemplateType): Entry => {
@@ -28,17 +30,17 @@ export const createTemplateBook = (
     if (!template) throw missing(clusterType, type, name);
     // Kalypso's scheduler does not look at the type (behaviour spec section 1).
     if (platform.form === 'fleet' && template.type !== type) throw wrongType(clusterType, type, template);
-    const entry = entries.get(name) ?? compileAll(template, compile);
+    const entry = entries.get(name) ?? compileAll(template, compile, known);
     entries.set(name, entry);
     if (entry instanceof FleetError) throw entry;
     return entry;
   };
   return {
     render: (clusterType, type, context) => {
-      const { template, manifests } = open(clusterType, type);
-      const text = joinManifests(manifests.map((manifest) => manifest(context)));
-      if (text === '' && (platform.form === 'fleet' || type === 'config')) return undefined;
-      return { path: pathOf(platform, type, template), bytes: Buffer.from(text) };
+      const { template, renders } = open(clusterType, type);
+      const mould = renders(context);
+      if (mould.isEmpty && (platform.form === 'fleet' || type === 'config')) return undefined;
+      return { path: pathOf(platform, type, template), mould };
     },
   };
 };
@@ -46,25 +48,20 @@ export const createTemplateBook = (
 const compileAll = (
   template: Template,
   compile: (source: TemplateSource) => CompiledTemplate,
+  known: WeakMap<Template, Renders>,
 ): Entry | FleetError => {
+  const before = known.get(template);
+  if (before) return { template, renders: before };
   try {
     const { engine, name, manifests } = template;
-    return { template, manifests: manifests.map((manifest) => compile({ engine, name, ...manifest })) };
+    const compiled = manifests.map((manifest) => compile({ engine, name, ...manifest }));
+    const renders = rememberRenders(compiled);
+    known.set(template, renders);
+    return { template, renders };
   } catch (error) {
     if (error instanceof FleetError) return error;
     throw error;
   }
-};
-
-/**
- * One file of several manifests, with `---` between them. Kalypso puts it right behind a manifest that does not end its
- * line, which breaks the YAML; here the line is ended first. Empty ones are left out (behaviour spec 2.6, 3.1).
- */
-export const joinManifests = (manifests: readonly string[]): string => {
-  const texts = manifests.filter((text) => text !== '');
-  return texts
-    .map((text, at) => (at < texts.length - 1 && !text.endsWith('\n') ? `${text}\n` : text))
-    .join('---\n');
 };
 
 /** behaviour spec 2.7: only the configuration has a content type, and Kalypso knows one that is not yaml. */

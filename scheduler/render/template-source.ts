@@ -1,5 +1,6 @@
 import { type ErrorCode, FleetError, type Place } from '#bundles/errors';
 import type { TemplateContext } from './template-context.ts';
+import type { Watch } from './watch-context.ts';
 
 export type TemplateSource = {
   readonly engine: 'go' | 'handlebars';
@@ -12,8 +13,8 @@ export type TemplateSource = {
   readonly indent?: number;
 };
 
-/** Renders one context. @throws FleetError TEMPLATE_FAILED, TEMPLATE_LIMIT */
-export type CompiledTemplate = (context: TemplateContext) => string;
+/** Renders one context, and tells `watch` what of it the result depends on. @throws FleetError TEMPLATE_FAILED, TEMPLATE_LIMIT */
+export type CompiledTemplate = (context: TemplateContext, watch?: Watch) => string;
 
 /** What one render, and one compilation, may use. */
 export type TemplateLimits = {
@@ -32,7 +33,7 @@ export const DEFAULT_LIMITS: TemplateLimits = {
 };
 
 /** The place in the YAML file of a place in the text (both count from 1), or only the file where that is unknown. */
-export const placeInFile = (source: TemplateSource, line: number, column: number): Place => {
+const placeInFile = (source: TemplateSource, line: number, column: number): Place => {
   const { file, line: firstLine, column: firstColumn = 1 } = source.at;
   if (firstLine === undefined) return { file };
   return line === 1

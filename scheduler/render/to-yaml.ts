@@ -1,5 +1,6 @@
 import { GoContext } from './go/go-context.ts';
 import { formatFloat, type Int, isFloat, toNumber } from './go/number.ts';
+import { Opaque } from './go/opaque.ts';
 import { type Dict, isList, sizeOf, type Value, type ValueMap } from './go/value.ts';
 import { isScalar, type Scalar, yamlEntries } from './yaml-keys.ts';
 import { doubleQuoted, scalarStyle, singleQuoted } from './yaml-scalar.ts';
@@ -38,6 +39,7 @@ const scalar = (value: Scalar, indent: number, parent: number): string => {
         return literal(text, indent, parent);
     }
   }
+  if (value instanceof Opaque) return value.encoded;
   return isFloat(value) ? numberText(toNumber(value)) : String(value satisfies boolean | Int);
 };
 
@@ -45,7 +47,7 @@ type Entries = readonly (readonly [Value, Value])[];
 
 /** The struct's fields as yaml.v3 names them: lower case, in their order. */
 const contextEntries = (context: GoContext): Entries =>
-  Object.entries(context).map(([name, value]: [string, Value]) => [name.toLowerCase(), value] as const);
+  context.entries().map(([name, value]) => [name.toLowerCase(), value] as const);
 
 const entriesOf = (value: GoContext | Dict | ValueMap): Entries =>
   value instanceof GoContext ? contextEntries(value) : yamlEntries(value);

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { README, type Tree } from './render-tree.ts';
+import { staleFiles } from './stale-files.ts';
 
 export type TreeChanges = {
   readonly written: readonly string[];
@@ -25,11 +26,11 @@ export const writeTree = async (
 ): Promise<TreeChanges> => {
   try {
     await makeDirectory(out);
+    await refuseObstacles(out, tree);
     const written: string[] = [];
     for (const [path, bytes] of tree) if (await writeOne(out, path, bytes)) written.push(path);
-    const removed: string[] = [];
-    for (const folder of await ownFolders(out, tree)) await removeStale(out, folder, tree, isKept, removed);
-    return { written, removed: removed.toSorted(), unchanged: tree.size - written.length };
+    const removed = await removeStale(out, tree, isKept);
+    return { written, removed, unchanged: tree.size - written.length };
   } catch (error) {
     throw inTheWay(error, out) ?? toFleetError(error, `writing ${out}`);
   }
@@ -47,7 +48,6 @@ const inTheWay = (error: unknown, out: string): FleetError | undefined => {
 
 /** @returns whether anything had to be written */
 const writeOne = async (out: string, path: string, bytes: Buffer): Promise<boolean> => {
-  await refuseLinks(out, path);
   const target = join(out, path);
   const old = await readFile(target).catch(() => undefined);
   if (old?.equals(bytes)) return false;
@@ -62,50 +62,68 @@ const writeOne = async (out: string, path: string, bytes: Buffer): Promise<boole
   return true;
 };
 
-/** A link on the way would let the tree be written somewhere else. */
-const refuseLinks = async (out: string, path: string): Promise<void> => {
-  const names = path.split('/');
-  for (const end of names.keys()) {
-    const part = join(out, ...names.slice(0, end + 1));
-    const found = await lstat(part).catch(() => undefined);
-    if (found?.isSymbolicLink())
-      throw new FleetError('IO', `${part} is a link, and nothing is written through links`, {
-        hint: 'Remove it',
+/** Looked at before the first byte is written: what is refused leaves the directory as it was, not half of each. */
+const refuseObstacles = async (out: string, tree: Tree): Promise<void> => {
+  const folders = new Set([...tree.keys()].flatMap(foldersAbove));
+  for (const folder of folders) {
+    const path = join(out, folder);
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.isSymbolicLink()) throw isLink(path);
+    if (found && !found.isDirectory())
+      throw new FleetError('IO', `${path} cannot be a folder: a file is in the way`, {
+        hint: 'Name another folder, or move the file',
+      });
+  }
+  for (const name of tree.keys()) {
+    const path = join(out, name);
+    const found = await lstat(path).catch(() => undefined);
+    if (found?.isSymbolicLink()) throw isLink(path);
+    if (found?.isDirectory())
+      throw new FleetError('IO', `${path} cannot be a file: a folder is in the way`, {
+        hint: 'Move it, or write to another directory',
       });
   }
 };
 
-/** Top folders that are the tree's own, now or from an earlier run. A name that begins with a dot never is. */
-const ownFolders = async (out: string, tree: Tree): Promise<readonly string[]> => {
-  const current = new Set([...tree.keys()].map((path) => path.split('/')[0] as string));
-  const own: string[] = [];
-  for (const entry of await readdir(out, { withFileTypes: true })) {
-    if (!entry.isDirectory() || entry.name.startsWith('.')) continue;
-    const readme = current.has(entry.name)
-      ? README
-      : await readFile(join(out, entry.name, 'README.md'), 'utf8').catch(() => '');
-    if (readme === README) own.push(entry.name);
-  }
-  return own;
+const foldersAbove = (path: string): readonly string[] =>
+  [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
+
+/** A link on the way would let the tree be written somewhere else. */
+const isLink = (path: string): FleetError =>
+  new FleetError('IO', `${path} is a link, and nothing is written through links`, { hint: 'Remove it' });
+
+/** Every file in top folders that are the tree's own, now or from an earlier run, with the README.md that tells. */
+const filesBelow = async (out: string, folder: string): Promise<readonly string[]> => {
+  const entries = await readdir(join(out, folder), { withFileTypes: true });
+  const below = await Promise.all(
+    entries.map(async (entry) => {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (folder === '' && (entry.name.startsWith('.') || !entry.isDirectory())) return [];
+      return entry.isDirectory() ? await filesBelow(out, path) : [path];
+    }),
+  );
+  return below.flat();
 };
 
 const removeStale = async (
   out: string,
-  folder: string,
   tree: Tree,
   isKept: (folder: string) => boolean,
-  removed: string[],
-): Promise<void> => {
-  if (isKept(folder)) return;
-  for (const entry of await readdir(join(out, folder), { withFileTypes: true })) {
-    const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) await removeStale(out, path, tree, isKept, removed);
-    else if (!tree.has(path)) {
-      await rm(join(out, path));
-      removed.push(path);
+): Promise<readonly string[]> => {
+  const paths = await filesBelow(out, '');
+  const readmes = paths.filter((path) => /^[^/]+\/README\.md$/.test(path));
+  const texts = await Promise.all(
+    readmes.map((path) => readFile(join(out, path), 'utf8').catch(() => undefined)),
+  );
+  const ours = new Set(readmes.filter((_, at) => texts[at] === README));
+  const stale = staleFiles(paths, { tree, isKept, isOurs: (readme) => ours.has(readme) });
+  for (const path of stale) {
+    await rm(join(out, path));
+    // Git has no empty folders, and neither has the tree.
+    for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
+      if ((await readdir(join(out, folder))).length > 0) break;
+      await rmdir(join(out, folder));
     }
   }
-  // Git has no empty folders, and neither has the tree.
-  const left = await readdir(join(out, folder));
-  if (left.length === 0) await rmdir(join(out, folder));
+  return stale.toSorted();
 };

@@ -1,4 +1,5 @@
-import { type Float, type Int, isFloat, isInt, toNumber, WholeFloat } from './go/number.ts';
+import { type Float, type Int, isFloat, isInt, SizedInt, toNumber, WholeFloat } from './go/number.ts';
+import { Opaque } from './go/opaque.ts';
 import { codePoints } from './go/utf8.ts';
 import { byBytes, type Dict, isValueMap, kindOf, type Value, type ValueMap } from './go/value.ts';
 
@@ -33,7 +34,7 @@ const followsNumber = (text: readonly string[], at: number): boolean => {
 };
 
 /** yaml.v3's order of keys: natural, so a9 stands before a10, and letters after everything else. */
-export const compareNatural = (left: string, right: string): number => {
+const compareNatural = (left: string, right: string): number => {
   if (left === right) return 0;
   const a = codePoints(left);
   const b = codePoints(right);
@@ -86,7 +87,11 @@ export const yamlEntries = (map: Dict | ValueMap): (readonly [Value, Value])[] =
         .sort(compareNatural)
         .map((key) => [key, map[key]] as const);
 
-export type Scalar = null | undefined | boolean | string | Int | Float;
+export type Scalar = null | undefined | boolean | string | Int | Float | Opaque;
 
 export const isScalar = (value: Value): value is Scalar =>
-  value === null || typeof value !== 'object' || value instanceof WholeFloat;
+  value === null ||
+  typeof value !== 'object' ||
+  value instanceof WholeFloat ||
+  value instanceof SizedInt ||
+  value instanceof Opaque;

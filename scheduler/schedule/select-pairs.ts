@@ -47,7 +47,8 @@ export const selectPairs = (platform: Platform): Selection => {
   return { assignments, advice: [...doubles.values()].map(toAdvice) };
 };
 
-const selectsTarget = (policy: SchedulingPolicy, target: DeploymentTarget): boolean =>
+/** Is the target among those that the policy speaks of? */
+export const selectsTarget = (policy: SchedulingPolicy, target: DeploymentTarget): boolean =>
   (policy.workspace === '' || policy.workspace === target.labels.workspace) &&
   matchLabels(policy.targets, target.labels);
 

@@ -12,8 +12,8 @@ import {
   ROOTS_PATH,
   type RootsAnswer,
 } from '#bundles/hub/hub-api';
+import { makeLimit } from '#bundles/publish/limit';
 import { MAX_REPORT_BYTES } from '#bundles/report/report';
-import { makeLimit } from '../publish/send/limit.ts';
 import { createAdmission } from './admit.ts';
 import { authenticateAgent, type Caller, checkCurrentKey } from './authenticate-agent.ts';
 import type { Context } from './context.ts';
@@ -109,11 +109,15 @@ const answerRenewal =
   (context: Context) =>
   async (request: FastifyRequest): Promise<CertificateAnswer> => {
     const caller = callerOf(request);
-    const { answer, newKey } = await renewCertificate(request.body, caller, context);
-    if (newKey) context.onSiteChange();
+    const { answer, newKey, recipient, reseal } = await renewCertificate(request.body, caller, context);
+    if (newKey || recipient === 'taken') context.onSiteChange();
     context.presence.heard(caller.agent.id);
     context.metrics.certificates.inc({ purpose: 'client' });
-    request.log.info({ audit: true, agent: caller.agent.id, newKey }, 'certificate renewed');
+    request.log.info({ audit: true, agent: caller.agent.id, newKey, recipient }, 'certificate renewed');
+    if (recipient === 'older')
+      request.log.warn({ agent: caller.agent.id }, 'told an age recipient older than the one that is known');
+    if (reseal.length > 0)
+      request.log.warn({ agent: caller.agent.id, reseal }, 'secret sets to seal again: see secrets list');
     return answer;
   };
 

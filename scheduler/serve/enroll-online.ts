@@ -46,7 +46,7 @@ export const enrollOnline = async (body: unknown, context: Context): Promise<Enr
     { now, serial: randomBytes(16) },
   );
   return {
-    answer: { certificate, authority: authority.certificate, documents: carry(site, context) },
+    answer: { certificate, authority: authority.certificate, documents: await carry(site, context) },
     request,
     step: step.kind,
     token: token.id,
@@ -65,8 +65,10 @@ const termsOf = (token: TokenRow): EnrolmentOptions => ({
   update: false,
 });
 
-const carry = (site: SiteRow, { hub }: Context): readonly CarriedDocument[] =>
-  siteDocuments(site, hub.keys).map((document) => ({
+const carry = async (site: SiteRow, { hub }: Context): Promise<readonly CarriedDocument[]> => {
+  const { documents } = await siteDocuments(site.name, { db: hub.store.db, keys: hub.keys });
+  return documents.map((document) => ({
     ...toDocument(document),
     bytes: document.bytes.toString('base64'),
   }));
+};

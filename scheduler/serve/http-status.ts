@@ -30,6 +30,10 @@ const OURS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'CONFIG_INVALID',
   'KEY_MISSING',
   'KEY_FORMAT',
+  // An agent is not to blame for what our signer refuses, and must not take it for its own report's or request's fault.
+  'SIGNER_UNREACHABLE',
+  'SIGNER_REFUSED',
+  'NOT_NEWER',
 ]);
 
 const RETRY_S = 5;

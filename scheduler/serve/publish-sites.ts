@@ -1,9 +1,9 @@
 import type { FleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
+import { publishLayout } from '#bundles/publish/publish-layout';
 import { registryOptions } from '#bundles/registry/registry-access';
 import { type Configuration, requireSetting } from '../configuration.ts';
 import { openDestination } from '../publish/send/open-destination.ts';
-import { publishLayout } from '../publish/send/publish-layout.ts';
 import type { PublishSites } from './mirror-sites.ts';
 
 /** @returns undefined where no registry is configured: sites then get their orders by medium, or with the enrolment */

@@ -1,89 +1,111 @@
-import { randomBytes } from 'node:crypto';
-import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/layout/make-directory';
-import { addDays } from '#bundles/time';
+import { namingFile } from '#bundles/keys/naming-file';
+import { type KeyText, unlockKey } from '#bundles/keys/open-key-file';
+import { type Passwords, passwordsFrom } from '#bundles/keys/passwords';
+import { processTerminal } from '#bundles/keys/terminal';
 import { type Authority, parseCertificate } from '#bundles/trust/certificate';
-import { createAuthority } from '#bundles/trust/issue-certificate';
-import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/key';
-import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root';
-
-/** The roles whose keys a key directory may hold; `root` and `audit` are not needed for daily work. */
-export const KEY_ROLES = ['root', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const;
-export type KeyRole = (typeof KEY_ROLES)[number];
-
-/** The key of the agents' certificate authority; its certificate is in the root. */
-export const AUTHORITY_FILE = 'ca.key';
+import { fingerprint, type SigningKey } from '#bundles/trust/key';
+import { advanceRoot, parseRoot, type TrustRoot } from '#bundles/trust/root';
+import { type KeyPlace, openKeyPlace } from '../keys/key-place.ts';
+import { type KeyName, type KeyRole, readKeyPlaces } from '../keys/read-key-places.ts';
+import { isRootFile, rootFileName } from '../keys/root-file.ts';
 
 /**
- * A directory with `<version>.root.json` for every root ever, `<role>.key` as plain PKCS#8 for what signs here, and
- * `ca.key` for what issues the agents' certificates.
+ * A directory with `<version>.root.json` for every root ever, `<role>.key` (plain PKCS#8 or encrypted by cosign) for what
+ * signs here, `ca.key` for what issues the agents' certificates, and keys.yaml for keys that are elsewhere. All but the
+ * roots may be missing: a key is looked for when it is needed.
  */
 export type KeyDirectory = {
   /** All roots, oldest first: a site that was away for years needs the whole chain. */
   readonly roots: readonly TrustRoot[];
   readonly root: TrustRoot;
-  /** @throws FleetError KEY_MISSING */
+  /**
+   * A key that the newest root counts: what another one signs would be refused at every site.
+   * @throws FleetError KEY_MISSING, KEY_FORMAT, KEY_LOCKED, PERMISSION, UNKNOWN_KEY
+   */
   readonly key: (role: KeyRole) => Promise<SigningKey>;
-  /** What issues certificates for agents and for the hub. @throws FleetError KEY_MISSING, UNKNOWN_KEY */
+  /** What issues certificates for agents and for the hub. @throws FleetError as key, UNKNOWN_KEY */
   readonly authority: () => Promise<Authority>;
 };
 
-const ROOT_FILE = /^(\d{1,9})\.root\.json$/;
+/** By what passwords encrypted keys are opened; a file of its own goes before the process's environment. */
+export type PasswordsFor = (file: string | undefined) => Passwords;
 
-/** @throws FleetError KEY_MISSING when there is no root, and those of parseRoot */
-export const openKeyDirectory = async (directory: string): Promise<KeyDirectory> => {
+/** The environment and the terminal of this program. */
+export const processPasswords: PasswordsFor = (file) =>
+  passwordsFrom({ file, env: process.env, terminal: processTerminal() });
+
+/**
+ * @throws FleetError KEY_MISSING when there is no root, CONFIG_INVALID for keys.yaml, those of parseRoot, and of advanceRoot for
+ *   roots that do not follow each other
+ */
+export const openKeyDirectory = async (
+  directory: string,
+  passwordsFor: PasswordsFor = processPasswords,
+): Promise<KeyDirectory> => {
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR')
       throw toFleetError(error, `reading ${directory}`);
     return [];
   });
-  const files = names.filter((name) => ROOT_FILE.test(name));
-  const roots = await Promise.all(files.map((name) => readRootFile(directory, name)));
+  const roots = await Promise.all(names.filter(isRootFile).map((name) => readRootFile(directory, name)));
   const sorted = roots.toSorted((a, b) => a.version - b.version);
   const root = sorted.at(-1);
   if (!root) {
     throw new FleetError('KEY_MISSING', `${directory} holds no trust root`, {
-      hint: 'Make one with: fleet-scheduler root init --dev --fleet <name> --keys <directory>',
+      hint: "Put the officers' root there with: fleet-scheduler root install 1.root.json --keys <directory>; or make one for trying things out: root init --dev --fleet <name> --keys <directory>",
     });
   }
+  checkChain(sorted, directory);
+  const placeOf = await readKeyPlaces(directory);
+  const unlock = unlockOnce();
+  const open = (role: KeyName, what: string, hint?: string): Promise<SigningKey> =>
+    openKeyPlace(placeOf(role), { role, what, hint, passwordsFor, unlock });
   return {
     roots: sorted,
     root,
-    key: (role) => readKeyFile(join(directory, `${role}.key`), `${role} key`),
-    authority: () => openAuthority(directory, root),
+    key: async (role) => checkCounted(root, role, placeOf(role), await open(role, `${role} key`)),
+    authority: () =>
+      findAuthority(root, placeOf('authority'), (hint) =>
+        open('authority', "key of the agents' authority", hint),
+      ),
   };
 };
 
-/** A plain PKCS#8 file. @throws FleetError KEY_MISSING, KEY_FORMAT */
-export const readKeyFile = async (file: string, what: string, hint?: string): Promise<SigningKey> => {
-  const pem = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
-    throw new FleetError('KEY_MISSING', `there is no ${what} at ${file}`, hint === undefined ? {} : { hint });
-  });
-  return named(file, () => loadSigningKey(pem));
+/** Opening an encrypted key takes a fifth of a second and maybe a person; a file that was changed is opened again. */
+const unlockOnce = (): ((key: KeyText, passwords: Passwords) => Promise<SigningKey>) => {
+  const known = new Map<string, { readonly text: string; readonly key: Promise<SigningKey> }>();
+  return (key, passwords) => {
+    if (!key.encrypted) return unlockKey(key, passwords);
+    const before = known.get(key.file);
+    if (before?.text === key.text) return before.key;
+    const opened = { text: key.text, key: unlockKey(key, passwords) };
+    known.set(key.file, opened);
+    opened.key.catch(() => known.get(key.file) === opened && known.delete(key.file));
+    return opened.key;
+  };
 };
 
-const openAuthority = async (directory: string, root: TrustRoot): Promise<Authority> => {
-  const hint = 'A development root gets one with: fleet-scheduler root add-authority --keys <directory>';
-  if (root.agentCertificates.length === 0) {
-    throw new FleetError(
-      'KEY_MISSING',
-      `root ${root.version} of fleet ${root.fleet} has no authority for agents`,
-      {
-        hint,
-      },
-    );
-  }
-  const file = join(directory, AUTHORITY_FILE);
-  const key = await readKeyFile(file, "key of the agents' authority", hint);
+const findAuthority = async (
+  root: TrustRoot,
+  place: KeyPlace,
+  open: (hint: string) => Promise<SigningKey>,
+): Promise<Authority> => {
+  const whose = `root ${root.version} of fleet ${root.fleet}`;
+  const hint = root.dev
+    ? 'A development root gets one with: fleet-scheduler root add-authority --keys <directory>'
+    : 'Officers give a root one with: fleet-scheduler root ca, and root rotate --authority';
+  if (root.agentCertificates.length === 0)
+    throw new FleetError('KEY_MISSING', `${whose} has no authority for agents`, { hint });
+  const key = await open(hint);
   const certificate = root.agentCertificates.find((pem) =>
     parseCertificate(pem, "the root's authority").publicKey.equals(key.public.object),
   );
   if (certificate !== undefined) return { certificate, key };
-  throw new FleetError('UNKNOWN_KEY', `root ${root.version} of fleet ${root.fleet} does not count this key`, {
-    at: { file },
+  throw new FleetError('UNKNOWN_KEY', `${whose} does not count this key of an authority`, {
+    ...(place.kind === 'file' && { at: { file: place.file } }),
     hint: "Use the ca.key that belongs to the root; agents would refuse the hub's certificate",
   });
 };
@@ -94,96 +116,50 @@ const readRootFile = async (directory: string, name: string): Promise<TrustRoot>
   const bytes = await readFile(file).catch((error: unknown) => {
     throw toFleetError(error, `reading ${file}`);
   });
-  const root = named(file, () => parseRoot(bytes));
-  if (name === `${root.version}.root.json`) return root;
+  const root = namingFile(file, () => parseRoot(bytes));
+  if (name === rootFileName(root.version)) return root;
   throw new FleetError('ROOT_VERSION', `it holds version ${root.version} of the root`, {
     at: { file },
-    hint: `Its name must be ${root.version}.root.json`,
+    hint: `Its name must be ${rootFileName(root.version)}`,
   });
 };
 
-/** What is wrong with a file says which file. */
-const named = <T>(file: string, read: () => T): T => {
+/** A root that was copied here by hand may follow nothing: agents would stay with the one before it. */
+const checkChain = ([first, ...next]: readonly TrustRoot[], directory: string): void => {
   try {
-    return read();
+    if (first) advanceRoot(first, next);
   } catch (error) {
-    const { code, message, subject, hint, cause } = toFleetError(error);
-    throw new FleetError(code, message, { subject, at: { file }, hint, cause });
-  }
-};
-
-/**
- * Before anything is written: the keys of these roles are here, and the newest root counts them. What another key signs
- * would be refused at every site.
- * @throws FleetError KEY_MISSING, KEY_FORMAT, UNKNOWN_KEY
- */
-export const checkSigners = async (
-  { root, key }: KeyDirectory,
-  roles: readonly ('bundle' | 'release')[],
-): Promise<void> => {
-  for (const role of roles) {
-    const { hint } = (await key(role)).public;
-    if (root.roles[role].keys.some((known) => known.hint === hint)) continue;
-    throw new FleetError(
-      'UNKNOWN_KEY',
-      `root ${root.version} of fleet ${root.fleet} does not count this ${role} key`,
-      {
-        hint: `Use the ${role} key that belongs to the root; agents would refuse what this one signs`,
-      },
-    );
-  }
-};
-
-/** Years a development root is good for; a real one is at most two. */
-const DEV_ROOT_DAYS = 365;
-
-/**
- * A root of one officer and one key a role, for trying things out: everything that reads it says so.
- * @throws FleetError ALREADY_ENROLLED when the directory holds a root already
- */
-export const initDevRoot = async (directory: string, fleet: string, now: Date): Promise<TrustRoot> => {
-  await makeDirectory(directory, 0o700).catch((error: unknown) => {
-    throw toFleetError(error, `making ${directory}`);
-  });
-  if ((await readdir(directory)).some((name) => ROOT_FILE.test(name))) {
-    throw new FleetError('ALREADY_ENROLLED', `${directory} already holds a trust root`, {
-      hint: 'Take another directory; agents that know the old root would refuse a new one',
+    const { code, message, subject, cause } = toFleetError(error);
+    throw new FleetError(code, message, {
+      subject,
+      at: { file: directory },
+      cause,
+      hint: 'Take the wrong file away, and put roots there with: fleet-scheduler root install',
     });
   }
-  const pems = KEY_ROLES.map((role) => [role, generatePrivateKey()] as const);
-  for (const [role, pem] of pems) await writeKeyFile(join(directory, `${role}.key`), pem);
-  const authority = generatePrivateKey();
-  await writeKeyFile(join(directory, AUTHORITY_FILE), authority);
-  const keys = Object.fromEntries(pems.map(([role, pem]) => [role, loadSigningKey(pem)])) as Record<
-    KeyRole,
-    SigningKey
-  >;
-  const bytes = await createRoot(
+};
+
+const checkCounted = (root: TrustRoot, role: KeyRole, place: KeyPlace, key: SigningKey): SigningKey => {
+  const counted = role === 'receipt' || role === 'audit' ? root[role] : root.roles[role].keys;
+  if (counted.some(({ hint }) => hint === key.public.hint)) return key;
+  throw new FleetError(
+    'UNKNOWN_KEY',
+    `root ${root.version} of fleet ${root.fleet} does not count this ${role} key`,
     {
-      fleet,
-      version: 1,
-      expires: addDays(now, DEV_ROOT_DAYS),
-      keys: {
-        root: [keys.root.public],
-        bundle: [keys.bundle.public],
-        release: [keys.release.public],
-        lease: [keys.lease.public],
-        receipt: [keys.receipt.public],
-        audit: [keys.audit.public],
-      },
-      agentCertificates: [await issueAuthority(fleet, loadSigningKey(authority), now)],
-      dev: true,
+      subject: fingerprint(key.public),
+      ...(place.kind === 'file' && { at: { file: place.file } }),
+      hint: `Use the ${role} key that belongs to the root, or install the root that counts this one: fleet-scheduler root install; agents would refuse what it signs`,
     },
-    [keys.root],
   );
-  await writeFile(join(directory, '1.root.json'), bytes, { flag: 'wx' });
-  return parseRoot(bytes);
 };
 
-export const writeKeyFile = async (file: string, pem: string): Promise<void> => {
-  await writeFile(file, pem, { mode: 0o600, flag: 'wx' });
-  await chmod(file, 0o600);
+/**
+ * Before anything is written: the keys of these roles are here, and the newest root counts them.
+ * @throws FleetError as KeyDirectory.key
+ */
+export const checkSigners = async (
+  { key }: KeyDirectory,
+  roles: readonly ('bundle' | 'release')[],
+): Promise<void> => {
+  for (const role of roles) await key(role);
 };
-
-export const issueAuthority = (fleet: string, key: SigningKey, now: Date): Promise<string> =>
-  createAuthority(fleet, key, { now, serial: randomBytes(16) });

@@ -5,11 +5,17 @@ import { formatChannel } from '#bundles/names';
 import { openRegistry } from '#bundles/registry/open-registry';
 import { registryOptions } from '#bundles/registry/registry-access';
 import { build, type EnvironmentOutcome } from '../build.ts';
+import { cachedCharts } from '../charts/chart-cache.ts';
+import { openChartPlaces } from '../charts/chart-places.ts';
+import { openCharts } from '../charts/charts.ts';
+import { contentCache, openContents } from '../content/contents.ts';
+import { openContentPlaces } from '../content/download.ts';
 import { platformOptions } from '../commands/platform-options.ts';
 import { requireSetting } from '../configuration.ts';
 import { openImageRegistries } from '../images/image-places.ts';
+import type { BuildMemory } from '../incremental/build-memory.ts';
 import { sourcesOf } from '../platform/load-platform.ts';
-import type { ChannelOutcome } from '../publish/publish-environment.ts';
+import type { ChannelOutcome } from '../publish-environment.ts';
 import { openKeyDirectory } from '../sign/key-directory.ts';
 import { faultFields } from './fault-fields.ts';
 import { heldEntries } from './held-entries.ts';
@@ -30,13 +36,19 @@ export type Built = {
 /**
  * One build as `fleet-scheduler build` does it, the layout's own last packages standing in for what is held. Never throws
  * for what a build may meet: what was read before is worth knowing.
+ * @param memory what the builds before found, so that only what an edit touches is made again
  */
-export const buildStep = async (options: WatchOptions, signal: AbortSignal): Promise<Built> => {
+export const buildStep = async (
+  options: WatchOptions,
+  memory: BuildMemory,
+  signal: AbortSignal,
+): Promise<Built> => {
   const { configuration, env, cwd, clock, log } = options;
   const started = clock();
   const held: Record<string, number> = {};
   const platform = platformOptions(configuration, { cwd, env, signal });
-  const sources = recordSources(sourcesOf(platform));
+  // One that is down today is read as it was; the look at it says that it is down.
+  const sources = recordSources(sourcesOf({ ...platform, staleOk: true, files: memory.files }));
   const tell = (outcome: EnvironmentOutcome): void => {
     if (outcome.problems.length > 0) {
       const [first] = outcome.problems;
@@ -53,13 +65,23 @@ export const buildStep = async (options: WatchOptions, signal: AbortSignal): Pro
     held[outcome.environment] = countHeld(outcome);
     log.info(summarise(outcome), 'built');
     for (const entry of heldEntries(outcome)) log.warn(entry, 'held');
+    for (const channel of outcome.channels) {
+      const name = formatChannel(channel);
+      if (channel.fault) log.error({ channel: name, ...faultFields(channel.fault) }, 'release not renewed');
+      if (channel.leaseVoid) log.warn({ channel: name, ...faultFields(channel.leaseVoid) }, 'lease void');
+    }
   };
   let failure: FleetError | undefined;
   try {
     const layout = requireSetting(configuration, 'layout');
-    await using registries = openImageRegistries(registryOptions({ ...configuration, env }), openRegistry);
+    const access = registryOptions({ ...configuration, env });
+    await using registries = openImageRegistries(access, openRegistry);
+    await using charts = openChartPlaces(registries, access);
+    await using files = openContentPlaces(platform.cacheDirectory, access);
     const outcome = await build({
       ...platform,
+      charts: openCharts(cachedCharts(platform.cacheDirectory, charts.fetch)),
+      contents: openContents(contentCache(platform.cacheDirectory), files.fetch),
       sources,
       keys: await openKeyDirectory(requireSetting(configuration, 'keys')),
       layout,
@@ -67,8 +89,9 @@ export const buildStep = async (options: WatchOptions, signal: AbortSignal): Pro
       ...(configuration.images !== undefined && { images: configuration.images }),
       ...(existsSync(join(layout, 'oci-layout')) && { previous: layout }),
       ...(configuration.pullImages && {
-        pull: (name: string) => registries.repository(name).blobs,
+        pull: (name: string) => registries.repository(name),
       }),
+      memory,
       now: started,
       signal,
       onEnvironment: tell,
@@ -93,11 +116,17 @@ const summarise = (outcome: EnvironmentOutcome): object => {
   const which = (wanted: ChannelOutcome['outcome']): readonly ChannelOutcome[] =>
     channels.filter((channel) => channel.outcome === wanted);
   const blocked = which('blocked').map(formatChannel);
+  const awaiting = which('awaiting').map(formatChannel);
   return {
     environment,
-    released: which('released').map((channel) => `${formatChannel(channel)} ${channel.version}`),
+    released: which('released').map(withNumber),
+    ...(which('renewed').length > 0 && { renewed: which('renewed').map(withNumber) }),
     unchanged: which('unchanged').length,
     held: countHeld(outcome),
     ...(blocked.length > 0 && { blocked }),
+    ...(awaiting.length > 0 && { awaiting }),
+    ...(which('revoked').length > 0 && { revoked: which('revoked').map(formatChannel) }),
   };
 };
+
+const withNumber = (channel: ChannelOutcome): string => `${formatChannel(channel)} ${channel.version}`;

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { type Digest, digestOf } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
+import { type PointerOutcome, publishLayout } from '#bundles/publish/publish-layout';
 import { registryOptions } from '#bundles/registry/registry-access';
 import { requireSetting } from '../configuration.ts';
 import { openDestination } from '../publish/send/open-destination.ts';
-import { type PointerOutcome, publishLayout } from '../publish/send/publish-layout.ts';
 import { faultFields } from './fault-fields.ts';
 import type { WatchOptions } from './watch-options.ts';
 

@@ -11,6 +11,7 @@ export const recordSources = (sources: Sources): RecordedSources => {
   const seen = new Map<string, Watched>();
   return {
     locate: sources.locate,
+    ...(sources.remarks && { remarks: sources.remarks }),
     read: async (request) => {
       const { location } = request;
       const key = keyOf(location);

@@ -1,7 +1,9 @@
 import { type FleetError, formatError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
+import { newBuildMemory } from '../incremental/build-memory.ts';
 import { makeAlarm } from './alarm.ts';
 import { buildStep } from './build-step.ts';
+import { makeDeliverStep } from './deliver-step.ts';
 import { durationMs, patienceMs } from './durations.ts';
 import { faultFields } from './fault-fields.ts';
 import { makePublishStep } from './publish-step.ts';
@@ -58,7 +60,9 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
   };
   const alarm = makeAlarm();
   const repositories = makeRepositories(options);
+  const memory = newBuildMemory();
   const publish = makePublishStep(options);
+  const deliver = makeDeliverStep(options);
   const pollMs = durationMs(configuration.poll ?? '1m');
   let trouble: { readonly since: Date; readonly error: FleetError } | undefined;
   let failedInARow = 0;
@@ -73,7 +77,7 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
     if (changed || buildAgain) {
       // Until it has succeeded: a change that met a full disk is built when there is room.
       buildAgain = true;
-      const { watched, seconds, held, failure } = await buildStep(options, signal);
+      const { watched, seconds, held, failure } = await buildStep(options, memory, signal);
       signal.throwIfAborted();
       built = true;
       repositories.remember(watched, failure === undefined);
@@ -90,6 +94,7 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
     }
     // Environments that could be built are released, and go out, whatever is wrong with the others.
     if (await publish(signal)) counters.published += 1;
+    await deliver(built, signal);
     if (buildFailure) throw buildFailure;
   };
 

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import type { OpenMedium } from '#bundles/medium/medium';
+import type { NewDocument } from '../../publish/artifact.ts';
 import { type Hub, publishSite, siteSigner } from '../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
 import { abortIfAsked, type Refused } from '../refused.ts';
@@ -77,7 +78,9 @@ const answer = async (
   now: Date,
 ): Promise<Answered | undefined> => {
   if (sites.length === 0) return undefined;
-  const documents = sites.flatMap(({ site }) => siteDocuments(site, hub.keys));
+  const documents: NewDocument[] = [];
+  for (const { site } of sites)
+    documents.push(...(await siteDocuments(site.name, { db: hub.store.db, keys: hub.keys })).documents);
   const answered = await addDocuments(medium, hub.keys.root.fleet, documents, now);
   if (!answered.written) return answered;
   for (const { enrolments } of sites) {

@@ -8,6 +8,7 @@ import {
   movedAgentRow,
   newAgentRow,
   rekeyedAgentRow,
+  type ToldRecipient,
 } from '../sites/agent-record.ts';
 import type { AgentKeyRow, AgentRow } from '../store/tables.ts';
 import type { EnrolmentRequest } from './read-requests.ts';
@@ -49,15 +50,29 @@ export const planEnrolment = (
   if (!known) {
     return { kind: 'register', row: newAgentRow(request, request.key.pem, channel, labels, now) };
   }
-  const moved = movedAgentRow(known, channel, labels);
-  if (known.key !== request.key.pem) {
+  // The recipient is signed by the agent's key, which is the one known: it needs no one's word.
+  const sameKey = known.key === request.key.pem;
+  if (sameKey && isOlderRecipient(known, request.recipient)) throw olderRequest(request, known);
+  const told = isKnownRecipient(known, request.recipient) ? undefined : request.recipient;
+  const moved = movedAgentRow(known, channel, labels, told);
+  if (!sameKey) {
     if (!options.replaceKey) throw otherKey(request, known);
-    return { kind: 'replace-key', row: rekeyedAgentRow(moved, request.key.pem, now) };
+    return { kind: 'replace-key', row: rekeyedAgentRow(moved, request.key.pem, request.recipient, now) };
   }
   if (canonicalJson(moved) !== canonicalJson(known)) return { kind: 'change', row: moved };
   const wish = wishOf(request, known);
   return { kind: 'unchanged', row: known, ...(wish !== undefined && { note: wish }) };
 };
+
+/** Another recipient than the newest that this agent told: an old request, come again (docs/bundle-format.md section 16). */
+export const isOlderRecipient = (known: AgentRow, told: ToldRecipient | undefined): boolean =>
+  told !== undefined &&
+  told.recipient !== known.recipient &&
+  known.recipient_at !== null &&
+  told.at <= known.recipient_at;
+
+const isKnownRecipient = (known: AgentRow, told: ToldRecipient | undefined): boolean =>
+  told?.recipient === known.recipient && known.recipient_at !== null && told.at <= known.recipient_at;
 
 const checkKey = (request: EnrolmentRequest, owner: AgentKeyRow | undefined): void => {
   if (!owner) return;
@@ -74,6 +89,16 @@ const checkKey = (request: EnrolmentRequest, owner: AgentKeyRow | undefined): vo
     });
   }
 };
+
+const olderRequest = ({ id, recipient, fingerprint }: EnrolmentRequest, known: AgentRow): FleetError =>
+  new FleetError(
+    'REQUEST_INVALID',
+    `the request of ${id} is of ${recipient?.at}, and its age recipient was replaced at ${known.recipient_at}`,
+    {
+      subject: fingerprint,
+      hint: 'Delete the old request from the medium; if the machine came back from a backup, delete its agent.age and let it ask again with fleet-agent enroll',
+    },
+  );
 
 const otherKey = (request: EnrolmentRequest, known: AgentRow): FleetError =>
   new FleetError(

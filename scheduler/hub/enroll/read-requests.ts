@@ -1,12 +1,14 @@
 import { FleetError } from '#bundles/errors';
 import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
 import type { Channel } from '#bundles/names';
+import { isRecipient, isSignedRecipient, type RecipientClaim } from '#bundles/secrets/recipient';
 import { parseStrictJson } from '#bundles/strict-json';
+import { parseTime, type Timestamp } from '#bundles/time';
 import { parseCertificateRequest } from '#bundles/trust/certificate-request';
 import { fingerprint, type PublicKey } from '#bundles/trust/key';
 import { parseDocument } from '#bundles/validate';
 import { orRefuse, type Refused } from '../refused.ts';
-import { agentId, type Labels } from '../sites/agent-record.ts';
+import { agentId, type Labels, type ToldRecipient } from '../sites/agent-record.ts';
 
 /** An agent that wants to be enrolled. It holds the key; channel and labels are only its wish, and unsigned. */
 export type EnrolmentRequest = {
@@ -20,6 +22,8 @@ export type EnrolmentRequest = {
   readonly fingerprint: string;
   readonly channel: Channel;
   readonly labels: Labels;
+  /** age recipient, signed by the key; agents of before there were secrets have none. */
+  readonly recipient?: ToldRecipient;
 };
 
 /** The document itself: docs/schemas/request.schema.json. */
@@ -30,6 +34,9 @@ export type RequestDocument = {
   readonly channel: Channel;
   readonly labels: Labels;
   readonly request: string;
+  readonly recipient?: string;
+  readonly recipientSignature?: string;
+  readonly at: Timestamp;
 };
 
 const MAX_BYTES = 64 << 10;
@@ -64,7 +71,7 @@ export const readRequests = async (
 };
 
 /** @throws FleetError BAD_JSON, SCHEMA, WRONG_FLEET, REQUEST_INVALID ... */
-export const parseRequest = (path: string, bytes: Buffer, fleet: string): EnrolmentRequest => {
+const parseRequest = (path: string, bytes: Buffer, fleet: string): EnrolmentRequest => {
   const document = parseStrictJson(bytes, { maxBytes: MAX_BYTES }, path);
   const request = checkRequest(document, path, fleet);
   if (path !== request.path)
@@ -97,7 +104,30 @@ export const checkRequest = (document: unknown, what: string, fleet: string): En
     fingerprint: fingerprint(certified.key),
     channel: { environment: file.channel.environment, clusterType: file.channel.clusterType },
     labels: file.labels,
+    ...(file.recipient !== undefined && {
+      recipient: checkRecipient({ ...file, recipient: file.recipient }, certified.key, what),
+    }),
   };
+};
+
+/**
+ * A recipient that somebody else put into the request would let them read the site's secrets (docs/bundle-format.md
+ * section 16). @throws FleetError REQUEST_INVALID
+ */
+export const checkRecipient = (
+  claim: RecipientClaim & { readonly recipientSignature?: string | undefined },
+  key: PublicKey,
+  what: string,
+): ToldRecipient => {
+  const { recipient, recipientSignature = '', at } = claim;
+  if (!isRecipient(recipient))
+    throw new FleetError('REQUEST_INVALID', `${what} names a recipient that is none: ${recipient}`);
+  parseTime(at, `the time of ${what}`);
+  if (isSignedRecipient(claim, recipientSignature, key)) return { recipient, at };
+  throw new FleetError('REQUEST_INVALID', `the recipient in ${what} is not signed by the key of its agent`, {
+    subject: recipient,
+    hint: 'Let the agent ask again: fleet-agent enroll; if it is refused again, somebody changed the request',
+  });
 };
 
 /** Where an agent leaves its request: one for each, so no two can stand for the same name. */

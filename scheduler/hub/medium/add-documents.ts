@@ -25,6 +25,8 @@ export const addDocuments = async (
   now: Date,
 ): Promise<Answered> => {
   if (medium.form === 'tar') return { written: false, why: 'it is a tar file; export a new one' };
+  if (medium.form === 'parts')
+    return { written: false, why: 'its parts are never changed; export a new one' };
   if (medium.medium && medium.medium.fleet !== fleet)
     return { written: false, why: `it carries the fleet ${medium.medium.fleet}` };
   try {
@@ -63,7 +65,13 @@ const write = async (path: string, medium: Medium, added: readonly NewDocument[]
 
 /** One document for each thing that can be said, sorted, so that the order of visits never shows. */
 export const mergeDocuments = (old: readonly Document[], added: readonly Document[]): readonly Document[] => {
-  const replaced = new Set(added.map(topicOf));
+  // A site that has no secret any more says so by its statement alone.
+  const replaced = new Set(
+    added.flatMap((it) => [
+      topicOf(it),
+      ...(it.role === 'site' ? [topicOf({ ...it, role: 'secrets' })] : []),
+    ]),
+  );
   return [...old.filter((document) => !replaced.has(topicOf(document))), ...uniqueByDigest(added)].toSorted(
     (a, b) => compareBytes(topicOf(a), topicOf(b)) || compareBytes(a.digest, b.digest),
   );

@@ -7,6 +7,7 @@ import type { SigningKey } from '#bundles/trust/key';
 import type { TrustRoot } from '#bundles/trust/root';
 import type { NewDocument } from '../../publish/artifact.ts';
 import { receiptsReference } from '../../publish/references.ts';
+import { type NewestReport, newestReports } from './newest-reports.ts';
 import { publishArtifact } from '../sites/publish-artifact.ts';
 import { withLayoutLock } from '../sites/with-layout-lock.ts';
 import type { Store } from '../store/open-store.ts';
@@ -115,7 +116,15 @@ export const receiptDocument = (site: string, { agent, receipt }: ReceiptRow): N
   bytes: Buffer.from(receipt),
 });
 
-/** All receipts of a site as its receipts artifact. */
+const reportDocument = (site: string, { agent, statement }: NewestReport): NewDocument => ({
+  role: 'report',
+  mediaType: SIGSTORE_BUNDLE,
+  site,
+  agent,
+  bytes: Buffer.from(statement),
+});
+
+/** All receipts of a site, and the newest reports of its agents, as its receipts artifact. */
 export const publishReceipts = (db: Database, layout: string, site: string, now: Date): Promise<void> =>
   withLayoutLock(layout, { command: 'reports import', now }, () => writeReceipts(db, layout, site));
 
@@ -133,6 +142,9 @@ export const writeReceipts = async (db: Database, layout: string, site: string):
     .orderBy('receipt.agent')
     .execute();
   if (rows.length === 0 && !findReference(await openOrStartLayout(layout), receiptsReference(site))) return;
-  const documents = rows.map((row) => receiptDocument(site, row));
+  const receipts = rows.map((row) => receiptDocument(site, row));
+  // What each agent said of itself last: with it the exporter knows what a stick may leave out.
+  const reports = (await newestReports(db, site)).map((report) => reportDocument(site, report));
+  const documents = [...receipts, ...reports];
   await publishArtifact(layout, RECEIPTS_ARTIFACT, receiptsReference(site), documents);
 };

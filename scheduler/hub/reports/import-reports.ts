@@ -9,7 +9,7 @@ import { abortIfAsked, orRefuse, type Refused } from '../refused.ts';
 import type { AgentRow, ReceiptRow } from '../store/tables.ts';
 import { acknowledge, publishReceipts, receiptDocument } from './acknowledge.ts';
 import { findGaps, type Gap } from './find-head.ts';
-import { type FoundReport, findReports, readReport } from './find-reports.ts';
+import { type FoundReport, findReports, readReport } from '#bundles/report/find-reports';
 import { ingestReport } from './ingest-report.ts';
 import { judgeReport } from './judge-report.ts';
 

@@ -1,9 +1,10 @@
 import type { Json } from '#bundles/canonical';
 import { compareBytes } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
+import type { SiteAgent } from '#bundles/statements/predicates';
 import { fingerprint, parsePublicKey } from '#bundles/trust/key';
 import type { Database } from '../store/tables.ts';
-import { channelOf, type Labels, labelsOf } from './agent-record.ts';
+import { channelOf, freshnessOf, type Labels, labelsOf } from './agent-record.ts';
 import { siteValuesOf } from './issue-site.ts';
 
 export type ListedSite = {
@@ -16,6 +17,7 @@ export type ListedSite = {
     readonly fingerprint: string;
     readonly channel: Channel;
     readonly labels: Labels;
+    readonly freshness: SiteAgent['freshness'];
     readonly values: { readonly [name: string]: unknown };
     readonly enrolledAt: string;
     readonly revokedAt: string | null;
@@ -42,6 +44,7 @@ export const listSites = async (db: Database, fleet: string): Promise<readonly L
             fingerprint: fingerprint(parsePublicKey(agent.key)),
             channel: channelOf(agent),
             labels: labelsOf(agent),
+            freshness: freshnessOf(agent),
             values: values.agents[agent.name] ?? {},
             enrolledAt: agent.enrolled_at,
             revokedAt: agent.revoked_at,
@@ -56,5 +59,13 @@ export const formatValues = (values: { readonly [name: string]: unknown }): stri
     .map(([name, value]) => `${name}=${JSON.stringify(value as Json)}`)
     .join(' ');
 
-export const formatAgent = ({ agent, channel, fingerprint: key, revokedAt }: ListedSite['agents'][number]) =>
-  `  ${agent}  ${formatChannel(channel)}  key ${key}${revokedAt === null ? '' : `  revoked ${revokedAt}`}`;
+export const formatAgent = ({
+  agent,
+  channel,
+  fingerprint: key,
+  freshness,
+  revokedAt,
+}: ListedSite['agents'][number]) => {
+  const lease = freshness.mode === 'lease' ? `  lease of ${freshness.seconds / 3600} h` : '';
+  return `  ${agent}  ${formatChannel(channel)}  key ${key}${lease}${revokedAt === null ? '' : `  revoked ${revokedAt}`}`;
+};

@@ -1,9 +1,11 @@
 import { canonicalJson, type Json } from '#bundles/canonical';
 import { FleetError } from '#bundles/errors';
+import { parseJson } from '#bundles/parse-json';
 import type { SiteValues } from '#bundles/statements/predicates';
 import type { Store } from '../store/open-store.ts';
 import type { SiteRow } from '../store/tables.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
+import { setTerms, type Terms } from './set-terms.ts';
 
 export type ValueChange = {
   readonly site: string;
@@ -11,6 +13,8 @@ export type ValueChange = {
   readonly agent?: string | undefined;
   readonly set: Readonly<Record<string, Json>>;
   readonly unset: readonly string[];
+  /** What the agent, or each agent of the site, is to follow and how. */
+  readonly terms?: Terms;
 };
 
 export type ChangedSite = { readonly site: SiteRow; readonly changed: boolean };
@@ -29,12 +33,12 @@ export const parseValue = (pair: string): readonly [string, Json] => {
     });
   }
   const text = rest.join('=');
-  return [name, /^(?:-?\d+|true|false|null|".*"|\[.*\]|\{.*\})$/s.test(text) ? parseJson(name, text) : text];
+  return [name, /^(?:-?\d+|true|false|null|".*"|\[.*\]|\{.*\})$/s.test(text) ? readJson(name, text) : text];
 };
 
-const parseJson = (name: string, text: string): Json => {
+const readJson = (name: string, text: string): Json => {
   try {
-    const value = JSON.parse(text) as Json;
+    const value = parseJson(text) as Json;
     canonicalJson(value);
     return value;
   } catch (cause) {
@@ -66,11 +70,16 @@ export const setValues = (
         .where('name', '=', agent)
         .where('revoked_at', 'is', null)
         .executeTakeFirst();
-      if (!known) throw new FleetError('AGENT_UNKNOWN', `site ${site} has no agent ${agent}`);
+      if (!known)
+        throw new FleetError('AGENT_UNKNOWN', `site ${site} has no agent ${agent}`, {
+          hint: 'See its agents with: fleet-scheduler sites list',
+        });
     }
     const before = siteValuesOf(row, signer.root.fleet, site);
     const after = changeValues(before, change);
-    if (canonicalJson(after as Json) === canonicalJson(before as Json)) return { site: row, changed: false };
+    const moved = change.terms ? await setTerms(tx, { site, agent }, change.terms) : false;
+    if (!moved && canonicalJson(after as Json) === canonicalJson(before as Json))
+      return { site: row, changed: false };
     return { site: await issueSite(tx, site, signer, now, after), changed: true };
   });
 

@@ -1,6 +1,7 @@
 import { canonicalBytes, type Json } from '#bundles/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { PREDICATES } from '#bundles/media-types';
+import { SECRETS_SUBJECT, type SealedSet } from '#bundles/secrets/secret-set';
 import { signPayload } from '#bundles/statements/envelope';
 import type { SiteAgent, SitePredicate, SiteValues } from '#bundles/statements/predicates';
 import { encodeStatement, verifyStatement } from '#bundles/statements/verify-statement';
@@ -10,13 +11,14 @@ import type { TrustRoot } from '#bundles/trust/root';
 import { parseDocument } from '#bundles/validate';
 
 /** Readers take 400 days at most; a year leaves room for a clock that is off. */
-export const SITE_STATEMENT_DAYS = 365;
+const SITE_STATEMENT_DAYS = 365;
 
 export type SiteOrder = {
   readonly site: string;
   readonly version: number;
   readonly agents: readonly SiteAgent[];
   readonly values: SiteValues;
+  readonly sealed: readonly SealedSet[];
 };
 
 export type SignedSite = {
@@ -29,12 +31,12 @@ export type SignedSite = {
 };
 
 /**
- * The order for one site: who its agents are, what each follows, and the values only this site has
- * (docs/bundle-format.md section 7). What no agent would take is not handed out: it is verified like theirs.
+ * The order for one site: who its agents are, what each follows, the values only this site has and
+ * its sealed secrets (docs/bundle-format.md sections 7 and 16). What no agent would take is not handed out: it is verified like theirs.
  * @throws FleetError those of verifyStatement; TOO_LARGE for a site with more agents than a statement holds
  */
 export const signSite = async (
-  { site, version, agents, values }: SiteOrder,
+  { site, version, agents, values, sealed }: SiteOrder,
   root: TrustRoot,
   key: SigningKey,
   now: Date,
@@ -49,7 +51,10 @@ export const signSite = async (
     critical: [],
   };
   const payload = encodeStatement(
-    [{ name: 'site-values', digest: digestOf(bytes) }],
+    [
+      { name: 'site-values', digest: digestOf(bytes) },
+      ...sealed.map(({ name, digest }) => ({ name: SECRETS_SUBJECT + name, digest })),
+    ],
     PREDICATES.site,
     predicate,
   );

@@ -1,11 +1,41 @@
-import { SIGSTORE_BUNDLE, SITE_VALUES_JSON } from '#bundles/media-types';
+import { FleetError } from '#bundles/errors';
+import { SEALED_SECRETS, SIGSTORE_BUNDLE, SITE_VALUES_JSON } from '#bundles/media-types';
 import type { NewDocument } from '../../publish/artifact.ts';
 import { rootDocuments } from '../../publish/publish-release.ts';
 import type { KeyDirectory } from '../../sign/key-directory.ts';
-import type { SiteRow } from '../store/tables.ts';
+import type { Database, SiteRow } from '../store/tables.ts';
+import { readSecretSets } from './secret-sets.ts';
 
-/** What a site gets to know about itself: its statement, its values, and every root, to believe them by. */
-export const siteDocuments = (row: SiteRow, keys: KeyDirectory): readonly NewDocument[] => [
+/** Where they come from: the hub, or what of it is at hand. */
+export type SiteSource = { readonly db: Database; readonly keys: KeyDirectory };
+
+/** The row that the documents were made of, and all of them. */
+export type SiteDocuments = { readonly row: SiteRow; readonly documents: readonly NewDocument[] };
+
+/**
+ * What a site gets to know about itself: its newest statement, its values, its sealed secrets, and every root, to believe
+ * them by. Read in one transaction, so that the statement names the very sets that come with it.
+ * @throws FleetError SITE_MISSING
+ */
+export const siteDocuments = (site: string, { db, keys }: SiteSource): Promise<SiteDocuments> =>
+  db.transaction().execute(async (tx) => {
+    const row = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
+    if (!row)
+      throw new FleetError('SITE_MISSING', `no site ${site} is known here`, {
+        hint: 'See them with: fleet-scheduler sites list',
+      });
+    const sets = await readSecretSets(tx, site);
+    return {
+      row,
+      documents: documentsOf(
+        row,
+        sets.map(({ sealed }) => sealed),
+        keys,
+      ),
+    };
+  });
+
+const documentsOf = (row: SiteRow, sealed: readonly Buffer[], keys: KeyDirectory): readonly NewDocument[] => [
   {
     role: 'site',
     mediaType: SIGSTORE_BUNDLE,
@@ -19,5 +49,6 @@ export const siteDocuments = (row: SiteRow, keys: KeyDirectory): readonly NewDoc
     site: row.name,
     bytes: Buffer.from(row.site_values),
   },
+  ...sealed.map((bytes) => ({ role: 'secrets', mediaType: SEALED_SECRETS, site: row.name, bytes })),
   ...rootDocuments(keys),
 ];

@@ -1,12 +1,11 @@
-import { checkAudience } from '#bundles/accept/accept-release';
+import { checkAudience } from '#bundles/accept/check-audience';
 import { readBundle } from '#bundles/bundle/read-bundle';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
 import { type Layout, openOrStartLayout } from '#bundles/layout/layout';
-import { readBlob } from '#bundles/layout/verified';
+import { statementFiles } from '#bundles/layout/statement-files';
 import { PREDICATES } from '#bundles/media-types';
 import { type Channel, formatChannel } from '#bundles/names';
-import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
 import type { BundlePredicate } from '#bundles/statements/predicates';
 import { verifyStatement } from '#bundles/statements/verify-statement';
 import type { TrustRoot } from '#bundles/trust/root';
@@ -53,7 +52,7 @@ const readVerified = async (
   root: TrustRoot,
   signal?: AbortSignal,
 ): Promise<Desired | undefined> => {
-  const release = await readRelease(layout, channel, root);
+  const release = await readRelease(layout, channel, [root]);
   if (!release) return undefined;
   const { audience, version, issuedAt, expires, rollout } = release.predicate;
   const mine = { fleet: root.fleet, ...channel };
@@ -80,10 +79,7 @@ const readStatement = async (
 ): Promise<BundlePredicate> => {
   const what = `the statement of bundle ${shortDigest(bundle)}`;
   const documents = await readDocuments(layout, releaseReference(channel));
-  const files = documents.filter(({ role, about }) => role === 'bundle' && about === bundle);
-  const envelopes = await Promise.all(
-    files.map(({ digest }) => readBlob(layout.blobs, digest, MAX_STATEMENT_BYTES)),
-  );
+  const envelopes = await statementFiles(layout.blobs, documents, 'bundle', bundle);
   const verified = verifyStatement(envelopes, root.roles.bundle, PREDICATES.bundle, what);
   if (!verified.subjects.some(({ digest }) => digest === bundle))
     throw new FleetError('SUBJECT_MISMATCH', `${what} is about another bundle`, { subject: bundle });

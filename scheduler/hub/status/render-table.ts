@@ -56,7 +56,7 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
 const describeRunning = ({ package: digest }: Running): string =>
   digest === null ? 'nothing' : hexOf(digest).slice(0, 12);
 
-export const describeHealth = ({ outcome, type, code }: Health): string => {
+const describeHealth = ({ outcome, type, code }: Health): string => {
   const why = code === null ? '' : ` ${code}`;
   if (type === 'rolled-back') return `rolled back${why}`;
   if (outcome === 'failed' || outcome === 'skipped') return `${outcome}${why}`;

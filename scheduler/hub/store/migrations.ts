@@ -176,4 +176,31 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       );
     },
   },
+  '0004-secrets': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('agent').addColumn('recipient', 'text').execute();
+      await db.schema
+        .createTable('secret_set')
+        .addColumn('site', 'text', (column) => column.notNull())
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('version', 'bigint', (column) => column.notNull())
+        .addColumn('digest', 'text')
+        .addColumn('sealed', 'text')
+        .addColumn('recipients', 'text', (column) => column.notNull())
+        .addColumn('agents', 'text')
+        .addColumn('sealed_at', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('secret_set_pk', ['site', 'name'])
+        .execute();
+    },
+  },
+  '0005-freshness': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('agent').addColumn('freshness_seconds', 'bigint').execute();
+    },
+  },
+  '0006-recipient-time': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('agent').addColumn('recipient_at', 'text').execute();
+    },
+  },
 };

@@ -18,6 +18,7 @@ export type Tables = {
   alarm: AlarmRow;
   receipt: ReceiptRow;
   token: TokenRow;
+  secret_set: SecretSetRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -54,6 +55,12 @@ export type AgentRow = {
   readonly previous_cluster_type: string | null;
   /** Canonical JSON object. */
   readonly labels: string;
+  /** age recipient that its secrets are sealed to; null: it never told one. */
+  readonly recipient: string | null;
+  /** From when on, as the agent signed it; null: unknown. */
+  readonly recipient_at: Timestamp | null;
+  /** How old the lease of its release may be; null: it needs none. */
+  readonly freshness_seconds: number | null;
   /** +1 with every new key: an agent that lost its disk counts its events from 1 again. */
   readonly life: number;
   /** Head of the life before, where a chain that survived the change of key goes on. */
@@ -201,4 +208,20 @@ export type TokenRow = {
   readonly used_by: string | null;
   readonly used_key: string | null;
   readonly revoked_at: Timestamp | null;
+};
+
+/** A secret set of a site, sealed: nothing here can open it. A removed one keeps its row, so that no version comes twice. */
+export type SecretSetRow = {
+  readonly site: string;
+  readonly name: string;
+  /** Counts its contents: sealed again to others, they are the same version. */
+  readonly version: number;
+  /** The age file and its digest, in base64; null: the set was removed. */
+  readonly digest: Digest | null;
+  readonly sealed: string | null;
+  /** Recipients it is sealed to, canonical JSON array, sorted. */
+  readonly recipients: string;
+  /** Agents it is meant for, canonical JSON array, sorted; null: all of the site. */
+  readonly agents: string | null;
+  readonly sealed_at: Timestamp;
 };

@@ -1,4 +1,6 @@
 import { FleetError } from '#bundles/errors';
+import type { ContentLocks } from '../../content/content-locks.ts';
+import { type Attachment, TAKE_ALL, type Take } from '../../images/attachment.ts';
 import { type ObjectOf, ofKind } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
 import { type Problems, throwProblems } from '../problems.ts';
@@ -12,6 +14,13 @@ const LOCK_FILE = /^images\.lock\.ya?ml$/;
 export type PlatformRoot = {
   readonly fleet: ObjectOf<'Fleet'> | undefined;
   readonly imageLocks: ReadonlyMap<string, string>;
+  /** A locked manifest's digest to that of the index it was chosen from. */
+  readonly imageIndexes: ReadonlyMap<string, string>;
+  /** What addresses of files are locked to. */
+  readonly contentLocks: ContentLocks;
+  /** By the image's digest: what lies beside it and travels with it. */
+  readonly imageAttachments: ReadonlyMap<string, readonly Attachment[]>;
+  readonly take: Take;
 };
 
 /** @throws FleetError when fleet.yaml is there but wrong: nothing else can be judged then */
@@ -46,6 +55,13 @@ export const findFleet = async (
     );
   if (file && !fleet) throwProblems(wrong, 'the platform');
   problems.found.push(...wrong);
-  const locks = ofKind(objects, 'ImagesLock').flatMap((lock) => [...lock.images]);
-  return { fleet, imageLocks: new Map(locks) };
+  const locks = ofKind(objects, 'ImagesLock');
+  return {
+    fleet,
+    imageLocks: new Map(locks.flatMap((lock) => [...lock.images])),
+    imageIndexes: new Map(locks.flatMap((lock) => [...lock.indexes])),
+    contentLocks: new Map(locks.flatMap((lock) => [...lock.files])),
+    imageAttachments: new Map(locks.flatMap((lock) => [...lock.attachments])),
+    take: locks[0]?.take ?? TAKE_ALL,
+  };
 };

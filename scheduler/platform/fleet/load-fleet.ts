@@ -1,14 +1,16 @@
 import { isAbsolute, join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { assemble, type Part } from '../assemble.ts';
+import { layerRole } from '../layer-role.ts';
 import type { LoadOptions } from '../load-options.ts';
-import type { Platform } from '../model.ts';
+import type { Platform, SourceSnapshot } from '../model.ts';
 import type { ObjectOf, PlatformObject, RepositoryFolder } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
 import { attempt, type Problems } from '../problems.ts';
 import type { Location } from '../sources/location.ts';
 import { cleanPath, type Source, type Sources } from '../sources/open-sources.ts';
 import { isRepositoryUrl } from '../sources/repository-url.ts';
+import { treeDigest } from '../sources/tree-digest.ts';
 
 /** Kinds that say where a Kalypso environment comes from, or stand at the root: no meaning inside base/ or environments/. */
 const ELSEWHERE: ReadonlySet<PlatformObject['kind']> = new Set([
@@ -49,13 +51,18 @@ export const loadFleet = async (
       wanted: (name) =>
         /^(?:fleet|images\.lock)\.ya?ml$/.test(name) ||
         name.startsWith('base/') ||
+        name.startsWith('crds/') ||
         name.startsWith(inEnvironment) ||
         isStray(name, fleet.environments),
     }),
   );
   if (!source) return undefined;
   refuseStrays(source, fleet, problems);
-  const part = (from: Part['from'], folder: string): Part => {
+  const own = sources.apart
+    ? await attempt(problems, () => readLayer(sources, options.environment, location, path, inEnvironment))
+    : source;
+  if (!own) return undefined;
+  const part = (source: Source, from: Part['from'], folder: string): Part => {
     const files = source.files.filter((file) => file.path.startsWith(folder));
     const objects = readObjects({ ...source, files }, problems.found, 'refused');
     return {
@@ -65,22 +72,50 @@ export const loadFleet = async (
       deliveryLabels: {},
     };
   };
-  const parts = [part('base', 'base/'), part('environment', inEnvironment)];
+  const parts = [part(source, 'base', 'base/'), part(own, 'environment', inEnvironment)];
   return await assemble({
     form: 'fleet',
     fleet: fleet.name,
     environment: options.environment,
     chain: fleet.environments,
     parts,
-    snapshots: [source.snapshot],
+    snapshots: layerSnapshots(source, own, options.environment, inEnvironment),
     replaces: true,
     holdWorkloads: options.holdWorkloads === true,
     sources,
     problems,
     imageLocks: options.imageLocks,
+    imageIndexes: options.imageIndexes,
+    contentLocks: options.contentLocks,
+    imageAttachments: options.imageAttachments,
     locateWorkload: (folder) => workloadLocation(sources, location, path, folder),
     registrationLabels: () => ({}),
   });
+};
+
+/** The environment's folder alone, as it is now: the rest is of an earlier state. */
+const readLayer = (
+  sources: Sources,
+  environment: string,
+  location: Location,
+  path: string,
+  folder: string,
+): Promise<Source> =>
+  sources.read({ role: layerRole(environment), location, path, wanted: (name) => name.startsWith(folder) });
+
+/** Two, though they lie in one repository: what is promoted keeps the one and takes the other of its new environment. */
+const layerSnapshots = (
+  base: Source,
+  own: Source,
+  environment: string,
+  folder: string,
+): readonly SourceSnapshot[] => {
+  const isOwn = (file: { readonly path: string }): boolean => file.path.startsWith(folder);
+  const path = join(cleanPath(own.snapshot.path), folder).replace(/\/$/, '');
+  return [
+    { ...base.snapshot, tree: treeDigest(base.files.filter((file) => !isOwn(file))) },
+    { ...own.snapshot, role: layerRole(environment), path, tree: treeDigest(own.files.filter(isOwn)) },
+  ];
 };
 
 /** A repository by URL, or a directory relative to the platform: beside it on this machine, or in its repository. */

@@ -34,7 +34,7 @@ export const findEnvironments = async (
 const environmentsOf = (source: Source, problems: Problems): readonly ObjectOf<'Environment'>[] => {
   // Other objects of the control plane are judged where they are used, under the commit that is promoted.
   const found = source.files.filter((file) =>
-    /kind:\s*["']?Environment\b/.test(file.bytes.toString('latin1')),
+    /kind["']?\s*:\s*["']?Environment\b/.test(file.bytes.toString('latin1')),
   );
   const objects = ofKind(readObjects({ ...source, files: found }, problems.found), 'Environment');
   return ofKind(refuseClashes(objects, problems.found), 'Environment');

@@ -8,18 +8,25 @@ import { attempt, type Problems } from '../problems.ts';
 import type { Source, Sources } from '../sources/open-sources.ts';
 import type { KalypsoRoot } from './find-environments.ts';
 
+/** What delivers into one environment: its branch first, then the base repositories that this and they name. */
+export type KalypsoParts = {
+  readonly environment: ObjectOf<'Environment'>;
+  readonly parts: readonly Part[];
+};
+
 /**
- * One environment of a Kalypso control plane: its branch, the base repositories this names, and the applications that
- * any of them registers (behaviour.md section 1, "How objects travel").
+ * Reads an environment's branch and the base repositories it names (behaviour.md section 1, "How objects travel").
+ * @returns undefined when the branch cannot be read: the reason is among the problems
+ * @throws FleetError PLATFORM_INVALID when there is no such environment
  */
-export const loadKalypso = async (
-  options: LoadOptions,
+export const readKalypsoParts = async (
+  name: string,
   sources: Sources,
   root: KalypsoRoot,
   problems: Problems,
-): Promise<Platform | undefined> => {
-  const environment = root.environments.find((one) => one.name === options.environment);
-  if (!environment) throw unknownEnvironment(options.environment, root);
+): Promise<KalypsoParts | undefined> => {
+  const environment = root.environments.find((one) => one.name === name);
+  if (!environment) throw unknownEnvironment(name, root);
   const read = async (role: string, folder: RepositoryFolder, named: ObjectOf<'Environment' | 'BaseRepo'>) =>
     attempt(problems, async () => {
       try {
@@ -46,6 +53,19 @@ export const loadKalypso = async (
       if (source) parts.push(toPart(source, 'base', problems, labels));
     }
   }
+  return { environment, parts };
+};
+
+/** One environment of a Kalypso control plane, with the applications that any of its repositories registers. */
+export const loadKalypso = async (
+  options: LoadOptions,
+  sources: Sources,
+  root: KalypsoRoot,
+  problems: Problems,
+): Promise<Platform | undefined> => {
+  const read = await readKalypsoParts(options.environment, sources, root, problems);
+  if (!read) return undefined;
+  const { environment, parts } = read;
   return await assemble({
     form: 'kalypso',
     fleet: options.fleet ?? '',
@@ -58,6 +78,9 @@ export const loadKalypso = async (
     sources,
     problems,
     imageLocks: options.imageLocks,
+    imageIndexes: options.imageIndexes,
+    contentLocks: options.contentLocks,
+    imageAttachments: options.imageAttachments,
     locateWorkload: (folder) => ({
       location: sources.locate(folder.repo, folder.revision),
       path: folder.path,

@@ -1,4 +1,4 @@
-import { isMap, isSeq, type Node } from 'yaml';
+import { isMap, isScalar, isSeq, type Node } from 'yaml';
 import type { Place } from '#bundles/errors';
 import { childOf, placeIn, type Reading } from '../yaml/shape.ts';
 
@@ -15,6 +15,25 @@ export const fieldPlaces = <F extends string>(
     if (node) places[name] = placeIn(reading, node);
   }
   return places;
+};
+
+/** Parts of a path as `ConfigLayer.places` joins them. */
+export const placeKey = (path: readonly string[]): string => path.join('\0');
+
+/** Where every key of a mapping and of the mappings in it stands; lists are not looked into. */
+export const keyPlaces = (values: Node | null, reading: Reading): { readonly [key: string]: Place } => {
+  const places: [string, Place][] = [];
+  const visit = (node: unknown, path: readonly string[]): void => {
+    if (!isMap(node)) return;
+    for (const { key, value } of node.items) {
+      if (!isScalar(key)) continue;
+      const inside = [...path, typeof key.value === 'string' ? key.value : (key.source ?? String(key.value))];
+      places.push([placeKey(inside), placeIn(reading, key)]);
+      visit(value, inside);
+    }
+  };
+  visit(values, []);
+  return Object.fromEntries(places);
 };
 
 /** Where the deployment target with this index stands in its Workload. */

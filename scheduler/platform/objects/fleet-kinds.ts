@@ -1,6 +1,7 @@
-import { isMap, type Node } from 'yaml';
+import { isMap } from 'yaml';
 import { isDigest } from '#bundles/digest';
-import type { Place } from '#bundles/errors';
+import { sha256 } from '../../bundle/host-fields.ts';
+import { type Attachment, parseAttachment, TAKE_ALL } from '../../images/attachment.ts';
 import type { Target, Value } from '../model.ts';
 import type { Revision } from '../sources/location.ts';
 import { blockText } from '../yaml/block-text.ts';
@@ -16,14 +17,16 @@ import {
   objectName,
   oneOf,
   optional,
-  placeIn,
   record,
   refuse,
   required,
   type Shape,
   text,
 } from '../yaml/shape.ts';
-import { fieldPlaces, repositoryPlace, targetPlace } from './field-places.ts';
+import { readBounds } from './bounds.ts';
+import { fieldPlaces, keyPlaces, repositoryPlace, targetPlace } from './field-places.ts';
+import { imageFieldsFields } from './image-fields-fields.ts';
+import { imagePolicyFields } from './image-policy-fields.ts';
 import { type KindReader, kindReader, schedulingPolicy, TEMPLATE_FIELDS } from './kalypso-kinds.ts';
 import type { ConfigObject, RepositoryFolder } from './platform-object.ts';
 import { schemaText } from './schema-text.ts';
@@ -55,22 +58,30 @@ const lockedImage: Shape<string> = (node, path, reading) => {
   return refuse(reading, node, `${path} must be name@sha256:<64 hex digits>, not ${JSON.stringify(value)}`);
 };
 
+const indexDigest: Shape<string> = (node, path, reading) => {
+  const value = text(node, path, reading);
+  if (value === BAD || isDigest(value)) return value;
+  return refuse(reading, node, `${path} must be sha256:<64 hex digits>, not ${JSON.stringify(value)}`);
+};
+
+const attachment: Shape<Attachment> = (node, path, reading) => {
+  const value = text(node, path, reading);
+  if (value === BAD) return BAD;
+  const parsed = parseAttachment(value);
+  if (parsed) return parsed;
+  const hint = 'fleet-scheduler images lock --update writes them';
+  const wanted = 'sha256:<64 hex digits>, or sha256-<hex>.sig@sha256:<hex> with .att and .sbom as well';
+  return refuse(reading, node, `${path} must be ${wanted}, not ${JSON.stringify(value)}`, hint);
+};
+
 const configFields = fields({ selector: optional(record(text), {}), values: required(freeRecord) });
 
-/** A Config's spec with the place of each top-level key. */
+/** A Config's spec with the place of each key. */
 const configSpec: Shape<ConfigObject> = (node, path, reading) => {
   const read = configFields(node, path, reading);
   if (read === BAD) return BAD;
   const values = isMap(node) ? childOf(node, 'values') : null;
-  const places = new Map<string, Place>();
-  if (isMap(values)) {
-    for (const pair of values.items as readonly { key: Node & { value?: unknown; source?: string } }[]) {
-      const key =
-        typeof pair.key.value === 'string' ? pair.key.value : (pair.key.source ?? String(pair.key.value));
-      places.set(key, placeIn(reading, pair.key));
-    }
-  }
-  return { ...read, places: Object.fromEntries(places) };
+  return { ...read, places: keyPlaces(values, reading) };
 };
 
 const schema: Shape<Value> = (node, path, reading) =>
@@ -122,14 +133,46 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
   })),
   ImagesLock: kindReader(
     objectName,
-    fields({ images: required(record(lockedImage)) }),
+    fields({
+      images: required(record(lockedImage)),
+      charts: optional(record(lockedImage), {}),
+      indexes: optional(record(indexDigest), {}),
+      files: optional(record(fields({ sha256: required(sha256), size: required(count) })), {}),
+      attachments: optional(record(list(attachment)), {}),
+      take: optional(
+        fields({
+          attachments: optional(oneOf('all', 'signatures', 'none'), TAKE_ALL.attachments),
+          maxBytes: optional(count, TAKE_ALL.maxBytes),
+        }),
+        TAKE_ALL,
+      ),
+    }),
     (metadata, spec, at) => ({
       kind: 'ImagesLock',
       name: metadata.name,
       at,
-      images: new Map(Object.entries(spec.images)),
+      // No image's name begins with a scheme, and every chart's does.
+      images: new Map([...Object.entries(spec.images), ...Object.entries(spec.charts)]),
+      indexes: new Map(Object.entries(spec.indexes)),
+      files: new Map(
+        Object.entries(spec.files).map(([url, { sha256: digest, size }]) => [url, { digest, size }]),
+      ),
+      attachments: new Map(Object.entries(spec.attachments)),
+      take: spec.take,
     }),
   ),
+  ImagePolicy: kindReader(objectName, imagePolicyFields, (metadata, spec, at) => ({
+    kind: 'ImagePolicy',
+    name: metadata.name,
+    at,
+    imagePolicy: { name: metadata.name, ...spec },
+  })),
+  ImageFields: kindReader(objectName, imageFieldsFields, (metadata, spec, at) => ({
+    kind: 'ImageFields',
+    name: metadata.name,
+    at,
+    imageFields: spec,
+  })),
   ClusterType: kindReader(
     name,
     fields({
@@ -208,6 +251,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       name: metadata.name,
       at,
       ...spec,
+      bounds: readBounds(metadata.annotations),
       ...repositoryPlace(reading),
     }),
   ),

@@ -15,10 +15,11 @@ import {
   type Shape,
   text,
 } from '../yaml/shape.ts';
+import { readBounds } from './bounds.ts';
 import { fieldPlaces, repositoryPlace, targetPlace } from './field-places.ts';
 import { type Metadata, objectShape } from './metadata.ts';
 import type { PlatformObject, RepositoryFolder } from './platform-object.ts';
-import { schemaText } from './schema-text.ts';
+import { parseSchemaText } from './schema-text.ts';
 import { selectorLabels } from './selector-labels.ts';
 import { commit, policySpec } from './shared-shapes.ts';
 
@@ -72,7 +73,10 @@ export const schedulingPolicy: KindReader = kindReader(objectName, policySpec, (
   },
 }));
 
-/** Kalypso's kinds that people write (behaviour.md section 1); those its scheduler writes are not among them. */
+/**
+ * Kalypso's kinds that people write (behaviour.md section 1): a DeploymentTarget without a Workload too. Assignments and
+ * their packages, which only its scheduler writes, are not among them.
+ */
 export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
   Environment: kindReader(
     name,
@@ -138,12 +142,14 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
       template: { name: metadata.name, engine: 'go', ...spec, at },
     }),
   ),
-  ConfigSchema: kindReader(objectName, fields({ schema: required(schemaText) }), (metadata, spec, at) => ({
-    kind: 'ConfigSchema',
-    name: metadata.name,
-    at,
-    schema: { name: metadata.name, selector: selectorLabels(metadata.labels), schema: spec.schema, at },
-  })),
+  ConfigSchema: kindReader(objectName, fields({ schema: required(text) }), (metadata, spec, at, reading) => {
+    const parsed = parseSchemaText(spec.schema);
+    const name = metadata.name;
+    const selector = selectorLabels(metadata.labels);
+    const read = 'schema' in parsed ? parsed : { schema: true, fault: parsed.error };
+    const place = 'schema' in parsed ? at : (fieldPlaces(reading, ['schema']).schema ?? at);
+    return { kind: 'ConfigSchema', name, at, schema: { name, selector, ...read, coerces: true, at: place } };
+  }),
   WorkloadRegistration: kindReader(
     objectName,
     fields({ workload: required(fields(folderFields)), workspace: optional(text, '') }),
@@ -153,6 +159,7 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
       at,
       workload: toFolder(spec.workload),
       workspace: spec.workspace,
+      bounds: readBounds(metadata.annotations),
       ...repositoryPlace(reading),
     }),
   ),
@@ -171,7 +178,27 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
         at: targetPlace(reading, index),
       })),
       configSchemas: spec.configSchemas,
+      coerces: true,
     }),
+  ),
+  DeploymentTarget: kindReader(
+    objectName,
+    fields({
+      environment: required(text),
+      manifests: required(record(text)),
+      configSchemas: optional(list(text), []),
+    }),
+    ({ name: own, labels }, spec, at) => {
+      const { workload = '', workspace = '' } = labels;
+      const shortName = own.startsWith(`${workload}-`) ? own.slice(workload.length + 1) : own;
+      const about = { name: own, shortName, workload, workspace, labels, coerces: true, at };
+      return {
+        kind: 'DeploymentTarget',
+        name: own,
+        at,
+        target: { ...about, ...spec, dependsOn: [], critical: false },
+      };
+    },
   ),
   SchedulingPolicy: schedulingPolicy,
 };

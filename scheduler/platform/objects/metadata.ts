@@ -1,10 +1,29 @@
+import { isMap, isScalar, type Node } from 'yaml';
 import type { Labels } from '../model.ts';
-import { type Field, fields, optional, record, required, type Shape, text } from '../yaml/shape.ts';
+import { BAD, type Field, fields, optional, record, required, type Shape, text } from '../yaml/shape.ts';
 
-export type Metadata = { readonly name: string; readonly labels: Labels };
+export type Metadata = {
+  readonly name: string;
+  readonly labels: Labels;
+  /** Those of ours; what others' mean is not for us to judge. */
+  readonly annotations: Labels;
+};
 
 /** A field that Kubernetes writes or that means nothing here: allowed, whatever it holds. */
 export const ignored: Field<undefined> = { shape: () => undefined, absent: () => undefined };
+
+const ownAnnotations: Shape<Labels> = (node, path, reading) => {
+  if (!isMap(node)) return {};
+  const found: Record<string, string> = {};
+  for (const { key, value } of node.items) {
+    const name = isScalar(key) ? String(key.value) : '';
+    if (!name.startsWith('fleet-ferry/')) continue;
+    const read = text(value as Node | null, `${path}.${name}`, reading);
+    if (read === BAD) return BAD;
+    found[name] = read;
+  }
+  return found;
+};
 
 /** `metadata` of any object. */
 export const metadata = (name: Shape<string>): Shape<Metadata> =>
@@ -12,7 +31,7 @@ export const metadata = (name: Shape<string>): Shape<Metadata> =>
     name: required(name),
     labels: optional(record(text), {}),
     namespace: ignored,
-    annotations: ignored,
+    annotations: { shape: ownAnnotations, absent: () => ({}) },
     generateName: ignored,
     finalizers: ignored,
     ownerReferences: ignored,

@@ -1,6 +1,20 @@
 import type { Place } from '#bundles/errors';
-import type { ClusterType, ConfigSchema, Labels, SchedulingPolicy, Template, Value } from '../model.ts';
+import type { ImagePolicy } from '#bundles/signatures/image-policy';
+import type { ContentLocks } from '../../content/content-locks.ts';
+import type { Attachment, Take } from '../../images/attachment.ts';
+import type { ImageFields } from '../../images/image-fields.ts';
+import type {
+  ClusterType,
+  ConfigSchema,
+  DeploymentTarget,
+  Labels,
+  SchedulingPolicy,
+  Template,
+  Value,
+} from '../model.ts';
 import type { Revision } from '../sources/location.ts';
+import type { Bounds } from './bounds.ts';
+import type { TextPlace } from './text-places.ts';
 
 /** A folder of a repository. */
 export type RepositoryFolder = { readonly repo: string; readonly revision: Revision; readonly path: string };
@@ -25,7 +39,19 @@ export type WorkloadTarget = {
 
 type Spec =
   | { readonly kind: 'Fleet'; readonly environments: readonly string[] }
-  | { readonly kind: 'ImagesLock'; readonly images: ReadonlyMap<string, string> }
+  | {
+      readonly kind: 'ImagesLock';
+      readonly images: ReadonlyMap<string, string>;
+      /** A manifest's digest to that of the index it was chosen from: what was signed is mostly the index. */
+      readonly indexes: ReadonlyMap<string, string>;
+      /** Addresses of files that hosts' packages name. */
+      readonly files: ContentLocks;
+      /** By the image's digest. */
+      readonly attachments: ReadonlyMap<string, readonly Attachment[]>;
+      readonly take: Take;
+    }
+  | { readonly kind: 'ImagePolicy'; readonly imagePolicy: ImagePolicy }
+  | { readonly kind: 'ImageFields'; readonly imageFields: ImageFields }
   | { readonly kind: 'Environment'; readonly controlPlane: RepositoryFolder }
   | { readonly kind: 'BaseRepo'; readonly folder: RepositoryFolder; readonly commit: string | undefined }
   | { readonly kind: 'GitOpsRepo'; readonly folder: RepositoryFolder }
@@ -39,6 +65,7 @@ type Spec =
       readonly kind: 'WorkloadRegistration';
       readonly workload: RepositoryFolder;
       readonly workspace: string;
+      readonly bounds: Bounds | undefined;
       /** Where `workload` stands. */
       readonly repositoryAt?: Place;
     }
@@ -47,10 +74,23 @@ type Spec =
       readonly labels: Labels;
       readonly targets: readonly WorkloadTarget[];
       readonly configSchemas: readonly string[];
+      readonly coerces?: boolean;
     }
+  /** One that stands for itself, not in a Workload. */
+  | { readonly kind: 'DeploymentTarget'; readonly target: DeploymentTarget }
   | { readonly kind: 'SchedulingPolicy'; readonly policy: SchedulingPolicy };
 
-export type ConfigMapData = Readonly<Record<string, { readonly value: string; readonly at: Place }>>;
+export type ConfigMapData = Readonly<
+  Record<
+    string,
+    {
+      readonly value: string;
+      readonly at: Place;
+      /** Where the keys stand that a value of several lines has. */
+      readonly inside?: readonly TextPlace[];
+    }
+  >
+>;
 
 /** One object out of a platform's YAML, read and checked against its kind, whichever group it is of. */
 export type PlatformObject = Spec & { readonly name: string; readonly at: Place };

@@ -1,12 +1,14 @@
 import { isMap, isScalar } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import type { Source } from '../sources/open-sources.ts';
+import type { SourceFile } from '../sources/read-files.ts';
 import { type ParsedDocument, parseDocuments, placeOf } from '../yaml/parse-documents.ts';
 import { BAD, childOf, type Reading } from '../yaml/shape.ts';
 import { isPlatformConfigMap, readConfigMap } from './config-map.ts';
 import { FLEET_GROUP, FLEET_KINDS } from './fleet-kinds.ts';
 import { KALYPSO_GROUP, KALYPSO_KINDS, type KindReader } from './kalypso-kinds.ts';
 import type { PlatformObject } from './platform-object.ts';
+import { unfoldDocument } from './unfold-document.ts';
 
 const GROUPS: Readonly<Record<string, Readonly<Record<string, KindReader>>>> = {
   [KALYPSO_GROUP]: KALYPSO_KINDS,
@@ -14,7 +16,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, KindReader>>>> = {
 };
 
 /** A file that names none of these cannot hold an object of ours, and is not even parsed. */
-const OF_INTEREST = /scheduler\.kalypso\.io|fleet-ferry|platform-config|azure-app-config/;
+export const OF_INTEREST = /scheduler\.kalypso\.io|fleet-ferry|platform-config|azure-app-config/;
 
 /** People write these; what is longer is a mistake or an attack. */
 const MAX_YAML = 4 << 20;
@@ -25,13 +27,13 @@ const MAX_YAML = 4 << 20;
  *   ours have a meaning, so that `kidn: Config` does not go unseen
  */
 export const readObjects = (
-  source: Source,
+  source: Pick<Source, 'prefix' | 'files'> & Partial<Source>,
   problems: FleetError[],
   others: 'passed' | 'refused' = 'passed',
 ): readonly PlatformObject[] => {
   const objects: PlatformObject[] = [];
   for (const file of source.files) {
-    if (others === 'passed' && !OF_INTEREST.test(file.bytes.toString('latin1'))) continue;
+    if (others === 'passed' && !file.changes && !OF_INTEREST.test(file.bytes.toString('latin1'))) continue;
     const name = `${source.prefix}${file.path}`;
     if (file.bytes.length > MAX_YAML) {
       problems.push(
@@ -45,16 +47,41 @@ export const readObjects = (
       );
       continue;
     }
+    const known = knownObjects(file, name, others);
+    if (known.objects) {
+      objects.push(...known.objects);
+      continue;
+    }
+    const found: PlatformObject[] = [];
+    const told = problems.length;
     const onOther = others === 'refused' ? (at: Place) => notOurs(at) : undefined;
     for (const document of parseDocuments(name, file.bytes, problems, onOther)) {
       const before = problems.length;
-      const read = readDocument(document, problems);
-      if (read) objects.push(read);
-      else if (problems.length === before && onOther)
+      const unfolded = onOther ? [document] : unfoldDocument(document, file, problems);
+      const read = unfolded.flatMap((one) => readDocument(one, problems) ?? []);
+      found.push(...read);
+      if (read.length === 0 && problems.length === before && onOther)
         problems.push(onOther(placeOf(document.text, document.root)));
     }
+    objects.push(...found);
+    if (problems.length === told) known.keep(found);
   }
   return objects;
+};
+
+type KnownObjects = {
+  readonly objects: readonly PlatformObject[] | undefined;
+  readonly keep: (objects: readonly PlatformObject[]) => void;
+};
+
+/** By the bytes' identity: a server has the same ones for a file that is as it was, and nothing wrong in it. */
+const byBytes = new WeakMap<Buffer, Map<string, readonly PlatformObject[]>>();
+const knownObjects = ({ bytes, changes }: SourceFile, name: string, others: string): KnownObjects => {
+  if (changes) return { objects: undefined, keep: () => {} };
+  const read = byBytes.get(bytes) ?? new Map<string, readonly PlatformObject[]>();
+  byBytes.set(bytes, read);
+  const key = `${others} ${name}`;
+  return { objects: read.get(key), keep: (objects) => read.set(key, objects) };
 };
 
 const notOurs = (at: Place): FleetError =>

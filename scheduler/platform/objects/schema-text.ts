@@ -1,4 +1,5 @@
 import { parseAllDocuments } from 'yaml';
+import { parseJson } from '#bundles/parse-json';
 import type { Value } from '../model.ts';
 import { BAD, refuse, type Shape, text } from '../yaml/shape.ts';
 
@@ -10,7 +11,7 @@ const MAX_SCHEMA = 512 * 1024;
 export const parseSchemaText = (source: string): { schema: Value } | { error: string } => {
   if (source.length > MAX_SCHEMA) return { error: `it is longer than ${MAX_SCHEMA} characters` };
   try {
-    return asSchema(JSON.parse(source));
+    return asSchema(parseJson(source));
   } catch (error) {
     // Braces at the start promise JSON: then its message is the helpful one.
     if (/^\s*[{[]/.test(source)) return { error: (error as Error).message };

@@ -35,7 +35,7 @@ export const labelSelector: Shape<LabelSelector> = fields({
 });
 
 /** A selector that selects everything, which is also what an absent one means. */
-export const EVERYTHING: LabelSelector = { matchLabels: {}, matchExpressions: [] };
+const EVERYTHING: LabelSelector = { matchLabels: {}, matchExpressions: [] };
 
 export const policySpec = fields({
   deploymentTargetSelector: required(

@@ -1,20 +1,21 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
+import { makeDirectory } from '#bundles/layout/make-directory';
 import { nameSome } from '#bundles/name-some';
+import {
+  exists,
+  fetchCommit,
+  type GitRepository,
+  keep,
+  prepare,
+  unreachable,
+  withCache,
+} from './git-cache.ts';
 import { checkRef, isCommit, type Revision } from './location.ts';
 import { redactUrl, repositoryKey } from './repository-url.ts';
 import { type Git, REMOTE, runGit, withRemote } from './run-git.ts';
-
-/** A repository's refs at one instant, and the bare cache its objects come into. */
-export type GitRepository = {
-  readonly url: string;
-  readonly refs: ReadonlyMap<string, string>;
-  /** The bare repository in the cache. */
-  readonly gitDirectory: string;
-  readonly cacheDirectory: string;
-};
 
 /**
  * Reads all refs with one request, so that every branch used in a run is of the same moment.
@@ -32,8 +33,20 @@ export const openRepository = async (
     const [commit, name] = line.split('\t');
     if (commit && name) refs.set(name, commit);
   }
+  return { ...cachedRepository(url, cacheDirectory), refs };
+};
+
+/** A repository as the cache has it, nothing asked: it has no refs. */
+export const cachedRepository = (url: string, cacheDirectory: string): GitRepository => {
   const key = createHash('sha256').update(repositoryKey(url)).digest('hex').slice(0, 32);
-  return { url, refs, gitDirectory: join(cacheDirectory, `${key}.git`), cacheDirectory };
+  return { url, refs: new Map(), gitDirectory: join(cacheDirectory, `${key}.git`), cacheDirectory };
+};
+
+/** The branch that HEAD of a repository stands for. @throws FleetError SOURCE_UNREACHABLE */
+export const defaultBranch = async (git: Git, url: string): Promise<string | undefined> => {
+  const listed = await runGit(withRemote(git, url), ['ls-remote', '--quiet', '--symref', REMOTE, 'HEAD']);
+  if (listed.code !== 0) throw unreachable(url, listed.lastLine);
+  return /^ref: refs\/heads\/(.*)\tHEAD$/m.exec(listed.out)?.[1];
 };
 
 /** @throws FleetError SOURCE_MISSING when the branch or tag is not there */
@@ -43,10 +56,16 @@ export const resolveRevision = (repository: GitRepository, revision: Revision): 
     case 'head': {
       const commit = refs.get('HEAD');
       if (commit !== undefined) return commit;
-      throw new FleetError('SOURCE_MISSING', `${redactUrl(url)} has no default branch`, {
-        subject: redactUrl(url),
-        hint: 'Name one with #branch',
-      });
+      throw new FleetError(
+        'SOURCE_MISSING',
+        refs.size === 0
+          ? `${redactUrl(url)} is empty: nothing was ever pushed to it`
+          : `${redactUrl(url)} has no default branch`,
+        {
+          subject: redactUrl(url),
+          hint: refs.size === 0 ? 'Check the URL, or push to it first' : 'Name one with #branch',
+        },
+      );
     }
     case 'branch':
     case 'any': {
@@ -58,13 +77,17 @@ export const resolveRevision = (repository: GitRepository, revision: Revision): 
       if (revision.kind === 'any' && isCommit(name)) return name;
       throw new FleetError('SOURCE_MISSING', `${redactUrl(url)} has no branch ${name}`, {
         subject: redactUrl(url),
-        hint: branchHint(refs),
+        hint: ABBREVIATED.test(name)
+          ? 'A commit is named by all of its 40 (or 64) digits: a short name may come to mean another'
+          : branchHint(refs),
       });
     }
     case 'commit':
       return revision.commit;
   }
 };
+
+const ABBREVIATED = /^[0-9a-f]{7,63}$/;
 
 const branchHint = (refs: ReadonlyMap<string, string>): string => {
   const names = [...refs.keys()].filter((ref) => ref.startsWith('refs/heads/')).map((ref) => ref.slice(11));
@@ -86,61 +109,38 @@ export const checkOut = async (
   const target = join(repository.cacheDirectory, 'trees', `${commit}-${folder}`);
   if (await exists(target)) return target;
   const git = withRemote(plain, repository.url);
-  await prepare(git, repository);
-  await fetchCommit(git, repository, commit);
-  const draft = `${target}.${randomUUID()}`;
-  await mkdir(draft, { recursive: true });
-  try {
-    await populate(git, repository, commit, path, draft);
-    await keep(draft, target);
-  } finally {
-    await rm(draft, { recursive: true, force: true });
-    await rm(`${draft}.index`, { force: true });
-  }
+  await withCache(git, repository, async () => {
+    if (await exists(target)) return;
+    await prepare(git, repository);
+    await fetchCommit(git, repository, commit);
+    const draft = `${target}.${randomUUID()}`;
+    await makeDirectory(draft);
+    try {
+      const submodules = await populate(git, repository, commit, path, draft);
+      if (submodules.length > 0) await writeFile(`${target}.submodules`, JSON.stringify(submodules));
+      await keep(draft, target);
+    } finally {
+      await rm(draft, { recursive: true, force: true });
+      await rm(`${draft}.index`, { force: true });
+    }
+  });
   return target;
 };
 
-/** Attributes that would change bytes between the repository and the disk are switched off for every file. */
-const RAW_BYTES = '* -text -filter -ident -working-tree-encoding -export-subst\n';
-
-const prepare = async (git: Git, repository: GitRepository): Promise<void> => {
-  if (await exists(repository.gitDirectory)) return;
-  const draft = `${repository.gitDirectory}.${randomUUID()}`;
-  await mkdir(repository.cacheDirectory, { recursive: true });
-  const made = await runGit(git, ['init', '--quiet', '--bare', '--template=', draft]);
-  if (made.code !== 0) throw new FleetError('IO', `the cache could not be made: ${made.lastLine}`);
-  await mkdir(join(draft, 'info'), { recursive: true });
-  await writeFile(join(draft, 'info', 'attributes'), RAW_BYTES);
-  // Contents that a partial fetch left out are asked for from this remote; its URL comes with every command.
-  await runGit(git, ['--git-dir', draft, 'config', 'core.repositoryFormatVersion', '1']);
-  await runGit(git, ['--git-dir', draft, 'config', 'extensions.partialClone', REMOTE]);
-  await keep(draft, repository.gitDirectory);
-  await rm(draft, { recursive: true, force: true });
+/** Submodules in a folder that checkOut gave: they name repositories that nobody of the platform has named, and stay empty. */
+export const submodulesIn = async (tree: string): Promise<readonly string[]> => {
+  const text = await readFile(`${tree}.submodules`, 'utf8').catch(() => '[]');
+  return JSON.parse(text) as readonly string[];
 };
 
-const fetchCommit = async (git: Git, repository: GitRepository, commit: string): Promise<void> => {
-  const at = ['--git-dir', repository.gitDirectory];
-  const fetch = [...at, 'fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--filter=blob:none'];
-  const one = await runGit(git, [...fetch, '--depth=1', REMOTE, commit]);
-  if (one.code === 0) return;
-  // Old servers give only what a ref points at: then the branches come whole, and the commit must be among them.
-  const all = await runGit(git, [...fetch, REMOTE, '+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']);
-  if (all.code !== 0) throw unreachable(repository.url, all.lastLine);
-  const known = await runGit(git, [...at, 'cat-file', '-e', `${commit}^{commit}`]);
-  if (known.code === 0) return;
-  throw new FleetError('SOURCE_MISSING', `${redactUrl(repository.url)} has no commit ${commit}`, {
-    subject: redactUrl(repository.url),
-    hint: `Push the commit, or name one that is there (git said: ${one.lastLine})`,
-  });
-};
-
+/** @returns the submodules that were passed over */
 const populate = async (
   git: Git,
   repository: GitRepository,
   commit: string,
   path: string,
   draft: string,
-): Promise<void> => {
+): Promise<readonly string[]> => {
   const at = ['--git-dir', repository.gitDirectory];
   const listed = await runGit(git, [...at, 'ls-tree', '-r', '-z', '--full-tree', commit]);
   if (listed.code !== 0) throw unreachable(repository.url, listed.lastLine);
@@ -163,29 +163,5 @@ const populate = async (
   // Links are not followed anywhere (read-files.ts); a checkout without links leaves their text behind.
   for (const entry of entries)
     if (entry.mode === '120000') await rm(join(draft, entry.path), { force: true });
+  return entries.filter((entry) => entry.mode === '160000' && inside(entry)).map((entry) => entry.path);
 };
-
-/** Puts a finished draft in its place; when another run was first, its result is the same. */
-const keep = async (draft: string, target: string): Promise<void> => {
-  try {
-    await rename(draft, target);
-  } catch (error) {
-    if (!(await exists(target))) throw error;
-  }
-};
-
-const exists = async (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
-
-const unreachable = (url: string, reason: string): FleetError =>
-  new FleetError(
-    'SOURCE_UNREACHABLE',
-    `${redactUrl(url)} could not be read: ${reason || 'git gave no reason'}`,
-    {
-      subject: redactUrl(url),
-      hint: 'Check the URL, the network and git’s credentials, or read it from a directory with --map',
-    },
-  );

@@ -61,15 +61,22 @@ export const parseMap = (text: string): SourceMap => {
 
 /** The directory that stands for a repository, or the repository itself. The closest map wins: commit, branch, any. */
 export const locate = (maps: readonly SourceMap[], repo: string, revision: Revision): Location => {
-  const key = repositoryKey(repo);
   const names = revisionNames(revision);
-  const mapped = maps.filter((map) => repositoryKey(map.repo) === key);
+  const mapped = mapsOf(maps).get(repositoryKey(repo)) ?? [];
   const found =
     names.map((name) => mapped.find((map) => map.ref === name)).find((map) => map !== undefined) ??
     mapped.find((map) => map.ref === undefined);
   return found
     ? { kind: 'directory', directory: found.directory, shown: found.directory }
     : { kind: 'git', repo, revision };
+};
+
+/** Keyed once: a fleet may have as many maps as applications, and asks for each. */
+const keyed = new WeakMap<readonly SourceMap[], ReadonlyMap<string, readonly SourceMap[]>>();
+const mapsOf = (maps: readonly SourceMap[]): ReadonlyMap<string, readonly SourceMap[]> => {
+  const byKey = keyed.get(maps) ?? Map.groupBy(maps, ({ repo }) => repositoryKey(repo));
+  keyed.set(maps, byKey);
+  return byKey;
 };
 
 const revisionNames = (revision: Revision): readonly string[] => {

@@ -1,7 +1,18 @@
 import { isAbsolute, join, normalize, sep } from 'node:path';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { compareBytes } from '#bundles/digest';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { formatTime } from '#bundles/time';
 import type { SourceSnapshot } from '../model.ts';
-import { checkOut, type GitRepository, openRepository, resolveRevision } from './git-repository.ts';
+import { type FileMemory, internFiles, turnFileMemory } from './file-memory.ts';
+import type { GitRepository } from './git-cache.ts';
+import {
+  cachedRepository,
+  checkOut,
+  openRepository,
+  resolveRevision,
+  submodulesIn,
+} from './git-repository.ts';
+import { type KnownCommit, recallCommit, rememberCommit } from './known-commits.ts';
 import { type Location, locate, type Revision, refName, type SourceMap } from './location.ts';
 import { readFiles, type SourceFile } from './read-files.ts';
 import { redactUrl, repositoryKey } from './repository-url.ts';
@@ -36,6 +47,10 @@ export type Sources = {
   readonly locate: (repo: string, revision: Revision) => Location;
   /** @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING */
   readonly read: (request: SourceRequest) => Promise<Source>;
+  /** An environment's own layer is of another state than the rest, and is to be read for itself. */
+  readonly apart?: true;
+  /** What is odd about what was read so far: submodules that were passed over, a repository that is down. */
+  readonly remarks?: () => readonly FleetError[];
 };
 
 export type SourceOptions = {
@@ -45,9 +60,14 @@ export type SourceOptions = {
   /** What git runs with. The process's own environment belongs here. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal | undefined;
+  /** A repository that does not answer is read as it was when it last did, and told among the remarks. */
+  readonly staleOk?: boolean | undefined;
+  /** What the run before read. */
+  readonly files?: FileMemory | undefined;
 };
 
 export const openSources = (options: SourceOptions): Sources => {
+  if (options.files) turnFileMemory(options.files);
   const git = { env: withoutRepository(options.env), signal: options.signal };
   const repositories = new Map<string, Promise<GitRepository>>();
   const open = (repo: string): Promise<GitRepository> => {
@@ -56,6 +76,29 @@ export const openSources = (options: SourceOptions): Sources => {
     repositories.set(key, opened);
     return opened;
   };
+  const remarks = new Map<string, FleetError>();
+  const remark = (one: FleetError): void => {
+    remarks.set(one.message, one);
+  };
+  const resolve = async ({
+    repo,
+    revision,
+  }: Location & { kind: 'git' }): Promise<{ repository: GitRepository; commit: string }> => {
+    // A commit is what it is: no branch has to be asked for it.
+    if (revision.kind === 'commit')
+      return { repository: cachedRepository(repo, options.cacheDirectory), commit: revision.commit };
+    try {
+      const repository = await open(repo);
+      return { repository, commit: resolveRevision(repository, revision) };
+    } catch (error) {
+      if (!(options.staleOk && isFleetError(error, 'SOURCE_UNREACHABLE'))) throw error;
+      const repository = cachedRepository(repo, options.cacheDirectory);
+      const known = await recallCommit(repository, revision);
+      if (!known) throw error;
+      remark(asItWas(error, known));
+      return { repository, commit: known.commit };
+    }
+  };
   // One repository's cache is written by one step at a time.
   const queues = new Map<string, Promise<unknown>>();
   const directoryOf = async (
@@ -63,14 +106,17 @@ export const openSources = (options: SourceOptions): Sources => {
     path: string,
   ): Promise<{ root: string; commit?: string }> => {
     if (location.kind === 'directory') return { root: location.directory };
-    const repository = await open(location.repo);
-    const commit = resolveRevision(repository, location.revision);
+    const { repository, commit } = await resolve(location);
     const key = repositoryKey(location.repo);
     const turn = (queues.get(key) ?? Promise.resolve())
       .catch(() => undefined)
       .then(() => checkOut(git, repository, commit, path));
     queues.set(key, turn);
-    return { root: await turn, commit };
+    const root = await turn;
+    // Only what is in the cache can be fallen back on.
+    if (repository.refs.size > 0) await rememberCommit(repository, location.revision, commit);
+    for (const submodule of await submodulesIn(root)) remark(passedOver(submodule, location.repo));
+    return { root, commit };
   };
   return {
     locate: (repo, revision) => locate(options.maps, repo, revision),
@@ -80,7 +126,10 @@ export const openSources = (options: SourceOptions): Sources => {
       const { root, commit } = await directoryOf(request.location, path);
       const shown = showLocation(request.location);
       try {
-        const files = await readFiles(root, path, request.which ?? 'yaml', request.ignore ?? 'honour', shown);
+        const { which = 'yaml', ignore = 'honour' } = request;
+        const read = await readFiles(root, path, which, ignore, shown);
+        const key = [request.role, shown, path, which, ignore].join('\0');
+        const files = options.files ? internFiles(options.files, key, read) : read;
         const { wanted } = request;
         return toSource(
           request,
@@ -93,8 +142,27 @@ export const openSources = (options: SourceOptions): Sources => {
         throw toFleetError(error, `reading ${shown}`);
       }
     },
+    // Repositories answer in any order.
+    remarks: () => [...remarks.values()].toSorted((a, b) => compareBytes(a.message, b.message)),
   };
 };
+
+const passedOver = (submodule: string, repo: string): FleetError =>
+  new FleetError(
+    'REFERENCE_MISSING',
+    `the submodule ${JSON.stringify(submodule)} of ${redactUrl(repo)} is not read`,
+    {
+      subject: redactUrl(repo),
+      hint: 'Name its repository where the platform names repositories, or commit the files themselves',
+    },
+  );
+
+const asItWas = (error: FleetError, { commit, at }: KnownCommit): FleetError =>
+  new FleetError('SOURCE_UNREACHABLE', `${error.message}; it is read as of ${formatTime(at)}`, {
+    ...(error.subject !== undefined && { subject: error.subject }),
+    hint: `That is commit ${commit.slice(0, 12)}; what came later waits until it answers again`,
+    cause: error,
+  });
 
 const toSource = (
   request: SourceRequest,
@@ -120,7 +188,7 @@ const toSource = (
     location,
     prefix:
       location.kind === 'git'
-        ? `${role.replaceAll('/', '-')}/`
+        ? `${role.replaceAll('/', '-')}/${inDirectory}`
         : `${location.shown.replace(/\/+$/, '')}/${inDirectory}`,
   };
 };

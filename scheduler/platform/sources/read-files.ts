@@ -1,16 +1,35 @@
-import type { Dirent } from 'node:fs';
-import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { DEFAULT_IGNORES, type IgnoreRules, isIgnored, parseIgnore } from './source-ignore.ts';
+import { DEFAULT_IGNORES, type IgnoreRules, isIgnored, parseIgnore, takesBack } from './source-ignore.ts';
 
 /** A file of a source; `path` is relative to the source's path. */
-export type SourceFile = { readonly path: string; readonly bytes: Buffer };
+export type SourceFile = {
+  readonly path: string;
+  readonly bytes: Buffer;
+  /** What kustomizations make of the objects in it, the innermost first. */
+  readonly changes?: readonly ObjectChange[];
+};
+
+/** What a kustomization does to every object that it lists. */
+export type ObjectChange = {
+  readonly namePrefix: string;
+  readonly nameSuffix: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+};
 
 /** A platform is text somebody wrote, an application's files are small: what is beyond these is a mistake. */
 const MAX_FILE = 64 << 20;
 const MAX_FILES = 50_000;
+
+/**
+ * Files read between two pauses, a millisecond or two. Nothing is read by the thread pool: for small files the way there and
+ * back takes ten times what the reading does, and a build reads thousands.
+ */
+const PAUSE = 64;
 
 /**
  * All files, or only the YAML ones, under `path` of a repository's directory, sorted by path. Links are not followed:
@@ -24,30 +43,40 @@ export const readFiles = async (
   ignore: 'honour' | 'none',
   shown: string,
 ): Promise<readonly SourceFile[]> => {
-  const rules = ignore === 'honour' ? await rulesDownTo(root, path) : [];
+  await setImmediate();
+  const rules = ignore === 'honour' ? rulesDownTo(root, path) : [];
   const start = path === '.' ? root : join(root, path);
-  const kind = await stat(start).catch(() => undefined);
+  const kind = statOf(start);
   if (kind === undefined) {
-    const all = path === '.' || (await stat(root).catch(() => undefined)) === undefined;
+    const all = path === '.' || statOf(root) === undefined;
     throw new FleetError('SOURCE_MISSING', `there is no ${all ? 'directory' : `path ${path} in`} ${shown}`, {
       hint: 'Check the path',
     });
   }
-  if (!(await liesWithin(root, start)))
+  if (!liesWithin(root, start))
     throw new FleetError('FIELD_INVALID', `the path ${path} leads out of ${shown}`, { subject: shown });
   const files: SourceFile[] = [];
   const inside = path === '.' ? '' : path;
   if (kind.isFile()) {
     const name = path.slice(path.lastIndexOf('/') + 1);
-    return [{ path: name, bytes: await readCapped(start, join(shown, path)) }];
+    return [{ path: name, bytes: readCapped(start, `${shown}/${path}`) }];
   }
   await walk({ root, shown, inside, which, ignore, files }, inside, rules);
   return files.toSorted((a, b) => compareBytes(a.path, b.path));
 };
 
+/** undefined for what is not there, or cannot be looked at. */
+const statOf = (path: string): ReturnType<typeof statSync> => {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};
+
 /** A link on the way to the folder may lead anywhere. */
-const liesWithin = async (root: string, start: string): Promise<boolean> => {
-  const [top, real] = await Promise.all([realpath(root), realpath(start)]);
+const liesWithin = (root: string, start: string): boolean => {
+  const [top, real] = [realpathSync.native(root), realpathSync.native(start)];
   return real === top || real.startsWith(`${top}${sep}`);
 };
 
@@ -61,11 +90,11 @@ type Walk = {
 };
 
 const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Promise<void> => {
-  const entries = await readdir(join(walking.root, folder), { withFileTypes: true });
+  const entries = readdirSync(join(walking.root, folder), { withFileTypes: true });
   const rules =
     folder === walking.inside || walking.ignore === 'none'
       ? inherited
-      : [...inherited, ...(await rulesIn(walking.root, folder))];
+      : [...inherited, ...rulesIn(walking.root, folder)];
   for (const entry of entries) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (entry.name.includes('\ufffd')) {
@@ -73,38 +102,46 @@ const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Prom
         hint: `Rename the file that shows as ${JSON.stringify(entry.name)}`,
       });
     }
-    if (entry.name === '.git' || isIgnored(rules, path, entry.isDirectory())) continue;
-    if (entry.isDirectory()) await walk(walking, path, rules);
+    const isFolder = entry.isDirectory();
+    if (entry.name === '.git') continue;
+    if (isIgnored(rules, path, isFolder) && !(isFolder && takesBack(rules))) continue;
+    if (isFolder) await walk(walking, path, rules);
     else if (entry.isFile() && (walking.which === 'all' || isYaml(entry))) {
       const relative = walking.inside === '' ? path : path.slice(walking.inside.length + 1);
-      const bytes = await readCapped(join(walking.root, path), join(walking.shown, path));
+      const bytes = readCapped(join(walking.root, path), `${walking.shown}/${path}`);
       walking.files.push({ path: relative, bytes });
+      if (walking.files.length % PAUSE === 0) await setImmediate();
       if (walking.files.length > MAX_FILES)
         throw new FleetError('TOO_MANY', `${walking.shown} has more than ${MAX_FILES} files`);
     }
   }
 };
 
-const isYaml = (entry: Dirent): boolean => /\.ya?ml$/i.test(entry.name);
+/** Kustomize's own file may have no ending. */
+const isYaml = (entry: Dirent): boolean => /\.ya?ml$/i.test(entry.name) || entry.name === 'Kustomization';
 
-const readCapped = async (path: string, shown: string): Promise<Buffer> => {
-  const { size } = await stat(path);
+const readCapped = (path: string, shown: string): Buffer => {
+  const { size } = statSync(path);
   if (size > MAX_FILE)
-    throw new FleetError('TOO_LARGE', `${shown} has ${size} bytes, at most ${MAX_FILE} are read`);
-  return await readFile(path);
+    throw new FleetError('TOO_LARGE', `this file has ${size} bytes, at most ${MAX_FILE} are read`, {
+      at: { file: shown },
+      hint: 'Move it out of the repository, or name it in a .sourceignore',
+    });
+  return readFileSync(path);
 };
 
 /** The rules of the repository's root and of every folder down to `path` itself. */
-const rulesDownTo = async (root: string, path: string): Promise<IgnoreRules> => {
-  let rules = [...DEFAULT_IGNORES, ...(await rulesIn(root, ''))];
+const rulesDownTo = (root: string, path: string): IgnoreRules => {
+  let rules = [...DEFAULT_IGNORES, ...rulesIn(root, '')];
   if (path === '.') return rules;
   const names = path.split('/');
-  for (const end of names.keys())
-    rules = [...rules, ...(await rulesIn(root, names.slice(0, end + 1).join('/')))];
+  for (const end of names.keys()) rules = [...rules, ...rulesIn(root, names.slice(0, end + 1).join('/'))];
   return rules;
 };
 
-const rulesIn = async (root: string, folder: string): Promise<IgnoreRules> => {
-  const text = await readFile(join(root, folder, '.sourceignore'), 'utf8').catch(() => '');
-  return parseIgnore(text, folder);
+const rulesIn = (root: string, folder: string): IgnoreRules => {
+  const path = join(root, folder, '.sourceignore');
+  // Most folders have none, and an error that is thrown costs more than the look.
+  if (!statOf(path)?.isFile()) return [];
+  return parseIgnore(readFileSync(path, 'utf8'), folder);
 };

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { Readable } from 'node:stream';
 import { FleetError } from '#bundles/errors';
 import { redactText } from './repository-url.ts';
 
@@ -45,14 +46,25 @@ export const withoutRepository = (env: Git['env']): Git['env'] => ({
   GIT_PREFIX: undefined,
 });
 
+export type GitInput = {
+  /** Written to its standard input, then that is closed. */
+  readonly input?: readonly Uint8Array[];
+  /** Names of files are bytes: latin1 keeps each as one character. */
+  readonly encoding?: 'utf8' | 'latin1';
+};
+
 const MAX_OUTPUT = 64 * 1024 * 1024;
 
 /**
  * Runs git, never with a prompt, a hook or a transport that runs programs (ext::).
- * A failure is a result, not an exception: only a missing git and an abort are thrown.
- * @throws FleetError TOOL_MISSING, ABORTED, TOO_LARGE
+ * A failure is a result, not an exception: only a missing git, a full disk and an abort are thrown.
+ * @throws FleetError TOOL_MISSING, ABORTED, TOO_LARGE, DISK_FULL
  */
-export const runGit = async (git: Git, args: readonly string[]): Promise<GitResult> => {
+export const runGit = async (
+  git: Git,
+  args: readonly string[],
+  { input = [], encoding = 'utf8' }: GitInput = {},
+): Promise<GitResult> => {
   const env = {
     ...git.env,
     GIT_TERMINAL_PROMPT: '0',
@@ -72,9 +84,12 @@ export const runGit = async (git: Git, args: readonly string[]): Promise<GitResu
   ];
   const child = spawn('git', [...safe, ...args], {
     env,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
     ...(git.signal && { signal: git.signal }),
   });
+  // One that ends before it has read everything says why itself.
+  child.stdin.on('error', () => undefined);
+  Readable.from(input, { objectMode: false }).pipe(child.stdin);
   const out: Buffer[] = [];
   let size = 0;
   let errors = '';
@@ -94,7 +109,16 @@ export const runGit = async (git: Git, args: readonly string[]): Promise<GitResu
   });
   if (size > MAX_OUTPUT)
     throw new FleetError('TOO_LARGE', `git ${args[0]} wrote more than ${MAX_OUTPUT} bytes`);
-  return { code, out: Buffer.concat(out).toString('utf8'), lastLine: lastLine(errors) };
+  if (code !== 0 && /^(?!remote:).*No space left on device/m.test(errors)) {
+    throw new FleetError(
+      'DISK_FULL',
+      `git ${args.find((word) => !word.startsWith('-')) ?? ''}: ${lastLine(errors)}`,
+      {
+        hint: 'Free some space where the cache is (--cache) and run it again',
+      },
+    );
+  }
+  return { code, out: Buffer.concat(out).toString(encoding), lastLine: lastLine(errors) };
 };
 
 const startFailure = (cause: unknown): FleetError => {

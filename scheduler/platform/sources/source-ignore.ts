@@ -1,12 +1,13 @@
 /**
- * `.sourceignore`: the patterns of gitignore(5) that keep files of a repository out of the platform.
+ * `.sourceignore`: the patterns, written as in gitignore(5), that keep files of a repository out of the platform.
  * Paths are relative to the repository, with '/', without a leading one.
  */
 type Rule = {
   readonly base: string;
   readonly negated: boolean;
-  readonly folder: boolean;
-  readonly test: RegExp;
+  /** Does it speak of a file? It does too when it speaks of a folder above. */
+  readonly file: RegExp;
+  readonly folder: RegExp;
 };
 
 export type IgnoreRules = readonly Rule[];
@@ -45,7 +46,9 @@ const parseRule = (line: string, base: string): Rule => {
   // A slash before the end ties the pattern to its folder; without one it counts at every depth.
   const tied = pattern.includes('/');
   const glob = pattern.replace(/^\//, '');
-  return { base, negated, folder, test: new RegExp(`^${tied ? '' : '(?:.*/)?'}${toExpression(glob)}$`, 's') };
+  const source = `^${tied ? '' : '(?:.*/)?'}${toExpression(glob)}`;
+  const below = new RegExp(`${source}(?:/.*)?$`, 's');
+  return { base, negated, folder: below, file: folder ? new RegExp(`${source}/.*$`, 's') : below };
 };
 
 const toExpression = (glob: string): string => {
@@ -75,12 +78,18 @@ const escape = (char: string): string => char.replace(/[\\^$.*+?()[\]{}|/]/, '\\
 
 export const DEFAULT_IGNORES: IgnoreRules = parseIgnore(DEFAULTS, '');
 
-/** Is this file or folder left out? The last rule that speaks about it decides. */
+/**
+ * Is this file or folder left out? The last rule that speaks of it, or of a folder above, decides; so, as Flux has it and
+ * gitignore(5) has not, `!deploy/prod/` brings back a part of what `/*` left out.
+ */
 export const isIgnored = (rules: IgnoreRules, path: string, folder: boolean): boolean => {
   const last = rules.findLast((rule) => {
-    if (rule.folder && !folder) return false;
     if (rule.base !== '' && !path.startsWith(`${rule.base}/`)) return false;
-    return rule.test.test(rule.base === '' ? path : path.slice(rule.base.length + 1));
+    const inside = rule.base === '' ? path : path.slice(rule.base.length + 1);
+    return (folder ? rule.folder : rule.file).test(inside);
   });
   return last !== undefined && !last.negated;
 };
+
+/** May something in a folder that is left out be taken back? */
+export const takesBack = (rules: IgnoreRules): boolean => rules.some(({ negated }) => negated);

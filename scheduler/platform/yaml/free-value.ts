@@ -6,13 +6,15 @@ import { BAD, type Bad, kindOf, type Reading, refuse, type Shape } from './shape
 const MAX_DEPTH = 64;
 /** Aliases can make a small file a huge value ("billion laughs"). */
 const MAX_NODES = 100_000;
+/** What an alias stands for is looked for in the whole document. */
+const ALIAS_COST = 20;
 
 /**
  * Any value, typed as YAML 1.2 core. Keys are text as written (`1:` is the key "1"). Numbers that JSON has no word for,
  * or that a double would round, are refused: they would not arrive as written.
  */
 export const freeValue: Shape<Value> = (node, path, reading) => {
-  const seen = { nodes: 0 };
+  const seen = { nodes: 0, told: false };
   return read(node, path, reading, 0, seen);
 };
 
@@ -21,10 +23,16 @@ const read = (
   path: string,
   reading: Reading,
   depth: number,
-  seen: { nodes: number },
+  seen: { nodes: number; told: boolean },
 ): Value | Bad => {
   if (depth > MAX_DEPTH) return refuse(reading, node, `${path} nests deeper than ${MAX_DEPTH} levels`);
-  if (++seen.nodes > MAX_NODES) return refuse(reading, node, `${path} has more than ${MAX_NODES} values`);
+  seen.nodes += isAlias(node) ? ALIAS_COST : 1;
+  if (seen.nodes > MAX_NODES) {
+    // Told once: all that is still to be read would say the same.
+    if (seen.told) return BAD;
+    seen.told = true;
+    return refuse(reading, node, `${path} has more than ${MAX_NODES} values`);
+  }
   if (isAlias(node))
     return read(node.resolve(reading.parsed.document) ?? null, path, reading, depth + 1, seen);
   if (isSeq(node)) {

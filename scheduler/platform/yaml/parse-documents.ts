@@ -6,11 +6,15 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
+  type Scalar,
   type ScalarTag,
   type Tags,
+  type YAMLError,
   type YAMLMap,
 } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
+import { findDuplicateKeys } from './duplicate-keys.ts';
+import { MAX_DEPTH, nestsTooDeep } from './nesting.ts';
 
 /** A YAML document with a mapping at its root, and what is needed to say where something in it stands. */
 export type ParsedDocument<Root extends Node = YAMLMap> = {
@@ -59,6 +63,10 @@ export const parseDocuments = (
   const lines = new LineCounter();
   const text = bytes.toString('utf8');
   const source = { file, text, lines };
+  if (nestsTooDeep(text)) {
+    problems.push(tooDeep(file));
+    return [];
+  }
   let documents: readonly Document[];
   try {
     // intAsBigInt: so that a number too long for a double is seen and not rounded.
@@ -67,21 +75,28 @@ export const parseDocuments = (
       intAsBigInt: true,
       prettyErrors: false,
       customTags: numbersAsWritten,
+      // Its own check takes time with the square of the keys.
+      uniqueKeys: false,
     });
     documents = Array.isArray(parsed) ? parsed : [];
   } catch (cause) {
     // The parser recurses with the text: only absurd nesting gets here.
-    problems.push(
-      new FleetError('YAML_SYNTAX', 'this YAML nests too deep to be read', { at: { file }, cause }),
-    );
+    problems.push(tooDeep(file, cause));
     return [];
   }
   const good: ParsedDocument[] = [];
   for (const document of documents) {
-    for (const error of document.errors)
-      problems.push(syntaxError(source, error.pos[0], error.code, error.message));
+    if (document.errors.some(({ message }) => /call stack|Stack overflow/i.test(message))) {
+      problems.push(tooDeep(file));
+      return [];
+    }
+    for (const error of firstOfEachLine(source, document.errors).slice(0, MAX_TOLD))
+      problems.push(syntaxError(source, error.pos[0], error.message));
     if (document.errors.length > 0) continue;
     const { contents } = document;
+    const twice = findDuplicateKeys(contents);
+    for (const key of twice.slice(0, MAX_TOLD)) problems.push(duplicateKey(source, key));
+    if (twice.length > 0) continue;
     if (isMap(contents)) good.push({ root: contents, document, text: source });
     else if (onOther && contents !== null && !(isScalar(contents) && contents.value === null))
       problems.push(onOther(placeOf(source, contents)));
@@ -89,18 +104,33 @@ export const parseDocuments = (
   return good;
 };
 
-const syntaxError = (source: SourceText, offset: number, code: string, said: string): FleetError => {
-  const at = placeAt(source, offset);
-  if (code === 'DUPLICATE_KEY') {
-    const key = /^[^\s:]*/.exec(source.text.slice(offset))?.[0] ?? '';
-    return new FleetError('YAML_SYNTAX', `the key ${key} is there twice in one mapping`, {
-      at,
-      hint: 'Remove one of the two',
-    });
-  }
+/** Nobody reads more of one file at once. */
+const MAX_TOLD = 20;
+
+const tooDeep = (file: string, cause?: unknown): FleetError =>
+  new FleetError('YAML_SYNTAX', `this YAML nests too deep to be read: more than ${MAX_DEPTH} levels`, {
+    at: { file },
+    cause,
+  });
+
+const duplicateKey = (source: SourceText, key: Scalar): FleetError =>
+  new FleetError('YAML_SYNTAX', `the key ${String(key.value)} is there twice in one mapping`, {
+    at: placeOf(source, key),
+    hint: 'Remove one of the two',
+  });
+
+const syntaxError = (source: SourceText, offset: number, said: string): FleetError => {
   const first = said.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? said;
-  return new FleetError('YAML_SYNTAX', `this is not YAML: ${lowerFirst(first)}`, { at });
+  return new FleetError('YAML_SYNTAX', `this is not YAML: ${lowerFirst(first)}`, {
+    at: placeAt(source, offset),
+  });
 };
+
+/** One tab or quote too many makes the parser complain of the rest of the line as well. */
+const firstOfEachLine = (source: SourceText, errors: readonly YAMLError[]): readonly YAMLError[] =>
+  [
+    ...new Map(errors.toReversed().map((error) => [source.lines.linePos(error.pos[0]).line, error])).values(),
+  ].toReversed();
 
 const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
 

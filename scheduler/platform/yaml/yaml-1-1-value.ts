@@ -9,7 +9,7 @@ import {
   parseAllDocuments,
   type Scalar,
 } from 'yaml';
-import { float } from '../../render/go/number.ts';
+import { float, WholeFloat } from '../../render/go/number.ts';
 import type { ConfigValue } from '../model.ts';
 import { scalarText } from './scalar-text.ts';
 
@@ -61,11 +61,19 @@ const readMap = (pairs: readonly Pair<Node, Node | null>[], walk: Walk, depth: n
     const value = read(pair.value, walk, depth + 1);
     const { key } = pair;
     if (isScalar(key) && key.value === '<<' && key.type === 'PLAIN') merged.push(...mergeEntries(value));
-    else own.push([read(key, walk, depth + 1), value]);
+    else own.push([readKey(key, walk, depth), value]);
   }
   const all = new Map([...merged, ...own]);
   if (![...all.keys()].every((key) => typeof key === 'string')) return all;
   return Object.fromEntries(all as ReadonlyMap<string, ConfigValue>);
+};
+
+/** Go's maps have no keys that are maps or lists: a text like `{{ .ClusterType }}`, which would be one, stays text. */
+const readKey = (node: Node, walk: Walk, depth: number): ConfigValue => {
+  const key = read(node, walk, depth + 1);
+  if (typeof key === 'object' && key !== null && !(key instanceof WholeFloat))
+    throw new RangeError('a key that is a mapping or a list');
+  return key;
 };
 
 /** What `<<` brings in; of several mappings the first wins. */
@@ -77,10 +85,40 @@ const mergeEntries = (value: ConfigValue): readonly Entry[] => {
 };
 
 const readScalar = (node: Scalar, walk: Walk): ConfigValue => {
+  // `!!binary`, which the parser decodes.
+  if (node.value instanceof Uint8Array) return Buffer.from(node.value).toString();
   const text = typeof node.value === 'string' ? scalarText(node, walk.text) : '';
-  if (node.tag === 'tag:yaml.org,2002:str') return text;
+  if (node.type === 'QUOTE_DOUBLE' && HALVES.test(walk.text.slice(...(node.range ?? [0, 0]).slice(0, 2))))
+    throw new RangeError('half a character');
+  if (node.tag !== undefined) return typeTagged(node.tag, text);
   return node.type === 'PLAIN' || node.type === undefined ? typePlain(text) : text;
 };
+
+/** A type that is said outright: `!!int "5"`. Tags that are nobody's make text. */
+const typeTagged = (tag: string, text: string): ConfigValue => {
+  const value = typePlain(text);
+  switch (tag) {
+    case 'tag:yaml.org,2002:null':
+      if (value === null) return value;
+      break;
+    case 'tag:yaml.org,2002:bool':
+      if (typeof value === 'boolean') return value;
+      break;
+    case 'tag:yaml.org,2002:int':
+      if (Number.isInteger(value) || typeof value === 'bigint') return value;
+      break;
+    case 'tag:yaml.org,2002:float':
+      if (typeof value === 'number' || typeof value === 'bigint') return float(Number(value));
+      if (value instanceof WholeFloat) return value;
+      break;
+    default:
+      return text;
+  }
+  throw new RangeError('a value that is not of its type');
+};
+
+/** An escape for one half of a character, as JSON writes it and YAML does not. */
+const HALVES = /(?:^|[^\\])(?:\\\\)*\\u[dD][89a-fA-F]/;
 
 const WORDS: ReadonlyMap<string, ConfigValue> = new Map<string, ConfigValue>([
   ...words(true, 'y Y yes Yes YES true True TRUE on On ON'),
@@ -99,7 +137,8 @@ function words(value: ConfigValue, list: string): readonly (readonly [string, Co
 const INTEGER = /^([-+]?)(0x[0-9a-f]+|0b[01]+|0o[0-7]+|0[0-7]*|[1-9][0-9]*)$/i;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
-const typePlain = (text: string): ConfigValue => {
+/** What a plain scalar means. */
+export const typePlain = (text: string): ConfigValue => {
   const word = WORDS.get(text);
   if (word !== undefined) return word;
   // What begins with neither sign, dot nor digit can be no number, whatever its underscores.
@@ -115,5 +154,6 @@ const typePlain = (text: string): ConfigValue => {
     // Go has 64 bits, signed or not; beyond them the text is a float.
     if (value >= -(2n ** 63n) && value < 2n ** 64n) return value;
   }
-  return FLOAT.test(plain) ? float(Number(plain)) : text;
+  if (!FLOAT.test(plain) || !Number.isFinite(Number(plain))) return text;
+  return float(Number(plain));
 };

@@ -3,6 +3,7 @@ import { type Digest, isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/statements/envelope';
 import { parseStrictJson } from '#bundles/strict-json';
+import { newestReports } from '../../hub/reports/newest-reports.ts';
 import { openStore } from '../../hub/store/open-store.ts';
 
 /**
@@ -22,19 +23,8 @@ export const readHeld = async (db: string | undefined, fleet: string): Promise<R
       },
     );
   await using store = await openStore(db, fleet);
-  const reports = await store.db
-    .selectFrom('report')
-    .innerJoin('agent', (join) =>
-      join.onRef('agent.id', '=', 'report.agent').onRef('agent.life', '=', 'report.life'),
-    )
-    .select(['report.agent', 'report.statement', 'report.last_seq'])
-    .where('agent.revoked_at', 'is', null)
-    .where('report.apart', '=', 0)
-    .orderBy('report.last_seq')
-    .orderBy('report.received_at')
-    .execute();
-  const newest = new Map(reports.map(({ agent, statement }) => [agent, statement]));
-  for (const statement of newest.values()) for (const digest of holdsIn(statement)) held.add(digest);
+  for (const { statement } of await newestReports(store.db))
+    for (const digest of holdsIn(statement)) held.add(digest);
   return held;
 };
 

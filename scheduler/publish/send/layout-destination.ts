@@ -9,9 +9,9 @@ import {
   writeLayoutIndex,
 } from '#bundles/layout/layout';
 import { readBlob } from '#bundles/layout/verified';
+import type { Destination, Shelf } from '#bundles/publish/destination';
+import { makeLimit } from '#bundles/publish/limit';
 import { waitForLayout } from '../wait-for-layout.ts';
-import type { Destination, Shelf } from './destination.ts';
-import { makeLimit } from './limit.ts';
 
 /**
  * A layout directory as a place to publish to, locked against others while it is open: the same tags, the pointer last.

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { FleetError } from '#bundles/errors';
+import type { Destination } from '#bundles/publish/destination';
 import type { RegistryOptions } from '#bundles/registry/registry';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
-import type { Destination } from './destination.ts';
 import { openLayoutDestination } from './layout-destination.ts';
 import { looksLikeRegistry } from './looks-like-registry.ts';
 

@@ -2,10 +2,11 @@ import { fail, payForText, type Run, spend } from '../run.ts';
 import { type TemplateSource, templateError } from '../template-source.ts';
 import { unreachable } from '../unreachable.ts';
 import type { Command, Name, Operand, Pipe } from './ast.ts';
-import { forbiddenSource } from './functions/forbidden.ts';
+import { forbiddenReason } from './functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from './functions/functions.ts';
 import { argument, arityProblem, type TemplateFunction } from './functions/template-function.ts';
 import { GO_FIELDS, GoContext, isGoField } from './go-context.ts';
+import { Opaque } from './opaque.ts';
 import { describe, isMap, lookup, truth, type Value } from './value.ts';
 
 export type Evaluate = (run: Run, frame: Value[], dot: Value) => Value;
@@ -22,6 +23,7 @@ const readField = (run: Run, receiver: Value, { name, at }: Name): Value => {
     return fail(run, `the context has no field .${name}`, `It has .${GO_FIELDS.join(' .')}`);
   }
   if (isMap(receiver)) return lookup(receiver, name);
+  if (receiver instanceof Opaque && receiver.fields.has(name)) return receiver.fields.get(name);
   run.at = at;
   return fail(run, `.${name} cannot be read from ${receiver === null ? 'null' : describe(receiver)}`);
 };
@@ -41,13 +43,13 @@ const withPath = (start: Evaluate, path: readonly Name[]): Evaluate => {
 const resolveFunction = (source: TemplateSource, name: string, at: number): TemplateFunction => {
   const found = findFunction(name);
   if (found) return found;
-  const reads = forbiddenSource(name);
-  if (reads)
+  const reason = forbiddenReason(name);
+  if (reason)
     throw templateError(
       'TEMPLATE_FAILED',
       source,
       at,
-      `${name} is not allowed: templates cannot read ${reads}`,
+      `${name} is not allowed: ${reason}`,
       'Put the value into the platform configuration instead',
     );
   const close = FUNCTION_NAMES.find((known) => known.toLowerCase() === name.toLowerCase());

@@ -1,14 +1,15 @@
-import { checkDepth, fail, finish, type Run, spend, startRun, write } from '../run.ts';
+import { checkDepth, fail, finish, type Run, spend, startRun, write, writeField } from '../run.ts';
 import type { CompiledTemplate, TemplateLimits, TemplateSource } from '../template-source.ts';
 import { templateError } from '../template-source.ts';
 import { unreachable } from '../unreachable.ts';
 import type { Body, Node } from './ast.ts';
 import { compilePipe, type Evaluate } from './compile-pipe.ts';
 import { GoContext } from './go-context.ts';
-import { isInt } from './number.ts';
+import { isInt, SizedInt, toNumber } from './number.ts';
 import { parse } from './parse.ts';
+import { plainField } from './plain-field.ts';
 import { printed } from './print.ts';
-import { describe, isList, isMap, kindOf, sortedEntries, truth, type Value } from './value.ts';
+import { describe, isList, isMap, sortedEntries, truth, type Value } from './value.ts';
 
 /** The variables of one template call; slot 0 is `$`. */
 type Frame = Value[];
@@ -24,9 +25,12 @@ const elements = (run: Run, value: Value): readonly (readonly [Value, Value])[] 
   if (isMap(value)) return sortedEntries(value);
   if (value === undefined || value === null) return [];
   if (!isInt(value)) return fail(run, `range cannot go through ${describe(value)}`);
-  // Go hands out each number as element and index alike.
-  spend(run, Math.max(0, Number(value)));
-  return Array.from({ length: Math.max(0, Number(value)) }, (_unused, index) => [index, index] as const);
+  const length = Math.max(0, toNumber(value));
+  spend(run, length);
+  return Array.from({ length }, (_unused, index) => {
+    const element = value instanceof SizedInt ? new SizedInt(value.type, index) : index;
+    return [element, element] as const;
+  });
 };
 
 /**
@@ -77,7 +81,7 @@ export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits
     return (run, frame, dot) => {
       const value = pipe(run, frame, dot);
       run.at = at;
-      if (keySlot !== undefined && kindOf(value) === 'int')
+      if (keySlot !== undefined && isInt(value))
         return fail(run, 'range through an integer sets one variable');
       const items = elements(run, value);
       if (items.length === 0) return otherwise(run, frame, dot);
@@ -123,9 +127,14 @@ export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits
         const pipe = compilePipe(source, node.pipe);
         const silent = node.pipe.variables.length > 0;
         const { at } = node;
+        const plain = plainField(node.pipe);
         return (run, frame, dot) => {
           run.at = at;
           spend(run, 1);
+          if (plain && (plain.fromRoot ? frame[0] : dot) instanceof GoContext) {
+            writeField(run, plain.field);
+            return 'next';
+          }
           const value = pipe(run, frame, dot);
           if (silent) return 'next';
           run.at = at;
@@ -152,9 +161,9 @@ export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits
   for (const [name, body] of tree.definitions) compiled.set(name, compileBody(body));
   const main = compileBody(tree.main);
 
-  return (context) => {
-    const run = startRun(source, limits, context);
-    const dot = new GoContext(context);
+  return (context, watch) => {
+    const run = startRun(source, limits, context, watch);
+    const dot = new GoContext(run.context);
     main(run, [dot], dot);
     return finish(run);
   };

@@ -2,29 +2,46 @@ import type { TemplateContext } from '../template-context.ts';
 
 /**
  * The struct Kalypso's templates run on (behaviour spec 2.6). A class, so that it is told from a map: a field it does not
- * have is an error, a key a map does not have is not.
+ * have is an error, a key a map does not have is not. A field is read from the context when the template reads it.
  */
 export class GoContext {
-  readonly DeploymentTargetName: string;
-  readonly Namespace: string;
-  readonly Environment: string;
-  readonly Workspace: string;
-  readonly Workload: string;
-  readonly Labels: TemplateContext['labels'];
-  readonly Manifests: TemplateContext['manifests'];
-  readonly ClusterType: string;
-  readonly ConfigData: TemplateContext['configData'];
+  readonly #context: TemplateContext;
 
   constructor(context: TemplateContext) {
-    this.DeploymentTargetName = context.deploymentTargetName;
-    this.Namespace = context.namespace;
-    this.Environment = context.environment;
-    this.Workspace = context.workspace;
-    this.Workload = context.workload;
-    this.Labels = context.labels;
-    this.Manifests = context.manifests;
-    this.ClusterType = context.clusterType;
-    this.ConfigData = context.configData;
+    this.#context = context;
+  }
+
+  get DeploymentTargetName(): string {
+    return this.#context.deploymentTargetName;
+  }
+  get Namespace(): string {
+    return this.#context.namespace;
+  }
+  get Environment(): string {
+    return this.#context.environment;
+  }
+  get Workspace(): string {
+    return this.#context.workspace;
+  }
+  get Workload(): string {
+    return this.#context.workload;
+  }
+  get Labels(): TemplateContext['labels'] {
+    return this.#context.labels;
+  }
+  get Manifests(): TemplateContext['manifests'] {
+    return this.#context.manifests;
+  }
+  get ClusterType(): string {
+    return this.#context.clusterType;
+  }
+  get ConfigData(): TemplateContext['configData'] {
+    return this.#context.configData;
+  }
+
+  /** In the struct's order. */
+  entries(): [GoField, GoContext[GoField]][] {
+    return GO_FIELDS.map((field) => [field, this[field]]);
   }
 }
 

@@ -1,4 +1,5 @@
 import { type TemplateSource, templateError } from '../template-source.ts';
+import { trimWhile } from './trim.ts';
 
 export type TokenKind =
   | 'text'
@@ -93,7 +94,8 @@ export const lex = (source: TemplateSource): readonly Token[] => {
   const lexText = (from: number): number => {
     const open = text.indexOf('{{', from);
     const raw = text.slice(from, open === -1 ? text.length : open);
-    const value = open !== -1 && trimsLeft(open + 2) ? raw.replace(/[ \t\r\n]+$/, '') : raw;
+    const value =
+      open !== -1 && trimsLeft(open + 2) ? trimWhile(raw, (character) => SPACE.test(character), false) : raw;
     if (value !== '') tokens.push({ kind: 'text', at: from, text: value, spaced: false });
     return open === -1 ? text.length : open;
   };

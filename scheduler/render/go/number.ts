@@ -17,28 +17,58 @@ export class WholeFloat {
   }
 }
 
-export type Int = number | bigint;
+export type IntType = 'int64' | 'uint8';
+
+/** An integer of another Go type than int: sprig's arithmetic gives int64, a place in a text uint8. */
+export class SizedInt {
+  readonly type: IntType;
+  readonly value: PlainInt;
+
+  constructor(type: IntType, value: PlainInt) {
+    this.type = type;
+    this.value = value;
+  }
+
+  toString(): string {
+    return String(this.value);
+  }
+}
+
+export type PlainInt = number | bigint;
+export type Int = PlainInt | SizedInt;
 export type Float = number | WholeFloat;
 
 /** The float64 of this value. */
 export const float = (value: number): Float => (Number.isSafeInteger(value) ? new WholeFloat(value) : value);
 
 export const isInt = (value: unknown): value is Int =>
-  typeof value === 'number' ? Number.isSafeInteger(value) : typeof value === 'bigint';
+  typeof value === 'number'
+    ? Number.isSafeInteger(value)
+    : typeof value === 'bigint' || value instanceof SizedInt;
+
+/** The integer itself, whatever its Go type. */
+export const plainInt = (value: Int): PlainInt => (value instanceof SizedInt ? value.value : value);
+
+/** Does the integer need Go's uint64? */
+export const isUint64 = (value: Int): boolean => typeof value === 'bigint' && value >= 1n << 63n;
 
 export const isFloat = (value: unknown): value is Float =>
   value instanceof WholeFloat || (typeof value === 'number' && !Number.isSafeInteger(value));
 
 /** An integer in its one form, wrapped at 64 bits as Go's int64 does. */
-export const int = (value: bigint): Int => {
+export const int = (value: bigint): PlainInt => {
   const wrapped = BigInt.asIntN(64, value);
   const small = Number(wrapped);
   return Number.isSafeInteger(small) ? small : wrapped;
 };
 
+/** An int64 in its one form. */
+export const int64 = (value: PlainInt): SizedInt =>
+  new SizedInt('int64', typeof value === 'number' ? value : int(value));
+
 /** The JavaScript number nearest to any of our numbers. */
 export const toNumber = (value: Int | Float): number =>
-  value instanceof WholeFloat ? value.value : Number(value);
+  value instanceof WholeFloat || value instanceof SizedInt ? Number(value.value) : Number(value);
 
 /** The digits of the shortest text that reads back as this float, and its decimal exponent. */
 const shortest = (value: number): { readonly digits: string; readonly exponent: number } => {

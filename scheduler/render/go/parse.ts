@@ -254,7 +254,8 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
       const branches: Branch[] = [];
       for (;;) {
         const pipe = pipeline(keyword, 'close');
-        const { nodes, stop } = body(at, keyword);
+        // What a body declares is gone in the branches behind it.
+        const { nodes, stop } = scoped(() => body(at, keyword));
         branches.push({ pipe, body: nodes });
         if (stop === 'end') {
           expect('close', 'end');
@@ -280,7 +281,7 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
     scoped(() => {
       const pipe = pipeline('range', 'close');
       scope.ranges += 1;
-      const { nodes, stop } = body(at, 'range');
+      const { nodes, stop } = scoped(() => body(at, 'range'));
       scope.ranges -= 1;
       if (stop === 'else') return { kind: 'range', at, pipe, body: nodes, otherwise: otherwise(at, 'range') };
       expect('close', 'end');

@@ -1,6 +1,7 @@
 import { checkDepth, checkLength, type Run, spend } from '../run.ts';
 import { GO_FIELDS, GoContext } from './go-context.ts';
-import { formatFloat, WholeFloat } from './number.ts';
+import { formatFloat, SizedInt, WholeFloat } from './number.ts';
+import { Opaque } from './opaque.ts';
 import { isList, sortedEntries, type Value } from './value.ts';
 
 const join = (run: Run, parts: readonly string[]): string => {
@@ -18,6 +19,7 @@ export const goText = (run: Run, value: Value, depth = 0): string => {
   if (typeof value === 'bigint' || typeof value === 'boolean') return String(value);
   if (value === undefined || value === null) return '<nil>';
   if (value instanceof WholeFloat) return formatFloat(value.value);
+  if (value instanceof SizedInt || value instanceof Opaque) return value.toString();
   checkDepth(run, depth, 'a value is');
   if (isList(value)) {
     spend(run, value.length);

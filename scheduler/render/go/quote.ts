@@ -36,10 +36,10 @@ export const quote = (text: string, ascii = false): string => {
 };
 
 /** A Go character literal in single quotes (%q of an integer). */
-export const quoteRune = (code: number): string => {
+export const quoteRune = (code: number, ascii = false): string => {
   const valid = code >= 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
   const character = valid ? String.fromCodePoint(code) : '\ufffd';
-  return `'${character === "'" ? "\\'" : escapeIn(character, false)}'`;
+  return `'${character === "'" ? "\\'" : escapeIn(character, ascii)}'`;
 };
 
 const SINGLE: Readonly<Record<string, number>> = {

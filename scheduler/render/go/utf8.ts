@@ -10,6 +10,10 @@ export const codePoints = (text: string): string[] => Array.from(text);
 
 export const byteLength = (text: string): number => Buffer.byteLength(text);
 
+/** The UTF-8 bytes of a text, a character for each, and back again. */
+export const bytesAsText = (text: string): string => Buffer.from(text).toString('latin1');
+export const textFromBytes = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8');
+
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
 
 /** The bytes from `from` to `to`. Where Go would leave a part of a character, none of it stays. */

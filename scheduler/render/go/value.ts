@@ -1,6 +1,17 @@
 import { compareBytes } from '#bundles/digest';
 import { GoContext } from './go-context.ts';
-import { type Float, type Int, isFloat, isInt, toNumber, WholeFloat } from './number.ts';
+import {
+  type Float,
+  type Int,
+  type IntType,
+  isFloat,
+  isInt,
+  isUint64,
+  SizedInt,
+  toNumber,
+  WholeFloat,
+} from './number.ts';
+import { Opaque } from './opaque.ts';
 
 export type Dict = { [key: string]: Value };
 export type ValueMap = ReadonlyMap<Value, Value>;
@@ -18,36 +29,73 @@ export type Value =
   | readonly Value[]
   | ValueMap
   | GoContext
+  | Opaque
   | Dict;
 
 /** Go's reflect.Kind, in its own words. */
-export type Kind = 'invalid' | 'bool' | 'string' | 'int' | 'float64' | 'slice' | 'struct' | 'map';
+export type Kind =
+  | 'invalid'
+  | 'bool'
+  | 'string'
+  | 'int'
+  | IntType
+  | 'uint64'
+  | 'float64'
+  | 'slice'
+  | 'struct'
+  | 'ptr'
+  | 'map';
 
 export const kindOf = (value: Value): Kind => {
   if (value === undefined || value === null) return 'invalid';
   if (typeof value === 'string') return 'string';
   if (typeof value === 'boolean') return 'bool';
-  if (typeof value === 'bigint') return 'int';
+  if (typeof value === 'bigint') return isUint64(value) ? 'uint64' : 'int';
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int' : 'float64';
   if (Array.isArray(value)) return 'slice';
   if (value instanceof WholeFloat) return 'float64';
+  if (value instanceof SizedInt) return value.type;
+  if (value instanceof Opaque) return value.kind;
   return value instanceof GoContext ? 'struct' : 'map';
 };
+
+type Form = { readonly type: string; readonly nil: boolean };
+
+const forms = new WeakMap<object, Form>();
+
+/** Notes a list's or map's Go type where it is not the usual one, or that it is Go's nil of that type. */
+export const typed = <T extends object>(value: T, type: string, nil = false): T => {
+  forms.set(value, { type, nil });
+  return value;
+};
+
+export const formOf = (value: object): Form | undefined => forms.get(value);
+
+/** What Go's functions return as `[]string`; nil where Go's is. */
+export const stringList = (items: string[], nil = false): string[] => typed(items, '[]string', nil);
+
+/** Go's nil list: as JSON it is null. */
+export const nilList = (): Value[] => typed([], '[]interface {}', true);
 
 const KIND_NAMES: Readonly<Record<Kind, string>> = {
   invalid: 'nothing',
   bool: 'a boolean',
   string: 'a string',
   int: 'an integer',
+  int64: 'an integer',
+  uint8: 'an integer',
+  uint64: 'an integer',
+  ptr: 'an object',
   float64: 'a float',
   slice: 'a list',
-  struct: 'the context itself',
+  struct: 'an object',
   map: 'a map',
 };
 
 /** What people call a value. */
 export const describe = (value: Value): string => {
   if (typeof value === 'boolean') return `the boolean ${String(value)}`;
+  if (value instanceof GoContext) return 'the context itself';
   return isInt(value) ? `the integer ${String(value)}` : KIND_NAMES[kindOf(value)];
 };
 
@@ -117,5 +165,6 @@ export const truth = (value: Value): boolean => {
   if (typeof value === 'number' || typeof value === 'bigint') return value !== 0 && value !== 0n;
   if (typeof value === 'string' || isList(value)) return value.length > 0;
   if (value instanceof WholeFloat) return value.value !== 0;
-  return value instanceof GoContext || sizeOf(value) > 0;
+  if (value instanceof SizedInt) return toNumber(value) !== 0;
+  return value instanceof GoContext || value instanceof Opaque || sizeOf(value) > 0;
 };

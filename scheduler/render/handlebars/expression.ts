@@ -1,6 +1,7 @@
-import { forbiddenSource } from '../go/functions/forbidden.ts';
+import { forbiddenReason } from '../go/functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from '../go/functions/functions.ts';
 import { argument, arityProblem } from '../go/functions/template-function.ts';
+import { WholeFloat } from '../go/number.ts';
 import { goText } from '../go/print.ts';
 import { describe, isList, isMap, type Value } from '../go/value.ts';
 import { fail, payForText, type Run, spend } from '../run.ts';
@@ -71,8 +72,8 @@ const startOf = (run: Run, scope: Scope, path: Path): readonly [Value, readonly 
 };
 
 const missing = (run: Run, path: Path): never => {
-  const reads = path.parts.length === 1 ? forbiddenSource(path.original) : undefined;
-  const because = reads ? `: templates cannot read ${reads}` : '';
+  const reason = path.parts.length === 1 ? forbiddenReason(path.original) : undefined;
+  const because = reason ? `: ${reason}` : '';
   return fail(
     run,
     `${path.original} is not defined${because}`,
@@ -135,14 +136,8 @@ export const compileHelper = (compiler: Compiler, call: Call): Evaluate => {
       return readPart(from, goText(run, key));
     };
   }
-  const reads = forbiddenSource(name);
-  if (reads)
-    throw templateError(
-      'TEMPLATE_FAILED',
-      source,
-      at,
-      `${name} is not allowed: templates cannot read ${reads}`,
-    );
+  const reason = forbiddenReason(name);
+  if (reason) throw templateError('TEMPLATE_FAILED', source, at, `${name} is not allowed: ${reason}`);
   const close = FUNCTION_NAMES.find((known) => known.toLowerCase() === name.toLowerCase());
   const fn = findFunction(name) ?? bad(`there is no helper ${name}`, close && `Did you mean ${close}?`);
   const problem = arityProblem(name, fn, words.length);
@@ -178,5 +173,6 @@ export const textOf = (run: Run, value: Value): string => {
   if (value === undefined) return fail(run, 'there is nothing to print here');
   if (isList(value) || isMap(value))
     return fail(run, `${describe(value)} cannot be printed as it is`, 'Say in which form: toYaml or toJson');
-  return String(typeof value === 'object' ? (value as { value: number }).value : value);
+  if (value instanceof WholeFloat) return String(value.value);
+  return typeof value === 'object' ? goText(run, value) : String(value);
 };

@@ -44,7 +44,18 @@ const NAMES: Readonly<Record<string, string>> = {
   CLOSE_SEXPR: ')',
   OPEN_ENDBLOCK: '{{/',
   INVERSE: '{{else}}',
-  INVALID: 'something unreadable',
+  OPEN_INVERSE: '{{^',
+  OPEN_INVERSE_CHAIN: '{{else',
+  OPEN_PARTIAL: '{{>',
+  OPEN_PARTIAL_BLOCK: '{{#>',
+  CLOSE_UNESCAPED: '}}}: where a } follows an action, put a space between them',
+  OPEN_SEXPR: '(',
+  ID: 'name',
+  STRING: 'text in quotes',
+  EQUALS: '=',
+  DATA: '@',
+  SEP: '. or /',
+  INVALID: 'character: is the action before it closed with }}?',
 };
 
 /** The part of the message that people can use: what was met, and whether an end is missing. */

@@ -1,8 +1,9 @@
 import { findFunction } from '../go/functions/functions.ts';
 import { type Dict, isMap, sortedEntries } from '../go/value.ts';
-import { checkDepth, fail, type Run, spend, write } from '../run.ts';
+import { checkDepth, fail, type Run, spend, write, writeField } from '../run.ts';
 import { templateError } from '../template-source.ts';
 import { unreachable } from '../unreachable.ts';
+import { isTextField } from '../watch-context.ts';
 import { type Block, eachBlock, ifBlock, plainBlock, withBlock } from './blocks.ts';
 import {
   type Compiler,
@@ -64,9 +65,15 @@ export const compileProgram = (
       ? compileHelper(context, { ...node, path })
       : compilePath(context, path, false);
     const at = offsetOf(node);
+    const field =
+      !isHelper && name !== undefined && !reach.includes(name) && isTextField(name) ? name : undefined;
     return (run, scope) => {
       run.at = at;
       spend(run, 1);
+      if (field && scope.context === run.context) {
+        writeField(run, field);
+        return;
+      }
       const result = value(run, scope);
       run.at = at;
       write(run, textOf(run, result));
@@ -123,9 +130,11 @@ export const compileProgram = (
       partial(run, scope);
       return;
     }
-    const before = run.out;
+    const { out: before, verbatim } = run;
     run.out = '';
+    run.verbatim = false;
     partial(run, scope);
+    run.verbatim = verbatim;
     const lines = run.out.split('\n');
     const last = lines.length - 1;
     run.out = before;

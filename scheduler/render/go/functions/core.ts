@@ -1,5 +1,6 @@
 import { checkLength, fail, type Run } from '../../run.ts';
-import { type Float, type Int, isFloat, isInt, toNumber } from '../number.ts';
+import { type Float, type Int, isFloat, isInt, plainInt, SizedInt, toNumber } from '../number.ts';
+import { Opaque } from '../opaque.ts';
 import { sprint, sprintln } from '../print.ts';
 import { sprintf } from '../printf.ts';
 import { isPrintable } from '../quote.ts';
@@ -8,6 +9,7 @@ import { byteLength, byteSlice } from '../utf8.ts';
 import {
   byBytes,
   describe,
+  formOf,
   isList,
   isMap,
   isValueMap,
@@ -15,6 +17,7 @@ import {
   lookupAny,
   sizeOf,
   truth,
+  typed,
   type Value,
 } from '../value.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
@@ -23,20 +26,36 @@ import { type FunctionTable, fixed, variadic } from './template-function.ts';
 
 const isNil = (value: Value): boolean => value === null || value === undefined;
 
-const compareInts = (a: Int, b: Int): number => (a < b ? -1 : a > b ? 1 : 0);
+const isNilList = (value: Value): boolean => isList(value) && formOf(value)?.nil === true;
 
-const isBasic = (value: Value): boolean => ['bool', 'int', 'float64', 'string'].includes(kindOf(value));
+const compareInts = (one: Int, other: Int): number => {
+  const [a, b] = [plainInt(one), plainInt(other)];
+  return a < b ? -1 : a > b ? 1 : 0;
+};
+
+type BasicKind = 'bool' | 'int' | 'float64' | 'string';
+
+/** The kind as comparisons see it: all integers are alike. */
+const basicKind = (value: Value): BasicKind | undefined => {
+  const kind = isInt(value) ? 'int' : kindOf(value);
+  return kind === 'bool' || kind === 'int' || kind === 'float64' || kind === 'string' ? kind : undefined;
+};
 
 const equal = (run: Run, a: Value, b: Value): boolean => {
-  if (isNil(a) || isNil(b)) return isNil(a) && isNil(b);
-  if (kindOf(a) !== kindOf(b))
+  if (isNil(a) || isNil(b)) return (isNil(a) || isNilList(a)) && (isNil(b) || isNilList(b));
+  if (isList(a) && isList(b) && (isNilList(a) || isNilList(b))) return isNilList(a) && isNilList(b);
+  const kind = basicKind(a);
+  if (kind !== basicKind(b))
     return fail(
       run,
       `cannot compare ${describe(a)} with ${describe(b)}`,
       'Bring both to one type: int, float64 or toString',
     );
-  if (!isBasic(a)) return fail(run, `${describe(a)} cannot be compared`);
+  if (a instanceof Opaque && b instanceof Opaque)
+    return a === b || (a.kind === 'struct' && a.type === b.type && a.text === b.text);
+  if (kind === undefined) return fail(run, `${describe(a)} cannot be compared`);
   if (isFloat(a)) return toNumber(a) === toNumber(b as Float);
+  if (isInt(a) && isInt(b)) return compareInts(a, b) === 0;
   return a === b;
 };
 
@@ -54,18 +73,18 @@ const compare = (run: Run, a: Value, b: Value): number => {
 
 const position = (run: Run, value: Value, length: number): number => {
   if (!isInt(value)) return fail(run, `a list is indexed with an integer, not ${describe(value)}`);
-  if (value < 0 || value > length) return fail(run, `index ${value} is out of range (length ${length})`);
-  return Number(value);
+  const at = toNumber(value);
+  return at < 0 || at > length ? fail(run, `index ${at} is out of range (length ${length})`) : at;
 };
 
 const element = <T>(run: Run, items: ArrayLike<T>, key: Value): T | undefined => {
   const at = position(run, key, items.length);
-  return at < items.length ? items[at] : fail(run, `index ${at} is out of range (length ${at})`);
+  return at < items.length ? items[at] : fail(run, `index ${at} is out of range (length ${items.length})`);
 };
 
 const indexOne = (run: Run, item: Value, key: Value): Value => {
   if (isList(item)) return element(run, item, key);
-  if (typeof item === 'string') return element(run, Buffer.from(item), key);
+  if (typeof item === 'string') return new SizedInt('uint8', element(run, Buffer.from(item), key) ?? 0);
   if (isMap(item)) {
     if (!isValueMap(item) && typeof key !== 'string')
       return fail(run, `a map is indexed with a string, not ${describe(key)}`);
@@ -92,7 +111,13 @@ const slice = (run: Run, item: Value, ...positions: readonly Value[]): Value => 
   if (positions.length > 3 || (cap !== undefined && (typeof item === 'string' || to > cap)))
     return fail(run, 'slice has wrong positions');
   if (from > to) return fail(run, `slice starts at ${from}, behind its end ${to}`);
-  return typeof item === 'string' ? byteSlice(item, from, to) : item.slice(from, to);
+  return typeof item === 'string' ? byteSlice(item, from, to) : sameForm(item, item.slice(from, to));
+};
+
+/** A part of a list has the Go type of the whole. */
+export const sameForm = (of: readonly Value[], part: Value[]): Value[] => {
+  const form = formOf(of);
+  return form ? typed(part, form.type, form.nil) : part;
 };
 
 const length = (run: Run, item: Value): Value => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { fail, type Run } from '../../run.ts';
+import { trimWhile } from '../trim.ts';
 import { codePoints } from '../utf8.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 
@@ -46,7 +47,7 @@ const encodeBase32 = (text: string): string => {
 
 const decodeBase32 = (run: Run, text: string): string => {
   const compact = text.replace(/[\r\n]/g, '');
-  const letters = compact.replace(/=+$/, '');
+  const letters = trimWhile(compact, (character) => character === '=', false);
   const valid =
     compact.length % 8 === 0 && /^[A-Z2-7]*$/.test(letters) && [0, 2, 4, 5, 7].includes(letters.length % 8);
   if (!valid) return fail(run, 'b32dec was given a text that is no base32');
@@ -65,12 +66,28 @@ const clean = (path: string): string => {
 
 const base = (path: string): string => {
   if (path === '') return '.';
-  return /([^/]+)\/*$/.exec(path)?.[1] ?? '/';
+  const bare = trimWhile(path, (character) => character === '/', false);
+  return bare === '' ? '/' : bare.slice(bare.lastIndexOf('/') + 1);
 };
 
 const extension = (path: string): string => /\.[^./]*$/.exec(path)?.[0] ?? '';
 
+const PATHS: FunctionTable = {
+  base: fixed(['string'], (_run, path) => base(path)),
+  dir: fixed(['string'], (_run, path) => clean(path.slice(0, path.lastIndexOf('/') + 1))),
+  clean: fixed(['string'], (_run, path) => clean(path)),
+  ext: fixed(['string'], (_run, path) => extension(path)),
+  isAbs: fixed(['string'], (_run, path) => path.startsWith('/')),
+};
+
+/** sprig's `osBase` and its like follow the machine; here that is always a Unix. */
+const OS_PATHS: FunctionTable = Object.fromEntries(
+  Object.entries(PATHS).map(([name, fn]) => [`os${name.slice(0, 1).toUpperCase()}${name.slice(1)}`, fn]),
+);
+
 export const ENCODING: FunctionTable = {
+  ...PATHS,
+  ...OS_PATHS,
   b64enc: fixed(['string'], (_run, text) => Buffer.from(text).toString('base64')),
   b64dec: fixed(['string'], decodeBase64),
   b32enc: fixed(['string'], (_run, text) => encodeBase32(text)),
@@ -79,9 +96,4 @@ export const ENCODING: FunctionTable = {
   sha256sum: sum('sha256'),
   sha512sum: sum('sha512'),
   adler32sum: fixed(['string'], (_run, text) => String(adler32(text))),
-  base: fixed(['string'], (_run, path) => base(path)),
-  dir: fixed(['string'], (_run, path) => clean(path.slice(0, path.lastIndexOf('/') + 1))),
-  clean: fixed(['string'], (_run, path) => clean(path)),
-  ext: fixed(['string'], (_run, path) => extension(path)),
-  isAbs: fixed(['string'], (_run, path) => path.startsWith('/')),
 };

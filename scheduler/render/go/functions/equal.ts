@@ -1,13 +1,18 @@
 import { checkDepth, type Run, spend } from '../../run.ts';
-import { isFloat, toNumber } from '../number.ts';
-import { isList, isMap, kindOf, lookupAny, sizeOf, sortedEntries, type Value } from '../value.ts';
+import { isFloat, isInt, plainInt, toNumber } from '../number.ts';
+import { Opaque } from '../opaque.ts';
+import { typeName } from '../type-name.ts';
+import { formOf, isList, isMap, lookupAny, sizeOf, sortedEntries, type Value } from '../value.ts';
 
 /** Go's reflect.DeepEqual: same kinds, same contents. */
 export const deepEqual = (run: Run, a: Value, b: Value, depth = 0): boolean => {
   spend(run, 1);
   checkDepth(run, depth, 'a value is');
-  if (kindOf(a) !== kindOf(b)) return false;
+  if (typeName(run, a) !== typeName(run, b)) return false;
   if (isFloat(a) && isFloat(b)) return toNumber(a) === toNumber(b);
+  if (isInt(a) && isInt(b)) return plainInt(a) === plainInt(b);
+  if (a instanceof Opaque && b instanceof Opaque) return a.text === b.text;
+  if (isList(a) && isList(b) && (formOf(a)?.nil ?? false) !== (formOf(b)?.nil ?? false)) return false;
   if (isList(a) && isList(b))
     return a.length === b.length && a.every((item, index) => deepEqual(run, item, b[index], depth + 1));
   if (isMap(a) && isMap(b))

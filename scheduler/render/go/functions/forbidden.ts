@@ -1,33 +1,13 @@
 /**
- * Functions of sprig that read something outside the template, so that the same input would not give the same bytes, or
- * would give away secrets (behaviour spec 5, weakness 10). Calling one is TEMPLATE_FAILED.
+ * Functions of sprig and Helm that templates may not call, with the reason: they read something outside the template, so that the
+ * same input would not give the same bytes, or would give away secrets (behaviour spec 5, weakness 10), or they handle keys.
  */
 const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
-  'the environment': ['env', 'expandenv'],
-  'the clock': [
-    'ago',
-    'date',
-    'dateInZone',
-    'dateModify',
-    'date_in_zone',
-    'date_modify',
-    'duration',
-    'durationRound',
-    'htmlDate',
-    'htmlDateInZone',
-    'mustDateModify',
-    'mustToDate',
-    'must_date_modify',
-    'now',
-    'toDate',
-    'unixEpoch',
-  ],
-  'random numbers or keys': [
+  'templates cannot read the environment': ['env', 'expandenv'],
+  'templates cannot read the clock': ['ago', 'now'],
+  'templates cannot read random numbers or keys': [
     'bcrypt',
     'buildCustomCert',
-    'decryptAES',
-    'derivePassword',
-    'encryptAES',
     'genCA',
     'genCAWithKey',
     'genPrivateKey',
@@ -35,6 +15,7 @@ const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
     'genSelfSignedCertWithKey',
     'genSignedCert',
     'genSignedCertWithKey',
+    'encryptAES',
     'htpasswd',
     'randAlpha',
     'randAlphaNum',
@@ -45,12 +26,16 @@ const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
     'shuffle',
     'uuidv4',
   ],
-  'the network': ['getHostByName'],
+  'a secret does not belong into a template or its output': ['decryptAES', 'derivePassword'],
+  'templates cannot read the network': ['getHostByName'],
+  'templates have no functions as values': ['call'],
 };
 
 const REASONS = new Map(
-  Object.entries(FORBIDDEN).flatMap(([what, names]) => names.map((name) => [name, what] as const)),
+  Object.entries(FORBIDDEN).flatMap(([why, names]) => names.map((name) => [name, why] as const)),
 );
 
-/** What a forbidden function would read, or undefined for any other name. */
-export const forbiddenSource = (name: string): string | undefined => REASONS.get(name);
+export const FORBIDDEN_NAMES: readonly string[] = [...REASONS.keys()].toSorted();
+
+/** Why a function is refused, or undefined for any other name. */
+export const forbiddenReason = (name: string): string | undefined => REASONS.get(name);

@@ -1,6 +1,7 @@
 import { checkDepth, fail, type Run, spend } from '../../run.ts';
 import { GoContext } from '../go-context.ts';
-import { isFloat, isInt, toNumber } from '../number.ts';
+import { isFloat, isInt, plainInt, toNumber } from '../number.ts';
+import { Opaque } from '../opaque.ts';
 import { isList, sortedEntries, type Value } from '../value.ts';
 
 /** A 64-bit number as two halves: BigInt would be twenty times slower. */
@@ -53,6 +54,16 @@ const bytesOf = (write: (view: DataView) => void): Uint8Array => {
   return bytes;
 };
 
+/** Go's NaN is another one than JavaScript's. */
+const GO_NAN = 0x7ff8000000000001n;
+
+const ofFloat = (value: number): Word =>
+  ofBytes(
+    bytesOf((view) =>
+      Number.isNaN(value) ? view.setBigUint64(0, GO_NAN, true) : view.setFloat64(0, value, true),
+    ),
+  );
+
 const ofInt = (value: bigint): Word =>
   ofBytes(bytesOf((view) => view.setBigUint64(0, BigInt.asUintN(64, value), true)));
 
@@ -66,14 +77,15 @@ const hashOf = (run: Run, value: Value, depth: number): Word => {
     return ofBytes(Buffer.from(value));
   }
   if (typeof value === 'boolean') return ofBytes(Uint8Array.of(value ? 1 : 0));
-  if (isInt(value)) return ofInt(BigInt(value));
-  if (isFloat(value)) return ofBytes(bytesOf((view) => view.setFloat64(0, toNumber(value), true)));
+  if (isInt(value)) return ofInt(BigInt(plainInt(value)));
+  if (isFloat(value)) return ofFloat(toNumber(value));
   if (isList(value))
     return value.reduce<Word>((word, item) => ofWords(word, hashOf(run, item, depth + 1)), {
       high: 0,
       low: 0,
     });
-  if (value instanceof GoContext) return fail(run, 'hash takes a value, not the context itself');
+  if (value instanceof GoContext || value instanceof Opaque)
+    return fail(run, 'hash takes a value, not an object or the context itself');
   let high = 0;
   let low = 0;
   for (const [key, item] of sortedEntries(value)) {

@@ -1,9 +1,11 @@
+import { parseJson } from '#bundles/parse-json';
 import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
 import { GoContext } from '../go-context.ts';
 import { float, isInt, WholeFloat } from '../number.ts';
+import { Opaque } from '../opaque.ts';
 import { goText } from '../print.ts';
-import { type Dict, isList, sortedEntries, type Value } from '../value.ts';
-import { type FunctionTable, fixed } from './template-function.ts';
+import { type Dict, formOf, isList, sortedEntries, type Value } from '../value.ts';
+import { type FunctionTable, fixed, mustTwins } from './template-function.ts';
 
 type Style = { readonly indent: string; readonly html: boolean };
 
@@ -54,12 +56,14 @@ const encode = (run: Run, value: Value, style: Style, depth = 0): string => {
   if (typeof value === 'boolean' || typeof value === 'bigint' || isInt(value)) return String(value);
   if (typeof value === 'number') return fraction(run, value);
   if (value instanceof WholeFloat) return fraction(run, value.value);
+  if (value instanceof Opaque) return text(value.encoded, style);
   if (isList(value)) {
+    if (formOf(value)?.nil) return 'null';
     const items = value.map((item) => encode(run, item, style, depth + 1));
     return wrap(run, items, '[]', style, depth);
   }
   const entries: readonly (readonly [Value, Value])[] =
-    value instanceof GoContext ? Object.entries(value) : sortedEntries(value);
+    value instanceof GoContext ? value.entries() : sortedEntries(value);
   const colon = style.indent === '' ? ':' : ': ';
   const members = entries.map(
     ([key, item]) => text(goText(run, key), style) + colon + encode(run, item, style, depth + 1),
@@ -81,9 +85,10 @@ const decoded = (run: Run, value: unknown, depth = 0): Value => {
 };
 
 const parse = (run: Run, json: string): Value => {
+  spend(run, json.length >>> 4);
   let value: unknown;
   try {
-    value = JSON.parse(json);
+    value = parseJson(json);
   } catch (cause) {
     return fail(run, `this is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
@@ -91,9 +96,11 @@ const parse = (run: Run, json: string): Value => {
 };
 
 /** Unlike Kalypso, whose toJson gives an empty text for maps that came from configuration (behaviour spec 2.6). */
-export const JSONS: FunctionTable = {
+const ALL: FunctionTable = {
   toJson: fixed(['any'], (run, value) => encode(run, value, { indent: '', html: true })),
   toRawJson: fixed(['any'], (run, value) => encode(run, value, { indent: '', html: false })),
   toPrettyJson: fixed(['any'], (run, value) => encode(run, value, { indent: '  ', html: true })),
   fromJson: fixed(['string'], parse),
 };
+
+export const JSONS: FunctionTable = { ...ALL, ...mustTwins(ALL) };

@@ -22,6 +22,8 @@ export const toLower = (text: string): string =>
 
 const SPACE = /[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
+export const isSpace = (letter: string): boolean => SPACE.test(letter);
+
 /** strings.Title's idea of what ends a word: of ASCII all but letters, digits and `_`; beyond it white space. */
 const isSeparator = (letter: string): boolean => {
   if (letter <= '\x7f') return !/[A-Za-z0-9_]/.test(letter);
@@ -44,12 +46,15 @@ const TITLES: Readonly<Record<string, string>> = {
   ǳ: 'ǲ',
 };
 
+/** A letter as a word begins with it. */
+export const titleLetter = (letter: string): string => TITLES[letter] ?? toUpper(letter);
+
 /** Go's deprecated strings.Title, which sprig's `title` is: the first letter of every word in upper case. */
 export const titleCase = (text: string): string => {
   let previous = ' ';
   let out = '';
   for (const letter of text) {
-    out += isSeparator(previous) ? (TITLES[letter] ?? toUpper(letter)) : letter;
+    out += isSeparator(previous) ? titleLetter(letter) : letter;
     previous = letter;
   }
   return out;

@@ -1,9 +1,16 @@
 import { fail, type Run, spend } from '../../run.ts';
-import { isInt } from '../number.ts';
 import { goText } from '../print.ts';
-import { byBytes, isList, truth, type Value } from '../value.ts';
+import { byBytes, isList, nilList, stringList, truth, typed, type Value } from '../value.ts';
+import { sameForm } from './core.ts';
 import { deepEqual } from './equal.ts';
-import { type FunctionTable, fixed, variadic } from './template-function.ts';
+import { toBig } from './math.ts';
+import {
+  type FunctionTable,
+  fixed,
+  mustTwins,
+  type TemplateFunction,
+  variadic,
+} from './template-function.ts';
 import { texts } from './text.ts';
 
 /** sprig's functions on lists. None changes a list: each gives a new one. */
@@ -38,9 +45,8 @@ const seq = (run: Run, ...values: readonly number[]): string => {
   return untilStep(run, start, end + (end < start ? -1 : 1), step).join(' ');
 };
 
-const sliced = (run: Run, list: Value, ...positions: readonly Value[]): Value[] => {
-  if (!isList(list)) return fail(run, 'a list is needed here');
-  const [from = 0, to = list.length] = positions.map((value) => (isInt(value) ? Number(value) : 0));
+const sliced = (run: Run, list: readonly Value[], ...positions: readonly Value[]): Value[] => {
+  const [from = 0, to = list.length] = positions.map((value) => Number(toBig(value)));
   if (from < 0 || to > list.length || from > to)
     return fail(run, `positions ${from} to ${to} do not fit a list of ${list.length}`);
   return list.slice(from, to);
@@ -48,30 +54,28 @@ const sliced = (run: Run, list: Value, ...positions: readonly Value[]): Value[] 
 
 const chunk = (run: Run, size: number, list: readonly Value[]): Value[][] => {
   if (size < 1) return fail(run, 'chunk needs a size of at least 1');
-  return Array.from({ length: Math.ceil(list.length / size) }, (_unused, index) =>
+  const chunks = Array.from({ length: Math.ceil(list.length / size) }, (_unused, index) =>
     sliced(run, list, index * size, Math.min(list.length, (index + 1) * size)),
   );
+  return typed(chunks, '[][]interface {}');
 };
 
 const flat = (run: Run, lists: readonly (readonly Value[])[]): Value[] => {
   for (const list of lists) spend(run, list.length);
-  return lists.flatMap((list) => [...list]);
+  const items = lists.flatMap((list) => [...list]);
+  return items.length === 0 ? nilList() : items;
 };
 
 const list = variadic([], 'any', (_run, ...values) => values);
-const append = fixed(['list', 'any'], (_run, items, value) => [...items, value]);
 
-export const LISTS: FunctionTable = {
-  list,
-  tuple: list,
-  append,
-  push: append,
+/** sprig's functions that have a twin with `must` in front; here both fail alike. */
+const WITH_TWINS: FunctionTable = {
+  append: fixed(['list', 'any'], (_run, items, value) => [...items, value]),
   prepend: fixed(['list', 'any'], (_run, items, value) => [value, ...items]),
-  concat: variadic([], 'list', (run, ...lists) => flat(run, lists)),
   first: fixed(['list'], (_run, items) => items[0] ?? null),
   last: fixed(['list'], (_run, items) => items.at(-1) ?? null),
-  rest: fixed(['list'], (_run, items) => items.slice(1)),
-  initial: fixed(['list'], (_run, items) => items.slice(0, -1)),
+  rest: fixed(['list'], (_run, items) => (items.length === 0 ? nilList() : items.slice(1))),
+  initial: fixed(['list'], (_run, items) => (items.length === 0 ? nilList() : items.slice(0, -1))),
   reverse: fixed(['list'], (_run, items) => items.toReversed()),
   compact: fixed(['list'], (_run, items) => items.filter(truth)),
   uniq: fixed(['list'], unique),
@@ -83,10 +87,25 @@ export const LISTS: FunctionTable = {
     return isList(items) ? includes(run, items, wanted) : fail(run, 'has looks into a list');
   }),
   chunk: fixed(['int', 'list'], chunk),
-  sortAlpha: fixed(['any'], (run, items) =>
-    isList(items) ? texts(run, items).sort(byBytes) : [goText(run, items)],
+};
+
+export const LISTS: FunctionTable = {
+  ...WITH_TWINS,
+  ...mustTwins(WITH_TWINS),
+  list,
+  tuple: list,
+  push: WITH_TWINS['append'] as TemplateFunction,
+  mustPush: WITH_TWINS['append'] as TemplateFunction,
+  mustSlice: variadic(['list'], 'any', (run, items, ...positions) =>
+    items.length === 0 ? null : sameForm(items, sliced(run, items, ...positions)),
   ),
-  until: fixed(['int'], (run, end) => untilStep(run, 0, end, end < 0 ? -1 : 1)),
-  untilStep: fixed(['int', 'int', 'int'], untilStep),
+  concat: variadic([], 'list', (run, ...lists) => flat(run, lists)),
+  sortAlpha: fixed(['any'], (run, items) =>
+    stringList(isList(items) ? texts(run, items).sort(byBytes) : [goText(run, items)]),
+  ),
+  until: fixed(['int'], (run, end) => typed(untilStep(run, 0, end, end < 0 ? -1 : 1), '[]int')),
+  untilStep: fixed(['int', 'int', 'int'], (run, start, stop, step) =>
+    typed(untilStep(run, start, stop, step), '[]int'),
+  ),
   seq: variadic([], 'int', seq),
 };

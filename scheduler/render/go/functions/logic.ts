@@ -1,5 +1,5 @@
 import { fail } from '../../run.ts';
-import { typeName } from '../printf.ts';
+import { typeName } from '../type-name.ts';
 import { kindOf, truth } from '../value.ts';
 import { deepEqual } from './equal.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';

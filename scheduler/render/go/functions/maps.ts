@@ -1,17 +1,22 @@
 import { checkDepth, fail, type Run, spend } from '../../run.ts';
 import { goText } from '../print.ts';
+import { isStringMap } from '../string-map.ts';
 import {
   type Dict,
   hasKey,
   isList,
   isMap,
+  isValueMap,
   lookup,
   sortedEntries,
+  stringList,
   truth,
+  typed,
   type Value,
   type ValueMap,
 } from '../value.ts';
-import { type FunctionTable, fixed, variadic } from './template-function.ts';
+import { sameForm } from './core.ts';
+import { type FunctionTable, fixed, mustTwins, variadic } from './template-function.ts';
 
 /**
  * sprig's functions on maps. A map of the context is shared by all renders, so `set` and `unset` change only maps this
@@ -50,34 +55,44 @@ const changeable = (run: Run, map: AnyMap, name: string): Dict =>
         'Make a copy first: {{ $copy := deepCopy .ConfigData }}',
       );
 
-const copy = (run: Run, value: Value, depth = 0): Value => {
+/** A deep copy, whose maps this render may change. */
+export const copy = (run: Run, value: Value, depth = 0): Value => {
   spend(run, 1);
   checkDepth(run, depth, 'a value is');
-  if (isList(value)) return value.map((item) => copy(run, item, depth + 1));
+  if (isList(value)) {
+    const items = value.map((item) => copy(run, item, depth + 1));
+    return sameForm(value, items);
+  }
   if (!isMap(value)) return value;
-  return makeMap(
+  if (isValueMap(value))
+    return new Map(sortedEntries(value).map(([key, item]) => [key, copy(run, item, depth + 1)] as const));
+  const map = makeMap(
     run,
     entriesOf(run, value).map(([key, item]) => [key, copy(run, item, depth + 1)] as const),
   );
+  return isStringMap(run, value) ? typed(map, 'map[string]string') : map;
 };
 
+type Merging = { readonly overwrite: boolean; readonly allWins: boolean };
+
 /** One map laid over (or, without overwrite, under) another; maps inside are merged too. Always a new map. */
-const merged = (run: Run, target: AnyMap, source: AnyMap, overwrite: boolean, depth = 0): Dict => {
+const merged = (run: Run, target: AnyMap, source: AnyMap, how: Merging, depth = 0): Dict => {
   checkDepth(run, depth, 'a value is');
   const result = makeMap(run, entriesOf(run, target));
   for (const [key, value] of entriesOf(run, source)) {
+    if (value === null && !how.allWins) continue;
     const own = result[key];
-    if (isMap(own) && isMap(value)) result[key] = merged(run, own, value, overwrite, depth + 1);
-    // As mergo does: an empty value never wins, and gives way.
-    else if (!hasKey(result, key) || (overwrite ? truth(value) : !truth(own))) result[key] = value;
+    if (isMap(own) && isMap(value)) result[key] = merged(run, own, value, how, depth + 1);
+    // As mergo does: what is empty gives way, and with overwrite everything does, but to a map.
+    else if (!truth(own) || (how.overwrite && (how.allWins || !isMap(value)))) result[key] = value;
   }
   return result;
 };
 
 const merge =
-  (overwrite: boolean) =>
+  (how: Merging) =>
   (run: Run, target: AnyMap, ...sources: readonly AnyMap[]): AnyMap => {
-    const result = sources.reduce<AnyMap>((map, source) => merged(run, map, source, overwrite), target);
+    const result = sources.reduce<AnyMap>((map, source) => merged(run, map, source, how), target);
     if (!run.made.has(target)) return result;
     // sprig changes its first argument; so do we where that is this render's own.
     return Object.assign(target, result);
@@ -86,14 +101,25 @@ const merge =
 const digInto = (run: Run, ...values: readonly Value[]): Value => {
   const map = values.at(-1);
   const otherwise = values.at(-2);
+  const keys = values.slice(0, -2);
   if (values.length < 3) return fail(run, 'dig takes keys, a default and a map');
+  if (!isMap(map) || keys.some((key) => typeof key !== 'string'))
+    return fail(run, 'dig takes keys that are strings, a default and a map');
   let found: Value = map;
-  for (const key of values.slice(0, -2)) {
+  for (const key of keys) {
     if (!isMap(found)) return fail(run, 'dig meets something that is no map');
     if (typeof key !== 'string' || !hasKey(found, key)) return otherwise;
     found = lookup(found, key);
   }
   return found;
+};
+
+const COPIES: FunctionTable = {
+  merge: variadic(['map'], 'map', merge({ overwrite: false, allWins: false })),
+  mergeOverwrite: variadic(['map'], 'map', merge({ overwrite: true, allWins: false })),
+  deepCopy: fixed(['any'], (run, value) =>
+    value === null ? fail(run, 'deepCopy was given nothing to copy') : copy(run, value),
+  ),
 };
 
 export const MAPS: FunctionTable = {
@@ -112,7 +138,9 @@ export const MAPS: FunctionTable = {
     maps.filter((map) => hasKey(map, key)).map((map) => lookup(map, key)),
   ),
   // Go leaves the order of keys and values open; ours is sorted, so that the same input gives the same bytes.
-  keys: variadic([], 'map', (run, ...maps) => maps.flatMap((map) => entriesOf(run, map).map(([key]) => key))),
+  keys: variadic([], 'map', (run, ...maps) =>
+    stringList(maps.flatMap((map) => entriesOf(run, map).map(([key]) => key))),
+  ),
   values: fixed(['map'], (run, map) => entriesOf(run, map).map(([, value]) => value)),
   pick: variadic(['map'], 'string', (run, map, ...keys) =>
     makeMap(
@@ -126,8 +154,9 @@ export const MAPS: FunctionTable = {
       entriesOf(run, map).filter(([key]) => !keys.includes(key)),
     ),
   ),
-  merge: variadic(['map'], 'map', merge(false)),
-  mergeOverwrite: variadic(['map'], 'map', merge(true)),
-  deepCopy: fixed(['any'], (run, value) => copy(run, value)),
+  ...COPIES,
+  ...mustTwins(COPIES),
+  // sprig 3's own, whose library lets empty values win too.
+  mustMergeOverwrite: variadic(['map'], 'map', merge({ overwrite: true, allWins: true })),
   dig: variadic([], 'any', digInto),
 };

@@ -1,10 +1,10 @@
 import { fail, type Run } from '../../run.ts';
-import { type Float, float, type Int, int, isFloat, isInt, toNumber } from '../number.ts';
+import { type Int, int, int64, isFloat, isInt, plainInt, type SizedInt, toNumber } from '../number.ts';
 import { goText } from '../print.ts';
 import type { Value } from '../value.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
 
-/** sprig's arithmetic: 64-bit integers that wrap, and whatever is no number counts as 0. */
+/** sprig's arithmetic on integers: 64 bits that wrap, and whatever is no number counts as 0. */
 
 const MAX = (1n << 63n) - 1n;
 const MIN = -(1n << 63n);
@@ -14,38 +14,40 @@ const fits = (value: bigint): boolean => value <= MAX && value >= MIN;
 const parseInteger = (text: string, base: 8 | 10): bigint => {
   const match = /^([-+]?)([0-9]+)$/.exec(text);
   if (!match || (base === 8 && /[89]/.test(text))) return 0n;
-  const magnitude = BigInt(`${base === 8 ? '0o' : ''}${match[2]}`);
+  // Longer numbers do not fit, and to read them takes quadratic time.
+  const digits = (match[2] ?? '').replace(/^0+(?=.)/, '');
+  if (digits.length > 24) return 0n;
+  const magnitude = BigInt(`${base === 8 ? '0o' : ''}${digits}`);
   const value = match[1] === '-' ? -magnitude : magnitude;
   return fits(value) ? value : 0n;
 };
 
 /** As sprig's toInt64: texts in decimal, floats cut off, everything else 0. */
-const toBig = (value: Value): bigint => {
+export const toBig = (value: Value): bigint => {
   if (typeof value === 'string') return parseInteger(value, 10);
   if (typeof value === 'boolean') return value ? 1n : 0n;
-  // A uint64 beyond int64 becomes the largest int64.
-  if (isInt(value)) return BigInt(value) > MAX ? MAX : BigInt(value);
+  if (isInt(value)) {
+    const whole = BigInt(plainInt(value));
+    // A uint64 beyond int64 becomes the largest int64.
+    return whole > MAX ? MAX : whole;
+  }
   if (!isFloat(value)) return 0n;
   const whole = Math.trunc(toNumber(value));
   return Number.isFinite(whole) && fits(BigInt(whole)) ? BigInt(whole) : MIN;
 };
 
-const toFloat = (value: Value): number => {
-  if (typeof value === 'boolean') return Number(value);
-  if (isInt(value) || isFloat(value)) return toNumber(value);
-  if (typeof value !== 'string') return 0;
-  return /^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/.test(value) ? Number(value) : 0;
-};
-
 /** Small operands need no bigint: their results are exact as they are. */
 const SMALL = 2 ** 26;
-const isSmall = (value: Value): value is number =>
-  typeof value === 'number' && Number.isInteger(value) && value > -SMALL && value < SMALL;
+const isSmall = (value: Value): value is Int => {
+  if (!isInt(value)) return false;
+  const plain = plainInt(value);
+  return typeof plain === 'number' && plain > -SMALL && plain < SMALL;
+};
 
 const operation =
   (fast: (a: number, b: number) => number, exact: (a: bigint, b: bigint) => bigint) =>
-  (a: Value, b: Value): Int =>
-    isSmall(a) && isSmall(b) ? fast(a, b) + 0 : int(exact(toBig(a), toBig(b)));
+  (a: Value, b: Value): SizedInt =>
+    int64(isSmall(a) && isSmall(b) ? fast(toNumber(a), toNumber(b)) + 0 : int(exact(toBig(a), toBig(b))));
 
 const add = operation(
   (a, b) => a + b,
@@ -67,39 +69,25 @@ const remainder = operation(
   (a, b) => a % b,
   (a, b) => a % b,
 );
-const larger = (a: Value, b: Value): Int => int(toBig(a) > toBig(b) ? toBig(a) : toBig(b));
-const smaller = (a: Value, b: Value): Int => int(toBig(a) < toBig(b) ? toBig(a) : toBig(b));
+const larger = operation(Math.max, (a, b) => (a > b ? a : b));
+const smaller = operation(Math.min, (a, b) => (a < b ? a : b));
 
 const divide = (run: Run, by: Value, apply: () => Int): Int =>
   toBig(by) === 0n ? fail(run, 'division by zero') : apply();
 
 const fold =
-  (step: (a: Value, b: Value) => Int) =>
+  (step: (a: Value, b: Value) => SizedInt) =>
   (_run: Run, first: Value, ...others: readonly Value[]) =>
-    others.reduce<Int>(step, int(toBig(first)));
-
-const floats =
-  (step: (a: number, b: number) => number) =>
-  (_run: Run, first: Value, ...others: readonly Value[]): Float =>
-    float(others.map(toFloat).reduce(step, toFloat(first)));
-
-/** sprig's round: half away from zero only upwards (its own way with negative numbers). */
-const round = (value: Value, places: number, half: number): Float => {
-  const power = 10 ** places;
-  const digit = power * toFloat(value);
-  const fraction = digit - Math.trunc(digit);
-  return float((fraction >= half ? Math.ceil(digit) : Math.floor(digit)) / power);
-};
+    others.reduce<SizedInt>(step, int64(int(toBig(first))));
 
 const max = variadic(['any'], 'any', fold(larger));
 
 export const MATH: FunctionTable = {
   int: fixed(['any'], (_run, value) => int(toBig(value))),
-  int64: fixed(['any'], (_run, value) => int(toBig(value))),
-  float64: fixed(['any'], (_run, value) => float(toFloat(value))),
+  int64: fixed(['any'], (_run, value) => int64(int(toBig(value)))),
   atoi: fixed(['string'], (_run, text) => int(parseInteger(text, 10))),
-  toDecimal: fixed(['any'], (run, value) => int(parseInteger(goText(run, value), 8))),
-  add: variadic([], 'any', (_run, ...values) => values.reduce<Int>(add, 0)),
+  toDecimal: fixed(['any'], (run, value) => int64(int(parseInteger(goText(run, value), 8)))),
+  add: variadic([], 'any', (_run, ...values) => values.reduce<SizedInt>(add, int64(0))),
   add1: fixed(['any'], (_run, value) => add(value, 1)),
   sub: fixed(['any', 'any'], (_run, a, b) => subtract(a, b)),
   mul: variadic(['any'], 'any', fold(multiply)),
@@ -108,19 +96,4 @@ export const MATH: FunctionTable = {
   max,
   biggest: max,
   min: variadic(['any'], 'any', fold(smaller)),
-  maxf: variadic(
-    ['any'],
-    'any',
-    floats((a, b) => Math.max(a, b)),
-  ),
-  minf: variadic(
-    ['any'],
-    'any',
-    floats((a, b) => Math.min(a, b)),
-  ),
-  ceil: fixed(['any'], (_run, value) => float(Math.ceil(toFloat(value)))),
-  floor: fixed(['any'], (_run, value) => float(Math.floor(toFloat(value)))),
-  round: variadic(['any', 'int'], 'any', (_run, value, places, half) =>
-    round(value, places, half === undefined ? 0.5 : toFloat(half)),
-  ),
 };

@@ -1,7 +1,8 @@
 import { checkLength, fail, type Run, spend } from '../../run.ts';
 import { compileRegexp, findMatch, findMatches, type Match, type Regexp } from '../regexp/regexp.ts';
-import { quoteMeta, RegexpError } from '../regexp/syntax.ts';
-import { type FunctionTable, fixed } from './template-function.ts';
+import { parsePattern, quoteMeta, RegexpError } from '../regexp/syntax.ts';
+import { stringList } from '../value.ts';
+import { type FunctionTable, fixed, mustTwins } from './template-function.ts';
 
 /** sprig's functions on regular expressions, in Go's (RE2's) syntax. */
 
@@ -24,6 +25,20 @@ const compile = (run: Run, pattern: string): Regexp => {
   }
 };
 
+/** Is it an expression at all? One that is too large is, and fails where it is used. */
+const isRegexp = (pattern: string): boolean => {
+  try {
+    parsePattern(pattern);
+    return true;
+  } catch (error) {
+    if (error instanceof RegexpError) return false;
+    throw error;
+  }
+};
+
+const matches = (run: Run, pattern: string, text: string): boolean =>
+  findMatch(compile(run, pattern), text, 0, meter(run)) !== undefined;
+
 const meter = (run: Run) => (steps: number) => spend(run, steps);
 
 const all = (run: Run, pattern: string, text: string, limit = Infinity): readonly Match[] =>
@@ -36,7 +51,10 @@ const expand = (template: string, regexp: Regexp, text: string, match: Match): s
   template.replace(/\$(?:\$|(\w+)|\{(\w+)\})/g, (written: string, bare?: string, braced?: string) => {
     if (written === '$$') return '$';
     const name = bare ?? braced ?? '';
-    const index = /^\d+$/.test(name) ? Number(name) : regexp.groups.indexOf(name);
+    // Of groups with one name the first that took part counts.
+    const index = /^\d+$/.test(name)
+      ? Number(name)
+      : regexp.groups.findIndex((group, at) => group === name && match[at * 2] !== undefined);
     const start = match[index * 2];
     const end = match[index * 2 + 1];
     return index < 0 || start === undefined || end === undefined ? '' : text.slice(start, end);
@@ -55,6 +73,7 @@ const replace = (run: Run, pattern: string, text: string, by: (match: Match) => 
 };
 
 const split = (run: Run, pattern: string, text: string, limit: number): string[] => {
+  compile(run, pattern);
   if (limit === 0) return [];
   if (pattern !== '' && text === '') return [''];
   const parts: string[] = [];
@@ -70,17 +89,17 @@ const split = (run: Run, pattern: string, text: string, limit: number): string[]
   return parts;
 };
 
-export const PATTERNS: FunctionTable = {
-  regexMatch: fixed(
-    ['string', 'string'],
-    (run, pattern, text) => findMatch(compile(run, pattern), text, 0, meter(run)) !== undefined,
-  ),
+/** Go gives nil where nothing matches. */
+const listed = (items: string[]): string[] => stringList(items, items.length === 0);
+
+const ALL: FunctionTable = {
+  regexMatch: fixed(['string', 'string'], matches),
   regexFind: fixed(['string', 'string'], (run, pattern, text) => {
     const match = findMatch(compile(run, pattern), text, 0, meter(run));
     return match ? whole(text, match) : '';
   }),
   regexFindAll: fixed(['string', 'string', 'int'], (run, pattern, text, limit) =>
-    all(run, pattern, text, limit).map((match) => whole(text, match)),
+    listed(all(run, pattern, text, limit).map((match) => whole(text, match))),
   ),
   regexReplaceAll: fixed(['string', 'string', 'string'], (run, pattern, text, by) =>
     replace(run, pattern, text, (match) => expand(by, compile(run, pattern), text, match)),
@@ -88,6 +107,18 @@ export const PATTERNS: FunctionTable = {
   regexReplaceAllLiteral: fixed(['string', 'string', 'string'], (run, pattern, text, by) =>
     replace(run, pattern, text, () => by),
   ),
-  regexSplit: fixed(['string', 'string', 'int'], split),
+  regexSplit: fixed(['string', 'string', 'int'], (run, pattern, text, limit) =>
+    stringList(split(run, pattern, text, limit), limit === 0),
+  ),
+};
+
+export const PATTERNS: FunctionTable = {
+  ...ALL,
+  ...mustTwins(ALL),
+  // Without must, sprig takes a wrong expression for one that matches nothing.
+  regexMatch: fixed(
+    ['string', 'string'],
+    (run, pattern, text) => isRegexp(pattern) && matches(run, pattern, text),
+  ),
   regexQuoteMeta: fixed(['string'], (_run, text) => quoteMeta(text)),
 };

@@ -1,6 +1,6 @@
 import { fail, type Run } from '../../run.ts';
 import { unreachable } from '../../unreachable.ts';
-import { type Int, isInt } from '../number.ts';
+import { isFloat, isInt, toNumber, WholeFloat } from '../number.ts';
 import { type Dict, describe, isList, isMap, type Value, type ValueMap } from '../value.ts';
 
 /** The kinds of parameters, after the Go types of the functions they stand for. */
@@ -9,6 +9,8 @@ export type Parameters = {
   any: Value;
   string: string;
   int: number;
+  /** A float64, or an integer that is taken for one. */
+  float: number;
   bool: boolean;
   list: readonly Value[];
   /** A map; nil arrives as an empty one. */
@@ -43,12 +45,19 @@ export const variadic = <const Names extends readonly ParameterName[], Rest exte
   body: (run: Run, ...values: [...Values<Names>, ...Parameters[Rest][]]) => Value,
 ): TemplateFunction => ({ parameters, rest, body: body as unknown as TemplateFunction['body'] });
 
+/** The same functions under the names sprig has for those that report errors: `mustFirst` for `first`. */
+export const mustTwins = (table: FunctionTable): FunctionTable =>
+  Object.fromEntries(
+    Object.entries(table).map(([name, fn]) => [`must${name.slice(0, 1).toUpperCase()}${name.slice(1)}`, fn]),
+  );
+
 const EMPTY: Dict = Object.freeze(Object.create(null) as Dict);
 
 const WANTED: Readonly<Record<ParameterName, string>> = {
   any: 'a value',
   string: 'a string',
   int: 'an integer',
+  float: 'a number',
   bool: 'a boolean',
   list: 'a list',
   map: 'a map',
@@ -58,8 +67,6 @@ const wrong = (run: Run, name: string, index: number, kind: ParameterName, value
   const hint = value === undefined || value === null ? 'Give it a value with default' : undefined;
   return fail(run, `${name} needs ${WANTED[kind]} as argument ${index + 1}, not ${describe(value)}`, hint);
 };
-
-const smallInt = (value: Int): number => Number(value);
 
 /** Checks one argument and gives it the form its parameter has. */
 export const argument = (
@@ -79,7 +86,12 @@ export const argument = (
       run.stepsLeft -= value.length >>> 6;
       return value;
     case 'int':
-      return isInt(value) ? smallInt(value) : wrong(run, name, index, kind, value);
+      // A whole float is good enough: Go takes `2.0` for an int where it is written so.
+      return isInt(value) || value instanceof WholeFloat
+        ? toNumber(value)
+        : wrong(run, name, index, kind, value);
+    case 'float':
+      return isInt(value) || isFloat(value) ? toNumber(value) : wrong(run, name, index, kind, value);
     case 'bool':
       return typeof value === 'boolean' ? value : wrong(run, name, index, kind, value);
     case 'list':

@@ -1,16 +1,16 @@
 import { checkLength, fail, type Run } from '../../run.ts';
 import { goText } from '../print.ts';
 import { quote } from '../quote.ts';
+import { trimWhile } from '../trim.ts';
 import { byteLength, byteSlice, codePoints } from '../utf8.ts';
-import { type Dict, isList, type Value } from '../value.ts';
-import { titleCase, toLower, toUpper, uncapitalize } from './letter-case.ts';
+import { type Dict, isList, stringList, typed, type Value } from '../value.ts';
+import { isSpace, titleCase, toLower, toUpper, uncapitalize } from './letter-case.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
 
 /** sprig's functions on text, with sprig's argument order: what is piped in comes last. */
 
 // unicode.IsSpace
 const SPACE = '\\t\\n\\v\\f\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
-const TRIM = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, 'g');
 const SPACES = new RegExp(`[${SPACE}]+`, 'g');
 
 const count = (text: string, part: string): number => {
@@ -97,7 +97,7 @@ const numbered = (run: Run, parts: readonly string[]): Dict => {
     map[`_${index}`] = part;
   });
   run.made.add(map);
-  return map;
+  return typed(map, 'map[string]string');
 };
 
 const joined = (run: Run, parts: readonly string[], separator: string): string => {
@@ -109,13 +109,25 @@ const joined = (run: Run, parts: readonly string[], separator: string): string =
 };
 
 const abbreviate = (width: number, text: string): string => {
-  if (width < 4 || text.length <= width) return text;
-  return `${text.slice(0, width - 3)}...`;
+  const size = byteLength(text);
+  if (width < 4 || size <= width) return text;
+  return `${byteSlice(text, 0, width - 3)}...`;
+};
+
+/** At most `width` bytes from about `offset` on, with dots where something is left out. */
+const abbreviateBoth = (offset: number, width: number, text: string): string => {
+  const size = byteLength(text);
+  if (width < 4 || (offset > 0 && width < 7) || size <= width) return text;
+  const start = Math.min(offset, size, size - (width - 3));
+  if (start <= 4) return abbreviate(width, text);
+  return start + width - 3 < size
+    ? `...${abbreviate(width - 3, byteSlice(text, start, size))}`
+    : `...${byteSlice(text, size - (width - 3), size)}`;
 };
 
 /** Kalypso's unquote: white space, then `"`, then `'` off both ends; anything but a string is "" (behaviour spec 2.6). */
 const unquote = (value: Value): string =>
-  typeof value === 'string' ? trimSet(trimSet(value.replace(TRIM, ''), '"'), "'") : '';
+  typeof value === 'string' ? trimSet(trimSet(trimWhile(value, isSpace), '"'), "'") : '';
 
 /** The arguments that are there, each shown as text, with spaces between. */
 const each = (run: Run, values: readonly Value[], show: (text: string) => string): string => {
@@ -133,7 +145,7 @@ export const TEXT: FunctionTable = {
   quote: variadic([], 'any', (run, ...values) => each(run, values, (text) => quote(text))),
   squote: variadic([], 'any', (run, ...values) => each(run, values, (text) => `'${text}'`)),
   unquote: fixed(['any'], (_run, value) => unquote(value)),
-  trim: fixed(['string'], (_run, text) => text.replace(TRIM, '')),
+  trim: fixed(['string'], (_run, text) => trimWhile(text, isSpace)),
   trimAll: fixed(['string', 'string'], (_run, set, text) => trimSet(text, set)),
   trimall: fixed(['string', 'string'], (_run, set, text) => trimSet(text, set)),
   trimPrefix: fixed(['string', 'string'], (_run, part, text) =>
@@ -153,6 +165,9 @@ export const TEXT: FunctionTable = {
   hasSuffix: fixed(['string', 'string'], (_run, part, text) => text.endsWith(part)),
   trunc: fixed(['int', 'string'], (_run, length, text) => trunc(length, text)),
   abbrev: fixed(['int', 'string'], (_run, width, text) => abbreviate(width, text)),
+  abbrevboth: fixed(['int', 'int', 'string'], (_run, offset, width, text) =>
+    abbreviateBoth(offset, width, text),
+  ),
   substr: fixed(['int', 'int', 'string'], substring),
   repeat: fixed(['int', 'string'], repeat),
   join: fixed(['string', 'any'], (run, separator, value) => joined(run, texts(run, value), separator)),
@@ -160,9 +175,10 @@ export const TEXT: FunctionTable = {
   splitn: fixed(['string', 'int', 'string'], (run, separator, limit, text) =>
     numbered(run, splitN(run, text, separator, limit)),
   ),
-  splitList: fixed(['string', 'string'], (run, separator, text) => splitUp(run, text, separator)),
+  splitList: fixed(['string', 'string'], (run, separator, text) => stringList(splitUp(run, text, separator))),
   cat: variadic([], 'any', (run, ...values) => each(run, values, (text) => text)),
   plural: fixed(['string', 'string', 'int'], (_run, one, many, amount) => (amount === 1 ? one : many)),
   toString: fixed(['any'], (run, value) => toText(run, value)),
-  toStrings: fixed(['any'], (run, value) => texts(run, value)),
+  toStrings: fixed(['any'], (run, value) => stringList(texts(run, value))),
+  hello: fixed([], () => 'Hello!'),
 };

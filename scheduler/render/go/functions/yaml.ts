@@ -1,9 +1,11 @@
-import { checkDepth, checkLength, type Run, spend } from '../../run.ts';
+import { parseYaml11Collection } from '../../../platform/yaml/yaml-1-1-value.ts';
+import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
 import { toYaml } from '../../to-yaml.ts';
 import { isScalar } from '../../yaml-keys.ts';
 import { goText } from '../print.ts';
 import { type Dict, isMap, sortedEntries, type Value } from '../value.ts';
 import { hash } from './hash.ts';
+import { copy } from './maps.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 
 /** The functions Kalypso adds to sprig's (behaviour spec 2.6); its `unquote` is with the functions on text. */
@@ -29,7 +31,15 @@ const stringify = (run: Run, value: Value): string => {
   return yaml(run, flat);
 };
 
+/** A map or list, typed as configuration values are. A step a character: a YAML parser is slow. */
+const fromYaml = (run: Run, text: string): Value => {
+  spend(run, text.length);
+  const value = parseYaml11Collection(text);
+  return value === undefined ? fail(run, 'fromYaml takes the text of a YAML map or list') : copy(run, value);
+};
+
 export const YAML: FunctionTable = {
+  fromYaml: fixed(['string'], fromYaml),
   toYaml: fixed(['any'], yaml),
   stringify: fixed(['any'], stringify),
   hash: fixed(['any'], hash),

@@ -10,12 +10,12 @@ const isWord: CharacterTest = within(/[0-9A-Za-z_]/);
 
 const PERL: Readonly<Record<string, CharacterTest>> = {
   d: within(/[0-9]/),
-  D: within(/[^0-9]/u),
   w: isWord,
-  W: within(/[^0-9A-Za-z_]/u),
   s: within(/[\t\n\f\r ]/),
-  S: within(/[^\t\n\f\r ]/u),
 };
+
+/** A class, and whether everything else is meant: `\\W` is w, negative. */
+export type NamedClass = { readonly test: CharacterTest; readonly negative: boolean };
 
 const POSIX: Readonly<Record<string, RegExp>> = {
   alnum: /[0-9A-Za-z]/,
@@ -40,17 +40,18 @@ const POSIX: Readonly<Record<string, RegExp>> = {
 export const isWordCharacter = (code: number | undefined): boolean => code !== undefined && isWord(code);
 
 /** The class behind a backslash: `d`, `W` ... */
-export const escapeClass = (letter: string): CharacterTest | undefined =>
-  Object.hasOwn(PERL, letter) ? PERL[letter] : undefined;
+export const escapeClass = (letter: string): NamedClass | undefined => {
+  const name = letter.toLowerCase();
+  const test = Object.hasOwn(PERL, name) ? PERL[name] : undefined;
+  return test && { test, negative: name !== letter };
+};
 
 /** `[:alpha:]`, `[:^alpha:]` */
-export const posixClass = (text: string): CharacterTest | undefined => {
+export const posixClass = (text: string): NamedClass | undefined => {
   const match = /^\[:(\^?)([a-z]+):\]$/.exec(text);
   const name = match?.[2] ?? '';
   const pattern = Object.hasOwn(POSIX, name) ? POSIX[name] : undefined;
-  if (!pattern) return undefined;
-  const test = within(pattern);
-  return match?.[1] === '^' ? (code) => !test(code) : test;
+  return pattern && { test: within(pattern), negative: match?.[1] === '^' };
 };
 
 /** A Unicode category or script: `L`, `Lu`, `Greek`, or `Any`. */
@@ -69,6 +70,8 @@ export const classNamed = (name: string): CharacterTest | undefined => {
 /** One form for all cases of a letter, by simple case folding as far as JavaScript tells it. */
 export const foldCase = (code: number): number => {
   if (code < 0x80) return code >= 0x41 && code <= 0x5a ? code + 32 : code;
+  // The dotless i folds to itself, but for Turks.
+  if (code === 0x131) return code;
   const letter = String.fromCodePoint(code);
   const upper = letter.toUpperCase();
   // 'ß' has no single upper case letter, so it stays itself.
@@ -77,3 +80,29 @@ export const foldCase = (code: number): number => {
 };
 
 const isSingle = (text: string): boolean => text.length === ((text.codePointAt(0) ?? 0) > 0xffff ? 2 : 1);
+
+/** Letters of other cases by their common form; made when the first expression ignores case. */
+let orbits: ReadonlyMap<number, readonly number[]> | undefined;
+
+const LAST_CASED = 0x1e943;
+
+const makeOrbits = (): ReadonlyMap<number, readonly number[]> => {
+  const cased = /\p{Changes_When_Casemapped}/u;
+  const all = new Map<number, number[]>();
+  for (let code = 0; code <= LAST_CASED; code += 1) {
+    if (code === 0xd800) code = 0xe000;
+    if (!cased.test(String.fromCodePoint(code))) continue;
+    const folded = foldCase(code);
+    const orbit = all.get(folded);
+    if (orbit) orbit.push(code);
+    else all.set(folded, [code]);
+  }
+  return all;
+};
+
+/** The same class without regard to case: RE2 takes every other case of its members in. */
+export const foldClass = (test: CharacterTest): CharacterTest => {
+  orbits ??= makeOrbits();
+  const all = orbits;
+  return (code) => test(code) || (all.get(foldCase(code))?.some(test) ?? false);
+};

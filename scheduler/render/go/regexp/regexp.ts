@@ -45,8 +45,7 @@ export const compileRegexp = (source: string): Regexp => {
   };
 
   const repeat = ({ of, min, max, greedy }: Extract<Expression, { kind: 'repeat' }>): void => {
-    for (let times = 0; times < min; times += 1) generate(of);
-    if (max === Infinity) {
+    if (max === Infinity && min === 0 && !isNullable(of)) {
       const start = program.length;
       const loop = fork();
       generate(of);
@@ -54,6 +53,19 @@ export const compileRegexp = (source: string): Regexp => {
       aim(loop, greedy, start + 1, program.length);
       return;
     }
+    if (max === Infinity) {
+      // What may match nothing is repeated at least once or left out, for the order of the matches to be right.
+      const skip = min === 0 ? fork() : undefined;
+      const into = program.length;
+      for (let times = 1; times < min; times += 1) generate(of);
+      const start = program.length;
+      generate(of);
+      const loop = fork();
+      aim(loop, greedy, start, program.length);
+      if (skip) aim(skip, greedy, into, program.length);
+      return;
+    }
+    for (let times = 0; times < min; times += 1) generate(of);
     const forks = [];
     for (let times = min; times < max; times += 1) {
       forks.push([fork(), program.length] as const);
@@ -105,6 +117,26 @@ export const compileRegexp = (source: string): Regexp => {
   generate(expression);
   emit({ kind: 'match' });
   return { program, groups };
+};
+
+/** May the expression match without reading a character? */
+const isNullable = (expression: Expression): boolean => {
+  switch (expression.kind) {
+    case 'empty':
+    case 'assert':
+      return true;
+    case 'character':
+      return false;
+    case 'sequence':
+      return expression.of.every(isNullable);
+    case 'choice':
+      return expression.of.some(isNullable);
+    case 'group':
+      return isNullable(expression.of);
+    case 'repeat':
+      return expression.min === 0 || isNullable(expression.of);
+  }
+  return unreachable(expression);
 };
 
 type Around = { readonly before: number | undefined; readonly after: number | undefined };

@@ -1,5 +1,13 @@
 import { codePoints } from '../utf8.ts';
-import { type CharacterTest, classNamed, escapeClass, foldCase, posixClass } from './classes.ts';
+import {
+  type CharacterTest,
+  classNamed,
+  escapeClass,
+  foldCase,
+  foldClass,
+  type NamedClass,
+  posixClass,
+} from './classes.ts';
 
 /**
  * Go's regular expressions (RE2 syntax), parsed into a tree. They are run by our own automaton, in time linear in the
@@ -40,21 +48,20 @@ type Flags = {
 const MAX_REPEAT = 1000;
 const MAX_DEPTH = 200;
 const EMPTY: Expression = { kind: 'empty' };
+/** Stands where only flags were set: a repetition behind them is one of what stands before. */
+const FLAGS: Expression = { kind: 'empty' };
 
 const SIMPLE: Readonly<Record<string, string>> = { a: '\x07', f: '\f', t: '\t', n: '\n', r: '\r', v: '\v' };
 
 /** Regular expression text that matches this text only. */
 export const quoteMeta = (text: string): string => text.replace(/[\\.+*?()|[\]{}^$]/g, '\\$&');
 
-/** `\Q...\E` written out, so that a repetition behind it counts for its last character alone, as in RE2. */
-const expandQuotes = (source: string): string =>
-  source.replace(/\\(?:Q([^]*?)(?:\\E|$)|[^])/g, (written: string, quoted?: string) =>
-    quoted === undefined ? written : quoteMeta(quoted),
-  );
+/** What repeats what stands before it. */
+const REPETITION = /^(?:[*+?]|\{\d+(?:,\d*)?\})/;
 
 /** @throws RegexpError */
 export const parsePattern = (source: string): Pattern => {
-  const text = codePoints(expandQuotes(source));
+  const text = codePoints(source);
   const groups: (string | undefined)[] = [undefined];
   let at = 0;
   let depth = 0;
@@ -101,8 +108,13 @@ export const parsePattern = (source: string): Pattern => {
       if (letter !== '0' && octal.length === 1) bad(`\\${letter} refers back, which is not supported`);
       return String.fromCodePoint(Number.parseInt(octal, 8));
     }
-    if (/[\p{L}\p{N}]/u.test(letter)) bad(`\\${letter} has no meaning`);
+    if (/[^\0-\x7f]|[0-9A-Za-z]/u.test(letter)) bad(`\\${letter} has no meaning`);
     return letter;
+  };
+
+  const inFlags = ({ test, negative }: NamedClass): CharacterTest => {
+    const folded = flags.fold ? foldClass(test) : test;
+    return negative ? (code) => !folded(code) : folded;
   };
 
   /** `\d`, `\PL`, `\p{Greek}`; undefined when what is behind the backslash is no class. */
@@ -111,7 +123,7 @@ export const parsePattern = (source: string): Pattern => {
     const perl = escapeClass(letter);
     if (perl) {
       at += 1;
-      return perl;
+      return inFlags(perl);
     }
     if (letter !== 'p' && letter !== 'P') return undefined;
     at += 1;
@@ -119,17 +131,16 @@ export const parsePattern = (source: string): Pattern => {
     const negative = written.startsWith('^');
     const name = negative ? written.slice(1) : written;
     const test = classNamed(name) ?? bad(`there is no class \\p{${name}}`);
-    return negative === (letter === 'P') ? test : (code) => !test(code);
+    return inFlags({ test, negative: negative !== (letter === 'P') });
   };
 
   const classMember = (): CharacterTest | string => {
     if (startsWith('[:')) {
-      const end = text.indexOf(']', at);
-      const name = text.slice(at, end + 1).join('');
-      const test = posixClass(name);
-      if (test) {
-        at = end + 1;
-        return test;
+      const end = text.findIndex((one, index) => index >= at + 2 && one === ':' && text[index + 1] === ']');
+      if (end !== -1) {
+        const name = text.slice(at, end + 2).join('');
+        at = end + 2;
+        return inFlags(posixClass(name) ?? bad(`there is no class ${name}`));
       }
     }
     if (!accept('\\')) return text[at++] ?? bad('] is missing');
@@ -154,16 +165,10 @@ export const parsePattern = (source: string): Pattern => {
       if (typeof high !== 'string') return bad('a range ends in a class');
       const [from, to] = [low.codePointAt(0) ?? 0, high.codePointAt(0) ?? 0];
       if (from > to) bad(`the range ${low}-${high} is upside down`);
-      tests.push((code) => code >= from && code <= to);
+      tests.push(inFlags({ test: (code) => code >= from && code <= to, negative: false }));
     }
     at += 1;
-    const { fold } = flags;
-    const member = (code: number): boolean => tests.some((test) => test(code));
-    const folded = (code: number): boolean =>
-      member(code) ||
-      member(foldCase(code)) ||
-      member(String.fromCodePoint(code).toUpperCase().codePointAt(0) ?? code);
-    const test = fold ? folded : member;
+    const test = (code: number): boolean => tests.some((member) => member(code));
     return { kind: 'character', test: negative ? (code) => !test(code) : test };
   };
 
@@ -178,7 +183,7 @@ export const parsePattern = (source: string): Pattern => {
       else if (letter === ':' || letter === ')') {
         if (letter === ')') {
           flags = next;
-          return EMPTY;
+          return FLAGS;
         }
         return inGroup(next);
       } else {
@@ -203,8 +208,7 @@ export const parsePattern = (source: string): Pattern => {
   const group = (): Expression => {
     if (accept('?P<') || accept('?<')) {
       const name = until('>');
-      if (!/^\w+$/.test(name) || groups.includes(name))
-        bad(`the group name ${JSON.stringify(name)} cannot be used`);
+      if (!/^\w+$/.test(name)) bad(`the group name ${JSON.stringify(name)} cannot be used`);
       return captured(name);
     }
     return accept('?') ? flagGroup() : captured(undefined);
@@ -244,6 +248,9 @@ export const parsePattern = (source: string): Pattern => {
         return { kind: 'assert', what: flags.multi ? 'lineEnd' : 'textEnd' };
       case '\\':
         return escaped();
+      case '{':
+        if (REPETITION.test(text.slice(at - 1, at + 16).join(''))) bad('nothing stands before a repetition');
+        return literal(character);
       case '*':
       case '+':
       case '?':
@@ -267,8 +274,8 @@ export const parsePattern = (source: string): Pattern => {
     return [min, max];
   };
 
-  const repeated = (): Expression => {
-    let expression = atom();
+  const repeated = (first: Expression): Expression => {
+    let expression = first;
     for (let times = 0; ; times += 1) {
       const before = at;
       const range = counts();
@@ -285,9 +292,25 @@ export const parsePattern = (source: string): Pattern => {
     }
   };
 
+  /** The text up to `\E`: all but its last character go into the sequence, so that a repetition behind it counts for that one. */
+  const quoted = (into: Expression[]): Expression => {
+    let last: Expression = FLAGS;
+    while (at < text.length && !accept('\\E')) {
+      if (last !== FLAGS) into.push(last);
+      last = literal(text[at++] ?? '');
+    }
+    return last;
+  };
+
   const sequence = (): Expression => {
     const of: Expression[] = [];
-    while (at < text.length && text[at] !== '|' && text[at] !== ')') of.push(repeated());
+    while (at < text.length && text[at] !== '|' && text[at] !== ')') {
+      const one = accept('\\Q') ? quoted(of) : atom();
+      const before = of.at(-1);
+      if (one !== FLAGS) of.push(repeated(one));
+      else if (before) of.splice(-1, 1, repeated(before));
+      else if (REPETITION.test(text.slice(at, at + 16).join(''))) bad('nothing stands before a repetition');
+    }
     return of.length === 1 ? (of[0] ?? EMPTY) : { kind: 'sequence', of };
   };
 

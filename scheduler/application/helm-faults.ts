@@ -1,0 +1,59 @@
+import { FleetError } from '#bundles/errors';
+
+/** What helm said when it failed; it names the template, line and column in the middle of its sentence. */
+export const helmFailed = (errors: string, shown: string, subject: string): FleetError => {
+  const lines = errors
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^(?:WARNING|level=|time=)/.test(line));
+  const at = Math.max(
+    0,
+    lines.findIndex((line) => line.startsWith('Error:')),
+  );
+  // Several findings, of a values schema for one, stand on lines of their own.
+  const said = (
+    lines[at]?.endsWith(':') ? lines.slice(at).join(' ') : (lines[at] ?? 'it gave no reason')
+  ).replace(/^Error: /, '');
+  const [, file, line, column] =
+    /(?:template: |\(|parse error at \()[^\s:()/]+\/([^\s:()]+):(\d+)(?::(\d+))?/.exec(said) ?? [];
+  const detail = said
+    .replace(/^.*execution error at \([^)]*\): /, '')
+    .replace(/^.*?: executing "[^"]*" at /, 'at ')
+    .slice(0, 1000);
+  return new FleetError('TEMPLATE_FAILED', `helm could not render it: ${detail}`, {
+    subject,
+    ...(file !== undefined && {
+      at: { file: `${shown}${file}`, line: Number(line), ...(column && { column: Number(column) }) },
+    }),
+    ...(/missing in charts\/ directory/.test(said) && {
+      hint: 'Run helm dependency build and commit charts/: nothing is fetched while rendering',
+    }),
+  });
+};
+
+/** Two renderings of one chart that are not equal. */
+export const unstable = (first: Buffer, second: Buffer, shown: string, subject: string): FleetError => {
+  const [one, two] = [first.toString('utf8').split('\n'), second.toString('utf8').split('\n')];
+  const at = Math.max(
+    0,
+    one.findIndex((line, index) => line !== two[index]),
+  );
+  const template = one.slice(0, at + 1).findLast((line) => line.startsWith('# Source: '));
+  const line = (one[at] ?? '').trim().slice(0, 80);
+  return new FleetError(
+    'TEMPLATE_FAILED',
+    `the chart renders differently each time: ${JSON.stringify(line)}`,
+    {
+      subject,
+      at: { file: `${shown}${template?.replace(/^# Source: [^/]*\//, '') ?? ''}` },
+      hint: 'Give what it makes up (a password, a certificate, the time) as a value, or name an existing Secret: a rebuild must give the same bytes',
+    },
+  );
+};
+
+export const badReleaseName = (name: string, longest: number, subject: string): FleetError =>
+  new FleetError(
+    'FIELD_INVALID',
+    `${JSON.stringify(name)} is no name of a Helm release: at most ${longest} of a-z, 0-9, "-" and "."`,
+    { subject, hint: 'Give manifests a releaseName' },
+  );

@@ -1,0 +1,42 @@
+import { posix } from 'node:path';
+import { FleetError } from '#bundles/errors';
+import { findKustomization } from '../platform/sources/kustomization-file.ts';
+
+/** What Kustomize writes on its way down, folder by folder; what failed comes behind the last of them. */
+const STEP =
+  /.*(?:recursed accumulation of path|couldn't make target for path) '(?<folder>[^']*)': (?:accumulating resources: )?(?<rest>.*)$/s;
+const FILE = /^accumulating resources from '(?<file>[^'\n]*)': (?<rest>.*)$/s;
+
+/**
+ * What kustomize said when it failed, with the file that has to be repaired.
+ * @param errors paths in it relative to the tree @param shown how messages name a file of the tree
+ */
+export const kustomizeFailed = (
+  errors: string,
+  tree: ReadonlyMap<string, Buffer>,
+  shown: (file: string) => string,
+  subject: string,
+): FleetError => {
+  const all = errors
+    .trim()
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ')
+    .replace(/^.*?Error: (?:accumulating resources: )?/s, '');
+  const { folder, rest = all } = STEP.exec(all)?.groups ?? {};
+  const { file, rest: detail = rest } = FILE.exec(rest)?.groups ?? {};
+  const named = folder === undefined ? undefined : placeOf(tree, folder, file);
+  return new FleetError('TEMPLATE_FAILED', `kustomize could not build it: ${detail.slice(0, 1000)}`, {
+    subject,
+    ...(named !== undefined && { at: { file: shown(named) } }),
+  });
+};
+
+const placeOf = (
+  tree: ReadonlyMap<string, Buffer>,
+  folder: string,
+  file: string | undefined,
+): string | undefined => {
+  const inside = file === undefined ? undefined : posix.join(folder, file);
+  return inside !== undefined && tree.has(inside) ? inside : findKustomization(tree, folder);
+};

@@ -1,0 +1,189 @@
+import { availableParallelism } from 'node:os';
+import { canonicalBytes } from '#bundles/canonical';
+import { compareBytes, type Digest, digestOf } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { inParallel } from '#bundles/in-parallel';
+import type { Charts, PinnedChart } from '../charts/charts.ts';
+import type { DeploymentTarget, Platform, RenderedPackage, SourceSnapshot } from '../platform/model.ts';
+import type { Sources } from '../platform/sources/open-sources.ts';
+import { withPlace } from '../platform/with-place.ts';
+import type { Application } from './application.ts';
+import type { ApplicationSource, HelmSource, ReadApplication } from './application-source.ts';
+import { addTraits, type ChartTraits, chartTraits, textTraits } from './chart-traits.ts';
+import { kubernetesVersion } from './kubernetes-version.ts';
+import { bundlesApplication, readApplication } from './read-application.ts';
+import { renderHelm } from './render-helm.ts';
+import { renderKustomize } from './render-kustomize.ts';
+import type { Tool, Tools } from './tool.ts';
+
+export type Applications = {
+  /** undefined where another reconciler fetches it. @throws FleetError what is wrong with it */
+  readonly of: (rendered: RenderedPackage) => Application | undefined;
+  readonly snapshots: readonly SourceSnapshot[];
+  /** Programs that rendered some of them. */
+  readonly tools: readonly { readonly name: string; readonly version: string }[];
+  readonly charts: readonly PinnedChart[];
+};
+
+export type ApplicationsInput = {
+  readonly platform: Platform;
+  readonly sources: Sources;
+  readonly packages: readonly RenderedPackage[];
+  readonly tools: Tools;
+  readonly charts: Charts;
+};
+
+/** Repositories asked at the same time. */
+const WIDTH = 8;
+
+/**
+ * Each deployment target's files once, rendered once for each input that makes a difference. One that cannot be read or
+ * rendered holds its own packages and no others.
+ */
+export const loadApplications = async (
+  input: ApplicationsInput,
+  signal: AbortSignal,
+): Promise<Applications> => {
+  const bundled = input.packages.filter(({ assignment }) => bundlesApplication(assignment.clusterType));
+  const read = await readAll(input, bundled, signal);
+  const used: Used = { tools: new Map(), charts: new Map(), traits: new Map() };
+  const jobs = new Map<string, () => Promise<Application>>();
+  const keys = new Map<RenderedPackage, string>();
+  for (const rendered of bundled) {
+    const found = read.of(rendered);
+    if (!found || found instanceof FleetError || found.source.kind === 'plain') continue;
+    const job = jobOf(rendered, found.source, input, used, signal);
+    keys.set(rendered, job.key);
+    if (!jobs.has(job.key)) jobs.set(job.key, job.run);
+  }
+  const made = new Map(
+    await inParallel(jobs, availableParallelism(), async ([key, run]) => [key, await orError(run)] as const),
+  );
+  return {
+    of: (rendered) => {
+      const found = read.of(rendered);
+      if (!found || !bundlesApplication(rendered.assignment.clusterType)) return undefined;
+      const result =
+        found instanceof FleetError
+          ? found
+          : found.source.kind === 'plain'
+            ? found.source.application
+            : made.get(keys.get(rendered) ?? '');
+      if (result instanceof FleetError) {
+        const { name, at } = rendered.assignment.target;
+        throw withPlace(result, at, name);
+      }
+      return result;
+    },
+    snapshots: read.all.flatMap((one) => (one instanceof FleetError ? [] : one.snapshots)),
+    tools: [...used.tools.values()]
+      .map(({ name, version }) => ({ name, version }))
+      .toSorted((a, b) => compareBytes(a.name, b.name)),
+    charts: [...used.charts.values()].toSorted((a, b) =>
+      compareBytes(`${a.name}:${a.version}`, `${b.name}:${b.version}`),
+    ),
+  };
+};
+
+type ReadApplications = {
+  readonly all: readonly (ReadApplication | FleetError)[];
+  readonly of: (rendered: RenderedPackage) => ReadApplication | FleetError | undefined;
+};
+
+const readAll = async (
+  { platform, sources }: ApplicationsInput,
+  bundled: readonly RenderedPackage[],
+  signal: AbortSignal,
+): Promise<ReadApplications> => {
+  // A host takes files that a cluster takes rendered. By target, not by name: a fleet asks 50,000 times.
+  const wanted = { kubernetes: new Set<DeploymentTarget>(), host: new Set<DeploymentTarget>() };
+  for (const { assignment } of bundled) wanted[assignment.clusterType.target].add(assignment.target);
+  const readFor = async (appliedTo: keyof typeof wanted) =>
+    new Map(
+      await inParallel(
+        wanted[appliedTo],
+        WIDTH,
+        async (target) =>
+          [target, await orError(() => readApplication(sources, platform, target, appliedTo))] as const,
+        signal,
+      ),
+    );
+  const found = { kubernetes: await readFor('kubernetes'), host: await readFor('host') };
+  return {
+    all: [...found.kubernetes.values(), ...found.host.values()],
+    of: ({ assignment: { clusterType, target } }) => found[clusterType.target].get(target),
+  };
+};
+
+const orError = async <T>(work: () => Promise<T>): Promise<T | FleetError> => {
+  try {
+    return await work();
+  } catch (error) {
+    const known = toFleetError(error, 'reading an application');
+    if (known.code === 'INTERNAL' || known.code === 'ABORTED') throw known;
+    return known;
+  }
+};
+
+type Used = {
+  readonly tools: Map<string, Tool>;
+  readonly charts: Map<string, PinnedChart>;
+  /** Of each chart once: a thousand cluster types may want it. */
+  readonly traits: Map<HelmSource, ChartTraits>;
+};
+type Job = { readonly key: string; readonly run: () => Promise<Application> };
+
+/** The key names every input, so that the same is rendered once however many cluster types it goes to. */
+const jobOf = (
+  rendered: RenderedPackage,
+  source: Exclude<ApplicationSource, { kind: 'plain' }>,
+  input: ApplicationsInput,
+  used: Used,
+  signal: AbortSignal,
+): Job => {
+  const { target, clusterType } = rendered.assignment;
+  const toolOf = async (name: 'helm' | 'kustomize'): Promise<Tool> => {
+    const tool = await input.tools(name, target.name);
+    used.tools.set(name, tool);
+    return tool;
+  };
+  if (source.kind === 'kustomize') {
+    return {
+      key: target.name,
+      run: async () => renderKustomize(source, await toolOf('kustomize'), target.name, signal),
+    };
+  }
+  const config = source.configUnder ? rendered.configData : {};
+  const chart = used.traits.get(source) ?? chartTraits(source);
+  used.traits.set(source, chart);
+  const { varies, usesNamespace } = addTraits(chart, textTraits(JSON.stringify(config)));
+  // A chart that never looks at it is rendered in one that is as good as any.
+  const namespace = usesNamespace ? rendered.namespace : target.name;
+  const kubernetes = kubernetesVersion(clusterType);
+  const facts: Digest = digestOf(canonicalBytes({ namespace, kubernetes, config }));
+  return {
+    key: `${target.name} ${facts}`,
+    run: async () => {
+      const tool = await toolOf('helm');
+      const archive = await archiveOf(source.chart, input, used, signal);
+      const { name: subject } = target;
+      return await renderHelm(
+        { source, archive, namespace, kubernetes, config, varies, subject },
+        tool,
+        signal,
+      );
+    },
+  };
+};
+
+const archiveOf = async (
+  chart: Extract<ApplicationSource, { kind: 'helm' }>['chart'],
+  { charts, platform }: ApplicationsInput,
+  used: Used,
+  signal: AbortSignal,
+): Promise<Buffer | undefined> => {
+  if (chart.from === 'repository') return undefined;
+  const { pinned, archive } = await charts(chart.reference, platform.imageLocks, signal);
+  used.charts.set(`${pinned.name}:${pinned.version}`, pinned);
+  return archive;
+};

@@ -1,0 +1,176 @@
+import { posix } from 'node:path';
+import { FleetError } from '#bundles/errors';
+import { takesBundle } from '../bundle/reconciler-traits.ts';
+import type { ClusterType, DeploymentTarget, Platform, SourceSnapshot, Target } from '../platform/model.ts';
+import { findKustomization } from '../platform/sources/kustomization-file.ts';
+import type { Location } from '../platform/sources/location.ts';
+import { cleanPath, type Source, type Sources } from '../platform/sources/open-sources.ts';
+import type { HelmSource, ReadApplication } from './application-source.ts';
+import { readKustomization } from './kustomization.ts';
+import { type ManifestSettings, manifestSettings } from './manifest-settings.ts';
+import { readKustomizeTree } from './read-kustomize-tree.ts';
+
+/**
+ * Our own agent applies the application itself, so its files go into the bundle, as they do for who pulls that from the
+ * registry; any other reconciler is told where to fetch them (its rendered reconciler.yaml says so).
+ */
+export const bundlesApplication = (clusterType: ClusterType): boolean =>
+  clusterType.target === 'host' || takesBundle(clusterType.reconciler);
+
+/** Reads folders and files of the repository that an application's files are in. */
+export type ReadFolder = (path: string) => Promise<Source>;
+
+/**
+ * What a deployment target's `manifests` name: `path` in `repo` at `branch`, by default in the repository that the
+ * workload came from; its objects as they are, a kustomization with the folders it names, or a chart with its values.
+ * Hosts take files as they are.
+ * @throws FleetError SOURCE_MISSING, SOURCE_UNREACHABLE, REFERENCE_MISSING, FIELD_INVALID
+ */
+export const readApplication = async (
+  sources: Sources,
+  platform: Platform,
+  target: DeploymentTarget,
+  appliedTo: Target,
+): Promise<ReadApplication> => {
+  const settings = manifestSettings(target);
+  if (appliedTo === 'kubernetes' && settings.chart && settings.values.length === 0)
+    return {
+      source: helmSource(settings, { from: 'elsewhere', reference: settings.chart }, []),
+      snapshots: [],
+    };
+  const base = baseOf(sources, platform, target);
+  const within = typeof target.manifests['path'] === 'string' ? target.manifests['path'] : '.';
+  const folder = posix.join(cleanPath(base.path), cleanPath(within));
+  const read: ReadFolder = (path) =>
+    sources.read({ role: `application/${target.name}`, location: base.location, path, which: 'all' });
+  const first = await read(folder);
+  if (appliedTo === 'host') return plain(first);
+  const files = new Map(first.files.map((file) => [file.path, file.bytes]));
+  const kind = settings.type ?? typeOf(settings, files);
+  switch (kind) {
+    case 'plain':
+      return plain(first);
+    case 'kustomize':
+      return await readOverlay(first, folder, files, read);
+    case 'helm': {
+      const chart: HelmSource['chart'] = settings.chart
+        ? { from: 'elsewhere', reference: settings.chart }
+        : { from: 'repository', files: checkChart(files, first.prefix), shown: first.prefix };
+      const { values, snapshots } = await readValues(settings.values, first, folder, files, read);
+      return { source: helmSource(settings, chart, values), snapshots: [first.snapshot, ...snapshots] };
+    }
+  }
+};
+
+const typeOf = (settings: ManifestSettings, files: ReadonlyMap<string, Buffer>) => {
+  if (settings.chart || files.has('Chart.yaml')) return 'helm';
+  return findKustomization(files, '.') === undefined ? 'plain' : 'kustomize';
+};
+
+const plain = (source: Source, only?: ReadonlySet<string>): ReadApplication => ({
+  source: {
+    kind: 'plain',
+    application: {
+      shown: source.prefix,
+      files: new Map(
+        source.files.filter(({ path }) => !only || only.has(path)).map(({ path, bytes }) => [path, bytes]),
+      ),
+    },
+  },
+  snapshots: [source.snapshot],
+});
+
+/**
+ * A folder that says kustomize and has none is taken as it is: Flux writes the list itself then. One that only lists
+ * files of its own needs no tool, and its mistakes keep their lines.
+ */
+const readOverlay = async (
+  first: Source,
+  folder: string,
+  files: ReadonlyMap<string, Buffer>,
+  read: ReadFolder,
+): Promise<ReadApplication> => {
+  const name = findKustomization(files, '.');
+  if (name === undefined) return plain(first);
+  const bytes = files.get(name) ?? Buffer.alloc(0);
+  const { entries, listing } = readKustomization(name, `${first.prefix}${name}`, bytes);
+  const listed = entries.map((entry) => posix.normalize(entry));
+  if (listing && listed.every((entry) => files.has(entry) && isYaml(entry)))
+    return plain(first, new Set(listed));
+  return await readKustomizeTree(first, folder, read);
+};
+
+const isYaml = (path: string): boolean => /\.ya?ml$/.test(path);
+
+const helmSource = (
+  { configUnder, releaseName, hooks }: ManifestSettings,
+  chart: HelmSource['chart'],
+  values: HelmSource['values'],
+): HelmSource => ({ kind: 'helm', chart, values, configUnder, releaseName, hooks });
+
+const checkChart = (files: ReadonlyMap<string, Buffer>, shown: string): ReadonlyMap<string, Buffer> => {
+  if (files.has('Chart.yaml')) return files;
+  throw new FleetError('REFERENCE_MISSING', `there is no Chart.yaml in ${shown}`, {
+    hint: 'Let path name the folder of the chart, or chart one of a registry',
+  });
+};
+
+/** A directory is shown with the path that was read in it, which here is the file's own. */
+const showSingle = ({ prefix, snapshot }: Source, name: string): string =>
+  prefix.endsWith(`${snapshot.path}/`) ? prefix.slice(0, -1) : `${prefix}${name}`;
+
+/** Values files may lie beside the chart: they are the environment's, and the chart is everybody's. */
+const readValues = async (
+  names: readonly string[],
+  first: Source,
+  folder: string,
+  files: ReadonlyMap<string, Buffer>,
+  read: ReadFolder,
+): Promise<{ readonly values: HelmSource['values']; readonly snapshots: readonly SourceSnapshot[] }> => {
+  const values: { shown: string; bytes: Buffer }[] = [];
+  const snapshots: SourceSnapshot[] = [];
+  for (const name of names) {
+    const inside = files.get(posix.normalize(name));
+    if (inside) {
+      values.push({ shown: `${first.prefix}${posix.normalize(name)}`, bytes: inside });
+      continue;
+    }
+    const source = await read(posix.join(folder, name));
+    const [file, more] = source.files;
+    if (!file || more || file.path !== posix.basename(name))
+      throw new FleetError('REFERENCE_MISSING', `the values ${name} are no file`, {
+        hint: 'Name the file, relative to path',
+      });
+    values.push({ shown: showSingle(source, file.path), bytes: file.bytes });
+    snapshots.push(source.snapshot);
+  }
+  return { values, snapshots };
+};
+
+const baseOf = (
+  sources: Sources,
+  platform: Platform,
+  target: DeploymentTarget,
+): { readonly location: Location; readonly path: string } => {
+  const { repo, branch, ref } = target.manifests;
+  if (typeof repo === 'string') {
+    const revision =
+      typeof branch === 'string'
+        ? ({ kind: 'branch', name: branch } as const)
+        : typeof ref === 'string'
+          ? ({ kind: 'any', name: ref } as const)
+          : ({ kind: 'head' } as const);
+    return { location: sources.locate(repo, revision), path: '.' };
+  }
+  const registered = platform.repositories.get(target.registration ?? '');
+  if (registered) return registered;
+  throw new FleetError(
+    'REFERENCE_MISSING',
+    `deployment target ${target.name} does not say where its files are`,
+    {
+      subject: target.name,
+      at: target.at,
+      hint: 'Give its manifests a repo and a path',
+    },
+  );
+};

@@ -1,0 +1,66 @@
+import { posix } from 'node:path';
+import { FleetError } from '#bundles/errors';
+import type { SourceSnapshot } from '../platform/model.ts';
+import { findKustomization } from '../platform/sources/kustomization-file.ts';
+import type { Source } from '../platform/sources/open-sources.ts';
+import type { ReadApplication } from './application-source.ts';
+import { readKustomization } from './kustomization.ts';
+
+const MAX_FOLDERS = 200;
+
+/**
+ * The folder of a kustomization and every other folder that it, or one of those, names: an overlay's base lies beside
+ * it. Nothing is left for the tool to look for elsewhere.
+ * @throws FleetError REFERENCE_MISSING, FIELD_INVALID, TOO_MANY, those of sources
+ */
+export const readKustomizeTree = async (
+  first: Source,
+  folder: string,
+  read: (path: string) => Promise<Source>,
+): Promise<ReadApplication> => {
+  const tree = new Map<string, Buffer>();
+  const shown = new Map<string, string>();
+  const snapshots: SourceSnapshot[] = [];
+  const folders: string[] = [];
+  const take = (source: Source, at: string): void => {
+    folders.push(at);
+    snapshots.push(source.snapshot);
+    for (const { path, bytes } of source.files) {
+      const file = posix.join(at, path);
+      tree.set(file, bytes);
+      if (!shown.has(file)) shown.set(file, `${source.prefix}${path}`);
+    }
+  };
+  const covers = (path: string) => (at: string) => at === '.' || path === at || path.startsWith(`${at}/`);
+  take(first, folder);
+  const waiting = [folder];
+  const done = new Set<string>();
+  for (const one of waiting) {
+    if (done.has(one)) continue;
+    done.add(one);
+    if (done.size > MAX_FOLDERS)
+      throw new FleetError('TOO_MANY', `the kustomization names more than ${MAX_FOLDERS} folders`);
+    if (!folders.some(covers(one))) take(await read(one), one);
+    const file = findKustomization(tree, one);
+    if (file === undefined) throw noKustomization(one);
+    const { entries } = readKustomization(file, shown.get(file) ?? file, tree.get(file) ?? Buffer.alloc(0));
+    for (const entry of entries.filter((it) => !it.includes('\n'))) {
+      const path = posix.join(one, entry).replace(/(?<=.)\/$/, '');
+      if (tree.has(path)) continue;
+      if (path === '..' || path.startsWith('../') || posix.isAbsolute(entry))
+        throw new FleetError('FIELD_INVALID', `${entry} leads out of the repository`, {
+          at: { file: shown.get(file) ?? file },
+        });
+      waiting.push(path);
+    }
+  }
+  return {
+    source: { kind: 'kustomize', folder, tree, shown: (file) => shown.get(file) ?? file },
+    snapshots,
+  };
+};
+
+const noKustomization = (folder: string): FleetError =>
+  new FleetError('REFERENCE_MISSING', `${folder} is no file, and no folder with a kustomization.yaml`, {
+    hint: 'Is the name right? Files are taken from the folder of the kustomization and below, folders from anywhere in the repository',
+  });

@@ -1,0 +1,162 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Value } from '../platform/model.ts';
+import type { Application } from './application.ts';
+import type { HelmSource } from './application-source.ts';
+import type { ChartTraits } from './chart-traits.ts';
+import { chartImages } from './chart-images.ts';
+import { badReleaseName, helmFailed, unstable } from './helm-faults.ts';
+import { otherZone } from './other-zone.ts';
+import { runTool } from './run-tool.ts';
+import { splitChartOutput } from './split-chart-output.ts';
+import type { Tool } from './tool.ts';
+import { type WorkFolder, workFolder } from './work-folder.ts';
+
+export type HelmInput = {
+  readonly source: HelmSource;
+  /** The archive of a chart that comes from elsewhere, verified. */
+  readonly archive: Buffer | undefined;
+  readonly namespace: string;
+  /** 'v1.30.0': what the chart is told it is rendered for. */
+  readonly kubernetes: string;
+  readonly config: { readonly [key: string]: Value };
+  /** Where two renderings may differ there are two. */
+  readonly varies: ChartTraits['varies'];
+  /** The deployment target, for messages. */
+  readonly subject: string;
+};
+
+/** Helm's own limit: names of a release's objects are made of it. */
+const MAX_RELEASE_NAME = 53;
+
+/**
+ * What `helm template` makes of a chart, each object under the template it came from. CRDs are among them, test hooks are
+ * not. @throws FleetError TEMPLATE_FAILED with the template's place, TEMPLATE_LIMIT, OBJECT_INVALID, FIELD_INVALID
+ */
+export const renderHelm = async (input: HelmInput, tool: Tool, signal: AbortSignal): Promise<Application> => {
+  const { source, subject, varies } = input;
+  const { releaseName } = source;
+  if (releaseName.length > MAX_RELEASE_NAME || !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(releaseName))
+    throw badReleaseName(releaseName, MAX_RELEASE_NAME, subject);
+  const shown = showChart(source);
+  const files = filesFor(input);
+  await using work = await workFolder(files);
+  const run = (zone: string): Promise<Buffer> => template(input, tool, work, [...files.keys()], zone, signal);
+  const first = await run('UTC');
+  if (varies !== 'no') {
+    // Another second and another day: what looks at the clock shows it.
+    if (varies === 'with the clock') await wait(1000 - (Date.now() % 1000), undefined, { signal });
+    const second = await run(`${work.files}/${ZONE}`);
+    if (!first.equals(second)) throw unstable(first, second, shown, subject);
+  }
+  const madeFrom = (path: string): string => `${shown}${path}`;
+  const images = await imagesIn(input, tool, work, signal);
+  return {
+    shown,
+    files: splitChartOutput(first, source.hooks, madeFrom),
+    madeFrom,
+    ...(images.length > 0 && { images }),
+  };
+};
+
+/** A chart's own list, and those of the charts that lie in it as folders. */
+const imagesIn = async (
+  { source, archive, subject }: HelmInput,
+  tool: Tool,
+  work: WorkFolder,
+  signal: AbortSignal,
+): Promise<NonNullable<Application['images']>> => {
+  const { chart } = source;
+  if (chart.from === 'repository') {
+    return [...chart.files]
+      .filter(([path]) => /^(?:charts\/[^/]+\/)*Chart\.yaml$/.test(path))
+      .flatMap(([path, bytes]) => chartImages(`${chart.shown}${path}`, bytes));
+  }
+  const said = await inArchive(archive ?? EMPTY, async () => {
+    const ran = {
+      tool,
+      args: ['show', 'chart', './chart.tgz'],
+      cwd: work.files,
+      home: work.home,
+      env: {},
+      signal,
+    };
+    const { code, out, errors } = await runTool(ran);
+    if (code !== 0) throw helmFailed(errors, showChart(source), subject);
+    return out;
+  });
+  // Helm writes it anew, so its lines are not those of the chart.
+  const at = { file: `${showChart(source)}Chart.yaml` };
+  return chartImages(at.file, said).map(({ image }) => ({ image, at }));
+};
+
+const EMPTY = Buffer.alloc(0);
+
+/** An archive says the same whatever it is rendered for, and a thousand cluster types may want it. */
+const inArchive = (archive: Buffer, show: () => Promise<Buffer>): Promise<Buffer> => {
+  const known = shownOf.get(archive);
+  if (known) return known;
+  const found = show();
+  shownOf.set(archive, found);
+  found.catch(() => shownOf.delete(archive));
+  return found;
+};
+const shownOf = new WeakMap<Buffer, Promise<Buffer>>();
+
+/** Put before a template's path in messages. */
+const showChart = ({ chart }: HelmSource): string =>
+  chart.from === 'elsewhere' ? `${chart.reference.chart}:${chart.reference.version}/` : chart.shown;
+
+const ZONE = 'zone';
+const VALUES = 'values/';
+
+const filesFor = ({ source, archive, config }: HelmInput): ReadonlyMap<string, Buffer> => {
+  const { chart, values, configUnder } = source;
+  return new Map([
+    ...(chart.from === 'repository'
+      ? [...chart.files].map(([path, bytes]) => [`chart/${path}`, bytes] as const)
+      : [['chart.tgz', archive ?? Buffer.alloc(0)] as const]),
+    ...values.map(({ bytes }, at) => [`${VALUES}${at}.yaml`, bytes] as const),
+    ...(configUnder ? [[`${VALUES}config.json`, configValues(config, configUnder)] as const] : []),
+    [ZONE, otherZone()],
+  ]);
+};
+
+const configValues = (config: { readonly [key: string]: Value }, under: readonly string[]): Buffer =>
+  Buffer.from(JSON.stringify(under.reduceRight<Value>((inner, key) => ({ [key]: inner }), config)));
+
+const template = async (
+  { source, namespace, kubernetes, subject }: HelmInput,
+  tool: Tool,
+  work: WorkFolder,
+  paths: readonly string[],
+  zone: string,
+  signal: AbortSignal,
+): Promise<Buffer> => {
+  const { chart, values, releaseName } = source;
+  const { code, out, errors } = await runTool({
+    tool,
+    args: [
+      'template',
+      releaseName,
+      chart.from === 'repository' ? './chart' : './chart.tgz',
+      '--namespace',
+      namespace,
+      '--kube-version',
+      kubernetes,
+      '--include-crds',
+      '--skip-tests',
+      // In ascending precedence, as they were put there.
+      ...paths.filter((path) => path.startsWith(VALUES)).flatMap((path) => ['--values', path]),
+    ],
+    cwd: work.files,
+    home: work.home,
+    env: { TZ: zone },
+    signal,
+  });
+  if (code === 0) return out;
+  const said = values.reduce(
+    (text, { shown }, at) => text.replaceAll(`${VALUES}${at}.yaml`, shown),
+    errors.replaceAll(`${work.files}/`, ''),
+  );
+  throw helmFailed(said, showChart(source), subject);
+};

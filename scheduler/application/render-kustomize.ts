@@ -1,0 +1,88 @@
+import { posix } from 'node:path';
+import { isMap, parseAllDocuments } from 'yaml';
+import { compareBytes } from '#bundles/digest';
+import { findKustomization } from '../platform/sources/kustomization-file.ts';
+import type { Application } from './application.ts';
+import type { KustomizeSource } from './application-source.ts';
+import { kustomizeFailed } from './kustomize-faults.ts';
+import { runTool } from './run-tool.ts';
+import type { Tool } from './tool.ts';
+import { workFolder } from './work-folder.ts';
+
+const ORIGIN = 'config.kubernetes.io/origin';
+
+/** Builds the folder from outside, so that each object says which file it came from. No file of the tree has this name. */
+const OUTER = '.fleet-ferry';
+
+/**
+ * What Kustomize makes of a folder, each object under the file it came from. Kustomize's default load restriction
+ * holds, and it has no plugins and no network. @throws FleetError TEMPLATE_FAILED, TEMPLATE_LIMIT, ABORTED
+ */
+export const renderKustomize = async (
+  { folder, tree, shown }: KustomizeSource,
+  tool: Tool,
+  subject: string,
+  signal: AbortSignal,
+): Promise<Application> => {
+  const outer = [
+    'apiVersion: kustomize.config.k8s.io/v1beta1',
+    'kind: Kustomization',
+    `resources: [${JSON.stringify(posix.join('..', folder))}]`,
+    'buildMetadata: [originAnnotations]',
+    '',
+  ].join('\n');
+  await using work = await workFolder([...tree, [`${OUTER}/kustomization.yaml`, Buffer.from(outer)]]);
+  const { code, out, errors } = await runTool({
+    tool,
+    args: [OUTER],
+    cwd: work.files,
+    home: work.home,
+    signal,
+  });
+  if (code !== 0) {
+    const said = errors.replaceAll(`${work.files}/`, '').replaceAll(work.files, '.');
+    throw kustomizeFailed(said, tree, shown, subject);
+  }
+  const top = commonFolder([folder, ...[...tree.keys()].map((file) => posix.dirname(file))]);
+  return {
+    shown: shown(findKustomization(tree, folder) ?? folder),
+    files: byOrigin(out.toString('utf8'), top),
+    madeFrom: (path) => shown(posix.join(top, path)),
+  };
+};
+
+/** The folder that all lie in: where the repository's own begins is no business of a bundle. */
+const commonFolder = (folders: readonly string[]): string => {
+  const parts = folders.map((one) => (one === '.' ? [] : one.split('/')));
+  const [first = []] = parts;
+  const differs = first.findIndex((name, at) => parts.some((other) => other[at] !== name));
+  return first.slice(0, differs === -1 ? first.length : differs).join('/') || '.';
+};
+
+const byOrigin = (text: string, top: string): ReadonlyMap<string, Buffer> => {
+  const files = new Map<string, string[]>();
+  const parsed = parseAllDocuments(text, { intAsBigInt: true, prettyErrors: false });
+  for (const document of Array.isArray(parsed) ? parsed : []) {
+    const origin: unknown = document.getIn(['metadata', 'annotations', ORIGIN]);
+    document.deleteIn(['metadata', 'annotations', ORIGIN]);
+    const annotations = document.getIn(['metadata', 'annotations']);
+    if (isMap(annotations) && annotations.items.length === 0) document.deleteIn(['metadata', 'annotations']);
+    const file = posix.relative(top, fileOf(typeof origin === 'string' ? origin : ''));
+    const texts = files.get(file) ?? [];
+    texts.push(document.toString({ lineWidth: 0 }).replace(/^---\n/, ''));
+    files.set(file, texts);
+  }
+  return new Map(
+    [...files]
+      .toSorted(([a], [b]) => compareBytes(a, b))
+      .map(([file, texts]) => [file, Buffer.from(texts.join('---\n'))]),
+  );
+};
+
+/** 'path: ../base/deployment.yaml', or for what a generator made 'configuredIn: ../base/kustomization.yaml'. */
+const fileOf = (origin: string): string => {
+  const path = /^path: (.+)$/m.exec(origin)?.[1];
+  if (path !== undefined) return posix.join(OUTER, path);
+  const by = /^configuredIn: (.+)$/m.exec(origin)?.[1];
+  return posix.join(OUTER, by === undefined ? '..' : posix.dirname(by), 'generated.yaml');
+};

@@ -1,0 +1,29 @@
+import { compareBytes } from '#bundles/digest';
+import type { ResolvedImage } from './resolve-images.ts';
+
+type Entry = ResolvedImage['entry'];
+
+/** Two packages may call one image by two names: it has both, and what vouches for it under both. */
+export const mergeImage = (images: Map<string, ResolvedImage>, image: ResolvedImage): void => {
+  const { digest } = image.entry;
+  const known = images.get(digest)?.entry;
+  images.set(digest, known ? { ...image, entry: mergeEntry(image.entry, known) } : image);
+};
+
+const mergeEntry = (entry: Entry, known: Entry): Entry => {
+  const names = union(entry.names, known.names);
+  const attachments = union(entry.attachments, known.attachments);
+  const tags = { ...entry.attachmentTags, ...known.attachmentTags };
+  return {
+    ...entry,
+    ...(names && { names }),
+    ...(attachments && { attachments }),
+    ...(Object.keys(tags).length > 0 && { attachmentTags: tags }),
+  };
+};
+
+const union = <T extends string>(
+  one: readonly T[] = [],
+  other: readonly T[] = [],
+): readonly T[] | undefined =>
+  one.length + other.length === 0 ? undefined : [...new Set([...one, ...other])].toSorted(compareBytes);

@@ -1,0 +1,77 @@
+import type { FleetError } from '#bundles/errors';
+import type { ImageRules } from '../images/image-rules.ts';
+import type { RenderedFile } from '../platform/model.ts';
+import type { Bounds } from '../platform/objects/bounds.ts';
+import type { KubernetesObject } from './kubernetes-object.ts';
+
+/** A manifest file as it goes into a package. */
+export type PreparedManifest = {
+  readonly text: string;
+  readonly objects: readonly PreparedObject[];
+  /** The same objects as no two packages of a bundle may have them: 'Deployment.apps shop/web'. */
+  readonly owns: readonly string[];
+  /** Images its objects run, normalised 'host/repo@sha256:...'. */
+  readonly images: readonly string[];
+  /** Objects of kinds that nobody knows: told, and no mistake. */
+  readonly unknown: readonly PreparedObject[];
+  /** What may be an image and is in no rule, as advice. */
+  readonly suspects?: readonly FleetError[];
+  /** undefined: there is nothing of the kind in it. */
+  readonly secrets?: ManifestSecrets;
+  /** The same for any namespace of that length; undefined where it is of this one alone. */
+  readonly shared?: SharedManifest;
+};
+
+export type PreparedObject = Pick<KubernetesObject, 'apiVersion' | 'kind' | 'name' | 'namespace' | 'at'>;
+
+/** What a manifest has of secrets (docs/bundle-format.md section 16). */
+export type ManifestSecrets = {
+  /** Documents that SOPS encrypted: no byte of their values may change. */
+  readonly encrypted: readonly (PreparedObject & { readonly mac: string })[];
+  /** Secrets that agents fill from a sealed set. */
+  readonly filled: number;
+  /** Secrets that anybody with the repository or the bundle can read. */
+  readonly plain: readonly PreparedObject[];
+};
+
+export type ManifestJudge = {
+  readonly target: string;
+  readonly judge: (object: KubernetesObject) => readonly FleetError[];
+  /** Asked about objects with which nothing is wrong. */
+  readonly isUnknown: (object: KubernetesObject) => boolean;
+};
+
+export type ManifestInput = {
+  /** How messages name the file. */
+  readonly shown: string;
+  readonly bytes: Buffer;
+  /** What `bytes` are made of, where that is known. */
+  readonly from?: RenderedFile['from'];
+  readonly namespace: string;
+  readonly offline: boolean;
+  readonly imageLocks: ReadonlyMap<string, string>;
+  /** Where images stand; without them what is known of common kinds. */
+  readonly rules?: ImageRules | undefined;
+  /** What the clusters it is for would refuse in an object; `target` names those clusters. */
+  readonly judge?: ManifestJudge | undefined;
+  /** What its author may write. */
+  readonly bounds: Bounds;
+};
+
+/** A manifest prepared for a stand-in, cut where the namespace goes. */
+export type SharedManifest = {
+  readonly pieces: readonly string[];
+  readonly owns: readonly (readonly string[])[];
+  readonly images: readonly string[];
+  readonly objects: readonly PreparedObject[];
+  readonly unknown: readonly PreparedObject[];
+  readonly suspects?: readonly FleetError[];
+  readonly secrets?: ManifestSecrets;
+  readonly standIn: string;
+};
+
+/**
+ * What was prepared before, by its text with the namespace taken out. Of five hundred applications on a hundred cluster
+ * types the namespace is nearly all that differs: each is then parsed once, not a hundred times.
+ */
+export type ManifestCache = Map<string, PreparedManifest>;

@@ -1,0 +1,57 @@
+import { formatError } from '#bundles/errors';
+import type { Delivered } from '../publish/tree/deliver-trees.ts';
+import { heldLines, summariseHeld } from './held-lines.ts';
+
+/** What a person reads about one environment's tree. */
+export const deliveredLines = (delivered: Delivered): readonly string[] => {
+  const { environment, held, heldWorkloads, advice, problems } = delivered;
+  const names = held.map(({ assignment: { clusterType, target }, error }) => ({
+    name: `${clusterType.name}/${target.name}`,
+    error,
+    kept: false,
+  }));
+  return [
+    ...heldLines(names),
+    ...heldWorkloads.flatMap(({ errors }) => errors.map((error) => `held: ${formatError(error)}`)),
+    ...advice.map((one) => `advice: ${formatError(one)}`),
+    ...problems.map(formatError),
+    `${environment.padEnd(12)} ${summarise(delivered)}`,
+    ...(held.length + heldWorkloads.length > 0
+      ? [
+          `${environment}: ${summariseHeld(held.length, heldWorkloads.length)} and keep what they have; the others are not affected`,
+        ]
+      : []),
+  ];
+};
+
+const summarise = ({
+  outcome,
+  to,
+  written,
+  removed,
+  unchanged,
+  commit,
+  proposal,
+  pullRequest,
+  superseded,
+}: Delivered): string => {
+  const files = `${written.length} files written, ${removed.length} removed, ${unchanged} unchanged`;
+  const also = superseded.length > 0 ? `; superseded: ${superseded.join(', ')}` : '';
+  const where = pullRequest ?? proposal;
+  switch (outcome) {
+    case 'failed':
+      return 'nothing was delivered';
+    case 'unchanged':
+      return `${to} unchanged${where === undefined ? '' : `: proposed already by ${where}`}${also}`;
+    case 'pushed':
+      return `${to} pushed ${commit?.slice(0, 12)}: ${files}`;
+    case 'written':
+      return `${to} written: ${files}`;
+    case 'planned':
+      return `${to} would change: ${files}`;
+    case 'proposed':
+      return `${to} proposed by ${where}: ${files}${also}`;
+    case 'declined':
+      return `${to} declined: ${where} proposed this very change and was closed`;
+  }
+};

@@ -1,0 +1,76 @@
+import { Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { readConfiguration } from '../configuration.ts';
+import { environmentFlag, platformFlags } from '../configuration-flags.ts';
+import { differs, type EnvironmentDiff } from '../diff/compare-environments.ts';
+import { diffPlatform } from '../diff/diff-platform.ts';
+import { formatDiff } from '../diff/format-diff.ts';
+import { formatMarkdown } from '../diff/format-markdown.ts';
+import { platformOptions } from './platform-options.ts';
+
+export default class Diff extends FleetCommand {
+  static override description =
+    `Shows what a change of the platform does: every rendered object that would be created, configured or deleted, by cluster type and assignment.
+
+Objects are compared by what they say, matched by kind, namespace and name. Values of Secrets are not shown. Without --from a directory is compared with its last commit, without --to with its files as they are.`;
+  static override examples = [
+    '<%= config.bin %> diff --platform platform --environment prod',
+    '<%= config.bin %> diff --platform https://git.example/platform --from main --to feature --markdown',
+    '<%= config.bin %> diff --platform https://git.example/control-plane --environment dev --from dev --to feature --exit-code',
+  ];
+  static override flags = {
+    ...platformFlags,
+    environment: environmentFlag('Only this environment [default: all]'),
+    from: Flags.string({ description: 'Branch, tag or commit of the platform repository to compare with' }),
+    to: Flags.string({ description: 'Branch, tag or commit that is compared' }),
+    branch: Flags.string({
+      description:
+        'The branch that both stand for [default: --from, where the platform reads a branch of that name]',
+    }),
+    markdown: Flags.boolean({
+      description: 'As a comment for a pull request, at most 65536 characters',
+      exclusive: ['json'],
+    }),
+    'exit-code': Flags.boolean({ description: 'End with 8 where there is a difference' }),
+    'stale-ok': Flags.boolean({
+      description: 'Read a repository that does not answer as it was when it last did',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(Diff);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const diffs = await diffPlatform({
+      ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
+      env: process.env,
+      signal: this.signal,
+      from: flags.from,
+      to: flags.to,
+      branch: flags.branch,
+      staleOk: flags['stale-ok'],
+      ...(flags.environment && { environments: flags.environment }),
+      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+    });
+    this.log((flags.markdown ? formatMarkdown(diffs) : formatDiff(diffs)).trimEnd());
+    if (flags['exit-code'] && diffs.some(differs))
+      process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
+    const [first] = diffs.flatMap(({ problems }) => problems);
+    if (first) process.exitCode = first.exitCode;
+    return { environments: diffs.map((diff) => this.#toJson(diff)) };
+  }
+
+  #toJson({ clusterTypes, problems, ...diff }: EnvironmentDiff): unknown {
+    return {
+      ...diff,
+      clusterTypes: clusterTypes.map(({ assignments, ...type }) => ({
+        ...type,
+        assignments: assignments.map(({ error, ...one }) => ({
+          ...one,
+          ...(error && (this.toErrorJson(error) as object)),
+        })),
+      })),
+      problems: problems.map((error) => this.toErrorJson(error)),
+    };
+  }
+}

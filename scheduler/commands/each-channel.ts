@@ -1,0 +1,55 @@
+import { type ErrorCode, formatError, toFleetError } from '#bundles/errors';
+import type { Layout } from '#bundles/layout/layout';
+import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/names';
+import { errorJson } from '#bundles/program/fleet-command';
+import { choosePointers } from '#bundles/publish/choose-pointers';
+import { abortIfAsked } from '../hub/refused.ts';
+
+type Selection = {
+  readonly channel?: readonly string[] | undefined;
+  readonly environment?: readonly string[] | undefined;
+};
+
+/** The channels with a release that selectionFlags choose. @throws FleetError USAGE, and for one that is not there */
+export const chosenChannels = (layout: Layout, { channel, environment }: Selection): readonly Channel[] =>
+  choosePointers(layout, {
+    channels: channel?.map(parseChannel),
+    environments: environment?.map((name) => parseName(name, 'environment')),
+  })
+    .filter(({ tag }) => tag === 'release')
+    .map(({ repository }) => parseChannel(repository));
+
+type EachChannel = {
+  /** 'renewing the lease of', for messages. */
+  readonly doing: string;
+  /** What would go wrong with the next one too, and so ends it. */
+  readonly fatal: readonly ErrorCode[];
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+};
+
+/**
+ * What goes wrong with one channel keeps no other back: it is said, and becomes the exit code.
+ * @returns an entry of the JSON for each @throws FleetError ABORTED, INTERNAL, and those that are fatal
+ */
+export const eachChannel = async (
+  channels: readonly Channel[],
+  { doing, fatal, signal, say }: EachChannel,
+  work: (channel: Channel) => Promise<object>,
+): Promise<readonly object[]> => {
+  const outcomes: object[] = [];
+  for (const channel of channels) {
+    abortIfAsked(signal);
+    const name = formatChannel(channel);
+    try {
+      outcomes.push({ channel: name, ...(await work(channel)) });
+    } catch (error) {
+      const known = toFleetError(error, `${doing} ${name}`);
+      if (known.code === 'ABORTED' || known.code === 'INTERNAL' || fatal.includes(known.code)) throw known;
+      say(`${name}: ${formatError(known)}`);
+      process.exitCode = known.exitCode;
+      outcomes.push({ channel: name, outcome: 'failed', ...errorJson(known) });
+    }
+  }
+  return outcomes;
+};

@@ -1,0 +1,62 @@
+import { Args, Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { readConfiguration } from '../configuration.ts';
+import { platformFlags } from '../configuration-flags.ts';
+import { explainPlatform } from '../explain/explain-platform.ts';
+import { formatPair } from '../explain/format-explanation.ts';
+import { loadPlatform } from '../platform/load-platform.ts';
+import { platformOptions } from './platform-options.ts';
+
+export default class Explain extends FleetCommand {
+  static override description = `Says where assignments, their files and every configuration value come from.
+
+For each assignment: the policy and what it selected by, the template of each file, and for each value its file, line and
+layer, why that layer holds, and what it overrode. For a pair that is no assignment: which term of which policy failed.`;
+  static override examples = [
+    '<%= config.bin %> explain ship/telemetry-ship --platform examples/platform --environment prod',
+    '<%= config.bin %> explain ship --environment prod --key mqtt.broker',
+  ];
+  static override args = {
+    pair: Args.string({
+      description: '<cluster type>[/<deployment target>]; all assignments when left out',
+      required: false,
+    }),
+  };
+  static override flags = {
+    ...platformFlags,
+    environment: Flags.string({ char: 'e', required: true, description: 'Environment to explain' }),
+    key: Flags.string({ char: 'k', description: 'Only values at or below this key, like mqtt.broker' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(Explain);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const loaded = await loadPlatform({
+      ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
+      environment: flags.environment,
+      holdWorkloads: true,
+      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+    });
+    const [clusterType, deploymentTarget, ...more] = args.pair?.split('/') ?? [];
+    if (more.length > 0 || clusterType === '' || deploymentTarget === '') {
+      throw new FleetError('USAGE', `${JSON.stringify(args.pair)} is no <cluster type>/<deployment target>`, {
+        hint: 'See --help',
+      });
+    }
+    const pairs = explainPlatform(loaded, { clusterType, deploymentTarget, key: flags.key });
+    for (const [at, pair] of pairs.entries()) this.tell([...(at > 0 ? [''] : []), ...formatPair(pair)]);
+    if (pairs.length > 0 && flags.key !== undefined && pairs.every(({ values }) => values.length === 0))
+      this.say(`there is no value at or below ${flags.key}`);
+    if (pairs.length === 0) this.say(`${flags.environment}: there is no assignment`);
+    return {
+      environment: flags.environment,
+      pairs: pairs.map((pair) => ({ ...pair, held: pair.held && this.toErrorJson(pair.held) })),
+    };
+  }
+
+  /** What was asked for goes to standard output, so that it can be piped. */
+  private tell(lines: readonly string[]): void {
+    if (!this.jsonEnabled()) process.stdout.write(`${lines.join('\n')}\n`);
+  }
+}

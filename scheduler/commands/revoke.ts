@@ -1,0 +1,78 @@
+import { Args, Flags } from '@oclif/core';
+import { shortDigest } from '#bundles/digest';
+import { formatError } from '#bundles/errors';
+import { formatChannel, parseChannel } from '#bundles/names';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { readConfiguration, requireSetting } from '../configuration.ts';
+import { configurationFlags } from '../configuration-flags.ts';
+import { followWithLeases } from '../lease/follow-with-leases.ts';
+import { openReleases } from '../publish/open-releases.ts';
+import { findBundle } from '../revoke/find-bundle.ts';
+import { revokeBundle } from '../revoke/revoke-bundle.ts';
+import { openKeyDirectory } from '../sign/key-directory.ts';
+
+const { config, keys, layout } = configurationFlags;
+
+export default class Revoke extends FleetCommand {
+  static override summary = 'Withdraw a bundle: no site installs it ever again';
+  static override description =
+    "The channel's list of withdrawn bundles only grows, and every release from now on carries it. The release that tells the sites is made at once; where the current one names the bundle, say what takes its place: an older release (--to), or the next build.\n\nWhat runs at a site goes on running until that release arrives: by `publish`, or on the next medium.";
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> sha256:5f3c0a91b2d4 --reason "sends prices twice" --to 7',
+    '<%= config.bin %> <%= command.id %> sha256:5f3c0a91b2d4 --reason "CVE in the web server" --with-next-build',
+  ];
+  static override args = {
+    bundle: Args.string({ required: true, description: 'Digest of the bundle, or its first 12 digits' }),
+  };
+  static override flags = {
+    config,
+    keys,
+    layout,
+    channel: Flags.string({
+      description: 'Its channel, environment/cluster type [default: found by the digest]',
+    }),
+    reason: Flags.string({ required: true, description: 'Why; everybody who reads the list sees it' }),
+    to: Flags.integer({
+      min: 1,
+      description: 'Go back to the bundles of this release in the same step',
+      exclusive: ['with-next-build'],
+    }),
+    'with-next-build': Flags.boolean({
+      description: 'Only note it: the next build must bring another bundle, and carries the list',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(Revoke);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const now = this.readNow(flags.now);
+    const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
+    const directory = requireSetting(configuration, 'layout');
+    using releases = await openReleases(directory, { command: 'revoke', now });
+    const layout = await releases.open();
+    const named = flags.channel === undefined ? undefined : parseChannel(flags.channel);
+    const { digest, channel } = findBundle(layout, args.bundle, named);
+    const { news, version, references } = await revokeBundle(layout, keyDirectory, {
+      channel,
+      bundle: digest,
+      reason: flags.reason,
+      instead:
+        flags.to === undefined ? (flags['with-next-build'] ? 'next build' : undefined) : { to: flags.to },
+      now,
+      signal: this.signal,
+    });
+    await releases.point(references);
+    for (const [, error] of await followWithLeases(releases, keyDirectory, [channel], now))
+      this.say(`its lease is void now: ${formatError(error)}`);
+    const where = formatChannel(channel);
+    this.log(
+      `bundle ${shortDigest(digest)} of ${where} ${news === 'known' ? 'was revoked before' : 'is revoked'}`,
+    );
+    if (version === undefined)
+      this.say(
+        `No release says so yet, and the current one still names it: sites go on installing it until the next build of ${where} is published.`,
+      );
+    else this.log(`release ${version} of ${where} tells the sites; publish it, and fill the next media`);
+    return { channel: where, bundle: digest, news, release: version ?? null };
+  }
+}

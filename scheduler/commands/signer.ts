@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { Flags } from '@oclif/core';
+import { pino } from 'pino';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { checkRootExpiry } from '#bundles/trust/root';
+import { LOG_OPTIONS } from '../serve/audit-log.ts';
+import { openKeyDirectory } from '../sign/key-directory.ts';
+import { DEFAULT_LIMITS, parseLimits } from '../signer/limits.ts';
+import { listenOnSocket } from '../signer/listen-on-socket.ts';
+import { openSignerKeys } from '../signer/open-signer-keys.ts';
+import { openSignerState } from '../signer/open-state.ts';
+import { SIGNER_ROLES, type SignerRole } from '../signer/protocol.ts';
+import { createSignerServer } from '../signer/serve-signer.ts';
+import { createSigner } from '../signer/signer.ts';
+
+export default class Signer extends FleetCommand {
+  static override description = `Hold keys, and sign for the hub and for builds what fits this fleet's rules.
+
+Run it as a user of its own: who asks has the socket, and no key. It signs no version twice, no release whose bundles lack a signature, nothing it does not understand, and not too much in an hour.
+
+Logs a JSON object for each signature and refusal to standard output. SIGTERM lets what is under way end.`;
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> --keys /etc/fleet-signer --state /var/lib/fleet-signer --listen /run/fleet-signer/socket --role release --role receipt',
+    '<%= config.bin %> <%= command.id %> --keys keys --state signer --listen signer.sock --role release --limit release=100',
+  ];
+  static override flags = {
+    keys: Flags.string({
+      required: true,
+      description: 'Directory with every root of the fleet and the keys to hold',
+      env: 'FLEET_SIGNER_KEYS',
+    }),
+    state: Flags.string({
+      required: true,
+      description: 'Directory for what was signed: numbers and digests',
+      env: 'FLEET_SIGNER_STATE',
+    }),
+    listen: Flags.string({
+      required: true,
+      description: 'Unix socket to answer on, for its user and group',
+      env: 'FLEET_SIGNER_LISTEN',
+    }),
+    role: Flags.string({
+      required: true,
+      multiple: true,
+      multipleNonGreedy: true,
+      options: [...SIGNER_ROLES],
+      description: 'A key to hold; give it once for each',
+    }),
+    limit: Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      description: `At most so many signatures of a sort in an hour [default: ${Object.entries(DEFAULT_LIMITS)
+        .map(([sort, number]) => `${sort}=${number}`)
+        .join(', ')}]`,
+    }),
+  };
+
+  async run(): Promise<void> {
+    const { flags } = await this.parse(Signer);
+    const clock = this.readClock(flags.now);
+    const limits = parseLimits(flags.limit ?? []);
+    const directory = await openKeyDirectory(flags.keys);
+    const { root, roots } = directory;
+    checkRootExpiry(root, clock());
+    const roles = SIGNER_ROLES.filter((role: SignerRole) => flags.role.includes(role));
+    using state = await openSignerState(flags.state);
+    const log = pino({ ...LOG_OPTIONS }, pino.destination({ dest: 1, sync: true }));
+    const { keys, authority } = await openSignerKeys(directory, roles);
+    const signer = createSigner({ roots, root, keys, authority, state, limits, clock, log });
+    await using _ = await listenOnSocket(createSignerServer(signer, log), flags.listen);
+    if (root.dev) log.warn({ fleet: root.fleet }, 'development root: one person can sign everything');
+    log.info({ fleet: root.fleet, root: root.version, roles, socket: flags.listen }, 'listening');
+    if (!this.signal.aborted) await once(this.signal, 'abort');
+    log.info('stopping');
+  }
+
+  /** The time goes on from --now. */
+  private readClock(now: string | undefined): () => Date {
+    if (now === undefined) return () => new Date();
+    const offset = this.readNow(now).getTime() - Date.now();
+    return () => new Date(Date.now() + offset);
+  }
+}

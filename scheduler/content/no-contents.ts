@@ -1,0 +1,17 @@
+import { FleetError } from '#bundles/errors';
+import type { Contents, FetchContent } from './content.ts';
+
+/** For who reaches no server. */
+export const noFetch: FetchContent = async (url) => {
+  throw notFetched(url);
+};
+
+/** For who has no cache either. */
+export const noContents: Contents = async ({ url }) => {
+  throw notFetched(url);
+};
+
+const notFetched = (url: string): FleetError =>
+  new FleetError('SOURCE_UNREACHABLE', `${url} is not fetched here`, {
+    hint: 'fleet-scheduler build and images lock fetch it, and it is kept in the cache',
+  });

@@ -1,0 +1,74 @@
+import { formatError, formatPlace } from '#bundles/errors';
+import type { ExplainedPair, ExplainedPolicy, ExplainedValue, ValueSay } from './explain-platform.ts';
+
+/** An explanation as lines for people: the pair, its policy, its files, its values, each with where it stands. */
+export const formatPair = (pair: ExplainedPair): readonly string[] => [
+  `${pair.clusterType}/${pair.deploymentTarget}`,
+  ...table([
+    ['  cluster type', formatPlace(pair.clusterTypeAt)],
+    ['  deployment target', formatPlace(pair.deploymentTargetAt)],
+  ]),
+  ...(pair.policy === undefined ? formatAbsence(pair) : pair.policies.flatMap(formatPolicy)),
+  ...(pair.held ? [`  held: ${formatError(pair.held)}`] : []),
+  ...table(
+    pair.files.map(({ path, template, at }) => [`  ${path}`, `Template ${template}`, formatPlace(at)]),
+  ),
+  ...pair.values.flatMap(formatValue),
+];
+
+const formatAbsence = ({ policies }: ExplainedPair): readonly string[] => [
+  policies.length === 0
+    ? '  not assigned: the environment has no policy'
+    : '  not assigned: no policy selects the two together',
+  ...policies.flatMap(({ name, at, terms }) => [
+    `  policy ${name}  ${formatPlace(at)}`,
+    ...table(terms.map((term) => [`    ${term.holds ? 'yes' : 'NO '}`, ...termCells(term)])),
+  ]),
+];
+
+const formatPolicy = ({ name, at, terms }: ExplainedPolicy, index: number): readonly string[] => [
+  `  policy ${name}  ${formatPlace(at)}${index === 0 ? '' : '  selects it too, but has it not'}`,
+  ...(terms.length === 0 ? ['    selects everything'] : []),
+  ...table(terms.map((term) => ['   ', ...termCells(term)])),
+];
+
+const termCells = ({ of, wants, found, holds }: ExplainedPolicy['terms'][number]): readonly string[] => [
+  of,
+  wants,
+  holds ? '' : found === undefined ? 'has no such label' : `is ${found}`,
+];
+
+const formatValue = (value: ExplainedValue): readonly string[] => [
+  `  ${value.path.join('.')} = ${shown(value)}`,
+  ...table([
+    ['    from', formatPlace(value.at), layerText(value), selectedText(value)],
+    ...value.overrode.map((say) => [
+      '    over',
+      formatPlace(say.at),
+      layerText(say),
+      selectedText(say),
+      value.hidden ? '' : `was ${shown({ ...say, hidden: false })}`,
+    ]),
+  ]),
+];
+
+const layerText = ({ layer, from }: ValueSay): string => `${layer} (${from})`;
+
+const selectedText = ({ selected }: ValueSay): string =>
+  selected.length === 0 ? 'everywhere' : selected.map(({ wants, by }) => `${wants} (${by})`).join(', ');
+
+const shown = ({ value, hidden }: { value: ValueSay['value']; hidden: boolean }): string =>
+  hidden ? '*** (writeOnly)' : JSON.stringify(value);
+
+/** Columns two spaces apart, as wide as they must be. */
+const table = (rows: readonly (readonly string[])[]): readonly string[] => {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  return rows.map((row) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+};

@@ -1,0 +1,56 @@
+import { FleetError } from '#bundles/errors';
+import { type Channel, formatChannel } from '#bundles/names';
+import type { Tx } from '../store/tables.ts';
+import { channelOf, labelsOf, movedAgentRow } from './agent-record.ts';
+
+/** What an order may say of an agent beside its values. */
+export type Terms = {
+  /** Another channel to follow; the order names the one it comes from (docs/bundle-format.md section 8, step 5). */
+  readonly channel?: Channel | undefined;
+  /** How old the lease of its release may be, in seconds; null: it needs none. undefined: as it was. */
+  readonly freshness?: number | null | undefined;
+};
+
+const DAY_SECONDS = 86_400;
+const UNITS: Readonly<Record<string, number>> = { h: 3600, d: DAY_SECONDS, w: 7 * DAY_SECONDS };
+/** The longest life of a lease that readers take. */
+const LONGEST = 400 * DAY_SECONDS;
+
+/** 'release' to null, 'lease:14d' to seconds. @throws FleetError USAGE */
+export const parseFreshness = (text: string): number | null => {
+  if (text === 'release') return null;
+  const [, number, unit = ''] = /^lease:([1-9]\d{0,4})([hdw])$/.exec(text) ?? [];
+  const seconds = Number(number) * (UNITS[unit] ?? Number.NaN);
+  if (seconds > 0 && seconds <= LONGEST) return seconds;
+  throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is no freshness`, {
+    hint: 'Write release, or lease:<how old a lease may be>, like lease:14d; h, d and w, at most 400d',
+  });
+};
+
+/**
+ * Writes the terms of one agent, or of all agents of a site, in the transaction that issues the next order.
+ * @returns whether anything changed
+ */
+export const setTerms = async (
+  tx: Tx,
+  { site, agent }: { readonly site: string; readonly agent: string | undefined },
+  { channel, freshness }: Terms,
+): Promise<boolean> => {
+  const all = await tx
+    .selectFrom('agent')
+    .selectAll()
+    .where('site', '=', site)
+    .where('revoked_at', 'is', null)
+    .execute();
+  let changed = false;
+  for (const row of all.filter(({ name }) => agent === undefined || name === agent)) {
+    const moves = channel !== undefined && formatChannel(channel) !== formatChannel(channelOf(row));
+    const placed = moves ? movedAgentRow(row, channel, labelsOf(row)) : row;
+    const next = freshness === undefined ? placed : { ...placed, freshness_seconds: freshness };
+    if (!moves && next.freshness_seconds === row.freshness_seconds) continue;
+    const { id, ...columns } = next;
+    await tx.updateTable('agent').set(columns).where('id', '=', id).execute();
+    changed = true;
+  }
+  return changed;
+};

@@ -1,0 +1,48 @@
+import type { Composition } from '../compose/compose-config.ts';
+import type { Assignment, Platform, RenderedPackage } from '../platform/model.ts';
+import type { RememberedPackage, RenderMemory } from './build-memory.ts';
+
+/** Finds and keeps what was rendered, and in the end forgets what nobody asked for. */
+export type RememberedPackages = {
+  readonly find: (assignment: Assignment, composition: Composition) => RenderedPackage | undefined;
+  readonly keep: (rendered: RenderedPackage, composition: Composition) => void;
+  readonly forgetOthers: () => void;
+};
+
+/** A package is what it was when its cluster type, target, configuration and templates are the same objects. */
+export const rememberPackages = (platform: Platform, memory: RenderMemory): RememberedPackages => {
+  const next = new Map<object, Map<object, RememberedPackage>>();
+  const templatesOf = new Map(
+    platform.clusterTypes.map((type) => [
+      type,
+      [type.namespaceService, type.configType, type.reconciler].map((name) => platform.templates.get(name)),
+    ]),
+  );
+  const put = ({ clusterType, target }: Assignment, one: RememberedPackage): void => {
+    const ofType = next.get(clusterType) ?? new Map<object, RememberedPackage>();
+    next.set(clusterType, ofType.set(target, one));
+  };
+  return {
+    find: (assignment, composition) => {
+      const { clusterType, target, policy } = assignment;
+      const known = memory.packages.get(clusterType)?.get(target);
+      if (known?.composition !== composition || known.rendered.assignment.policy !== policy) return undefined;
+      if (!templatesOf.get(clusterType)?.every((template, at) => template === known.templates[at]))
+        return undefined;
+      put(assignment, known);
+      return known.rendered;
+    },
+    keep: (rendered, composition) => {
+      const templates = templatesOf.get(rendered.assignment.clusterType) ?? [];
+      put(rendered.assignment, { composition, templates, rendered });
+    },
+    forgetOthers: () => {
+      const used = new Set(
+        [...next.values()].flatMap((one) => [...one.values()].map(({ composition }) => composition)),
+      );
+      for (const [key, one] of memory.compositions) if (!used.has(one)) memory.compositions.delete(key);
+      memory.packages.clear();
+      for (const [type, packages] of next) memory.packages.set(type, packages);
+    },
+  };
+};

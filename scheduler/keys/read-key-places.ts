@@ -1,0 +1,102 @@
+import { open, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { parseSettings } from '#bundles/program/parse-settings';
+import schema from '../../docs/schemas/keys-config.schema.json' with { type: 'json' };
+import { type KeyPlace, type SaidPlace, toKeyPlace } from './key-place.ts';
+
+/** The roles whose keys a key directory may hold; `root` and `audit` are not needed for daily work. */
+export const KEY_ROLES = ['root', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const;
+export type KeyRole = (typeof KEY_ROLES)[number];
+
+/** Beside the roles, the key of the agents' certificate authority; its certificate is in the root. */
+export type KeyName = KeyRole | 'authority';
+
+const KEYS_FILE = 'keys.yaml';
+/** Where the key of the agents' authority lies unless keys.yaml says otherwise. */
+export const AUTHORITY_FILE = 'ca.key';
+
+const MAX_BYTES = 65_536;
+
+type SaidPlaces = { readonly [name in KeyName]?: SaidPlace };
+
+const ajv = new Ajv2020({ strict: true });
+const validate = ajv.compile<SaidPlaces>(schema);
+const validatePlace: ValidateFunction<SaidPlace> = ajv.compile<SaidPlace>({
+  $ref: `${schema.$id}#/$defs/place`,
+});
+
+/**
+ * Where each key of a directory is: as its keys.yaml says, else in `<role>.key` and ca.key.
+ * @throws FleetError CONFIG_INVALID with file:line:column, PERMISSION where others can change it
+ */
+export const readKeyPlaces = async (directory: string): Promise<(name: KeyName) => KeyPlace> => {
+  const file = join(directory, KEYS_FILE);
+  const text = await readTrustedText(file);
+  const said = text === undefined ? {} : parseSettings(file, text, validate, describeMistake);
+  return (name) => {
+    const place = said[name];
+    if (place !== undefined) return toKeyPlace(place, file);
+    return { kind: 'file', file: join(directory, name === 'authority' ? AUTHORITY_FILE : `${name}.key`) };
+  };
+};
+
+const YAML_FILE = /\.ya?ml$/;
+
+/** --key: a private key file, or a .yaml that says where the key is, as one entry of keys.yaml does. */
+export const readKeyPlace = async (file: string): Promise<KeyPlace> => {
+  if (!YAML_FILE.test(file)) return { kind: 'file', file };
+  const text = await readTrustedText(file);
+  if (text === undefined) throw new FleetError('KEY_MISSING', `there is no file ${file}`);
+  return toKeyPlace(parseSettings(file, text, validatePlace, describeMistake), file);
+};
+
+/** It names commands that are run: who can write it can sign. */
+const WRITABLE_BY_OTHERS = 0o022;
+
+const readTrustedText = async (file: string): Promise<string | undefined> => {
+  try {
+    await using handle = await open(file, 'r');
+    const { mode, size } = await handle.stat();
+    if (size > MAX_BYTES)
+      throw new FleetError('CONFIG_INVALID', `this has more than ${MAX_BYTES} bytes`, { at: { file } });
+    if ((mode & WRITABLE_BY_OTHERS) === 0) {
+      await checkFolder(dirname(file), file);
+      return await handle.readFile('utf8');
+    }
+    throw new FleetError(
+      'PERMISSION',
+      'others can change this file, which says what is run for a signature',
+      {
+        at: { file },
+        hint: 'Run chmod go-w on it',
+      },
+    );
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw toFleetError(error, `reading ${file}`);
+  }
+};
+
+const WRITABLE_BY_ALL = 0o002;
+const STICKY = 0o1000;
+
+/** Where everybody may write, everybody may put another file of this name. @throws FleetError PERMISSION */
+const checkFolder = async (folder: string, file: string): Promise<void> => {
+  const { mode } = await stat(folder);
+  if ((mode & WRITABLE_BY_ALL) === 0 || (mode & STICKY) !== 0) return;
+  throw new FleetError('PERMISSION', 'others can put another file in the place of this one', {
+    at: { file },
+    hint: `It says what is run for a signature: run chmod o-w on ${folder}`,
+  });
+};
+
+const FORMS = '{file}, {command, public} or {signer}';
+
+const describeMistake = ({ keyword, params, instancePath }: ErrorObject): string => {
+  const name = instancePath.split('/')[1];
+  if (keyword === 'additionalProperties' && instancePath === '')
+    return `there is no key ${JSON.stringify(params['additionalProperty'])} here; it may be ${[...KEY_ROLES, 'authority'].join(', ')}, each with ${FORMS}`;
+  return `${name ?? 'this'} does not say where a key is: one of ${FORMS}`;
+};

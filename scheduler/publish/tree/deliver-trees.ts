@@ -1,0 +1,157 @@
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { RegistryOptions } from '#bundles/registry/registry';
+import { environmentsOf } from '../../platform/list-environments.ts';
+import type { PlatformOptions } from '../../platform/load-options.ts';
+import { findRoot, loadPlatform, sourcesOf } from '../../platform/load-platform.ts';
+import type { HeldAssignment, HeldWorkload, Platform } from '../../platform/model.ts';
+import { newProblems, problemsOf, throwProblems } from '../../platform/problems.ts';
+import { redactUrl } from '../../platform/sources/repository-url.ts';
+import { withoutRepository } from '../../platform/sources/run-git.ts';
+import { type RenderedEnvironment, renderEnvironment } from '../../render/render-environment.ts';
+import { type BranchDelivery, deliverBranch } from '../git/deliver-branch.ts';
+import type { Changes } from '../git/plan-changes.ts';
+import { proposeBranch } from '../git/propose-branch.ts';
+import { deliverDirectory } from './deliver-directory.ts';
+import type { TreeTarget } from './tree-target.ts';
+
+export type TreeDelivery = PlatformOptions & {
+  readonly to: TreeTarget;
+  /** All when left out. */
+  readonly environments?: readonly string[];
+  readonly fleet?: string;
+  /** A branch of its own and, with a token, a pull request, instead of a commit on the branch. */
+  readonly pullRequest: boolean;
+  readonly forge: string | undefined;
+  readonly connection: RegistryOptions;
+  readonly env: NodeJS.ProcessEnv;
+  readonly dryRun?: boolean;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  /** Called as each is done. */
+  readonly onDelivered?: (delivered: Delivered) => void;
+};
+
+/** What happened to one environment's tree. */
+export type Delivered = {
+  readonly environment: string;
+  /** Repository without credentials and branch, or folder; undefined where it did not come so far. */
+  readonly to: string | undefined;
+  readonly outcome: 'pushed' | 'proposed' | 'written' | 'unchanged' | 'declined' | 'planned' | 'failed';
+  readonly written: readonly string[];
+  readonly removed: readonly string[];
+  readonly unchanged: number;
+  readonly commit?: string | undefined;
+  /** The branch of the proposal. */
+  readonly proposal?: string | undefined;
+  /** Its address for people. */
+  readonly pullRequest?: string | undefined;
+  readonly superseded: readonly string[];
+  readonly held: readonly HeldAssignment[];
+  readonly heldWorkloads: readonly HeldWorkload[];
+  readonly advice: readonly FleetError[];
+  /** Why there is nothing of it. */
+  readonly problems: readonly FleetError[];
+};
+
+/**
+ * Renders environments, all in one snapshot, and brings each tree to its place. One that cannot be loaded or delivered leaves
+ * the others alone.
+ * @throws FleetError where the platform itself cannot be read; ABORTED
+ */
+export const deliverTrees = async (delivery: TreeDelivery): Promise<readonly Delivered[]> => {
+  const sources = delivery.sources ?? sourcesOf(delivery);
+  const problems = newProblems();
+  const root = await findRoot(delivery.platform, sources, problems);
+  throwProblems(problems.found, 'the platform');
+  const environments = [...new Set(delivery.environments ?? environmentsOf(root))];
+  refuseOneBranch(delivery.to, environments);
+  const delivered: Delivered[] = [];
+  for (const environment of environments) {
+    delivery.signal.throwIfAborted();
+    const one = await deliverOne({ ...delivery, sources }, environment);
+    delivered.push(one);
+    delivery.onDelivered?.(one);
+  }
+  return delivered;
+};
+
+/** Two environments on one branch would take each other's folders away. */
+const refuseOneBranch = (to: TreeTarget, environments: readonly string[]): void => {
+  if (to.kind !== 'git' || to.branch === undefined || environments.length < 2) return;
+  throw new FleetError('USAGE', `${environments.join(', ')} cannot share the branch ${to.branch}`, {
+    hint: 'Give one --environment, or leave #branch out: each then has the branch of its name',
+  });
+};
+
+const NOTHING = { written: [], removed: [], unchanged: 0, superseded: [] } as const;
+
+const deliverOne = async (delivery: TreeDelivery, environment: string): Promise<Delivered> => {
+  const known = { held: [], heldWorkloads: [], advice: [] };
+  try {
+    const platform = await loadPlatform({ ...delivery, environment, holdWorkloads: true });
+    const rendered = renderEnvironment(platform);
+    const told = {
+      held: rendered.result.held,
+      heldWorkloads: platform.heldWorkloads ?? [],
+      advice: rendered.schedule.advice,
+    };
+    return { environment, ...told, problems: [], ...(await bring(delivery, rendered)) };
+  } catch (error) {
+    const problem = toFleetError(error, `delivering ${environment}`);
+    if (problem.code === 'INTERNAL' || problem.code === 'ABORTED') throw problem;
+    const failed = { to: undefined, outcome: 'failed' as const, problems: problemsOf(problem) };
+    return { environment, ...NOTHING, ...known, ...failed };
+  }
+};
+
+type Brought = Omit<Delivered, 'environment' | 'held' | 'heldWorkloads' | 'advice' | 'problems'>;
+
+const bring = async (
+  delivery: TreeDelivery,
+  { platform, tree, isKept }: RenderedEnvironment,
+): Promise<Brought> => {
+  const { to, dryRun = false, now, env, signal } = delivery;
+  const { environment } = platform;
+  if (to.kind === 'directory') {
+    const { directory } = to;
+    const done = await deliverDirectory({ directory, environment, tree, isKept, dryRun });
+    return { ...NOTHING, to: `${directory}/${environment}`, ...done };
+  }
+  const { repo, branch } = to.kind === 'gitops' ? gitOpsOf(platform) : to;
+  const wanted: BranchDelivery = {
+    git: { env: withoutRepository(env), signal },
+    cacheDirectory: delivery.cacheDirectory,
+    repo,
+    branch: branch ?? environment,
+    environment,
+    tree,
+    isKept,
+    sources: platform.sources,
+    now,
+    dryRun,
+  };
+  const place = { ...NOTHING, to: `${redactUrl(repo)} ${wanted.branch}` };
+  if (!delivery.pullRequest) {
+    const { outcome, changes, commit } = await deliverBranch(wanted);
+    return { ...place, ...pathsOf(changes), outcome, commit };
+  }
+  const { forge: kind, connection } = delivery;
+  // The HTTP client takes longer to load than all the rest.
+  const { chooseForge } = await import('../git/forge/choose-forge.ts');
+  await using forge = chooseForge(repo, { forge: kind, connection, env, signal });
+  const { changes, pullRequest, ...done } = await proposeBranch(wanted, forge);
+  return { ...place, ...pathsOf(changes), ...done, pullRequest: pullRequest?.url };
+};
+
+const pathsOf = ({ written, removed, unchanged }: Changes) => {
+  const shown = (path: string): string => Buffer.from(path, 'latin1').toString('utf8');
+  return { written: written.map(({ path }) => shown(path)), removed: removed.map(shown), unchanged };
+};
+
+const gitOpsOf = ({ gitOps, environment }: Platform): { readonly repo: string; readonly branch: string } => {
+  if (gitOps) return gitOps;
+  throw new FleetError('REFERENCE_MISSING', `environment ${environment} names no GitOpsRepo`, {
+    subject: environment,
+    hint: 'Give --to git+<URL>, or add a GitOpsRepo with a branch to the environment',
+  });
+};

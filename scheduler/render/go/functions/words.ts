@@ -1,0 +1,197 @@
+import { type Run, spend } from '../../run.ts';
+import { bytesAsText, textFromBytes } from '../utf8.ts';
+import { isSpace, titleLetter, toLower, toUpper } from './letter-case.ts';
+import { type FunctionTable, fixed } from './template-function.ts';
+
+/** sprig's functions on words: spelling of names, initials, breaking of lines. */
+
+type WordKind = 'number' | 'upper' | 'letters' | 'connector' | 'mark' | 'other';
+type Word = { readonly kind: WordKind; readonly text: string };
+
+const CONNECTOR = '[-_\\t\\n\\v\\f\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
+/** Ideographs are letters, but of no word. */
+const LETTER = '(?![\\u4e00-\\u9fcc\\u3400-\\u4d85\\u{20000}-\\u{2b81d}])\\p{L}';
+const SMALL = `(?!\\p{Lu})${LETTER}`;
+
+const WORDS: readonly (readonly [WordKind, RegExp])[] = [
+  ['connector', new RegExp(`${CONNECTOR}+`, 'uy')],
+  ['mark', /\p{P}+/uy],
+  // Of `HTTPServer` the S belongs to the next word.
+  [
+    'upper',
+    new RegExp(`\\p{Lu}{2,}(?!${LETTER})|\\p{Lu}+(?=\\p{Lu}(?:${SMALL}))|\\p{Lu}(?:${SMALL})*`, 'uy'),
+  ],
+  ['letters', new RegExp(`${LETTER}(?:${SMALL})*`, 'uy')],
+  ['number', /\p{N}+/uy],
+  ['other', new RegExp(`[^](?:(?!${CONNECTOR}|${LETTER}|\\p{N}|\\p{P})[^])*`, 'uy')],
+];
+
+const wordsOf = (run: Run, text: string): readonly Word[] => {
+  const words: Word[] = [];
+  for (let at = 0; at < text.length; ) {
+    spend(run, 1);
+    for (const [kind, pattern] of WORDS) {
+      pattern.lastIndex = at;
+      const found = pattern.exec(text)?.[0];
+      if (found === undefined) continue;
+      words.push({ kind, text: found });
+      at += found.length;
+      break;
+    }
+  }
+  return words;
+};
+
+const isJoined = (word: Word | undefined): boolean =>
+  word !== undefined && word.kind !== 'mark' && word.kind !== 'connector';
+
+/** `HTTPServer` as `http_server`: a connector between the words, and digits with what is in front of them. */
+const connected = (run: Run, text: string, connector: string): string => {
+  const words = wordsOf(run, text);
+  let at = 0;
+  const lower = ({ kind, text: word }: Word): string => {
+    if (kind === 'connector') return connector.repeat(Array.from(word).length);
+    return kind === 'upper' ? toLower(word) : word;
+  };
+  /** Letters and digits that go on where a number stands. */
+  const run_ = (): string => {
+    let out = '';
+    for (
+      let word = words[at];
+      word && (word.kind === 'letters' || word.kind === 'number');
+      word = words[at]
+    ) {
+      out += lower(word);
+      at += 1;
+    }
+    return out;
+  };
+  let out = '';
+  while (at < words.length) {
+    const word = words[at];
+    if (!word) break;
+    at += 1;
+    out += lower(word);
+    const next = words[at];
+    if (!next || word.kind === 'connector' || word.kind === 'mark') continue;
+    if (word.kind === 'number') {
+      out += run_();
+      if (isJoined(words[at])) out += connector;
+      continue;
+    }
+    if (next.kind !== 'number') {
+      if (isJoined(next)) out += connector;
+      continue;
+    }
+    const after = words[at + 1];
+    // A number at the end, or in front of a new word, belongs to the word before it; in front of small letters it does not.
+    if (!after) continue;
+    if (after.kind === 'letters') {
+      out += connector + run_();
+      if (isJoined(words[at])) out += connector;
+    } else {
+      at += 1;
+      out += lower(next);
+      if (isJoined(after)) out += connector;
+    }
+  }
+  return out;
+};
+
+const isConnector = (letter: string): boolean => letter === '-' || letter === '_' || isSpace(letter);
+const isUpper = (letter: string): boolean => /\p{Lu}/u.test(letter);
+
+/** `some_words` as `SomeWords`; connectors in front stay, and of several in a row all but the last. */
+const pascalCase = (text: string): string => {
+  const letters = Array.from(text);
+  const start = letters.findIndex((letter) => !isConnector(letter));
+  if (start === -1) return text;
+  let out = letters.slice(0, start).join('');
+  let current = letters[start] ?? '';
+  // All upper case so far in this word: then the rest of it is taken for lower.
+  let shouting = isUpper(current);
+  current = toUpper(current);
+  for (const letter of letters.slice(start + 1)) {
+    const before = current;
+    current = letter;
+    if (isConnector(before) && isConnector(letter)) {
+      out += before;
+    } else if (isConnector(before)) {
+      shouting = isUpper(letter);
+      current = toUpper(letter);
+    } else {
+      if (shouting && isUpper(letter)) current = toLower(letter);
+      else shouting = false;
+      out += before;
+    }
+  }
+  return out + current;
+};
+
+/** Upper and lower case exchanged, but the first letter of a word becomes a title letter. */
+const swapCase = (text: string): string => {
+  let out = '';
+  let atStart = true;
+  for (const letter of text) {
+    if (/[\p{Lu}\p{Lt}]/u.test(letter)) {
+      out += toLower(letter);
+      atStart = false;
+    } else if (/\p{Ll}/u.test(letter)) {
+      out += atStart ? titleLetter(letter) : toUpper(letter);
+      atStart = false;
+    } else {
+      out += letter;
+      atStart = isSpace(letter);
+    }
+  }
+  return out;
+};
+
+const initials = (text: string): string => {
+  let out = '';
+  let atStart = true;
+  for (const letter of text) {
+    if (isSpace(letter)) atStart = true;
+    else {
+      if (atStart) out += letter;
+      atStart = false;
+    }
+  }
+  return out;
+};
+
+/** Lines of at most `width` bytes, broken at spaces; longer words are cut where `cuts` says so. */
+const wrap = (run: Run, width: number, newLine: string, text: string, cuts: boolean): string => {
+  const bytes = bytesAsText(text);
+  const limit = Math.max(1, width);
+  const mark = bytesAsText(newLine);
+  const lines: string[] = [];
+  let at = 0;
+  while (bytes.length - at > limit) {
+    spend(run, 1 + (limit >>> 6));
+    if (bytes[at] === ' ') {
+      at += 1;
+      continue;
+    }
+    const space = bytes.lastIndexOf(' ', at + limit);
+    const end = space >= at ? space : cuts ? at + limit : bytes.indexOf(' ', at + limit);
+    if (end === -1) break;
+    lines.push(bytes.slice(at, end));
+    at = space >= at || !cuts ? end + 1 : end;
+  }
+  lines.push(bytes.slice(at));
+  spend(run, (lines.length * mark.length) >>> 6);
+  return textFromBytes(lines.join(mark));
+};
+
+export const WORD_FUNCTIONS: FunctionTable = {
+  snakecase: fixed(['string'], (run, text) => connected(run, text, '_')),
+  kebabcase: fixed(['string'], (run, text) => connected(run, text, '-')),
+  camelcase: fixed(['string'], (_run, text) => pascalCase(text)),
+  swapcase: fixed(['string'], (_run, text) => swapCase(text)),
+  initials: fixed(['string'], (_run, text) => initials(text)),
+  wrap: fixed(['int', 'string'], (run, width, text) => wrap(run, width, '\n', text, false)),
+  wrapWith: fixed(['int', 'string', 'string'], (run, width, newLine, text) =>
+    wrap(run, width, newLine === '' ? '\n' : newLine, text, true),
+  ),
+};

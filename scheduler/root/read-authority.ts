@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { namingFile } from '#bundles/keys/naming-file';
+import { parseCertificate, readIssuer } from '#bundles/trust/certificate';
+import { parsePublicKey } from '#bundles/trust/key';
+
+/**
+ * The certificate of an agents' authority, from `root ca` or from elsewhere: one that can issue what agents and hub show.
+ * @returns PEM, nothing around it
+ * @throws FleetError CERTIFICATE_INVALID, KEY_MISSING, naming the file
+ */
+export const readAuthority = async (file: string, now: Date): Promise<string> => {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
+    throw new FleetError('KEY_MISSING', `there is no certificate at ${file}`, {
+      hint: 'Make one with: fleet-scheduler root ca',
+    });
+  });
+  return namingFile(file, () => check(text, now));
+};
+
+const check = (text: string, now: Date): string => {
+  const certificate = parseCertificate(text, 'this file');
+  if (!certificate.ca) throw invalid('this is not the certificate of an authority');
+  if (certificate.validToDate <= now) throw invalid(`this certificate ended on ${certificate.validTo}`);
+  if (!certificate.verify(certificate.publicKey))
+    throw invalid('this certificate is not signed by its own key');
+  // Both are needed to issue; better said now than by the hub.
+  parsePublicKey(certificate.publicKey.export({ type: 'spki', format: 'pem' }).toString());
+  readIssuer(certificate);
+  return certificate.toString();
+};
+
+const invalid = (message: string): FleetError =>
+  new FleetError('CERTIFICATE_INVALID', message, {
+    hint: 'Make one with: fleet-scheduler root ca; an authority of your own must be a P-256 root certificate',
+  });

@@ -1,0 +1,56 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
+import { siteMissing } from '../hub/sites/set-values.ts';
+import type { AgentRow, Database } from '../hub/store/tables.ts';
+
+/** Agents of a site that are not revoked, sorted by name. @throws FleetError SITE_MISSING */
+export const siteAgents = async (db: Database, site: string): Promise<readonly AgentRow[]> => {
+  const known = await db.selectFrom('site').select('name').where('name', '=', site).executeTakeFirst();
+  if (!known) throw siteMissing(site);
+  const agents = await db
+    .selectFrom('agent')
+    .selectAll()
+    .where('site', '=', site)
+    .where('revoked_at', 'is', null)
+    .execute();
+  return agents.toSorted((a, b) => compareBytes(a.name, b.name));
+};
+
+/** Agents that a set is meant for. @param only undefined: all of the site @throws FleetError SITE_MISSING, AGENT_UNKNOWN */
+export const intendedAgents = async (
+  db: Database,
+  site: string,
+  only: readonly string[] | undefined,
+): Promise<readonly AgentRow[]> => {
+  const agents = await siteAgents(db, site);
+  const unknown = only?.find((wanted) => !agents.some(({ name }) => name === wanted));
+  if (unknown !== undefined)
+    throw new FleetError('AGENT_UNKNOWN', `site ${site} has no agent ${unknown}`, {
+      hint: 'See its agents with: fleet-scheduler sites list',
+    });
+  return only ? agents.filter(({ name }) => only.includes(name)) : agents;
+};
+
+/** Their recipients and the escrow's, each once, sorted. @throws FleetError RECIPIENT_MISSING naming every agent without one */
+export const recipientsOf = (
+  site: string,
+  agents: readonly AgentRow[],
+  escrow: string | undefined,
+): readonly string[] => {
+  const without = agents.filter(({ recipient }) => recipient === null).map(({ name }) => `${site}/${name}`);
+  if (without.length > 0) {
+    throw new FleetError(
+      'RECIPIENT_MISSING',
+      `nothing can be sealed to ${nameSome(without)}, which never told an age recipient`,
+      {
+        hint: 'Update the agent, let it ask again with fleet-agent enroll and take its request; or name the other agents with --agent',
+      },
+    );
+  }
+  const found = [
+    ...agents.flatMap(({ recipient }) => recipient ?? []),
+    ...(escrow === undefined ? [] : [escrow]),
+  ];
+  return [...new Set(found)].toSorted(compareBytes);
+};

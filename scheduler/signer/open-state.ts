@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+import SQLite from 'better-sqlite3';
+import type { Digest } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { makeDirectory } from '#bundles/layout/make-directory';
+import { tryExclusiveLock } from '#bundles/program/exclusive-lock';
+
+/** One version of a line of statements ('release:prod/kiosk', 'site:plant-7', 'lease:prod/kiosk') that was signed. */
+export type SignedVersion = {
+  readonly version: number;
+  /** Digest of the payload. */
+  readonly payload: Digest;
+  /** Of a release: the digest of the one before it. */
+  readonly previous: Digest | null;
+};
+
+/** What a signer remembers. No key, and nothing that was signed: only its numbers and digests. */
+export type SignerState = Disposable & {
+  /** The newest versions of a line, the newest first. */
+  readonly signed: (line: string) => readonly SignedVersion[];
+  readonly revoked: (channel: string) => ReadonlySet<Digest>;
+  /** How many signatures of a sort were made since then, in milliseconds. */
+  readonly countSince: (sort: string, since: number) => number;
+  /** Runs in one transaction; it is on the disk when this returns, whatever happens then. */
+  readonly commit: <T>(work: () => T) => T;
+  readonly addSigned: (line: string, signed: SignedVersion) => void;
+  readonly addRevoked: (channel: string, digests: readonly Digest[]) => void;
+  readonly count: (sort: string, at: number) => void;
+};
+
+/** Of a line; what a release may follow on. Enough for a layout that is a good while behind. */
+const KEPT_VERSIONS = 128;
+/** The longest time that a limit looks back. */
+const COUNTED_MS = 3_600_000;
+
+const SCHEMA = `
+  CREATE TABLE signed (line TEXT, version INTEGER, payload TEXT NOT NULL, previous TEXT, PRIMARY KEY (line, version)) WITHOUT ROWID;
+  CREATE TABLE revoked (channel TEXT, digest TEXT, PRIMARY KEY (channel, digest)) WITHOUT ROWID;
+  CREATE TABLE counted (sort TEXT, at INTEGER);
+  CREATE INDEX counted_at ON counted (sort, at);
+  PRAGMA user_version = 1;
+`;
+
+/**
+ * The state of a signer in `directory`, made where there is none, locked: two signers would each know half of what was
+ * signed. @throws FleetError BUSY, PERMISSION, IO, STORE_CORRUPT
+ */
+export const openSignerState = async (directory: string): Promise<SignerState> => {
+  try {
+    await makeDirectory(directory, 0o700);
+    const lock = tryExclusiveLock(join(directory, 'lock'));
+    if (!lock) {
+      throw new FleetError('BUSY', `another signer works with ${directory}`, {
+        hint: 'Stop it first, or give another --state and other keys',
+      });
+    }
+    try {
+      return openDatabase(join(directory, 'signed.sqlite'), lock);
+    } catch (error) {
+      lock[Symbol.dispose]();
+      throw error;
+    }
+  } catch (error) {
+    throw stateError(error, directory);
+  }
+};
+
+const openDatabase = (file: string, lock: Disposable): SignerState => {
+  const db = new SQLite(file);
+  db.pragma('journal_mode = WAL');
+  // Each commit waits for the disk: a version that is forgotten could be signed twice.
+  db.pragma('synchronous = FULL');
+  const version = db.pragma('user_version', { simple: true });
+  if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
+  else if (version !== 1)
+    throw new FleetError('STORE_CORRUPT', `${file} was written by a newer version of this program`, {
+      hint: 'Start that version again, or give another --state',
+    });
+  const newest = db.prepare(
+    'SELECT version, payload, previous FROM signed WHERE line = ? ORDER BY version DESC LIMIT ?',
+  );
+  const revoked = db.prepare('SELECT digest FROM revoked WHERE channel = ?').pluck();
+  const since = db.prepare('SELECT count(*) FROM counted WHERE sort = ? AND at > ?').pluck();
+  const add = db.prepare('INSERT INTO signed VALUES (?, ?, ?, ?)');
+  const forget = db.prepare('DELETE FROM signed WHERE line = ? AND version <= ?');
+  const revoke = db.prepare('INSERT OR IGNORE INTO revoked VALUES (?, ?)');
+  const count = db.prepare('INSERT INTO counted VALUES (?, ?)');
+  const discount = db.prepare('DELETE FROM counted WHERE sort = ? AND at <= ?');
+  return {
+    signed: (line) => newest.all(line, KEPT_VERSIONS) as SignedVersion[],
+    revoked: (channel) => new Set(revoked.all(channel) as Digest[]),
+    countSince: (sort, from) => since.get(sort, from) as number,
+    commit: (work) => {
+      try {
+        return db.transaction(work).immediate();
+      } catch (error) {
+        // It is read at the hub, whose own disk is another one.
+        throw error instanceof SQLite.SqliteError ? toFleetError(error, "writing the signer's state") : error;
+      }
+    },
+    addSigned: (line, signed) => {
+      add.run(line, signed.version, signed.payload, signed.previous);
+      const oldest = (newest.all(line, KEPT_VERSIONS) as SignedVersion[]).at(-1);
+      if (oldest) forget.run(line, oldest.version - 1);
+    },
+    addRevoked: (channel, digests) => {
+      for (const digest of digests) revoke.run(channel, digest);
+    },
+    count: (sort, at) => {
+      discount.run(sort, at - COUNTED_MS);
+      count.run(sort, at);
+    },
+    [Symbol.dispose]: () => {
+      db.close();
+      lock[Symbol.dispose]();
+    },
+  };
+};
+
+const stateError = (error: unknown, directory: string): FleetError => {
+  if (!(error instanceof SQLite.SqliteError)) return toFleetError(error, `opening ${directory}`);
+  const { code, message } = error;
+  if (/^SQLITE_(?:CANTOPEN|READONLY|PERM|AUTH)/.test(code))
+    return new FleetError('PERMISSION', `${directory} cannot be written: ${message}`, { cause: error });
+  if (/^SQLITE_(?:CORRUPT|NOTADB)/.test(code)) {
+    return new FleetError('STORE_CORRUPT', `the state in ${directory} is damaged: ${message}`, {
+      cause: error,
+      hint: 'Put back the last copy; without one, remove it, and the first request of each channel must show its last release',
+    });
+  }
+  return toFleetError(error, `opening ${directory}`);
+};

@@ -1,0 +1,107 @@
+import { setTimeout } from 'node:timers/promises';
+import { Client, errors } from 'undici';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { parseStrictJson } from '#bundles/strict-json';
+import { type PublicKey, parsePublicKey, type SigningKey, verifySignature } from '#bundles/trust/key';
+import { fromRefusal, MAX_ANSWER_BYTES, type SignRequest } from './protocol.ts';
+
+/**
+ * A key that a signer process holds (fleet-scheduler signer), reached over its Unix socket. What it refuses is thrown as it
+ * said it. Asked again after a lost connection it gives the same answer, so that is done here.
+ * @throws FleetError SIGNER_UNREACHABLE, PERMISSION, KEY_MISSING when it does not hold that key; sign: all that the
+ *   signer refuses (docs/signing.md)
+ */
+export const openRemoteKey = async (socket: string, role: string): Promise<SigningKey> => {
+  const client = new Client('http://signer', {
+    socketPath: socket,
+    // A key is often asked for once; what waits for more must not keep a program from ending.
+    keepAliveTimeout: 1_000,
+    headersTimeout: ANSWER_MS,
+    bodyTimeout: ANSWER_MS,
+    maxResponseSize: MAX_ANSWER_BYTES,
+  });
+  const path = encodeURIComponent(role);
+  const known = parseKey(await ask(client, socket, `/v1/keys/${path}`), socket);
+  return {
+    public: known,
+    sign: async (bytes, evidence = []) => {
+      const request: SignRequest = { bytes: toBase64(bytes), evidence: evidence.map(toBase64) };
+      const answer = await ask(client, socket, `/v1/sign/${path}`, JSON.stringify(request));
+      const signature = Buffer.from(textOf(answer, 'signature', socket), 'base64');
+      if (verifySignature(known, bytes, signature)) return signature;
+      throw new FleetError(
+        'BAD_SIGNATURE',
+        `what the signer at ${socket} answered is no signature by its key`,
+        {
+          hint: 'Start this program again if the signer was given another key',
+        },
+      );
+    },
+  };
+};
+
+/** A signing command may ask for a touch of a token. */
+const ANSWER_MS = 60_000;
+/** A signer that is being restarted is back by then. */
+const WAITS_MS = [200, 500, 1_500];
+
+const toBase64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+
+const ask = async (client: Client, socket: string, path: string, body?: string): Promise<unknown> => {
+  for (const wait of [...WAITS_MS, undefined]) {
+    try {
+      return await exchange(client, path, body);
+    } catch (error) {
+      if (error instanceof FleetError) throw error;
+      if (wait === undefined || !isOutage(error)) throw unreachable(error, socket);
+      await setTimeout(wait);
+    }
+  }
+  throw unreachable(undefined, socket);
+};
+
+const exchange = async (client: Client, path: string, body: string | undefined): Promise<unknown> => {
+  const { statusCode, body: answer } = await client.request({
+    path,
+    method: body === undefined ? 'GET' : 'POST',
+    ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
+  });
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  const json = parseStrictJson(bytes, { maxBytes: MAX_ANSWER_BYTES, maxDepth: 4 }, "the signer's answer");
+  if (statusCode === 200) return json;
+  throw fromRefusal(json);
+};
+
+/** Nobody there, or gone in the middle of it: as while it is restarted. */
+const isOutage = (error: unknown): boolean =>
+  error instanceof errors.SocketError ||
+  ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE'].includes(String((error as NodeJS.ErrnoException).code));
+
+const unreachable = (cause: unknown, socket: string): FleetError => {
+  const { code, message } = (cause ?? {}) as NodeJS.ErrnoException;
+  if (code === 'EACCES' || code === 'EPERM') {
+    return new FleetError('PERMISSION', `the signer's socket ${socket} may not be used by this user`, {
+      cause,
+      hint: 'Add this user to the group of the socket',
+    });
+  }
+  return new FleetError('SIGNER_UNREACHABLE', `no signer answers at ${socket}: ${message ?? 'no answer'}`, {
+    cause,
+    hint: 'Start it with: fleet-scheduler signer',
+  });
+};
+
+const textOf = (answer: unknown, field: string, socket: string): string => {
+  const value = (answer as Record<string, unknown> | null)?.[field];
+  if (typeof value === 'string') return value;
+  throw new FleetError('SIGNER_UNREACHABLE', `what answers at ${socket} is no signer`);
+};
+
+const parseKey = (answer: unknown, socket: string): PublicKey => {
+  try {
+    return parsePublicKey(textOf(answer, 'publicKey', socket));
+  } catch (error) {
+    throw toFleetError(error, `reading the key of the signer at ${socket}`);
+  }
+};
