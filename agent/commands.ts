@@ -5,6 +5,7 @@ import { History } from './commands/history.ts';
 import { Import } from './commands/import.ts';
 import { Prune } from './commands/prune.ts';
 import { ReportsExport } from './commands/reports/export.ts';
+import { RestoreSecrets } from './commands/restore-secrets.ts';
 import { Retry } from './commands/retry.ts';
 import { Rollback } from './commands/rollback.ts';
 import { Run } from './commands/run.ts';
@@ -19,6 +20,7 @@ export const COMMANDS = {
   import: Import,
   prune: Prune,
   'reports:export': ReportsExport,
+  'restore-secrets': RestoreSecrets,
   retry: Retry,
   rollback: Rollback,
   run: Run,

@@ -1,7 +1,5 @@
 import { runProgram } from '#bundles/program/run-program';
+import { COMMANDS } from './commands.ts';
 import { PROGRAM } from './program.ts';
 
-await runProgram(
-  { ...PROGRAM, commands: new URL('commands.ts', import.meta.url).href },
-  process.argv.slice(2),
-);
+await runProgram({ ...PROGRAM, commands: COMMANDS }, process.argv.slice(2));

@@ -1,4 +1,4 @@
-import type { Program } from '#bundles/program/run-program';
+import type { Program } from '#bundles/program/load-config';
 
 /** How fleet-agent presents itself, from source and as one file. */
 export const PROGRAM: Omit<Program, 'commands'> = {

@@ -16,6 +16,8 @@ const FLAGS = [
   // The HTTP parser is WebAssembly. Optimised after some requests, it costs 42 for a moment and 4 for ever; both are needed.
   '--no-wasm-tier-up',
   '--no-wasm-dynamic-tiering',
+  // Code that was not run since the last collection is dropped, not after six of them.
+  '--bytecode-old-age=1',
 ];
 
 if (process.argv[2] === 'run') setFlagsFromString(FLAGS.join(' '));

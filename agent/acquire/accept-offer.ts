@@ -20,12 +20,19 @@ export type Judged = {
   readonly receipts: readonly ReceiptPredicate[];
 };
 
+/** A person may have said that what has ended is to be taken nevertheless. */
+export type HowToJudge = { readonly acceptExpired?: boolean };
+
 /**
  * Judges everything in an offer that is for this agent: the acceptance algorithm of the formats, and what only a store
  * can know. The same for a medium, a registry and a hub's answer. Changes nothing.
  * @throws FleetError with the code of the attack table
  */
-export const acceptOffer = async (agent: Agent, offer: Offer): Promise<Judged> => {
+export const acceptOffer = async (
+  agent: Agent,
+  offer: Offer,
+  { acceptExpired = false }: HowToJudge = {},
+): Promise<Judged> => {
   const { state, edge, policy, identity } = agent;
   const trust = readTrustState(state);
   const { documents } = offer;
@@ -33,7 +40,7 @@ export const acceptOffer = async (agent: Agent, offer: Offer): Promise<Judged> =
     trust,
     documents,
     { now: edge.now(), trusted: edge.clockTrusted },
-    { maxValidityDays: policy.maxValidityDays, agentVersion: VERSION },
+    { maxValidityDays: policy.maxValidityDays, agentVersion: VERSION, acceptExpired },
   );
   checkExtraBundles(offer, accepted);
   const receipts = await documents.receipts(fullName(identity));

@@ -4,8 +4,6 @@ import { type Bundle, readBundle } from '#bundles/bundle/read-bundle';
 import { canonicalBytes } from '#bundles/canonical';
 import { type Digest, digestOf, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { missingBlob } from '#bundles/layout/verified';
 import { formatChannel } from '#bundles/names';
 import type { SiteValues } from '#bundles/statements/predicates';
 import { VERSION } from '#bundles/version';
@@ -16,6 +14,7 @@ import type { PackageRef, ReleaseRef } from '../store/package-ref.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import { readTrustRow } from '../store/trust.ts';
 import type { Judged } from './accept-offer.ts';
+import { firstOf } from './first-of.ts';
 
 export type Wanted = {
   /** The release that is wanted from now on; undefined while there is none yet. */
@@ -54,16 +53,6 @@ export const desiredPackages = async (agent: Agent, judged: Judged): Promise<Wan
   return { release, bundles, packages };
 };
 
-const firstOf = (one: BlobSource, other: BlobSource): BlobSource => ({
-  name: one.name,
-  size: async (digest) => (await one.size(digest)) ?? (await other.size(digest)),
-  open: async (digest, signal) => {
-    if ((await one.size(digest)) !== undefined) return one.open(digest, signal);
-    if ((await other.size(digest)) !== undefined) return other.open(digest, signal);
-    throw missingBlob(digest, one.name);
-  },
-});
-
 const checkBundle = (agent: Agent, { digest, kind, config }: Bundle, release: ReleaseRef): void => {
   const what = `bundle ${shortDigest(digest)}`;
   if (config.fleet !== agent.identity.fleet) {
@@ -73,9 +62,14 @@ const checkBundle = (agent: Agent, { digest, kind, config }: Bundle, release: Re
     throw new FleetError('WRONG_CHANNEL', `${what} is for ${formatChannel(config)}`, { subject: digest });
   }
   if (!agent.targets.some((target) => target.kind === kind)) {
-    throw new FleetError('NO_TARGET', `${what} is for a ${kind}, and this agent has none`, {
-      subject: digest,
-    });
+    throw new FleetError(
+      'NO_TARGET',
+      `${what} is for ${kind === 'host' ? 'a host' : 'a cluster'}, and this agent has none`,
+      {
+        subject: digest,
+        hint: `If this is the machine for it, name ${kind} under targets in the configuration of the agent`,
+      },
+    );
   }
   const needed = config.requirements.agent;
   if (needed !== undefined && !(validRange(needed) && satisfies(VERSION, needed))) {
@@ -117,6 +111,7 @@ const packagesOf = (
     kind,
     bundle: digest,
     layer: it.layer,
+    ...(it.blobs && { blobs: it.blobs }),
     path: it.path,
     dependsOn: it.dependsOn,
     critical: it.critical,

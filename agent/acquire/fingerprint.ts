@@ -2,11 +2,16 @@ import { formatChannel } from '#bundles/names';
 import type { State } from '../store/state.ts';
 import { readFloors, readStatement, readTrustRow } from '../store/trust.ts';
 
-/** Everything an import can change but the packages; equal before and after: there was no news. */
-export const fingerprint = (state: State): string => {
-  const { time: _, ...floors } = readFloors(state);
+/**
+ * Everything an import can change but the packages; equal before and after: there was no news.
+ * @param leases false: a renewed lease is no news either
+ */
+export const fingerprint = (state: State, { leases = true } = {}): string => {
+  const { time: _, lease: floor, ...floors } = readFloors(state);
   const { timeFloor: __, ...trust } = readTrustRow(state);
+  const scope = trust.channel && formatChannel(trust.channel);
+  const digestOf = (role: 'release' | 'lease') => scope && readStatement(state, role, scope)?.digest;
   const site = readStatement(state, 'site', '')?.digest;
-  const release = trust.channel && readStatement(state, 'release', formatChannel(trust.channel))?.digest;
-  return JSON.stringify({ floors, trust, site, release });
+  const release = digestOf('release');
+  return JSON.stringify([floors, trust, site, release, ...(leases ? [floor, digestOf('lease')] : [])]);
 };

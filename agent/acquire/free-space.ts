@@ -10,7 +10,7 @@ import type { Agent } from '../agent.ts';
  */
 export const checkSpace = async (
   { state, freeBytes }: Agent,
-  blobs: readonly Descriptor[],
+  blobs: readonly Pick<Descriptor, 'size'>[],
   demanded: number,
 ): Promise<void> => {
   if (blobs.length === 0) return;

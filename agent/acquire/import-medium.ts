@@ -9,11 +9,12 @@ import { forgetOldOperations } from '../journal/operations.ts';
 import { tellRefused } from '../report/tell-refused.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import type { ReleaseRef } from '../store/package-ref.ts';
-import type { BroughtImages } from './bring-blobs.ts';
+import type { BroughtImages } from './bring-surveyed.ts';
 import { judgeOffer } from './judge-offer.ts';
 import { removeNeeds } from './missing-base.ts';
 import { readOffer } from './read-offer.ts';
 import { storeAccepted } from './store-accepted.ts';
+import { unsealer } from './unsealer.ts';
 
 export type ImportResult = {
   /** What the medium's release for this agent is; undefined when it only brings an order for the site. */
@@ -24,6 +25,10 @@ export type ImportResult = {
   readonly selected: boolean;
   readonly rootVersion: number;
   readonly siteVersion: number;
+  /** Of the lease that the medium brought for the release in force; undefined: none. */
+  readonly leaseVersion: number | undefined;
+  /** What had ended and was taken nevertheless. */
+  readonly relaxed: readonly ('site' | 'release' | 'lease')[];
   /** Events that receipts on the medium acknowledged. */
   readonly acknowledged: number;
   /** Receipts on the medium that contradict what was told here; nothing was let go for them. */
@@ -34,38 +39,71 @@ export type ImportResult = {
   readonly packages: readonly PackageResult[];
 };
 
+/** What a person says with a medium. */
+export type ImportWish = {
+  /** This release may remove more than the budget. */
+  readonly prune?: boolean;
+  /** The reason why what has ended is to be taken nevertheless. */
+  readonly acceptExpired?: string | undefined;
+};
+
 /**
- * A medium's way into the machine. Until everything on it is verified and here, nothing changes but the blob store; then
+ * A medium's way into the machine; several paths are sticks of one set. Until everything on it is verified and here, nothing changes but the blob store; then
  * all floors move at once; then packages are applied one by one.
- * @param prune a person's word that this release may remove more than the budget
- * @throws FleetError with the code of the attack table; the refusal stands in the outbox
+ * @throws FleetError USAGE where no glass may be broken, and with the code of the attack table; the refusal stands in the outbox
  */
 export const importMedium = async (
   agent: Agent,
-  path: string,
-  { prune = false } = {},
+  paths: string | readonly string[],
+  { prune = false, acceptExpired }: ImportWish = {},
 ): Promise<ImportResult> => {
+  checkGlass(agent, acceptExpired);
   const resumed = await resume(agent);
-  await using medium = await orTellRefused(agent, () => openMedium(path));
-  const accepted = await orTellRefused(agent, async () => judgeOffer(agent, await readOffer(agent, medium)));
-  const acknowledged = storeAccepted(agent, accepted, prune);
+  const unseal = unsealer(agent);
+  await using medium = await orTellRefused(agent, () => openMedium(paths, { unseal }));
+  const how = { acceptExpired: acceptExpired !== undefined };
+  const accepted = await orTellRefused(agent, async () =>
+    judgeOffer(agent, await readOffer(agent, medium), how),
+  );
+  const acknowledged = storeAccepted(agent, accepted, { prune, reason: acceptExpired });
   await removeNeeds(agent, medium);
+  // What waited here for other sticks is with those who keep images by now, and its room may be needed next.
+  if (medium.parts) await collectGarbage(agent.state);
   const packages = withResumed(resumed, await reconcile(agent));
   await collectGarbage(agent.state);
   await letGoImages(agent);
   forgetOldOperations(agent.state);
-  const { release, root, site, selected } = accepted.accepted;
+  const { release, root, site, lease, relaxed, selected } = accepted.accepted;
   return {
     release: release && { ...site.agent.channel, version: release.predicate.version },
     news: release?.news,
     selected,
     rootVersion: root.version,
     siteVersion: site.predicate.version,
+    leaseVersion: lease?.news === 'kept' ? undefined : lease?.predicate.version,
+    relaxed,
     acknowledged: acknowledged.events,
     contradictingReceipts: acknowledged.contradicting,
     images: accepted.images,
     packages,
   };
+};
+
+/** @throws FleetError USAGE */
+const checkGlass = ({ policy }: Agent, reason: string | undefined): void => {
+  if (reason === undefined) return;
+  if (!policy.breakGlass) {
+    throw new FleetError('USAGE', 'this machine was not set up to take what has ended', {
+      subject: '--accept-expired',
+      hint: 'Ask for a newer release or a lease; whoever owns the machine may set breakGlass: true in its agent.yaml',
+    });
+  }
+  if (reason.trim() === '') {
+    throw new FleetError('USAGE', 'the reason is empty', {
+      subject: '--reason',
+      hint: 'Say in a few words why this cannot wait; the platform team reads them in the report',
+    });
+  }
 };
 
 /** A refusal is worth knowing at home: somebody may have brought the wrong stick, or a bad one. */
@@ -77,6 +115,8 @@ const orTellRefused = async <T>(agent: Agent, judge: () => Promise<T>): Promise<
     if (isFleetError(error, 'ABORTED') || agent.signal.aborted) throw error;
     // Where nothing is, nothing was refused: a path was mistyped.
     if (isFleetError(error, 'MEDIUM_MISSING')) throw error;
+    // The other sticks are on their way: nothing is wrong.
+    if (isFleetError(error, 'PARTS_MISSING')) throw error;
     try {
       tellRefused(agent, error);
     } catch {

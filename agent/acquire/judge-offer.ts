@@ -1,7 +1,9 @@
 import type { Agent } from '../agent.ts';
-import { acceptOffer } from './accept-offer.ts';
+import { refsWithSecrets } from '../secrets/refs-with-secrets.ts';
+import { acceptOffer, type HowToJudge } from './accept-offer.ts';
 import type { AcceptedOffer } from './accepted-offer.ts';
 import { bringBlobs } from './bring-blobs.ts';
+import { bringSecrets } from './bring-secrets.ts';
 import { desiredPackages } from './desired-packages.ts';
 import type { Offer } from './read-offer.ts';
 
@@ -9,9 +11,17 @@ import type { Offer } from './read-offer.ts';
  * Acceptance up to the transaction (docs/bundle-format.md section 8, steps 1 to 8): judges what is offered and brings its
  * blobs into the store. Nothing else changes. @throws FleetError with the code of the attack table, and those of the disk
  */
-export const judgeOffer = async (agent: Agent, offer: Offer): Promise<AcceptedOffer> => {
-  const judged = await acceptOffer(agent, offer);
+export const judgeOffer = async (
+  agent: Agent,
+  offer: Offer,
+  how: HowToJudge = {},
+): Promise<AcceptedOffer> => {
+  const judged = await acceptOffer(agent, offer, how);
   const wanted = await desiredPackages(agent, judged);
-  const images = await bringBlobs(agent, offer.source, wanted.bundles);
-  return { ...judged, ...wanted, images };
+  const { secrets } = judged.accepted.site;
+  // First what is small: a medium without them is refused before gigabytes are copied.
+  await bringSecrets(agent, offer, secrets);
+  const images = await bringBlobs(agent, offer.source, wanted.bundles, secrets);
+  const packages = await refsWithSecrets(agent, wanted.packages, secrets);
+  return { ...judged, ...wanted, packages, images };
 };

@@ -5,6 +5,7 @@ import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
+import { leadsAway } from '#bundles/medium/plain-files';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { heldWithImages } from '../images/held-bundles.ts';
@@ -31,7 +32,7 @@ export const refuseMissingBase = async (
       subject: missing[0],
       hint: written
         ? `Carry the medium back: ${written} on it says what is needed`
-        : 'Ask for a full medium, or for one made from a fresh report of this agent',
+        : `${medium.roots.length > 0 ? 'Nothing can be written onto it: ask' : 'Ask'} for a full medium, or for one made from a fresh report of this agent`,
     },
   );
 };
@@ -41,37 +42,38 @@ const writeNeeds = async (
   medium: OpenMedium,
   missing: readonly Digest[],
 ): Promise<string | undefined> => {
-  if (medium.form !== 'directory') return undefined;
+  if (medium.roots.length === 0) return undefined;
   const file = needsFile(agent);
-  try {
-    await access(medium.path, constants.W_OK);
-    await writeOntoMedium(
-      medium.path,
-      file,
-      canonicalBytes({
-        fleet: agent.identity.fleet,
-        agent: fullName(agent.identity),
-        missing,
-        holds: await heldWithImages(agent),
-        at: formatTime(agent.edge.now()),
-      }),
-    );
-    return file;
-  } catch (error) {
-    // A stick with its lock on, or a full one: then the person has to carry the words.
-    if (isOfTheStick(error)) return undefined;
-    throw error;
+  const bytes = canonicalBytes({
+    fleet: agent.identity.fleet,
+    agent: fullName(agent.identity),
+    missing,
+    holds: await heldWithImages(agent),
+    at: formatTime(agent.edge.now()),
+  });
+  for (const root of medium.roots) {
+    try {
+      await access(root, constants.W_OK);
+      await writeOntoMedium(root, file, bytes);
+      return file;
+    } catch (error) {
+      // A stick with its lock on, or a full one: perhaps another one, else the person has to carry the words.
+      if (!isOfTheStick(error)) throw error;
+    }
   }
+  return undefined;
 };
 
 /** What was needed is here now: the note on this medium would ask for it again. */
 export const removeNeeds = async (agent: Agent, medium: OpenMedium): Promise<void> => {
-  if (medium.form !== 'directory') return;
-  try {
-    await rm(join(medium.path, needsFile(agent)), { force: true });
-  } catch (error) {
-    // An import that succeeded does not fail for a note that cannot be taken off.
-    if (!isOfTheStick(error)) throw error;
+  for (const root of medium.roots) {
+    try {
+      if (await leadsAway(root, needsFile(agent))) continue;
+      await rm(join(root, needsFile(agent)), { force: true });
+    } catch (error) {
+      // An import that succeeded does not fail for a note that cannot be taken off.
+      if (!isOfTheStick(error)) throw error;
+    }
   }
 };
 
@@ -79,4 +81,4 @@ const needsFile = ({ identity }: Agent): string =>
   `${REQUESTS_FOLDER}/${agentFolder(fullName(identity))}-needs.json`;
 
 const isOfTheStick = (error: unknown): boolean =>
-  ['PERMISSION', 'DISK_FULL', 'IO'].includes(toFleetError(error).code);
+  ['PERMISSION', 'DISK_FULL', 'IO', 'MEDIUM_INVALID'].includes(toFleetError(error).code);

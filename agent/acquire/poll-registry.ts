@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { channelRepository, siteRepository } from '#bundles/registry/references';
 import type { Registry } from '#bundles/registry/registry';
 import type { Agent } from '../agent.ts';
+import { wantsLease } from '../staleness/wants-lease.ts';
 import { readPointers } from '../store/pointers.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { pointerName } from './pointer-name.ts';
@@ -15,7 +16,7 @@ export type Poll = {
 };
 
 /**
- * One HEAD for each tag of this agent, and nothing else. A tag that is gone is no news: what was accepted stands.
+ * One HEAD for each tag of this agent, and nothing else; leases are asked for only where one is of use. A tag that is gone is no news: what was accepted stands.
  * @param receipts whether receipts come this way; where there is a hub they come with its answers
  * @throws FleetError REGISTRY_*, SITE_MISSING or CHANNEL_MISSING for a registry that has nothing at all for this agent
  */
@@ -24,6 +25,9 @@ export const pollRegistry = async (agent: Agent, registry: Registry, receipts: b
   const site = registry.repository(siteRepository(agent.identity.site));
   const asked = [
     ...(channel ? [{ repository: registry.repository(channelRepository(channel)), tag: 'release' }] : []),
+    ...(channel && wantsLease(agent)
+      ? [{ repository: registry.repository(channelRepository(channel)), tag: 'lease' }]
+      : []),
     { repository: site, tag: 'site' },
     ...(receipts ? [{ repository: site, tag: 'receipts' }] : []),
   ];

@@ -22,6 +22,8 @@ export type Pulled = {
   /** false: the rollout leaves this agent where it is. */
   readonly selected: boolean;
   readonly siteVersion: number;
+  /** Leases there that were no good and left aside: said where there are any. */
+  readonly skippedLeases?: number;
 };
 
 /** Waits for its turn at the state directory, then works alone in it. */
@@ -44,12 +46,13 @@ export const pullRelease = async (
   try {
     using lock = tryPullLock(agent.state.directory);
     if (!lock) throw new FleetError('BUSY', 'another process is bringing in a release');
-    const { release, site, selected } = await pull(agent, registry, exclusively);
+    const { release, site, selected, skippedLeases } = await pull(agent, registry, exclusively);
     return {
       release: release && { ...site.agent.channel, version: release.predicate.version },
       news: release?.news,
       selected,
       siteVersion: site.predicate.version,
+      ...(skippedLeases > 0 ? { skippedLeases } : {}),
     };
   } catch (cause) {
     const error = toFleetError(cause);
@@ -67,7 +70,7 @@ const pull = async (agent: Agent, registry: Registry, exclusively: Exclusively):
     // A stick came in between: what was judged against yesterday's floors is judged again.
     const stands = fingerprint(state) === before && JSON.stringify(readPull(state)) === pinned;
     const accepted = stands ? judged : await judgeOffer(agent, judged.offer);
-    storeAccepted(agent, accepted, false);
+    storeAccepted(agent, accepted);
     return accepted.accepted;
   });
 };

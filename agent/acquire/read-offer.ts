@@ -3,6 +3,7 @@ import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { OpenMedium } from '#bundles/medium/medium';
 import type { Agent } from '../agent.ts';
+import { keptBlobs } from './kept-blobs.ts';
 import type { Source } from './source.ts';
 
 /** What a source says it has for this agent; nothing of it believed. */
@@ -14,11 +15,14 @@ export type Offer = {
 };
 
 /** @throws FleetError MEDIUM_EMPTY, WRONG_FLEET, TOO_MANY, TOO_LARGE, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
-export const readOffer = async ({ identity }: Agent, medium: OpenMedium): Promise<Offer> => {
+export const readOffer = async (
+  { identity, state }: Pick<Agent, 'identity' | 'state'>,
+  medium: OpenMedium,
+): Promise<Offer> => {
   const contents = medium.medium;
   if (!contents) {
     throw new FleetError('MEDIUM_EMPTY', `${medium.path} was not filled by fleet-export`, {
-      hint: 'Carry it to the platform team first; requests and reports on it stay',
+      hint: 'Is this the top folder of the stick? If it is, carry it to the platform team; requests and reports on it stay',
     });
   }
   // Believed only so far as to say it in plain words: a medium that lies here is refused for its root.
@@ -30,5 +34,6 @@ export const readOffer = async ({ identity }: Agent, medium: OpenMedium): Promis
     );
   }
   const documents = await readChannelDocuments(medium.blobs, contents.documents, identity.site);
-  return { source: { blobs: medium.blobs, medium }, documents, pointers: new Map() };
+  const blobs = medium.parts ? keptBlobs(medium, medium.parts, state.blobs) : medium.blobs;
+  return { source: { blobs, medium }, documents, pointers: new Map() };
 };

@@ -1,11 +1,13 @@
 import { acceptChannel } from '#bundles/accept/accept-channel';
+import { acceptRoot } from '#bundles/accept/accept-root';
 import { readChannelDocuments } from '#bundles/accept/documents';
+import type { Clock } from '#bundles/accept/trust-state';
 import { compareBytes, type Digest } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { parseArtifact } from '#bundles/layout/artifact';
 import type { BlobSource } from '#bundles/layout/blobs';
 import type { Document } from '#bundles/layout/document';
-import { RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
+import { LEASE_ARTIFACT, RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
 import type { Channel } from '#bundles/names';
 import { channelRepository, siteRepository } from '#bundles/registry/references';
 import type { Registry, Repository } from '#bundles/registry/registry';
@@ -35,16 +37,17 @@ export const readRegistryOffer = async (agent: Agent, registry: Registry): Promi
   const channel = await judgeSite(agent, ofSite);
   const home = registry.repository(channelRepository(channel));
   const release = await readArtifact(home, 'release', RELEASE_ARTIFACT, agent.signal);
-  const artifacts = [...ofSite, ...(release ? [release] : [])];
+  const lease = await readLeases(agent, home);
+  const artifacts = [...ofSite, release, lease].filter((it) => it !== undefined);
   const blobs = blobsOf(artifacts, home, registryName(registry));
   return {
     source: { blobs },
-    documents: await readChannelDocuments(blobs, documentsOf(artifacts), name),
+    documents: await readChannelDocuments(blobs, documentsOf(artifacts), name, 'registry'),
     pointers: new Map(artifacts.map(({ reference, digest }) => [reference, digest])),
   };
 };
 
-export const registryName = ({ address: { host, prefix } }: Registry): string =>
+const registryName = ({ address: { host, prefix } }: Registry): string =>
   `registry ${host}${prefix && `/${prefix}`}`;
 
 type Artifact = {
@@ -67,19 +70,53 @@ const readArtifact = async (
   return { reference, digest: fetched.descriptor.digest, documents, repository };
 };
 
+/**
+ * Leases are no part of a release: whatever hangs on their tag must not keep a good one away. What is no lease artifact is
+ * as if it were not there, but for its pointer, so that it is not looked into again and again; and of its roots only those
+ * are taken that follow on those trusted here.
+ */
+const readLeases = async (agent: Agent, repository: Repository): Promise<Artifact | undefined> => {
+  const found = await unlessJunk(() => readArtifact(repository, 'lease', LEASE_ARTIFACT, agent.signal));
+  if (found === 'junk') {
+    const pointer = await repository.resolve('lease', agent.signal);
+    return pointer && { ...pointer, reference: pointerName(repository, 'lease'), documents: [], repository };
+  }
+  if (!found) return undefined;
+  const ofRole = (role: string) => found.documents.filter((document) => document.role === role);
+  const roots = ofRole('root');
+  const blobs = blobsOf([found], repository, repository.name);
+  const judged = await unlessJunk(async () => {
+    const offered = await readChannelDocuments(blobs, roots, agent.identity.site, 'registry');
+    return acceptRoot(readTrustState(agent.state), offered.roots, clockOf(agent));
+  });
+  return { ...found, documents: [...(judged === 'junk' ? [] : roots), ...ofRole('lease')] };
+};
+
+/** A network that fails is no junk: it is asked again. */
+const unlessJunk = async <T>(work: () => Promise<T>): Promise<T | 'junk'> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isFleetError(error) || error.retryable || NO_JUNK.has(error.code)) throw error;
+    return 'junk';
+  }
+};
+
+const NO_JUNK: ReadonlySet<string> = new Set(['ABORTED', 'REGISTRY_DENIED', 'REGISTRY_REFUSED']);
+
+const clockOf = ({ edge }: Agent): Clock => ({ now: edge.now(), trusted: edge.clockTrusted });
+
 /** The site's statement alone: its channel says which release to ask for. */
-const judgeSite = async (
-  { state, identity, edge, policy }: Agent,
-  artifacts: readonly Artifact[],
-): Promise<Channel> => {
+const judgeSite = async (agent: Agent, artifacts: readonly Artifact[]): Promise<Channel> => {
+  const { state, identity, policy } = agent;
   const [first] = artifacts;
   const blobs = first ? blobsOf(artifacts, first.repository, first.repository.name) : NOWHERE;
-  const documents = await readChannelDocuments(blobs, documentsOf(artifacts), identity.site);
+  const documents = await readChannelDocuments(blobs, documentsOf(artifacts), identity.site, 'registry');
   const { site } = await acceptChannel(
     readTrustState(state),
     // The release is not asked for yet, so none is offered.
     { ...documents, claimedChannels: [] },
-    { now: edge.now(), trusted: edge.clockTrusted },
+    clockOf(agent),
     { maxValidityDays: policy.maxValidityDays, agentVersion: VERSION },
   );
   return site.agent.channel;

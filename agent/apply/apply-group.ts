@@ -7,8 +7,6 @@ import type { Work } from './work.ts';
 
 /** Steps of one group under way at a time: enough to hide a server's answer time, few enough not to crowd it. */
 const AT_ONCE = 16;
-/** Results that one transaction brings to disk; a crash does at most these, and those under way, again. */
-const BATCH = 64;
 
 /** Where the steps that may run together with this one end. */
 export const endOfGroup = (steps: readonly Step[], index: number): number => {
@@ -19,30 +17,25 @@ export const endOfGroup = (steps: readonly Step[], index: number): number => {
 };
 
 /**
- * Does steps that do not depend on each other. Results are written down in the plan's order, whichever was done first; a
- * failure lets those under way end, begins no others, and everything that was done is told with it.
+ * Does steps that do not depend on each other. Results are kept in the plan's order, whichever was done first; a failure lets
+ * those under way end, begins no others, and everything that was done is told with it.
  * @param first the number of the first step in the plan, from 0
+ * @param keep takes results that may come to disk @returns those that may not before what failed does
  * @throws FleetError ABORTED, API_UNREACHABLE: what is not written down yet is done again
  */
 export const applyGroup = async (
   work: Work,
   steps: readonly Step[],
   first: number,
-  save: (point: string, nextStep: number, results: readonly StepResult[]) => void,
-): Promise<FleetError | undefined> => {
+  keep: (results: readonly StepResult[]) => void,
+): Promise<{ readonly rest: readonly StepResult[]; readonly error: FleetError | undefined }> => {
   const { agent, operation } = work;
   const name = nameOf(operation);
   const tried: (Tried | undefined)[] = [];
   let next = 0;
-  let saved = 0;
+  let kept = 0;
   let whole = 0;
   let stopped = false;
-  const write = (results: readonly StepResult[]): void => {
-    if (results.length === 0) return;
-    const from = first + saved;
-    saved += results.length;
-    save(`steps ${from + 1} to ${first + saved}`, first + saved, results);
-  };
   const worker = async (): Promise<void> => {
     while (next < steps.length && !stopped) {
       const index = next++;
@@ -58,14 +51,20 @@ export const applyGroup = async (
       }
       stopped ||= tried[index]?.error !== undefined;
       while (tried[whole] !== undefined) whole += 1;
-      if (whole - saved >= BATCH && !stopped) write(resultsOf(tried.slice(saved, whole)));
+      if (!stopped && whole > kept) {
+        const results = resultsOf(tried.slice(kept, whole));
+        kept = whole;
+        keep(results);
+      }
     }
   };
   const ends = await Promise.allSettled(Array.from({ length: Math.min(AT_ONCE, steps.length) }, worker));
   const broken = ends.find((end) => end.status === 'rejected');
   if (broken) throw broken.reason;
-  write(resultsOf(tried.slice(saved)));
-  return tried.find((one) => one?.error !== undefined)?.error;
+  return {
+    rest: resultsOf(tried.slice(kept)),
+    error: tried.find((one) => one?.error !== undefined)?.error,
+  };
 };
 
 const resultsOf = (tried: readonly (Tried | undefined)[]): readonly StepResult[] =>

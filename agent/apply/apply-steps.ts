@@ -8,30 +8,51 @@ import type { Step, StepResult } from './target.ts';
 import { asIs, tryStep } from './try-step.ts';
 import type { Work } from './work.ts';
 
+/** Results of groups that one transaction brings to disk; a crash does at most these, and those under way, again. */
+const BATCH = 64;
+
 /**
  * Carries out the plan from the next step on; each result is on disk before the step after it begins. Steps of one group
- * run at the same time, and their results come to disk in batches.
+ * run at the same time, and the results of groups come to disk in batches: a target that groups its steps can do a batch again,
+ * in order, as if it had not been done.
  */
 export const applySteps = async (work: Work): Promise<void> => {
   const { agent, operation, goal } = work;
   const steps = operation.plan?.steps ?? [];
   const waiting: StepResult[] = [];
+  let written = operation.nextStep;
   const name = nameOf(operation);
   let index = operation.nextStep;
-  const save = (point: string, nextStep: number, results: readonly StepResult[]): void =>
-    record(agent, `${name}: ${point} recorded`, () => {
-      noteOwned(agent.state, operation.assignment, results);
-      saveSteps(agent.state, operation, nextStep, [...waiting.splice(0), ...results]);
-    });
+  const write = (): void => {
+    const results = waiting.splice(0);
+    noteOwned(agent.state, operation.assignment, results);
+    written += results.length;
+    saveSteps(agent.state, operation, written, results);
+  };
+  const save = (): void => {
+    if (waiting.length === 0) return;
+    const from = written + 1;
+    const to = written + waiting.length;
+    const point = from === to ? `step ${to}` : `steps ${from} to ${to}`;
+    record(agent, `${name}: ${point} recorded`, write);
+  };
+  const keep = (results: readonly StepResult[]): void => {
+    waiting.push(...results);
+    if (waiting.length >= BATCH) save();
+  };
   while (index < steps.length) {
     const step = steps[index] as Step;
     const end = endOfGroup(steps, index);
     checkAborted(agent.signal);
-    if (end - index > 1) {
-      const error = await applyGroup(work, steps.slice(index, end), index, save);
+    if (step.group !== undefined) {
+      const { rest, error } = await applyGroup(work, steps.slice(index, end), index, keep);
       index = end;
-      if (!error) continue;
-      fail(work, error);
+      if (!error) {
+        keep(rest);
+        continue;
+      }
+      waiting.push(...rest);
+      fail(work, error, write);
       return;
     }
     index += 1;
@@ -42,14 +63,16 @@ export const applySteps = async (work: Work): Promise<void> => {
     const { result, error } = await tryStep(work, step);
     // Done but not yet written down: a crash here does this one step again, and only this one.
     agent.onJournal(`${name}: step ${index} done`);
-    save(`step ${index}`, index, [result]);
+    waiting.push(result);
     if (error) {
-      fail(work, error);
+      // At once with what it means: a step that is written down is never done again.
+      fail(work, error, write);
       return;
     }
+    save();
   }
   record(agent, `${name}: applied`, () => {
-    saveSteps(agent.state, operation, steps.length, waiting);
+    write();
     saveOperation(agent.state, { ...operation, nextStep: steps.length, phase: goal ? 'settle' : 'keep' });
   });
 };

@@ -17,13 +17,15 @@ import type { Work } from './work.ts';
 /**
  * What a failure means, in one transaction: on the way forward the package is told failed and, if anything may have
  * been written, the way back begins; on the way back it is broken. An interrupted run has not failed.
+ * @param also in the same transaction, before
  * @throws FleetError ABORTED
  */
-export const fail = ({ agent, operation }: Work, cause: unknown): void => {
+export const fail = ({ agent, operation }: Work, cause: unknown, also: () => void = () => {}): void => {
   checkAborted(agent.signal);
   const error = toFleetError(cause);
   if (error.code === 'ABORTED' || isOutage(operation, error)) throw error;
   record(agent, `${nameOf(operation)}: failed`, () => {
+    also();
     if (operation.rollingBack) endBroken(agent, operation, error);
     else failForward(agent, operation, error);
   });

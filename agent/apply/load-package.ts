@@ -1,17 +1,20 @@
 import { packageDigest } from '#bundles/bundle/package-digest';
-import { shortDigest } from '#bundles/digest';
+import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/layout/blobs';
+import { missingBlob } from '#bundles/layout/verified';
+import { openPackage } from '../secrets/open-package.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import type { State } from '../store/state.ts';
 import { resolveInputs } from './site-inputs.ts';
 import type { DesiredPackage } from './target.ts';
-import { unpackedLayer } from './unpacked-layer.ts';
+import { packageFiles, unpackedLayer } from './unpacked-layer.ts';
 
 /**
  * A package out of the store, verified once more on its way: the layer by its digest, its files by the package's.
  * @param agent whose own site values go over the site's
- * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, STORE_CORRUPT, SITE_VALUES and those of unpacking
+ * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, STORE_CORRUPT, SITE_VALUES, SECRET_UNREADABLE, WRONG_SITE and those of unpacking
  */
 export const loadPackage = async (
   state: State,
@@ -20,12 +23,7 @@ export const loadPackage = async (
   signal: AbortSignal,
 ): Promise<DesiredPackage> => {
   const { bundle, files: layer } = await unpackedLayer(state, ref, signal);
-  const prefix = `${ref.path}/`;
-  const files = new Map(
-    [...layer]
-      .filter(([path]) => path.startsWith(prefix))
-      .map(([path, { bytes }]) => [path.slice(prefix.length), bytes] as const),
-  );
+  const files = packageFiles(layer, ref);
   const actual = packageDigest([...files].map(([path, bytes]) => ({ path, bytes })));
   if (actual !== ref.package) {
     throw new FleetError(
@@ -35,11 +33,26 @@ export const loadPackage = async (
     );
   }
   const inputs = resolveInputs(bundle.config, readSiteValues(state, ref.siteValues), agent);
+  const { namespace } = bundle.config.assignments.find(({ id }) => id === ref.assignment) ?? {};
+  const opened = await openPackage(state, ref, files, namespace, signal);
   return {
     assignment: ref.assignment,
     package: ref.package,
     siteValues: ref.siteValues,
-    files,
+    files: opened.files,
+    ...(ref.blobs && { blobs: only(state.blobs, ref.blobs) }),
+    ...(opened.secrets && { secrets: opened.secrets }),
     siteInputs: inputs.filter(({ assignment }) => assignment === ref.assignment),
   };
 };
+
+/** What its bundle does not name for a package is not pinned for it, and could be gone tomorrow. */
+const only = (store: BlobSource, digests: readonly Digest[]): BlobSource => ({
+  name: store.name,
+  size: async (digest) => (digests.includes(digest) ? await store.size(digest) : undefined),
+  open: async (digest, signal, buffers) => {
+    if (!digests.includes(digest))
+      throw missingBlob(digest, 'the blobs that the bundle names for the package');
+    return await store.open(digest, signal, buffers);
+  },
+});

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Config, durationMs } from '../config/config.ts';
 import { fullName, type Identity } from '../store/identity.ts';
+import { placeHeld } from '../store/lock.ts';
 import { hostTarget } from './host/host-target.ts';
 import { runCommand } from './host/run-command.ts';
 import { openClusterAccess } from './kubernetes/api/cluster-access.ts';
@@ -37,7 +37,7 @@ const makeHost = (config: Config): Target =>
   });
 
 const makeKubernetes = (
-  { kubeconfig, kubeContext, namespace, healthTimeout }: Config,
+  { kubeconfig, kubeContext, namespace, healthTimeout, state }: Config,
   identity: Identity,
 ): Target =>
   kubernetesTarget({
@@ -47,13 +47,13 @@ const makeKubernetes = (
         requestMs: REQUEST_MS,
       }),
     fleet: identity.fleet,
-    lease: { namespace, holder: holderOf(identity) },
+    lease: { namespace, who: whoOf(identity), place: () => placeHeld(state) },
     healthTimeoutMs: durationMs(healthTimeout),
     stepTimeoutMs: STEP_MS,
     fields: 'merge',
     adopt: 'ifUnowned',
   });
 
-/** As a person reads it in the lease, and unlike any other process's. */
-const holderOf = (identity: Identity): string =>
-  `${fullName(identity)}, process ${process.pid} on ${hostname()}, ${randomUUID().slice(0, 8)}`;
+/** As a person reads it in the lease. */
+const whoOf = (identity: Identity): string =>
+  `${fullName(identity)}, process ${process.pid} on ${hostname()}`;

@@ -2,10 +2,12 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { record } from '../journal/boundary.ts';
 import { appendEvent } from '../report/outbox.ts';
+import { frozenBy } from '../staleness/frozen-by.ts';
 import { findFailure } from '../store/failures.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { findPackage, type PackageRow, readPackages, savePackage } from '../store/packages.ts';
 import { hold } from './hold.ts';
+import { holdFrozen } from './hold-frozen.ts';
 import { inOrder } from './order.ts';
 import { type PackageResult, resultOf } from './package-result.ts';
 import { begin, perform } from './perform.ts';
@@ -18,6 +20,8 @@ type Wanted = PackageRow & { readonly desired: PackageRef };
  * what left the bundle. Packages that already run as wanted cost nothing and are not in the result.
  */
 export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]> => {
+  const frozen = frozenBy(agent);
+  if (frozen) return holdFrozen(agent, frozen);
   const results = new Map<string, PackageResult>();
   let more = true;
   while (more) {

@@ -1,8 +1,9 @@
 import type { BundleKind, SiteInputField } from '#bundles/bundle/config';
 import type { Json } from '#bundles/canonical';
 import type { Digest } from '#bundles/digest';
-import type { ErrorCode } from '#bundles/errors';
+import type { BlobSource } from '#bundles/layout/blobs';
 import type { Outcome } from '#bundles/report/event';
+import type { PackageSecrets } from '../secrets/package-secrets.ts';
 
 /**
  * What the agent asks of the thing it applies packages to: a host, a cluster's API. Everything between the two
@@ -17,8 +18,12 @@ export type DesiredPackage = {
   readonly siteValues: Digest;
   /** Path inside the package folder to bytes; package.json or manifests among them. */
   readonly files: ReadonlyMap<string, Buffer>;
+  /** Files that are too large for memory, as the store has them; absent where there are none. */
+  readonly blobs?: BlobSource;
   /** Site values to put into exact fields, already validated against the bundle's schema. */
   readonly siteInputs: readonly (SiteInputField & { readonly value: Json })[];
+  /** What of it is secret, opened; absent where nothing is. */
+  readonly secrets?: PackageSecrets;
 };
 
 /** One thing that an applied package owns. `key` is unique on the target ('file:/etc/x', 'unit:x.service'). */
@@ -70,9 +75,6 @@ export type Drift = {
   readonly message: string;
 };
 
-/** A path owned by another package, a unit that does not load: a plan that cannot be. */
-export type PlanProblem = { readonly code: ErrorCode; readonly message: string };
-
 /** What `doctor` says of one thing that packages depend on. */
 export type Examined = {
   readonly name: string;
@@ -108,6 +110,12 @@ export type Target = {
     owned: readonly OwnedObject[],
     signal: AbortSignal,
   ) => Promise<readonly Drift[]>;
+  /** Makes again what does not outlive a boot and is missing: files of secrets. Returns their paths. */
+  readonly restore?: (
+    desired: DesiredPackage,
+    owned: readonly OwnedObject[],
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
   /** For `doctor`: is it there, may we do what we need to? Changes nothing, never throws for what it finds. */
   readonly examine?: (signal: AbortSignal) => Promise<readonly Examined[]>;
   /**

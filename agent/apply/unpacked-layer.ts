@@ -34,3 +34,19 @@ export const unpackedLayer = async (
   if (kind === 'kubernetes') last.set(state, { key, unpacked: new WeakRef(unpacked) });
   return unpacked;
 };
+
+/** The files of one package by their path inside its folder, not yet checked against its digest. @throws as unpackedLayer */
+export const filesOf = async (
+  state: State,
+  ref: PackageRef,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Buffer>> => packageFiles((await unpackedLayer(state, ref, signal)).files, ref);
+
+export const packageFiles = (layer: Files, { path }: PackageRef): ReadonlyMap<string, Buffer> => {
+  const prefix = `${path}/`;
+  return new Map(
+    [...layer]
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, { bytes }]) => [name.slice(prefix.length), bytes] as const),
+  );
+};

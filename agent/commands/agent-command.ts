@@ -5,8 +5,11 @@ import type { Agent } from '../agent.ts';
 import { makeTargets } from '../apply/make-targets.ts';
 import { type Config } from '../config/config.ts';
 import { CONFIG_FLAGS } from '../config/config-flags.ts';
+import { imagePolicies } from '../config/image-policies.ts';
+import { policyOf } from '../config/policy-of.ts';
 import { type Overrides, readConfig } from '../config/read-config.ts';
 import { type Edge, readEdge } from '../edge.ts';
+import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
 import { makeProviders } from '../images/make-providers.ts';
 import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
@@ -21,6 +24,7 @@ export type ConfigFlags = {
   readonly root?: string | undefined;
   readonly services?: string | undefined;
   readonly 'on-drift'?: string | undefined;
+  readonly 'on-stale'?: string | undefined;
   readonly interval?: string | undefined;
   readonly 'max-validity-days'?: number | undefined;
   readonly 'prune-budget'?: number | undefined;
@@ -55,6 +59,7 @@ export abstract class AgentCommand extends FleetCommand {
       root: flags.root,
       services: flags.services,
       onDrift: flags['on-drift'],
+      onStale: flags['on-stale'],
       interval: flags.interval,
       maxValidityDays: flags['max-validity-days'],
       pruneBudget: flags['prune-budget'],
@@ -102,8 +107,10 @@ export abstract class AgentCommand extends FleetCommand {
     using _lock = await acquireLock(config.state, this.id ?? 'command', edge.now(), {
       waitMs: PATIENCE_MS,
       signal: this.signal,
+      bootId: edge.bootId,
     });
     try {
+      await askedWithRecipient(state, agent.identity, edge.now());
       return await work(agent);
     } finally {
       ringNeighbour(config.state, edge.now());
@@ -111,7 +118,6 @@ export abstract class AgentCommand extends FleetCommand {
   }
 
   protected async agentOf(config: Config, state: State, edge: Edge): Promise<Agent> {
-    const { onDrift, maxValidityDays, pruneBudget } = config;
     const identity = readIdentity(state);
     return {
       state,
@@ -119,7 +125,8 @@ export abstract class AgentCommand extends FleetCommand {
       targets: await makeTargets(config, identity),
       images: await makeProviders(config, process.env),
       edge,
-      policy: { onDrift, maxValidityDays, pruneBudget },
+      policy: policyOf(config),
+      imagePolicy: imagePolicies(config),
       freeBytes: freeBytesOf,
       onJournal: () => {},
       signal: this.signal,

@@ -5,7 +5,7 @@ import { table } from './table.ts';
 
 export class Doctor extends AgentCommand {
   static override summary =
-    'Look at clock, disk, permissions, systemd, trust root, store, registry, hub and clusters. Exit code 8 when one is bad.';
+    'Look at clock, disk, permissions, systemd, trust root, secrets, store, registry, hub and clusters. Exit code 8 when one is bad.';
   static override examples = ['<%= config.bin %> doctor', '<%= config.bin %> doctor --json'];
 
   async run(): Promise<{ readonly findings: readonly Finding[] }> {

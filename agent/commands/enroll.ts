@@ -3,8 +3,10 @@ import { Args, Flags } from '@oclif/core';
 import { parseDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
 import { freeBytesOf } from '../acquire/free-space.ts';
 import type { Config } from '../config/config.ts';
+import { policyOf } from '../config/policy-of.ts';
 import { type Enrolled, enroll } from '../enroll/enroll.ts';
 import { type EnrolledOnline, enrollOnline, type OnlineWish } from '../enroll/enroll-online.ts';
 import { enrolledBefore } from '../enroll/enrolled-before.ts';
@@ -91,19 +93,19 @@ export class Enroll extends AgentCommand {
   ): Promise<EnrolledOnline> {
     const config = this.readConfig(flags);
     const edge = this.edge(config, flags);
-    const { onDrift, maxValidityDays, pruneBudget } = config;
     const base = {
       state,
       edge,
       // An order for the site names no package yet, so no cluster need answer for it.
       targets: [],
       images: [],
-      policy: { onDrift, maxValidityDays, pruneBudget },
+      policy: policyOf(config),
       freeBytes: freeBytesOf,
       onJournal: () => {},
       signal: this.signal,
     };
     const enrolled = await enrollOnline(base, wish, config.hub, token, { env: process.env });
+    if (enrolled.devRoot) this.say(DEV_ROOT_NOTICE);
     this.log(`Enrolled in fleet ${enrolled.fleet} as ${wish.site}/${wish.agent}. The key's fingerprint:`);
     this.log(`  ${enrolled.fingerprint}`);
     this.log(

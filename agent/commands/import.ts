@@ -1,4 +1,6 @@
 import { Args, Flags } from '@oclif/core';
+import { openProgress } from '#bundles/program/progress';
+import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
 import { type ImportResult, importMedium } from '../acquire/import-medium.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
@@ -7,25 +9,47 @@ export class Import extends AgentCommand {
   static override summary = 'Verify a medium and apply what it brings for this machine.';
   static override description =
     'Nothing changes unless everything on the medium that is for this machine is signed, whole and newer than what ' +
-    'came before. Interrupt it at any time: the next command goes on from there.';
+    'came before. Interrupt it at any time: the next command goes on from there. Of a medium on several sticks each may ' +
+    'be put in by itself, in any order: what is on it is kept, and the last one completes it.';
   static override examples = [
     '<%= config.bin %> import /media/stick',
     '<%= config.bin %> import ./plant-7.tar --json',
+    '<%= config.bin %> import /media/stick-1 /media/stick-2',
     '<%= config.bin %> import /media/stick --prune',
+    '<%= config.bin %> import /media/stick --accept-expired --reason "line stands still, office cannot be reached"',
   ];
   static override args = {
-    medium: Args.string({ required: true, description: 'Directory or tar file' }),
+    medium: Args.string({
+      required: true,
+      multiple: true,
+      description: 'Directory, tar file or part; several are sticks of one set',
+    }),
   };
   static override flags = {
+    ...PROGRESS_FLAG,
     prune: Flags.boolean({ description: 'This release may remove more packages than the prune budget' }),
+    'accept-expired': Flags.boolean({
+      description:
+        'Take a release or order that has ended, where breakGlass allows it; reported with your name',
+      dependsOn: ['reason'],
+    }),
+    reason: Flags.string({
+      description: 'Why what has ended is taken, for the platform team',
+      dependsOn: ['accept-expired'],
+    }),
   };
 
   async run(): Promise<ImportResult> {
     const { args, flags } = await this.parse(Import);
+    using progress = openProgress(flags.progress);
     const result = await this.changing(flags, (agent) =>
-      importMedium(agent, args.medium, { prune: flags.prune }),
+      importMedium({ ...agent, progress }, args.medium, {
+        prune: flags.prune,
+        acceptExpired: flags['accept-expired'] ? flags.reason : undefined,
+      }),
     );
     this.log(summary(result));
+    if (result.relaxed.length > 0) this.log(aboutGlass(result));
     for (const line of aboutImages(result)) this.log(line);
     this.log(showPackages(result.packages));
     const { contradictingReceipts } = result;
@@ -35,14 +59,22 @@ export class Import extends AgentCommand {
   }
 }
 
-const summary = ({ release, news, selected, siteVersion, acknowledged }: ImportResult): string => {
+const summary = (result: ImportResult): string => {
+  const { release, news, selected, siteVersion, leaseVersion, acknowledged } = result;
   const receipts = acknowledged > 0 ? ` Receipts for ${acknowledged} events.` : '';
-  if (!release) return `Accepted site statement ${siteVersion}; no release for this machine.${receipts}`;
+  const what = `site statement ${siteVersion}`;
+  if (!release && leaseVersion !== undefined)
+    return `Accepted lease ${leaseVersion} of the release that is here, and ${what}.${receipts}`;
+  if (!release) return `Accepted ${what}; no release for this machine.${receipts}`;
+  const lease = leaseVersion === undefined ? '' : ` and its lease ${leaseVersion}`;
   const { environment, clusterType, version } = release;
   const again = news === 'same' ? ', imported before' : '';
   const left = selected ? '' : ' Its rollout does not reach this machine yet: it stays where it is.';
-  return `Accepted release ${version} of ${environment}/${clusterType}${again}.${left}${receipts}`;
+  return `Accepted release ${version} of ${environment}/${clusterType}${lease}${again}.${left}${receipts}`;
 };
+
+const aboutGlass = ({ relaxed }: ImportResult): string =>
+  `Taken although it has ended (${relaxed.join(', ')}): your name and reason go into the next report.`;
 
 const aboutImages = ({ images: { brought, left } }: ImportResult): readonly string[] => [
   ...(brought > 0 ? [`Brought ${brought} container image${brought === 1 ? '' : 's'}.`] : []),

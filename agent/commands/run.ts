@@ -8,8 +8,9 @@ import { makeDaemon } from '../daemon/make-daemon.ts';
 import { runDaemon } from '../daemon/run-daemon.ts';
 import { parseWindows } from '../daemon/windows.ts';
 import type { Edge } from '../edge.ts';
+import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
 import { type Look, lookAround } from '../observe/look-around.ts';
-import { findIdentity } from '../store/identity.ts';
+import { findIdentity, readIdentity } from '../store/identity.ts';
 import { openState, type State } from '../store/state.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOfLook, showLook } from './show-look.ts';
@@ -57,6 +58,7 @@ export class Run extends AgentCommand {
       log.info({}, 'stopped');
       return;
     }
+    await askedWithRecipient(state, readIdentity(state), edge.now());
     await using daemon = makeDaemon(await this.agentOf(config, state, edge), config, log, process.env);
     await runDaemon(daemon);
   }

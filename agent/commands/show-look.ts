@@ -3,8 +3,11 @@ import type { PackageDrift } from '../observe/observe.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
 /** What one look found and did, for people: nothing is said twice, and what is not right says why. */
-export const showLook = ({ packages, drift }: Look): string => {
-  const found = drift.flatMap(describeDrift);
+export const showLook = ({ packages, drift, stale }: Look): string => {
+  const found = [
+    ...drift.flatMap(describeDrift),
+    ...(stale?.causes ?? []).map(({ since, why, todo }) => `stale since ${since}: ${why}; ${todo}`),
+  ];
   if (packages.length === 0 && found.length > 0) return found.join('\n');
   return [showPackages(packages), ...found].join('\n');
 };
@@ -30,5 +33,5 @@ const outcomeOf = ({ corrected, failure }: PackageDrift): string => {
   if (corrected) return 'corrected';
   return failure
     ? `not corrected: ${failure.code}: ${failure.message}`
-    : 'left as it is, for onDrift is report';
+    : 'left as it is, as onDrift or onStale says';
 };

@@ -1,4 +1,7 @@
 import { shortDigest } from '#bundles/digest';
+import { shortSet } from '#bundles/medium/part';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
+import { partList } from '../acquire/parts-missing.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
 import { AgentCommand } from './agent-command.ts';
 import { showContacts } from './show-contacts.ts';
@@ -17,17 +20,23 @@ export class Status extends AgentCommand {
 }
 
 const show = (status: StatusReport): readonly string[] => {
-  const { fleet, agent, channel, release, root, packages, outbox, unfinished, window } = status;
+  const { fleet, agent, channel, release, lease, root, packages, outbox, unfinished, window, parts } = status;
   return [
     `Agent    ${agent} of fleet ${fleet}`,
     `Channel  ${channel ?? 'none yet: import the answer to the enrolment'}`,
-    ...(release ? [`Release  ${describeRelease(release)}`] : []),
+    ...(release ? [`Release  ${describeRelease(release, lease)}`] : []),
+    ...(lease
+      ? [`Lease    ${lease.version}, ${lease.live ? 'live until' : 'OVER since'} ${lease.until}`]
+      : []),
+    ...showStaleness(status),
     ...(root ? [`Root     ${root.version}, ${root.expired ? 'EXPIRED' : 'until'} ${root.expires}`] : []),
+    ...(root?.dev ? [`         ${DEV_ROOT_NOTICE}`] : []),
     `Outbox   ${outbox.events} events, ${outbox.bytes} bytes${outbox.from === null ? '' : ` (${outbox.from} to ${outbox.to})`}`,
     ...showContacts(status),
     ...(status.diskFull
       ? ['Disk     DISK_FULL: no room for the state of the agent; what runs goes on, nothing new is taken up']
       : []),
+    ...(parts === null ? [] : [`Sticks   ${describeWait(parts)}`]),
     ...(window === null ? [] : [`Window   waiting for the window that opens at ${window}`]),
     ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
     '',
@@ -35,9 +44,29 @@ const show = (status: StatusReport): readonly string[] => {
   ];
 };
 
-const describeRelease = (release: NonNullable<StatusReport['release']>): string => {
+/** Since when, why, and what to do; and who broke the glass. */
+const showStaleness = ({ stale, brokenGlass }: StatusReport): readonly string[] => [
+  ...(stale?.causes ?? []).map(
+    ({ since, why, todo }) => `Stale    since ${since}: ${why}. What runs goes on running; ${todo}.`,
+  ),
+  ...(brokenGlass
+    ? [
+        `Glass    broken at ${brokenGlass.at} by ${brokenGlass.operator} (${brokenGlass.relaxed.join(', ')} had ended): ${brokenGlass.reason}`,
+      ]
+    : []),
+];
+
+const describeWait = ({ set, count, missing, since }: NonNullable<StatusReport['parts']>): string =>
+  `waiting for ${partList(missing)} of ${count} of set ${shortSet(set)} since ${since}: put in the stick that has ${missing.length === 1 ? 'it' : 'them'} and import it`;
+
+const describeRelease = (
+  release: NonNullable<StatusReport['release']>,
+  lease: StatusReport['lease'],
+): string => {
   const { version, ageDays, expires, stale, follows } = release;
-  const until = stale ? `STALE: expired ${expires}, what runs goes on running` : `valid until ${expires}`;
+  const renewed = lease !== null && lease.live && lease.expires > expires;
+  const good = renewed ? `valid until ${lease.expires} by its lease` : `valid until ${expires}`;
+  const until = stale ? `STALE: expired ${expires}, what runs goes on running` : good;
   const behind = follows === null || follows === version ? '' : `, this machine stays at ${follows}`;
   return `${version}, ${ageDays} days old, ${until}${behind}`;
 };

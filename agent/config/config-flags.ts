@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 
-/** Every key of the configuration as a flag and an environment variable, the same for all commands. */
+/** Every key of the configuration but breakGlass and imagePolicy as a flag and an environment variable, the same for all commands. */
 export const CONFIG_FLAGS = {
   config: Flags.string({
     description: 'Configuration file [default: /etc/fleet-agent/agent.yaml]',
@@ -25,6 +25,12 @@ export const CONFIG_FLAGS = {
   'on-drift': Flags.string({
     description: 'correct or report what differs from the package [default: correct]',
     env: 'FLEET_AGENT_ON_DRIFT',
+    helpGroup: 'CONFIGURATION',
+  }),
+  'on-stale': Flags.string({
+    description:
+      'continue or block-changes, when no release or lease vouches for what runs [default: continue]',
+    env: 'FLEET_AGENT_ON_STALE',
     helpGroup: 'CONFIGURATION',
   }),
   interval: Flags.string({

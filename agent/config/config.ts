@@ -1,11 +1,21 @@
 import type { ClockTrust } from '../edge.ts';
 
+/** Images that must be signed here, whatever a bundle says; `keys` are files. */
+export type OwnImagePolicy = {
+  readonly match: readonly string[];
+  readonly except?: readonly string[];
+  readonly keys: readonly string[];
+};
+
 /** What one agent is told by its machine; docs/schemas/agent-config.schema.json describes each key. */
 export type Config = {
   readonly state: string;
   readonly root: string;
   readonly services: 'systemd' | 'none';
   readonly onDrift: 'correct' | 'report';
+  readonly onStale: 'continue' | 'block-changes';
+  /** A person may import what has ended. Said in the file only: a flag would be no provision. */
+  readonly breakGlass: boolean;
   /** '30s', '5m', '1h' */
   readonly interval: string;
   readonly maxValidityDays: number;
@@ -28,6 +38,8 @@ export type Config = {
   readonly hub: string;
   readonly poll: string;
   readonly plainHttp: readonly string[];
+  /** Said in the file only. */
+  readonly imagePolicy: readonly OwnImagePolicy[];
   readonly caFile: string;
   readonly authFile: string;
   /** '<cron> for <duration>': when a new release may begin to be applied; none: always. */

@@ -6,7 +6,7 @@ export type LookLog = (look: Look) => void;
 
 export const makeLookLog = (log: Log): LookLog => {
   const said = new Map<string, string>();
-  return ({ packages, drift }) => {
+  return ({ packages, drift, stale }) => {
     const seen = new Set<string>();
     const say = (key: string, level: keyof Log, fields: object, message: string): void => {
       seen.add(key);
@@ -15,6 +15,15 @@ export const makeLookLog = (log: Log): LookLog => {
       said.set(key, text);
       log[level](fields, message);
     };
+    if (stale) {
+      const { since, causes } = stale;
+      say(
+        'stale',
+        'warn',
+        { since, reason: causes.map(({ why, todo }) => `${why}; ${todo}`).join('. ') },
+        'stale',
+      );
+    }
     for (const { message, ...fields } of packages) {
       const level = fields.outcome === 'failed' ? 'error' : 'info';
       const what = { ...fields, ...(message === undefined ? {} : { reason: message }) };
@@ -36,6 +45,7 @@ export const makeLookLog = (log: Log): LookLog => {
     for (const key of said.keys()) {
       if (seen.has(key)) continue;
       said.delete(key);
+      if (key === 'stale') log.info({}, 'no longer stale');
       if (key.startsWith('look '))
         log.info({ assignment: key.slice('look '.length) }, 'live state can be read again');
     }

@@ -12,6 +12,7 @@ import { readPackages } from '../store/packages.ts';
 import { sleep } from './bell.ts';
 import { keepContact } from './contact.ts';
 import type { Daemon } from './daemon.ts';
+import { keepSmall } from './keep-small.ts';
 import type { Log } from './log.ts';
 import { makeExclusively } from './make-exclusively.ts';
 import { readNote, writeNote } from './note.ts';
@@ -45,7 +46,7 @@ export const makeDaemon = (
   // Who asks again by himself tries each request once.
   const visitor = config.hub === '' ? undefined : makeVisitor(agent, config.hub, { env, attempts: 1 });
   if (visitor) stack.use(visitor);
-  const exclusively = makeExclusively(agent);
+  const exclusively = keepSmall(makeExclusively(agent));
   return {
     look: ({ mayBegin, news }) => exclusively(() => lookAround({ ...agent, news }, { mayBegin })),
     intervalMs: intervalMs(config),

@@ -14,7 +14,8 @@ export const makeExclusively = ({ state, edge, signal }: Agent): Exclusively => 
   return (work) => {
     const mine = last.then(async () => {
       signal.throwIfAborted();
-      using _lock = await acquireLock(state.directory, 'run', edge.now(), { waitMs: PATIENCE_MS, signal });
+      const how = { waitMs: PATIENCE_MS, signal, bootId: edge.bootId };
+      using _lock = await acquireLock(state.directory, 'run', edge.now(), how);
       return await work();
     });
     last = mine.catch(() => {});

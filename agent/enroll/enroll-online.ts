@@ -11,7 +11,8 @@ import { forgetIdentity } from '../store/identity.ts';
 import { carriedOffer } from './carried-offer.ts';
 import { keepCertificate } from './certificate.ts';
 import { fetchRoot } from './fetch-root.ts';
-import { type Request, takeIdentity, type Wish } from './take-identity.ts';
+import type { Request } from './request.ts';
+import { takeIdentity, type Wish } from './take-identity.ts';
 
 /** undefined fleet: that of the root whose digest was given. */
 export type OnlineWish = Omit<Wish, 'fleet'> & { readonly fleet: string | undefined };
@@ -21,6 +22,8 @@ export type EnrolledOnline = {
   readonly fingerprint: string;
   readonly fleet: string;
   readonly rootVersion: number;
+  /** The root is one for development. */
+  readonly devRoot: boolean;
   /** What the office says that this agent follows. */
   readonly channel: string;
   readonly siteVersion: number;
@@ -61,12 +64,13 @@ export const enrollOnline = async (
   const own = await keepCertificate(state.directory, identity, { certificate, authority }, root, edge.now());
   const agent: Agent = { ...base, identity };
   const accepted = await judgeOffer(agent, await carriedOffer(answer.documents, identity.site, url));
-  storeAccepted(agent, accepted, false);
+  storeAccepted(agent, accepted);
   const { site } = accepted.accepted;
   return {
     fingerprint: fingerprint(key.public),
     fleet: root.fleet,
     rootVersion: accepted.accepted.root.version,
+    devRoot: accepted.accepted.root.dev,
     channel: formatChannel(site.agent.channel),
     siteVersion: site.predicate.version,
     certificateUntil: formatTime(own.to),

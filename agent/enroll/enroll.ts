@@ -6,11 +6,14 @@ import { notWritable, writeOntoMedium } from '../acquire/write-onto-medium.ts';
 import type { Edge } from '../edge.ts';
 import { fullName } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
+import { loadOrMakeRecipient } from './age-identity.ts';
 import { takeIdentity, type Wish } from './take-identity.ts';
 
 export type Enrolled = {
   /** SHA-256 of the public key: what a person compares. */
   readonly fingerprint: string;
+  /** What secrets for this agent are sealed to: in the request, signed with the key of the fingerprint. */
+  readonly recipient: string;
   /** Path of the request on the medium. */
   readonly request: string;
   /** false: this agent had asked before, and the same request was written again. */
@@ -27,7 +30,8 @@ export const enroll = async (state: State, edge: Edge, wish: Wish, medium: strin
   const { identity, key, fresh } = await takeIdentity(state, edge, wish);
   const request = `${REQUESTS_FOLDER}/${agentFolder(fullName(identity))}.json`;
   await writeOntoMedium(medium, request, Buffer.from(identity.request));
-  return { fingerprint: fingerprint(key.public), request, fresh };
+  const recipient = await loadOrMakeRecipient(state.directory);
+  return { fingerprint: fingerprint(key.public), recipient, request, fresh };
 };
 
 const checkWritable = async (medium: string): Promise<void> => {

@@ -25,6 +25,7 @@ export const enrolledBefore = async (state: State, wish: OnlineWish): Promise<En
     fingerprint: fingerprint(parsePublicKey(identity.key)),
     fleet: identity.fleet,
     rootVersion: root.version,
+    devRoot: root.dev,
     channel: formatChannel(channel),
     siteVersion: site.version,
     certificateUntil: formatTime(certificate.to),

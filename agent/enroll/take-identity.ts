@@ -1,7 +1,6 @@
 import { canonicalJson } from '#bundles/canonical';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { EnrollRequest } from '#bundles/hub/hub-api';
 import type { Channel } from '#bundles/names';
 import { GENESIS } from '#bundles/report/event';
 import { formatTime } from '#bundles/time';
@@ -11,7 +10,10 @@ import type { Edge } from '../edge.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { findIdentity, fullName, type Identity, insertIdentity } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
+import { loadOrMakeRecipient } from './age-identity.ts';
 import { loadOrMakeKey } from './agent-key.ts';
+import { askWithRecipient, recipientFields } from './ask-with-recipient.ts';
+import type { Request } from './request.ts';
 
 /** Who an agent wants to be. */
 export type Wish = {
@@ -23,11 +25,8 @@ export type Wish = {
   readonly pinnedRoot: Digest;
 };
 
-/** The request, as docs/schemas/request.schema.json has it. */
-export type Request = EnrollRequest['request'];
-
 /**
- * Makes this agent's key and its request, once: asked again with the same words, they are the same again.
+ * Makes this agent's key, its age identity and its request, once: asked again with the same words, they are the same again.
  * @throws FleetError ALREADY_ENROLLED for other words, KEY_FORMAT, PERMISSION, DISK_FULL
  */
 export const takeIdentity = async (
@@ -38,14 +37,18 @@ export const takeIdentity = async (
   const known = findIdentity(state);
   if (known) checkSame(known, wish);
   const key = await loadOrMakeKey(state.directory);
-  return { identity: known ?? (await insert(state, edge, wish, key)), key, fresh: known === undefined };
+  const identity = known
+    ? await askWithRecipient(state, known, key, edge.now())
+    : await insert(state, edge, wish, key);
+  return { identity, key, fresh: known === undefined };
 };
 
 const insert = async (state: State, edge: Edge, wish: Wish, key: SigningKey): Promise<Identity> => {
   const { fleet, site, agent, channel, labels, pinnedRoot } = wish;
   const csr = await createCertificateRequest({ fleet, site, agent }, key);
   const at = formatTime(edge.now());
-  const request: Request = { fleet, site, agent, channel, labels, request: csr, at };
+  const asked = await recipientFields(wish, await loadOrMakeRecipient(state.directory), at, key);
+  const request: Request = { fleet, site, agent, channel, labels, request: csr, ...asked };
   const identity: Identity = {
     fleet,
     site,
@@ -69,14 +72,27 @@ const insert = async (state: State, edge: Edge, wish: Wish, key: SigningKey): Pr
 export const checkSame = (known: Identity, wish: Wish): void => {
   const { channel, labels } = JSON.parse(known.request) as Request;
   const before: Wish = { ...known, channel, labels };
-  const words = ({ fleet, site, agent, channel, labels, pinnedRoot }: Wish): string =>
-    canonicalJson({ fleet, site, agent, channel, labels, pinnedRoot });
-  if (words(before) === words(wish)) return;
+  const others = FLAGS.flatMap(([name, flag]) =>
+    canonicalJson(before[name] ?? null) === canonicalJson(wish[name] ?? null) ? [] : [flag],
+  );
+  if (others.length === 0) return;
   throw new FleetError(
     'ALREADY_ENROLLED',
-    `this is ${known.fleet}/${fullName(known)} already, enrolled with other values`,
+    `this is ${known.fleet}/${fullName(known)} already, enrolled with another ${others.join(', ')}`,
     {
-      hint: 'Give the same values to write the request again, or another --state for another agent',
+      hint:
+        'Give the same values to write the request again. The platform team can give it another channel; where another value was ' +
+        'mistyped and nothing was imported yet, remove the state directory and enrol anew. For another agent give another --state',
     },
   );
 };
+
+/** What was asked for, and how it is typed. */
+const FLAGS = [
+  ['fleet', '--fleet'],
+  ['site', '--site'],
+  ['agent', '--name'],
+  ['channel', '--channel'],
+  ['labels', '--label'],
+  ['pinnedRoot', '--root-sha256'],
+] as const satisfies readonly (readonly [keyof Wish, string])[];

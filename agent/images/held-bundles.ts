@@ -7,14 +7,14 @@ import { imagesOf } from './plan-images.ts';
 
 /**
  * Bundles that a delta may count on: their own blobs are in the store, and their images are still with every provider. The
- * kubelet may have collected some. What cannot be read or asked does not count. Sorted.
+ * kubelet may have collected some. Where no provider is configured nobody keeps images, whatever was on the stick: a bundle
+ * that has some does not count. Nor does what cannot be read or asked. Sorted.
  */
 export const heldWithImages = async (
   agent: Pick<Agent, 'state' | 'images' | 'signal'>,
 ): Promise<readonly Digest[]> => {
   const { state, images: providers, signal } = agent;
   const held = await heldBundles(state);
-  if (providers.length === 0) return held;
   const complete: Digest[] = [];
   for (const digest of held) {
     if (await everyProviderKeeps(digest)) complete.push(digest);
@@ -25,6 +25,7 @@ export const heldWithImages = async (
     try {
       const images = imagesOf([await readBundle(state.blobs, digest, signal)]);
       if (images.length === 0) return true;
+      if (providers.length === 0) return false;
       for (const provider of providers) {
         if ((await provider.keeps(images, signal)).size < images.length) return false;
       }

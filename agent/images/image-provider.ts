@@ -18,6 +18,8 @@ export type ImageProvider = {
     images: readonly ClosureEntry[],
     signal: AbortSignal,
   ) => Promise<ReadonlySet<Digest>>;
+  /** A blob that `has` found, NOT verified: a patch may be for it. Absent, or undefined, where none can be read back. */
+  readonly read?: (digest: Digest, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array> | undefined>;
   /**
    * Brings an image in by every name that manifests use, each blob verified on its way, only those that are not there.
    * The names come last: killed anywhere, there is no half image, and doing it again mends it.

@@ -1,9 +1,9 @@
 import type { ClosureEntry } from '#bundles/bundle/config';
+import { imageBlobs, isImage } from '#bundles/bundle/image-blobs';
 import type { Descriptor } from '#bundles/bundle/manifest';
 import type { Bundle } from '#bundles/bundle/read-bundle';
 import { compareBytes, type Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
-import { imageBlobs, isImage } from './image-blobs.ts';
 import type { ImageProvider } from './image-provider.ts';
 
 /** An image and a place that does not keep it yet. */
@@ -28,8 +28,17 @@ export const imagesOf = (bundles: readonly Pick<Bundle, 'kind' | 'config'>[]): r
   for (const { kind, config } of bundles) {
     if (kind !== 'kubernetes') continue;
     for (const entry of config.closure.filter(isImage)) {
-      const names = new Set([...(images.get(entry.digest)?.names ?? []), ...(entry.names ?? [])]);
-      images.set(entry.digest, { ...entry, names: [...names].toSorted(compareBytes) });
+      const known = images.get(entry.digest);
+      const names = new Set([...(known?.names ?? []), ...(entry.names ?? [])]);
+      const attachments = new Set([...(known?.attachments ?? []), ...(entry.attachments ?? [])]);
+      images.set(entry.digest, {
+        ...entry,
+        names: [...names].toSorted(compareBytes),
+        ...(attachments.size > 0 && { attachments: [...attachments].toSorted(compareBytes) }),
+        ...((known?.attachmentTags ?? entry.attachmentTags) && {
+          attachmentTags: { ...known?.attachmentTags, ...entry.attachmentTags },
+        }),
+      });
     }
   }
   return [...images.values()].toSorted((a, b) => compareBytes(a.digest, b.digest));

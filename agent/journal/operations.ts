@@ -1,3 +1,4 @@
+import { parseJson } from '#bundles/parse-json';
 import type { Timestamp } from '#bundles/time';
 import type { CheckResult, OwnedObject, Plan, StepResult } from '../apply/target.ts';
 import type { PackageRef } from '../store/package-ref.ts';
@@ -57,7 +58,7 @@ type Raw = {
   readonly ended_at: Timestamp | null;
 };
 
-const parse = (text: string | null): unknown => (text === null ? undefined : JSON.parse(text));
+const parse = (text: string | null): unknown => (text === null ? undefined : parseJson(text));
 const write = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
 
 const fromRaw = (row: Raw): Operation => ({
@@ -70,8 +71,8 @@ const fromRaw = (row: Raw): Operation => ({
   rollingBack: row.rolling_back === 1,
   plan: parse(row.plan) as Plan | undefined,
   nextStep: row.next_step,
-  checks: JSON.parse(row.checks) as CheckResult[],
-  handed: JSON.parse(row.handed) as HandedOver[],
+  checks: parseJson(row.checks) as CheckResult[],
+  handed: parseJson(row.handed) as HandedOver[],
   outcome: row.outcome ?? undefined,
   code: row.code ?? undefined,
   message: row.message ?? undefined,

@@ -7,12 +7,16 @@ import type { Agent } from '../agent.ts';
 import { runCommand } from '../apply/host/run-command.ts';
 import type { Examined } from '../apply/target.ts';
 import type { Config } from '../config/config.ts';
+import { ageFile } from '../enroll/age-identity.ts';
 import { keyFile } from '../enroll/agent-key.ts';
+import { examineIdentity } from '../secrets/examine-identity.ts';
+import { readStaleness } from '../staleness/read-staleness.ts';
+import { readCondition } from '../store/conditions.ts';
 import { readRoot, readTrustRow } from '../store/trust.ts';
 
 export type Finding = Examined;
 
-type Patient = Pick<Agent, 'state' | 'edge' | 'freeBytes' | 'signal' | 'targets' | 'images'> & {
+type Patient = Pick<Agent, 'state' | 'identity' | 'edge' | 'freeBytes' | 'signal' | 'targets' | 'images'> & {
   readonly config: Config;
 };
 
@@ -27,6 +31,8 @@ export const examine = async (patient: Patient): Promise<readonly Finding[]> => 
   await permissions(patient),
   await systemd(patient),
   root(patient),
+  freshness(patient),
+  await examineIdentity(patient),
   store(patient),
   ...(await examineTargets(patient)),
 ];
@@ -60,19 +66,30 @@ const permissions = async ({ config, state }: Patient): Promise<Finding> => {
   try {
     await access(state.directory, constants.W_OK);
     await access(config.root, constants.W_OK);
-    const { mode } = await stat(keyFile(state.directory));
-    if ((mode & 0o077) === 0) {
+    const open = await readableByOthers([keyFile(state.directory), ageFile(state.directory)]);
+    if (open === undefined) {
       return {
         name: 'permissions',
         verdict: 'good',
         message: `${state.directory} and ${config.root} can be written`,
       };
     }
-    const message = `others can read ${keyFile(state.directory)}: run chmod 600 on it, and think about a new key`;
+    const message = `others can read ${open}: run chmod 600 on it, and think about a new key`;
     return { name: 'permissions', verdict: 'bad', message };
   } catch (error) {
     return { name: 'permissions', verdict: 'bad', message: toFleetError(error).message };
   }
+};
+
+/** An agent of before secrets has no age identity. */
+const readableByOthers = async (files: readonly string[]): Promise<string | undefined> => {
+  for (const file of files) {
+    const found = await stat(file).catch((error: unknown) => {
+      if (file === files[0]) throw error;
+    });
+    if (found && (found.mode & 0o077) !== 0) return file;
+  }
+  return undefined;
 };
 
 const systemd = async ({ config, signal }: Patient): Promise<Finding> => {
@@ -111,6 +128,24 @@ const root = ({ state, edge }: Patient): Finding => {
   if (left <= 0)
     return { name: 'root', verdict: 'bad', message: `${message}: bring a medium with the next one` };
   return { name: 'root', verdict: left < SOON_MS ? 'warning' : 'good', message };
+};
+
+const freshness = ({ state, identity, edge }: Patient): Finding => {
+  const name = 'freshness';
+  const stale = readStaleness({ state, identity, edge });
+  const glass = readCondition(state, 'glass');
+  if (stale) {
+    const why = stale.causes.map((cause) => `${cause.why}; ${cause.todo}`).join('. ');
+    return { name, verdict: 'bad', message: `stale since ${stale.since}, what runs goes on running: ${why}` };
+  }
+  if (!glass)
+    return {
+      name,
+      verdict: 'good',
+      message: 'what runs is known to be the newest, or nothing was accepted yet',
+    };
+  const message = `${glass.operator} imported what had ended at ${glass.at}: ask for a regular release`;
+  return { name, verdict: 'warning', message };
 };
 
 const store = ({ state }: Patient): Finding => {

@@ -1,3 +1,4 @@
+import { isLiveLease, leaseEnd } from '#bundles/accept/is-live-lease';
 import { trustedTime } from '#bundles/accept/trusted-time';
 import type { Digest } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
@@ -11,10 +12,13 @@ import { parseWindows } from '../daemon/windows.ts';
 import { nameOf } from '../journal/name-of.ts';
 import { openOperation } from '../journal/operations.ts';
 import { type OutboxSize, outboxSize } from '../report/outbox.ts';
+import { findLease } from '../staleness/find-lease.ts';
+import { readStaleness, type Staleness } from '../staleness/read-staleness.ts';
+import { type BrokenGlass, readCondition, type WaitingForParts } from '../store/conditions.ts';
 import { fullName } from '../store/identity.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { type PackageStatus, readPackages } from '../store/packages.ts';
-import { isFull } from '../store/state.ts';
+import { isFull, type State } from '../store/state.ts';
 import { readFloors, readRoot, readStatement, readTrustRow } from '../store/trust.ts';
 
 type Runs = {
@@ -50,12 +54,33 @@ export type Status = {
     readonly issuedAt: Timestamp;
     readonly expires: Timestamp;
     readonly ageDays: number;
-    /** Expired: what runs goes on running, but nothing new is accepted without a newer release. */
+    /** Expired, with no lease that goes on: what runs goes on running, but this release is installed nowhere any more. */
     readonly stale: boolean;
     /** The release whose packages are wanted here; older than `version` where the rollout left us out. */
     readonly follows: number | null;
   } | null;
-  readonly root: { readonly version: number; readonly expires: Timestamp; readonly expired: boolean } | null;
+  /** The lease of the release; null: there is none. */
+  readonly lease: {
+    readonly version: number;
+    readonly issuedAt: Timestamp;
+    readonly expires: Timestamp;
+    readonly live: boolean;
+    /** When it stops to count here: at its end, or before, where the order wants younger ones. */
+    readonly until: Timestamp;
+  } | null;
+  /** Nothing vouches any more for the release being the newest: no new installs, and nothing is stopped. */
+  readonly stale: Staleness | null;
+  /** Somebody imported what had ended; until the next regular release. */
+  readonly brokenGlass: BrokenGlass | null;
+  /** A medium on several sticks, of which not all that is for this agent has been here yet. */
+  readonly parts: Omit<WaitingForParts, 'blobs'> | null;
+  readonly root: {
+    readonly version: number;
+    readonly expires: Timestamp;
+    readonly expired: boolean;
+    /** For development: one person can sign everything. */
+    readonly dev: boolean;
+  } | null;
   readonly site: number;
   readonly packages: readonly PackageState[];
   readonly outbox: OutboxSize;
@@ -81,16 +106,22 @@ export const readStatus = (
   const now = trustedTime({ now: edge.now(), trusted: edge.clockTrusted }, trust.timeFloor);
   const root = readRoot(state);
   const open = openOperation(state);
+  const stale = readStaleness(agent);
   return {
     fleet: identity.fleet,
     agent: fullName(identity),
     channel: trust.channel ? formatChannel(trust.channel) : null,
-    release: releaseOf(agent, now),
+    release: releaseOf(agent, now, stale),
+    lease: leaseOf(agent, now),
+    stale: stale ?? null,
+    brokenGlass: readCondition(state, 'glass') ?? null,
+    parts: partsOf(state),
     root: root
       ? {
           version: root.version,
           expires: formatTime(root.expires),
           expired: root.expires <= now,
+          dev: root.dev,
         }
       : null,
     site: readFloors(state).site,
@@ -117,6 +148,13 @@ export const readStatus = (
   };
 };
 
+const partsOf = (state: State): Status['parts'] => {
+  const waiting = readCondition(state, 'parts');
+  if (!waiting) return null;
+  const { set, count, missing, since } = waiting;
+  return { set, count, missing, since };
+};
+
 /** The window that something waits for, if something does and it is not open. */
 const waitsFor = (
   { state, edge }: Pick<Agent, 'state' | 'edge'>,
@@ -138,7 +176,20 @@ const runsOf = ({ package: digest, siteValues, release }: PackageRef): Runs => (
   release: release.version,
 });
 
-const releaseOf = ({ state }: Pick<Agent, 'state'>, now: Date): Status['release'] => {
+const leaseOf = (agent: Pick<Agent, 'state' | 'identity'>, now: Date): Status['lease'] => {
+  const found = findLease(agent);
+  if (!found) return null;
+  const { lease, seconds } = found;
+  const { version, issuedAt, expires } = lease;
+  const until = formatTime(leaseEnd(lease, seconds));
+  return { version, issuedAt, expires, live: isLiveLease(lease, now, seconds), until };
+};
+
+const releaseOf = (
+  { state }: Pick<Agent, 'state'>,
+  now: Date,
+  stale: Staleness | undefined,
+): Status['release'] => {
   const { channel, desiredRelease } = readTrustRow(state);
   const found = channel && readStatement(state, 'release', formatChannel(channel));
   if (!found?.issuedAt || !found.expires) return null;
@@ -148,7 +199,7 @@ const releaseOf = ({ state }: Pick<Agent, 'state'>, now: Date): Status['release'
     issuedAt: found.issuedAt,
     expires: found.expires,
     ageDays: Math.max(0, Math.floor(age / DAY_MS)),
-    stale: parseTime(found.expires) <= now,
+    stale: stale?.causes.some(({ what }) => what === 'release') ?? false,
     follows: desiredRelease?.version ?? null,
   };
 };

@@ -3,15 +3,17 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { openOperation } from '../journal/operations.ts';
-import { readBundles } from './bundles.ts';
+import { lastingBlobs, readBundles } from './bundles.ts';
+import { readCondition } from './conditions.ts';
 import { readPackages } from './packages.ts';
 import { readPull } from './pull.ts';
 import { tryPullLock } from './pull-lock.ts';
+import { forgetSetsUsed, readSecretSets } from './secret-sets.ts';
 import type { State } from './state.ts';
 
 /**
- * Removes blobs that nothing pins. Manifests and configs stay for ever (they are small, and deltas and audits want
- * them); layers stay while a package is, was last, or shall be made of them; so does what is being brought in. Says which it removed.
+ * Removes blobs that nothing pins. Manifests, configs and signatures of images stay for ever (they are small, and deltas
+ * and audits want them); layers and files stay while a package is, was last, or shall be made of them; so does what is being brought in. Says which it removed.
  */
 export const collectGarbage = async (state: State): Promise<readonly Digest[]> => {
   const present = await state.blobs.list();
@@ -30,17 +32,22 @@ export const collectGarbage = async (state: State): Promise<readonly Digest[]> =
 };
 
 const pinnedBlobs = (state: State): ReadonlySet<Digest> => {
-  const small = readBundles(state).flatMap(({ blobs: [manifest, config] }) => [
-    manifest?.digest,
-    config?.digest,
-  ]);
+  const small = readBundles(state).flatMap(lastingBlobs);
   const open = openOperation(state);
   const refs = [
     ...readPackages(state).flatMap(({ desired, current, previous }) => [desired, current, previous]),
     open?.from,
     open?.to,
   ];
-  const pinned = [...small, ...refs.map((ref) => ref?.layer), ...readPull(state)];
+  forgetSetsUsed(state, new Set(refs.flatMap((ref) => ref?.package ?? [])));
+  const sealed = [...refs.flatMap((ref) => ref?.secrets ?? []), ...readSecretSets(state)];
+  const pinned = [
+    ...small,
+    ...refs.flatMap((ref) => [ref?.layer, ...(ref?.blobs ?? [])]),
+    ...sealed.map(({ digest }) => digest),
+    ...readPull(state),
+    ...(readCondition(state, 'parts')?.blobs ?? []),
+  ];
   return new Set(pinned.filter((digest) => digest !== undefined));
 };
 

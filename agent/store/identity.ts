@@ -42,6 +42,11 @@ export const insertIdentity = ({ db }: State, identity: Identity, genesis: Diges
   db.prepare('INSERT INTO chain VALUES (1, 1, ?)').run(genesis);
 };
 
+/** The same words, and the recipient that an agent of before did not have. */
+export const saveRequest = ({ db }: State, request: string): void => {
+  db.prepare('UPDATE identity SET request = ?').run(request);
+};
+
 /** An enrolment that was refused: nobody has heard of this agent, so nothing is lost. The key stays and is used again. */
 export const forgetIdentity = ({ db }: State): void => {
   const forget = db.transaction(() => {

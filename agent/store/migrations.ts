@@ -56,4 +56,11 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE pointer (reference TEXT PRIMARY KEY, digest TEXT NOT NULL) STRICT;
   CREATE TABLE refusal (what TEXT PRIMARY KEY) STRICT;
   `,
+  `
+  CREATE TABLE secret_set (name TEXT PRIMARY KEY, digest TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE secret_use (package TEXT PRIMARY KEY, names TEXT) STRICT, WITHOUT ROWID;
+  `,
+  `
+  CREATE TABLE condition (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];

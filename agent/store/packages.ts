@@ -1,3 +1,4 @@
+import { parseJson } from '#bundles/parse-json';
 import type { Timestamp } from '#bundles/time';
 import type { CheckResult, Drift } from '../apply/target.ts';
 import type { PackageRef } from './package-ref.ts';
@@ -50,7 +51,7 @@ type RawPackage = {
   readonly since: Timestamp;
 };
 
-const parse = (text: string | null): unknown => (text === null ? undefined : JSON.parse(text));
+const parse = (text: string | null): unknown => (text === null ? undefined : parseJson(text));
 const write = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
 
 const fromRaw = (row: RawPackage): PackageRow => ({
@@ -62,7 +63,7 @@ const fromRaw = (row: RawPackage): PackageRow => ({
   status: row.status,
   code: row.code ?? undefined,
   message: row.message ?? undefined,
-  checks: JSON.parse(row.checks) as CheckResult[],
+  checks: parseJson(row.checks) as CheckResult[],
   drift: parse(row.drift) as SeenDrift | undefined,
   since: row.since,
 });

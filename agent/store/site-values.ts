@@ -1,5 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { parseJson } from '#bundles/parse-json';
 import type { SiteValues } from '#bundles/statements/predicates';
 import type { State } from './state.ts';
 
@@ -12,7 +13,7 @@ export const readSiteValues = ({ db }: State, digest: Digest): SiteValues => {
   const row = db.prepare('SELECT document FROM site_values WHERE digest = ?').get(digest) as
     | { document: string }
     | undefined;
-  if (row) return JSON.parse(row.document) as SiteValues;
+  if (row) return parseJson(row.document) as SiteValues;
   throw new FleetError('STORE_CORRUPT', `the site values ${digest} are not in the store`, {
     subject: digest,
   });

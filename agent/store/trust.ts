@@ -65,12 +65,16 @@ export const readRoot = ({ db }: State): TrustRoot | undefined => {
   return row && parseRoot(row.bytes);
 };
 
+/** Without judging it again: 0 where there is none. */
+const readRootVersion = ({ db }: State): number =>
+  (db.prepare('SELECT coalesce(max(version), 0) AS version FROM root').get() as { version: number }).version;
+
 export const saveRoot = ({ db }: State, root: TrustRoot): void => {
   db.prepare('INSERT OR REPLACE INTO root VALUES (?, ?)').run(root.version, root.bytes);
 };
 
-/** 'site' has the scope '', 'release' its channel, 'bundle' the bundle's digest. */
-export type StatementRole = 'site' | 'release' | 'bundle';
+/** 'site' has the scope '', 'release' and 'lease' their channel, 'bundle' the bundle's digest. */
+export type StatementRole = 'site' | 'release' | 'bundle' | 'lease';
 
 export type StoredStatement = KeptStatement & {
   readonly issuedAt: Timestamp | undefined;
@@ -105,14 +109,18 @@ export const readStatement = (
   );
 };
 
-/** Makes it the one in force; those before it stay for the auditor. */
+/** Makes it the one in force; those before it stay for the auditor, but for leases, of which there may be one a day. */
 export const saveStatement = (
   { db }: State,
   role: StatementRole,
   scope: string,
   statement: StoredStatement,
 ): void => {
-  db.prepare('UPDATE statement SET current = 0 WHERE role = ? AND scope = ?').run(role, scope);
+  const before =
+    role === 'lease'
+      ? 'DELETE FROM statement WHERE role = ? AND scope = ?'
+      : 'UPDATE statement SET current = 0 WHERE role = ? AND scope = ?';
+  db.prepare(before).run(role, scope);
   db.prepare('INSERT OR REPLACE INTO statement VALUES (?, ?, ?, ?, ?, ?, ?, 1)').run(
     role,
     scope,
@@ -124,10 +132,18 @@ export const saveStatement = (
   );
 };
 
+/** The newest lease of each channel, by its name. */
+export const readLeases = (state: State) => statementsInForce(state, 'lease');
+
+export const deleteLease = ({ db }: State, channel: string): void => {
+  db.prepare("DELETE FROM statement WHERE role = 'lease' AND scope = ?").run(channel);
+};
+
 /** What acceptance is judged against. */
 export const readTrustState = (state: State): TrustState => {
   const { fleet, site, agent, key, pinnedRoot }: Identity = readIdentity(state);
   const { channel, timeFloor } = readTrustRow(state);
+  const current = channel && formatChannel(channel);
   return {
     fleet,
     site,
@@ -137,34 +153,38 @@ export const readTrustState = (state: State): TrustState => {
     root: readRoot(state),
     siteStatement: readStatement(state, 'site', ''),
     release: channel && readStatement(state, 'release', formatChannel(channel)),
-    formerReleases: releasesOfOtherChannels(state, channel),
+    formerReleases: statementsInForce(state, 'release')
+      .filter(({ scope }) => scope !== current)
+      .map(({ it }) => it),
+    leases: readLeases(state).map(({ it }) => it),
     revoked: readRevoked(state),
     channel,
     time: timeFloor,
   };
 };
 
-/** A channel that this agent followed long ago has kept its floor. */
-const releasesOfOtherChannels = (state: State, channel: Channel | undefined): readonly StoredStatement[] => {
+/** One of each channel: a channel that this agent followed long ago has kept its floors. */
+const statementsInForce = (
+  state: State,
+  role: 'release' | 'lease',
+): readonly { readonly scope: string; readonly it: StoredStatement }[] => {
   const rows = state.db
-    .prepare("SELECT scope FROM statement WHERE role = 'release' AND current = 1")
-    .all() as {
-    readonly scope: string;
-  }[];
-  const current = channel && formatChannel(channel);
-  return rows.flatMap(({ scope }) =>
-    scope === current ? [] : (readStatement(state, 'release', scope) ?? []),
-  );
+    .prepare('SELECT scope FROM statement WHERE role = ? AND current = 1 ORDER BY scope')
+    .all(role) as { readonly scope: string }[];
+  return rows.flatMap(({ scope }) => {
+    const it = readStatement(state, role, scope);
+    return it ? [{ scope, it }] : [];
+  });
 };
 
-/** What this agent never goes back behind, as its reports say it. Leases are not read from media yet: 0. */
+/** What this agent never goes back behind, as its reports say it; 0 where nothing was accepted yet. */
 export const readFloors = (state: State): Floors => {
   const { channel, timeFloor } = readTrustRow(state);
   return {
-    root: readRoot(state)?.version ?? 0,
+    root: readRootVersion(state),
     site: readStatement(state, 'site', '')?.version ?? 0,
     release: (channel && readStatement(state, 'release', formatChannel(channel))?.version) ?? 0,
-    lease: 0,
+    lease: (channel && readStatement(state, 'lease', formatChannel(channel))?.version) ?? 0,
     time: formatTime(timeFloor ?? new Date(0)),
   };
 };

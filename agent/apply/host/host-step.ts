@@ -2,6 +2,7 @@ import type { Digest } from '#bundles/digest';
 import type { Outcome } from '#bundles/report/event';
 import type { Step } from '../target.ts';
 import { asJson, type OwnedDirectory, type Replaced } from './owned-state.ts';
+import type { Inputs } from './systemd/started.ts';
 
 /** An owner to set; null where it is not ours to set (not root). */
 export type OwnerToSet = { readonly uid: number; readonly gid: number } | null;
@@ -31,6 +32,16 @@ export type FileRemovalDetail = {
   readonly outdates: readonly string[];
 };
 
+/** Content and its digests are in no plan: what shall be there is looked up in the package, what is there is looked at. */
+export type SecretDetail = {
+  readonly path: string;
+  readonly mode: number;
+  readonly owner: OwnerToSet;
+  readonly outdates: readonly string[];
+};
+
+export type SecretRemovalDetail = Pick<SecretDetail, 'path' | 'outdates'>;
+
 export type DirectoryRemovalDetail = { readonly path: string } & OwnedDirectory;
 
 export type UnitDetail = {
@@ -40,8 +51,8 @@ export type UnitDetail = {
   readonly unmask: boolean;
   readonly enablement: 'enable' | 'reenable' | 'disable' | 'link' | null;
   readonly activity: 'start' | 'restart' | 'stop' | null;
-  /** Files it runs with and their content, remembered when it was started. */
-  readonly inputs: { readonly [path: string]: Digest };
+  /** Files it runs with and their content (of secrets a keyed hash), remembered when it was started. */
+  readonly inputs: Inputs;
 };
 
 export type UnitRemovalDetail = { readonly name: string };
@@ -52,6 +63,8 @@ export type HostStep =
   | { readonly kind: 'directory'; readonly detail: DirectoryDetail }
   | { readonly kind: 'file'; readonly detail: FileDetail }
   | { readonly kind: 'file-removal'; readonly detail: FileRemovalDetail }
+  | { readonly kind: 'secret'; readonly detail: SecretDetail }
+  | { readonly kind: 'secret-removal'; readonly detail: SecretRemovalDetail }
   | { readonly kind: 'directory-removal'; readonly detail: DirectoryRemovalDetail }
   | { readonly kind: 'daemon-reload'; readonly detail: object }
   | { readonly kind: 'unit'; readonly detail: UnitDetail }

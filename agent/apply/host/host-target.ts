@@ -3,6 +3,7 @@ import { executeStep } from './execute/execute-step.ts';
 import type { HostTargetOptions } from './host-options.ts';
 import { observeHost } from './observe/observe-host.ts';
 import { planHost } from './plan/plan-host.ts';
+import { restoreHostSecrets } from './restore/restore-secrets.ts';
 import { settleHost } from './settle/settle-host.ts';
 import { unlessGoingDown } from './systemd/going-down.ts';
 
@@ -21,6 +22,7 @@ export const hostTarget = (options: HostTargetOptions): Target => ({
       () => settleHost(options, desired, signal),
       (checks) => checks.some(({ outcome }) => outcome === 'failed'),
     ),
+  restore: (desired, owned, signal) => restoreHostSecrets(options, desired, owned, signal),
   observe: (desired, owned, signal) =>
     unlessGoingDown(options, () => observeHost(options, desired, owned, signal)),
 });

@@ -38,12 +38,15 @@ export type OwnedUnit = {
 
 /** An inventory by path or unit name. The states are our own, written by this target: taken as they are. */
 export type Owned = {
+  /** Paths of files made of secrets: nothing is remembered of what is in them. */
+  readonly secrets: ReadonlySet<string>;
   readonly files: ReadonlyMap<string, OwnedFile>;
   readonly directories: ReadonlyMap<string, OwnedDirectory>;
   readonly units: ReadonlyMap<string, OwnedUnit>;
 };
 
 export const fileKey = (path: string): string => `file:${path}`;
+export const secretKey = (path: string): string => `secret:${path}`;
 export const directoryKey = (path: string): string => `directory:${path}`;
 /** Not 'directory:': making /opt for one's file must not keep another package from describing /opt. */
 export const parentKey = (path: string): string => `parent:${path}`;
@@ -59,7 +62,7 @@ export const readOwned = (objects: readonly OwnedObject[]): Owned => {
         .map((object) => [object.key.slice(prefix.length), object.state as unknown as State]),
     );
   const directories = new Map([...of<OwnedDirectory>('parent:'), ...of<OwnedDirectory>('directory:')]);
-  return { files: of('file:'), directories, units: of('unit:') };
+  return { secrets: new Set(of('secret:').keys()), files: of('file:'), directories, units: of('unit:') };
 };
 
 /** A state, detail or other record of ours as plain JSON: fields that are undefined are left out. */

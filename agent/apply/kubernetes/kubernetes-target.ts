@@ -4,6 +4,7 @@ import { refOf } from './desired/object-key.ts';
 import { resolveWanted } from './desired/resolve-wanted.ts';
 import { examineKubernetes } from './examine/examine-kubernetes.ts';
 import { executeStep } from './execute/execute-step.ts';
+import { currentAsApplied } from './health/settle/current-as-applied.ts';
 import { settleKubernetes } from './health/settle-kubernetes.ts';
 import type { KubernetesTargetOptions } from './kubernetes-options.ts';
 import { kubernetesExclusive } from './lease/kubernetes-exclusive.ts';
@@ -35,7 +36,8 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     settle: async (desired, signal) => {
       const { objects } = await resolveWanted(await api(), options.fleet, desired, signal);
       const waited = objects.filter(({ policy }) => policy.apply !== 'ignore');
-      return settleKubernetes(await api(), waited, options.healthTimeoutMs, signal);
+      const current = currentAsApplied(desired);
+      return settleKubernetes(await api(), waited, options.healthTimeoutMs, signal, { current });
     },
     observe: async (desired, owned, signal) =>
       observeKubernetes(options, await api(), desired, owned, signal),

@@ -15,6 +15,8 @@ export type OwnedState = {
   readonly uid?: string;
   /** Hash of our fields as the server keeps them (fingerprint.ts). */
   readonly hash?: string;
+  /** It has secrets: `wanted` and `hash` are keyed hashes. */
+  readonly secret?: true;
   /** It was there before and belonged to nobody: it stays when the package goes. */
   readonly adopted?: true;
   /**
@@ -31,11 +33,12 @@ export const stateOf = ({ state }: OwnedObject): OwnedState => state as unknown 
 export const asJson = (state: object): { readonly [key: string]: Json } =>
   Object.fromEntries<Json>(Object.entries(state).filter(([, value]) => value !== undefined));
 
-/** What makes two packages want the same objects: files, and the site values that go into them. */
+/** What makes two packages want the same objects: files, and the site values and sealed secrets that go into them. */
 export const packageId = (desired: DesiredPackage): string =>
   digestOf(
     JSON.stringify([
       desired.package,
       desired.siteInputs.map(({ file, pointer, value }) => [file, pointer, value]),
+      ...(desired.secrets && desired.secrets.sealed.length > 0 ? [desired.secrets.sealed] : []),
     ]),
   ).slice('sha256:'.length, 'sha256:'.length + 32);

@@ -21,7 +21,7 @@ export class ReportsExport extends AgentCommand {
     this.log(
       events === 0
         ? 'Nothing to report: every event is acknowledged.'
-        : `Wrote ${events} events in ${reports.length} signed ${reports.length === 1 ? 'report' : 'reports'}:`,
+        : `Wrote ${events} events in ${reports.length} signed ${reports.length === 1 ? 'report' : 'reports'} onto ${args.medium}:`,
     );
     for (const { files } of reports) this.log(`  ${files[0]}`);
     return { reports };

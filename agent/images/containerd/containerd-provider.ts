@@ -1,10 +1,10 @@
 import type { ClosureEntry } from '#bundles/bundle/config';
+import { imageBlobs } from '#bundles/bundle/image-blobs';
 import type { Descriptor } from '#bundles/bundle/manifest';
 import { compareBytes, type Digest, isDigest, shortDigest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { missingBlob } from '#bundles/layout/verified';
-import { imageBlobs } from '../image-blobs.ts';
 import type { ImageProvider } from '../image-provider.ts';
 import { imageTar } from './image-tar.ts';
 import type { Ctr } from './open-ctr.ts';
@@ -44,6 +44,10 @@ export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
       if (blobs.length === 0) return new Set();
       const there = await content(signal);
       return new Set(blobs.filter((digest) => there.has(digest)));
+    },
+    read: async (digest, signal) => {
+      if (!(await content(signal)).has(digest)) return undefined;
+      return one(await ctr(['content', 'get', digest], { signal }));
     },
     bring: async (image, blobs, signal) => {
       let result = await importImage(image, blobs, 'what is not there', signal).catch(unlessRefused);

@@ -1,13 +1,14 @@
 import type { ClosureEntry } from '#bundles/bundle/config';
+import { imageBlobs } from '#bundles/bundle/image-blobs';
 import { type Descriptor, isManifestType, MAX_MANIFEST_BYTES } from '#bundles/bundle/manifest';
 import { compareBytes, type Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { missingBlob, readBlob, verified } from '#bundles/layout/verified';
+import { mirrorPath } from '#bundles/registry/mirror-path';
+import { pushEvidence } from '#bundles/registry/push-evidence';
 import { imageTag } from '#bundles/registry/references';
 import type { Registry, Repository } from '#bundles/registry/registry';
-import { imageBlobs } from '../image-blobs.ts';
 import type { ImageProvider } from '../image-provider.ts';
-import { mirrorPath } from './mirror-path.ts';
 
 /**
  * The site's own registry, as a mirror of all that images are called by. Each image has the tag 'i-<hex>', or a registry
@@ -22,15 +23,21 @@ export const registryProvider = (registry: Registry): ImageProvider => {
   const pathsOf = ({ names = [] }: ClosureEntry): readonly string[] =>
     [...new Set(names.map(mirrorPath))].toSorted(compareBytes);
 
-  const isThere = async (path: string, { digest }: ClosureEntry, signal: AbortSignal): Promise<boolean> =>
+  const isThere = async (path: string, digest: Digest, signal: AbortSignal): Promise<boolean> =>
     (await registry.repository(path).resolve(imageTag(digest), signal))?.digest === digest;
+  /** With what vouches for it: a signature may come later than the image. */
+  const isWhole = async (path: string, image: ClosureEntry, signal: AbortSignal): Promise<boolean> => {
+    for (const digest of [image.digest, ...(image.attachments ?? [])])
+      if (!(await isThere(path, digest, signal))) return false;
+    return true;
+  };
 
   return {
     name: `registry ${host}${prefix && `/${prefix}`}`,
     keeps: async (images, signal) => {
       const whole = new Set<Digest>();
       for (const image of images) {
-        const there = await Promise.all(pathsOf(image).map((path) => isThere(path, image, signal)));
+        const there = await Promise.all(pathsOf(image).map((path) => isWhole(path, image, signal)));
         if (there.every(Boolean)) whole.add(image.digest);
       }
       return whole;
@@ -43,12 +50,18 @@ export const registryProvider = (registry: Registry): ImageProvider => {
       }
       return found;
     },
+    read: async (digest, signal) => {
+      const path = await locate(digest, signal);
+      return path === undefined ? undefined : registry.repository(path).blobs.open(digest, signal);
+    },
     bring: async (image, blobs, signal) => {
       const paths = pathsOf(image);
       let sent = false;
       for (const [index, path] of paths.entries()) {
-        if (await isThere(path, image, signal)) continue;
-        await push(path, image, blobs, index > 0 ? paths[0] : undefined, signal);
+        if (await isWhole(path, image, signal)) continue;
+        if (!(await isThere(path, image.digest, signal)))
+          await push(path, image, blobs, index > 0 ? paths[0] : undefined, signal);
+        await pushEvidence(registry.repository(path), image, orFrom(blobs), signal);
         sent = true;
       }
       return sent ? 'brought' : 'there';

@@ -2,32 +2,47 @@ import {
   type HostCheck,
   type HostDirectory,
   type HostFile,
+  type HostSecret,
   type HostUnit,
   parseHostPackage,
 } from '#bundles/bundle/host-package';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { newBuffers } from '#bundles/layout/read-span';
+import { verified } from '#bundles/layout/verified';
+import { type KeyedHash, secretValue } from '../../../secrets/package-secrets.ts';
 import type { DesiredPackage } from '../../target.ts';
 import { ancestorsOf } from './ancestors-of.ts';
 import { finalBytes } from './final-bytes.ts';
 
-/** A file as it shall be; `digest` is of the final bytes, site values included. */
-export type WantedFile = {
+export type WantedDirectory = {
   readonly path: string;
   readonly mode: number;
   readonly owner: string;
   readonly group: string;
-  readonly bytes: Buffer;
-  readonly digest: Digest;
 };
 
-export type WantedDirectory = Pick<WantedFile, 'path' | 'mode' | 'owner' | 'group'>;
+/** Bytes in memory, or read from the store when they are wanted: then checked by `digest` while they are written. */
+export type Content =
+  | { readonly bytes: Buffer }
+  | { readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>> };
+
+/** A file as it shall be; `digest` is of the final bytes, site values included. */
+export type WantedFile = WantedDirectory & { readonly digest: Digest } & Content;
+
+/** A file made of a secret. `digest` is for comparing in memory and goes nowhere; `hash` may be kept. */
+export type WantedSecret = WantedDirectory & {
+  readonly bytes: Buffer;
+  readonly digest: Digest;
+  readonly hash: ReturnType<KeyedHash>;
+};
 
 /** A package, read: directories and files by path, units in the order they are listed. */
 export type Wanted = {
   readonly assignment: string;
   readonly directories: readonly WantedDirectory[];
   readonly files: ReadonlyMap<string, WantedFile>;
+  readonly secrets: ReadonlyMap<string, WantedSecret>;
   readonly units: readonly HostUnit[];
   readonly checks: readonly HostCheck[];
 };
@@ -39,7 +54,7 @@ const known = new WeakMap<DesiredPackage, Wanted>();
 /**
  * Reads package.json, checks every file's bytes against it and puts the site values in. Read once a package: each of
  * its steps asks again.
- * @throws FleetError those of parseHostPackage; BUNDLE_FORMAT, DIGEST_MISMATCH, DUPLICATE, SITE_VALUES
+ * @throws FleetError those of parseHostPackage; BUNDLE_FORMAT, DIGEST_MISMATCH, DUPLICATE, SITE_VALUES, SECRET_MISSING
  */
 export const readWanted = (desired: DesiredPackage): Wanted => {
   const before = known.get(desired);
@@ -47,8 +62,8 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
   const document = desired.files.get('package.json');
   if (document === undefined)
     throw new FleetError('BUNDLE_FORMAT', `the package of ${desired.assignment} has no package.json`);
-  const { directories, files, units, checks } = parseHostPackage(document);
-  refuseClashes(desired.assignment, directories, files, units);
+  const { directories, files, secrets = [], units, checks } = parseHostPackage(document);
+  refuseClashes(desired.assignment, directories, [...files, ...secrets], units);
   const inputs = desired.siteInputs.filter((input) => input.assignment === desired.assignment);
   refuseStrayInputs(desired.assignment, inputs, files);
   const wanted: Wanted = {
@@ -58,6 +73,11 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
       files
         .toSorted((a, b) => compareBytes(a.path, b.path))
         .map((file) => [file.path, asFile(file, desired, inputs)]),
+    ),
+    secrets: new Map(
+      secrets
+        .toSorted((a, b) => compareBytes(a.path, b.path))
+        .map((secret) => [secret.path, asSecret(secret, desired)]),
     ),
     units,
     checks,
@@ -74,6 +94,7 @@ const asDirectory = ({ path, mode, owner, group }: HostDirectory): WantedDirecto
 });
 
 const asFile = (file: HostFile, desired: DesiredPackage, siteInputs: SiteInputs): WantedFile => {
+  if ('blob' in file) return asBlob(file, desired, siteInputs);
   const content = desired.files.get(file.content);
   if (content === undefined)
     throw new FleetError(
@@ -90,10 +111,46 @@ const asFile = (file: HostFile, desired: DesiredPackage, siteInputs: SiteInputs)
   return { ...asDirectory(file), bytes, digest: inputs.length === 0 ? file.digest : digestOf(bytes) };
 };
 
+const asBlob = (
+  file: Extract<HostFile, { readonly blob: true }>,
+  { assignment, blobs }: DesiredPackage,
+  siteInputs: SiteInputs,
+): WantedFile => {
+  const { path, digest, size } = file;
+  if (siteInputs.some((input) => input.file === path))
+    throw new FleetError('SITE_VALUES', `${path} is a blob of the closure, and takes no site values`);
+  if (!blobs)
+    throw new FleetError(
+      'BUNDLE_FORMAT',
+      `${path}: the bundle names no blobs for the package of ${assignment}`,
+    );
+  const open = async (signal: AbortSignal) =>
+    verified(digest, size, await blobs.open(digest, signal, newBuffers(size)), blobs.name);
+  return { ...asDirectory(file), digest, open };
+};
+
+const asSecret = (secret: HostSecret, desired: DesiredPackage): WantedSecret => {
+  const { secrets } = desired;
+  const bytes = secretBytes(secret, desired);
+  // Opened by the same hand (open-package.ts), so one is not there without the other.
+  if (!secrets) throw new FleetError('INTERNAL', `${secret.path}: its secret was not opened`);
+  return { ...asDirectory(secret), bytes, digest: digestOf(bytes), hash: secrets.hash(bytes) };
+};
+
+const secretBytes = (secret: HostSecret, { secrets, files }: DesiredPackage): Buffer => {
+  if ('set' in secret) return secretValue(secrets, secret.set, secret.key, secret.path);
+  const bytes = secrets?.decrypted.has(secret.content) ? files.get(secret.content) : undefined;
+  if (bytes) return bytes;
+  throw new FleetError(
+    'BUNDLE_FORMAT',
+    `${secret.path}: the package has no file ${JSON.stringify(secret.content)}`,
+  );
+};
+
 const refuseClashes = (
   assignment: string,
   directories: readonly HostDirectory[],
-  files: readonly HostFile[],
+  files: readonly Pick<HostFile, 'path'>[],
   units: readonly HostUnit[],
 ): void => {
   const names = [...directories, ...files].map((entry) => entry.path).concat(units.map((unit) => unit.name));

@@ -1,15 +1,13 @@
-import { rm } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Step, StepResult } from '../../target.ts';
 import { openBackup } from '../backups.ts';
-import { hostError } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { FileRemovalDetail } from '../host-step.ts';
 import { isBack } from '../live/is-back.ts';
 import { openFolder } from '../live/open-folder.ts';
 import { readEntryIn } from '../live/read-entry.ts';
-import { temporaryName } from '../live/temporary-name.ts';
 import { outdate, saveIfForeign } from './execute-file.ts';
+import { removeFile } from './put-file.ts';
 import { linkInto, writeInto } from './write-into.ts';
 
 /** Deletes a file of ours, or puts back what was there before it. What somebody changed meanwhile is saved first. */
@@ -39,14 +37,6 @@ export const executeFileRemoval = async (
       const content = await openBackup(options.backups, replaced.digest, path);
       await writeInto(folder, name, content, { mode: replaced.mode, owner }, path);
     }
-  } else {
-    try {
-      await rm(folder.at(temporaryName(name)), { force: true });
-      await rm(folder.at(name), { force: true });
-      await folder.sync();
-    } catch (error) {
-      throw hostError(error, `removing ${path}`);
-    }
-  }
+  } else await removeFile(folder, name, path);
   return result([step.reason, ...saved].join('; '));
 };

@@ -6,6 +6,7 @@ import { fromStep } from '../host-step.ts';
 import { executeDirectory, executeDirectoryRemoval } from './execute-directory.ts';
 import { executeFile } from './execute-file.ts';
 import { executeFileRemoval } from './execute-file-removal.ts';
+import { executeSecret, executeSecretRemoval } from './execute-secret.ts';
 import { executeReload, executeUnit, executeUnitRemoval } from './execute-unit.ts';
 
 /** Does one step. Each looks at the host again first, so that doing it twice, or after a crash, is doing it once. */
@@ -25,9 +26,13 @@ export const executeStep = async (
     case 'directory-removal':
       return executeDirectoryRemoval(options, step, typed.detail);
     case 'file':
-      return executeFile(options, step, typed.detail, desired && readWanted(desired));
+      return executeFile(options, step, typed.detail, desired && readWanted(desired), signal);
     case 'file-removal':
       return executeFileRemoval(options, step, typed.detail);
+    case 'secret':
+      return executeSecret(options, step, typed.detail, desired && readWanted(desired), signal);
+    case 'secret-removal':
+      return executeSecretRemoval(options, step, typed.detail);
     case 'daemon-reload':
       return executeReload(options, step, signal);
     case 'unit':

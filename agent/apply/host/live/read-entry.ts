@@ -4,6 +4,7 @@ import { type FileHandle, lstat, open, readlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { type Digest, digestFromHex, digestOf } from '#bundles/digest';
 import { errno, hostError } from '../host-error.ts';
+import { knownDigests } from './known-digest.ts';
 import { type Folder, openFolder } from './open-folder.ts';
 import { temporaryName } from './temporary-name.ts';
 
@@ -81,10 +82,15 @@ const meta = (stats: Stats): Meta => ({ mode: stats.mode & 0o7777, uid: stats.ui
 
 const SMALL = 1 << 20;
 
+/** Of this process: each starts with a full look. */
+const known = knownDigests(Date.now);
+
 const digestOfHandle = async (file: FileHandle, size: number): Promise<Digest> => {
   if (size <= SMALL) return digestOf(await file.readFile());
-  const hash = createHash('sha256');
-  for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 1 << 18 }))
-    hash.update(chunk as Buffer);
-  return digestFromHex(hash.digest('hex'));
+  return await known.of(file, async () => {
+    const hash = createHash('sha256');
+    for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 1 << 18 }))
+      hash.update(chunk as Buffer);
+    return digestFromHex(hash.digest('hex'));
+  });
 };

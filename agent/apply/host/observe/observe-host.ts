@@ -1,10 +1,10 @@
 import type { DesiredPackage, Drift, OwnedObject } from '../../target.ts';
-import { readWanted, type Wanted, type WantedDirectory } from '../desired/read-wanted.ts';
+import { readWanted, type Wanted, type WantedDirectory, type WantedFile } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { type Accounts, readAccounts, resolveOwner } from '../live/accounts.ts';
 import { type Entry, entryReader, readEntry } from '../live/read-entry.ts';
-import { directoryKey, fileKey, type Owned, readOwned } from '../owned-state.ts';
+import { directoryKey, fileKey, type Owned, readOwned, secretKey } from '../owned-state.ts';
 import { octal } from '../plan/plan-context.ts';
 import { observeUnit } from './observe-unit.ts';
 
@@ -27,14 +27,15 @@ export const observeHost = async (
     drifts.push(...compare(options, accounts, directoryKey(directory.path), directory, 'directory', live));
   }
   await using reader = entryReader(options.root);
-  for (const file of wanted.files.values()) {
+  const look = async (key: string, file: WantedFile, source: string): Promise<void> => {
     stopIfAborted(signal);
     const live = await reader.read(file.path);
-    const key = fileKey(file.path);
     if (live.type === 'file' && live.digest !== file.digest)
-      drifts.push({ key, what: 'content', message: `${file.path} has other content than the package` });
+      drifts.push({ key, what: 'content', message: `${file.path} has other content than ${source}` });
     drifts.push(...compare(options, accounts, key, file, 'file', live));
-  }
+  };
+  for (const file of wanted.files.values()) await look(fileKey(file.path), file, 'the package');
+  for (const secret of wanted.secrets.values()) await look(secretKey(secret.path), secret, 'its secret');
   drifts.push(...(await observeExtra(options, wanted, readOwned(objects))));
   if (options.services === 'systemd')
     for (const unit of wanted.units) {
@@ -97,6 +98,12 @@ const observeExtra = async (
     const live = await readEntry(options.root, path);
     if (live.type === 'file' && live.digest === own.digest && own.replaced === undefined)
       extra.push({ key: fileKey(path), what: 'extra', message: `${path} is no longer in the package` });
+  }
+  for (const path of owned.secrets) {
+    if (wanted.secrets.has(path)) continue;
+    const live = await readEntry(options.root, path);
+    if (live.type === 'file')
+      extra.push({ key: secretKey(path), what: 'extra', message: `${path} is no longer in the package` });
   }
   return extra;
 };

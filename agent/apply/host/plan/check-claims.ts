@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { Wanted } from '../desired/read-wanted.ts';
-import { directoryKey, fileKey, unitKey } from '../owned-state.ts';
+import { directoryKey, fileKey, secretKey, unitKey } from '../owned-state.ts';
 
 /**
  * Refuses a package that wants what another one owns, as file or as directory.
@@ -10,7 +10,10 @@ export const checkClaims = (wanted: Wanted, taken: ReadonlyMap<string, string>):
   const directories = wanted.directories.map(({ path }) => path);
   const claims = [
     ...directories.map((path) => ({ name: path, keys: [directoryKey(path), fileKey(path)] })),
-    ...[...wanted.files.keys()].map((path) => ({ name: path, keys: [fileKey(path), directoryKey(path)] })),
+    ...[...wanted.files.keys(), ...wanted.secrets.keys()].map((path) => ({
+      name: path,
+      keys: [fileKey(path), secretKey(path), directoryKey(path)],
+    })),
     ...wanted.units.map(({ name }) => ({ name, keys: [unitKey(name)] })),
   ].flatMap(({ name, keys }) => {
     const owner = keys.map((key) => taken.get(key)).find((other) => other !== undefined);

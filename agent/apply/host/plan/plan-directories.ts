@@ -20,7 +20,10 @@ import { compareMeta, inTheWay, notRoot, ownerOf, type Part, type PlanContext } 
 export const wantedFolders = (wanted: Wanted | undefined): ReadonlySet<string> => {
   if (!wanted) return new Set();
   const described = wanted.directories.map(({ path }) => path);
-  return new Set([...described, ...[...described, ...wanted.files.keys()].flatMap(ancestorsOf)]);
+  return new Set([
+    ...described,
+    ...[...described, ...wanted.files.keys(), ...wanted.secrets.keys()].flatMap(ancestorsOf),
+  ]);
 };
 
 /** Folders from the top down. Parents that nobody describes are made when missing, and then they are the package's. */

@@ -8,6 +8,7 @@ import type { PlanContext } from './plan-context.ts';
 import { planDirectories, wantedFolders } from './plan-directories.ts';
 import { type FileChange, planFiles } from './plan-files.ts';
 import { planRemovals } from './plan-removals.ts';
+import { planSecrets } from './plan-secrets.ts';
 import { planUnits } from './plan-units.ts';
 
 /**
@@ -32,8 +33,9 @@ export const planHost = async (
   const makesRoom = new Set(early.map(({ path }) => path).filter((path) => removals.gone.has(path)));
   const directories = await planDirectories(context, makesRoom);
   const files = await planFiles(context, makesRoom);
+  const secrets = await planSecrets(context, makesRoom);
   const changed = new Set(
-    [...files.list, ...removals.list].filter((one) => one.changes).map(({ path }) => path),
+    [...files.list, ...secrets.list, ...removals.list].filter((one) => one.changes).map(({ path }) => path),
   );
   const units = await planUnits(context, changed);
 
@@ -44,10 +46,11 @@ export const planHost = async (
       ...stepsOf(early),
       ...directories.steps,
       ...stepsOf(files.list),
+      ...stepsOf(secrets.list),
       ...stepsOf(removals.list.filter((removal) => !removal.early)),
       ...units.reload,
       ...units.steps,
     ],
-    owns: [...directories.owns, ...files.owns, ...units.owns],
+    owns: [...directories.owns, ...files.owns, ...secrets.owns, ...units.owns],
   };
 };

@@ -15,6 +15,7 @@ import {
   type OwnedDirectory,
   type OwnedFile,
   parentKey,
+  secretKey,
 } from '../owned-state.ts';
 import type { PlanContext } from './plan-context.ts';
 
@@ -43,12 +44,22 @@ export const planRemovals = async (
   const list: Removal[] = [];
   const isEarly = (path: string) =>
     wantedFolders.has(path) ||
-    [...ancestorsOf(path), path].some((above) => wanted?.files.has(above) === true);
+    [...ancestorsOf(path), path].some(
+      (above) => wanted?.files.has(above) === true || wanted?.secrets.has(above) === true,
+    );
 
   const files = [...owned.files].filter(([path]) => wanted?.files.has(path) !== true);
   for (const [path, own] of files.toSorted(([a], [b]) => compareBytes(a, b))) {
     stopIfAborted(context.signal);
     const removal = await planFileRemoval(context, path, own);
+    if (removal.gone) gone.add(path);
+    list.push({ path, early: isEarly(path), changes: removal.changes, step: removal.step });
+  }
+  for (const path of [...owned.secrets]
+    .filter((one) => wanted?.secrets.has(one) !== true)
+    .toSorted(compareBytes)) {
+    stopIfAborted(context.signal);
+    const removal = await planSecretRemoval(context, path);
     if (removal.gone) gone.add(path);
     list.push({ path, early: isEarly(path), changes: removal.changes, step: removal.step });
   }
@@ -93,6 +104,27 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
       toStep(key, replaced ? 'configured' : 'deleted', why, {
         kind: 'file-removal',
         detail: { path, ours, replaced, outdates },
+      }),
+  };
+};
+
+/** Whatever is in it goes without a copy: it would be one of a secret. */
+const planSecretRemoval = async (context: PlanContext, path: string): Promise<One> => {
+  const key = secretKey(path);
+  const other = context.taken.get(key);
+  if (other !== undefined) return listed(note(key, 'unchanged', `now belongs to ${other}`), false);
+  const live = await readEntry(context.options.root, path);
+  if (live.type === 'directory' || live.type === 'other')
+    return listed(note(key, 'skipped', `it is ${describe(live)} now, which is not ours`), false);
+  if (live.type === 'missing' && !live.leftover)
+    return listed(note(key, 'unchanged', 'it is gone already'), true);
+  return {
+    changes: true,
+    gone: true,
+    step: (outdates) =>
+      toStep(key, 'deleted', 'no longer in the package', {
+        kind: 'secret-removal',
+        detail: { path, outdates },
       }),
   };
 };

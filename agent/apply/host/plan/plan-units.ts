@@ -1,13 +1,13 @@
 import type { HostUnit } from '#bundles/bundle/host-package';
-import { compareBytes, type Digest } from '#bundles/digest';
+import { compareBytes } from '#bundles/digest';
 import type { OwnedObject, Step } from '../../target.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { whyInert } from '../host-options.ts';
 import { note, toStep, type UnitDetail } from '../host-step.ts';
 import { readEntry } from '../live/read-entry.ts';
 import { readText } from '../live/read-text.ts';
-import { asJson, type OwnedUnit, unitKey } from '../owned-state.ts';
-import { isOutdated, linksOf, RELOAD, readStarted } from '../systemd/started.ts';
+import { asJson, type OwnedUnit, secretKey, unitKey } from '../owned-state.ts';
+import { type Inputs, isOutdated, linksOf, RELOAD, readStarted } from '../systemd/started.ts';
 import { enableBy, hasFragment, installSection, isFileOfUnit, isUnitFile } from '../systemd/unit-files.ts';
 import {
   describeUnit,
@@ -185,10 +185,10 @@ const needsLinks = async (
   if ((await readStarted(options, linksOf(unit.name))) === 'stale') return true;
   const path = [...changed].find((path) => hasFragment(unit.name, [path]));
   if (path === undefined) return false;
-  const bytes = wanted?.files.get(path)?.bytes;
+  const file = wanted?.files.get(path);
   const live = await readEntry(options.root, path);
-  if (bytes === undefined || live.type !== 'file') return true;
-  return installSection(await readText(options.root, path)) !== installSection(bytes.toString());
+  if (!file || !('bytes' in file) || live.type !== 'file') return true;
+  return installSection(await readText(options.root, path)) !== installSection(file.bytes.toString());
 };
 
 const enablementStep = (
@@ -218,11 +218,15 @@ const describeActivity = (activity: 'start' | 'restart' | 'stop', state: UnitSta
 
 /** What the unit will run with: our files as they will be, others as they are. */
 const inputsOf = async (
-  { wanted, options }: PlanContext,
+  { wanted, options, owned, taken }: PlanContext,
   watches: readonly string[],
-): Promise<Record<string, Digest>> => {
-  const inputs: Record<string, Digest> = {};
+): Promise<Inputs> => {
+  const inputs: Record<string, Inputs[string]> = {};
   for (const path of watches) {
+    const secret = wanted?.secrets.get(path);
+    if (secret) inputs[path] = secret.hash;
+    // Of a secret that goes, or is another package's, there is no keyed hash here, and no other may be kept.
+    if (secret || owned.secrets.has(path) || taken.has(secretKey(path))) continue;
     const ours = wanted?.files.get(path);
     const live = ours ?? (await readEntry(options.root, path));
     if ('digest' in live) inputs[path] = live.digest;

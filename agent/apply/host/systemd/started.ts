@@ -2,6 +2,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { syncDirectory, writeFileAtomically } from '#bundles/layout/write-file';
+import type { KeyedHash } from '../../../secrets/package-secrets.ts';
 import { errno, hostError } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 
@@ -10,7 +11,10 @@ import type { HostTargetOptions } from '../host-options.ts';
  * two must not lose the restart, and the file alone does not show it. So whoever changes a file first marks its units
  * as stale, durably, and the mark goes only with the restart. 'daemon-reload' stands for systemd itself.
  */
-export type Started = 'unknown' | 'stale' | { readonly [path: string]: Digest };
+export type Started = 'unknown' | 'stale' | Inputs;
+
+/** By path; of a secret only a keyed hash. */
+export type Inputs = { readonly [path: string]: Digest | ReturnType<KeyedHash> };
 
 export const RELOAD = 'daemon-reload';
 /** Stands for the links of an enabled unit whose [Install] section changes. No unit has such a name. */
@@ -53,7 +57,7 @@ export const forgetStarted = async (options: HostTargetOptions, name: string): P
 };
 
 /** Must the unit be restarted to run with these files? What it was not started with by us is trusted. */
-export const isOutdated = (started: Started, inputs: { readonly [path: string]: Digest }): boolean => {
+export const isOutdated = (started: Started, inputs: Inputs): boolean => {
   if (started === 'stale') return true;
   if (started === 'unknown') return false;
   return Object.entries(inputs).some(

@@ -90,6 +90,8 @@ export type ApplyOptions = {
   readonly dryRun?: boolean;
   /** Takes over fields that another applier owns; else FIELD_CONFLICT. */
   readonly force: boolean;
+  /** The object has secrets, whatever its kind: the server's words may quote them. */
+  readonly secret?: boolean;
 };
 
 export type DeleteOptions = {

@@ -58,7 +58,11 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
     method: 'POST' | 'PUT' | 'PATCH',
     verb: string,
     object: LiveObject,
-    more: { readonly query?: Readonly<Record<string, string>>; readonly contentType?: string },
+    more: {
+      readonly query?: Readonly<Record<string, string>>;
+      readonly contentType?: string;
+      readonly secret?: true;
+    },
     signal: AbortSignal,
   ) => {
     const { apiVersion, kind, metadata } = object;
@@ -102,13 +106,14 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
       if (!type) return { items: [], resourceVersion: '0' };
       return listAll(sender, type, ref, options, signal);
     },
-    apply: async (object, { dryRun = false, force }, signal) =>
+    apply: async (object, { dryRun = false, force, secret = false }, signal) =>
       write(
         'PATCH',
         'apply',
         object,
         {
           contentType: 'application/apply-patch+yaml',
+          ...(secret && { secret }),
           query: {
             fieldManager: FIELD_MANAGER,
             fieldValidation: 'Strict',

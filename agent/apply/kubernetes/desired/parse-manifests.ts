@@ -43,6 +43,13 @@ const customTags = (tags: Tags): Tags => [
 
 const OTHERWISE = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:bool']);
 
+export const YAML_OPTIONS = {
+  version: '1.1',
+  customTags,
+  prettyErrors: false,
+  logLevel: 'silent',
+} as const;
+
 /**
  * Every document of every YAML file of a package, by path and place. kustomization.yaml is for other agents.
  * @throws FleetError YAML_SYNTAX, OBJECT_INVALID with file and line
@@ -53,7 +60,7 @@ export const parseManifests = (files: ReadonlyMap<string, Buffer>): readonly Par
     .toSorted(([a], [b]) => compareBytes(a, b))
     .flatMap(([path, bytes]) => parseFile(path, bytes));
 
-const isManifest = (path: string): boolean =>
+export const isManifest = (path: string): boolean =>
   /\.ya?ml$/.test(path) && !/(^|\/)kustomization\.ya?ml$/.test(path);
 
 const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
@@ -61,13 +68,7 @@ const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
   const lineCounter = new LineCounter();
   let documents: readonly Document[];
   try {
-    const parsed = parseAllDocuments(bytes.toString('utf8'), {
-      version: '1.1',
-      customTags,
-      lineCounter,
-      prettyErrors: false,
-      logLevel: 'silent',
-    });
+    const parsed = parseAllDocuments(bytes.toString('utf8'), { ...YAML_OPTIONS, lineCounter });
     documents = Array.isArray(parsed) ? parsed : [];
   } catch (cause) {
     throw new FleetError('YAML_SYNTAX', 'this YAML nests too deep to be read', { at: { file }, cause });
@@ -88,7 +89,7 @@ const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
 };
 
 /** A hundred aliases of a hundred aliases are no manifest. */
-const MAX_ALIASES = 1000;
+export const MAX_ALIASES = 1000;
 
 const plain = (document: Document, file: string): unknown => {
   try {

@@ -1,5 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { fillSecret } from '../../../secrets/fill-secret.ts';
+import type { KeyedHash, PackageSecrets } from '../../../secrets/package-secrets.ts';
 import type { DesiredPackage } from '../../target.ts';
 import type { TypeRef } from '../api/kubernetes-api.ts';
 import { cleanObject } from './clean-object.ts';
@@ -7,7 +9,7 @@ import { ASSIGNMENT_MARK, FLEET_MARK, policyOf } from './marks.ts';
 import { groupOf, keyOf } from './object-key.ts';
 import { isRecord, type ParsedDocument, parseManifests } from './parse-manifests.ts';
 import { putInputs } from './put-input.ts';
-import { stableHash } from './stable-hash.ts';
+import { stableHash, stableText } from './stable-hash.ts';
 import type { WantedObject } from './wanted-object.ts';
 
 /** An object of a package before the cluster was asked whether its kind has namespaces. */
@@ -18,6 +20,8 @@ export type Manifest = {
   readonly namespace: string | undefined;
   readonly fields: { readonly [field: string]: unknown };
   readonly place: string;
+  /** Present where it has secrets (WantedObject). */
+  readonly secret?: KeyedHash;
 };
 
 /** Whether objects of a kind lie in namespaces; undefined when neither cluster nor package knows the kind. */
@@ -27,20 +31,27 @@ const known = new WeakMap<DesiredPackage, readonly Manifest[]>();
 
 /**
  * The objects of a package as its files and the site's values say, `List`s expanded. Read once a package: each of its
- * steps asks again. @throws FleetError YAML_SYNTAX, OBJECT_INVALID, SITE_VALUES
+ * steps asks again. @throws FleetError YAML_SYNTAX, OBJECT_INVALID, SITE_VALUES, SECRET_MISSING
  */
 export const readManifests = (desired: DesiredPackage): readonly Manifest[] => {
   const before = known.get(desired);
   if (before) return before;
   const inputs = desired.siteInputs.filter(({ assignment }) => assignment === desired.assignment);
-  const manifests = putInputs(parseManifests(desired.files), inputs).flatMap(manifestsOf);
+  const manifests = putInputs(parseManifests(desired.files), inputs).flatMap((document) =>
+    manifestsOf(document, desired.secrets),
+  );
   known.set(desired, manifests);
   return manifests;
 };
 
-const manifestsOf = (document: ParsedDocument): readonly Manifest[] => {
+const manifestsOf = (document: ParsedDocument, secrets: PackageSecrets | undefined): readonly Manifest[] => {
   const place = document.index === 0 ? document.file : `${document.file} (document ${document.index + 1})`;
-  return expand(document.value).map((value) => toManifest(value, place));
+  const decrypted = secrets?.decrypted.has(document.file) ? secrets : undefined;
+  return expand(document.value).map((value) => {
+    const filled = fillSecret(value, secrets, place);
+    const secret = (filled ? secrets : decrypted)?.hash;
+    return { ...toManifest(filled ?? value, place), ...(secret && { secret }) };
+  });
 };
 
 const expand = (value: ParsedDocument['value']): readonly ParsedDocument['value'][] => {
@@ -118,7 +129,7 @@ export const toWanted = (
 };
 
 const toWantedObject = (
-  { apiVersion, kind, name, namespace, fields, place }: Manifest,
+  { apiVersion, kind, name, namespace, fields, place, secret }: Manifest,
   namespaced: boolean,
   owner: { readonly fleet: string; readonly assignment: string },
 ): WantedObject => {
@@ -144,7 +155,8 @@ const toWantedObject = (
     namespace: at,
     name,
     object,
-    hash: stableHash(object),
+    hash: secret ? secret(stableText(object)) : stableHash(object),
+    ...(secret && { secret }),
     place,
     policy: policyOf(annotations),
   };

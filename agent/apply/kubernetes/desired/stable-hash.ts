@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { compareBytes } from '#bundles/digest';
 
 /** Equal for equal JSON values whatever the order of their keys. Unlike our own documents, objects may hold fractions. */
-export const stableHash = (value: unknown): string =>
-  createHash('sha256').update(stableText(value)).digest('hex');
+export const stableHash = (value: unknown): string => hashText(stableText(value));
+
+export const hashText = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 export const stableText = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(stableText).join(',')}]`;

@@ -1,3 +1,4 @@
+import type { KeyedHash } from '../../../secrets/package-secrets.ts';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 
 /** One object of a package as it shall be: site values and owner marks in it. */
@@ -11,8 +12,10 @@ export type WantedObject = {
   readonly name: string;
   /** What is sent to the server. */
   readonly object: LiveObject;
-  /** Digest of `object`, as hex. */
+  /** Digest of `object`, as hex; of one with secrets a keyed one. */
   readonly hash: string;
+  /** Of an object with secrets: what is kept of its content is hashed by this, and nobody repeats the server's words of it. */
+  readonly secret?: KeyedHash;
   /** File and document in the package, for messages: 'manifests/app.yaml (document 2)'. */
   readonly place: string;
   /** What annotations of the object say (docs/kubernetes.md). */

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError, isFleetError } from '#bundles/errors';
-import type { Step, StepResult } from '../../target.ts';
-import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import type { DesiredPackage, Step, StepResult } from '../../target.ts';
+import type { ApplyOptions, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { isDefinition, type Wanted } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
+import { noteApplied } from '../health/settle/current-as-applied.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
-import { asJson } from '../owned-state.ts';
+import { asJson, packageId } from '../owned-state.ts';
 import { awaitDefinition } from './await-definition.ts';
 import { awaitGone } from './await-gone.ts';
 
@@ -21,7 +22,7 @@ export const executeApply = async (
   options: KubernetesTargetOptions,
   api: KubernetesApi,
   wanted: Wanted,
-  packageId: string,
+  desired: DesiredPackage,
   step: Step,
   detail: ApplyDetail,
   signal: AbortSignal,
@@ -35,15 +36,17 @@ export const executeApply = async (
   const settled = isDefinition(object)
     ? await awaitDefinition(api, live, options.stepTimeoutMs, signal)
     : live;
+  noteApplied(desired, object, settled);
   const untouched = !created && live.metadata.resourceVersion === detail.resourceVersion && !detail.migrates;
   return {
     key: step.key,
     outcome: untouched ? 'unchanged' : created && !detail.replaces ? 'created' : step.outcome,
     reason: untouched ? 'as it shall be' : step.reason,
     state: asJson({
-      of: packageId,
+      of: packageId(desired),
       wanted: object.hash,
-      hash: fingerprint(settled),
+      hash: fingerprint(settled, object.secret),
+      ...(object.secret && { secret: true }),
       uid: settled.metadata.uid,
     }),
   };
@@ -104,14 +107,15 @@ const PAUSE_MS = 300;
 const apply = async (
   { stepTimeoutMs }: KubernetesTargetOptions,
   api: KubernetesApi,
-  { object }: WantedObject,
+  { object, secret }: WantedObject,
   signal: AbortSignal,
 ): Promise<Applied> => {
+  const options: ApplyOptions = { force: true, ...(secret && { secret: true }) };
   const until = performance.now() + stepTimeoutMs;
   for (;;) {
     stopIfAborted(signal);
     try {
-      const { object: live, created } = await api.apply(object, { force: true }, signal);
+      const { object: live, created } = await api.apply(object, options, signal);
       return { live, created };
     } catch (error) {
       if (!isFleetError(error, 'API_REFUSED') || !PASSING.test(error.message) || performance.now() > until)

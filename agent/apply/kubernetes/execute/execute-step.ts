@@ -4,7 +4,6 @@ import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { fromStep } from '../kubernetes-step.ts';
-import { packageId } from '../owned-state.ts';
 import { executeApply } from './execute-apply.ts';
 import { executeDetach, executeRemoval } from './execute-removal.ts';
 
@@ -23,7 +22,7 @@ export const executeStep = async (
     case 'apply': {
       if (!desired) throw new FleetError('APPLY_FAILED', `${step.key}: a package that goes applies nothing`);
       const wanted = await resolveWanted(api, options.fleet, desired, signal);
-      return executeApply(options, api, wanted, packageId(desired), step, own.detail, signal);
+      return executeApply(options, api, wanted, desired, step, own.detail, signal);
     }
     case 'remove':
       return executeRemoval(options, api, step, own.detail, signal);

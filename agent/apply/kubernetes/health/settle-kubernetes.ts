@@ -14,8 +14,9 @@ import type { HealthContext, Verdict } from './verdict.ts';
 
 type Api = Pick<KubernetesApi, 'typeOf' | 'list' | 'watch' | 'read' | 'server'>;
 
-/** News often come in bursts: each verdict waits so long for the rest of one. */
+/** News often come in bursts: each verdict waits for the rest of one, the longer the more there is to judge. */
 const BURST_MS = 100;
+const BURST_MS_AN_OBJECT = 2;
 /** Without news, for verdicts that only time changes. */
 const TICK_MS = 1000;
 /** A workload that is not finished by then gets its pods looked at. */
@@ -37,14 +38,16 @@ export const settleKubernetes = async (
   options: Partial<SettleOptions> = {},
 ): Promise<readonly CheckResult[]> => {
   const settings = { ...SETTLE_DEFAULTS, ...options };
-  const waited = objects.filter(({ policy }) => policy.wait);
-  if (waited.length === 0) return toChecks({ passed: 0, left: objects.length, waiting: 0 }, []);
+  const all = objects.filter(({ policy }) => policy.wait);
+  const waited = all.filter(({ key }) => !settings.current.has(key));
+  const counts = { left: objects.length - all.length, current: all.length - waited.length };
+  if (waited.length === 0) return toChecks({ passed: counts.current, left: counts.left, waiting: 0 }, []);
   const ended = new AbortController();
   const within = AbortSignal.any([signal, ended.signal]);
   try {
     const end = await watchUntilSettled(api, waited, timeoutMs, within, settings);
     const sure = end.timedOut === undefined ? end : await lookAgain(api, waited, end, within, settings);
-    return await describe(api, waited, objects.length - waited.length, sure, signal);
+    return await describe(api, waited, counts, sure, signal);
   } catch (error) {
     if (signal.aborted) throw aborted(error);
     throw error;
@@ -72,6 +75,7 @@ const watchUntilSettled = async (
   const lateBinding: ReadonlySet<string> = hasClaims ? await readLateBinding(api, signal) : new Set();
   const view = openClusterView(api, waited, signal, clock);
   const believe = believeFailures();
+  const burst = Math.min(BURST_MS, waited.length * BURST_MS_AN_OBJECT);
   const begin = clock.elapsedMs();
   let away = 0;
   let awaySince: number | undefined;
@@ -102,7 +106,7 @@ const watchUntilSettled = async (
     }
     await view.news(TICK_MS, signal);
     // The first lists are waited for and not one tick longer: most packages are healthy by then.
-    if (judged) await clock.sleep(BURST_MS, signal);
+    if (judged) await clock.sleep(burst, signal);
   }
 };
 
@@ -164,11 +168,11 @@ const namespacesOfWorkloads = (
 const describe = async (
   api: Api,
   waited: readonly WantedObject[],
-  left: number,
+  { left, current }: { readonly left: number; readonly current: number },
   { view, verdicts, believed, timedOut }: End,
   signal: AbortSignal,
 ): Promise<readonly CheckResult[]> => {
-  const passed = waited.filter(({ key }) => verdicts.get(key)?.status === 'Current').length;
+  const passed = current + waited.filter(({ key }) => verdicts.get(key)?.status === 'Current').length;
   const failing = waited.filter(({ key }) => believed.has(key));
   const open = waited.filter(({ key }) => isOpen({ verdicts, believed }, key));
   const ended: Ended[] = failing.map((wanted) => ({

@@ -9,8 +9,8 @@ export type LeaseApi = Pick<KubernetesApi, 'read' | 'create' | 'replace'>;
 const LOOK_MS = 1000;
 
 /**
- * Takes the lease when nobody has it or its holder gave no sign of life for as long as it said. Only changes seen from
- * here count: clocks differ, and a remote time proves nothing.
+ * Takes the lease when nobody has it, when its holder is dead for sure, or gave no sign of life for as long as it said. Only changes
+ * seen from here count: clocks differ, and a remote time proves nothing.
  * @returns the lease as it was written @throws FleetError BUSY naming the holder, API_*, ABORTED
  */
 export const acquireLease = async (
@@ -18,7 +18,7 @@ export const acquireLease = async (
   options: LeaseOptions,
   signal: AbortSignal,
 ): Promise<LiveObject> => {
-  const { namespace, name, holder, durationMs, waitMs, clock } = options;
+  const { namespace, name, durationMs, waitMs, clock } = options;
   const begin = clock.elapsedMs();
   let seen: { readonly version: string | undefined; readonly at: number } | undefined;
   let alive = false;
@@ -32,7 +32,7 @@ export const acquireLease = async (
       seen = undefined;
     }
     seen ??= { version: record?.resourceVersion, at };
-    const isFree = !record || record.holder === '' || record.holder === holder;
+    const isFree = !record || record.holder === '' || isPast(options, record.holder);
     if (isFree || at - seen.at > Math.max(durationMs, record.durationMs)) {
       const taken = await write(api, options, record, signal);
       if (taken) return taken;
@@ -43,6 +43,10 @@ export const acquireLease = async (
     await clock.sleep(LOOK_MS, signal);
   }
 };
+
+/** This process itself, which did not come to giving it back, or one that had our lock before us (decisions/0014). */
+const isPast = ({ holder, place }: LeaseOptions, found: string): boolean =>
+  found === holder || (place !== undefined && found.endsWith(`, ${place}`));
 
 /** undefined when somebody else wrote it at the same moment. */
 const write = async (

@@ -30,7 +30,7 @@ export const keepLease = async (
     const at = clock.elapsedMs();
     const limit = AbortSignal.any([
       signal,
-      AbortSignal.timeout(Math.max(1, Math.min(REQUEST_MS, renewedAt + deadlineMs - at))),
+      AbortSignal.timeout(Math.ceil(Math.max(1, Math.min(REQUEST_MS, renewedAt + deadlineMs - at)))),
     ]);
     try {
       lease = await api.replace(renewed(lease, clock.now()), limit);

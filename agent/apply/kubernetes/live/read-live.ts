@@ -44,6 +44,25 @@ export const readLive = async (
 };
 
 /**
+ * The same of a package that is probably new: its namespaces are asked for first, and in one that is not there nothing is looked for.
+ * @throws FleetError API_*, ABORTED
+ */
+export const readLiveOfNew = async (
+  api: KubernetesApi,
+  refs: readonly ObjectRef[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, LiveObject>> => {
+  const isNamespace = ({ apiVersion, kind }: ObjectRef): boolean =>
+    apiVersion === 'v1' && kind === 'Namespace';
+  const namespaces = refs.filter(isNamespace);
+  const found = await readLive(api, namespaces, signal);
+  const there = new Set([...found.values()].map(({ metadata }) => metadata.name));
+  const absent = new Set(namespaces.map(({ name }) => name).filter((name) => !there.has(name)));
+  const rest = refs.filter((ref) => !isNamespace(ref) && !absent.has(ref.namespace ?? ''));
+  return new Map([...found, ...(await readLive(api, rest, signal))]);
+};
+
+/**
  * A reference in a version that the server still has: an object outlives the version that it was once written in.
  * undefined when the server has the kind in no version, and so no such object.
  */

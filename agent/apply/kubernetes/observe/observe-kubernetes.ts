@@ -1,3 +1,4 @@
+import type { PackageSecrets } from '../../../secrets/package-secrets.ts';
 import type { DesiredPackage, Drift, OwnedObject } from '../../target.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
@@ -30,7 +31,9 @@ export const observeKubernetes = async (
   const found = await readLive(api, refs, signal);
   const of = packageId(desired);
   const suspects = new Set(
-    states.filter(({ key, own }) => !isUntouched(options, own, of, found.get(key))).map(({ key }) => key),
+    states
+      .filter(({ key, own }) => !isUntouched(options, own, of, found.get(key), desired.secrets))
+      .map(({ key }) => key),
   );
   const isComplete = states.length > 0 && states.every(({ own }) => own.of === of);
   if (suspects.size === 0 && isComplete) return [];
@@ -52,12 +55,13 @@ const isUntouched = (
   own: OwnedState,
   of: string,
   live: LiveObject | undefined,
+  secrets: PackageSecrets | undefined,
 ): boolean =>
   live !== undefined &&
   own.of === of &&
   own.uid === live.metadata.uid &&
   live.metadata.deletionTimestamp === undefined &&
-  own.hash === fingerprint(live) &&
+  own.hash === fingerprint(live, own.secret && secrets?.hash) &&
   toMigrate(live, fields).length === 0;
 
 const judge = async (
@@ -79,7 +83,11 @@ const judge = async (
   const theirs = toMigrate(live, fields);
   if (theirs.length > 0)
     return { key, what: 'content', message: `${name} has fields of ${theirs.join(', ')}` };
-  const { object: dry } = await api.apply(object.object, { dryRun: true, force: true }, signal);
+  const { object: dry } = await api.apply(
+    object.object,
+    { dryRun: true, force: true, ...(object.secret && { secret: true }) },
+    signal,
+  );
   const paths = differences(live, dry);
   if (paths.length === 0) return undefined;
   const manager = lastManager(live);

@@ -3,7 +3,7 @@ import type { DesiredPackage, OwnedObject, Plan } from '../../target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
-import { readLive } from '../live/read-live.ts';
+import { readLive, readLiveOfNew } from '../live/read-live.ts';
 import { packageId, stateOf } from '../owned-state.ts';
 import { checkClaims } from './check-claims.ts';
 import { planApplies } from './plan-applies.ts';
@@ -26,7 +26,8 @@ export const planKubernetes = async (
   const wanted = desired && (await resolveWanted(api, options.fleet, desired, signal));
   if (wanted?.objects.length === 0 && owned.length > 0)
     throw emptied(desired?.assignment ?? '', owned.length);
-  const live = await readLive(api, wanted?.objects ?? [], signal);
+  const read = owned.length === 0 ? readLiveOfNew : readLive;
+  const live = await read(api, wanted?.objects ?? [], signal);
   const states = new Map(owned.map((object) => [object.key, stateOf(object)]));
   const context: PlanContext = {
     options,

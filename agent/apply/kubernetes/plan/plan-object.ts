@@ -1,6 +1,6 @@
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { OwnedObject, Step } from '../../target.ts';
-import type { LiveObject } from '../api/kubernetes-api.ts';
+import type { ApplyOptions, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isOwner, ownerOf } from '../desired/marks.ts';
 import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
@@ -57,7 +57,7 @@ export const planObject = async (
 
   const later = dependsOn(context, wanted, changing);
   if (!live || live.metadata.deletionTimestamp !== undefined) {
-    if (later === undefined && !live) await context.api.apply(wanted.object, DRY, context.signal);
+    if (later === undefined && !live) await context.api.apply(wanted.object, tried(wanted), context.signal);
     const reason = live ? 'it is being deleted: made again when it is gone' : 'it is not there';
     return apply('created', reason, { resourceVersion: null, awaits: live?.metadata.uid ?? null });
   }
@@ -86,7 +86,11 @@ export const planObject = async (
   return apply('configured', reason, { migrates: migrated.length > 0 });
 };
 
-const DRY = { dryRun: true, force: true } as const;
+const tried = ({ secret }: WantedObject): ApplyOptions => ({
+  dryRun: true,
+  force: true,
+  ...(secret && { secret: true }),
+});
 
 /** An object that is there and left as it is; it stays in the inventory if it was ours. */
 const left = (
@@ -122,16 +126,23 @@ const stateBefore = (
   };
 };
 
-const seen = ({ packageId }: PlanContext, { hash }: WantedObject, live: LiveObject): Partial<OwnedState> => ({
+const seen = (
+  { packageId }: PlanContext,
+  { hash, secret }: WantedObject,
+  live: LiveObject,
+): Partial<OwnedState> => ({
   of: packageId,
   wanted: hash,
-  hash: fingerprint(live),
+  hash: fingerprint(live, secret),
+  ...(secret && { secret: true }),
   ...(live.metadata.uid !== undefined && { uid: live.metadata.uid }),
 });
 
 /** Nobody has touched our fields since we wrote them, and they are still what we want: no request needed (S2). */
 const isUntouched = (own: OwnedState, wanted: WantedObject, live: LiveObject): boolean =>
-  own.wanted === wanted.hash && own.uid === live.metadata.uid && own.hash === fingerprint(live);
+  own.wanted === wanted.hash &&
+  own.uid === live.metadata.uid &&
+  own.hash === fingerprint(live, wanted.secret);
 
 const ownsSame = (live: LiveObject, dry: LiveObject): boolean => fingerprint(live) === fingerprint(dry);
 
@@ -161,7 +172,7 @@ const dryRun = async (
   live: LiveObject,
 ): Promise<LiveObject | 'immutable'> => {
   try {
-    return (await api.apply(wanted.object, DRY, signal)).object;
+    return (await api.apply(wanted.object, tried(wanted), signal)).object;
   } catch (error) {
     if (!isFleetError(error, 'API_REFUSED') || !IMMUTABLE.test(error.message)) throw error;
     if (wanted.policy.recreate) return 'immutable';

@@ -8,6 +8,8 @@ export type SettleOptions = {
   /** A server that is away for longer ends the wait with API_UNREACHABLE; less than that does not count. */
   readonly outageMs: number;
   readonly loadBalancer: HealthContext['loadBalancer'];
+  /** Keys of objects that were Current when they were applied, and that nothing but a person changes. */
+  readonly current: ReadonlySet<string>;
 };
 
 export const SETTLE_DEFAULTS: SettleOptions = {
@@ -15,4 +17,5 @@ export const SETTLE_DEFAULTS: SettleOptions = {
   windowMs: 5000,
   outageMs: 60_000,
   loadBalancer: 'clusterIP',
+  current: new Set(),
 };

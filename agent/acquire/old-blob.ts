@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createGunzip } from 'node:zlib';
+import type { OldContent } from '#bundles/delta/apply-patch';
+import { MAX_UNCOMPRESSED } from '#bundles/delta/limits';
+import { through } from '#bundles/delta/through';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { makeDirectory } from '#bundles/layout/make-directory';
+import { TEMPORARY } from '#bundles/layout/write-file';
+import type { Delta } from '#bundles/medium/medium';
+
+export type OldFile = OldContent & AsyncDisposable;
+
+/** A blob that is a file already. */
+export const openOldBlob = async (path: string): Promise<OldFile> => fromHandle(await open(path, 'r'));
+
+/**
+ * The content of an old blob in a file that has no name any more: a kill leaves nothing behind.
+ * @param neighbour a path beside which there is room
+ * @throws FleetError BOMB for more than any patch is made of, BAD_GZIP, DISK_FULL, IO
+ */
+export const unpackToFile = async (
+  neighbour: string,
+  bytes: AsyncIterable<Uint8Array>,
+  form: Delta['form'],
+): Promise<OldFile> => {
+  const path = join(dirname(neighbour), `${TEMPORARY}${randomUUID().slice(0, 8)}`);
+  await makeDirectory(dirname(neighbour));
+  const handle = await open(path, 'wx+', 0o600);
+  try {
+    await rm(path);
+    await handle.writeFile(capped(form === 'gzip' ? through(bytes, createGunzip()) : bytes));
+    return await fromHandle(handle);
+  } catch (error) {
+    await handle.close();
+    if (isFleetError(error)) throw error;
+    if ((error as NodeJS.ErrnoException).code?.startsWith('Z_'))
+      throw new FleetError('BAD_GZIP', 'the old blob is no gzip file, or is damaged', { cause: error });
+    throw toFleetError(error, 'unpacking an old blob');
+  }
+};
+
+async function* capped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let left = MAX_UNCOMPRESSED;
+  for await (const chunk of bytes) {
+    left -= chunk.byteLength;
+    if (left < 0) throw new FleetError('BOMB', `an old blob has more than ${MAX_UNCOMPRESSED} bytes`);
+    yield chunk;
+  }
+}
+
+const fromHandle = async (handle: FileHandle): Promise<OldFile> => ({
+  size: (await handle.stat()).size,
+  read: async (offset, length) => {
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length, offset);
+    return buffer.subarray(0, bytesRead);
+  },
+  [Symbol.asyncDispose]: () => handle.close(),
+});

@@ -1,0 +1,68 @@
+import { statfs } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { FleetError } from '#bundles/errors';
+import type { Step, StepResult } from '../../target.ts';
+import type { Wanted } from '../desired/read-wanted.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import type { SecretDetail, SecretRemovalDetail } from '../host-step.ts';
+import { type Folder, openFolder } from '../live/open-folder.ts';
+import { readEntryIn } from '../live/read-entry.ts';
+import { outdate } from './execute-file.ts';
+import { openParent } from './open-parent.ts';
+import { putFile, readReplaceable, removeFile } from './put-file.ts';
+
+/** statfs(2): file systems that are in memory only. */
+const IN_MEMORY: ReadonlySet<number> = new Set([0x01021994, 0x858458f6]);
+
+/**
+ * Makes a file of a secret, in memory: what is at its path is replaced without a copy, for it may be the secret of before.
+ * @throws FleetError APPLY_FAILED where the file would come onto a disk
+ */
+export const executeSecret = async (
+  options: HostTargetOptions,
+  step: Step,
+  detail: SecretDetail,
+  wanted: Wanted | undefined,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  const { path } = detail;
+  const secret = wanted?.secrets.get(path);
+  if (!secret)
+    throw new FleetError('APPLY_FAILED', `the plan for ${path} was made for another package`, {
+      hint: 'Plan again',
+    });
+  await using folder = await openParent(options.root, path);
+  await checkInMemory(options, folder, path);
+  const name = posix.basename(path);
+  const live = await readReplaceable(folder, name, path);
+  await outdate(options, detail.outdates);
+  await putFile(folder, name, path, live, secret, detail, signal);
+  return { key: step.key, outcome: step.outcome, reason: step.reason };
+};
+
+/** Another root is a folder that somebody prepares; where that keeps its /run is theirs to say. */
+const checkInMemory = async ({ root }: HostTargetOptions, folder: Folder, path: string): Promise<void> => {
+  if (root !== '/') return;
+  const { type } = await statfs(folder.at('.'));
+  if (IN_MEMORY.has(type)) return;
+  throw new FleetError('APPLY_FAILED', `${path} would be on a disk: ${posix.dirname(path)} is no tmpfs`, {
+    hint: 'Mount a tmpfs there, or give the secret a path below /run that is one',
+  });
+};
+
+export const executeSecretRemoval = async (
+  options: HostTargetOptions,
+  step: Step,
+  { path, outdates }: SecretRemovalDetail,
+): Promise<StepResult> => {
+  const done = { key: step.key, outcome: step.outcome, reason: step.reason };
+  await using folder = await openFolder(options.root, posix.dirname(path));
+  if (!folder) return done;
+  const name = posix.basename(path);
+  const live = await readEntryIn(folder, name, path);
+  if (live.type === 'directory' || live.type === 'other')
+    return { ...done, outcome: 'skipped', reason: 'it is no plain file now, which is not ours' };
+  await outdate(options, outdates);
+  await removeFile(folder, name, path);
+  return done;
+};

@@ -1,0 +1,81 @@
+import { constants } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import type { Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { Content } from '../desired/read-wanted.ts';
+import { hostError } from '../host-error.ts';
+import type { Folder } from '../live/open-folder.ts';
+import { type Entry, readEntryIn } from '../live/read-entry.ts';
+import { temporaryName } from '../live/temporary-name.ts';
+import { type Metadata, writeInto } from './write-into.ts';
+
+/** What a file may take the place of. */
+export type Replaceable = Exclude<Entry, { readonly type: 'directory' | 'other' }>;
+
+/** What is where a file shall be. @throws FleetError APPLY_FAILED where that cannot be replaced by a file; those of readEntryIn */
+export const readReplaceable = async (folder: Folder, name: string, path: string): Promise<Replaceable> => {
+  const live = await readEntryIn(folder, name, path);
+  if (live.type !== 'directory' && live.type !== 'other') return live;
+  throw new FleetError(
+    'APPLY_FAILED',
+    `${path} is ${live.type === 'other' ? 'no plain file' : 'a directory'}`,
+  );
+};
+
+/** Makes it the file that is wanted; bytes that are there already are not written again. */
+export const putFile = async (
+  folder: Folder,
+  name: string,
+  path: string,
+  live: Entry,
+  wanted: { readonly digest: Digest } & Content,
+  metadata: Metadata,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (live.type !== 'file' || live.digest !== wanted.digest) {
+    const content = 'bytes' in wanted ? wanted.bytes : await wanted.open(signal);
+    return await writeInto(folder, name, content, metadata, path);
+  }
+  await adjust(folder, name, path, live, metadata);
+  await dropLeftover(folder, name, path, live);
+};
+
+/** Mode and owner alone: the file keeps its bytes and times. */
+const adjust = async (
+  folder: Folder,
+  name: string,
+  path: string,
+  live: Extract<Entry, { type: 'file' }>,
+  { mode, owner }: Metadata,
+): Promise<void> => {
+  const isOwner = !owner || (live.uid === owner.uid && live.gid === owner.gid);
+  if (live.mode === mode && isOwner) return;
+  try {
+    await using file = await open(folder.at(name), constants.O_RDONLY | constants.O_NOFOLLOW);
+    if (owner && !isOwner) await file.chown(owner.uid, owner.gid);
+    await file.chmod(mode);
+    await file.sync();
+  } catch (error) {
+    throw hostError(error, `setting mode and owner of ${path}`);
+  }
+};
+
+const dropLeftover = async (folder: Folder, name: string, path: string, live: Entry): Promise<void> => {
+  if (!live.leftover) return;
+  try {
+    await rm(folder.at(temporaryName(name)), { force: true });
+    await folder.sync();
+  } catch (error) {
+    throw hostError(error, `removing the remains of an interrupted write to ${path}`);
+  }
+};
+
+export const removeFile = async (folder: Folder, name: string, path: string): Promise<void> => {
+  try {
+    await rm(folder.at(temporaryName(name)), { force: true });
+    await rm(folder.at(name), { force: true });
+    await folder.sync();
+  } catch (error) {
+    throw hostError(error, `removing ${path}`);
+  }
+};

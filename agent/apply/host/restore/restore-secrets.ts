@@ -1,0 +1,46 @@
+import type { DesiredPackage, OwnedObject } from '../../target.ts';
+import { ancestorsOf } from '../desired/ancestors-of.ts';
+import { readWanted } from '../desired/read-wanted.ts';
+import { executeStep } from '../execute/execute-step.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import { fromStep } from '../host-step.ts';
+import { readAccounts } from '../live/accounts.ts';
+import { readOwned } from '../owned-state.ts';
+import type { PlanContext } from '../plan/plan-context.ts';
+import { planDirectories } from '../plan/plan-directories.ts';
+import { planSecrets } from '../plan/plan-secrets.ts';
+
+/**
+ * Makes again the files of secrets that are missing, and their folders: memory forgets them with every boot. What is there is
+ * left as it is, and no unit is touched. Returns their paths. @throws FleetError as applying does
+ */
+export const restoreHostSecrets = async (
+  options: HostTargetOptions,
+  desired: DesiredPackage,
+  owned: readonly OwnedObject[],
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
+  const wanted = readWanted(desired);
+  const context: PlanContext = {
+    options,
+    wanted,
+    owned: readOwned(owned),
+    taken: new Map(),
+    accounts: await readAccounts(options.root),
+    signal,
+  };
+  const { list } = await planSecrets(context, new Set());
+  const missing = list.flatMap(({ path, step }) => {
+    const made = step([]);
+    return made.outcome === 'created' ? [{ path, step: made }] : [];
+  });
+  if (missing.length === 0) return [];
+  const folders = new Set(missing.flatMap(({ path }) => ancestorsOf(path)));
+  for (const step of (await planDirectories(context, new Set())).steps) {
+    const typed = fromStep(step);
+    if (typed.kind === 'directory' && folders.has(typed.detail.path))
+      await executeStep(options, step, desired, signal);
+  }
+  for (const { step } of missing) await executeStep(options, step, desired, signal);
+  return missing.map(({ path }) => path);
+};

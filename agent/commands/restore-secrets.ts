@@ -1,0 +1,22 @@
+import { type Restored, restoreSecrets } from '../secrets/restore-secrets.ts';
+import { AgentCommand } from './agent-command.ts';
+
+export class RestoreSecrets extends AgentCommand {
+  static override summary =
+    'Make again the files of secrets that a boot took from memory, before the services that read them start.';
+  static override description =
+    'For fleet-agent-secrets.service: early in the boot, and nothing else is changed. The daemon does it at every look as well.';
+  static override examples = ['<%= config.bin %> restore-secrets'];
+
+  async run(): Promise<{ readonly restored: readonly Restored[] }> {
+    const { flags } = await this.parse(RestoreSecrets);
+    // No lock: an import that starts a service which needs this one holds it. What is missing is made, and made whole.
+    const restored = await this.reading(flags, restoreSecrets);
+    for (const { assignment, paths, error } of restored) {
+      for (const path of paths) this.log(`${assignment}: ${path} is there again`);
+      if (error) this.warn(`${assignment}: ${error.code}: ${error.message}`);
+    }
+    if (restored.some(({ error }) => error)) process.exitCode = 7;
+    return { restored };
+  }
+}

@@ -1,0 +1,65 @@
+import { toFleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
+import type { Agent } from '../agent.ts';
+import type { Examined } from '../apply/target.ts';
+import { ageFile, findAgeIdentity } from '../enroll/age-identity.ts';
+import type { Request } from '../enroll/request.ts';
+import { findOwnEntry } from '../staleness/find-lease.ts';
+import { readSecretSets } from '../store/secret-sets.ts';
+
+type Here = Pick<Agent, 'state' | 'identity'>;
+
+/**
+ * Whether what is sealed for this agent can be opened here: an identity that is lost shows itself only at the next boot or
+ * the next set, when it is too late. Opens nothing.
+ */
+export const examineIdentity = async ({ state, identity }: Here): Promise<Examined> => {
+  const { recipient: asked } = JSON.parse(identity.request) as Request;
+  const file = ageFile(state.directory);
+  const mine = await ownRecipient(state.directory);
+  if (mine.error !== undefined) return finding('bad', `${mine.error}; ${AGAIN}`);
+  if (mine.recipient === undefined && asked !== undefined)
+    return finding('bad', `${file} is lost, so no secret can be opened any more; ${AGAIN}`);
+  if (mine.recipient !== asked && asked !== undefined)
+    return finding('bad', `${file} is another identity than the one asked with, ${asked}; ${AGAIN}`);
+  const sets = readSecretSets(state).map(({ name }) => name);
+  if (sets.length === 0) return finding('good', 'no secret sets for this site');
+  const own = findOwnEntry({ state, identity });
+  if (own?.recipient !== mine.recipient)
+    return finding(
+      'warning',
+      `the order for this site has ${own?.recipient ?? 'no recipient'} for this agent, not ${mine.recipient ?? 'its own'}: carry its request to the platform team (fleet-agent enroll)`,
+    );
+  const { unreadable = [] } = own ?? {};
+  return unreadable.length === 0
+    ? finding(
+        'good',
+        `${sets.length === 1 ? '1 secret set' : `${sets.length} secret sets`} for this site, sealed to this agent`,
+      )
+    : finding(
+        'warning',
+        `${nameSome(unreadable)}: not sealed to this agent; if it needs them, ask the platform team to seal them to it`,
+      );
+};
+
+const AGAIN =
+  'put it back from a backup, or run fleet-agent enroll with the same words and carry the new request to the platform team';
+
+const finding = (verdict: Examined['verdict'], message: string): Examined => ({
+  name: 'secrets',
+  verdict,
+  message,
+});
+
+const ownRecipient = async (
+  directory: string,
+): Promise<{ readonly recipient?: string | undefined; readonly error?: string }> => {
+  try {
+    const identity = await findAgeIdentity(directory);
+    if (identity === undefined) return {};
+    const { recipientOf } = await import('#bundles/secrets/recipient');
+    return { recipient: await recipientOf(identity) };
+  } catch (error) {
+    return { error: `${ageFile(directory)}: ${toFleetError(error).message}` };
+  }
+};

@@ -1,0 +1,109 @@
+import { type Document, isMap, parseAllDocuments } from 'yaml';
+import { FleetError, isFleetError } from '#bundles/errors';
+import {
+  isManifest,
+  isRecord,
+  MAX_ALIASES,
+  YAML_OPTIONS,
+} from '../apply/kubernetes/desired/parse-manifests.ts';
+import { openDocument } from './sops-document.ts';
+import { readSopsMetadata } from './sops-metadata.ts';
+
+/** Opens the age identity when something is encrypted. @throws FleetError SECRET_UNREADABLE when there is none */
+export type Identity = () => Promise<string>;
+
+export type OpenedManifests = {
+  readonly files: ReadonlyMap<string, Buffer>;
+  /** Files that held an encrypted document. */
+  readonly decrypted: ReadonlySet<string>;
+};
+
+/**
+ * The files of a Kubernetes package with their SOPS documents decrypted, each at its place in its file: in memory only, and
+ * the place counts for site inputs. A document without a namespace gets that of its assignment, which nobody could write
+ * into it before (docs/bundle-format.md section 16).
+ * @throws FleetError SECRET_UNREADABLE with file and document
+ */
+export const openManifests = async (
+  files: ReadonlyMap<string, Buffer>,
+  namespace: string | undefined,
+  identity: Identity,
+): Promise<OpenedManifests> => {
+  const opened = new Map(files);
+  const decrypted = new Set<string>();
+  for (const [path, bytes] of files) {
+    // Most files have none, and reading YAML takes time.
+    if (!isManifest(path) || !bytes.includes('ENC[') || !bytes.includes('sops')) continue;
+    const plain = await openFile(path, bytes.toString('utf8'), namespace, identity);
+    if (plain === undefined) continue;
+    opened.set(path, Buffer.from(plain));
+    decrypted.add(path);
+  }
+  return { files: opened, decrypted };
+};
+
+/** As JSON, which is YAML that nobody can read differently; undefined where nothing is encrypted, or nothing can be read. */
+const openFile = async (
+  path: string,
+  text: string,
+  namespace: string | undefined,
+  identity: Identity,
+): Promise<string | undefined> => {
+  const documents = parse(text);
+  if (!documents.every(isReadable)) return undefined;
+  const found: string[] = [];
+  let any = false;
+  for (const [index, document] of documents.entries()) {
+    const place = index === 0 ? path : `${path} (document ${index + 1})`;
+    try {
+      const metadata = isMap(document.contents) ? readSopsMetadata(toPlain(document)) : undefined;
+      if (metadata) {
+        any = true;
+        await openDocument(document, metadata, await identity());
+      }
+      const value = toPlain(document);
+      found.push(JSON.stringify(metadata ? placed(value, namespace) : value, writeBig) ?? 'null');
+    } catch (cause) {
+      if (!isFleetError(cause, 'SECRET_UNREADABLE')) throw cause;
+      throw new FleetError('SECRET_UNREADABLE', `${place} cannot be decrypted: ${cause.message}`, {
+        at: { file: path },
+        hint:
+          cause.hint ?? 'Encrypt it with SOPS to the recipients of this site as well, and release it again',
+      });
+    }
+  }
+  return any ? found.join('\n---\n') : undefined;
+};
+
+/** What cannot be parsed is told by whoever reads the package next. */
+const parse = (text: string): readonly Document[] => {
+  try {
+    const parsed = parseAllDocuments(text, YAML_OPTIONS);
+    return Array.isArray(parsed) ? parsed : [];
+  } catch {
+    return [];
+  }
+};
+
+/** Its aliases can be resolved, too. */
+const isReadable = (document: Document): boolean => {
+  if (document.errors.length > 0) return false;
+  try {
+    toPlain(document);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const toPlain = (document: Document): unknown => document.toJS({ maxAliasCount: MAX_ALIASES });
+
+const writeBig = (_key: string, value: unknown): unknown =>
+  typeof value === 'bigint' ? Number(value) : value;
+
+const placed = (value: unknown, namespace: string | undefined): unknown => {
+  if (!isRecord(value) || namespace === undefined) return value;
+  const metadata = isRecord(value['metadata']) ? value['metadata'] : {};
+  const own = metadata['namespace'];
+  return typeof own === 'string' && own !== '' ? value : { ...value, metadata: { ...metadata, namespace } };
+};

@@ -1,0 +1,115 @@
+import { parseHostPackage } from '#bundles/bundle/host-package';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { readBlob } from '#bundles/layout/verified';
+import { MAX_SEALED_BYTES, type SealedSet, type SecretSet } from '#bundles/secrets/secret-set';
+import { ageFile, findAgeIdentity } from '../enroll/age-identity.ts';
+import { readIdentity } from '../store/identity.ts';
+import type { PackageRef } from '../store/package-ref.ts';
+import type { State } from '../store/state.ts';
+import { keyedHash } from './keyed-hash.ts';
+import { type Identity, openManifests } from './open-manifests.ts';
+import type { PackageSecrets } from './package-secrets.ts';
+import { openBinary } from './sops-binary.ts';
+
+export type Opened = {
+  readonly files: ReadonlyMap<string, Buffer>;
+  /** undefined: the package has nothing that is secret. */
+  readonly secrets: PackageSecrets | undefined;
+};
+
+/**
+ * Opens what of a package is secret, by this agent's age identity and in memory only: its sealed sets, and what came
+ * encrypted by SOPS.
+ * @param files of the package, verified @param namespace of its assignment
+ * @throws FleetError SECRET_UNREADABLE, WRONG_SITE, WRONG_FLEET, SUBJECT_MISMATCH; MISSING_BLOB when the store lost a set
+ */
+export const openPackage = async (
+  state: State,
+  ref: PackageRef,
+  files: ReadonlyMap<string, Buffer>,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<Opened> => {
+  const identity = identityOf(state.directory);
+  const sealed = ref.secrets ?? [];
+  const opened =
+    ref.kind === 'kubernetes'
+      ? await openManifests(files, namespace, identity)
+      : await openHostFiles(files, identity);
+  if (sealed.length === 0 && opened.decrypted.size === 0) return { files, secrets: undefined };
+  const sets = new Map<string, SecretSet>();
+  for (const set of sealed) sets.set(set.name, await openSet(state, set, await identity(), signal));
+  return {
+    files: opened.files,
+    secrets: { sealed, sets, decrypted: opened.decrypted, hash: keyedHash(await identity()) },
+  };
+};
+
+const identityOf = (directory: string): Identity => {
+  let known: Promise<string | undefined> | undefined;
+  return async () => {
+    known ??= findAgeIdentity(directory);
+    const identity = await known;
+    if (identity !== undefined && (await isIdentity(identity))) return identity;
+    const why = identity === undefined ? 'is not there' : 'is damaged';
+    throw new FleetError('SECRET_UNREADABLE', `the age identity ${ageFile(directory)} ${why}`, {
+      hint: 'Restore it from a backup and retry, or write the request again with "fleet-agent enroll" and have the secrets sealed to it',
+    });
+  };
+};
+
+/** What a reader of age would say of a damaged one may quote it. */
+const isIdentity = async (text: string): Promise<boolean> => {
+  const { Decrypter } = await import('age-encryption');
+  try {
+    new Decrypter().addIdentity(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const openSet = async (
+  state: State,
+  { name, digest }: SealedSet,
+  identity: string,
+  signal: AbortSignal,
+): Promise<SecretSet> => {
+  const { fleet, site } = readIdentity(state);
+  const bytes = await readBlob(state.blobs, digest, MAX_SEALED_BYTES, signal);
+  // Large, and needed by few: loaded here (age-identity.ts).
+  const { openSecretSet } = await import('#bundles/secrets/open');
+  return openSecretSet(bytes, identity, { fleet, site, name });
+};
+
+/** The files that package.json calls secrets and that lie encrypted in the package. A broken package.json is told later. */
+const openHostFiles = async (files: ReadonlyMap<string, Buffer>, identity: Identity) => {
+  const opened = new Map(files);
+  const decrypted = new Set<string>();
+  for (const content of encryptedContents(files)) {
+    const bytes = files.get(content);
+    if (bytes === undefined || decrypted.has(content)) continue;
+    try {
+      opened.set(content, await openBinary(bytes, await identity()));
+    } catch (cause) {
+      if (!isFleetError(cause, 'SECRET_UNREADABLE')) throw cause;
+      throw new FleetError('SECRET_UNREADABLE', `${content} cannot be decrypted: ${cause.message}`, {
+        hint:
+          cause.hint ?? 'Encrypt it with SOPS to the recipients of this site as well, and release it again',
+      });
+    }
+    decrypted.add(content);
+  }
+  return { files: opened, decrypted };
+};
+
+const encryptedContents = (files: ReadonlyMap<string, Buffer>): readonly string[] => {
+  const document = files.get('package.json');
+  if (!document?.includes('"secrets"')) return [];
+  try {
+    return (parseHostPackage(document).secrets ?? []).flatMap((it) => ('content' in it ? it.content : []));
+  } catch (error) {
+    if (isFleetError(error)) return [];
+    throw error;
+  }
+};

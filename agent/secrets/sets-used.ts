@@ -1,0 +1,42 @@
+import type { BundleKind } from '#bundles/bundle/config';
+import { parseHostPackage } from '#bundles/bundle/host-package';
+import { compareBytes } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import { SECRET_SET } from '#bundles/secrets/annotations';
+import { isRecord, parseManifests } from '../apply/kubernetes/desired/parse-manifests.ts';
+import type { SetsUsed } from '../store/secret-sets.ts';
+
+/**
+ * Names of the sealed sets that a package's files ask for, sorted. A package that cannot be read says so when it is applied;
+ * until then it counts as using all, so that whatever mends it is tried.
+ */
+export const setsUsed = (kind: BundleKind, files: ReadonlyMap<string, Buffer>): SetsUsed => {
+  try {
+    const names = kind === 'host' ? ofHost(files) : ofManifests(files);
+    return [...new Set(names)].toSorted(compareBytes);
+  } catch (error) {
+    if (isFleetError(error)) return 'all';
+    throw error;
+  }
+};
+
+const ofHost = (files: ReadonlyMap<string, Buffer>): readonly string[] => {
+  const document = files.get('package.json');
+  return document
+    ? (parseHostPackage(document).secrets ?? []).flatMap((it) => ('set' in it ? it.set : []))
+    : [];
+};
+
+/** Most packages have none, and reading YAML takes time. */
+const ofManifests = (files: ReadonlyMap<string, Buffer>): readonly string[] => {
+  const mentioning = [...files].filter(([, bytes]) => bytes.includes(SECRET_SET));
+  return parseManifests(new Map(mentioning)).flatMap(({ value }) => namesIn(value));
+};
+
+const namesIn = (node: unknown): readonly string[] => {
+  if (Array.isArray(node)) return node.flatMap(namesIn);
+  if (!isRecord(node)) return [];
+  return Object.entries(node).flatMap(([key, value]) =>
+    key === SECRET_SET && typeof value === 'string' ? [value] : namesIn(value),
+  );
+};

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import { isRecord } from '../apply/kubernetes/desired/parse-manifests.ts';
+import { openValue, unreadable } from './sops-value.ts';
+
+/** The `sops` block of an encrypted document, as far as an age reader needs it. */
+export type SopsMetadata = {
+  readonly stanzas: readonly string[];
+  readonly lastModified: string;
+  readonly mac: string;
+  /** The MAC is over the encrypted values only. */
+  readonly encryptedOnly: boolean;
+};
+
+/** @returns undefined for a document that is not encrypted: it has no `sops` with a `mac` @throws FleetError SECRET_UNREADABLE */
+export const readSopsMetadata = (document: unknown): SopsMetadata | undefined => {
+  const sops = isRecord(document) ? document['sops'] : undefined;
+  if (!isRecord(sops) || typeof sops['mac'] !== 'string') return undefined;
+  const { mac, lastmodified } = sops;
+  if (typeof lastmodified !== 'string') throw unreadable('its sops block does not say when it was made');
+  return {
+    stanzas: stanzasOf(sops),
+    lastModified: lastmodified,
+    mac,
+    encryptedOnly: sops['mac_only_encrypted'] === true,
+  };
+};
+
+/** One group of keys, any of which opens it; several groups share the key, and nobody here has all of them. */
+const stanzasOf = (sops: { readonly [field: string]: unknown }): readonly string[] => {
+  const groups = Array.isArray(sops['key_groups']) ? (sops['key_groups'] as readonly unknown[]) : [];
+  if (groups.length > 1) throw unreadable('it needs keys of several groups');
+  const [group = sops] = groups;
+  const age = isRecord(group) && Array.isArray(group['age']) ? (group['age'] as readonly unknown[]) : [];
+  return age.flatMap((one) => (isRecord(one) && typeof one['enc'] === 'string' ? one['enc'] : []));
+};
+
+/** @throws FleetError SECRET_UNREADABLE when the identity is none of its recipients */
+export const dataKeyOf = async ({ stanzas }: SopsMetadata, identity: string): Promise<Uint8Array> => {
+  // Large, and needed by few: loaded here (age-identity.ts).
+  const { armor, Decrypter } = await import('age-encryption');
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identity);
+  for (const text of stanzas) {
+    try {
+      const key = await decrypter.decrypt(armor.decode(text.trim()));
+      if (key.byteLength === 32) return key;
+    } catch {
+      // Another recipient's.
+    }
+  }
+  throw unreadable('it is not encrypted to this agent');
+};
+
+/** @param digest of all values, as SOPS computes it: SHA-512 in capital hex digits @throws FleetError SECRET_UNREADABLE */
+export const checkMac = ({ mac, lastModified }: SopsMetadata, digest: string, key: Uint8Array): void => {
+  const said = openValue(mac, key, lastModified).bytes.toString();
+  if (said !== digest) throw unreadable('something in it was changed since it was encrypted');
+};
+
+/** What the hash of a MAC over encrypted values only begins with: SHA-256 of 'sops'. */
+export const ENCRYPTED_ONLY = createHash('sha256').update('sops').digest();
