@@ -1,13 +1,17 @@
-import Create from './commands/create.ts';
-import Extract from './commands/extract.ts';
-import Inspect from './commands/inspect.ts';
-import Plan from './commands/plan.ts';
-import Verify from './commands/verify.ts';
+import type { Commands } from '#bundles/program/commands';
 
+/** The verbs of fleet-export. Only the one that is asked for is loaded. */
 export const COMMANDS = {
-  create: Create,
-  plan: Plan,
-  inspect: Inspect,
-  verify: Verify,
-  extract: Extract,
-};
+  create: () => import('./commands/create.ts'),
+  plan: () => import('./commands/plan.ts'),
+  inspect: () => import('./commands/inspect.ts'),
+  verify: () => import('./commands/verify.ts'),
+  recheck: () => import('./commands/recheck.ts'),
+  diff: () => import('./commands/diff.ts'),
+  reports: () => import('./commands/reports.ts'),
+  clean: () => import('./commands/clean.ts'),
+  extract: () => import('./commands/extract.ts'),
+  push: () => import('./commands/push.ts'),
+  serve: () => import('./commands/serve.ts'),
+  prune: () => import('./commands/prune.ts'),
+} satisfies Commands;

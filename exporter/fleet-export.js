@@ -9,5 +9,8 @@ if (major < 24) {
   );
   process.exitCode = 2;
 } else {
+  // oclif would look at the version again, with a library that takes longer to load than all that it says.
+  process.env.OCLIF_DISABLE_ENGINE_WARNING ??= '1';
+  await import('#bundles/program/keep-compiled');
   await import('./main.ts');
 }

@@ -1,11 +1,13 @@
+import './carry-lightly.ts';
 import { runProgram } from '#bundles/program/run-program';
+import { COMMANDS } from './commands.ts';
 
 await runProgram(
   {
     name: 'fleet-export',
     description:
       'Fills media for disconnected sites: what each site needs and nothing else, verified before and after.',
-    commands: new URL('commands.ts', import.meta.url).href,
+    commands: COMMANDS,
   },
   process.argv.slice(2),
 );

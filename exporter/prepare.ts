@@ -1,16 +1,27 @@
 import { FleetError } from '#bundles/errors';
 import type { Channel } from '#bundles/names';
+import { NO_PROGRESS, type Progress } from '#bundles/program/progress';
 import type { RegistryAccess } from '#bundles/registry/registry-access';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
+import type { Bases } from './base/base.ts';
 import { keepReceipts } from './base/keep-receipts.ts';
 import { readBases } from './base/read-bases.ts';
 import { checkTarget } from './check/check-target.ts';
-import { makePlan } from './plan/make-plan.ts';
+import { findDeltas } from './delta/find-deltas.ts';
+import { openPatchStore, withPatches } from './delta/patch-store.ts';
+import { askedInVain } from './plan/asked-in-vain.ts';
+import { leasesOnly } from './plan/leases-only.ts';
+import { makePlan, withReaders } from './plan/make-plan.ts';
 import type { Plan } from './plan/plan.ts';
+import { sealToSites } from './seal/seal-to-sites.ts';
+import type { Seal } from './seal/seal.ts';
+import type { Offer } from './source/offer.ts';
 import { openSource } from './source/open-source.ts';
 import { readInParallel } from './source/read-in-parallel.ts';
 import { readOffer } from './source/read-offer.ts';
 import type { Source } from './source/source.ts';
 import { withBlobs } from './source/with-blobs.ts';
+import { toldGone } from './write/gone.ts';
 import { openTarget, type Target } from './write/target.ts';
 
 /** What a person asked for. */
@@ -19,18 +30,33 @@ export type Order = {
   /** How registries are reached; by default as anybody would, without credentials. */
   readonly access?: RegistryAccess;
   readonly to: string;
+  /** More sticks for the same set of parts. */
+  readonly alsoTo?: readonly string[];
   readonly channels: readonly Channel[] | undefined;
   readonly sites: readonly string[];
-  /** Reports and earlier media. */
+  /** Reports, earlier media, 'site:<site>' and 'release:<channel>@<version>'. */
   readonly bases: readonly string[];
+  /** Only the leases of these channels, and the roots: a few kilobytes. */
+  readonly leaseOnly?: boolean;
+  /** Parts are to be sealed to the agents of the sites on the medium, and to these age recipients. */
+  readonly sealTo?: readonly string[];
+  /** New layers travel as patches for the old ones where that pays. */
+  readonly binaryDeltas?: boolean;
   readonly now: Date;
+  readonly progress?: Progress;
   readonly signal?: AbortSignal;
 };
 
 export type Prepared = AsyncDisposable & {
   readonly source: Source;
   readonly target: Target;
+  /** The same, and those for further sticks. */
+  readonly targets: readonly Target[];
   readonly plan: Plan;
+  /** Judges another stick than the targets as they were. @throws FleetError MEDIUM_INVALID, WRONG_FLEET, ROLLBACK */
+  readonly checkStick: (path: string) => Promise<void>;
+  /** undefined: nothing is sealed. */
+  readonly seal: Seal | undefined;
   readonly notes: readonly string[];
 };
 
@@ -38,43 +64,105 @@ export type Prepared = AsyncDisposable & {
  * Everything up to the first byte written: open, read, judge, plan.
  * @throws FleetError of the phases; nothing was written yet
  */
-export const prepare = async (order: Order): Promise<Prepared> => {
-  const { now, signal } = order;
+export const prepare = (order: Order): Promise<Prepared> =>
+  openAndPlan(order).catch((error: unknown) => {
+    throw toldGone(error);
+  });
+
+const openAndPlan = async (order: Order): Promise<Prepared> => {
+  const { now, progress = NO_PROGRESS, signal } = order;
   await using cleanup = new AsyncDisposableStack();
+  progress.begin({ name: 'reading the source', total: 0, unit: 'blobs' });
   const origin = cleanup.use(await openSource(order.from, order.access));
   const target = cleanup.use(await openTarget(order.to));
-  const bases = await readBases(origin, order.bases, target.before, now, signal);
+  const targets = [target];
+  for (const path of order.alsoTo ?? []) targets.push(cleanup.use(await openTarget(path)));
+  const before = targets.flatMap((one) => one.before ?? []);
+  const bases = await readBases(origin, order.bases, before, now, signal);
   const offered = await readOffer(
     origin,
     { channels: order.channels, sites: order.sites, reporters: bases.reporters },
     now,
     signal,
   );
-  if (target.before) await checkTarget(target.before, offered);
-  const { offer, bytes } = await keepReceipts(target.before, offered);
+  for (const medium of before) await checkTarget(medium, offered);
+  const wanted = order.leaseOnly ? leasesOnly(offered, target.before) : offered;
+  const { offer, bytes } = await keepReceipts(before, wanted);
+  const seal = order.sealTo && (await sealToSites(offered.sites, order.sealTo));
+  if (order.binaryDeltas && (seal || targets.length > 1)) throw noDeltasInSets();
   const source = withBlobs(origin, bytes);
-  const plan = makePlan(offer, bases, now);
-  await checkComplete(source, plan, signal);
+  const { plan, source: complete } = await planOf(order, source, offer, withReaders(bases, offer), cleanup);
+  await checkComplete(source, plan, bases.asked, progress, signal);
+  progress.end();
   const moved = cleanup.move();
   return {
-    source,
+    source: complete,
     target,
+    targets,
     plan,
-    notes: [...target.notes, ...bases.notes],
+    checkStick: async (path) => {
+      await using stick = await openTarget(path);
+      if (stick.before) await checkTarget(stick.before, offered);
+    },
+    seal,
+    notes: [
+      ...(offer.root.dev ? [DEV_ROOT_NOTICE] : []),
+      ...targets.flatMap(({ notes }) => notes),
+      ...bases.notes,
+      ...askedInVain(bases, plan),
+      ...offer.notes,
+    ],
     [Symbol.asyncDispose]: () => moved.disposeAsync(),
   };
 };
 
+/** Every part of a set is made of blobs alone, and sealed ones leave nothing beside them to be read. */
+const noDeltasInSets = (): FleetError =>
+  new FleetError('USAGE', '--binary-deltas is for a medium that is one folder or one tar', {
+    hint: 'Leave it away for a set of parts, several sticks or an encrypted medium',
+  });
+
+/** The plan; where patches are wanted it is made twice, the second time knowing them. */
+const planOf = async (
+  { binaryDeltas = false, now, progress = NO_PROGRESS, signal }: Order,
+  source: Source,
+  offer: Offer,
+  bases: Bases,
+  cleanup: AsyncDisposableStack,
+): Promise<{ readonly plan: Plan; readonly source: Source }> => {
+  const plan = makePlan(offer, bases, now);
+  if (!binaryDeltas) return { plan, source };
+  const { blobs: patches } = cleanup.use(await openPatchStore());
+  const bundles = offer.channels.flatMap((channel) => channel.bundles);
+  const began = performance.now();
+  const deltas = await findDeltas({ source, bundles, bases, blobs: plan.blobs, patches, progress, signal });
+  const seconds = Math.round((performance.now() - began) / 100) / 10;
+  return { plan: makePlan(offer, bases, now, deltas, seconds), source: withPatches(source, patches) };
+};
+
 /** Every blob is looked for before the first is written. @throws FleetError MISSING_BLOB, SIZE_MISMATCH */
-const checkComplete = async (source: Source, plan: Plan, signal?: AbortSignal): Promise<void> => {
+const checkComplete = async (
+  source: Source,
+  plan: Plan,
+  asked: Bases['asked'],
+  progress: Progress,
+  signal?: AbortSignal,
+): Promise<void> => {
+  progress.begin({ name: 'looking for every blob', total: plan.blobs.length, unit: 'blobs' });
   const check = async ({ digest, size, repository }: Plan['blobs'][number]): Promise<void> => {
     const found = await source.blobs(repository).size(digest);
+    progress.advance(1);
     if (found === size) return;
     if (found === undefined) {
-      throw new FleetError('MISSING_BLOB', `${source.name} lacks a blob that ${repository} needs`, {
-        subject: digest,
-        hint: 'Build again with the images, or name a base that has them with --for',
-      });
+      const agent = asked.get(digest);
+      throw new FleetError(
+        'MISSING_BLOB',
+        `${source.name} lacks a blob that ${agent ?? repository} ${agent ? 'asks for' : 'needs'}`,
+        {
+          subject: digest,
+          hint: `Build again with the images${agent ? '' : ', or name a base that has them with --for'}`,
+        },
+      );
     }
     throw new FleetError('SIZE_MISMATCH', `a blob in ${source.name} has ${found} bytes, not ${size}`, {
       subject: digest,

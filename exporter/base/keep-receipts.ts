@@ -13,18 +13,21 @@ export type KeptReceipts = { readonly offer: Offer; readonly bytes: ReadonlyMap<
  * Receipts that the hub put on this medium when it took its reports: they are on their way to the agents, and filling
  * the medium anew must not lose them. Kept while they are genuine and the source has none that reaches further.
  */
-export const keepReceipts = async (before: OpenMedium | undefined, offer: Offer): Promise<KeptReceipts> => {
+export const keepReceipts = async (media: readonly OpenMedium[], offer: Offer): Promise<KeptReceipts> => {
   const bytes = new Map<Digest, Buffer>();
   const receipts: OfferedReceipt[] = [];
   const documents: Document[] = [];
   const known = (agent: string): number =>
     Math.max(0, ...offer.receipts.filter((one) => one.agent === agent).map(({ to }) => to));
   const isOffered = (digest: Digest): boolean => offer.receipts.some((one) => one.digest === digest);
-  for (const document of before?.medium?.documents ?? []) {
+  const there = media.flatMap(({ medium, blobs }) =>
+    (medium?.documents ?? []).map((document) => ({ document, blobs })),
+  );
+  for (const { document, blobs } of there) {
     const { role, agent, digest } = document;
-    if (!before || role !== 'receipt' || agent === undefined || isOffered(digest)) continue;
+    if (role !== 'receipt' || agent === undefined || isOffered(digest) || bytes.has(digest)) continue;
     try {
-      const found = await readBlob(before.blobs, digest, MAX_STATEMENT_BYTES);
+      const found = await readBlob(blobs, digest, MAX_STATEMENT_BYTES);
       const { to } = verifyReceipt(found, offer.root, agent);
       if (to <= known(agent)) continue;
       bytes.set(digest, found);

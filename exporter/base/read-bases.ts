@@ -2,76 +2,133 @@ import { readFile, stat } from 'node:fs/promises';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { type OpenMedium, REPORTS_FOLDER } from '#bundles/medium/medium';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openFiles } from '#bundles/medium/open-files';
 import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
 import type { Source } from '../source/source.ts';
-import type { Base, Bases } from './base.ts';
-import { readMediumBase } from './medium-base.ts';
+import type { Base, Bases, Reader } from './base.ts';
+import { readMediumBases } from './medium-base.ts';
+import { type BaseName, parseBase } from './parse-base.ts';
 import { readNeeds } from './read-needs.ts';
+import { readReleaseBase } from './release-base.ts';
 import { type AgentReport, describeUnknown, readReport, reportBase } from './report-base.ts';
+import { type SiteAgents, siteAgents } from './site-agents.ts';
+import { readSiteReports } from './site-base.ts';
+
+/** What was found so far, by one `--for` after the other. */
+type Found = {
+  readonly reports: AgentReport[];
+  readonly others: Base[];
+  readonly sites: Set<string>;
+  readonly asked: Map<Digest, string>;
+  readonly notes: Set<string>;
+};
+
+type AgentsOf = (site: string) => Promise<SiteAgents>;
 
 /**
- * What those who will get the medium have: from reports (a file, or all on a medium that came back) or from an earlier
- * medium, and what imports asked for. `target` is the medium to be filled, if it is there already.
- * @throws FleetError MEDIUM_MISSING, and those of reports and media that cannot be believed
+ * What those who will get the medium have: from reports (a file, all on a medium that came back, or those that the office
+ * took), from an earlier medium or a release; and what imports asked for. `targets` are the media to be filled, where
+ * they are there already.
+ * @throws FleetError MEDIUM_MISSING, USAGE, CHANNEL_MISSING, and those of reports and media that cannot be believed
  */
 export const readBases = async (
   source: Source,
-  paths: readonly string[],
-  target: OpenMedium | undefined,
+  names: readonly string[],
+  targets: readonly OpenMedium[],
   now: Date,
   signal?: AbortSignal,
 ): Promise<Bases> => {
-  const media: Base[] = [];
-  const reports: AgentReport[] = [];
-  const asked = new Set<Digest>();
-  const notes: string[] = [];
-  const asking = new Set<string>();
-  const take = async (medium: OpenMedium): Promise<void> => {
-    const needs = await readNeeds(medium);
-    for (const digest of needs.asked) asked.add(digest);
-    // The stick that came back is mostly the one that is filled again.
-    for (const note of needs.notes) asking.add(note);
-  };
-  if (target) await take(target);
-  for (const path of paths) {
+  const agentsOf = siteAgents(source, now);
+  const found: Found = { reports: [], others: [], sites: new Set(), asked: new Map(), notes: new Set() };
+  for (const target of targets) await takeNeeds(found, target);
+  for (const name of names.map(parseBase)) {
     signal?.throwIfAborted();
-    const statement = await readStatement(path);
-    if (statement) {
-      reports.push(await readReport(source, statement, path, now));
-      continue;
-    }
-    await using medium = await openMedium(path);
-    await take(medium);
-    const found = await readReports(source, medium, now);
-    reports.push(...found);
-    // A stick that came back with reports: they say what was taken over, the table of contents only what was sent.
-    if (found.length > 0) continue;
-    if (!medium.medium) {
-      throw new FleetError('MEDIUM_EMPTY', `${path} holds neither reports nor an earlier medium`);
-    }
-    media.push(await readMediumBase(source, medium, medium.medium, signal));
+    await takeBase(found, source, name, agentsOf, signal);
   }
-  notes.push(...asking);
-  const newest = newestReports(reports);
+  const newest = newestReports(found.reports);
   const bases: Base[] = [];
   for (const report of newest) bases.push(await reportBase(source, report, signal));
-  notes.push(...bases.filter((base) => base.unknown.length > 0).map(describeUnknown));
+  bases.push(...found.others);
+  const sites = new Set([...found.sites, ...newest.map(({ name }) => name.split('/')[0] ?? '')]);
   return {
-    bases: [...bases, ...media],
-    asked,
-    reporters: [...new Set(newest.map(({ name }) => name.split('/')[0] ?? ''))],
+    bases,
+    asked: found.asked,
+    reporters: [...sites],
+    readers: await readersOf(sites, agentsOf),
     floors: newest.map(({ name, agent, report }) => ({
       agent: name,
       channel: agent.channel,
       release: report.floors.release,
     })),
-    notes,
+    notes: [...found.notes, ...bases.filter(({ unknown }) => unknown.length > 0).map(describeUnknown)],
   };
 };
 
+const takeBase = async (
+  found: Found,
+  source: Source,
+  name: BaseName,
+  agentsOf: AgentsOf,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  switch (name.kind) {
+    case 'site': {
+      const { reports, notes } = await readSiteReports(source, name.site, agentsOf);
+      found.sites.add(name.site);
+      found.reports.push(...reports);
+      for (const note of notes) found.notes.add(note);
+      return;
+    }
+    case 'release':
+      found.others.push(await readReleaseBase(source, name.channel, name.version, signal));
+      return;
+    case 'path':
+      return takePath(found, source, name.path, agentsOf, signal);
+  }
+};
+
+const takePath = async (
+  found: Found,
+  source: Source,
+  path: string,
+  agentsOf: AgentsOf,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  const statement = await readStatement(path);
+  if (statement) {
+    found.reports.push(await readReport(agentsOf, statement, path));
+    return;
+  }
+  await using medium = await openFiles(path);
+  await takeNeeds(found, medium);
+  const reports = await readReports(agentsOf, medium);
+  found.reports.push(...reports);
+  // A stick that came back with reports: they say what was taken over, the table of contents only what was sent.
+  if (reports.length > 0) return;
+  if (!medium.medium) throw nothingSaid(path, medium.form);
+  found.others.push(...(await readMediumBases(source, medium, medium.medium, signal)));
+};
+
+const nothingSaid = (path: string, form: OpenMedium['form']): FleetError =>
+  form === 'parts'
+    ? new FleetError(
+        'MEDIUM_SEALED',
+        `--for ${path}: it is sealed and holds no reports, so nothing says what it brought`,
+        {
+          hint: 'Name the release that it brought, as release:<environment>/<cluster type>@<number>, or site:<site>',
+        },
+      )
+    : new FleetError('MEDIUM_EMPTY', `${path} holds neither reports nor an earlier medium`);
+
+/** The stick that came back is mostly the one that is filled again: what is said of it twice is said once. */
+const takeNeeds = async (found: Found, medium: OpenMedium): Promise<void> => {
+  const needs = await readNeeds(medium);
+  for (const [digest, agent] of needs.asked) found.asked.set(digest, agent);
+  for (const note of needs.notes) found.notes.add(note);
+};
+
 /** A small file that begins like JSON; anything else is opened as a medium. */
-const readStatement = async (path: string): Promise<Buffer | undefined> => {
+export const readStatement = async (path: string): Promise<Buffer | undefined> => {
   try {
     const found = await stat(path);
     if (!found.isFile() || found.size > MAX_STATEMENT_BYTES) return undefined;
@@ -84,26 +141,38 @@ const readStatement = async (path: string): Promise<Buffer | undefined> => {
   }
 };
 
-const readReports = async (
-  source: Source,
+export const readReports = async (
+  agentsOf: AgentsOf,
   medium: OpenMedium,
-  now: Date,
 ): Promise<readonly AgentReport[]> => {
   const statements = (await medium.files(REPORTS_FOLDER)).filter((path) => path.endsWith('.json'));
   const found: AgentReport[] = [];
   for (const path of statements) {
     const bytes = await medium.readFile(path, MAX_STATEMENT_BYTES);
-    found.push(await readReport(source, bytes, `${medium.path}/${path}`, now));
+    found.push(await readReport(agentsOf, bytes, `${medium.path}/${path}`));
   }
   return found;
 };
 
 /** An old report played again never counts against a newer one of the same agent. */
-const newestReports = (reports: readonly AgentReport[]): readonly AgentReport[] => {
+export const newestReports = (reports: readonly AgentReport[]): readonly AgentReport[] => {
   const newest = new Map<string, AgentReport>();
   for (const one of reports) {
     const before = newest.get(one.name);
-    if (!before || one.report.to > before.report.to) newest.set(one.name, one);
+    if (!before || isNewer(one, before)) newest.set(one.name, one);
   }
   return [...newest.values()].toSorted((a, b) => compareBytes(a.name, b.name));
+};
+
+/** Told twice with nothing new in between, the later one still knows better what is held. */
+const isNewer = ({ report: a }: AgentReport, { report: b }: AgentReport): boolean =>
+  a.to === b.to ? a.time > b.time : a.to > b.to;
+
+const readersOf = async (sites: Iterable<string>, agentsOf: AgentsOf): Promise<readonly Reader[]> => {
+  const readers: Reader[] = [];
+  for (const site of sites) {
+    const { agents } = await agentsOf(site);
+    readers.push(...agents.map(({ name, channel }) => ({ agent: `${site}/${name}`, channel })));
+  }
+  return readers;
 };

@@ -9,22 +9,25 @@ type Needs = { readonly fleet: string; readonly agent: string; readonly missing:
 /** A hundred thousand digests with room to spare. */
 const MAX_BYTES = 16 << 20;
 
+/** '1 blob', '2 blobs'. */
+export const countOf = (blobs: number): string => `${blobs} blob${blobs === 1 ? '' : 's'}`;
+
 /**
- * Blobs that imports from this medium missed. Anybody could have written the file; all it can do is make the medium
+ * Blobs that imports from this medium missed, and who missed them. Anybody could have written the file; all it can do is make the medium
  * carry more of what is signed anyway, so a bad one is a note and no refusal.
  */
 export const readNeeds = async (
   medium: OpenMedium,
-): Promise<{ readonly asked: readonly Digest[]; readonly notes: readonly string[] }> => {
-  const asked: Digest[] = [];
+): Promise<{ readonly asked: ReadonlyMap<Digest, string>; readonly notes: readonly string[] }> => {
+  const asked = new Map<Digest, string>();
   const notes: string[] = [];
   for (const path of await medium.files(REQUESTS_FOLDER)) {
     if (!path.endsWith('-needs.json')) continue;
     try {
       const json = parseStrictJson(await medium.readFile(path, MAX_BYTES), { maxBytes: MAX_BYTES }, path);
       const needs = parseDocument<Needs>('needs', json, path);
-      asked.push(...needs.missing);
-      notes.push(`${needs.agent} asks for ${needs.missing.length} blobs`);
+      for (const digest of needs.missing) asked.set(digest, needs.agent);
+      notes.push(`${needs.agent} asks for ${countOf(needs.missing.length)}`);
     } catch (error) {
       if (!isFleetError(error)) throw error;
       notes.push(`${path} is left aside: ${error.message}`);

@@ -1,22 +1,17 @@
-import { readBundle } from '#bundles/bundle/read-bundle';
-import { type Digest, shortDigest } from '#bundles/digest';
+import { shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { PREDICATES } from '#bundles/media-types';
 import { isName } from '#bundles/names';
-import { channelRepository } from '#bundles/registry/references';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/statements/envelope';
 import type { ReportPredicate, SiteAgent } from '#bundles/statements/predicates';
 import { verifyStatement } from '#bundles/statements/verify-statement';
 import { parseStrictJson } from '#bundles/strict-json';
 import { parsePublicKey } from '#bundles/trust/key';
-import type { TrustRoot } from '#bundles/trust/root';
 import { parseDocument } from '#bundles/validate';
-import { judgeRoots, judgeSite } from '../check/judge.ts';
-import { readClosure } from '../source/read-closure.ts';
-import { readSite } from '../source/read-offer.ts';
-import { routedBlobs } from '../source/routed-blobs.ts';
 import type { Source } from '../source/source.ts';
 import type { Base } from './base.ts';
+import { blobsOf } from './blobs-of.ts';
+import type { SiteAgents } from './site-agents.ts';
 
 /** A report whose signature fits the key in its site's statement. */
 export type AgentReport = {
@@ -31,13 +26,16 @@ export type AgentReport = {
  * @throws FleetError those of verifyStatement, WRONG_FLEET, SITE_MISSING, AGENT_UNKNOWN, REPORT_INVALID
  */
 export const readReport = async (
-  source: Source,
+  agentsOf: (site: string) => Promise<SiteAgents>,
   bytes: Uint8Array,
   what: string,
-  now: Date,
 ): Promise<AgentReport> => {
   const name = claimedAgent(bytes, what);
-  const { root, agent } = await findAgent(source, name, what, now);
+  const [site = '', own = ''] = name.split('/');
+  const { root, agents } = await agentsOf(site);
+  const agent = agents.find((one) => one.name === own);
+  if (!agent)
+    throw new FleetError('AGENT_UNKNOWN', `${what} is by ${name}, which site ${site} does not have`);
   const role = { keys: [parsePublicKey(agent.key)], threshold: 1 };
   const { predicate } = verifyStatement([bytes], role, PREDICATES.report, what);
   const report = parseDocument<ReportPredicate>('report-predicate', predicate, what);
@@ -50,27 +48,22 @@ export const readReport = async (
   return { name, agent, report };
 };
 
-/** The blobs of the bundles a report names, as far as the source still has them. */
+/**
+ * The blobs of the bundles a report names, as far as the source still has them. An agent that moved holds what its former
+ * channel gave it.
+ */
 export const reportBase = async (
   source: Source,
   { name, agent, report }: AgentReport,
   signal?: AbortSignal,
 ): Promise<Base> => {
-  const channels = agent.previousChannel ? [agent.channel, agent.previousChannel] : [agent.channel];
-  const holds = new Map<Digest, ReadonlySet<Digest>>();
-  const unknown: Digest[] = [];
-  for (const digest of report.holds) {
-    let found: ReadonlySet<Digest> | undefined;
-    for (const channel of channels)
-      found ??= await blobsOf(source, channelRepository(channel), digest, signal);
-    if (found) holds.set(digest, found);
-    else unknown.push(digest);
-  }
-  return { name, channels: [agent.channel], holds, unknown };
+  const { channel, previousChannel } = agent;
+  const channels = previousChannel ? [channel, previousChannel] : [channel];
+  return { name, agent: name, channel, ...(await blobsOf(source, report.holds, channels, signal)) };
 };
 
 /** Read before any signature, to know whose key to ask for; the verified text must then say the same. */
-const claimedAgent = (bytes: Uint8Array, what: string): string => {
+export const claimedAgent = (bytes: Uint8Array, what: string): string => {
   const { payload } = parseEnvelope(bytes, what);
   const json = parseStrictJson(payload, { maxBytes: MAX_STATEMENT_BYTES }, what) as {
     predicateType?: unknown;
@@ -85,35 +78,6 @@ const claimedAgent = (bytes: Uint8Array, what: string): string => {
   if (typeof agent === 'string' && agent.split('/').length === 2 && agent.split('/').every(isName))
     return agent;
   throw new FleetError('REPORT_INVALID', `${what} names no agent`);
-};
-
-const findAgent = async (
-  source: Source,
-  claimed: string,
-  what: string,
-  now: Date,
-): Promise<{ readonly root: TrustRoot; readonly agent: SiteAgent }> => {
-  const [site = '', name = ''] = claimed.split('/');
-  const found = await readSite(source, site);
-  const blobs = routedBlobs(source, new Map(found.map((it) => [it.document.digest, it.repository])));
-  const evidence = { blobs, documents: found.map(({ document }) => document), now };
-  const root = await judgeRoots(evidence);
-  const { agents } = await judgeSite(evidence, root, site);
-  const agent = agents.find((one) => one.name === name);
-  if (agent) return { root, agent };
-  throw new FleetError('AGENT_UNKNOWN', `${what} is by ${claimed}, which site ${site} does not have`);
-};
-
-const blobsOf = async (
-  source: Source,
-  repository: string,
-  digest: Digest,
-  signal?: AbortSignal,
-): Promise<ReadonlySet<Digest> | undefined> => {
-  const blobs = source.blobs(repository);
-  if ((await blobs.size(digest)) === undefined) return undefined;
-  const closure = await readClosure(blobs, await readBundle(blobs, digest, signal), signal);
-  return new Set(closure.map((blob) => blob.digest));
 };
 
 /** For notes: which bundles a base has that the source lost. */

@@ -1,7 +1,8 @@
 import { acceptChannel } from '#bundles/accept/accept-channel';
 import { type AcceptedRelease, acceptRelease } from '#bundles/accept/accept-release';
 import { acceptRoot } from '#bundles/accept/accept-root';
-import { readChannelDocuments } from '#bundles/accept/documents';
+import { type From, readChannelDocuments } from '#bundles/accept/documents';
+import { sealedSetsOf } from '#bundles/accept/sealed-sets-of';
 import {
   type AcceptPolicy,
   type Clock,
@@ -28,6 +29,8 @@ export type Evidence = {
   readonly blobs: BlobSource;
   readonly documents: readonly Document[];
   readonly now: Date;
+  /** Of a registry, what anybody may have pushed is left aside and not fatal. */
+  readonly from?: From;
 };
 
 /** How old the agents out there are is theirs to say; here every `minAgent` is fine. */
@@ -80,7 +83,7 @@ export const judgeRelease = async (
   acceptRelease(
     newcomer(root.fleet, root.digest, root),
     root,
-    await readChannelDocuments(evidence.blobs, concerning(evidence, undefined), ''),
+    await readChannelDocuments(evidence.blobs, concerning(evidence, undefined), '', evidence.from),
     channel,
     // What a site needs of its own statement is judged with the site.
     Number.MAX_SAFE_INTEGER,
@@ -97,7 +100,12 @@ export const judgeSite = async (
   root: TrustRoot,
   site: string,
 ): Promise<SitePredicate> => {
-  const documents = await readChannelDocuments(evidence.blobs, concerning(evidence, site), site);
+  const documents = await readChannelDocuments(
+    evidence.blobs,
+    concerning(evidence, site),
+    site,
+    evidence.from,
+  );
   const what = `the statement of site ${site}`;
   const verified = verifyStatement(documents.site, root.roles.release, PREDICATES.site, what);
   const predicate = parseDocument<SitePredicate>('site-predicate', verified.predicate, what);
@@ -107,6 +115,8 @@ export const judgeSite = async (
       `${what} is really for ${predicate.audience.fleet}/${predicate.audience.site}`,
     );
   }
+  // Only its agents can open them; that they are the ones the statement names can be told by anybody.
+  for (const { digest } of sealedSetsOf(verified.subjects, what)) await documents.named(digest, 'secrets');
   for (const agent of predicate.agents) {
     const state = { ...newcomer(root.fleet, root.digest, root), site, agent: agent.name, key: agent.key };
     await acceptChannel(state, documents, clockOf(evidence), POLICY);

@@ -1,17 +1,29 @@
+import { join } from 'node:path';
 import { Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { shortSet } from '#bundles/medium/part';
 import { FleetCommand } from '#bundles/program/fleet-command';
+import { formatBytes } from '#bundles/program/format-bytes';
+import { openProgress, type Progress } from '#bundles/program/progress';
+import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
+import type { Plan } from '../plan/plan.ts';
 import { prepare } from '../prepare.ts';
-import { formatBytes } from '../show/format-bytes.ts';
+import { describeDeltas } from '../show/describe-deltas.ts';
+import { describeCut, describeSet } from '../show/format-set.ts';
 import { parseSize } from '../show/parse-size.ts';
-import { startProgress } from '../show/progress.ts';
 import { type Exported, exportMedium } from '../write/export-medium.ts';
+import type { WriteOptions } from '../write/write-options.ts';
+import type { SetOrder } from '../write/write-set.ts';
+import { withPerson } from './ask-for-sticks.ts';
 import { ORDER_FLAGS, orderOf } from './order-flags.ts';
+import { PIECEMEAL_FLAGS, SET_FLAGS, setOrderOf } from './set-flags.ts';
 import { stoppable } from './stoppable.ts';
 
 type Created = Exported & {
   readonly medium: string;
   readonly carried: number;
   readonly assumed: number;
+  readonly deltas?: Plan['deltas'];
   readonly safeToUnplug: boolean;
   readonly notes: readonly string[];
 };
@@ -25,10 +37,17 @@ export default class Create extends FleetCommand {
     '<%= config.bin %> create --from build --site plant-7 --to /media/stick',
     '<%= config.bin %> create --from build --channel prod/kiosk --channel prod/gate --to plant-7.tar',
     '<%= config.bin %> create --from oci://registry.example/fleet --site plant-7 --to /media/stick',
+    '<%= config.bin %> create --from build --site plant-7 --lease-only --to lease.tar',
     '<%= config.bin %> create --from build --site plant-7 --for /media/returned --to /media/stick',
+    '<%= config.bin %> create --from build --site plant-7 --to /media/a --to /media/b',
+    '<%= config.bin %> create --from build --site plant-7 --stick-size 30GB --to /media/stick',
+    '<%= config.bin %> create --from build --site plant-7 --stick-size 30GB --parts 3 --to for-mail',
   ];
   static override flags = {
     ...ORDER_FLAGS,
+    ...SET_FLAGS,
+    ...PIECEMEAL_FLAGS,
+    ...PROGRESS_FLAG,
     'max-file-size': Flags.string({
       description: 'Cut blobs into files of at most this size, such as 4GiB-1; found out for FAT32',
     }),
@@ -41,27 +60,50 @@ export default class Create extends FleetCommand {
 
   async run(): Promise<Created> {
     const { flags } = await this.parse(Create);
-    const order = orderOf(flags, process.env, this.readNow(flags.now), this.signal);
+    using progress = openProgress(flags.progress);
+    const order = orderOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
     const size = flags['max-file-size'];
     const maxFileSize = size === undefined ? {} : { maxFileSize: parseSize(size) };
-    return stoppable(this.signal, 'Run it again: it goes on where it stopped', async () => {
+    return await stoppable(this.signal, 'Run it again: it goes on where it stopped', async () => {
       await using prepared = await prepare(order);
       const { plan, notes } = prepared;
       for (const note of notes) this.say(note);
-      const exported = await this.export(prepared, { ...maxFileSize, readBack: flags['read-back'] });
+      const wish = setOrderOf(flags, prepared.targets.length, prepared.seal !== undefined);
+      const set =
+        wish &&
+        withPerson(wish, {
+          say: (line) => this.say(line),
+          endProgress: progress.end,
+          isReadBack: flags['read-back'],
+          isScript: this.jsonEnabled(),
+          signal: this.signal,
+        });
+      if (wish && size !== undefined) throw noFilesInParts();
+      const options = { ...maxFileSize, readBack: flags['read-back'], seal: prepared.seal };
+      const exported = await this.export(prepared, options, set, progress);
       const { changes, written } = exported;
+      const places = placesOf(prepared, exported.set);
       this.log(
         [
-          `${order.to}: ${formatBytes(written)} written, ${formatBytes(plan.assumed)} assumed at the sites`,
+          `${places.join(', ')}${exported.set ? ` (${describeSet(exported.set)})` : ''}: ${formatBytes(written)} written, ${formatBytes(plan.assumed)} assumed at the sites`,
+          ...(plan.deltas ? [describeDeltas(plan.deltas)] : []),
           describeChanges(changes),
           flags['read-back'] ? 'read back, safe to unplug' : 'not read back',
         ].join('; '),
       );
+      for (const { path } of prepared.targets)
+        if (!places.includes(path)) this.log(`${path} is not needed, and was left as it is`);
+      if (exported.set && flags.stick !== undefined && exported.set.sticks > 1)
+        this.log(
+          `The other sticks have to be of set ${shortSet(exported.set.set)} too: write again those that are not`,
+        );
+      if (exported.set && !flags['stick-size']) for (const line of describeCut(exported.set)) this.log(line);
       return {
         medium: order.to,
         ...exported,
         carried: plan.carried,
         assumed: plan.assumed,
+        ...(plan.deltas && { deltas: plan.deltas }),
         safeToUnplug: flags['read-back'],
         notes,
       };
@@ -70,13 +112,33 @@ export default class Create extends FleetCommand {
 
   private async export(
     prepared: Awaited<ReturnType<typeof prepare>>,
-    options: { readonly maxFileSize?: number; readonly readBack: boolean },
+    options: Pick<WriteOptions, 'maxFileSize' | 'readBack' | 'seal'>,
+    set: SetOrder | undefined,
+    { begin, advance, end }: Progress,
   ): Promise<Exported> {
-    const shown = process.stderr.isTTY && !this.jsonEnabled();
-    await using progress = await startProgress(prepared.plan.carried, shown);
-    return await exportMedium(prepared, { ...options, onBytes: progress.advance, signal: this.signal });
+    const told = { onPhase: begin, onBytes: advance };
+    const exported = await exportMedium(prepared, { ...options, ...told, signal: this.signal }, set);
+    end();
+    return exported;
   }
 }
+
+/** Where something is now: of the places for a set, those that were needed. */
+const placesOf = (
+  { targets }: Pick<Awaited<ReturnType<typeof prepare>>, 'targets'>,
+  set: Exported['set'],
+): readonly string[] => {
+  const places = targets.map(({ path }) => path);
+  return set === undefined || set.sticks >= places.length
+    ? places
+    : places.filter((place) => set.parts.some(({ path }) => path.startsWith(join(place, '/'))));
+};
+
+/** What people want with it, a part does by itself. */
+const noFilesInParts = (): FleetError =>
+  new FleetError('USAGE', '--max-file-size cuts the files of a folder; this medium is a set of parts', {
+    hint: 'Say with --part-size how large a part may be',
+  });
 
 /** The line stays a line with a hundred channels, too; `--json` has them all. */
 const describeChanges = (changes: readonly string[]): string => {

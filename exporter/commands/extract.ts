@@ -1,9 +1,9 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import type { BundleKind } from '#bundles/bundle/config';
-import { openMedium } from '#bundles/medium/open-medium';
 import { parseChannel } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { type Extracted, extractBundle } from '../extract/extract-bundle.ts';
+import { IDENTITY_FLAG, MEDIUM_ARG, openGiven } from './open-given.ts';
 import { stoppable } from './stoppable.ts';
 
 export default class Extract extends FleetCommand {
@@ -12,10 +12,10 @@ export default class Extract extends FleetCommand {
     '<%= config.bin %> extract /media/stick --channel prod/kiosk --kind host --to bundle',
     'cosign verify-attestation --key bundle.pub --insecure-ignore-tlog --type urn:fleet-ferry:bundle:v1 --local-image bundle',
   ];
-  static override args = {
-    medium: Args.string({ required: true, description: 'A folder or a tar' }),
-  };
+  static override strict = false;
+  static override args = MEDIUM_ARG;
   static override flags = {
+    ...IDENTITY_FLAG,
     channel: Flags.string({ required: true, description: 'environment/cluster type' }),
     kind: Flags.option({
       options: ['host', 'kubernetes'] as const satisfies readonly BundleKind[],
@@ -26,14 +26,14 @@ export default class Extract extends FleetCommand {
   };
 
   async run(): Promise<Extracted> {
-    const { args, flags } = await this.parse(Extract);
+    const { argv, flags } = await this.parse(Extract);
     const channel = parseChannel(flags.channel);
     return stoppable(this.signal, 'Delete the folder and run it again', async () => {
-      await using medium = await openMedium(args.medium);
+      await using medium = await openGiven(argv as string[], flags);
       const extracted = await extractBundle(medium, channel, flags.kind, flags.to, this.signal);
       const { bundle, statements } = extracted;
       this.log(
-        `${flags.to}: ${bundle.digest} with ${statements} statements; cosign has the last word on them`,
+        `${flags.to}: ${bundle.digest} with ${statements} ${statements === 1 ? 'statement' : 'statements'}; cosign has the last word on them`,
       );
       return extracted;
     });

@@ -1,54 +1,113 @@
-import { Args } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
-import { openMedium } from '#bundles/medium/open-medium';
+import { isFleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
 import { FleetCommand } from '#bundles/program/fleet-command';
-import { type Contents, type Inspection, inspectMedium } from '../inspect/inspect-medium.ts';
-import { formatBytes } from '../show/format-bytes.ts';
-import { formatTable } from '../show/table.ts';
+import { formatBytes } from '#bundles/program/format-bytes';
+import { type Contents, type Inspection, inspectMedium, type PartsSeen } from '../inspect/inspect-medium.ts';
+import { inspectSealed } from '../inspect/inspect-sealed.ts';
+import { openToLook } from '../inspect/open-to-look.ts';
+import { formatTable, tableOf } from '../show/table.ts';
+import { IDENTITY_FLAG, MEDIUM_ARG, type OpenFlags, openOptions } from './open-given.ts';
 
 export default class Inspect extends FleetCommand {
   static override summary = 'Show what a medium says is on it, in milliseconds; nothing is believed';
-  static override examples = ['<%= config.bin %> inspect /media/stick'];
-  static override args = {
-    medium: Args.string({ required: true, description: 'A folder or a tar' }),
-  };
+  static override examples = [
+    '<%= config.bin %> inspect /media/stick',
+    '<%= config.bin %> inspect /media/stick --identity site.key',
+  ];
+  static override strict = false;
+  static override args = MEDIUM_ARG;
+  static override flags = IDENTITY_FLAG;
 
   async run(): Promise<Inspection> {
-    const { args } = await this.parse(Inspect);
-    await using medium = await openMedium(args.medium);
-    const found = await inspectMedium(medium);
+    const { argv, flags } = await this.parse(Inspect);
+    const found = await lookAt(argv as string[], flags);
     this.log(formatInspection(found));
     return found;
   }
 }
 
-const formatInspection = ({ path, form, filled, reports, requests }: Inspection): string =>
+/** Who has no identity may know what a list on paper would say. */
+const lookAt = async (media: readonly string[], flags: OpenFlags): Promise<Inspection> => {
+  try {
+    await using medium = await openToLook(media, await openOptions(flags.identity ?? []));
+    return await inspectMedium(medium);
+  } catch (error) {
+    if (isFleetError(error, 'MEDIUM_SEALED')) return inspectSealed(media);
+    throw error;
+  }
+};
+
+const formatInspection = ({ path, form, filled, parts, reports, requests }: Inspection): string =>
   [
-    ...(filled ? formatContents(path, form, filled) : [`${path} (${form}): not filled yet`]),
-    `Reports: ${reports.length} files. Requests: ${requests.length}${requests.length > 0 ? `: ${requests.join(', ')}` : '.'}`,
+    ...(parts ? formatParts(path, parts) : []),
+    ...(filled ? formatContents(path, form, filled) : parts ? [] : [`${path} (${form}): not filled yet`]),
+    `Reports: ${reports.length} files. Requests: ${requests.length}${requests.length > 0 ? `: ${nameSome(requests)}` : '.'}`,
     'Nothing of this was verified; fleet-export verify does that.',
   ].join('\n');
+
+const formatParts = (path: string, { set, count, sealed, here, missing, damaged }: PartsSeen): string[] => [
+  `${path}: ${here.length} of ${count ?? 'an unknown number of'} parts of set ${set?.replace('sha256:', '').slice(0, 16) ?? 'unknown'}${
+    sealed ? ', sealed to the machines it is for' : ''
+  }${missing.length > 0 ? `; not here: ${nameSome(missing.map(String))}` : ''}`,
+  '',
+  formatTable(
+    ['PART', 'SIZE', 'DIGEST', 'FILE'],
+    here.map(({ number, size, digest, path: file }) => [
+      String(number ?? '?'),
+      formatBytes(size),
+      digest ? shortDigest(digest) : '?',
+      file,
+    ]),
+  ),
+  ...damaged.map(({ number, message }) => `Part ${number} cannot be read: ${message}`),
+  '',
+];
+
+const toRow = ({ channel, version, issuedAt, expires, signers }: Contents['releases'][number]) => [
+  channel,
+  String(version ?? '?'),
+  issuedAt ?? '?',
+  expires ?? '?',
+  signers.join(' '),
+];
 
 const formatContents = (path: string, form: string, it: Contents): readonly string[] => [
   `${path} (${form}): fleet ${it.fleet}, made ${it.createdAt}, ${it.blobs} blobs, ${formatBytes(it.bytes)}${
     it.chunked > 0 ? `, ${it.chunked} of them in pieces` : ''
-  }`,
+  }${it.patched > 0 ? `, and patches for ${it.patched} more` : ''}`,
   `Roots: ${it.roots.join(', ')}. Sites: ${it.sites.map(({ site, version }) => `${site} (${version})`).join(', ') || 'none'}. Receipts: ${it.receipts}.`,
   '',
-  formatTable(
-    ['CHANNEL', 'RELEASE', 'EXPIRES'],
-    it.releases.map(({ channel, version, expires }) => [channel, String(version ?? '?'), expires ?? '?']),
-  ),
-  '',
-  formatTable(
+  ...tableOf(['CHANNEL', 'RELEASE', 'ISSUED', 'EXPIRES', 'SIGNED BY'], it.releases.map(toRow)),
+  ...tableOf(['CHANNEL', 'LEASE', 'ISSUED', 'EXPIRES', 'SIGNED BY'], it.leases.map(toRow)),
+  ...tableOf(
     ['CHANNEL', 'KIND', 'BUNDLE', 'ASSUMED', 'BASE'],
     it.bundles.map(({ channel, kind, digest, assumedBlobs, assumedBytes, base }) => [
       channel,
       kind,
       shortDigest(digest),
-      assumedBlobs === 0 ? 'nothing' : `${assumedBlobs} blobs, ${formatBytes(assumedBytes)}`,
+      assumedBlobs === 0
+        ? 'nothing'
+        : `${assumedBlobs} ${assumedBlobs === 1 ? 'blob' : 'blobs'}, ${formatBytes(assumedBytes)}`,
       base.map(shortDigest).join(' ') || '-',
     ]),
   ),
-  '',
+  ...tableOf(
+    ['SITE', 'SECRET SET', 'SEALED', 'SIZE'],
+    it.secrets.map(({ site, name, digest, bytes }) => [
+      site,
+      name ?? 'named by no statement here',
+      shortDigest(digest),
+      bytes === undefined ? 'not on this medium' : formatBytes(bytes),
+    ]),
+  ),
+  ...withSpace(
+    it.bundles.flatMap(({ channel, kind, built }) =>
+      built
+        ? [`${channel} ${kind}: built ${built.builtAt} by ${built.builder} from candidate ${built.candidate}`]
+        : [],
+    ),
+  ),
 ];
+
+const withSpace = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? [] : [...lines, '']);

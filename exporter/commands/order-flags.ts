@@ -2,8 +2,11 @@ import { normalize } from 'node:path';
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
+import type { Progress } from '#bundles/program/progress';
 import { wordList } from '#bundles/program/word-list';
+import { parseRecipient } from '#bundles/secrets/recipient';
 import type { Order } from '../prepare.ts';
+import { describePause } from '../show/describe-pause.ts';
 
 /** What `create` and `plan` are asked alike. */
 export const ORDER_FLAGS = {
@@ -15,7 +18,10 @@ export const ORDER_FLAGS = {
   }),
   to: Flags.string({
     required: true,
-    description: 'The medium: a folder (a mounted stick), or a file ending in .tar',
+    multiple: true,
+    multipleNonGreedy: true,
+    description:
+      'The medium: a folder (a mounted stick), or a file ending in .tar; several for a set of parts, one a stick',
     env: 'FLEET_EXPORT_TO',
   }),
   channel: Flags.string({
@@ -32,7 +38,28 @@ export const ORDER_FLAGS = {
     multiple: true,
     multipleNonGreedy: true,
     description:
-      'Leave out what these have: a signed report, a medium that came back with reports, or an earlier medium',
+      'Leave out what these have: a signed report, a medium that came back with reports, an earlier medium, ' +
+      'site:<site> (the newest reports that the office took of it), or release:<environment>/<cluster type>@<number>',
+  }),
+  'lease-only': Flags.boolean({
+    description: 'Only the leases of the channels, and the roots: a few kilobytes, for a stick or a mail',
+    exclusive: ['for'],
+  }),
+  'binary-deltas': Flags.boolean({
+    description:
+      'Where it pays, carry patches for the layers that --for says they have instead of new layers; takes time',
+    dependsOn: ['for'],
+    exclusive: ['part-size', 'stick-size', 'stick', 'parts', 'encrypt'],
+  }),
+  encrypt: Flags.boolean({
+    description:
+      'Seal every part with age to the agents of the sites on the medium: nobody else reads the stick',
+  }),
+  recipient: Flags.string({
+    multiple: true,
+    multipleNonGreedy: true,
+    description: 'With --encrypt: also seal to this age recipient, age1..., such as one of the office',
+    dependsOn: ['encrypt'],
   }),
   'plain-http': Flags.string({
     multiple: true,
@@ -53,21 +80,26 @@ export const ORDER_FLAGS = {
 
 export type OrderFlags = {
   readonly from: string;
-  readonly to: string;
+  readonly to: string | readonly string[];
   readonly channel?: readonly string[] | undefined;
   readonly site?: readonly string[] | undefined;
   readonly for?: readonly string[] | undefined;
+  readonly 'lease-only'?: boolean;
+  readonly 'binary-deltas'?: boolean;
+  readonly encrypt?: boolean;
+  readonly recipient?: readonly string[] | undefined;
   readonly 'plain-http'?: readonly string[] | string | undefined;
   readonly 'ca-file'?: string | undefined;
   readonly 'auth-file'?: string | undefined;
 };
 
-/** @throws FleetError NAME_INVALID, USAGE */
+/** @throws FleetError NAME_INVALID, USAGE, KEY_FORMAT */
 export const orderOf = (
   flags: OrderFlags,
   env: NodeJS.ProcessEnv,
   now: Date,
   signal: AbortSignal,
+  progress?: Progress,
 ): Order => ({
   from: flags.from,
   access: {
@@ -75,15 +107,31 @@ export const orderOf = (
     caFile: flags['ca-file'],
     authFile: flags['auth-file'],
     env,
+    onWait: progress && ((pause) => progress.wait(describePause(flags.from, pause), pause.ms)),
   },
   // A folder is made below what is there, and the system finds no '..' of one that is not.
-  to: normalize(mediumAt(flags.to)),
+  to: normalize(mediumAt([flags.to].flat()[0] ?? '')),
+  alsoTo: moreOf([flags.to].flat()),
   channels: flags.channel?.map(parseChannel),
   sites: (flags.site ?? []).map((site) => parseName(site, 'site')),
   bases: flags.for ?? [],
+  leaseOnly: flags['lease-only'] ?? false,
+  binaryDeltas: flags['binary-deltas'] ?? false,
+  ...(flags.encrypt && {
+    sealTo: (flags.recipient ?? []).map((recipient) => parseRecipient(recipient, '--recipient')),
+  }),
   now,
+  ...(progress && { progress }),
   signal,
 });
+
+/** @throws FleetError USAGE */
+const moreOf = (places: readonly string[]): readonly string[] => {
+  const all = places.map((place) => normalize(mediumAt(place)).replace(/(?<=.)\/$/, ''));
+  const twice = all.find((place, at) => all.indexOf(place) !== at);
+  if (twice === undefined) return all.slice(1);
+  throw new FleetError('USAGE', `--to names ${twice} twice`, { hint: 'Give one place for each stick' });
+};
 
 /** 'oci://...' would make a folder of that name here. */
 const mediumAt = (to: string): string => {

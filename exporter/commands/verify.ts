@@ -1,53 +1,105 @@
-import { Args, Flags } from '@oclif/core';
-import { type Digest, digestFromHex } from '#bundles/digest';
-import { CODES, FleetError } from '#bundles/errors';
-import { openMedium } from '#bundles/medium/open-medium';
+import { Flags } from '@oclif/core';
+import type { Digest } from '#bundles/digest';
+import { CODES } from '#bundles/errors';
+import { openKeyFile } from '#bundles/keys/open-key-file';
+import { passwordsFrom } from '#bundles/keys/passwords';
+import { processTerminal } from '#bundles/keys/terminal';
 import { FleetCommand } from '#bundles/program/fleet-command';
+import type { SigningKey } from '#bundles/trust/key';
+import { checkEvidenceFolder, type WrittenEvidence, writeEvidence } from '../evidence/write-evidence.ts';
+import type { BlobCheck } from '../verify/check-blobs.ts';
+import { formatChecks } from '../verify/format-checks.ts';
+import { formatProvenance } from '../verify/provenance.ts';
 import { type Verification, verifyMedium } from '../verify/verify-medium.ts';
+import { IDENTITY_FLAG, MEDIUM_ARG, openGiven } from './open-given.ts';
+import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
 import { stoppable } from './stoppable.ts';
+
+type Verified = Verification & { readonly evidence: WrittenEvidence | undefined };
 
 export default class Verify extends FleetCommand {
   static override summary = 'Check everything on a medium: signatures, digests, completeness';
   static override description =
     'One line a check. With --root-sha256 the chain begins at the root you know; without it the medium is only held ' +
-    'against itself.';
+    'against itself. With --evidence the checks, all that they follow from, and a signature over it are kept in a folder; ' +
+    'fleet-export recheck looks at it again, without the medium or with it.';
   static override examples = [
     '<%= config.bin %> verify /media/stick --root-sha256 3f0c...',
     '<%= config.bin %> verify plant-7.tar --json',
+    '<%= config.bin %> verify /media/stick --root-sha256 3f0c... --evidence 2026-11-21-plant-7 --sign-key auditor.key',
+    '<%= config.bin %> verify parts/5f0cdd01aa20b1c7-0003.tar --partial',
   ];
-  static override args = {
-    medium: Args.string({ required: true, description: 'A folder or a tar' }),
-  };
+  static override strict = false;
+  static override args = MEDIUM_ARG;
   static override flags = {
-    'root-sha256': Flags.string({ description: 'SHA-256 of a root file that you trust, 64 hex digits' }),
+    ...ROOT_FLAG,
+    ...IDENTITY_FLAG,
+    partial: Flags.boolean({ description: 'Parts of a set that are not here are said, and are no refusal' }),
+    evidence: Flags.string({
+      description: 'A new folder for the checks and all that they follow from, signed',
+      dependsOn: ['sign-key'],
+    }),
+    'sign-key': Flags.string({
+      description: 'Private key that signs the evidence: PKCS#8 or an encrypted key file of cosign',
+      dependsOn: ['evidence'],
+    }),
+    'password-file': Flags.string({
+      description:
+        'File with the password of --sign-key on one line; else FLEET_KEY_PASSWORD_FILE, FLEET_KEY_PASSWORD or COSIGN_PASSWORD, else it is asked for',
+    }),
   };
 
-  async run(): Promise<Verification> {
-    const { args, flags } = await this.parse(Verify);
+  async run(): Promise<Verified> {
+    const { argv, flags } = await this.parse(Verify);
     const now = this.readNow(flags.now);
+    const clock = flags.now === undefined ? () => new Date() : () => now;
     const given = flags['root-sha256'];
     const pinned = given === undefined ? undefined : parseRootDigest(given);
+    const key = await this.keyOf(flags);
     return stoppable(this.signal, 'Nothing was changed', async () => {
-      await using medium = await openMedium(args.medium);
-      const result = await verifyMedium(medium, pinned, now, this.signal);
-      for (const { what, ok, message } of result.checks)
-        this.log(`${ok ? 'ok     ' : 'REFUSED'} ${what}: ${message}`);
-      for (const line of result.advice) this.log(`Note: ${line}.`);
-      const failed = result.checks.find(({ code }) => code !== undefined);
-      if (failed?.code) process.exitCode = CODES[failed.code].exit;
-      return result;
+      if (flags.evidence !== undefined) await checkEvidenceFolder(flags.evidence);
+      await using open = await openGiven(argv as string[], flags);
+      const blobs: BlobCheck[] = [];
+      let opened: ReadonlySet<Digest> = new Set();
+      const { partial } = flags;
+      const verification = await verifyMedium(open, pinned, now, this.signal, {
+        clock,
+        partial,
+        ...(flags.evidence !== undefined && { onBlob: (blob) => blobs.push(blob) }),
+        onJudged: (digests) => {
+          opened = digests;
+        },
+      });
+      this.show(verification);
+      const verified = { open, verification, blobs, opened, pinned, now, partial };
+      const evidence =
+        flags.evidence === undefined || !key
+          ? undefined
+          : await writeEvidence(flags.evidence, verified, key, this.signal);
+      if (evidence) this.log(`Evidence: ${evidence.folder}, ${evidence.lines} lines, signed`);
+      return { ...verification, evidence };
     });
   }
-}
 
-const parseRootDigest = (text: string): Digest => {
-  const hex = text.toLowerCase().replace(/^sha256:/, '');
-  if (/^[0-9a-f]{64}$/.test(hex)) return digestFromHex(hex);
-  throw new FleetError(
-    'USAGE',
-    `--root-sha256 must be 64 hex digits, not ${JSON.stringify(text.slice(0, 80))}`,
-    {
-      hint: 'fleet-scheduler root inspect shows it',
-    },
-  );
-};
+  private async keyOf(flags: {
+    readonly 'sign-key'?: string | undefined;
+    readonly 'password-file'?: string | undefined;
+  }): Promise<SigningKey | undefined> {
+    const file = flags['sign-key'];
+    if (file === undefined) return undefined;
+    const passwords = passwordsFrom({
+      file: flags['password-file'],
+      env: process.env,
+      terminal: processTerminal(),
+    });
+    return openKeyFile(file, { what: "auditor's key" }, passwords);
+  }
+
+  private show({ checks, provenance, advice }: Verification): void {
+    this.log(formatChecks(checks));
+    for (const line of provenance.flatMap(formatProvenance)) this.log(line);
+    for (const line of advice) this.log(`Note: ${line}.`);
+    const failed = checks.find(({ code }) => code !== undefined);
+    if (failed?.code) process.exitCode = CODES[failed.code].exit;
+  }
+}

@@ -6,6 +6,7 @@ import { digestOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { openBlobDirectory } from '#bundles/layout/blob-directory';
 import { writeLayoutIndex } from '#bundles/layout/layout';
+import { newBuffers } from '#bundles/layout/read-span';
 import { readBlob } from '#bundles/layout/verified';
 import type { MediumBundle, OpenMedium } from '#bundles/medium/medium';
 import { nameSome } from '#bundles/name-some';
@@ -41,7 +42,7 @@ export const extractBundle = async (
   await checkCarried(medium, entry, own);
   const to = openBlobDirectory(directory);
   for (const { digest, size } of own)
-    await to.write(digest, size, await medium.blobs.open(digest, signal), signal);
+    await to.write(digest, size, await medium.blobs.open(digest, signal, newBuffers(size)), signal);
 
   const { mediaType, artifactType } = bundle.manifest;
   const subject: Descriptor = {

@@ -5,23 +5,43 @@ import { FleetError } from '#bundles/errors';
 import type { Document } from '#bundles/layout/document';
 import { layoutReference } from '#bundles/layout/layout';
 import { BUNDLE_HOST, BUNDLE_KUBERNETES, OCI_MANIFEST, REF_NAME } from '#bundles/media-types';
-import { agentFolder, type BlobRef, type MediumBundle, RECEIPTS_FOLDER } from '#bundles/medium/medium';
-import { formatChannel, sameChannel } from '#bundles/names';
+import {
+  agentFolder,
+  type BlobRef,
+  type Delta,
+  DELTAS_FOLDER,
+  type MediumBundle,
+  RECEIPTS_FOLDER,
+} from '#bundles/medium/medium';
+import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import { channelRepository } from '#bundles/registry/references';
 import { formatTime } from '#bundles/time';
-import type { Base, Bases } from '../base/base.ts';
-import type { Offer, OfferedBundle, OfferedChannel, OfferedReceipt } from '../source/offer.ts';
-import { basesFor, chooseBlobs } from './choose-blobs.ts';
-import type { BundlePlan, Plan, PlannedBlob, PlannedFile, Rank, SitePlan } from './plan.ts';
+import type { Base, Bases, Reader } from '../base/base.ts';
+import type { Offer, OfferedBundle, OfferedReceipt } from '../source/offer.ts';
+import { chooseBlobs, knowledgeOf } from './choose-blobs.ts';
+import { describeBundle } from './describe-bundle.ts';
+import type { Plan, PlannedBlob, PlannedFile, Rank, SitePlan } from './plan.ts';
 
 /** Pure: what the medium will hold, given what there is and what its readers have. @throws FleetError ROLLBACK */
-export const makePlan = (offer: Offer, bases: Bases, now: Date): Plan => {
+export const makePlan = (
+  offer: Offer,
+  bases: Bases,
+  now: Date,
+  /** Blobs that travel as patches. */
+  deltas: readonly Delta[] = [],
+  seconds = 0,
+): Plan => {
   checkFloors(offer, bases);
   const bundles = offer.channels.flatMap((channel) => channel.bundles);
-  const chosen = chooseBlobs(bundles, bases.bases, bases.asked);
-  const media = bundles.map((bundle) => mediumBundle(bundle, chosen, bases.bases));
+  const chosen = new Set(chooseBlobs(bundles, bases));
+  for (const { digest } of deltas) chosen.delete(digest);
+  const media = bundles.map((bundle) =>
+    mediumBundle(bundle, chosen, knowledgeOf(bundle, bases).bases, deltas),
+  );
   const blobs = orderBlobs(offer, bundles, chosen);
   const left = new Map(media.flatMap(({ assumed }) => assumed).map((blob) => [blob.digest, blob.size]));
+  for (const { digest } of deltas) left.delete(digest);
+  const patches = deltas.map(({ patch }) => patch);
   return {
     medium: {
       format: 1,
@@ -29,18 +49,36 @@ export const makePlan = (offer: Offer, bases: Bases, now: Date): Plan => {
       createdAt: formatTime(now),
       documents: offer.documents.map(({ document }) => document),
       bundles: media,
-      critical: [],
+      ...(deltas.length > 0 && { deltas }),
+      critical: deltas.length > 0 ? ['deltas'] : [],
     },
     index: bundles.flatMap((bundle) => indexEntries(bundle, chosen)),
     blobs,
-    files: receiptFiles(offer),
+    files: [...receiptFiles(offer), ...patches.map((patch) => ({ ...patch, repository: DELTAS_FOLDER }))],
     bundles: offer.channels.flatMap((channel) =>
-      channel.bundles.map((bundle) => describeBundle(channel, bundle, chosen, bases)),
+      channel.bundles.map((bundle) => describeBundle(channel, bundle, chosen, bases, deltas)),
     ),
-    sites: describeSites(offer),
-    carried: sum(blobs.map(({ size }) => size)),
+    leases: offer.leases,
+    sites: describeSites(offer, chosen, deltas),
+    carried: sum([...blobs, ...patches].map(({ size }) => size)),
     assumed: sum([...left.values()]),
+    ...(deltas.length > 0 && {
+      deltas: {
+        count: deltas.length,
+        bytes: sum(patches.map(({ size }) => size)),
+        whole: sum(deltas.map(({ size }) => size)),
+        seconds,
+      },
+    }),
   };
+};
+
+/** Who will import this medium as far as it is known: also all agents of the sites that it is made for. */
+export const withReaders = (bases: Bases, { sites }: Offer): Bases => {
+  const own = sites.flatMap(({ site, agents }): readonly Reader[] =>
+    agents.map(({ name, channel }) => ({ agent: `${site}/${name}`, channel })),
+  );
+  return { ...bases, readers: [...bases.readers, ...own] };
 };
 
 /** An agent that is already further on would refuse this medium: say so here and not at the site. */
@@ -62,15 +100,17 @@ const mediumBundle = (
   bundle: OfferedBundle,
   chosen: ReadonlySet<Digest>,
   bases: readonly Base[],
+  deltas: readonly Delta[],
 ): MediumBundle => {
   const assumed: BlobRef[] = bundle.closure
     .filter(({ digest }) => !chosen.has(digest))
     .map(({ digest, size }) => ({ digest, size }))
     .toSorted((a, b) => compareBytes(a.digest, b.digest));
-  const base = basesFor(bundle, bases).flatMap(({ holds }) =>
-    [...holds]
-      .filter(([, blobs]) => assumed.some(({ digest }) => blobs.has(digest)))
-      .map(([digest]) => digest),
+  const counted = new Set(
+    [...assumed, ...deltas.map((delta) => ({ digest: delta.base }))].map(({ digest }) => digest),
+  );
+  const base = bases.flatMap(({ holds }) =>
+    [...holds].filter(([, blobs]) => !blobs.isDisjointFrom(counted)).map(([digest]) => digest),
   );
   return {
     digest: bundle.digest,
@@ -78,9 +118,12 @@ const mediumBundle = (
     ...bundle.channel,
     kind: bundle.kind,
     assumed,
-    ...(base.length === 0 ? {} : { base: [...new Set(base)].toSorted(compareBytes) }),
+    ...(base.length === 0 ? {} : { base: [...new Set(base)].toSorted(compareBytes).slice(0, MAX_BASES) }),
   };
 };
+
+/** As many as medium.json takes: the names of bases are for people, what counts is `assumed`. */
+const MAX_BASES = 1000;
 
 const ORDER: readonly Rank[] = ['document', 'manifest', 'config', 'layer'];
 
@@ -96,12 +139,17 @@ const orderBlobs = (
       size: document.size,
       repository,
       rank: 'document',
+      shared: true,
     });
   }
+  // A closure begins with the bundle's manifest and config.
+  const configs = new Set(bundles.map(({ closure }) => closure[1]?.digest));
   for (const { closure, repository } of bundles) {
     for (const { digest, size, mediaType } of closure) {
       if (!chosen.has(digest) || planned.has(digest)) continue;
-      planned.set(digest, { digest, size, repository, rank: rankOf(mediaType) });
+      const rank = rankOf(mediaType);
+      const shared = rank === 'manifest' || configs.has(digest);
+      planned.set(digest, { digest, size, repository, rank, shared });
     }
   }
   return [...planned.values()].toSorted(
@@ -151,51 +199,42 @@ const receiptFiles = (offer: Offer): readonly PlannedFile[] => {
     .toSorted((a, b) => compareBytes(a.path, b.path));
 };
 
-const describeBundle = (
-  channel: OfferedChannel,
-  bundle: OfferedBundle,
+const describeSites = (
+  offer: Offer,
   chosen: ReadonlySet<Digest>,
-  { bases, asked }: Bases,
-): BundlePlan => {
-  const bytesOf = (test: (digest: Digest) => boolean): number =>
-    sum(bundle.closure.filter(({ digest }) => test(digest)).map(({ size }) => size));
-  const wanted = bundle.closure.filter(({ digest }) => asked.has(digest)).length;
-  const reasons = basesFor(bundle, bases).map((base) => {
-    const sets = [...base.holds.values()];
-    const held = bundle.closure.filter(({ digest }) => sets.some((set) => set.has(digest))).length;
-    return `${base.name} has ${held} of ${bundle.closure.length} blobs`;
+  deltas: readonly Delta[],
+): readonly SitePlan[] => {
+  const patches = new Map(deltas.map(({ digest, patch }) => [digest, patch.size]));
+  return offer.sites.map(({ site, version, agents }) => {
+    const documents = offer.documents.map(({ document }) => document);
+    const own = documents.filter((it) => isOf(it, site));
+    const follows = (channel: Channel): boolean => agents.some((one) => sameChannel(one.channel, channel));
+    const read = new Map(own.map(({ digest, size }) => [digest, size]));
+    for (const { role, environment, clusterType, digest, size } of documents) {
+      const isOfChannel =
+        environment !== undefined && clusterType !== undefined && follows({ environment, clusterType });
+      if (role === 'root' || isOfChannel) read.set(digest, size);
+    }
+    for (const { closure } of offer.channels
+      .filter((one) => follows(one.channel))
+      .flatMap((one) => one.bundles))
+      for (const { digest, size } of closure) {
+        const travels = chosen.has(digest) ? size : patches.get(digest);
+        if (travels !== undefined) read.set(digest, travels);
+      }
+    return {
+      site,
+      version,
+      agents: agents.map(({ name, channel }) => ({
+        name,
+        channel,
+        carried: offer.channels.some((one) => sameChannel(one.channel, channel)),
+      })),
+      bytes: sum(own.map(({ size }) => size)),
+      carried: sum([...read.values()]),
+    };
   });
-  return {
-    channel: bundle.channel,
-    version: channel.version,
-    kind: bundle.kind,
-    digest: bundle.digest,
-    total: bytesOf(() => true),
-    carried: bytesOf((digest) => chosen.has(digest)),
-    assumed: bytesOf((digest) => !chosen.has(digest)),
-    why: [
-      ...(reasons.length > 0 ? reasons : ['no base: everything']),
-      ...(wanted > 0 ? [`${wanted} blobs were asked for`] : []),
-    ],
-  };
 };
-
-const describeSites = (offer: Offer): readonly SitePlan[] =>
-  offer.sites.map(({ site, version, agents }) => ({
-    site,
-    version,
-    agents: agents.map(({ name, channel }) => ({
-      name,
-      channel,
-      carried: offer.channels.some((one) => sameChannel(one.channel, channel)),
-    })),
-    bytes: sum(
-      offer.documents
-        .map(({ document }) => document)
-        .filter((it) => isOf(it, site))
-        .map((it) => it.size),
-    ),
-  }));
 
 const isOf = (document: Document, site: string): boolean =>
   document.site === site || document.agent?.split('/')[0] === site;

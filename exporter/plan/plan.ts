@@ -2,9 +2,15 @@ import type { Descriptor } from '#bundles/bundle/manifest';
 import type { Digest } from '#bundles/digest';
 import type { BlobRef, Medium } from '#bundles/medium/medium';
 import type { Channel } from '#bundles/names';
+import type { OfferedLease } from '../source/offer.ts';
 
 /** A blob to write: where it is, and when its turn comes. */
-export type PlannedBlob = BlobRef & { readonly repository: string; readonly rank: Rank };
+export type PlannedBlob = BlobRef & {
+  readonly repository: string;
+  readonly rank: Rank;
+  /** Every part of a set has it, so that each can be judged alone: documents, manifests, the bundles' configs. */
+  readonly shared: boolean;
+};
 
 /** Metadata first, and every manifest before what it names. */
 export type Rank = 'document' | 'manifest' | 'config' | 'layer';
@@ -31,6 +37,8 @@ export type SitePlan = {
   readonly agents: readonly { readonly name: string; readonly channel: Channel; readonly carried: boolean }[];
   /** Bytes of its statement, values and receipts. */
   readonly bytes: number;
+  /** Bytes on the medium that its agents read, each blob once; other sites may read them, too. */
+  readonly carried: number;
 };
 
 /** Everything a medium will hold, before a byte is written: the same inputs give the same plan. */
@@ -43,8 +51,16 @@ export type Plan = {
   readonly blobs: readonly PlannedBlob[];
   readonly files: readonly PlannedFile[];
   readonly bundles: readonly BundlePlan[];
+  readonly leases: readonly OfferedLease[];
   readonly sites: readonly SitePlan[];
   /** Bytes on the medium and bytes left out, each blob once. */
   readonly carried: number;
   readonly assumed: number;
+  /** Blobs that travel as patches: how many, the bytes of the patches, those of the blobs, and how long it took. */
+  readonly deltas?: {
+    readonly count: number;
+    readonly bytes: number;
+    readonly whole: number;
+    readonly seconds: number;
+  };
 };

@@ -11,3 +11,7 @@ export const formatTable = (head: readonly string[], rows: readonly (readonly st
     )
     .join('\n');
 };
+
+/** A table and the empty line after it; nothing where an empty table would say nothing. */
+export const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] =>
+  rows.length === 0 ? [] : [formatTable(head, rows), ''];

@@ -23,6 +23,11 @@ export const openLayoutSource = async (directory: string): Promise<Source> => {
           const [, environment, clusterType] = RELEASE.exec(reference) ?? [];
           return isName(environment) && isName(clusterType) ? [{ environment, clusterType }] : [];
         }),
+    tags: async (repository) =>
+      layout.manifests
+        .map((descriptor) => referenceOf(descriptor) ?? '')
+        .filter((reference) => reference.startsWith(`${repository}:`))
+        .map((reference) => reference.slice(repository.length + 1)),
     resolve: async (repository, tag) => findReference(layout, layoutReference(repository, tag)),
     blobs: () => layout.blobs,
     stream: (_, digest, signal) => streamBlob(layout, digest, signal),

@@ -28,6 +28,17 @@ export type OfferedChannel = {
   readonly bundles: readonly OfferedBundle[];
 };
 
+/** A live lease of an offered release: it says that the release is still the current one. */
+export type OfferedLease = {
+  readonly channel: Channel;
+  readonly version: number;
+  /** Of the release it is about. */
+  readonly release: number;
+  readonly expires: string;
+  /** Its signature files. */
+  readonly digests: readonly Digest[];
+};
+
 export type OfferedSite = {
   readonly site: string;
   readonly version: number;
@@ -44,6 +55,9 @@ export type Offer = {
   readonly root: TrustRoot;
   readonly documents: readonly OfferedDocument[];
   readonly channels: readonly OfferedChannel[];
+  readonly leases: readonly OfferedLease[];
   readonly sites: readonly OfferedSite[];
   readonly receipts: readonly OfferedReceipt[];
+  /** What was left aside, and why. */
+  readonly notes: readonly string[];
 };

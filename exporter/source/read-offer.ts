@@ -1,10 +1,9 @@
-import { checkAudience } from '#bundles/accept/accept-release';
+import { checkAudience } from '#bundles/accept/check-audience';
 import { isManifestType } from '#bundles/bundle/manifest';
 import { ownBlobs, readBundle } from '#bundles/bundle/read-bundle';
 import { canonicalJson, type Json } from '#bundles/canonical';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { readArtifact } from '#bundles/layout/artifact';
 import { RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
 import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
@@ -20,6 +19,8 @@ import type {
 } from './offer.ts';
 import { readClosure } from './read-closure.ts';
 import { readInParallel } from './read-in-parallel.ts';
+import { chooseLease, goodRoots, type JudgedLease, readLeases } from './read-leases.ts';
+import { readTagged } from './read-tagged.ts';
 import { routedBlobs } from './routed-blobs.ts';
 import type { Source } from './source.ts';
 
@@ -53,20 +54,35 @@ export const readOffer = async (
   if (channels.length === 0) throw noChannel(source, wanted);
   const releases = await readAll(channels, (channel) => readRelease(source, channel));
 
-  const documents = uniqueDocuments([...releases.flat(), ...sites.flat(), ...receipts.flat()]);
-  const evidence = evidenceOf(source, documents, now);
+  const leases = await readLeases(source, channels);
+  const certain = uniqueDocuments([...releases.flat(), ...sites.flat(), ...receipts.flat()]);
+  const read = uniqueDocuments([...certain, ...(await goodRoots(source, certain, leases.documents, now))]);
+  const evidence = evidenceOf(source, read, now);
   const root = await judgeRoots(evidence);
   const offered = await readInParallel(
     channels,
     (channel) => readChannel(source, evidence, root, channel, signal),
     signal,
   );
+  const live = offered.flatMap(({ lease }) => lease ?? []);
+  const documents = read.filter(
+    ({ document: { role, digest } }) =>
+      role !== 'lease' || live.some(({ digests }) => digests.includes(digest)),
+  );
   const judged: OfferedSite[] = [];
   for (const site of new Set(wanted.sites)) {
     const { version, agents } = await judgeSite(evidence, root, site);
     judged.push({ site, version, agents });
   }
-  return { root, documents, channels: offered, sites: judged, receipts: await receiptsIn(evidence, root) };
+  return {
+    root,
+    documents,
+    channels: offered.map(({ channel }) => channel),
+    leases: live,
+    sites: judged,
+    receipts: await receiptsIn(evidence, root),
+    notes: [...leases.notes, ...offered.flatMap(({ notes }) => notes)],
+  };
 };
 
 const noChannel = ({ name }: Source, { sites }: Wanted): FleetError => {
@@ -84,6 +100,8 @@ const evidenceOf = (source: Source, documents: readonly OfferedDocument[], now: 
   blobs: routedBlobs(source, new Map(documents.map((it) => [it.document.digest, it.repository]))),
   documents: documents.map(({ document }) => document),
   now,
+  // Whoever may push to a registry may push to a tag of leases, too.
+  from: 'registry',
 });
 
 const readAll = <T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<readonly R[]> =>
@@ -105,15 +123,12 @@ export const readSite = async (source: Source, site: string): Promise<readonly O
   if (documents) return documents;
   throw new FleetError('SITE_MISSING', `${source.name} has no statement of site ${site}`, {
     subject: site,
-    hint: 'Enrol the site first, then build again',
+    hint: 'Is the name written right? A new site is enrolled first: fleet-scheduler sites enroll',
   });
 };
 
 /** @throws FleetError those of verifyReceipt */
-export const receiptsIn = async (
-  evidence: Evidence,
-  root: Offer['root'],
-): Promise<readonly OfferedReceipt[]> => {
+const receiptsIn = async (evidence: Evidence, root: Offer['root']): Promise<readonly OfferedReceipt[]> => {
   const receipts = evidence.documents.filter(({ role }) => role === 'receipt');
   const found: OfferedReceipt[] = [];
   for (const agent of new Set(receipts.flatMap((document) => document.agent ?? []))) {
@@ -129,19 +144,6 @@ const readReceipts = async (source: Source, site: string): Promise<readonly Offe
   return (found ?? []).filter(({ document }) => document.role === 'receipt');
 };
 
-const readTagged = async (
-  source: Source,
-  repository: string,
-  tag: string,
-  artifactType: string,
-): Promise<readonly OfferedDocument[] | undefined> => {
-  const descriptor = await source.resolve(repository, tag);
-  if (!descriptor) return undefined;
-  const what = `${repository}:${tag}`;
-  const documents = await readArtifact(source.blobs(repository), descriptor, { what, type: artifactType });
-  return documents.map((document) => ({ document, repository }));
-};
-
 const channelsOf = async (evidence: Evidence, sites: readonly string[]): Promise<readonly Channel[]> => {
   const root = await judgeRoots(evidence);
   const orders = await readAll(sites, (site) => judgeSite(evidence, root, site));
@@ -154,12 +156,16 @@ const readChannel = async (
   root: Offer['root'],
   channel: Channel,
   signal?: AbortSignal,
-): Promise<OfferedChannel> => {
-  const { predicate, bundles } = await judgeRelease(evidence, root, channel);
+): Promise<{ readonly channel: OfferedChannel } & JudgedLease> => {
+  const { predicate, bundles, leases } = await judgeRelease(evidence, root, channel);
   const offered: OfferedBundle[] = [];
   for (const { kind, digest } of bundles)
     offered.push(await readOfferedBundle(source, predicate.audience, channel, kind, digest, signal));
-  return { channel, version: predicate.version, expires: predicate.expires, bundles: offered };
+  const { version, expires } = predicate;
+  return {
+    channel: { channel, version, expires, bundles: offered },
+    ...chooseLease(leases, channel, version, evidence.now),
+  };
 };
 
 const readOfferedBundle = async (
@@ -184,7 +190,9 @@ const readOfferedBundle = async (
     size: bundle.size,
     closure: await readClosure(blobs, bundle, signal),
     own: ownBlobs(bundle).map((blob) => blob.digest),
-    images: bundle.config.closure.filter((it) => isManifestType(it.mediaType)).map((it) => it.digest),
+    images: bundle.config.closure
+      .filter((it) => isManifestType(it.mediaType) && it.names !== undefined)
+      .map((it) => it.digest),
     repository,
   };
 };

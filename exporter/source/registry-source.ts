@@ -31,6 +31,7 @@ export const openRegistrySource = (where: string, options: RegistryOptions): Sou
         hint: 'Name them with --channel, or a site with --site',
       });
     },
+    tags: (repository) => registry.repository(repository).tags(),
     resolve: (repository, tag) => registry.repository(repository).resolve(tag),
     blobs,
     stream: (repository, digest, signal) => streamBlob(blobs(repository), digest, signal),

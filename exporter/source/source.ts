@@ -9,6 +9,8 @@ export type Source = AsyncDisposable & {
   readonly name: string;
   /** Channels that have a release here, sorted. A source that cannot list throws USAGE. */
   readonly channels: () => Promise<readonly Channel[]>;
+  /** All tags of a repository, in any order. */
+  readonly tags: (repository: string) => Promise<readonly string[]>;
   /** What a tag names, or undefined. */
   readonly resolve: (repository: string, tag: string) => Promise<Descriptor | undefined>;
   /** Blobs live in a repository; a layout keeps all of them in one place. */

@@ -1,30 +1,59 @@
 import { type Digest, shortDigest } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
+import { type ErrorCode, FleetError, formatError, isFleetError } from '#bundles/errors';
+import { newBuffers } from '#bundles/layout/read-span';
 import { verified } from '#bundles/layout/verified';
-import type { OpenMedium } from '#bundles/medium/medium';
+import type { MediumParts, OpenMedium } from '#bundles/medium/medium';
 import { digestOfPath } from '#bundles/medium/open-tar';
+import { nameSome } from '#bundles/name-some';
+import { formatTime, type Timestamp } from '#bundles/time';
 
 /** Digest and size of everything that belongs there. */
 export type ExpectedBlobs = Map<Digest, number>;
 
+/** One blob that was read to its end, or as far as it is right. */
+export type BlobCheck = {
+  readonly digest: Digest;
+  readonly size: number;
+  readonly at: Timestamp;
+  readonly code?: ErrorCode;
+  readonly message?: string;
+};
+
+export type BlobsChecked = {
+  readonly checked: number;
+  /** Files under blobs/ of a folder that belong to nothing on the medium. */
+  readonly strangers: number;
+};
+
 /**
  * Reads every blob that belongs on the medium, and looks for those that do not: in a tar, which one program wrote, they
- * are an intrusion; in a folder, what a person left there.
+ * are an intrusion; in a folder, what a person left there. A bad blob does not end it: all are read, and the first that is bad
+ * is what is thrown, with the parts to be sent again.
  * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB, UNEXPECTED_BLOB, TRUNCATED
  */
 export const checkBlobs = async (
-  { form, path, files, blobs }: OpenMedium,
+  open: Pick<OpenMedium, 'form' | 'path' | 'files' | 'blobs' | 'parts'>,
   expected: ExpectedBlobs,
+  { clock, onBlob }: { readonly clock: () => Date; readonly onBlob: (blob: BlobCheck) => void },
   signal?: AbortSignal,
-): Promise<{ readonly checked: number; readonly strangers: number }> => {
+): Promise<BlobsChecked> => {
+  const { form, path, files, blobs, parts } = open;
+  const buffers = newBuffers();
+  const bad: FleetError[] = [];
   for (const [digest, size] of expected) {
-    const content = verified(digest, size, await blobs.open(digest, signal), blobs.name);
-    while ((await content.next()).done !== true) signal?.throwIfAborted();
+    try {
+      const content = verified(digest, size, await blobs.open(digest, signal, buffers), blobs.name);
+      while ((await content.next()).done !== true) signal?.throwIfAborted();
+      onBlob({ digest, size, at: formatTime(clock()) });
+    } catch (error) {
+      // A stick that was pulled or a disk that fails has nothing more to say about the next blob.
+      if (!isFleetError(error) || error.exitCode === 1 || error.exitCode === 6) throw error;
+      bad.push(inPart(error, parts, digest));
+      onBlob({ digest, size, at: formatTime(clock()), code: error.code, message: formatError(error) });
+    }
   }
-  const strangers = (await files('blobs')).filter((file) => {
-    const digest = digestOfPath(file);
-    return digest === undefined || !expected.has(digest);
-  });
+  if (bad[0]) throw allOf(bad[0], bad.length);
+  const strangers = form === 'parts' ? [] : await strangersIn(files, expected);
   const [first] = strangers;
   if (first !== undefined && form === 'tar') {
     const digest = digestOfPath(first);
@@ -35,4 +64,37 @@ export const checkBlobs = async (
     );
   }
   return { checked: expected.size, strangers: strangers.length };
+};
+
+const strangersIn = async (files: OpenMedium['files'], expected: ExpectedBlobs): Promise<readonly string[]> =>
+  (await files('blobs')).filter((file) => {
+    const digest = digestOfPath(file);
+    return digest === undefined || !expected.has(digest);
+  });
+
+/** Which file has to be sent again. */
+const inPart = (error: FleetError, parts: MediumParts | undefined, digest: Digest): FleetError => {
+  if (!parts) return error;
+  const numbers = parts.partOf(digest);
+  const named = parts.here
+    .filter(({ number }) => numbers.includes(number))
+    .map(({ number, path }) => `part ${number} (${path})`);
+  // What a part could not be read for says so itself.
+  if (named.length === 0 || error.message.includes('part ')) return error;
+  const { code, message, subject } = error;
+  return new FleetError(code, `${message}; it lies in ${nameSome(named)}`, {
+    subject,
+    hint: 'Send this part again; the others are usable',
+    cause: error,
+  });
+};
+
+const allOf = (first: FleetError, count: number): FleetError => {
+  if (count === 1) return first;
+  const { code, message, subject, hint } = first;
+  return new FleetError(code, `${message}, and ${count - 1} more blobs are bad`, {
+    subject,
+    hint,
+    cause: first,
+  });
 };

@@ -1,21 +1,31 @@
-import { type AcceptedBundle, checkAudience } from '#bundles/accept/accept-release';
+import type { AcceptedBundle } from '#bundles/accept/accept-release';
+import { checkAudience } from '#bundles/accept/check-audience';
 import { closureBlobs } from '#bundles/bundle/closure-blobs';
-import { readBundle } from '#bundles/bundle/read-bundle';
-import { shortDigest } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
-import type { BlobRef, Medium, OpenMedium } from '#bundles/medium/medium';
+import { type Bundle, readBundle } from '#bundles/bundle/read-bundle';
+import { type Digest, isDigest, shortDigest } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/layout/blobs';
+import type { BlobRef } from '#bundles/medium/medium';
+import { checkImages } from '#bundles/signatures/check-images';
 import type { Audience } from '#bundles/statements/predicates';
+import type { Judged } from './judged.ts';
 
-export type BundleOnMedium = { readonly carried: readonly BlobRef[]; readonly assumed: number };
+export type BundleOnMedium = {
+  readonly carried: readonly BlobRef[];
+  readonly assumed: number;
+  /** Blobs on parts that are not here. */
+  readonly absent: number;
+  /** Images whose signatures are here and are what the bundle's policies ask for; undefined: left to the site. */
+  readonly signed: number | undefined;
+};
 
 /**
  * The bundle a release names is here, says what its statement says, and its closure is whole: each blob on the medium or
  * openly left to the site.
- * @throws FleetError MISSING_BLOB, WRONG_*, DIGEST_MISMATCH, LAYOUT_INVALID ...
+ * @throws FleetError MISSING_BLOB, IMAGE_UNSIGNED, WRONG_*, DIGEST_MISMATCH, LAYOUT_INVALID ...
  */
 export const checkBundle = async (
-  { path, blobs }: OpenMedium,
-  medium: Medium,
+  { path, medium, blobs, elsewhere }: Judged,
   { digest, kind }: AcceptedBundle,
   audience: Audience,
   signal?: AbortSignal,
@@ -38,8 +48,10 @@ export const checkBundle = async (
     throw new FleetError('WRONG_TYPE', `${what} says ${bundle.kind}, the release says ${kind}`);
   const assumed = new Set(entry.assumed.map((blob) => blob.digest));
   const carried: BlobRef[] = [];
+  let absent = 0;
   for (const blob of await closureBlobs(blobs, bundle, signal)) {
     if ((await blobs.size(blob.digest)) !== undefined) carried.push(blob);
+    else if (elsewhere(blob.digest)) absent += 1;
     else if (!assumed.has(blob.digest)) {
       throw new FleetError(
         'MISSING_BLOB',
@@ -48,5 +60,22 @@ export const checkBundle = async (
       );
     }
   }
-  return { carried, assumed: assumed.size };
+  const isLeft = (digest: Digest): boolean => assumed.has(digest) || elsewhere(digest);
+  return { carried, assumed: assumed.size, absent, signed: await countSigned(blobs, bundle, isLeft, signal) };
+};
+
+/** As the site will judge it. A delta may leave the signatures there, a part may lack them: then only the site can. */
+const countSigned = async (
+  blobs: BlobSource,
+  { config }: Bundle,
+  isLeft: (digest: Digest) => boolean,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> => {
+  try {
+    return await checkImages(blobs, config, [], signal);
+  } catch (error) {
+    if (isFleetError(error, 'MISSING_BLOB') && isDigest(error.subject) && isLeft(error.subject))
+      return undefined;
+    throw error;
+  }
 };

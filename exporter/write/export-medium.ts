@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { MAX_SIZE } from '#bundles/archive/tar-header';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -5,31 +6,66 @@ import type { Medium } from '#bundles/medium/medium';
 import { formatChannel } from '#bundles/names';
 import type { Plan } from '../plan/plan.ts';
 import type { Prepared } from '../prepare.ts';
+import { toldGone } from './gone.ts';
+import { LOCK, whileLocked } from './lock-medium.ts';
 import { writeDirectory } from './write-directory.ts';
 import type { WriteOptions, Written } from './write-options.ts';
+import { type SetOrder, type WrittenSet, writeSet } from './write-set.ts';
 import { writeTarFile } from './write-tar-file.ts';
 
 export type Exported = Written & {
+  /** Of a set of parts. */
+  readonly set?: Omit<WrittenSet, keyof Written>;
   /** For people: 'prod/kiosk 3 -> 4'. */
   readonly changes: readonly string[];
 };
 
 /** Carries a plan out. @throws FleetError of the writers, USAGE */
 export const exportMedium = async (
-  { plan, source, target }: Prepared,
+  prepared: Prepared,
   options: WriteOptions,
+  order?: SetOrder,
 ): Promise<Exported> => {
+  const { plan, source, target, targets } = prepared;
   const before = target.before?.medium;
   const changes = describeChanges(plan, before);
-  if (target.form === 'directory')
-    return { ...(await writeDirectory(plan, source, target.path, before, options)), changes };
+  if (order) {
+    const tar = targets.find(({ form }) => form === 'tar');
+    if (tar) throw notAFolder(tar.path);
+    if (plan.deltas) throw noDeltas();
+    const { written, removed, ...set } = await writeSet(prepared, order, options).catch((error: unknown) => {
+      throw toldGone(error);
+    });
+    // Of a sealed set that is there already nobody here can tell what is on it.
+    return { written, removed, changes: written === 0 ? [] : changes, set };
+  }
+  if (prepared.seal || options.seal) throw new FleetError('INTERNAL', 'what is sealed is written in parts');
+  if (target.form === 'directory') {
+    return whileLocked(join(target.path, 'fleet', LOCK), target.path, async (lock) => ({
+      ...(await writeDirectory(plan, source, target.path, before, { ...options, lock })),
+      changes,
+    }));
+  }
   if (options.maxFileSize !== undefined && options.maxFileSize < MAX_SIZE) {
     throw new FleetError('USAGE', '--max-file-size cuts the files of a folder; a tar is one file', {
       hint: 'Give a folder with --to',
     });
   }
-  return { ...(await writeTarFile(plan, source, target.path, options)), changes };
+  return whileLocked(`${target.path}${LOCK}`, target.path, async (lock) => ({
+    ...(await writeTarFile(plan, source, target.path, { ...options, lock })),
+    changes,
+  }));
 };
+
+const noDeltas = (): FleetError =>
+  new FleetError('USAGE', '--binary-deltas is for a medium that is one folder or one tar', {
+    hint: 'Leave it away, or the flags that make a set of parts',
+  });
+
+const notAFolder = (path: string): FleetError =>
+  new FleetError('USAGE', `parts are written into folders, ${path} is a tar`, {
+    hint: 'Give the folder that a stick is mounted at, or any other, with --to',
+  });
 
 const describeChanges = (plan: Plan, before: Medium | undefined): readonly string[] => {
   const old = releasesOf(before?.documents ?? []);

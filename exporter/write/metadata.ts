@@ -13,12 +13,18 @@ export const metadataOf = (
   before?: Medium,
 ): { readonly marker: MetadataFile; readonly index: MetadataFile; readonly medium: MetadataFile } => {
   const pieces = plan.blobs.flatMap(({ digest }) => chunks.get(digest) ?? []);
-  const medium: Medium = { ...plan.medium, chunks: pieces };
+  const medium: Medium = { ...plan.medium, carries: carriesOf(plan), chunks: pieces };
   return {
     marker: { path: 'oci-layout', bytes: layoutMarker() },
     index: { path: 'index.json', bytes: encodeIndex(plan.index) },
     medium: { path: MEDIUM_FILE, bytes: encode(sameBut(medium, before) ?? medium) },
   };
+};
+
+/** Beside the documents, whose sizes stand there already: a stick gets receipts after it was made. */
+const carriesOf = ({ blobs }: Plan): Medium['carries'] => {
+  const content = blobs.filter(({ rank }) => rank !== 'document');
+  return { blobs: content.length, bytes: content.reduce((total, { size }) => total + size, 0) };
 };
 
 /** Filled again with the same content, a medium stays as it is, date and all. */

@@ -51,12 +51,16 @@ export const holds = async (
   size: number,
   digest: Digest,
   signal?: AbortSignal,
+  onBytes?: (bytes: number) => void,
 ): Promise<boolean> => {
   try {
     const found = await stat(path);
     if (found.size !== size || !found.isFile()) return false;
     const hash = createHash('sha256');
-    for await (const chunk of readBack(path, signal)) hash.update(chunk);
+    for await (const chunk of readBack(path, signal)) {
+      hash.update(chunk);
+      onBytes?.(chunk.byteLength);
+    }
     return `sha256:${hash.digest('hex')}` === digest;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;

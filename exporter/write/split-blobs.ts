@@ -5,6 +5,7 @@ import type { Chunked } from '#bundles/medium/medium';
 import type { PlannedBlob } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { chunkPath, type Part } from './part.ts';
+import type { WriteOptions } from './write-options.ts';
 
 /**
  * Cuts blobs larger than the part size. Their pieces stand in fleet/medium.json, which a tar begins with, so they are
@@ -15,13 +16,15 @@ export const splitBlobs = async (
   source: Source,
   blobs: readonly PlannedBlob[],
   partSize: number,
-  signal?: AbortSignal,
+  { signal, onPhase, onBytes }: Pick<WriteOptions, 'signal' | 'onPhase' | 'onBytes'>,
 ): Promise<ReadonlyMap<Digest, Chunked>> => {
   const chunks = new Map<Digest, Chunked>();
-  for (const { digest, size, repository } of blobs) {
-    if (size <= partSize) continue;
+  const large = blobs.filter(({ size }) => size > partSize);
+  if (large.length > 0)
+    onPhase?.({ name: 'reading large blobs', total: large.reduce((total, { size }) => total + size, 0) });
+  for (const { digest, size, repository } of large) {
     const stream = verified(digest, size, source.stream(repository, digest, signal), source.name);
-    chunks.set(digest, { digest, size, files: await hashPieces(digest, size, stream, partSize) });
+    chunks.set(digest, { digest, size, files: await hashPieces(digest, size, stream, partSize, onBytes) });
   }
   return chunks;
 };
@@ -31,6 +34,7 @@ const hashPieces = async (
   size: number,
   stream: AsyncIterable<Uint8Array>,
   partSize: number,
+  onBytes: (bytes: number) => void,
 ): Promise<readonly Part[]> => {
   const files: Part[] = [];
   let hash = createHash('sha256');
@@ -49,6 +53,7 @@ const hashPieces = async (
       at += piece.byteLength;
       if (filled === partSize) finish();
     }
+    onBytes(chunk.byteLength);
   }
   if (filled > 0 || size === 0) finish();
   return files;

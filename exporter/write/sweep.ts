@@ -1,18 +1,19 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
-import { CHUNKS_FOLDER } from '#bundles/medium/medium';
+import { CHUNKS_FOLDER, DELTAS_FOLDER, RECEIPTS_FOLDER } from '#bundles/medium/medium';
 import { TEMPORARY } from './write-part.ts';
 
 /** The folders that only this program writes to, and what its files there look like. */
-const OURS: readonly (readonly [folder: string, name: RegExp])[] = [
+export const OURS: readonly (readonly [folder: string, name: RegExp])[] = [
   ['blobs/sha256', /^[0-9a-f]{64}$/],
   [CHUNKS_FOLDER, /^[0-9a-f]{32}\.\d{3,5}$/],
+  [DELTAS_FOLDER, /^[0-9a-f]{32}\.zst$/],
 ];
 
-/** Files that a killed run left half-written. */
+/** Files that a killed run left half-written. A folder of such a name is somebody else's, as a link is. */
 export const sweepTemporary = async (root: string): Promise<void> => {
-  for (const folder of ['fleet', ...OURS.map(([folder]) => folder)]) {
+  for (const folder of ['', 'fleet', RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)]) {
     for (const name of await list(join(root, folder)))
       if (TEMPORARY.test(name)) await rm(join(root, folder, name), { force: true });
   }
@@ -33,7 +34,8 @@ export const sweepUnreferenced = async (root: string, keep: ReadonlySet<string>)
 
 const list = async (folder: string): Promise<readonly string[]> => {
   try {
-    return await readdir(folder);
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw toFleetError(error, `listing ${folder}`);

@@ -1,8 +1,10 @@
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
-import type { OpenMedium } from '#bundles/medium/medium';
+import { MEDIUM_FILE, type OpenMedium, PARTS_FILE } from '#bundles/medium/medium';
+import { openPlainFiles } from '#bundles/medium/open-directory';
 import { openMedium } from '#bundles/medium/open-medium';
+import { refuseForeign, refuseForeignBeside } from './refuse-foreign.ts';
 
 /** Where the medium goes, and what is there now. */
 export type Target = AsyncDisposable & {
@@ -15,12 +17,31 @@ export type Target = AsyncDisposable & {
 
 /**
  * Looks before anything is written: what is there must be a medium or free.
- * @throws FleetError MEDIUM_INVALID for a file or layout that is something else, PERMISSION, IO
+ * @throws FleetError MEDIUM_INVALID for a file or layout that is something else, MEDIUM_MISSING for a stick that is not mounted, PERMISSION, IO
  */
 export const openTarget = async (path: string): Promise<Target> => {
   const found = await statOptional(path);
-  if (!found) return target(path, path.endsWith('.tar') ? 'tar' : 'directory', undefined);
-  return found.isDirectory() ? openFolder(path) : openFile(path);
+  if (found?.isDirectory()) return openFolder(path);
+  if (!found && (await isUnmounted(resolve(path))))
+    throw new FleetError('MEDIUM_MISSING', `there is nothing at ${path}`, {
+      hint: 'Is the stick mounted, and the path written right? A folder there that is no stick has to be made first',
+    });
+  if (!found && !path.endsWith('.tar')) return target(path, 'directory', undefined);
+  await refuseForeignBeside(path);
+  return found ? openFile(path) : target(path, 'tar', undefined);
+};
+
+/**
+ * Where systems mount sticks. A folder that is made there lies on the disk of this machine, and whoever mistyped the path would unplug a
+ * stick with nothing on it.
+ */
+const isUnmounted = async (path: string): Promise<boolean> => {
+  const base = /^\/(?:run\/media|media|mnt|Volumes)(?=\/)/.exec(path)?.[0];
+  if (base === undefined) return false;
+  let folder = dirname(path);
+  while (!(await statOptional(folder))) folder = dirname(folder);
+  // Something is mounted on the way if the device is another: at that place a new folder is as good as anywhere.
+  return (await statOptional(folder))?.dev === (await statOptional(dirname(base)))?.dev;
 };
 
 const target = (
@@ -37,22 +58,28 @@ const target = (
 });
 
 const openFolder = async (path: string): Promise<Target> => {
-  let before: OpenMedium | undefined;
-  const notes: string[] = [];
-  try {
-    before = await openMedium(path);
-  } catch (error) {
-    // Its name says that the file is ours; damaged, it is replaced.
-    if (!isFleetError(error) || !DAMAGED.includes(error.code)) throw error;
-    notes.push(`the medium at ${path} was damaged and is made anew: ${error.message}`);
-    return target(path, 'directory', undefined, notes);
-  }
-  if (!before.medium && (await statOptional(join(path, 'index.json')))) {
+  await refuseForeign(path);
+  const isSet = (await statOptional(join(path, PARTS_FILE))) !== undefined;
+  const isFilled = isSet || (await statOptional(join(path, MEDIUM_FILE))) !== undefined;
+  if (!isFilled && (await statOptional(join(path, 'index.json')))) {
     throw new FleetError('MEDIUM_INVALID', `${path} is an OCI layout that is no medium`, {
       hint: 'Choose another folder for the medium; this one is left as it is',
     });
   }
-  return target(path, 'directory', before, notes);
+  // Parts that somebody copied there by hand are no medium of this stick.
+  if (!isFilled) return target(path, 'directory', openPlainFiles(path));
+  try {
+    return target(path, 'directory', await openMedium(path));
+  } catch (error) {
+    // A sealed set can be read by those it is for alone; what agents left beside it is plain.
+    if (isFleetError(error, 'MEDIUM_SEALED')) return target(path, 'directory', openPlainFiles(path));
+    // Its name says that the file is ours; damaged, it is replaced.
+    const isDamaged =
+      isFleetError(error) && (isSet ? [4, 5].includes(error.exitCode) : DAMAGED.includes(error.code));
+    if (!isDamaged) throw error;
+    const note = `the medium at ${path} was damaged and is made anew: ${error.message}`;
+    return target(path, 'directory', openPlainFiles(path), [note]);
+  }
 };
 
 const DAMAGED: readonly string[] = ['BAD_JSON', 'TOO_DEEP', 'TOO_LARGE', 'SCHEMA'];

@@ -1,19 +1,22 @@
-import { mkdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
 import { readBlob } from '#bundles/layout/verified';
-import { syncDirectory, writeFileAtomically } from '#bundles/layout/write-file';
+import { syncDirectory } from '#bundles/layout/write-file';
 import { CHUNKS_FOLDER, type Medium } from '#bundles/medium/medium';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
+import { blame } from './blame.ts';
 import { checkFreeSpace, largestFile } from './free-space.ts';
 import { metadataOf } from './metadata.ts';
 import { type Part, partsOf } from './part.ts';
 import { holds } from './read-back.ts';
 import { splitBlobs } from './split-blobs.ts';
+import { removeSet } from './stick-files.ts';
 import { sweepTemporary, sweepUnreferenced } from './sweep.ts';
 import { writeBlob } from './write-blob.ts';
+import { writeChanged } from './write-changed.ts';
 import type { WriteOptions, Written } from './write-options.ts';
 
 /**
@@ -35,10 +38,12 @@ export const writeDirectory = async (
   });
   await sweepTemporary(root);
   const limit = options.maxFileSize ?? (await largestFile(root));
-  const chunks = await splitBlobs(source, plan.blobs, limit, signal);
+  const chunks = await splitBlobs(source, plan.blobs, limit, options);
   const parts = plan.blobs.map((blob) => partsOf(blob, chunks));
   const missing = await findMissing(root, parts.flat(), options);
-  await checkFreeSpace(root, sum(parts.flat().filter(({ path }) => missing.has(path))));
+  const lackingBytes = sum(parts.flat().filter(({ path }) => missing.has(path)));
+  await checkFreeSpace(root, lackingBytes);
+  options.lock?.begin();
 
   const metadata = metadataOf(plan, chunks, before);
   let written = await writeChanged(root, metadata.marker.path, metadata.marker.bytes);
@@ -46,6 +51,7 @@ export const writeDirectory = async (
     const own = parts[index] ?? [];
     return own.some(({ path }) => missing.has(path)) ? [{ blob, own }] : [];
   });
+  options.onPhase?.({ name: 'writing', total: lackingBytes, passes: options.readBack ? 2 : 1 });
   const write = async ({ blob, own }: (typeof lacking)[number], stop: AbortSignal): Promise<void> => {
     const writer = { root, readBack: options.readBack, onBytes, signal: stop };
     await writeBlob(writer, source, blob, own, missing);
@@ -55,13 +61,21 @@ export const writeDirectory = async (
   await inParallel(lacking, 2, write, signal);
   await syncDirectory(join(root, 'blobs/sha256'));
   if (chunks.size > 0) await syncDirectory(join(root, CHUNKS_FOLDER));
-  for (const { path, digest, size, repository } of plan.files)
+  for (const { path, digest, size, repository } of plan.files) {
     written += await writeChanged(root, path, await readBlob(source.blobs(repository), digest, size, signal));
+    if (!options.readBack || (await holds(join(root, path), size, digest, signal))) continue;
+    await blame(source, { digest, size, repository }, root, signal);
+  }
   // From here on a signal waits: a moment later the medium is whole.
   signal?.throwIfAborted();
+  await options.lock?.check();
   written += await writeChanged(root, metadata.medium.path, metadata.medium.bytes);
   written += await writeChanged(root, metadata.index.path, metadata.index.bytes);
-  const removed = await sweepUnreferenced(root, new Set(parts.flat().map(({ path }) => path)));
+  // Only now is what was a set of parts this medium.
+  const parted = await removeSet(root);
+  const removed =
+    parted +
+    (await sweepUnreferenced(root, new Set([...parts.flat(), ...plan.files].map(({ path }) => path))));
   await syncDirectory(join(root, 'blobs/sha256'));
   return { written, removed };
 };
@@ -70,30 +84,26 @@ export const writeDirectory = async (
 const findMissing = async (
   root: string,
   parts: readonly Part[],
-  { signal, onBytes }: WriteOptions,
+  { signal, onPhase, onBytes }: WriteOptions,
 ): Promise<ReadonlySet<string>> => {
   const missing = new Set<string>();
-  for (const { path, size, digest } of parts) {
-    if (await holds(join(root, path), size, digest, signal)) onBytes(size);
-    else missing.add(path);
+  const there: Part[] = [];
+  for (const part of parts) {
+    if (await mayHold(join(root, part.path), part.size)) there.push(part);
+    else missing.add(part.path);
   }
+  if (there.length > 0) onPhase?.({ name: 'checking what is there', total: sum(there) });
+  for (const { path, size, digest } of there)
+    if (!(await holds(join(root, path), size, digest, signal, onBytes))) missing.add(path);
   return missing;
 };
 
-/** Small files; returns the bytes written, none where it is there already. */
-const writeChanged = async (root: string, path: string, bytes: Buffer): Promise<number> => {
-  const final = join(root, path);
+/** By its size alone; what cannot be looked at is for `holds` to tell. */
+const mayHold = async (path: string, size: number): Promise<boolean> => {
   try {
-    const there = await readFile(final).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    });
-    if (there?.equals(bytes)) return 0;
-    await mkdir(dirname(final), { recursive: true });
-    await writeFileAtomically(final, bytes);
-    return bytes.byteLength;
+    return (await stat(path)).size === size;
   } catch (error) {
-    throw toFleetError(error, `writing ${final}`);
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
   }
 };
 

@@ -33,12 +33,12 @@ export const writePart = async (
     await mkdir(folder, { recursive: true });
     const bytes = counted(content, part.size, onBytes, signal);
     const write = readBack ? writeAndRead : writeHashed;
-    const right = await write(temporary, part, bytes, signal);
+    const right = await write(temporary, part, bytes, signal, onBytes);
     if (right) await rename(temporary, final);
     else await rm(temporary, { force: true });
     return right;
   } catch (error) {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => {});
     throw toFleetError(error, `writing ${final}`);
   }
 };
@@ -65,9 +65,10 @@ const writeAndRead = async (
   { size, digest }: Part,
   content: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
+  onBytes: (bytes: number) => void,
 ): Promise<boolean> => {
-  await writeSynced(path, content);
-  return await holds(path, size, digest, signal);
+  await writeSynced(path, content, { size });
+  return await holds(path, size, digest, signal, onBytes);
 };
 
 const writeHashed = async (
@@ -84,6 +85,6 @@ const writeHashed = async (
       yield chunk;
     }
   };
-  await writeSynced(path, hashed());
+  await writeSynced(path, hashed(), { size: part.size });
   return seen === part.size && `sha256:${hash.digest('hex')}` === part.digest;
 };

@@ -1,29 +1,28 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { byteCursor } from '#bundles/archive/byte-cursor';
 import { readTar } from '#bundles/archive/read-tar';
 import { MAX_SIZE } from '#bundles/archive/tar-header';
-import { type TarEntry, writeTar } from '#bundles/archive/write-tar';
-import { type Digest, digestOf } from '#bundles/digest';
+import { writeTar } from '#bundles/archive/write-tar';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { readBlob, verified } from '#bundles/layout/verified';
+import { makeDirectory } from '#bundles/layout/make-directory';
 import { syncDirectory } from '#bundles/layout/write-file';
-import type { Chunked } from '#bundles/medium/medium';
-import type { Plan, PlannedBlob } from '../plan/plan.ts';
+import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
 import { checkFreeSpace } from './free-space.ts';
-import { metadataOf } from './metadata.ts';
-import { type Part, partsOf } from './part.ts';
 import { readBack } from './read-back.ts';
+import { findRight, mediumOfPartial, PARTIAL } from './resume-tar.ts';
 import { splitBlobs } from './split-blobs.ts';
+import { entriesFrom, type PlannedEntry, planEntries } from './tar-entries.ts';
 import type { WriteOptions, Written } from './write-options.ts';
 import { writeSynced } from './write-synced.ts';
 
 /**
  * The whole medium as one tar, the same bytes each time, metadata first. It grows under a temporary name beside the
- * final one and takes that when all of it was read back; a run that is killed leaves the old file.
+ * final one and takes that when all of it was read back; a run that is killed leaves the old file, and the next one goes on
+ * behind the last whole entry that is right.
  * @throws FleetError DISK_FULL, PERMISSION, IO, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH
  */
 export const writeTarFile = async (
@@ -33,99 +32,58 @@ export const writeTarFile = async (
   options: WriteOptions,
 ): Promise<Written> => {
   const { signal } = options;
-  const temporary = `${path}.partial`;
+  const temporary = `${path}${PARTIAL}`;
   try {
-    await mkdir(dirname(path), { recursive: true });
-    await rm(temporary, { force: true });
-    await checkFreeSpace(dirname(path), plan.carried);
+    await makeDirectory(dirname(path));
     // A tar header counts to 8 GiB; larger blobs lie in pieces here, too.
-    const chunks = await splitBlobs(source, plan.blobs, MAX_SIZE, signal);
-    await writeSynced(temporary, writeTar(entriesOf(plan, source, chunks, options)));
-    if (options.readBack) await checkTar(plan, source, chunks, temporary, signal);
+    const chunks = await splitBlobs(source, plan.blobs, MAX_SIZE, options);
+    const entries = planEntries(plan, chunks, await mediumOfPartial(temporary));
+    const right = await findRight(temporary, entries, options);
+    const left = entries.slice(right.entries).reduce((total, { size }) => total + size, 0);
+    await checkFreeSpace(dirname(path), left);
+    const blobs = entries.slice(right.entries).filter(({ blob }) => blob !== undefined);
+    options.onPhase?.({ name: 'writing', total: blobs.reduce((total, { size }) => total + size, 0) });
+    if (right.entries === 0) await rm(temporary, { force: true });
+    const content = writeTar(entriesFrom(entries, right.entries, source, options));
+    await writeSynced(temporary, content, { from: right.offset });
+    if (options.readBack) await checkTar(entries, source, temporary, options);
     const { size } = await stat(temporary);
     signal?.throwIfAborted();
+    await options.lock?.check();
     await rename(temporary, path);
     await syncDirectory(dirname(path));
-    return { written: size, removed: 0 };
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw toFleetError(error, `writing ${path}`);
+    return { written: size - right.offset, removed: 0 };
+  } catch (cause) {
+    const error = toFleetError(cause, `writing ${path}`);
+    // What was stopped or ran out of room is gone on with; what is wrong is not.
+    if (!error.retryable || error.code === 'IO') await rm(temporary, { force: true }).catch(() => {});
+    throw error;
   }
 };
 
-async function* entriesOf(
-  plan: Plan,
-  source: Source,
-  chunks: ReadonlyMap<Digest, Chunked>,
-  options: WriteOptions,
-): AsyncGenerator<TarEntry> {
-  const { marker, index, medium } = metadataOf(plan, chunks);
-  for (const { path, bytes } of [marker, index, medium])
-    yield { path, size: bytes.byteLength, content: bytes };
-  for (const { path, digest, size, repository } of plan.files)
-    yield { path, size, content: await readBlob(source.blobs(repository), digest, size, options.signal) };
-  for (const blob of plan.blobs) {
-    const stream = countedBlob(source, blob, options);
-    const cursor = byteCursor(stream);
-    for (const { path, size } of partsOf(blob, chunks)) {
-      const piece = async function* (): AsyncGenerator<Uint8Array> {
-        for (let left = size; left > 0; ) {
-          const chunk = await cursor.some(left);
-          if (chunk.byteLength === 0) return;
-          left -= chunk.byteLength;
-          yield chunk;
-        }
-      };
-      yield { path, size, content: piece() };
-    }
-    // Also sees whether the source has more than it announced, and, when hashed on the way, whether it was right.
-    await cursor.some(1);
-    await cursor.close();
-  }
-}
-
-async function* countedBlob(
-  source: Source,
-  { digest, size, repository }: PlannedBlob,
-  { readBack: later, onBytes, signal }: WriteOptions,
-): AsyncGenerator<Uint8Array> {
-  const content = source.stream(repository, digest, signal);
-  for await (const chunk of later ? content : verified(digest, size, content, source.name)) {
-    signal?.throwIfAborted();
-    yield chunk;
-    onBytes(chunk.byteLength);
-  }
-}
-
 /** Reads the archive as every importer will, from the device, each entry against the digest it must have. */
 const checkTar = async (
-  plan: Plan,
+  entries: readonly PlannedEntry[],
   source: Source,
-  chunks: ReadonlyMap<Digest, Chunked>,
   path: string,
-  signal?: AbortSignal,
+  { onPhase, onBytes, signal }: WriteOptions,
 ): Promise<void> => {
-  const { marker, index, medium } = metadataOf(plan, chunks);
-  const expected = new Map<string, { readonly part: Part; readonly blob: PlannedBlob | undefined }>();
-  for (const { path: name, bytes } of [marker, index, medium])
-    expected.set(name, {
-      part: { path: name, size: bytes.byteLength, digest: digestOf(bytes) },
-      blob: undefined,
-    });
-  for (const file of plan.files) expected.set(file.path, { part: file, blob: undefined });
-  for (const blob of plan.blobs)
-    for (const part of partsOf(blob, chunks)) expected.set(part.path, { part, blob });
+  onPhase?.({ name: 'reading back', total: entries.reduce((total, { size }) => total + size, 0) });
+  const expected = new Map(entries.map((entry) => [entry.path, entry]));
   const limits = { maxEntries: expected.size + 1 };
   for await (const item of readTar(byteCursor(readBack(path, signal)), limits)) {
     const found = expected.get(item.path);
     const hash = createHash('sha256');
-    for await (const chunk of item.content) hash.update(chunk);
-    if (found && found.part.digest === `sha256:${hash.digest('hex')}`) expected.delete(item.path);
+    for await (const chunk of item.content) {
+      hash.update(chunk);
+      onBytes(chunk.byteLength);
+    }
+    if (found && found.digest === `sha256:${hash.digest('hex')}`) expected.delete(item.path);
   }
   const [wrong] = expected.values();
   if (!wrong) return;
   if (wrong.blob) await blame(source, wrong.blob, path, signal);
-  throw new FleetError('IO', `${path} gave back another ${wrong.part.path} than was written to it`, {
+  throw new FleetError('IO', `${path} gave back another ${wrong.path} than was written to it`, {
     hint: 'Do not use this stick; take another one',
   });
 };

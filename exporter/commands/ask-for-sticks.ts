@@ -1,0 +1,39 @@
+import { ask, canAsk } from '#bundles/program/ask';
+import { formatBytes } from '#bundles/program/format-bytes';
+import { formatNumbers } from '../show/format-set.ts';
+import type { SetOrder } from '../write/write-set.ts';
+
+export type Conversation = {
+  readonly say: (line: string) => void;
+  /** Takes the bar away before somebody is spoken to. */
+  readonly endProgress: () => void;
+  readonly isReadBack: boolean;
+  /** A script reads along: nobody is asked. */
+  readonly isScript: boolean;
+  readonly signal: AbortSignal;
+};
+
+/** Tells a person which stick is done and, where somebody is at the keyboard, asks for the next one. */
+export const withPerson = (
+  order: SetOrder,
+  { say, endProgress, isReadBack, isScript, signal }: Conversation,
+): SetOrder => ({
+  ...order,
+  onStick: ({ stick, sticks, at, numbers }) => {
+    endProgress();
+    const end = isReadBack ? 'safe to unplug' : 'not read back';
+    if (sticks > 1) say(`stick ${stick} of ${sticks}, ${formatNumbers(numbers)}: done at ${at}, ${end}`);
+  },
+  ...(isScript || !canAsk()
+    ? {}
+    : {
+        askForStick: async ({ stick, sticks, at, bytes, because }) => {
+          const why = because === undefined ? '' : `Not this one: ${because}. `;
+          const room = `with ${formatBytes(bytes)} of room`;
+          await ask(`${why}Put stick ${stick} of ${sticks}, ${room}, in at ${at} and press Enter `, {
+            flag: `--stick ${stick}`,
+            signal,
+          });
+        },
+      }),
+});

@@ -1,0 +1,134 @@
+import { Args, Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { ask } from '#bundles/program/ask';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { formatBytes } from '#bundles/program/format-bytes';
+import { findLeftovers } from '../clean/find-leftovers.ts';
+import { findOldMedia } from '../clean/find-old-media.ts';
+import type { Leftover, Leftovers } from '../clean/leftover.ts';
+import { removeFiles, removeLeftovers } from '../clean/remove-leftovers.ts';
+import { formatTable } from '../show/table.ts';
+import { IDENTITY_FLAG, type OpenFlags, openForFiles, openOptions } from './open-given.ts';
+import { parseRootDigest } from './root-digest.ts';
+import { stoppable } from './stoppable.ts';
+import { openAgents, WHOSE_FLAGS } from './whose-keys.ts';
+
+type Cleaned = Leftovers & {
+  readonly bytes: number;
+  /** False for --dry-run, and where there was nothing. */
+  readonly removed: boolean;
+};
+
+/** What to remove, and how. */
+type Job = Leftovers & { readonly remove: () => Promise<readonly Leftover[]> };
+
+export default class Clean extends FleetCommand {
+  static override summary = 'Remove from a stick or an archive what is ours and of no more use';
+  static override description =
+    'On a stick: reports that a verified receipt acknowledges, needs that were answered, files of runs that were killed, parts ' +
+    'of earlier sets. With --keep, in an archive folder of tars and parts: all but the newest media of each set of sites and ' +
+    'channels. It shows first what and how much, and asks; anything that is not ours stays.';
+  static override examples = [
+    '<%= config.bin %> clean /media/stick --root-sha256 3f0c... --dry-run',
+    '<%= config.bin %> clean /srv/media --keep 3 --root-sha256 3f0c... --yes',
+  ];
+  static override strict = false;
+  static override args = {
+    medium: Args.string({ required: true, description: 'A stick; with --keep an archive folder' }),
+  };
+  static override flags = {
+    ...WHOSE_FLAGS,
+    ...IDENTITY_FLAG,
+    keep: Flags.integer({ min: 1, description: 'Keep this many media of each set of sites and channels' }),
+    'dry-run': Flags.boolean({ description: 'Only say what would be removed' }),
+    yes: Flags.boolean({ char: 'y', description: 'Do not ask' }),
+  };
+
+  async run(): Promise<Cleaned> {
+    const { argv, flags } = await this.parse(Clean);
+    const now = this.readNow(flags.now);
+    return stoppable(this.signal, 'Run it again: it goes on with what is left', async () => {
+      await using opened = new AsyncDisposableStack();
+      const job =
+        flags.keep === undefined
+          ? await stickJob(argv as string[], flags, now, opened)
+          : await archiveJob(argv as string[], flags.keep, flags);
+      const { files, notes } = job;
+      const bytes = files.reduce((total, file) => total + file.bytes, 0);
+      this.show(job, bytes, argv.join(', '));
+      if (files.length === 0 || flags['dry-run']) return { files, notes, bytes, removed: false };
+      if (!flags.yes) await this.confirm(files.length);
+      const removed = await job.remove();
+      this.log(`${removed.length} ${removed.length === 1 ? 'file' : 'files'} removed`);
+      return { files: removed, notes, bytes, removed: true };
+    });
+  }
+
+  private show({ files, notes }: Leftovers, bytes: number, path: string): void {
+    for (const note of notes) this.log(`Note: ${note}.`);
+    if (files.length === 0) {
+      this.log(`${path}: nothing of ours is left over`);
+      return;
+    }
+    this.log(
+      formatTable(
+        ['FILE', 'SIZE', 'WHY'],
+        files.slice(0, SHOWN).map((file) => [file.path, formatBytes(file.bytes), file.why]),
+      ),
+    );
+    if (files.length > SHOWN) this.log(`and ${files.length - SHOWN} more; --json has them all`);
+    this.log(`${files.length} ${files.length === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`);
+  }
+
+  private async confirm(count: number): Promise<void> {
+    const answer = await ask(`Remove ${count} files? [y/N] `, { flag: '--yes', signal: this.signal });
+    if (/^y(es)?$/i.test(answer.trim())) return;
+    throw new FleetError('ABORTED', 'nothing was removed', { hint: 'Answer y to remove what is listed' });
+  }
+}
+
+const SHOWN = 40;
+
+type StickFlags = Parameters<typeof openAgents>[1] & OpenFlags;
+
+const stickJob = async (
+  media: readonly string[],
+  flags: StickFlags,
+  now: Date,
+  opened: AsyncDisposableStack,
+): Promise<Job> => {
+  const medium = opened.use(await openForFiles(media, flags));
+  if (medium.roots.length === 0) {
+    throw new FleetError('USAGE', `${medium.path} is a file, and nothing in it can be removed`, {
+      hint: 'Give a stick, or the folder of an archive and --keep',
+    });
+  }
+  const agentsOf = await openAgents(medium, flags, now, opened);
+  const found = await findLeftovers(medium, agentsOf);
+  const again = async (): Promise<readonly Leftover[]> => (await findLeftovers(medium, agentsOf)).files;
+  return { ...found, remove: () => removeLeftovers(found.files, again) };
+};
+
+const archiveJob = async (
+  [folder = '', second]: readonly string[],
+  keep: number,
+  flags: { readonly 'root-sha256'?: string | undefined; readonly identity?: readonly string[] | undefined },
+): Promise<Job> => {
+  if (second !== undefined) {
+    throw new FleetError('USAGE', '--keep looks at one archive folder at a time', {
+      hint: `Run it again for ${second}`,
+    });
+  }
+  const root = flags['root-sha256'];
+  const found = await findOldMedia({
+    folder,
+    keep,
+    pinned: root === undefined ? undefined : parseRootDigest(root),
+    open: await openOptions(flags.identity ?? []),
+  });
+  const remove = async (): Promise<readonly Leftover[]> => {
+    await removeFiles(found.files);
+    return found.files;
+  };
+  return { ...found, remove };
+};

@@ -1,0 +1,148 @@
+import { Args, Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { formatChannel, parseChannel, parseName } from '#bundles/names';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { wordList } from '#bundles/program/word-list';
+import { compareSides, type SidesDiff } from '../diff/compare-sides.ts';
+import { formatDiff } from '../diff/format-diff.ts';
+import { openPlace, type SideOptions, sideOfSource } from '../diff/open-side.ts';
+import type { Side } from '../diff/side.ts';
+import { siteSide } from '../diff/site-side.ts';
+import { openSource } from '../source/open-source.ts';
+import { IDENTITY_FLAG, openOptions } from './open-given.ts';
+import { ORDER_FLAGS } from './order-flags.ts';
+import { stoppable } from './stoppable.ts';
+
+/** Done, and something differs (docs/errors.md). */
+const DIFFERS = 8;
+
+type Flagged = {
+  readonly site?: string | undefined;
+  readonly from?: string | undefined;
+  readonly report?: string | undefined;
+};
+
+export default class Diff extends FleetCommand {
+  static override summary = 'Say what differs between two media, or between what a site has and a medium';
+  static override description =
+    'Releases, packages, images, every object as text, and the bytes that would travel. Values of Secrets are never shown. ' +
+    'A medium is not verified; releases of a registry or layout, and reports, are. Exit code 8: something differs.';
+  static override examples = [
+    '<%= config.bin %> diff plant-7-october.tar /media/stick',
+    '<%= config.bin %> diff /media/stick oci://registry.example/fleet',
+    '<%= config.bin %> diff /media/stick --site plant-7 --from build --report /media/returned',
+  ];
+  static override args = {
+    before: Args.string({
+      required: true,
+      description: 'A medium, a layout or oci://host/prefix; with --site this is what comes after',
+    }),
+    after: Args.string({ description: 'What it is compared with' }),
+  };
+  static override flags = {
+    site: Flags.string({
+      description: 'Compare with what this site has by its newest reports',
+      dependsOn: ['from'],
+    }),
+    report: Flags.string({
+      description: 'A report of the site or a medium that came back; without it what the office took',
+      dependsOn: ['site'],
+    }),
+    from: Flags.string({
+      description: 'Where the bundles come from that the site has: a layout or oci://host/prefix',
+      env: 'FLEET_EXPORT_FROM',
+    }),
+    channel: Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      description: 'Only this environment/cluster type',
+    }),
+    ...IDENTITY_FLAG,
+    'plain-http': ORDER_FLAGS['plain-http'],
+    'ca-file': ORDER_FLAGS['ca-file'],
+    'auth-file': ORDER_FLAGS['auth-file'],
+  };
+
+  async run(): Promise<SidesDiff> {
+    const { args, flags } = await this.parse(Diff);
+    const now = this.readNow(flags.now);
+    const only = flags.channel?.map((text) => formatChannel(parseChannel(text)));
+    const access = {
+      plainHttp: wordList(flags['plain-http'], ',') ?? [],
+      caFile: flags['ca-file'],
+      authFile: flags['auth-file'],
+      env: process.env,
+    };
+    return stoppable(this.signal, 'Nothing was changed', async () => {
+      const options = { open: await openOptions(flags.identity ?? []), access, now, signal: this.signal };
+      await using opened = new AsyncDisposableStack();
+      const [before, after] =
+        flags.site === undefined
+          ? await openBoth(args, options, only, opened)
+          : await openSite(args, flags, options, opened);
+      const diff = await compareSides(before, after, only, this.signal);
+      this.log(formatDiff(diff));
+      if (!diff.same) process.exitCode = DIFFERS;
+      return diff;
+    });
+  }
+}
+
+type Sides = readonly [before: Side, after: Side];
+
+/** Of a source those channels that the other side has: a registry has all of the fleet. */
+const openBoth = async (
+  { before, after }: { readonly before: string; readonly after?: string | undefined },
+  options: SideOptions,
+  only: readonly string[] | undefined,
+  opened: AsyncDisposableStack,
+): Promise<Sides> => {
+  if (after === undefined) {
+    throw new FleetError('USAGE', 'diff wants two things to compare', {
+      hint: 'Name two media, or one and --site with --from',
+    });
+  }
+  const places = [await openPlace(before, options), await openPlace(after, options)] as const;
+  for (const place of places) opened.use(place.kind === 'medium' ? place.side : place.source);
+  const known = places.flatMap((place) => (place.kind === 'medium' ? channelsOf(place.side) : []));
+  const wanted = only ?? (places.every(({ kind }) => kind === 'source') ? undefined : known);
+  const toSide = async (place: (typeof places)[number]): Promise<Side> =>
+    place.kind === 'medium' ? place.side : sideOfSource(place.source, wanted, options);
+  return [await toSide(places[0]), await toSide(places[1])];
+};
+
+const channelsOf = ({ releases, bundles }: Side): readonly string[] => [
+  ...new Set([...releases.keys(), ...bundles.map(({ channel }) => channel)]),
+];
+
+const openSite = async (
+  { before: medium, after }: { readonly before: string; readonly after?: string | undefined },
+  { site, from, report }: Flagged,
+  options: SideOptions,
+  opened: AsyncDisposableStack,
+): Promise<Sides> => {
+  if (after !== undefined) {
+    throw new FleetError('USAGE', 'with --site there is one thing to compare with what the site has', {
+      hint: 'Give the stick that came back as --report',
+    });
+  }
+  const source = opened.use(await openSource(from ?? '', options.access));
+  const there = await siteSide(source, {
+    site: parseName(site ?? '', 'site'),
+    report,
+    open: options.open,
+    now: options.now,
+    ...(options.signal && { signal: options.signal }),
+  });
+  const place = await openPlace(medium, options);
+  opened.use(place.kind === 'medium' ? place.side : place.source);
+  if (place.kind === 'medium') return [there, onlyOf(place.side, there)];
+  return [there, await sideOfSource(place.source, channelsOf(there), options)];
+};
+
+/** What a medium carries for other sites is nothing that this one lacks. */
+const onlyOf = (side: Side, { releases }: Side): Side => ({
+  ...side,
+  releases: new Map([...side.releases].filter(([channel]) => releases.has(channel))),
+  bundles: side.bundles.filter(({ channel }) => releases.has(channel)),
+});

@@ -1,0 +1,78 @@
+import { open } from 'node:fs/promises';
+import { Args, Flags } from '@oclif/core';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { checkPrivate } from '#bundles/keys/check-private';
+import type { OpenMedium, OpenOptions } from '#bundles/medium/medium';
+import { openFiles } from '#bundles/medium/open-files';
+import { openMedium } from '#bundles/medium/open-medium';
+
+/** What the commands that read media are given alike. */
+export const MEDIUM_ARG = {
+  medium: Args.string({
+    required: true,
+    description: 'A folder, a tar, or a part of a set; several for the sticks of one set',
+  }),
+};
+
+export const IDENTITY_FLAG = {
+  identity: Flags.string({
+    multiple: true,
+    multipleNonGreedy: true,
+    description: 'age identity file that opens sealed parts',
+  }),
+};
+
+export type OpenFlags = { readonly identity?: readonly string[] | undefined };
+
+/** @throws FleetError those of openMedium; KEY_MISSING, KEY_FORMAT, PERMISSION of an identity file */
+export const openGiven = async (
+  media: string | readonly string[],
+  { identity = [] }: OpenFlags,
+): Promise<OpenMedium> => openMedium(media, await openOptions(identity));
+
+/**
+ * A stick for the plain files on it, which lie there open where its parts are sealed to others. With an identity, and of
+ * several sticks, all of it.
+ * @throws FleetError as openGiven
+ */
+export const openForFiles = async (media: readonly string[], flags: OpenFlags): Promise<OpenMedium> => {
+  const [only] = media;
+  const mayBeSealed = media.length === 1 && (flags.identity ?? []).length === 0;
+  return only !== undefined && mayBeSealed ? openFiles(only) : openGiven(media, flags);
+};
+
+/** Without an identity, sealed parts are refused with the sentence that says so. */
+export const openOptions = async (files: readonly string[]): Promise<OpenOptions> => {
+  if (files.length === 0) return {};
+  const identities = (await Promise.all(files.map(readIdentities))).flat();
+  return {
+    unseal: async (bytes) => {
+      // age takes longer to load than a small medium to read.
+      const { openAge } = await import('#bundles/age/open-age');
+      return openAge(bytes, identities);
+    },
+  };
+};
+
+const MAX_BYTES = 65_536;
+
+/** The lines of an age identity file, comments left out. */
+const readIdentities = async (file: string): Promise<readonly string[]> => {
+  try {
+    await using handle = await open(file, 'r');
+    const found = await handle.stat();
+    checkPrivate(found, file, 'the identity in it', 'keep it on another disk');
+    const text = found.size > MAX_BYTES ? '' : await handle.readFile('utf8');
+    const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
+    if (lines.length > 0 && lines.every((line) => line.startsWith('AGE-SECRET-KEY-'))) return lines;
+    throw new FleetError('KEY_FORMAT', 'this is not an age identity file', {
+      at: { file },
+      hint: text.startsWith('age-encryption.org/')
+        ? 'It is encrypted: open it first, with age --decrypt'
+        : 'age-keygen makes one: a line that begins with AGE-SECRET-KEY-1',
+    });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
+    throw new FleetError('KEY_MISSING', `there is no identity file ${file}`);
+  }
+};

@@ -1,0 +1,133 @@
+import { Flags } from '@oclif/core';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { formatBytes } from '#bundles/program/format-bytes';
+import { openProgress } from '#bundles/program/progress';
+import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
+import { addFreight, type Freight } from '#bundles/publish/send-shipment';
+import { type Pushed, type PushedPointer, pushMedium } from '../push/push-medium.ts';
+import { trustNotes } from '../verify/trust-notes.ts';
+import { IDENTITY_FLAG, MEDIUM_ARG, openGiven } from './open-given.ts';
+import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
+import { openSiteRegistry, REGISTRY_FLAGS, SELECTION_FLAGS, selectionOf } from './site-registry-flags.ts';
+import { stoppable } from './stoppable.ts';
+
+type Result = Pushed & {
+  readonly medium: string;
+  readonly registry: string;
+  readonly dryRun: boolean;
+  /** Why a newer release was overwritten. */
+  readonly reason?: string;
+  readonly notes: readonly string[];
+};
+
+export default class Push extends FleetCommand {
+  static override summary = 'Bring a medium into a registry inside the gap, with no copy between';
+  static override description =
+    `Everything on the medium is judged before the first byte is sent, each digest is checked on the way, and the pointers that agents and Flux follow go last: whoever finds a release finds all of it, whenever this is stopped. Run it again and it goes on; what is there already is not sent.
+
+Images go to <prefix>/<host>/<repository> with the tag i-<digest>, where a mirror of the cluster finds them by their own names; channels to <prefix>/<environment>/<cluster type>.
+
+A pointer never goes back: an older release than the registry has is refused (ROLLBACK) before anything is sent.`;
+  static override examples = [
+    '<%= config.bin %> push /media/stick --to oci://edge.example:5000/fleet --root-sha256 3f0c...',
+    '<%= config.bin %> push plant-7.tar --to oci://edge.example:5000/fleet --channel prod/kiosk --dry-run',
+  ];
+  static override strict = false;
+  static override args = MEDIUM_ARG;
+  static override flags = {
+    ...REGISTRY_FLAGS,
+    ...ROOT_FLAG,
+    ...IDENTITY_FLAG,
+    ...PROGRESS_FLAG,
+    ...SELECTION_FLAGS,
+    to: Flags.string({
+      required: true,
+      description: 'The registry, oci://host[:port]/prefix',
+      env: 'FLEET_EXPORT_EDGE',
+    }),
+    'go-back': Flags.string({
+      description:
+        'Why an older release has to replace the newer one that the registry has; agents still refuse it',
+    }),
+    repair: Flags.boolean({ description: 'Look for every blob, and send again what the registry has lost' }),
+    'dry-run': Flags.boolean({ description: 'Judge everything, say what would be sent, and send nothing' }),
+  };
+
+  async run(): Promise<Result> {
+    const { argv, flags } = await this.parse(Push);
+    const given = flags['root-sha256'];
+    const pinned = given === undefined ? undefined : parseRootDigest(given);
+    const reason = flags['go-back'];
+    const selection = selectionOf(flags);
+    const now = this.readNow(flags.now);
+    return stoppable(this.signal, 'Run it again: it goes on where it stopped', async () => {
+      using progress = openProgress(flags.progress);
+      await using registry = openSiteRegistry(flags.to, flags, process.env, progress);
+      await using medium = await openGiven(argv as string[], flags);
+      const pushed = await pushMedium(
+        medium,
+        registry,
+        {
+          selection,
+          pinned,
+          goBack: reason !== undefined,
+          repair: flags.repair,
+          dryRun: flags['dry-run'],
+          now,
+          signal: this.signal,
+        },
+        {
+          onPrepared: (total) => progress.begin({ name: 'pushing', total }),
+          onBytes: progress.advance,
+        },
+      );
+      progress.end();
+      const notes = trustNotes(pushed.root, pinned);
+      for (const note of notes) this.say(`Note: ${note}.`);
+      for (const pointer of pushed.pointers) this.log(describe(pointer, reason));
+      this.log(conclude(pushed, flags.to, flags['dry-run']));
+      const wentBack = pushed.pointers.some((pointer) => pointer.wentBack);
+      return {
+        medium: medium.path,
+        registry: flags.to,
+        dryRun: flags['dry-run'],
+        ...pushed,
+        ...(wentBack && reason !== undefined && { reason }),
+        notes,
+      };
+    });
+  }
+}
+
+/** 'prod/kiosk:release           release 3  sent' */
+const describe = (
+  { repository, tag, name, outcome, wentBack }: PushedPointer,
+  reason: string | undefined,
+): string => {
+  const head = `${`${repository}:${tag}`.padEnd(32)} ${name === undefined ? '' : `${name}  `}`;
+  const back = wentBack ? ` over a newer one: ${reason}` : '';
+  switch (outcome) {
+    case 'unchanged':
+      return `${head}there already`;
+    case 'sent':
+      return `${head}sent${back}`;
+    case 'superseded':
+      return `${head}superseded: somebody pushed a newer one meanwhile`;
+    case 'planned':
+      return `${head}would be sent${back}`;
+  }
+};
+
+const conclude = ({ pointers, images }: Pushed, where: string, dryRun: boolean): string => {
+  if (pointers.every(({ outcome }) => outcome === 'unchanged'))
+    return `${where}: everything is there already`;
+  const freight = pointers.map((it) => it.freight).reduce(addFreight, images.freight);
+  const { uploaded, bytes, mounted, there }: Freight = freight;
+  const parts = [
+    `${uploaded} blob${uploaded === 1 ? '' : 's'} (${formatBytes(bytes)}) ${dryRun ? 'to send' : 'sent'}`,
+    ...(mounted > 0 ? [`${mounted} mounted`] : []),
+    ...(there > 0 ? [`${there} there already`] : []),
+    `${images.count} image${images.count === 1 ? '' : 's'}`,
+  ];
+  return `${where}: ${parts.join(', ')}`;
+};

@@ -1,0 +1,73 @@
+import { Args, Flags } from '@oclif/core';
+import { CODES } from '#bundles/errors';
+import { readPublicFile } from '#bundles/keys/read-public-file';
+import { nameSome } from '#bundles/name-some';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { type Recheck as Rechecked, recheck } from '../evidence/recheck.ts';
+import { formatChecks } from '../verify/format-checks.ts';
+import { IDENTITY_FLAG, openGiven } from './open-given.ts';
+import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
+import { stoppable } from './stoppable.ts';
+
+/** The evidence is sound, and what it says is that the medium was refused. */
+const WAS_REFUSED = 8;
+
+export default class Recheck extends FleetCommand {
+  static override summary = 'Look at the evidence of a verification again, without the medium or with it';
+  static override description =
+    'Checks the signature, does every check anew from the statements in the folder, by the time of then, and, given the ' +
+    'medium, reads it and says whether it is still the same bytes. Nothing is written.';
+  static override examples = [
+    '<%= config.bin %> recheck 2026-11-21-plant-7 --key auditor.pub --root-sha256 3f0c...',
+    '<%= config.bin %> recheck 2026-11-21-plant-7 /media/stick --key auditor.pub',
+  ];
+  static override strict = false;
+  static override args = {
+    evidence: Args.string({ required: true, description: 'The folder that verify --evidence wrote' }),
+    medium: Args.string({ description: 'The medium, to see whether it still is what was verified' }),
+  };
+  static override flags = {
+    key: Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      description: 'Public key of who may have signed it; without it the audit keys of the root',
+    }),
+    ...ROOT_FLAG,
+    ...IDENTITY_FLAG,
+  };
+
+  async run(): Promise<Rechecked> {
+    const { args, argv, flags } = await this.parse(Recheck);
+    const now = this.readNow(flags.now);
+    const given = flags['root-sha256'];
+    const pinned = given === undefined ? undefined : parseRootDigest(given);
+    const keys = flags.key && (await Promise.all(flags.key.map(readPublicFile)));
+    return stoppable(this.signal, 'Nothing was changed', async () => {
+      await using opened = new AsyncDisposableStack();
+      const media = (argv as string[]).slice(1);
+      const medium = media.length === 0 ? undefined : opened.use(await openGiven(media, flags));
+      const result = await recheck({
+        folder: args.evidence,
+        keys,
+        pinned,
+        medium,
+        now,
+        signal: this.signal,
+      });
+      this.show(result);
+      return result;
+    });
+  }
+
+  private show({ checks, advice, result, refused, time, missing }: Rechecked): void {
+    this.log(formatChecks(checks));
+    for (const { what, code, message } of refused)
+      this.log(`refused then: ${what}: ${message ?? code ?? ''}`);
+    if (missing.length > 0) this.log(`not looked at then: parts ${nameSome(missing.map(String))}`);
+    for (const line of advice) this.log(`Note: ${line}.`);
+    const failed = checks.find(({ code }) => code !== undefined);
+    if (failed?.code) process.exitCode = CODES[failed.code].exit;
+    else if (result === 'refused') process.exitCode = WAS_REFUSED;
+    if (!failed) this.log(`At ${time} the medium ${result === 'passed' ? 'passed' : 'was refused'}.`);
+  }
+}

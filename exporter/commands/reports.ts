@@ -1,0 +1,81 @@
+import { Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { FleetCommand } from '#bundles/program/fleet-command';
+import { formatBytes } from '#bundles/program/format-bytes';
+import { type Copied, copyReports } from '../reports/copy-reports.ts';
+import { type AgentReports, listReports, type ReportList } from '../reports/list-reports.ts';
+import { formatTable } from '../show/table.ts';
+import { IDENTITY_FLAG, MEDIUM_ARG, openForFiles } from './open-given.ts';
+import { stoppable } from './stoppable.ts';
+import { openAgents, WHOSE_FLAGS } from './whose-keys.ts';
+
+type Listed = ReportList & { readonly copied: Copied | undefined };
+
+/** Done, and something needs a look (docs/errors.md). */
+const ATTENTION = 8;
+
+export default class Reports extends FleetCommand {
+  static override summary = 'List the reports that a medium brings home, and copy them out';
+  static override description =
+    'By agent: which events, when, whether the signature is right, and what is missing in between. With --to they are copied ' +
+    'whole, for a mail or a one-way line; the folder is imported like the stick, with fleet-scheduler reports import. The ' +
+    'hub itself takes reports over the network from the agents that wrote them, and from nobody else.';
+  static override examples = [
+    '<%= config.bin %> reports /media/stick --root-sha256 3f0c...',
+    '<%= config.bin %> reports /media/stick --from oci://registry.example/fleet --to outgoing',
+  ];
+  static override strict = false;
+  static override args = MEDIUM_ARG;
+  static override flags = {
+    ...WHOSE_FLAGS,
+    ...IDENTITY_FLAG,
+    to: Flags.string({ description: 'A folder for copies; nothing that is there is overwritten' }),
+  };
+
+  async run(): Promise<Listed> {
+    const { argv, flags } = await this.parse(Reports);
+    const now = this.readNow(flags.now);
+    return stoppable(this.signal, 'Run it again: what was copied is there', async () => {
+      await using opened = new AsyncDisposableStack();
+      const medium = opened.use(await openForFiles(argv as string[], flags));
+      const agentsOf = await openAgents(medium, flags, now, opened);
+      const list = await listReports(medium, agentsOf, this.signal);
+      if (list.agents.length === 0 && list.refused.length === 0) {
+        throw new FleetError('MEDIUM_EMPTY', `there are no reports on ${medium.path}`, {
+          hint: 'Run fleet-agent reports export on the machine, with this medium',
+        });
+      }
+      const copied = flags.to === undefined ? undefined : await copyReports(medium, flags.to);
+      this.show(list, copied, agentsOf !== undefined);
+      return { ...list, copied };
+    });
+  }
+
+  private show({ agents, refused }: ReportList, copied: Copied | undefined, checked: boolean): void {
+    this.log(
+      formatTable(['AGENT', 'EVENTS', 'MADE', 'SIZE', 'SIGNATURE', 'ACKNOWLEDGED'], agents.flatMap(rowsOf)),
+    );
+    for (const { agent, gaps } of agents)
+      for (const { from, to } of gaps) this.log(`${agent}: events ${from} to ${to} are not on this medium`);
+    for (const { reports } of agents)
+      for (const { path, message } of reports) if (message !== undefined) this.log(`${path}: ${message}`);
+    for (const { path, message } of refused) this.log(`REFUSED ${path}: ${message}`);
+    if (!checked) this.log('Note: no signature was checked; give --root-sha256 or --from.');
+    if (copied) {
+      const { folder, files, there } = copied;
+      this.log(`${folder}: ${files} files copied${there > 0 ? `, ${there} were there` : ''}`);
+    }
+    const wrong = agents.some(({ reports }) => reports.some(({ signature }) => signature === 'refused'));
+    if (wrong || refused.length > 0) process.exitCode = ATTENTION;
+  }
+}
+
+const rowsOf = ({ agent, reports, acknowledged }: AgentReports): readonly (readonly string[])[] =>
+  reports.map(({ from, to, time, bytes, signature, code }) => [
+    agent,
+    `${from}-${to}`,
+    time,
+    formatBytes(bytes),
+    signature === 'refused' ? `REFUSED ${code}` : signature,
+    acknowledged === undefined ? '?' : to <= acknowledged ? 'yes' : from <= acknowledged ? 'in part' : 'no',
+  ]);

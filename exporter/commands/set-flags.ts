@@ -1,0 +1,71 @@
+import { Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { parseSize } from '../show/parse-size.ts';
+import type { SetOrder } from '../write/write-set.ts';
+
+/** What makes a set of parts of a medium; `create` and `plan` are asked alike. */
+export const SET_FLAGS = {
+  'part-size': Flags.string({
+    description: 'Write parts of at most this size, such as 700MiB [default: 4GiB-1, which FAT32 takes]',
+  }),
+  'stick-size': Flags.string({
+    multiple: true,
+    multipleNonGreedy: true,
+    description: 'How much each stick may hold, such as 30GB; once for each, the last for all that follow',
+  }),
+};
+
+/** Of `create` alone: not everything at once. */
+export const PIECEMEAL_FLAGS = {
+  stick: Flags.integer({
+    min: 1,
+    description: 'Write only this stick of several, the first is 1; for scripts, and for going on later',
+    exclusive: ['parts'],
+  }),
+  parts: Flags.string({
+    description: 'Write only these parts, such as 3,7, as files into the folder: to send what was bad again',
+  }),
+};
+
+export type SetFlags = {
+  readonly 'part-size'?: string | undefined;
+  readonly 'stick-size'?: readonly string[] | undefined;
+  readonly stick?: number | undefined;
+  readonly parts?: string | undefined;
+};
+
+/**
+ * Undefined for a medium that is one folder or one tar.
+ * @param places how many `--to` there are @param isSealed it is to be encrypted @throws FleetError USAGE
+ */
+export const setOrderOf = (flags: SetFlags, places: number, isSealed: boolean): SetOrder | undefined => {
+  const { 'part-size': part, 'stick-size': sizes = [], stick, parts } = flags;
+  const isSet =
+    part !== undefined ||
+    sizes.length > 0 ||
+    stick !== undefined ||
+    parts !== undefined ||
+    places > 1 ||
+    isSealed;
+  if (!isSet) return undefined;
+  return {
+    ...(part === undefined ? {} : { partSize: parseSize(part) }),
+    stickSizes: sizes.map(parseSize),
+    ...(stick === undefined ? {} : { stick }),
+    ...(parts === undefined ? {} : { parts: parseNumbers(parts) }),
+  };
+};
+
+/** '3,7' */
+const parseNumbers = (text: string): readonly number[] => {
+  const words = text.split(',').map((word) => word.trim());
+  if (words.every((word) => /^[1-9]\d{0,3}$/.test(word)))
+    return [...new Set(words.map(Number))].toSorted((a, b) => a - b);
+  throw new FleetError(
+    'USAGE',
+    `--parts are numbers with commas between them, not ${JSON.stringify(text.slice(0, 40))}`,
+    {
+      hint: 'As verify and import name them, such as --parts 3,7',
+    },
+  );
+};

@@ -1,0 +1,63 @@
+import { Flags } from '@oclif/core';
+import { parseChannel, parseName } from '#bundles/names';
+import type { Progress } from '#bundles/program/progress';
+import { wordList } from '#bundles/program/word-list';
+import type { Selection } from '#bundles/publish/choose-pointers';
+import { openRegistry } from '#bundles/registry/open-registry';
+import type { Registry } from '#bundles/registry/registry';
+import { registryOptions } from '#bundles/registry/registry-access';
+import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { describePause } from '../show/describe-pause.ts';
+import { ORDER_FLAGS } from './order-flags.ts';
+
+const { 'plain-http': plainHttp, 'ca-file': caFile, 'auth-file': authFile } = ORDER_FLAGS;
+
+/** How the registry inside the gap is reached. */
+export const REGISTRY_FLAGS = { 'plain-http': plainHttp, 'ca-file': caFile, 'auth-file': authFile };
+
+type RegistryFlags = {
+  readonly 'plain-http'?: readonly string[] | string | undefined;
+  readonly 'ca-file'?: string | undefined;
+  readonly 'auth-file'?: string | undefined;
+};
+
+/** @throws FleetError USAGE, CONFIG_INVALID */
+export const openSiteRegistry = (
+  where: string,
+  flags: RegistryFlags,
+  env: NodeJS.ProcessEnv,
+  progress?: Progress,
+): Registry =>
+  openRegistry(
+    parseRegistryAddress(where),
+    registryOptions({
+      plainHttp: wordList(flags['plain-http'], ',') ?? [],
+      caFile: flags['ca-file'],
+      authFile: flags['auth-file'],
+      env,
+      onWait: progress && ((pause) => progress.wait(describePause(where, pause), pause.ms)),
+    }),
+  );
+
+/** What of a medium is wanted. */
+export const SELECTION_FLAGS = {
+  channel: Flags.string({
+    multiple: true,
+    multipleNonGreedy: true,
+    description: 'Only this environment/cluster type',
+  }),
+  site: Flags.string({
+    multiple: true,
+    multipleNonGreedy: true,
+    description: 'Only the order and the receipts of this site',
+  }),
+};
+
+/** Nothing named: all that there is. @throws FleetError NAME_INVALID */
+export const selectionOf = (flags: {
+  readonly channel?: readonly string[] | undefined;
+  readonly site?: readonly string[] | undefined;
+}): Selection => ({
+  channels: flags.channel?.map(parseChannel),
+  sites: flags.site?.map((site) => parseName(site, 'site')),
+});

@@ -1,0 +1,47 @@
+import { Flags } from '@oclif/core';
+import type { OpenMedium } from '#bundles/medium/medium';
+import { wordList } from '#bundles/program/word-list';
+import { siteAgents } from '../base/site-agents.ts';
+import { type AgentsOf, mediumAgents } from '../reports/medium-agents.ts';
+import { openSource } from '../source/open-source.ts';
+import { ORDER_FLAGS } from './order-flags.ts';
+import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
+
+/** How to know whose key a report or receipt must be by. */
+export const WHOSE_FLAGS = {
+  ...ROOT_FLAG,
+  from: Flags.string({
+    description: 'A layout or oci://host/prefix whose statements of the sites say whose keys count',
+    exclusive: ['root-sha256'],
+  }),
+  'plain-http': ORDER_FLAGS['plain-http'],
+  'ca-file': ORDER_FLAGS['ca-file'],
+  'auth-file': ORDER_FLAGS['auth-file'],
+};
+
+export type WhoseFlags = {
+  readonly 'root-sha256'?: string | undefined;
+  readonly from?: string | undefined;
+  readonly 'plain-http'?: readonly string[] | string | undefined;
+  readonly 'ca-file'?: string | undefined;
+  readonly 'auth-file'?: string | undefined;
+};
+
+/** Undefined: nothing says whose keys count. @param opened what closes the source */
+export const openAgents = async (
+  medium: OpenMedium,
+  flags: WhoseFlags,
+  now: Date,
+  opened: AsyncDisposableStack,
+): Promise<AgentsOf | undefined> => {
+  const root = flags['root-sha256'];
+  if (root !== undefined) return mediumAgents(medium, parseRootDigest(root), now);
+  if (flags.from === undefined) return undefined;
+  const access = {
+    plainHttp: wordList(flags['plain-http'], ',') ?? [],
+    caFile: flags['ca-file'],
+    authFile: flags['auth-file'],
+    env: process.env,
+  };
+  return siteAgents(opened.use(await openSource(flags.from, access)), now);
+};

@@ -1,0 +1,67 @@
+import { unpackLayer } from '#bundles/archive/unpack-layer';
+import type { BundleAssignment, BundleKind } from '#bundles/bundle/config';
+import { parseHostPackage } from '#bundles/bundle/host-package';
+import { type Digest, digestOf } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/layout/blobs';
+import { readBlob } from '#bundles/layout/verified';
+
+type Files = ReadonlyMap<string, Buffer>;
+
+/** A layer is read into memory to be shown; larger ones hold more than anybody reads. */
+const MAX_LAYER_BYTES = 64 << 20;
+const LIMITS = { maxBytes: 256 << 20, maxEntries: 200_000 };
+
+/** The files of packages of one bundle, each layer unpacked once. */
+export type PackageFiles = {
+  /** By path in the package. Undefined where they are nowhere, or too large to be shown. */
+  readonly of: (assignment: BundleAssignment) => Promise<Files | undefined>;
+};
+
+export const packageFiles = (blobs: BlobSource, kind: BundleKind, signal?: AbortSignal): PackageFiles => {
+  const layers = new Map<Digest, Promise<Files | undefined>>();
+  return {
+    of: async ({ layer, path }) => {
+      const unpacked = layers.get(layer) ?? unpack(blobs, layer, signal);
+      layers.set(layer, unpacked);
+      const files = await unpacked;
+      if (!files) return undefined;
+      const prefix = `${path}/`;
+      const own = [...files].flatMap(([file, bytes]) =>
+        file.startsWith(prefix) ? [[file.slice(prefix.length), bytes] as const] : [],
+      );
+      return kind === 'host' ? readable(new Map(own)) : new Map(own);
+    },
+  };
+};
+
+const unpack = async (blobs: BlobSource, layer: Digest, signal?: AbortSignal): Promise<Files | undefined> => {
+  try {
+    const bytes = await readBlob(blobs, layer, MAX_LAYER_BYTES, signal);
+    return new Map([...unpackLayer(bytes, LIMITS)].map(([path, file]) => [path, file.bytes]));
+  } catch (error) {
+    if (
+      ['MISSING_BLOB', 'PARTS_MISSING', 'TOO_LARGE', 'BOMB'].some((code) =>
+        isFleetError(error, code as never),
+      )
+    )
+      return undefined;
+    throw error;
+  }
+};
+
+/** package.json line by line, and encrypted files by what they are: nobody reads the rest of them. */
+const readable = (files: Files): Files => {
+  const spec = files.get('package.json');
+  if (!spec) return files;
+  const { secrets = [] } = parseHostPackage(spec);
+  const sealed = new Set(secrets.flatMap((secret) => ('content' in secret ? [secret.content] : [])));
+  return new Map(
+    [...files].map(([path, bytes]) => {
+      if (path === 'package.json')
+        return [path, Buffer.from(`${JSON.stringify(JSON.parse(bytes.toString('utf8')), null, 2)}\n`)];
+      if (!sealed.has(path)) return [path, bytes];
+      return [path, Buffer.from(`encrypted, ${bytes.byteLength} bytes, ${digestOf(bytes)}\n`)];
+    }),
+  );
+};

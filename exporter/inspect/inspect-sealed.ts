@@ -1,0 +1,57 @@
+import { stat } from 'node:fs/promises';
+import { findNeighbours, findParts, readStickParts } from '#bundles/medium/find-parts';
+import { PARTS_FILE, REPORTS_FOLDER, REQUESTS_FOLDER } from '#bundles/medium/medium';
+import { openPlainFiles } from '#bundles/medium/open-directory';
+import { parsePartName } from '#bundles/medium/part';
+import type { Inspection, PartSeen } from './inspect-medium.ts';
+
+/**
+ * What can be known of sealed parts without an identity: which set, how many, how large, and the digests that whoever has
+ * a part again can compare. Unsigned, and as much as a list on paper.
+ */
+export const inspectSealed = async (media: readonly string[]): Promise<Inspection> => {
+  const sticks = await Promise.all(media.map(lookAt));
+  const here = sticks.flatMap((stick) => stick.here);
+  const list = sticks.find((stick) => stick.list)?.list;
+  const numbers = new Set(here.map(({ number }) => number));
+  const all = Array.from({ length: list?.count ?? 0 }, (_, index) => index + 1);
+  return {
+    path: media.join(', '),
+    form: 'parts',
+    filled: undefined,
+    parts: {
+      set: list?.set ?? setOf(here),
+      count: list?.count,
+      sealed: true,
+      here,
+      missing: all.filter((number) => !numbers.has(number)),
+      damaged: [],
+    },
+    reports: sticks.flatMap(({ reports }) => reports),
+    requests: sticks.flatMap(({ requests }) => requests),
+  };
+};
+
+const lookAt = async (path: string) => {
+  const isFolder = (await stat(path)).isDirectory();
+  const found = isFolder ? await findParts(path) : await findNeighbours(path);
+  const here: PartSeen[] = [];
+  for (const { path: file, number, listed } of found?.candidates ?? []) {
+    const size = await stat(file).then(
+      (it) => it.size,
+      () => undefined,
+    );
+    if (size !== undefined) here.push({ number, path: file, size, ...(listed && { digest: listed.digest }) });
+  }
+  const plain = isFolder ? openPlainFiles(path) : undefined;
+  return {
+    here,
+    list: isFolder ? await readStickParts(path, PARTS_FILE) : undefined,
+    reports: (await plain?.files(REPORTS_FOLDER)) ?? [],
+    requests: (await plain?.files(REQUESTS_FOLDER)) ?? [],
+  };
+};
+
+/** Of copied files their name says the beginning. */
+const setOf = ([first]: readonly PartSeen[]): string | undefined =>
+  first && parsePartName(first.path.slice(first.path.lastIndexOf('/') + 1))?.set;

@@ -1,0 +1,177 @@
+import { BLOCK, MAX_SIZE } from '#bundles/archive/tar-header';
+import { canonicalBytes } from '#bundles/canonical';
+import type { Digest } from '#bundles/digest';
+import { digestOf } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { encodeIndex, layoutMarker } from '#bundles/layout/layout';
+import type { BlobRef, Chunked, Medium } from '#bundles/medium/medium';
+import { MAX_PARTS } from '#bundles/medium/part';
+import { formatBytes } from '#bundles/program/format-bytes';
+import { blobPath, chunkPath } from '../write/part.ts';
+import { entrySize, type Item, packParts, plainWithin, stickSize } from './pack-parts.ts';
+import type { Plan, PlannedBlob } from './plan.ts';
+
+/** What a set is cut by. Bytes; the last stick's size counts for all that follow. */
+export type SetLimits = { readonly partSize: number; readonly sticks: readonly number[] };
+
+/** A file of one part: a whole blob, or the bytes of it from `offset` on. */
+export type CutFile = Item & { readonly blob: PlannedBlob; readonly offset: number };
+
+export type CutPart = {
+  /** From 1. */
+  readonly number: number;
+  readonly stick: number;
+  readonly files: readonly CutFile[];
+  /** Bytes of its file, sealed if it will be. */
+  readonly size: number;
+};
+
+/** Which part holds what, and which stick holds which part, before a byte is read. */
+export type CutSet = {
+  readonly parts: readonly CutPart[];
+  /** Larger blobs are cut into pieces of this many bytes. */
+  readonly pieceSize: number;
+  readonly sticks: number;
+};
+
+/** Nobody wants a blob in more pieces, and medium.json takes no more. */
+const MAX_PIECES = 10_000;
+/** Parts of less than that of their own are all wrapping. */
+const LEAST = 4096;
+
+/**
+ * Pure: the same plan and limits give the same parts. Where nothing is sealed, `sealedSize` is left out. Over several sticks,
+ * parts that a stick holds a whole number of may need fewer of them.
+ * @throws FleetError USAGE for parts or sticks that are too small
+ */
+export const cutSet = (
+  plan: CutPlan,
+  limits: SetLimits,
+  sealedSize: (plain: number) => number = (plain) => plain,
+): CutSet => {
+  const cut = cutBy(plan, limits, sealedSize);
+  const even = Math.min(
+    ...limits.sticks.map((holds) => Math.floor(holds / Math.ceil(holds / limits.partSize))),
+  );
+  if (cut.sticks === 1 || even === limits.partSize) return cut;
+  try {
+    const evened = cutBy(plan, { ...limits, partSize: even }, sealedSize);
+    return evened.sticks < cut.sticks ? evened : cut;
+  } catch (error) {
+    if (isFleetError(error, 'USAGE')) return cut;
+    throw error;
+  }
+};
+
+type CutPlan = Pick<Plan, 'medium' | 'index' | 'blobs'>;
+
+const cutBy = (plan: CutPlan, limits: SetLimits, sealedSize: (plain: number) => number): CutSet => {
+  const { partSize, sticks } = limits;
+  const shared = plan.blobs.filter((blob) => blob.shared);
+  const fixed =
+    [
+      LABEL_SIZE,
+      layoutMarker().byteLength,
+      encodeIndex(plan.index).byteLength,
+      ...shared.map(({ size }) => size),
+    ]
+      .map(entrySize)
+      .reduce((total, size) => total + size, 0) +
+    2 * BLOCK;
+  const room = Math.min(
+    ...[...sticks.keys()].map((at) => plainWithin(Math.min(partSize, stickSize(sticks, at + 1)), sealedSize)),
+  );
+  // How long the table of contents is depends on how the blobs are cut, and that on how much room it leaves.
+  for (let table = 0, round = 0; ; round += 1) {
+    const overhead = fixed + entrySize(table);
+    const pieceSize = Math.min(MAX_SIZE - (MAX_SIZE % BLOCK), blocks(room - overhead - BLOCK));
+    if (pieceSize < LEAST) throw tooSmall(limits, sealedSize(overhead));
+    const files = filesOf(plan.blobs, pieceSize, limits);
+    const packed = packParts(files, { partSize, sticks, overhead, sealedSize });
+    if (packed.length > MAX_PARTS) throw tooMany(packed.length, limits);
+    const parts = packed.map(({ stick, items }, at) => ({ number: at + 1, stick, files: items }));
+    const exact = canonicalBytes(tableOf(plan.medium, parts, PLACEHOLDERS)).byteLength;
+    if (exact > table) {
+      // A little more each time: it could grow for ever by a byte.
+      table = exact + round * BLOCK;
+      continue;
+    }
+    const slack = entrySize(table) - entrySize(exact);
+    const sizeOf = (at: number): number => sealedSize((packed[at]?.plain ?? 0) - slack);
+    return {
+      parts: parts.map((part, at) => ({ ...part, size: sizeOf(at) })),
+      pieceSize,
+      sticks: Math.max(...parts.map(({ stick }) => stick)),
+    };
+  }
+};
+
+/** fleet/medium.json of a set. @param pieces digests of the pieces by their path */
+export const tableOf = (
+  medium: Plan['medium'],
+  parts: readonly Pick<CutPart, 'number' | 'files'>[],
+  pieces: { readonly get: (path: string) => Digest | undefined },
+): Medium => {
+  const cut = parts
+    .flatMap(({ files }) => files)
+    .filter(({ blob, size }) => size !== blob.size)
+    .toSorted((a, b) => a.offset - b.offset);
+  const chunks = new Map<Digest, BlobRef & { readonly files: Chunked['files'][number][] }>();
+  for (const { blob, path, size } of cut) {
+    const { digest } = blob;
+    const known = chunks.get(digest) ?? { digest, size: blob.size, files: [] };
+    chunks.set(digest, known);
+    known.files.push({ path, size, digest: pieces.get(path) ?? NOTHING });
+  }
+  return {
+    ...medium,
+    chunks: [...chunks.values()].toSorted((a, b) => (a.digest < b.digest ? -1 : 1)),
+    parts: parts.map(({ number, files }) => ({ number, files: files.map(({ path }) => path) })),
+  };
+};
+
+const NOTHING = digestOf('');
+/** Every digest is as long as any other. */
+const PLACEHOLDERS: ReadonlyMap<string, Digest> = new Map();
+
+const LABEL_SIZE = canonicalBytes({
+  format: 1,
+  set: NOTHING,
+  number: MAX_PARTS,
+  count: MAX_PARTS,
+}).byteLength;
+
+const blocks = (bytes: number): number => Math.max(0, bytes - (bytes % BLOCK));
+
+const filesOf = (blobs: readonly PlannedBlob[], pieceSize: number, limits: SetLimits): readonly CutFile[] =>
+  blobs
+    .filter(({ shared }) => !shared)
+    .flatMap((blob): readonly CutFile[] => {
+      const { digest, size } = blob;
+      if (size <= pieceSize) return [{ path: blobPath(digest), size, blob, offset: 0 }];
+      const count = Math.ceil(size / pieceSize);
+      if (count > MAX_PIECES) throw tooMany(count, limits);
+      return Array.from({ length: count }, (_, at) => ({
+        path: chunkPath(digest, at),
+        size: Math.min(pieceSize, size - at * pieceSize),
+        blob,
+        offset: at * pieceSize,
+      }));
+    });
+
+const tooSmall = ({ partSize, sticks }: SetLimits, overhead: number): FleetError => {
+  const least = Math.min(...sticks);
+  const what = least < partSize ? `a stick of ${formatBytes(least)}` : `a part of ${formatBytes(partSize)}`;
+  return new FleetError(
+    'USAGE',
+    `${what} is too small: each part begins with ${formatBytes(overhead)} of documents and manifests`,
+    { hint: 'Give a larger --part-size or --stick-size, a stick with more room, or fewer channels' },
+  );
+};
+
+const tooMany = (count: number, { partSize, sticks }: SetLimits): FleetError =>
+  new FleetError(
+    'USAGE',
+    `parts of at most ${formatBytes(Math.min(partSize, ...sticks))} would be ${count}, ${MAX_PARTS} is the most`,
+    { hint: 'Give a larger --part-size, or larger sticks' },
+  );

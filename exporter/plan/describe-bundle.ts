@@ -1,0 +1,48 @@
+import type { Digest } from '#bundles/digest';
+import type { Delta } from '#bundles/medium/medium';
+import { nameSome } from '#bundles/name-some';
+import type { Bases } from '../base/base.ts';
+import { countOf } from '../base/read-needs.ts';
+import type { OfferedBundle, OfferedChannel } from '../source/offer.ts';
+import { knowledgeOf } from './choose-blobs.ts';
+import type { BundlePlan } from './plan.ts';
+
+/** What a bundle costs on the medium, and why. @param chosen blobs that travel whole @param deltas those that travel as patches */
+export const describeBundle = (
+  channel: OfferedChannel,
+  bundle: OfferedBundle,
+  chosen: ReadonlySet<Digest>,
+  learnt: Bases,
+  deltas: readonly Delta[],
+): BundlePlan => {
+  const { asked } = learnt;
+  const { bases, silent } = knowledgeOf(bundle, learnt);
+  const bytesOf = (test: (digest: Digest) => boolean): number =>
+    sum(bundle.closure.filter(({ digest }) => test(digest)).map(({ size }) => size));
+  const own = deltas.filter(({ digest }) => bundle.closure.some((blob) => blob.digest === digest));
+  const patched = new Set(own.map(({ digest }) => digest));
+  const patches = sum(own.map(({ patch }) => patch.size));
+  const wanted = bundle.closure.filter(({ digest }) => asked.has(digest)).length;
+  const reasons = bases.map((base) => {
+    const sets = [...base.holds.values()];
+    const held = bundle.closure.filter(({ digest }) => sets.some((set) => set.has(digest))).length;
+    return `${base.name} has ${held} of ${bundle.closure.length} blobs`;
+  });
+  return {
+    channel: bundle.channel,
+    version: channel.version,
+    kind: bundle.kind,
+    digest: bundle.digest,
+    total: bytesOf(() => true),
+    carried: bytesOf((digest) => chosen.has(digest)) + patches,
+    assumed: bytesOf((digest) => !chosen.has(digest) && !patched.has(digest)),
+    why: [
+      ...(silent.length > 0 ? [`nothing is known of ${nameSome(silent)}: everything`] : reasons),
+      ...(silent.length + reasons.length === 0 ? ['no base: everything'] : []),
+      ...(wanted > 0 ? [`${countOf(wanted)} asked for`] : []),
+      ...(own.length > 0 ? [`${countOf(own.length)} as ${own.length === 1 ? 'a patch' : 'patches'}`] : []),
+    ],
+  };
+};
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

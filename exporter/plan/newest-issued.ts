@@ -1,0 +1,34 @@
+import { readBlob } from '#bundles/layout/verified';
+import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/statements/envelope';
+import { parseStrictJson } from '#bundles/strict-json';
+import { parseTime, type Timestamp } from '#bundles/time';
+import type { Source } from '../source/source.ts';
+import type { Plan } from './plan.ts';
+
+/** Statements that say when they were issued. */
+const ISSUED: readonly string[] = ['site', 'release', 'lease'];
+
+/**
+ * When the newest document of a plan was issued. A set takes it for the time it was made, so that the same order made again
+ * on another day is the same set. The statements were verified when they were offered.
+ * @throws FleetError of the source
+ */
+export const newestIssued = async (
+  source: Source,
+  { medium, blobs }: Pick<Plan, 'medium' | 'blobs'>,
+  signal?: AbortSignal,
+): Promise<Timestamp> => {
+  const repositories = new Map(blobs.map(({ digest, repository }) => [digest, repository]));
+  let newest: Timestamp | undefined;
+  for (const { digest } of medium.documents.filter(({ role }) => ISSUED.includes(role))) {
+    const from = source.blobs(repositories.get(digest) ?? '');
+    const bytes = await readBlob(from, digest, MAX_STATEMENT_BYTES, signal);
+    const { payload } = parseEnvelope(bytes, 'a statement');
+    const json = parseStrictJson(payload, { maxBytes: MAX_STATEMENT_BYTES }, 'a statement');
+    const { predicate } = json as { readonly predicate?: { readonly issuedAt?: unknown } };
+    const issued = predicate?.issuedAt as Timestamp;
+    parseTime(issued, 'issuedAt');
+    if (newest === undefined || issued > newest) newest = issued;
+  }
+  return newest ?? medium.createdAt;
+};

@@ -1,0 +1,80 @@
+import type { Descriptor } from '#bundles/bundle/manifest';
+import { compareBytes, type Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { EMPTY_DESCRIPTOR, encodeArtifact } from '#bundles/layout/artifact';
+import type { Document } from '#bundles/layout/document';
+import { layoutReference, withReference } from '#bundles/layout/layout';
+import { withBytes } from '#bundles/layout/with-bytes';
+import { LEASE_ARTIFACT, RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
+import type { OpenMedium } from '#bundles/medium/medium';
+import type { Offering } from '#bundles/publish/offering';
+import { channelRepository, siteRepository } from '#bundles/registry/references';
+import { EMPTY_CONFIG } from '#bundles/statements/referrer';
+
+type Artifact = {
+  readonly reference: string;
+  readonly type: string;
+  readonly documents: readonly Document[];
+};
+
+/**
+ * A medium seen as the layout that it was made from: its documents as the artifacts which section 13 of
+ * docs/bundle-format.md names. They are made in memory, and of the same documents they are the same bytes as at the office.
+ * @throws FleetError MEDIUM_EMPTY
+ */
+export const mediumOffering = ({ path, medium, blobs }: OpenMedium): Offering => {
+  if (!medium) throw new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${path} yet`);
+  const made = new Map<Digest, Buffer>([[EMPTY_DESCRIPTOR.digest, EMPTY_CONFIG]]);
+  let manifests: readonly Descriptor[] = [];
+  for (const { reference, type, documents } of artifactsOf(medium.documents)) {
+    const { bytes, descriptor } = encodeArtifact(type, documents);
+    made.set(descriptor.digest, bytes);
+    manifests = withReference(manifests, reference, descriptor);
+  }
+  return { directory: path, manifests, blobs: withBytes(blobs, made) };
+};
+
+const artifactsOf = (documents: readonly Document[]): readonly Artifact[] => {
+  const of = (role: string): readonly Document[] => documents.filter((document) => document.role === role);
+  const roots = of('root').toSorted((a, b) => (a.version ?? 0) - (b.version ?? 0));
+  const ofChannel = (roles: readonly string[], channel: string): readonly Document[] =>
+    roles.flatMap((role) => of(role).filter((document) => (channelOf(document) ?? channel) === channel));
+  const channels = (role: string): readonly string[] => sorted(of(role).map(channelOf));
+  const sites = (role: string): readonly string[] => sorted(of(role).map(siteOf));
+  return [
+    ...channels('release').map((channel) => ({
+      reference: layoutReference(channel, 'release'),
+      type: RELEASE_ARTIFACT,
+      documents: [...ofChannel(['release', 'bundle', 'revocations', 'candidate'], channel), ...roots],
+    })),
+    ...channels('lease').map((channel) => ({
+      reference: layoutReference(channel, 'lease'),
+      type: LEASE_ARTIFACT,
+      documents: [...ofChannel(['lease'], channel), ...roots],
+    })),
+    ...sites('site').map((site) => ({
+      reference: layoutReference(siteRepository(site), 'site'),
+      type: SITE_ARTIFACT,
+      documents: [
+        ...['site', 'site-values', 'secrets'].flatMap((role) => of(role).filter((it) => siteOf(it) === site)),
+        ...roots,
+      ],
+    })),
+    ...sites('receipt').map((site) => ({
+      reference: layoutReference(siteRepository(site), 'receipts'),
+      type: RECEIPTS_ARTIFACT,
+      documents: of('receipt').filter((it) => siteOf(it) === site),
+    })),
+  ];
+};
+
+const channelOf = ({ environment, clusterType }: Document): string | undefined =>
+  environment === undefined || clusterType === undefined
+    ? undefined
+    : channelRepository({ environment, clusterType });
+
+/** Receipts are for an agent, '<site>/<agent>'. */
+const siteOf = ({ site, agent }: Document): string | undefined => site ?? agent?.split('/')[0];
+
+const sorted = (names: readonly (string | undefined)[]): readonly string[] =>
+  [...new Set(names.flatMap((name) => name ?? []))].toSorted(compareBytes);

@@ -1,0 +1,174 @@
+import { closureBlobs } from '#bundles/bundle/closure-blobs';
+import type { ClosureEntry } from '#bundles/bundle/config';
+import { isImage } from '#bundles/bundle/image-blobs';
+import type { Descriptor } from '#bundles/bundle/manifest';
+import { readBundle } from '#bundles/bundle/read-bundle';
+import { type Digest, digestFromHex } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { inParallel } from '#bundles/in-parallel';
+import type { OpenMedium } from '#bundles/medium/medium';
+import { parseChannel } from '#bundles/names';
+import { choosePointers, type Selection } from '#bundles/publish/choose-pointers';
+import { judgePointer } from '#bundles/publish/judge-pointer';
+import { type MirroredImage, planMirror } from '#bundles/publish/plan-mirror';
+import { planShipment } from '#bundles/publish/plan-shipment';
+import { readFleetChain } from '#bundles/publish/read-fleet-chain';
+import type { Pointer, Shipment } from '#bundles/publish/shipment';
+import { mirrorPath } from '#bundles/registry/mirror-path';
+import type { Registry } from '#bundles/registry/registry';
+import { formatRegistryAddress } from '#bundles/registry/registry-address';
+import type { TrustRoot } from '#bundles/trust/root';
+import { judgeRelease, judgeRoots } from '../check/judge.ts';
+import { mediumOffering } from './medium-offering.ts';
+import { type Reach, reachRegistry } from './reach-registry.ts';
+import { refuseMissing } from './refuse-missing.ts';
+
+export type PushOrder = {
+  readonly selection: Selection;
+  /** The root that was given by hand. */
+  readonly pinned: Digest | undefined;
+  /** Put an older release over a newer one: something went very wrong, and somebody says why. */
+  readonly goBack: boolean;
+  /** Look for every blob, also of what is there under its tag. */
+  readonly repair: boolean;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+};
+
+/** A pointer of the medium, held against the one that is there. */
+export type PreparedPointer = {
+  readonly pointer: Pointer;
+  readonly before: Descriptor | undefined;
+  /** undefined: the registry has this very pointer, and so everything behind it. */
+  readonly shipment: Shipment | undefined;
+  /** It is older than the one that is there. */
+  readonly older: boolean;
+};
+
+export type PreparedPush = {
+  readonly root: TrustRoot;
+  readonly chain: readonly TrustRoot[];
+  readonly reach: Reach;
+  readonly pointers: readonly PreparedPointer[];
+  readonly mirror: readonly MirroredImage[];
+};
+
+/** Questions at once; each waits for the network most of the time. */
+const WIDTH = 8;
+
+/**
+ * Everything that is checked before the first byte is sent: signatures, ends, whether all is there, and that no pointer goes
+ * back. Judged as an agent that has never seen anything would.
+ * @throws FleetError whatever an agent would refuse; ROLLBACK, EQUIVOCATION, MISSING_BASE, CHANNEL_MISSING, REGISTRY_*
+ */
+export const preparePush = async (
+  medium: OpenMedium,
+  registry: Registry,
+  { selection, pinned, goBack, repair, now, signal }: PushOrder,
+): Promise<PreparedPush> => {
+  const offering = mediumOffering(medium);
+  const documents = medium.medium?.documents ?? [];
+  const evidence = { blobs: offering.blobs, documents, now };
+  const root = await judgeRoots(evidence, pinned);
+  const chain = await readFleetChain(offering);
+  const chosen = choosePointers(offering, selection);
+  if (chosen.length === 0)
+    throw new FleetError('CHANNEL_MISSING', `${medium.path} has nothing that a registry could hold`);
+
+  const paths = new Set(chosen.map(({ repository }) => repository));
+  const reach = reachRegistry(offering.blobs, registry, paths);
+  const asked = await inParallel(
+    chosen,
+    WIDTH,
+    async (pointer) => {
+      const before = await registry.repository(pointer.repository).resolve(pointer.tag, signal);
+      return { pointer, before, isThere: before?.digest === pointer.artifact.digest && !repair };
+    },
+    signal,
+  );
+  const bundles = [];
+  for (const { pointer } of asked.filter((it) => !it.isThere && it.pointer.tag === 'release')) {
+    const release = await judgeRelease(evidence, root, parseChannel(pointer.repository));
+    for (const { digest } of release.bundles) bundles.push(await readBundle(reach.blobs, digest, signal));
+  }
+  const closures = bundles.map(({ config }) => config.closure);
+  for (const path of mirrorPaths(closures)) paths.add(path);
+  const lists = await inParallel(bundles, WIDTH, (it) => closureBlobs(reach.blobs, it, signal), signal);
+  const absent = await absentFrom(reach, lists.flat(), signal);
+  if (absent.length > 0) {
+    const holds = await bundlesIn(registry, chosen, signal);
+    await refuseMissing(medium, formatRegistryAddress(registry.address), absent, holds, now);
+  }
+  const leases = documents.filter(({ role }) => role === 'lease');
+  const pointers = await inParallel(
+    asked,
+    WIDTH,
+    async ({ pointer, before, isThere }): Promise<PreparedPointer> => {
+      if (isThere) return { pointer, before, shipment: undefined, older: false };
+      const shipment = await planShipment(reach.blobs, pointer, root, now, signal, leases);
+      const shelf = registry.repository(pointer.repository);
+      let older = false;
+      if (before && before.digest !== pointer.artifact.digest) {
+        await judgePointer(shelf, shipment, before, chain).catch((error: unknown) => {
+          older = isFleetError(error, 'ROLLBACK') && goBack;
+          if (!older) throw inWordsOfPush(error);
+        });
+      }
+      return { pointer, before, shipment, older };
+    },
+    signal,
+  );
+  return { root, chain, reach, pointers, mirror: await planMirror(reach.blobs, closures, signal) };
+};
+
+const mirrorPaths = (closures: readonly (readonly ClosureEntry[])[]): readonly string[] =>
+  closures.flatMap((closure) => closure.filter(isImage).flatMap(({ names = [] }) => names.map(mirrorPath)));
+
+const absentFrom = async (
+  { blobs }: Reach,
+  wanted: readonly Descriptor[],
+  signal: AbortSignal,
+): Promise<readonly Digest[]> => {
+  const unique = new Set(wanted.map(({ digest }) => digest));
+  const found = await inParallel(
+    unique,
+    WIDTH,
+    async (digest) => ((await blobs.size(digest)) === undefined ? [digest] : []),
+    signal,
+  );
+  return found.flat();
+};
+
+/** Bundles of the chosen channels that the registry has, for the office to build on. */
+const bundlesIn = async (
+  registry: Registry,
+  chosen: readonly Pointer[],
+  signal: AbortSignal,
+): Promise<readonly Digest[]> => {
+  const repositories = new Set(chosen.filter(({ tag }) => tag === 'release').map((it) => it.repository));
+  const held = new Set<Digest>();
+  for (const path of repositories) {
+    for (const tag of await registry.repository(path).tags(signal)) {
+      const [, hex] = /^b-([0-9a-f]{64})$/.exec(tag) ?? [];
+      if (hex !== undefined) held.add(digestFromHex(hex));
+    }
+  }
+  return [...held].toSorted();
+};
+
+const HINTS: Readonly<Record<string, string>> = {
+  ROLLBACK:
+    'Nothing was pushed. This medium is the older one: push a newer one, or say with --go-back why the registry must have the older release',
+  EQUIVOCATION:
+    'Nothing was pushed. The registry and the medium contradict each other, as those of two fleets would; ask the office which one is right',
+  ROOT_BEHIND:
+    'Nothing was pushed. The registry has heard of a root that this medium does not know: ask for a newer medium',
+};
+
+/** What is wrong is the same as when the office publishes; what to do about it is not. */
+const inWordsOfPush = (error: unknown): unknown => {
+  if (!isFleetError(error)) return error;
+  const hint = HINTS[error.code];
+  if (hint === undefined) return error;
+  return new FleetError(error.code, error.message, { subject: error.subject, hint, cause: error });
+};

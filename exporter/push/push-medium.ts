@@ -1,0 +1,171 @@
+import type { Digest } from '#bundles/digest';
+import { inParallel } from '#bundles/in-parallel';
+import type { OpenMedium } from '#bundles/medium/medium';
+import { openCarrier } from '#bundles/publish/carrier';
+import {
+  addFreight,
+  type Freight,
+  NO_FREIGHT,
+  sendShipment,
+  sendStages,
+} from '#bundles/publish/send-shipment';
+import type { PointerTag } from '#bundles/publish/shipment';
+import { surveyShipment } from '#bundles/publish/survey-shipment';
+import { pushEvidence } from '#bundles/registry/push-evidence';
+import type { Registry } from '#bundles/registry/registry';
+import { type PreparedPointer, type PreparedPush, type PushOrder, preparePush } from './prepare-push.ts';
+import { type References, referencesOf } from './references-of.ts';
+import { removeNeeds } from './refuse-missing.ts';
+
+export type PushedPointer = {
+  /** 'prod/line', 'sites/plant-7' */
+  readonly repository: string;
+  readonly tag: PointerTag;
+  /** 'release 8'; undefined where it was there already. */
+  readonly name: string | undefined;
+  readonly outcome: 'sent' | 'unchanged' | 'superseded' | 'planned';
+  /** It was put over a newer one. */
+  readonly wentBack: boolean;
+  readonly freight: Freight;
+};
+
+export type Pushed = {
+  readonly fleet: string;
+  readonly root: { readonly version: number; readonly digest: Digest; readonly dev: boolean };
+  /** Whether the root was the one given by hand. Without that, all is only consistent with itself. */
+  readonly anchored: boolean;
+  readonly pointers: readonly PushedPointer[];
+  readonly images: { readonly count: number; readonly freight: Freight };
+  /** Where everything lies now, by the name it is known by. */
+  readonly references: References;
+};
+
+export type PushHooks = {
+  /** Bytes of blobs that will be looked at, before the first is sent. */
+  readonly onPrepared?: (bytes: number) => void;
+  /** Bytes that are in the registry now, sent or found there. */
+  readonly onBytes?: (bytes: number) => void;
+};
+
+/** Images or pointers at once; how many blobs are on their way, the carrier says. */
+const WIDTH = 8;
+
+/**
+ * From a medium into a registry with no stop between: images under their own names first, then what channels and sites need,
+ * pointers last. Killed anywhere, the registry has what it had before and some blobs more; doing it again goes on.
+ * @throws FleetError as preparePush, before anything is sent; REGISTRY_*, DIGEST_MISMATCH, SIZE_MISMATCH, TRUNCATED later
+ */
+export const pushMedium = async (
+  medium: OpenMedium,
+  registry: Registry,
+  order: PushOrder & { readonly dryRun: boolean },
+  hooks: PushHooks = {},
+): Promise<Pushed> => {
+  const prepared = await preparePush(medium, registry, order);
+  const { root } = prepared;
+  hooks.onPrepared?.(bytesOf(prepared));
+  const sent = order.dryRun
+    ? await survey(prepared, registry, order)
+    : await send(prepared, registry, order, hooks);
+  if (!order.dryRun) await removeNeeds(medium);
+  return {
+    fleet: root.fleet,
+    root: { version: root.version, digest: root.digest, dev: root.dev },
+    anchored: order.pinned !== undefined,
+    ...sent,
+    references: referencesOf(prepared, registry.address),
+  };
+};
+
+type Sent = Pick<Pushed, 'pointers' | 'images'>;
+
+const send = async (
+  { chain, reach, pointers, mirror }: PreparedPush,
+  registry: Registry,
+  { repair, signal }: PushOrder,
+  { onBytes }: PushHooks,
+): Promise<Sent> => {
+  const seen = new Set<Digest>();
+  const carrier = openCarrier(
+    reach.blobs,
+    (_path, { digest, size }) => {
+      if (!seen.has(digest)) onBytes?.(size);
+      seen.add(digest);
+    },
+    reach.placeOf,
+  );
+  const common = { carrier, hasReferrers: true, repair };
+  const images = await inParallel(
+    mirror,
+    WIDTH,
+    async ({ path, image, stages }, stop) => {
+      const shelf = registry.repository(path);
+      const freight = await sendStages(path, stages, { ...common, shelf, signal: stop });
+      await pushEvidence(shelf, image, reach.blobs, stop);
+      return freight;
+    },
+    signal,
+  );
+  const sendOne = async (one: PreparedPointer, stop: AbortSignal): Promise<PushedPointer> => {
+    const { pointer, before, shipment, older } = one;
+    const { repository, tag } = pointer;
+    if (!shipment) return unchanged(one);
+    const shelf = registry.repository(repository);
+    const { outcome, freight } = await sendShipment(shipment, {
+      ...common,
+      shelf,
+      chain,
+      before,
+      signal: stop,
+    });
+    return { repository, tag, name: shipment.order.name, outcome, wentBack: older, freight };
+  };
+  const isRelease = ({ pointer }: PreparedPointer): boolean => pointer.tag === 'release';
+  const moved: PushedPointer[] = [];
+  // Releases first: a lease is about one, and an order may send an agent to one.
+  for (const wave of [pointers.filter(isRelease), pointers.filter((it) => !isRelease(it))])
+    moved.push(...(await inParallel(wave, WIDTH, sendOne, signal)));
+  return {
+    pointers: moved,
+    images: { count: mirror.length, freight: images.reduce(addFreight, NO_FREIGHT) },
+  };
+};
+
+const survey = async (
+  { pointers, mirror }: PreparedPush,
+  registry: Registry,
+  { repair, signal }: PushOrder,
+): Promise<Sent> => {
+  let images = NO_FREIGHT;
+  for (const { path, stages } of mirror)
+    images = addFreight(images, await surveyShipment({ stages }, registry.repository(path), repair, signal));
+  const planned: PushedPointer[] = [];
+  for (const one of pointers) {
+    const { pointer, shipment, older } = one;
+    const { repository, tag } = pointer;
+    if (!shipment) {
+      planned.push(unchanged(one));
+      continue;
+    }
+    const freight = await surveyShipment(shipment, registry.repository(repository), repair, signal);
+    const { name } = shipment.order;
+    planned.push({ repository, tag, name, outcome: 'planned', wentBack: older, freight });
+  }
+  return { pointers: planned, images: { count: mirror.length, freight: images } };
+};
+
+const unchanged = ({ pointer: { repository, tag } }: PreparedPointer): PushedPointer => ({
+  repository,
+  tag,
+  name: undefined,
+  outcome: 'unchanged',
+  wentBack: false,
+  freight: NO_FREIGHT,
+});
+
+const bytesOf = ({ pointers, mirror }: PreparedPush): number => {
+  const sizes = new Map<Digest, number>();
+  const stages = [...mirror, ...pointers.flatMap(({ shipment }) => shipment ?? [])].map((it) => it.stages);
+  for (const { blobs } of stages.flat(2)) for (const { digest, size } of blobs) sizes.set(digest, size);
+  return [...sizes.values()].reduce((sum, size) => sum + size, 0);
+};

@@ -1,0 +1,46 @@
+import type { Digest } from '#bundles/digest';
+import type { BlobSource } from '#bundles/layout/blobs';
+import { missingBlob } from '#bundles/layout/verified';
+import type { Registry } from '#bundles/registry/registry';
+
+/** The medium and, behind it, the registry it is pushed into: what a delta leaves out lies there already. */
+export type Reach = {
+  readonly blobs: BlobSource;
+  /** The repository where a blob was found that the medium lacks. */
+  readonly placeOf: (digest: Digest) => string | undefined;
+};
+
+/** @param paths repositories that may have the base, in the order in which they are asked; it may grow */
+export const reachRegistry = (
+  medium: BlobSource,
+  registry: Pick<Registry, 'repository'>,
+  paths: Iterable<string>,
+): Reach => {
+  type Place = { readonly path: string; readonly size: number };
+  const found = new Map<Digest, Place>();
+  const locate = async (digest: Digest, signal?: AbortSignal): Promise<Place | undefined> => {
+    const known = found.get(digest);
+    if (known) return known;
+    for (const path of paths) {
+      signal?.throwIfAborted();
+      const size = await registry.repository(path).blobs.size(digest);
+      if (size === undefined) continue;
+      found.set(digest, { path, size });
+      return { path, size };
+    }
+    return undefined;
+  };
+  return {
+    placeOf: (digest) => found.get(digest)?.path,
+    blobs: {
+      name: medium.name,
+      size: async (digest) => (await medium.size(digest)) ?? (await locate(digest))?.size,
+      open: async (digest, signal, buffers) => {
+        if ((await medium.size(digest)) !== undefined) return medium.open(digest, signal, buffers);
+        const place = await locate(digest, signal);
+        if (!place) throw missingBlob(digest, medium.name);
+        return registry.repository(place.path).blobs.open(digest, signal);
+      },
+    },
+  };
+};

@@ -1,0 +1,27 @@
+import { compareBytes } from '#bundles/digest';
+import { bundleTag, imageTag } from '#bundles/registry/references';
+import type { RegistryAddress } from '#bundles/registry/registry';
+import type { PreparedPush } from './prepare-push.ts';
+
+/** The name of what was pushed ('registry.example/app@sha256:...', 'prod/line:release') to its reference in the registry. */
+export type References = Readonly<Record<string, string>>;
+
+export const referencesOf = (
+  { pointers, mirror }: Pick<PreparedPush, 'pointers' | 'mirror'>,
+  { host, prefix }: RegistryAddress,
+): References => {
+  const at = (path: string): string => [host, prefix, path].filter(Boolean).join('/');
+  const found: (readonly [string, string])[] = [];
+  for (const { path, names, image } of mirror)
+    for (const name of names) found.push([name, `${at(path)}:${imageTag(image.digest)}@${image.digest}`]);
+  for (const { pointer, shipment } of pointers) {
+    const { repository, tag, artifact } = pointer;
+    found.push([`${repository}:${tag}`, `${at(repository)}:${tag}@${artifact.digest}`]);
+    for (const parcel of shipment?.stages.flat() ?? []) {
+      const { digest } = parcel.descriptor;
+      if (parcel.tag !== bundleTag(digest)) continue;
+      found.push([`${repository}@${digest}`, `${at(repository)}:${parcel.tag}@${digest}`]);
+    }
+  }
+  return Object.fromEntries(found.toSorted(([a], [b]) => compareBytes(a, b)));
+};

@@ -1,0 +1,96 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalBytes } from '#bundles/canonical';
+import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { writeFileAtomically } from '#bundles/layout/write-file';
+import { agentFolder, type Medium, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
+import { nameSome } from '#bundles/name-some';
+import { formatTime } from '#bundles/time';
+
+/**
+ * Neither the medium nor the registry has these blobs. Where the medium left them out on purpose, a note onto it asks for them,
+ * as an agent's would (docs/bundle-format.md section 11).
+ * @param holds bundles that the registry has
+ * @throws FleetError MISSING_BASE, MISSING_BLOB, PARTS_MISSING; always
+ */
+export const refuseMissing = async (
+  { path, roots, medium, parts }: OpenMedium,
+  where: string,
+  digests: readonly Digest[],
+  holds: readonly Digest[],
+  now: Date,
+): Promise<never> => {
+  const assumed = new Set(medium?.bundles.flatMap((bundle) => bundle.assumed.map(({ digest }) => digest)));
+  const missing = digests.toSorted(compareBytes);
+  const lost = missing.filter((digest) => !assumed.has(digest));
+  if (lost.length > 0) {
+    const needed = new Set(lost.flatMap((digest) => parts?.partOf(digest) ?? []));
+    const absent = (parts?.missing ?? []).filter((number) => needed.has(number));
+    throw new FleetError(
+      parts ? 'PARTS_MISSING' : 'MISSING_BLOB',
+      `${path} lacks ${count(lost)} of what it should carry`,
+      {
+        subject: lost[0],
+        hint: parts
+          ? `Name the stick with part ${nameSome(absent.map(String))} too`
+          : 'The copy is not whole: make it again',
+      },
+    );
+  }
+  const file = medium && (await writeNeeds(roots, medium, missing, holds, now));
+  const patched = new Set(medium?.deltas?.map(({ digest }) => digest));
+  const advice = missing.every((digest) => patched.has(digest))
+    ? 'The patches on it are for agents: for a registry the medium is made without --binary-deltas'
+    : 'Ask for a full medium, or push the one first that this one builds on';
+  throw new FleetError('MISSING_BASE', `${path} leaves out ${count(missing)} that ${where} does not have`, {
+    subject: missing[0],
+    hint: file
+      ? `Nothing was pushed. Carry the medium back: ${file} on it says what is needed`
+      : `Nothing was pushed. ${advice}`,
+  });
+};
+
+/** '3 blobs (sha256:..., sha256:...)' */
+const count = (digests: readonly Digest[]): string =>
+  `${digests.length} blob${digests.length === 1 ? '' : 's'} (${nameSome(digests.map(shortDigest))})`;
+
+const writeNeeds = async (
+  roots: readonly string[],
+  medium: Medium,
+  missing: readonly Digest[],
+  holds: readonly Digest[],
+  now: Date,
+): Promise<string | undefined> => {
+  const { file, agent } = noteOf(medium);
+  const [root] = roots;
+  if (root === undefined) return undefined;
+  try {
+    const note = { fleet: medium.fleet, agent, missing, holds, at: formatTime(now) };
+    await writeFileAtomically(join(root, file), canonicalBytes(note));
+    return file;
+  } catch (error) {
+    // A stick with its lock on, or a full one: then the person has to carry the words.
+    if (isOfTheStick(error)) return undefined;
+    throw error;
+  }
+};
+
+/** What was needed is in the registry now: the note would ask for it again. */
+export const removeNeeds = async ({ roots, medium }: OpenMedium): Promise<void> => {
+  if (!medium) return;
+  try {
+    for (const root of roots) await rm(join(root, noteOf(medium).file), { force: true });
+  } catch (error) {
+    if (!isOfTheStick(error)) throw error;
+  }
+};
+
+/** A registry is no agent; it asks under a name of its own, so that no agent's note is overwritten. */
+const noteOf = ({ documents }: Medium): { readonly file: string; readonly agent: string } => {
+  const agent = `${documents.find(({ site }) => site !== undefined)?.site ?? 'edge'}/registry`;
+  return { agent, file: `${REQUESTS_FOLDER}/${agentFolder(agent)}-needs.json` };
+};
+
+const isOfTheStick = (error: unknown): boolean =>
+  ['PERMISSION', 'DISK_FULL', 'IO'].includes(toFleetError(error).code);

@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { writeFileAtomically } from '#bundles/layout/write-file';
+import type { OpenMedium } from '#bundles/medium/medium';
+import { findReports } from '#bundles/report/find-reports';
+import { MAX_REPORT_BYTES } from '#bundles/report/report';
+
+export type Copied = { readonly folder: string; readonly files: number; readonly there: number };
+
+/**
+ * The reports as they are, at the paths that they have on a stick: the folder can be mailed, sent over a diode, and imported
+ * like the stick. What is there already stays; where it is something else, nothing is written.
+ * @throws FleetError USAGE for a file of the same name and other bytes, DISK_FULL, PERMISSION
+ */
+export const copyReports = async (medium: OpenMedium, folder: string): Promise<Copied> => {
+  const paths = (await findReports(medium)).flatMap(({ path, endings }) =>
+    [...endings].map((ending) => `${path}.${ending}`),
+  );
+  const lacking: string[] = [];
+  for (const path of paths) {
+    const there = await readThere(join(folder, path));
+    if (there === undefined) lacking.push(path);
+    else if (!there.equals(await medium.readFile(path, MAX_REPORT_BYTES))) {
+      throw new FleetError('USAGE', `${join(folder, path)} is there and is another report`, {
+        hint: 'Nothing was copied; give another folder',
+      });
+    }
+  }
+  for (const path of lacking) {
+    const bytes = await medium.readFile(path, MAX_REPORT_BYTES);
+    await writeFileAtomically(join(folder, path), bytes).catch((error: unknown) => {
+      throw toFleetError(error, `writing to ${folder}`);
+    });
+  }
+  return { folder, files: lacking.length, there: paths.length - lacking.length };
+};
+
+const readThere = async (file: string): Promise<Buffer | undefined> => {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw toFleetError(error, `reading ${file}`);
+  }
+};

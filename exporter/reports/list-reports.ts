@@ -1,0 +1,129 @@
+import { compareBytes } from '#bundles/digest';
+import { type ErrorCode, FleetError, formatError, isFleetError } from '#bundles/errors';
+import { agentFolder, type OpenMedium } from '#bundles/medium/medium';
+import { type FoundReport, findReports, readReport } from '#bundles/report/find-reports';
+import { verifyReport } from '#bundles/report/report';
+import { parseEnvelope } from '#bundles/statements/envelope';
+import type { ReportPredicate } from '#bundles/statements/predicates';
+import { parseStatement } from '#bundles/statements/verify-statement';
+import { parsePublicKey } from '#bundles/trust/key';
+import { parseDocument } from '#bundles/validate';
+import { claimedAgent } from '../base/report-base.ts';
+import type { AgentsOf } from './medium-agents.ts';
+import { newestReceipt } from './newest-receipt.ts';
+
+export type ListedReport = {
+  /** From the medium's root, without its two endings. */
+  readonly path: string;
+  readonly from: number;
+  readonly to: number;
+  readonly time: string;
+  readonly bytes: number;
+  /** Unchecked: nothing says whose key it must be. */
+  readonly signature: 'right' | 'unchecked' | 'refused';
+  readonly code?: ErrorCode;
+  readonly message?: string;
+};
+
+export type AgentReports = {
+  /** '<site>/<agent>', as the reports claim. */
+  readonly agent: string;
+  readonly reports: readonly ListedReport[];
+  /** Numbers of events between those that are here. */
+  readonly gaps: readonly { readonly from: number; readonly to: number }[];
+  /** Up to which event a receipt on the medium says that the hub has them; undefined: none, or none that can be checked. */
+  readonly acknowledged: number | undefined;
+};
+
+export type ReportList = {
+  readonly agents: readonly AgentReports[];
+  /** Files that are no report that can be read. */
+  readonly refused: readonly { readonly path: string; readonly code: ErrorCode; readonly message: string }[];
+};
+
+/**
+ * Every report on a medium by its agent, and whether it is what its agent signed. What is wrong with one stops no other.
+ * @param agentsOf who the agents are; undefined: nobody can say, and nothing is checked
+ */
+export const listReports = async (
+  medium: OpenMedium,
+  agentsOf: AgentsOf | undefined,
+  signal?: AbortSignal,
+): Promise<ReportList> => {
+  const refused: ReportList['refused'][number][] = [];
+  const listed: { readonly agent: string; readonly report: ListedReport }[] = [];
+  for (const found of await findReports(medium)) {
+    signal?.throwIfAborted();
+    try {
+      listed.push(await listOne(medium, found, agentsOf));
+    } catch (error) {
+      const { code, message } = refusal(error);
+      refused.push({ path: found.path, code, message });
+    }
+  }
+  const agents: AgentReports[] = [];
+  for (const [agent, entries] of Map.groupBy(listed, (one) => one.agent)) {
+    const reports = entries.map(({ report }) => report).toSorted((a, b) => a.from - b.from || a.to - b.to);
+    const receipt = agentsOf && (await newestReceipt(medium, agent, agentsOf));
+    agents.push({ agent, reports, gaps: gapsIn(reports), acknowledged: receipt?.to });
+  }
+  return { agents: agents.toSorted((a, b) => compareBytes(a.agent, b.agent)), refused };
+};
+
+/** @throws FleetError for what is no report at all */
+const listOne = async (
+  medium: OpenMedium,
+  found: FoundReport,
+  agentsOf: AgentsOf | undefined,
+): Promise<{ readonly agent: string; readonly report: ListedReport }> => {
+  const signed = await readReport(medium, found);
+  const agent = claimedAgent(signed.statement, found.path);
+  const { payload } = parseEnvelope(signed.statement, found.path);
+  const { predicate } = parseStatement(payload, found.path);
+  const { from, to, time } = parseDocument<ReportPredicate>('report-predicate', predicate, found.path);
+  const base = { path: found.path, from, to, time, bytes: signed.events.byteLength };
+  if (!agentsOf) return { agent, report: { ...base, signature: 'unchecked' } };
+  try {
+    await verify(signed, found, agent, agentsOf);
+    return { agent, report: { ...base, signature: 'right' } };
+  } catch (error) {
+    const { code, message } = refusal(error);
+    // That nobody knows the site says nothing of the report.
+    const signature = code === 'SITE_MISSING' ? 'unchecked' : 'refused';
+    return { agent, report: { ...base, signature, code, message } };
+  }
+};
+
+const verify = async (
+  signed: Awaited<ReturnType<typeof readReport>>,
+  { path, folder }: FoundReport,
+  agent: string,
+  agentsOf: AgentsOf,
+): Promise<void> => {
+  const [site = '', name = ''] = agent.split('/');
+  const { agents, root } = await agentsOf(site);
+  const known = agents.find((one) => one.name === name);
+  if (!known)
+    throw new FleetError('AGENT_UNKNOWN', `${path} is by ${agent}, which site ${site} does not have`);
+  const { predicate } = verifyReport(signed, parsePublicKey(known.key), path);
+  if (predicate.fleet !== root.fleet)
+    throw new FleetError('WRONG_FLEET', `${path} is of fleet ${predicate.fleet}, not ${root.fleet}`);
+  if (folder !== agentFolder(agent))
+    throw new FleetError('REPORT_INVALID', `${path} lies in the folder of another agent than ${agent}`);
+};
+
+/** Reports may overlap: what was exported twice is there twice. */
+const gapsIn = (reports: readonly ListedReport[]): AgentReports['gaps'] => {
+  const gaps: { readonly from: number; readonly to: number }[] = [];
+  let covered = reports[0]?.from ?? 1;
+  for (const { from, to } of reports) {
+    if (from > covered) gaps.push({ from: covered, to: from - 1 });
+    covered = Math.max(covered, to + 1);
+  }
+  return gaps;
+};
+
+const refusal = (error: unknown): { readonly code: ErrorCode; readonly message: string } => {
+  if (!isFleetError(error) || error.exitCode === 1 || error.exitCode === 6) throw error;
+  return { code: error.code, message: formatError(error) };
+};

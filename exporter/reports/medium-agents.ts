@@ -1,0 +1,29 @@
+import type { Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { OpenMedium } from '#bundles/medium/medium';
+import type { SiteAgents } from '../base/site-agents.ts';
+import { type Evidence, judgeRoots, judgeSite } from '../check/judge.ts';
+
+/** Whose keys count: the agents of a site by its signed statement. @throws FleetError where there is none to believe */
+export type AgentsOf = (site: string) => Promise<SiteAgents>;
+
+/** By the statements that the stick itself took out, under the root given by hand. Each site is judged once. */
+export const mediumAgents = (open: OpenMedium, pinned: Digest, now: Date): AgentsOf => {
+  const known = new Map<string, Promise<SiteAgents>>();
+  const judge = async (site: string): Promise<SiteAgents> => {
+    const documents = open.medium?.documents ?? [];
+    if (!documents.some((it) => it.role === 'site' && it.site === site)) {
+      throw new FleetError('SITE_MISSING', `${open.path} has no statement of site ${site}`, {
+        hint: 'Name the layout or registry that has it with --from',
+      });
+    }
+    const evidence: Evidence = { blobs: open.blobs, documents, now };
+    const root = await judgeRoots(evidence, pinned);
+    return { root, agents: (await judgeSite(evidence, root, site)).agents };
+  };
+  return (site) => {
+    const judged = known.get(site) ?? judge(site);
+    known.set(site, judged);
+    return judged;
+  };
+};

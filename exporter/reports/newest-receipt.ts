@@ -1,0 +1,36 @@
+import { isFleetError } from '#bundles/errors';
+import { readBlob } from '#bundles/layout/verified';
+import { agentFolder, type OpenMedium, RECEIPTS_FOLDER } from '#bundles/medium/medium';
+import { verifyReceipt } from '#bundles/report/receipt';
+import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
+import type { ReceiptPredicate } from '#bundles/statements/predicates';
+import type { AgentsOf } from './medium-agents.ts';
+
+/** The receipt for an agent that reaches furthest, of those on the medium that the hub really signed. */
+export const newestReceipt = async (
+  medium: OpenMedium,
+  agent: string,
+  agentsOf: AgentsOf,
+): Promise<ReceiptPredicate | undefined> => {
+  let newest: ReceiptPredicate | undefined;
+  try {
+    const { root } = await agentsOf(agent.split('/')[0] ?? '');
+    for await (const bytes of receiptFiles(medium, agent)) {
+      const receipt = verifyReceipt(bytes, root, agent);
+      if (!newest || receipt.to > newest.to) newest = receipt;
+    }
+  } catch (error) {
+    if (!isFleetError(error) || error.exitCode === 1 || error.exitCode === 6) throw error;
+  }
+  return newest;
+};
+
+/** As documents, and as the file that people look at. */
+async function* receiptFiles(medium: OpenMedium, agent: string): AsyncGenerator<Buffer> {
+  for (const { role, agent: whose, digest } of medium.medium?.documents ?? [])
+    if (role === 'receipt' && whose === agent)
+      yield await readBlob(medium.blobs, digest, MAX_STATEMENT_BYTES);
+  const file = `${RECEIPTS_FOLDER}/${agentFolder(agent)}.sigstore.json`;
+  if ((await medium.files(RECEIPTS_FOLDER)).includes(file))
+    yield await medium.readFile(file, MAX_STATEMENT_BYTES);
+}

@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Digest } from '#bundles/digest';
+import type { BlobSource } from '#bundles/layout/blobs';
+import type { Limit } from '#bundles/publish/limit';
+import { answerError } from './answers.ts';
+import { type ByteRange, parseRange } from './parse-range.ts';
+import { type Proven, servedBytes } from './served-bytes.ts';
+
+export type BlobAnswering = {
+  readonly blobs: BlobSource;
+  readonly proven: Proven;
+  /** Each transfer holds a file and some buffers: more wait. */
+  readonly limit: Limit;
+  /** Milliseconds that a client may take no bytes before it is given up. */
+  readonly patience: number;
+  /** Hears what went wrong after the head of an answer was sent, when nobody can be told but by cutting it off. */
+  readonly onBroken: (error: unknown) => void;
+  readonly onBytes: (bytes: number) => void;
+};
+
+type Blob = { readonly digest: Digest; readonly size: number };
+
+/** OCI distribution spec 1.1, "Pulling blobs", with ranges of RFC 9110. */
+export const answerBlob = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  blob: Blob,
+  answering: BlobAnswering,
+): Promise<void> => {
+  const { digest, size } = blob;
+  const range = parseRange(request.headers.range, size);
+  const about = {
+    'content-type': 'application/octet-stream',
+    'docker-content-digest': digest,
+    etag: `"${digest}"`,
+    'accept-ranges': 'bytes',
+    'cache-control': 'max-age=31536000, immutable',
+  };
+  if (range === 'unsatisfiable') {
+    response.writeHead(416, { 'content-range': `bytes */${size}`, 'content-length': 0 }).end();
+    return;
+  }
+  if (request.method === 'HEAD') {
+    response.writeHead(200, { ...about, 'content-length': size }).end();
+    return;
+  }
+  const head = range
+    ? {
+        ...about,
+        'content-length': range.end - range.start + 1,
+        'content-range': `bytes ${range.start}-${range.end}/${size}`,
+      }
+    : { ...about, 'content-length': size };
+  const part = range ?? { start: 0, end: size - 1 };
+  await answering.limit(() => transfer(request, response, blob, part, head, answering));
+};
+
+const transfer = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  blob: Blob,
+  range: ByteRange,
+  head: Readonly<Record<string, string | number>>,
+  { blobs, proven, patience, onBroken, onBytes }: BlobAnswering,
+): Promise<void> => {
+  const gone = new AbortController();
+  const stop = (): void => gone.abort();
+  if (response.destroyed) return;
+  response.once('close', stop);
+  try {
+    for await (const piece of servedBytes(blobs, blob, range, proven, gone.signal)) {
+      // Only now: what is found wrong before the first byte is told in an answer.
+      if (!response.headersSent) response.writeHead('content-range' in head ? 206 : 200, head);
+      onBytes(piece.byteLength);
+      if (!response.write(piece)) {
+        const limit = AbortSignal.timeout(patience);
+        await once(response, 'drain', { signal: AbortSignal.any([gone.signal, limit]) });
+      }
+    }
+    if (!response.headersSent) response.writeHead(200, head);
+    response.end();
+  } catch (error) {
+    if (!gone.signal.aborted) onBroken(error);
+    if (response.headersSent) response.destroy();
+    else if (!response.destroyed)
+      answerError(request, response, 500, 'UNKNOWN', 'the medium cannot be read here, or was changed');
+  } finally {
+    response.off('close', stop);
+  }
+};

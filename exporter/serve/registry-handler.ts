@@ -1,0 +1,157 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MAX_MANIFEST_BYTES } from '#bundles/bundle/manifest';
+import { compareBytes, isDigest } from '#bundles/digest';
+import { readBlob } from '#bundles/layout/verified';
+import { OCI_INDEX } from '#bundles/media-types';
+import { makeLimit } from '#bundles/publish/limit';
+import { answerBlob, type BlobAnswering } from './answer-blob.ts';
+import { answerError, answerJson } from './answers.ts';
+import { pageOf } from './page-of.ts';
+import { type Route, routeOf } from './route.ts';
+import type { Shelf, Shelves } from './shelves.ts';
+
+export type HandlerOptions = {
+  readonly imagesAt: string;
+  /** Blobs on their way at once. */
+  readonly transfers?: number;
+  /** Milliseconds. */
+  readonly patience?: number;
+  readonly onBroken: BlobAnswering['onBroken'];
+  readonly onBytes?: BlobAnswering['onBytes'];
+};
+
+const TRANSFERS = 32;
+const PATIENCE = 60_000;
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** The registry API, the part of it that reads (OCI distribution spec 1.1: pull and content discovery). */
+export const registryHandler = (
+  shelves: Shelves,
+  { imagesAt, transfers = TRANSFERS, patience = PATIENCE, onBroken, onBytes = () => {} }: HandlerOptions,
+): Handler => {
+  const { blobs, repositories } = shelves;
+  const answering: BlobAnswering = {
+    blobs,
+    proven: new Set(),
+    limit: makeLimit(transfers),
+    patience,
+    onBroken,
+    onBytes,
+  };
+  const names = [...repositories.keys()].toSorted(compareBytes);
+
+  /** containerd asks a mirror by the path alone and says in `ns` of which registry. */
+  const shelfOf = (repository: string, query: URLSearchParams): Shelf | undefined => {
+    const ns = query.get('ns');
+    const mirrored = [imagesAt, ns?.replace(':', '_'), repository].filter(Boolean).join('/');
+    return (ns === null ? undefined : repositories.get(mirrored)) ?? repositories.get(repository);
+  };
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    response.setHeader('docker-distribution-api-version', 'registry/2.0');
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      const message = 'this registry is a medium, which is only read; fleet-export push fills registries';
+      answerError(request, response, 405, 'UNSUPPORTED', message, { allow: 'GET, HEAD' });
+      return;
+    }
+    const url = URL.parse(`http://registry${request.url}`);
+    const route = url ? routeOf(url) : { kind: 'unknown' as const };
+    if (url) await answerRoute(request, response, route, url);
+    else answerError(request, response, 404, 'NAME_UNKNOWN', 'there is nothing at this path');
+  };
+
+  const answerRoute = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    route: Route,
+    { pathname, searchParams: query }: URL,
+  ): Promise<void> => {
+    const answerPage = (list: readonly string[], value: (items: readonly string[]) => unknown): void => {
+      const { items, next } = pageOf(list, query);
+      answerJson(request, response, value(items), next ? { link: `<${pathname}?${next}>; rel="next"` } : {});
+    };
+    switch (route.kind) {
+      case 'version':
+        return answerJson(request, response, {});
+      case 'catalog':
+        return answerPage(names, (items) => ({ repositories: items }));
+      case 'bad-digest':
+        return answerError(request, response, 400, 'DIGEST_INVALID', 'a digest is sha256: and 64 hex digits');
+      case 'unknown':
+        return answerError(request, response, 404, 'NAME_UNKNOWN', 'there is nothing at this path');
+      case 'tags':
+      case 'manifest':
+      case 'blob':
+      case 'referrers': {
+        const shelf = shelfOf(route.repository, query);
+        if (shelf) return answerShelf(request, response, route, shelf, query, answerPage);
+        return answerError(request, response, 404, 'NAME_UNKNOWN', 'the medium has no such repository');
+      }
+    }
+  };
+
+  const answerShelf = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    route: Extract<Route, { readonly repository: string }>,
+    shelf: Shelf,
+    query: URLSearchParams,
+    answerPage: (list: readonly string[], value: (items: readonly string[]) => unknown) => void,
+  ): Promise<void> => {
+    switch (route.kind) {
+      case 'tags': {
+        const tags = [...shelf.tags.keys()].toSorted(compareBytes);
+        return answerPage(tags, (items) => ({ name: route.repository, tags: items }));
+      }
+      case 'blob': {
+        const size = shelf.blobs.get(route.digest) ?? shelf.manifests.get(route.digest)?.size;
+        if (size === undefined)
+          return answerError(request, response, 404, 'BLOB_UNKNOWN', 'the repository has no such blob');
+        return answerBlob(request, response, { digest: route.digest, size }, answering);
+      }
+      case 'referrers': {
+        const wanted = query.get('artifactType');
+        const all = shelf.referrers.get(route.digest) ?? [];
+        const manifests = wanted === null ? all : all.filter(({ artifactType }) => artifactType === wanted);
+        return answerJson(
+          request,
+          response,
+          { schemaVersion: 2, mediaType: OCI_INDEX, manifests },
+          { 'content-type': OCI_INDEX, ...(wanted !== null && { 'oci-filters-applied': 'artifactType' }) },
+        );
+      }
+      case 'manifest':
+        return answerManifest(request, response, route.reference, shelf);
+    }
+  };
+
+  const answerManifest = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    reference: string,
+    shelf: Shelf,
+  ): Promise<void> => {
+    const digest = isDigest(reference) ? reference : shelf.tags.get(reference);
+    const found = digest && shelf.manifests.get(digest);
+    if (!found)
+      return answerError(request, response, 404, 'MANIFEST_UNKNOWN', 'the repository has no such manifest');
+    const head = {
+      'content-type': found.mediaType,
+      'content-length': found.size,
+      'docker-content-digest': found.digest,
+      etag: `"${found.digest}"`,
+    };
+    const bytes =
+      request.method === 'HEAD' ? undefined : await readBlob(blobs, found.digest, MAX_MANIFEST_BYTES);
+    response.writeHead(200, head).end(bytes);
+  };
+
+  return (request, response) => {
+    serve(request, response).catch((error: unknown) => {
+      onBroken(error);
+      if (response.headersSent) response.destroy();
+      else answerError(request, response, 500, 'UNKNOWN', 'the medium cannot be read here, or was changed');
+    });
+  };
+};

@@ -1,0 +1,35 @@
+import type { Digest } from '#bundles/digest';
+import type { BlobSource } from '#bundles/layout/blobs';
+import { verified } from '#bundles/layout/verified';
+import type { ByteRange } from './parse-range.ts';
+
+/** Which blobs this process has read whole and found right. */
+export type Proven = Set<Digest>;
+
+/**
+ * A range of a blob, the last piece of it only after the whole blob was read and its digest was right: a wrong byte never
+ * makes a complete answer. Of a blob that was read whole before, the rest need not be read again.
+ * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, TRUNCATED, MISSING_BLOB
+ */
+export async function* servedBytes(
+  blobs: BlobSource,
+  { digest, size }: { readonly digest: Digest; readonly size: number },
+  { start, end }: ByteRange,
+  proven: Proven,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const isWhole = start === 0 && end === size - 1;
+  const mayStop = !isWhole && proven.has(digest);
+  let at = 0;
+  let held: Uint8Array | undefined;
+  for await (const piece of verified(digest, size, await blobs.open(digest, signal), blobs.name)) {
+    const part = piece.subarray(Math.max(0, start - at), Math.max(0, end + 1 - at));
+    at += piece.byteLength;
+    if (part.byteLength === 0) continue;
+    if (held) yield held;
+    held = part;
+    if (mayStop && at > end) break;
+  }
+  if (!mayStop) proven.add(digest);
+  if (held) yield held;
+}

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { Listen } from './parse-listen.ts';
+
+export type ServerOptions = {
+  readonly listen: Listen;
+  /** Files in PEM. */
+  readonly tls: { readonly certificate: string; readonly key: string } | undefined;
+};
+
+export type RunningServer = AsyncDisposable & {
+  /** 'http://127.0.0.1:5000' */
+  readonly url: string;
+};
+
+/** Connections; each may wait with a request while others are served. */
+const MAX_CONNECTIONS = 512;
+/** Milliseconds that transfers under way get to end when the server is told to. */
+const GRACE = 5000;
+
+/** @throws FleetError USAGE for an address that is taken or not ours, CONFIG_INVALID for the certificate, PERMISSION */
+export const startServer = async (
+  { listen, tls }: ServerOptions,
+  handler: RequestListener,
+): Promise<RunningServer> => {
+  const server = tls ? await tlsServer(tls, handler) : createServer(handler);
+  server.maxConnections = MAX_CONNECTIONS;
+  server.listen(listen.port, listen.host.replace(/^\[|\]$/g, ''));
+  await once(server, 'listening').catch((error: unknown) => {
+    throw cannotListen(error, listen);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `${tls ? 'https' : 'http'}://${listen.host}:${port}`,
+    [Symbol.asyncDispose]: () => close(server),
+  };
+};
+
+const tlsServer = async (
+  { certificate, key }: NonNullable<ServerOptions['tls']>,
+  handler: RequestListener,
+): Promise<Server> => {
+  const read = (file: string): Promise<Buffer> =>
+    readFile(file).catch((error: unknown) => {
+      throw toFleetError(error, `reading ${file}`);
+    });
+  const pem = { cert: await read(certificate), key: await read(key) };
+  try {
+    return createTlsServer(pem, handler);
+  } catch (cause) {
+    // What OpenSSL says may quote the key.
+    throw new FleetError(
+      'CONFIG_INVALID',
+      `${certificate} and ${key} are no certificate and its key in PEM`,
+      {
+        cause,
+        hint: 'Give the certificate with its chain, and the private key without a password',
+      },
+    );
+  }
+};
+
+const cannotListen = (error: unknown, { host, port }: Listen): FleetError => {
+  const { code } = error as NodeJS.ErrnoException;
+  const where = `${host}:${port}`;
+  if (code === 'EADDRINUSE')
+    return new FleetError('USAGE', `somebody listens at ${where} already`, {
+      hint: 'Take another port with --listen',
+    });
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new FleetError('USAGE', `${host} is no address of this machine`, { hint: 'See --listen' });
+  return toFleetError(error, `listening at ${where}`);
+};
+
+const close = async (server: Server): Promise<void> => {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), GRACE);
+  await closed;
+  clearTimeout(timer);
+};

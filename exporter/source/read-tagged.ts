@@ -1,0 +1,17 @@
+import { readArtifact } from '#bundles/layout/artifact';
+import type { OfferedDocument } from './offer.ts';
+import type { Source } from './source.ts';
+
+/** The documents of the artifact that a tag names; undefined where there is no such tag. @throws as readArtifact */
+export const readTagged = async (
+  source: Source,
+  repository: string,
+  tag: string,
+  artifactType: string | undefined,
+): Promise<readonly OfferedDocument[] | undefined> => {
+  const descriptor = await source.resolve(repository, tag);
+  if (!descriptor) return undefined;
+  const what = `${repository}:${tag}`;
+  const documents = await readArtifact(source.blobs(repository), descriptor, { what, type: artifactType });
+  return documents.map((document) => ({ document, repository }));
+};

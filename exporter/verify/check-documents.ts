@@ -1,0 +1,233 @@
+import type { AcceptedRelease } from '#bundles/accept/accept-release';
+import { readChannelDocuments } from '#bundles/accept/documents';
+import { isLiveLease } from '#bundles/accept/is-live-lease';
+import type { AcceptedLease } from '#bundles/accept/judge-lease';
+import type { Digest } from '#bundles/digest';
+import type { BlobSource } from '#bundles/layout/blobs';
+import type { Document } from '#bundles/layout/document';
+import { readBlob } from '#bundles/layout/verified';
+import type { Medium } from '#bundles/medium/medium';
+import { type Channel, formatChannel, sameChannel } from '#bundles/names';
+import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
+import { parseTime } from '#bundles/time';
+import type { TrustRoot } from '#bundles/trust/root';
+import { type Evidence, judgeReceipts, judgeRelease, judgeRoots, judgeSite } from '../check/judge.ts';
+import { judgeLease } from '../check/judge-lease.ts';
+import type { ExpectedBlobs } from './check-blobs.ts';
+import { checkBundle } from './check-bundle.ts';
+import { checkExtra, checkFleet } from './check-contents.ts';
+import type { CheckList } from './check-list.ts';
+import type { Judged } from './judged.ts';
+import { type Provenance, toProvenance } from './provenance.ts';
+import { signedBy, vouchedBy, vouchedByOfficers } from './signed-by.ts';
+
+/** What follows from the documents. */
+export type Findings = {
+  /** Undefined where no root is to be believed: then nothing else was judged. */
+  readonly root: TrustRoot | undefined;
+  /** Of each bundle that passed: who built it, and from what. */
+  readonly provenance: readonly Provenance[];
+  /** What belongs on the medium. */
+  readonly expected: ExpectedBlobs;
+};
+
+type Checking = Judged & {
+  readonly list: CheckList;
+  readonly evidence: Evidence;
+  readonly root: TrustRoot;
+};
+
+/**
+ * All that a site would check before it reads content, for every channel and site at once: needs nothing but documents,
+ * manifests and configs, so whoever kept those can do it again.
+ */
+export const checkDocuments = async (
+  list: CheckList,
+  judged: Judged,
+  signal?: AbortSignal,
+): Promise<Findings> => {
+  const { medium, blobs, pinned, now } = judged;
+  const evidence: Evidence = { blobs, documents: medium.documents, now };
+  const root = await list.check(
+    'trust root',
+    () => judgeRoots(evidence, pinned),
+    (it) => ({
+      message: `version ${it.version} of fleet ${it.fleet}, ${pinned ? 'from the one given by hand' : it.digest}`,
+      ...vouchedByOfficers(it),
+    }),
+  );
+  const expected: ExpectedBlobs = new Map(medium.documents.map(({ digest, size }) => [digest, size]));
+  if (!root) return { root, provenance: [], expected };
+  const checking: Checking = { ...judged, list, evidence, root };
+  await list.check(
+    'fleet',
+    async () => checkFleet(medium, root),
+    () => `all of ${root.fleet}`,
+  );
+  await checkSites(checking);
+  const releases = await checkReleases(checking);
+  await checkLeases(checking, releases);
+  const provenance = await checkBundles(checking, releases, expected, signal);
+  await list.check(
+    'nothing extra',
+    async () => checkExtra(medium, releases),
+    () => 'every bundle is named by a release',
+  );
+  await checkReceipts(checking);
+  await list.check(
+    'documents',
+    () => readDocuments(blobs, medium.documents),
+    (count) => `${count} of ${count} read`,
+  );
+  return { root, provenance, expected };
+};
+
+const checkSites = async ({ list, evidence, root, medium }: Checking): Promise<void> => {
+  for (const site of claims(medium.documents, 'site', (it) => it.site)) {
+    await list.check(
+      `site ${site}`,
+      () => judgeSite(evidence, root, site),
+      async ({ version, agents, expires }) => {
+        const { site: envelopes } = await readChannelDocuments(evidence.blobs, ofSite(medium, site), site);
+        return {
+          message: `statement ${version}, ${agents.length} ${agents.length === 1 ? 'agent' : 'agents'}, until ${expires}`,
+          ...vouchedBy(envelopes),
+        };
+      },
+    );
+  }
+};
+
+const ofSite = ({ documents }: Medium, site: string): readonly Document[] =>
+  documents.filter((it) => it.role === 'site' && it.site === site);
+
+const checkReleases = async (checking: Checking): Promise<readonly AcceptedRelease[]> => {
+  const { list, evidence, root, medium } = checking;
+  const releases: AcceptedRelease[] = [];
+  for (const channel of channelsOf(medium.documents)) {
+    const release = await list.check(
+      `release ${formatChannel(channel)}`,
+      () => judgeRelease(evidence, root, channel),
+      ({ predicate, statement, leases }) => {
+        const vouched = vouchedBy(statement.envelopes);
+        return {
+          message: `version ${predicate.version}, ${describeEnd(predicate.expires, leases.lease, evidence.now)}, ${signedBy(vouched)}`,
+          ...vouched,
+        };
+      },
+    );
+    if (release) releases.push(release);
+  }
+  return releases;
+};
+
+const checkLeases = async (
+  { list, evidence, root, medium }: Checking,
+  releases: readonly AcceptedRelease[],
+): Promise<void> => {
+  for (const channel of channelsOf(medium.documents, 'lease')) {
+    const release = releases.find(({ predicate }) => sameChannel(predicate.audience, channel));
+    await list.check(
+      `lease ${formatChannel(channel)}`,
+      () => judgeLease(evidence, root, channel, release?.statement.digest),
+      ({ predicate, statement }) => {
+        const vouched = vouchedBy(statement.envelopes);
+        const of = release ? `release ${release.predicate.version}` : 'a release at the site';
+        const until = isLiveLease(predicate, evidence.now) ? 'live until' : 'ENDED at';
+        return {
+          message: `version ${predicate.version} of ${of}, ${until} ${predicate.expires}, ${signedBy(vouched)}`,
+          ...vouched,
+        };
+      },
+    );
+  }
+};
+
+const checkBundles = async (
+  checking: Checking,
+  releases: readonly AcceptedRelease[],
+  expected: ExpectedBlobs,
+  signal: AbortSignal | undefined,
+): Promise<readonly Provenance[]> => {
+  const { list, evidence, medium } = checking;
+  const provenance: Provenance[] = [];
+  for (const { predicate, bundles } of releases) {
+    for (const bundle of bundles) {
+      const found = await list.check(
+        `${bundle.kind} bundle ${formatChannel(predicate.audience)}`,
+        () => checkBundle(checking, bundle, predicate.audience, signal),
+        async ({ carried, assumed, absent, signed }) => {
+          const documents = await readChannelDocuments(
+            evidence.blobs,
+            aboutBundle(medium, bundle.digest),
+            '',
+          );
+          const { digests, keys } = vouchedBy(await documents.bundleStatements(bundle.digest));
+          const elsewhere = absent > 0 ? `, ${absent} on parts that are not here` : '';
+          return {
+            message: `${carried.length} blobs here${elsewhere}, ${assumed} expected at the site${describeSigned(signed)}`,
+            digests: [bundle.digest, ...digests],
+            keys,
+          };
+        },
+      );
+      for (const { digest, size } of found?.carried ?? []) expected.set(digest, size);
+      if (found) provenance.push(toProvenance(medium, predicate.audience, bundle, found.signed));
+    }
+  }
+  return provenance;
+};
+
+const aboutBundle = ({ documents }: Medium, digest: Digest): readonly Document[] =>
+  documents.filter((it) => it.role === 'bundle' && it.about === digest);
+
+const checkReceipts = async ({ list, evidence, root, medium }: Checking): Promise<void> => {
+  for (const agent of claims(medium.documents, 'receipt', (it) => it.agent)) {
+    await list.check(
+      `receipts ${agent}`,
+      () => judgeReceipts(evidence, root, agent),
+      async (receipts) => {
+        const upTo = Math.max(...[...receipts.values()].map(({ to }) => to));
+        const files = await Promise.all(
+          [...receipts.keys()].map((digest) => readBlob(evidence.blobs, digest, MAX_STATEMENT_BYTES)),
+        );
+        return { message: `${receipts.size}, up to event ${upTo}`, ...vouchedBy(files) };
+      },
+    );
+  }
+};
+
+/** An ended release that passed has a live lease. */
+const describeEnd = (expires: string, lease: AcceptedLease | undefined, now: Date): string =>
+  lease && parseTime(expires) <= now
+    ? `ended at ${expires}, alive by its lease until ${lease.predicate.expires}`
+    : `until ${expires}`;
+
+const describeSigned = (signed: number | undefined): string => {
+  if (signed === undefined) return ', signatures of images too';
+  return signed === 0 ? '' : `, ${signed} image${signed === 1 ? '' : 's'} signed as the policies ask`;
+};
+
+/** Those that no judge reads (candidates, say) are read here, so that every document was. */
+const readDocuments = async (blobs: BlobSource, documents: readonly Document[]): Promise<number> => {
+  for (const { digest, size } of documents) await readBlob(blobs, digest, size);
+  return documents.length;
+};
+
+const claims = (
+  documents: readonly Document[],
+  role: string,
+  claim: (document: Document) => string | undefined,
+): readonly string[] => [
+  ...new Set(documents.filter((it) => it.role === role).flatMap((document) => claim(document) ?? [])),
+];
+
+export const channelsOf = (documents: readonly Document[], wanted = 'release'): readonly Channel[] => [
+  ...new Map(
+    documents.flatMap(({ role, environment, clusterType }) =>
+      role === wanted && environment !== undefined && clusterType !== undefined
+        ? [[`${environment}/${clusterType}`, { environment, clusterType }] as const]
+        : [],
+    ),
+  ).values(),
+];

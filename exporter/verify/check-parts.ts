@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { Digest } from '#bundles/digest';
+import { shortDigest } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { MediumParts, PartFile } from '#bundles/medium/medium';
+import { nameSome } from '#bundles/name-some';
+import type { CheckList } from './check-list.ts';
+
+/**
+ * A line for each part: the file is the one that its stick's fleet/parts.json says, or says nothing of. Its content is
+ * checked with the blobs; this names the file that has to be sent again, where a blob cannot. Then whether all parts are here.
+ */
+export const checkParts = async (
+  list: CheckList,
+  parts: MediumParts,
+  partial: boolean,
+  signal?: AbortSignal,
+): Promise<void> => {
+  for (const part of parts.here) {
+    await list.check(
+      `part ${part.number}`,
+      () => checkPart(part, signal),
+      (digest) => ({ message: `${part.path}, ${part.size} bytes, ${digest}`, digests: [digest] }),
+    );
+  }
+  for (const { number, path, error } of parts.damaged) {
+    await list.check(
+      `part ${number}`,
+      async () => {
+        throw damaged(`part ${number} (${path}) cannot be read: ${error.message}`, error);
+      },
+      () => '',
+    );
+  }
+  await list.check(
+    'set',
+    async () => checkWhole(parts, partial),
+    () => ({
+      message: `${parts.here.length} of ${parts.count} parts of set ${shortDigest(parts.set)} are here`,
+      digests: [parts.set],
+    }),
+  );
+};
+
+const checkPart = async ({ number, path, digest }: PartFile, signal?: AbortSignal): Promise<Digest> => {
+  const found = await digestOfFile(path, signal);
+  if (digest === undefined || found === digest) return found;
+  throw damaged(`part ${number} (${path}) is ${shortDigest(found)}, fleet/parts.json says ${digest}`);
+};
+
+const digestOfFile = async (path: string, signal?: AbortSignal): Promise<Digest> => {
+  const hash = createHash('sha256');
+  try {
+    // With the signal as an option the stream would throw an error of its own.
+    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
+      signal?.throwIfAborted();
+      hash.update(chunk as Uint8Array);
+    }
+  } catch (error) {
+    throw toFleetError(error, `reading ${path}`);
+  }
+  return `sha256:${hash.digest('hex')}`;
+};
+
+const damaged = (message: string, cause?: FleetError): FleetError =>
+  new FleetError(cause?.code ?? 'DIGEST_MISMATCH', message, {
+    hint: 'Send this part again; the others are usable',
+    cause,
+  });
+
+const checkWhole = ({ missing, count }: MediumParts, partial: boolean): void => {
+  if (missing.length === 0 || partial) return;
+  const numbers = nameSome(missing.map(String));
+  throw new FleetError(
+    'PARTS_MISSING',
+    missing.length === 1
+      ? `part ${numbers} of ${count} is not here`
+      : `parts ${numbers} of ${count} are not here`,
+    { hint: 'Name all sticks at once, or say --partial to look at these parts alone' },
+  );
+};

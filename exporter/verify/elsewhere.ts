@@ -1,0 +1,15 @@
+import { type Digest, hexOf } from '#bundles/digest';
+import type { Medium } from '#bundles/medium/medium';
+
+/** Is a blob, or a piece of it, on one of the parts that are not here? Of a medium in one piece nothing is. */
+export const elsewhereOf = (
+  { parts = [], chunks }: Medium,
+  missing: readonly number[],
+): ((digest: Digest) => boolean) => {
+  const files = new Set(parts.filter(({ number }) => missing.includes(number)).flatMap((part) => part.files));
+  const pieces = new Map(chunks.map((chunk) => [chunk.digest, chunk.files]));
+  return (digest) =>
+    (pieces.get(digest)?.map(({ path }) => path) ?? [`blobs/sha256/${hexOf(digest)}`]).some((path) =>
+      files.has(path),
+    );
+};

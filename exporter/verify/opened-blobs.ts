@@ -1,0 +1,15 @@
+import type { Digest } from '#bundles/digest';
+import type { BlobSource } from '#bundles/layout/blobs';
+
+/** A source that notes what was read of it: that is what the judgement rests on. */
+export const openedBlobs = (blobs: BlobSource): BlobSource & { readonly opened: ReadonlySet<Digest> } => {
+  const opened = new Set<Digest>();
+  return {
+    ...blobs,
+    opened,
+    open: (digest, signal, buffers) => {
+      opened.add(digest);
+      return blobs.open(digest, signal, buffers);
+    },
+  };
+};

@@ -1,0 +1,52 @@
+import type { AcceptedBundle } from '#bundles/accept/accept-release';
+import type { BundleKind } from '#bundles/bundle/config';
+import { type Digest, shortDigest } from '#bundles/digest';
+import type { Medium } from '#bundles/medium/medium';
+import { type Channel, formatChannel } from '#bundles/names';
+import type { BundlePredicate } from '#bundles/statements/predicates';
+
+/** What a bundle's statement says of where it comes from, its signatures verified. */
+export type Provenance = {
+  readonly channel: string;
+  readonly kind: BundleKind;
+  readonly bundle: Digest;
+  readonly builder: string;
+  readonly builtAt: string;
+  readonly candidate: Digest;
+  /** The candidate's document is on the medium too. */
+  readonly candidateHere: boolean;
+  readonly sources: BundlePredicate['sources'];
+  readonly held: BundlePredicate['held'];
+  readonly signedImages: number | undefined;
+};
+
+export const toProvenance = (
+  { documents }: Pick<Medium, 'documents'>,
+  channel: Channel,
+  { kind, digest, predicate }: AcceptedBundle,
+  signedImages: number | undefined,
+): Provenance => {
+  const { builder, builtAt, candidate, sources, held } = predicate;
+  return {
+    channel: formatChannel(channel),
+    kind,
+    bundle: digest,
+    builder,
+    builtAt,
+    candidate,
+    candidateHere: documents.some((it) => it.role === 'candidate' && it.digest === candidate),
+    sources,
+    held,
+    signedImages,
+  };
+};
+
+/** For people: a line of who and when, then a line for each source. */
+export const formatProvenance = (it: Provenance): readonly string[] => [
+  `${it.kind} bundle ${it.channel} ${shortDigest(it.bundle)}: built ${it.builtAt} by ${it.builder} from candidate ${it.candidate}${it.candidateHere ? '' : ' (not on this medium)'}`,
+  ...it.sources.map(
+    ({ role, repo, path, ref, commit, tree }) =>
+      `  ${role}: ${repo}${ref === undefined ? '' : `#${ref}`}${path === '.' || path === '' ? '' : ` ${path}`} at ${commit ?? shortDigest(tree)}`,
+  ),
+  ...it.held.map(({ assignment, code, message }) => `  held: ${assignment}: ${code}: ${message}`),
+];

@@ -1,0 +1,27 @@
+import { type Digest, digestOf } from '#bundles/digest';
+import { parseEnvelope } from '#bundles/statements/envelope';
+import { fingerprint } from '#bundles/trust/key';
+import type { TrustRoot } from '#bundles/trust/root';
+import { officerSignatures } from '#bundles/trust/root-signatures';
+
+/** Which statement, and the fingerprints of those who signed it. */
+export type Vouched = { readonly digests: readonly Digest[]; readonly keys: readonly string[] };
+
+/** Of signature files that were verified: all over one payload. */
+export const vouchedBy = (envelopes: readonly Uint8Array[]): Vouched => {
+  const parsed = envelopes.map((bytes) => parseEnvelope(bytes, 'a statement'));
+  return {
+    digests: [...new Set(parsed.map(({ payload }) => digestOf(payload)))],
+    keys: [...new Set(parsed.map(({ hint }) => Buffer.from(hint, 'base64').toString('hex')))].toSorted(),
+  };
+};
+
+/** A root, and those of its own officers who signed it. */
+export const vouchedByOfficers = (root: TrustRoot): Vouched => ({
+  digests: [root.digest],
+  keys: officerSignatures(root, root.bytes).signed.map(fingerprint).toSorted(),
+});
+
+/** 'signed by 3f0c12ab90de': the fingerprints of the keys, as `root inspect` begins them. */
+export const signedBy = ({ keys }: Vouched): string =>
+  `signed by ${keys.map((key) => key.slice(0, 12)).join(' and ')}`;

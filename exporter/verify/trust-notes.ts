@@ -1,0 +1,14 @@
+import type { Digest } from '#bundles/digest';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
+
+const NOT_ANCHORED =
+  'no --root-sha256 was given: the medium agrees with itself, which an impostor could have seen to as well';
+
+/** What everybody should know who goes by this root, in sentences without their full stop. @param pinned the one given by hand */
+export const trustNotes = (
+  root: { readonly dev: boolean } | undefined,
+  pinned: Digest | undefined,
+): readonly string[] => [
+  ...(pinned === undefined ? [NOT_ANCHORED] : []),
+  ...(root?.dev ? [DEV_ROOT_NOTICE.replace(/\.$/, '')] : []),
+];

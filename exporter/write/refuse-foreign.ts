@@ -1,0 +1,154 @@
+import { lstat, open, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BLOCK, encodeHeader } from '#bundles/archive/tar-header';
+import type { Descriptor } from '#bundles/bundle/manifest';
+import { hexOf } from '#bundles/digest';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { layoutMarker, openLayout, referenceOf } from '#bundles/layout/layout';
+import { readStickParts } from '#bundles/medium/find-parts';
+import {
+  MEDIUM_FILE,
+  PARTS_FILE,
+  PARTS_FOLDER,
+  PROGRESS_FILE,
+  RECEIPTS_FOLDER,
+} from '#bundles/medium/medium';
+import { isLock, LOCK } from './lock-medium.ts';
+import { PARTIAL } from './resume-tar.ts';
+import { SUMS_FILE } from './stick-files.ts';
+import { OURS } from './sweep.ts';
+import { TEMPORARY } from './write-part.ts';
+
+const FOLDERS = ['fleet', 'blobs', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)];
+const FILES = ['oci-layout', 'index.json', MEDIUM_FILE, PARTS_FILE, PROGRESS_FILE, SUMS_FILE];
+
+/**
+ * Before anything is changed on a stick: what lies under our names there must be of our doing, as far as can be told. Names
+ * that are not ours are nobody's business.
+ * @throws FleetError MEDIUM_INVALID, PERMISSION, IO
+ */
+export const refuseForeign = async (root: string): Promise<void> => {
+  for (const folder of FOLDERS) {
+    const kind = await kindOf(join(root, folder));
+    if (kind !== undefined && kind !== 'folder')
+      throw foreign(join(root, folder), `is a ${kind} and no folder`);
+  }
+  const there = new Set<string>();
+  for (const file of FILES) {
+    const kind = await kindOf(join(root, file));
+    if (kind !== undefined && kind !== 'file') throw foreign(join(root, file), `is a ${kind} and no file`);
+    if (kind !== undefined) there.add(file);
+  }
+  const isBegun = await isLock(join(root, 'fleet', LOCK));
+  if (there.has(PROGRESS_FILE)) await refuseOtherList(root);
+  if (there.has(MEDIUM_FILE)) await refuseOtherImages(root);
+  if (isBegun) return;
+  // Nothing says that we were ever here, or only a part of what is here can be ours.
+  const isSet = there.has(PARTS_FILE) || there.has(PROGRESS_FILE);
+  const isFolder = there.has(MEDIUM_FILE);
+  const [taken] = [
+    ...(there.has(SUMS_FILE) && !isSet ? [SUMS_FILE] : []),
+    ...(there.has('oci-layout') && !(await isMarker(root)) ? ['oci-layout'] : []),
+    ...(there.has('index.json') && isSet && !isFolder ? ['index.json'] : []),
+    ...(isFolder ? [] : await underNames(root, OURS)),
+    ...(isFolder || isSet ? [] : await underNames(root, HALVES)),
+  ];
+  if (taken !== undefined) throw foreign(join(root, taken), 'was not put there by this program');
+};
+
+const HALVES = ['', 'fleet', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)].map(
+  (folder) => [folder, TEMPORARY] as const,
+);
+
+/** Written in one go, it is never half of one. */
+const refuseOtherList = async (root: string): Promise<void> => {
+  try {
+    await readStickParts(root, PROGRESS_FILE);
+  } catch (error) {
+    if (!isFleetError(error) || error.exitCode !== 4) throw error;
+    throw foreign(join(root, PROGRESS_FILE), 'was not put there by this program');
+  }
+};
+
+/**
+ * The same for what lies beside a tar while it is written.
+ * @throws FleetError MEDIUM_INVALID, PERMISSION, IO
+ */
+export const refuseForeignBeside = async (tar: string): Promise<void> => {
+  await isLock(`${tar}${LOCK}`);
+  const partial = `${tar}${PARTIAL}`;
+  const kind = await kindOf(partial);
+  if (kind === undefined) return;
+  if (kind !== 'file') throw foreign(partial, `is a ${kind} and no file`);
+  const size = layoutMarker().byteLength;
+  const first = encodeHeader({ name: 'oci-layout', prefix: '', size, mode: 0o644, directory: false });
+  try {
+    await using handle = await open(partial, 'r');
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BLOCK), 0, BLOCK, 0);
+    // However early a run was killed.
+    if (buffer.subarray(0, bytesRead).equals(first.subarray(0, bytesRead))) return;
+  } catch (error) {
+    throw toFleetError(error, `reading ${partial}`);
+  }
+  throw foreign(partial, 'was not put there by this program');
+};
+
+/** Who copies an image onto the medium with another tool would lose it. */
+const refuseOtherImages = async (root: string): Promise<void> => {
+  const manifests = await openLayout(root).then(
+    (layout) => layout.manifests,
+    (error: unknown): readonly Descriptor[] => {
+      // One that is damaged is written anew.
+      if (isFleetError(error)) return [];
+      throw toFleetError(error, `reading ${root}`);
+    },
+  );
+  const other = manifests.find(
+    (one) => !/^[^:]+:[bi]-/.test(referenceOf(one) ?? '') || !isNamedByDigest(one),
+  );
+  if (other === undefined) return;
+  const name = referenceOf(other) ?? hexOf(other.digest);
+  throw foreign(join(root, 'index.json'), `names ${name}, which was not put there by this program`);
+};
+
+const isNamedByDigest = (one: Descriptor): boolean =>
+  referenceOf(one)?.endsWith(`-${hexOf(one.digest)}`) ?? false;
+
+const isMarker = async (root: string): Promise<boolean> =>
+  readFile(join(root, 'oci-layout')).then(
+    (bytes) => bytes.equals(layoutMarker()),
+    (error: unknown) => {
+      throw toFleetError(error, `reading ${join(root, 'oci-layout')}`);
+    },
+  );
+
+/** Files with names as we give them, which are removed when no medium names them. */
+const underNames = async (root: string, names: typeof OURS): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for (const [folder, pattern] of names) {
+    const there = await readdir(join(root, folder)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw toFleetError(error, `listing ${join(root, folder)}`);
+    });
+    found.push(...there.filter((name) => pattern.test(name)).map((name) => join(folder, name)));
+  }
+  return found;
+};
+
+const kindOf = async (path: string): Promise<'file' | 'folder' | 'link' | 'device' | undefined> => {
+  try {
+    const found = await lstat(path);
+    if (found.isSymbolicLink()) return 'link';
+    if (found.isDirectory()) return 'folder';
+    return found.isFile() ? 'file' : 'device';
+  } catch (error) {
+    // Below a file there is nothing, and the file itself is told.
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw toFleetError(error, `looking at ${path}`);
+  }
+};
+
+const foreign = (path: string, why: string): FleetError =>
+  new FleetError('MEDIUM_INVALID', `${path} ${why}`, {
+    hint: 'Move it away, or use another stick or folder; nothing was changed',
+  });

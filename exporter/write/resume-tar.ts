@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { fileCursor } from '#bundles/archive/file-cursor';
+import { openFileAccess } from '#bundles/archive/open-file-access';
+import type { RandomAccess } from '#bundles/archive/random-access';
+import { readTar } from '#bundles/archive/read-tar';
+import { BLOCK, encodeHeader, paddingOf } from '#bundles/archive/tar-header';
+import { isFleetError } from '#bundles/errors';
+import { readSpan } from '#bundles/layout/read-span';
+import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium, parseMedium } from '#bundles/medium/medium';
+import { sizeOf } from '#bundles/medium/plain-files';
+import type { PlannedEntry } from './tar-entries.ts';
+import type { WriteOptions } from './write-options.ts';
+
+/** Behind the name that a tar will have, while it is written. */
+export const PARTIAL = '.partial';
+
+/** How much of an archive is right: whole entries, and the byte behind the last of them. */
+export type TarProgress = { readonly entries: number; readonly offset: number };
+
+/** The table of contents of an archive that was begun: its date is the one to go on with. Undefined where there is none. */
+export const mediumOfPartial = async (path: string): Promise<Medium | undefined> => {
+  if ((await sizeOf(path)) === undefined) return undefined;
+  try {
+    await using bytes = await openFileAccess(path);
+    for await (const item of readTar(fileCursor(bytes, bytes.size), { maxEntries: 3 })) {
+      if (item.path !== MEDIUM_FILE || item.size > MAX_MEDIUM_BYTES) continue;
+      return parseMedium(Buffer.concat(await Array.fromAsync(item.content)));
+    }
+  } catch (error) {
+    // Cut before its table of contents, or another file under that name.
+    if (!isFleetError(error) || error.exitCode !== 4) throw error;
+  }
+  return undefined;
+};
+
+/**
+ * Compares what a killed run wrote with what belongs there, entry by entry, and says up to where it is right. Entries are the
+ * same bytes each time, so the rest can be put behind them.
+ */
+export const findRight = async (
+  path: string,
+  entries: readonly PlannedEntry[],
+  { onPhase, onBytes, signal }: WriteOptions,
+): Promise<TarProgress> => {
+  if ((await sizeOf(path)) === undefined) return { entries: 0, offset: 0 };
+  await using bytes = await openFileAccess(path);
+  onPhase?.({ name: 'checking what is there', total: bytes.size });
+  let offset = 0;
+  for (const [at, entry] of entries.entries()) {
+    signal?.throwIfAborted();
+    if (!(await isRight(bytes, offset, entry, onBytes, signal))) return { entries: at, offset };
+    offset += BLOCK + entry.size + paddingOf(entry.size);
+  }
+  return { entries: entries.length, offset };
+};
+
+const isRight = async (
+  bytes: RandomAccess,
+  offset: number,
+  { path, size, digest }: PlannedEntry,
+  onBytes: (bytes: number) => void,
+  signal: AbortSignal | undefined,
+): Promise<boolean> => {
+  const padding = paddingOf(size);
+  if (offset + BLOCK + size + padding > bytes.size) return false;
+  const header = encodeHeader({ name: path, prefix: '', size, mode: 0o644, directory: false });
+  if (!header.equals(await take(bytes, offset, BLOCK))) return false;
+  const hash = createHash('sha256');
+  for await (const chunk of readSpan(bytes, { offset: offset + BLOCK, size }, path, { signal })) {
+    hash.update(chunk);
+    onBytes(chunk.byteLength);
+  }
+  if (`sha256:${hash.digest('hex')}` !== digest) return false;
+  return Buffer.alloc(padding).equals(await take(bytes, offset + BLOCK + size, padding));
+};
+
+const take = async (bytes: RandomAccess, offset: number, size: number): Promise<Buffer> =>
+  Buffer.concat(
+    (await Array.fromAsync(readSpan(bytes, { offset, size }, 'the archive'))).map((chunk) =>
+      Buffer.from(chunk),
+    ),
+  );

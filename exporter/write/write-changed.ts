@@ -1,0 +1,20 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { toFleetError } from '#bundles/errors';
+import { writeFileAtomically } from '#bundles/layout/write-file';
+
+/** Small files; returns the bytes written, none where it is there already. @throws FleetError DISK_FULL, PERMISSION, IO */
+export const writeChanged = async (root: string, path: string, bytes: Buffer): Promise<number> => {
+  const final = join(root, path);
+  try {
+    const there = await readFile(final).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (there?.equals(bytes)) return 0;
+    await writeFileAtomically(final, bytes);
+    return bytes.byteLength;
+  } catch (error) {
+    throw toFleetError(error, `writing ${final}`);
+  }
+};

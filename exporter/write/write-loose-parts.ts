@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { makeDirectory } from '#bundles/layout/make-directory';
+import { syncDirectory } from '#bundles/layout/write-file';
+import { partName } from '#bundles/medium/part';
+import { sizeOf } from '#bundles/medium/plain-files';
+import { checkFreeSpace } from './free-space.ts';
+import { LOCK, lockMedium } from './lock-medium.ts';
+import { holds } from './read-back.ts';
+import type { WriteOptions } from './write-options.ts';
+import { type SetContent, writeSetPart } from './write-set-part.ts';
+
+type Loose = {
+  readonly written: number;
+  readonly removed: number;
+  readonly parts: readonly {
+    readonly number: number;
+    readonly stick: number;
+    readonly path: string;
+    readonly size: number;
+  }[];
+};
+
+/**
+ * Single parts as files into a folder, to be mailed or copied by hand to where one was bad.
+ * @throws FleetError USAGE for a part that the set has not, MEDIUM_INVALID for another file of that name, DISK_FULL, IO
+ */
+export const writeLooseParts = async (
+  folder: string,
+  content: SetContent,
+  numbers: readonly number[],
+  options: WriteOptions,
+): Promise<Loose> => {
+  const { layout } = content;
+  const wanted = numbers.map((number) => {
+    const part = layout.parts[number - 1];
+    if (part) return part;
+    throw new FleetError('USAGE', `there is no part ${number}: the set has ${layout.parts.length}`, {
+      hint: 'Give the --part-size and --stick-size that it was made with; fleet-export plan shows its parts',
+    });
+  });
+  const total = wanted.reduce((sum, { size }) => sum + size, 0);
+  try {
+    await makeDirectory(folder);
+  } catch (error) {
+    throw toFleetError(error, `writing to ${folder}`);
+  }
+  await using _lock = await lockMedium(join(folder, LOCK), folder);
+  await checkFreeSpace(folder, total);
+  options.onPhase?.({ name: 'writing', total, passes: options.readBack ? 2 : 1 });
+  const parts: Loose['parts'][number][] = [];
+  let written = 0;
+  for (const part of wanted) {
+    const path = join(folder, partName(layout.set, part.number, layout.sealed));
+    const temporary = join(folder, `.tmp-${randomUUID().slice(0, 8)}`);
+    try {
+      const { size, digest } = await writeSetPart(content, part, temporary, options);
+      if (options.readBack && !(await holds(temporary, size, digest, options.signal, options.onBytes))) {
+        throw new FleetError('IO', `${folder} gave back other bytes than were written to it`, {
+          hint: 'Do not use this disk; take another one',
+        });
+      }
+      const there = await sizeOf(path);
+      const same = there !== undefined && (await holds(path, size, digest, options.signal));
+      if (there !== undefined && !same) {
+        throw new FleetError('MEDIUM_INVALID', `${path} is there and is another file`, {
+          hint: 'Move it away first, or give another folder; it is left as it is',
+        });
+      }
+      if (!same) await rename(temporary, path);
+      written += same ? 0 : size;
+      parts.push({ number: part.number, stick: part.stick, path, size });
+    } catch (error) {
+      throw toFleetError(error, `writing ${path}`);
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  }
+  await syncDirectory(folder);
+  return { written, removed: 0, parts };
+};

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { type TarEntry, writeTar } from '#bundles/archive/write-tar';
+import type { Digest } from '#bundles/digest';
+import { verified } from '#bundles/layout/verified';
+import type { CutPart } from '../plan/cut-set.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { Source } from '../source/source.ts';
+import { blobPath } from './part.ts';
+import type { PieceReader } from './piece-reader.ts';
+import type { SetLayout } from './set-layout.ts';
+import type { WriteOptions } from './write-options.ts';
+import { writeSynced } from './write-synced.ts';
+
+/** What every part is made from. */
+export type SetContent = {
+  readonly plan: Plan;
+  readonly source: Source;
+  readonly layout: SetLayout;
+  readonly pieces: PieceReader;
+};
+
+/**
+ * Writes one part to the device, every blob against its digest on the way, and tells what the whole file hashes to.
+ * @throws FleetError of the source; the system's errors
+ */
+export const writeSetPart = async (
+  content: SetContent,
+  part: CutPart,
+  path: string,
+  { seal, onBytes, signal }: WriteOptions,
+): Promise<{ readonly size: number; readonly digest: Digest }> => {
+  const hash = createHash('sha256');
+  let size = 0;
+  const plain = writeTar(entriesOf(content, part, signal));
+  const counted = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const chunk of seal ? seal.seal(plain) : plain) {
+      signal?.throwIfAborted();
+      hash.update(chunk);
+      size += chunk.byteLength;
+      yield chunk;
+      onBytes(chunk.byteLength);
+    }
+  };
+  await writeSynced(path, counted());
+  return { size, digest: `sha256:${hash.digest('hex')}` };
+};
+
+async function* entriesOf(
+  { plan, source, layout, pieces }: SetContent,
+  part: CutPart,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<TarEntry> {
+  for (const { path, bytes } of layout.headOf(part)) yield { path, size: bytes.byteLength, content: bytes };
+  for (const { digest, size, repository } of plan.blobs.filter(({ shared }) => shared)) {
+    const content = verified(digest, size, source.stream(repository, digest, signal), source.name);
+    yield { path: blobPath(digest), size, content };
+  }
+  for (const file of part.files) {
+    const { path, size, blob } = file;
+    yield { path, size, content: pieces.read(file, layout.pieces.get(path) ?? blob.digest) };
+  }
+}

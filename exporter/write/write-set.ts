@@ -1,0 +1,236 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Digest } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { partPath } from '#bundles/medium/part';
+import { formatBytes } from '#bundles/program/format-bytes';
+import type { SetLimits } from '../plan/cut-set.ts';
+import type { Prepared } from '../prepare.ts';
+import { checkFreeSpace, largestFile } from './free-space.ts';
+import { LOCK, whileLocked } from './lock-medium.ts';
+import { openPieces } from './piece-reader.ts';
+import { layOutSet, type SetLayout } from './set-layout.ts';
+import { limitsFor, type SetWish } from './set-limits.ts';
+import { readLists } from './stick-files.ts';
+import { writeLooseParts } from './write-loose-parts.ts';
+import type { WriteOptions, Written } from './write-options.ts';
+import type { SetContent } from './write-set-part.ts';
+import { writeStick } from './write-stick.ts';
+
+/** Which of a set is written now; everything unless said. */
+export type SetOrder = SetWish & {
+  /** Only this stick of the set, onto the one that is given. From 1. */
+  readonly stick?: number | undefined;
+  /** Only these parts, as files into the folder that is given. */
+  readonly parts?: readonly number[] | undefined;
+  /** Asks a person for the next stick at the same place; undefined: nobody is there. */
+  readonly askForStick?: ((next: NextStick) => Promise<void>) | undefined;
+  /** Told when a stick holds all of its parts. */
+  readonly onStick?: ((done: DoneStick) => void) | undefined;
+};
+
+export type DoneStick = {
+  readonly stick: number;
+  readonly sticks: number;
+  readonly at: string;
+  readonly numbers: readonly number[];
+};
+
+export type NextStick = {
+  readonly stick: number;
+  readonly sticks: number;
+  readonly at: string;
+  readonly bytes: number;
+  /** Why the one that is there will not do. */
+  readonly because?: string;
+};
+
+export type WrittenSet = Written & {
+  readonly set: Digest;
+  readonly sealed: boolean;
+  readonly count: number;
+  readonly sticks: number;
+  readonly partSize: number;
+  /** Bytes of each stick in turn, the last for all that follow; none where one stick was plenty. */
+  readonly stickSizes: readonly number[];
+  /** Those that are there now, by their paths. */
+  readonly parts: readonly {
+    readonly number: number;
+    readonly stick: number;
+    readonly path: string;
+    readonly size: number;
+  }[];
+};
+
+/** @throws FleetError USAGE where sticks are missing, and those of the writers */
+export const writeSet = async (
+  prepared: Prepared,
+  order: SetOrder,
+  options: WriteOptions,
+): Promise<WrittenSet> => {
+  const { plan, source } = prepared;
+  const roots = prepared.targets.map(({ path }) => path);
+  for (const root of roots) await checkPartSize(root, order);
+  const layout = await layOut(prepared, roots, order, options);
+  await using pieces = openPieces(source, options.signal);
+  const content: SetContent = { plan, source, layout, pieces };
+  const said = {
+    set: layout.set,
+    sealed: layout.sealed,
+    count: layout.parts.length,
+    sticks: layout.sticks,
+    partSize: layout.limits.partSize,
+    stickSizes: layout.limits.sticks.filter((size) => size < Number.MAX_SAFE_INTEGER),
+  };
+  if (order.parts) {
+    const done = await writeLooseParts(roots[0] ?? '', content, order.parts, options);
+    return { ...said, ...done };
+  }
+  const written: WrittenSet[] = [];
+  for (const { stick, root } of await placesFor(layout, roots, order)) {
+    if (written.length > 0 && roots.length === 1) await changeStick(prepared, layout, root, stick, order);
+    const own = layout.parts.filter((part) => part.stick === stick);
+    const done = await whileLocked(join(root, 'fleet', LOCK), root, (lock) =>
+      writeStick(root, content, own, { ...options, lock }),
+    );
+    const parts = own.map(({ number, size }) => ({
+      number,
+      stick,
+      path: join(root, partPath(layout.set, number, layout.sealed)),
+      size,
+    }));
+    written.push({ ...said, ...done, parts });
+    order.onStick?.({ stick, sticks: layout.sticks, at: root, numbers: own.map(({ number }) => number) });
+  }
+  return {
+    ...said,
+    written: written.reduce((total, one) => total + one.written, 0),
+    removed: written.reduce((total, one) => total + one.removed, 0),
+    parts: written.flatMap(({ parts }) => parts),
+  };
+};
+
+/** The set as it was begun on these sticks if it was, else as what is known of them gives it. */
+const layOut = async (
+  { plan, source }: Prepared,
+  roots: readonly string[],
+  order: SetOrder,
+  options: WriteOptions,
+): Promise<SetLayout> => {
+  const lists = (await Promise.all(roots.map((root) => readLists(root)))).flatMap(({ done, begun }) => [
+    done,
+    begun,
+  ]);
+  const guesses = await limitsFor(order, roots);
+  const isThere = ({ set }: SetLayout): boolean => lists.some((list) => list?.set === set);
+  for (const limits of guesses.slice(0, -1)) {
+    try {
+      const layout = await layOutSet(plan, source, limits, options);
+      if (isThere(layout)) return layout;
+    } catch (error) {
+      // What an earlier set was cut by may be too little for this one.
+      if (!isFleetError(error, 'USAGE')) throw error;
+    }
+  }
+  try {
+    return await layOutSet(plan, source, guesses.at(-1) as SetLimits, options);
+  } catch (error) {
+    const [root = '', another] = roots;
+    const isByRoom = order.stickSizes.length === 0 && another === undefined;
+    // What is left on a full stick is no size of a stick that anybody gave.
+    if (isByRoom && isFleetError(error, 'USAGE')) await checkFreeSpace(root, plan.carried);
+    throw error;
+  }
+};
+
+type Place = { readonly stick: number; readonly root: string };
+
+/** Which stick of the set goes where. A stick that was begun is gone on with, wherever it is plugged in now. */
+const placesFor = async (
+  { set, sticks, parts }: SetLayout,
+  roots: readonly string[],
+  { stick, askForStick }: SetOrder,
+): Promise<readonly Place[]> => {
+  const [first = ''] = roots;
+  if (stick !== undefined) {
+    if (roots.length > 1) throw new FleetError('USAGE', '--stick takes one --to, where that stick is');
+    if (stick > sticks)
+      throw new FleetError('USAGE', `there is no stick ${stick}: the set goes on ${sticks}`, {
+        hint: `Give --stick 1 to --stick ${sticks}; fleet-export plan shows which part goes where`,
+      });
+    const there = await stickOf(first, set, parts);
+    if (there === undefined || there === stick) return [{ stick, root: first }];
+    throw new FleetError('USAGE', `${first} is stick ${there} of this very set, and not stick ${stick}`, {
+      hint: 'Put the other stick in',
+    });
+  }
+  if (roots.length === 1) {
+    if (sticks === 1) return [{ stick: 1, root: first }];
+    if (!askForStick) throw tooFew(sticks, parts, roots);
+    const begun = (await stickOf(first, set, parts)) ?? 1;
+    return Array.from({ length: sticks - begun + 1 }, (_, at) => ({ stick: begun + at, root: first }));
+  }
+  if (sticks > roots.length) throw tooFew(sticks, parts, roots);
+  const known = await Promise.all(roots.map((root) => stickOf(root, set, parts)));
+  const free = roots.filter((_, at) => known[at] === undefined);
+  return Array.from({ length: sticks }, (_, at) => at + 1).flatMap((number) => {
+    const at = known.indexOf(number);
+    const root = at >= 0 ? roots[at] : free.shift();
+    return root === undefined ? [] : [{ stick: number, root }];
+  });
+};
+
+/** The stick of the set that this one is, by what is on it already. */
+const stickOf = async (root: string, set: string, parts: SetLayout['parts']): Promise<number | undefined> => {
+  const { done, begun } = await readLists(root);
+  const list = [begun, done].find((one) => one?.set === set && one.parts.length > 0);
+  return parts.find(({ number }) => number === list?.parts[0]?.number)?.stick;
+};
+
+const tooFew = (sticks: number, parts: SetLayout['parts'], roots: readonly string[]): FleetError => {
+  const total = parts.reduce((sum, { size }) => sum + size, 0);
+  return new FleetError(
+    'USAGE',
+    `${formatBytes(total)} in ${parts.length} parts need ${sticks} sticks, ${roots.length === 1 ? `${roots[0]} is one` : `--to names ${roots.length}`}`,
+    {
+      hint: `Give --to ${sticks} times, or write one after the other with --stick 1 to --stick ${sticks}; fleet-export plan shows which part goes where`,
+    },
+  );
+};
+
+/** Waits until another stick than the last is there, and looks at it as at the first. */
+const changeStick = async (
+  prepared: Prepared,
+  { set, sticks, parts }: SetLayout,
+  root: string,
+  stick: number,
+  { askForStick }: SetOrder,
+): Promise<void> => {
+  const bytes = parts.filter((part) => part.stick === stick).reduce((sum, { size }) => sum + size, 0);
+  for (let because: string | undefined; ; ) {
+    await askForStick?.({ stick, sticks, at: root, bytes, ...(because === undefined ? {} : { because }) });
+    try {
+      const there = await stat(root).catch(() => undefined);
+      const is = there && (await stickOf(root, set, parts));
+      if (!there) because = `there is nothing at ${root}`;
+      else if (is !== undefined && is !== stick) because = `this is stick ${is}`;
+      else {
+        await prepared.checkStick(root);
+        await checkFreeSpace(root, is === stick ? 0 : bytes);
+        return;
+      }
+    } catch (error) {
+      if (!(error instanceof FleetError) || error.code === 'ABORTED') throw error;
+      because = error.message;
+    }
+  }
+};
+
+/** @throws FleetError USAGE */
+const checkPartSize = async (root: string, { partSize }: SetOrder): Promise<void> => {
+  const most = await largestFile(root).catch(() => Number.MAX_SAFE_INTEGER);
+  if (partSize === undefined || partSize <= most) return;
+  throw new FleetError('USAGE', `${root} keeps no file of ${formatBytes(partSize)}: it is FAT32`, {
+    hint: `Leave --part-size away, or give at most ${most}`,
+  });
+};

@@ -1,0 +1,195 @@
+import { rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { makeDirectory } from '#bundles/layout/make-directory';
+import { readBlob } from '#bundles/layout/verified';
+import { syncDirectory, writeFileAtomically } from '#bundles/layout/write-file';
+import { PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE } from '#bundles/medium/medium';
+import { partPath, type StickPart, type StickParts, shortSet } from '#bundles/medium/part';
+import { sizeOf } from '#bundles/medium/plain-files';
+import type { CutPart } from '../plan/cut-set.ts';
+import { removePlainReceipts } from '../seal/remove-plain-receipts.ts';
+import { checkFreeSpace } from './free-space.ts';
+import { holds } from './read-back.ts';
+import type { SetLayout } from './set-layout.ts';
+import {
+  listBytes,
+  readLists,
+  removeDirectoryMedium,
+  removeParts,
+  SUMS_FILE,
+  sumsOf,
+  sweepHalfParts,
+} from './stick-files.ts';
+import { sweepTemporary } from './sweep.ts';
+import { writeChanged } from './write-changed.ts';
+import type { WriteOptions, Written } from './write-options.ts';
+import { type SetContent, writeSetPart } from './write-set-part.ts';
+
+/**
+ * Fills one stick with its parts of a set. What was there stays until fleet/parts.json names the new ones; a part is recorded
+ * by its own hash before it gets its name, so that a run that was killed goes on with the next: a sealed part cannot be made
+ * the same twice.
+ * @param own the stick's parts @throws FleetError MEDIUM_INVALID for a file that is not ours, DISK_FULL, PERMISSION, IO, and
+ * those of the source
+ */
+export const writeStick = async (
+  root: string,
+  content: SetContent,
+  own: readonly CutPart[],
+  options: WriteOptions,
+): Promise<Written> => {
+  const { layout, plan, source } = content;
+  const { signal } = options;
+  const { done: before, begun } = await readLists(root);
+  const paths = own.map(({ number }) => ({ path: partPath(layout.set, number, layout.sealed) }));
+  // What a run for another set left unfinished belongs to nothing.
+  let removed = await removeParts(root, begun?.parts ?? [], [...paths, ...(before?.parts ?? [])]);
+  const old = [...(before?.parts ?? []).map(({ path }) => path), ...(begun?.replaced ?? [])].filter(
+    (path) => !paths.some((one) => one.path === path),
+  );
+  await prepareFolder(root);
+  const finished = await findFinished(root, layout, own, [begun, before], options);
+  const todo = own.filter(({ number }) => !finished.has(number));
+  for (const part of todo)
+    await checkFree(root, layout, part, [...(before?.parts ?? []), ...(begun?.parts ?? [])]);
+  await checkFreeSpace(
+    root,
+    todo.reduce((total, { size }) => total + size, 0),
+  );
+  options.lock?.begin();
+
+  const listOf = (): StickParts => ({
+    format: 1,
+    set: layout.set,
+    count: layout.parts.length,
+    sealed: layout.sealed,
+    ...(layout.sealedTo === undefined ? {} : { sealedTo: layout.sealedTo }),
+    parts: [...finished.values()].toSorted((a, b) => a.number - b.number),
+    limits: layout.limits,
+    ...(old.length === 0 ? {} : { replaced: [...new Set(old)] }),
+  });
+  const progress = join(root, PROGRESS_FILE);
+  const isThere = todo.length === 0 && before?.set === layout.set && old.length === 0;
+  if (!isThere) await writeFileAtomically(progress, listBytes(listOf()));
+  let written = 0;
+  options.onPhase?.({
+    name: 'writing',
+    total: todo.reduce((total, { size }) => total + size, 0),
+    passes: options.readBack ? 2 : 1,
+  });
+  for (const part of todo) {
+    const path = partPath(layout.set, part.number, layout.sealed);
+    const temporary = join(root, dirname(path), halfName(layout, part));
+    const made = await make(temporary, content, part, options);
+    finished.set(part.number, { number: part.number, path, ...made });
+    await writeFileAtomically(progress, listBytes(listOf()));
+    await rename(temporary, join(root, path));
+    await syncDirectory(dirname(join(root, path)));
+    written += made.size;
+  }
+  // A receipt names its agent: it is in the sealed parts, too.
+  for (const { path, digest, size, repository } of layout.sealed ? [] : plan.files)
+    written += await writeChanged(root, path, await readBlob(source.blobs(repository), digest, size, signal));
+  // From here on a signal waits: a moment later the medium is whole.
+  signal?.throwIfAborted();
+  await options.lock?.check();
+  const { replaced: _replaced, ...list } = listOf();
+  written += await writeChanged(root, SUMS_FILE, sumsOf(list.parts));
+  written += await writeChanged(root, PARTS_FILE, listBytes(list));
+  const gone = old.map((path) => ({ path }));
+  removed += await removeParts(root, gone, list.parts);
+  removed += await removeDirectoryMedium(root);
+  if (layout.sealed) removed += await removePlainReceipts(root);
+  await rm(progress, { force: true });
+  await syncDirectory(join(root, PARTS_FOLDER));
+  return { written, removed };
+};
+
+const prepareFolder = async (root: string): Promise<void> => {
+  try {
+    await makeDirectory(join(root, PARTS_FOLDER));
+  } catch (error) {
+    throw toFleetError(error, `writing to ${root}`);
+  }
+  await sweepTemporary(root);
+};
+
+/** The temporary name of a part, the same in each run, of the form that is known to be ours. */
+const halfName = ({ set }: SetLayout, { number }: CutPart): string =>
+  `.tmp-${shortSet(set).slice(0, 4)}${number.toString(16).padStart(4, '0')}`;
+
+/** Parts of this stick that are there and right. One that was made and recorded, and then killed, is given its name. */
+const findFinished = async (
+  root: string,
+  layout: SetLayout,
+  own: readonly CutPart[],
+  lists: readonly (StickParts | undefined)[],
+  { signal, onPhase, onBytes }: WriteOptions,
+): Promise<Map<number, StickPart>> => {
+  const recorded = lists.flatMap((list) =>
+    // Whom a file was sealed to age tells nobody; for others it is another one.
+    list?.set === layout.set && list.sealed === layout.sealed && list.sealedTo === layout.sealedTo
+      ? list.parts
+      : [],
+  );
+  const finished = new Map<number, StickPart>();
+  const numbers = new Map(own.map((part) => [part.number, part]));
+  onPhase?.({ name: 'checking what is there', total: recorded.reduce((total, { size }) => total + size, 0) });
+  for (const one of recorded) {
+    const part = numbers.get(one.number);
+    if (!part || finished.has(one.number) || one.path !== partPath(layout.set, one.number, layout.sealed))
+      continue;
+    const half = join(root, PARTS_FOLDER, halfName(layout, part));
+    if (await holds(join(root, one.path), one.size, one.digest, signal, onBytes))
+      finished.set(one.number, one);
+    else if (await holds(half, one.size, one.digest, signal)) {
+      await rename(half, join(root, one.path));
+      finished.set(one.number, one);
+    }
+  }
+  await sweepHalfParts(root);
+  return finished;
+};
+
+/** A file of that name that no list of ours has is somebody else's. @throws FleetError MEDIUM_INVALID */
+const checkFree = async (
+  root: string,
+  layout: SetLayout,
+  { number }: CutPart,
+  ours: readonly StickPart[],
+): Promise<void> => {
+  const path = partPath(layout.set, number, layout.sealed);
+  if (ours.some((one) => one.path === path) || (await sizeOf(join(root, path))) === undefined) return;
+  throw new FleetError(
+    'MEDIUM_INVALID',
+    `${join(root, path)} is there and was not put there by this program`,
+    {
+      hint: 'Move it to another folder, or use another stick; it is left as it is',
+    },
+  );
+};
+
+const make = async (
+  temporary: string,
+  content: SetContent,
+  part: CutPart,
+  options: WriteOptions,
+): Promise<{ readonly size: number; readonly digest: StickPart['digest'] }> => {
+  const { readBack, onBytes, signal } = options;
+  try {
+    const made = await writeSetPart(content, part, temporary, options);
+    if (!readBack || (await holds(temporary, made.size, made.digest, signal, onBytes))) return made;
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw toFleetError(error, `writing part ${part.number} to ${dirname(temporary)}`);
+  }
+  await rm(temporary, { force: true });
+  throw new FleetError(
+    'IO',
+    `${dirname(temporary)} gave back other bytes than were written to it as part ${part.number}`,
+    {
+      hint: 'Do not use this stick; take another one',
+    },
+  );
+};
