@@ -98,8 +98,9 @@ const specOf = ({ files }: DesiredPackage) => parseHostPackage(files.get('packag
 /** Path to content, site values put in: KEY=value lines of env files. */
 const wantedFiles = (desired: DesiredPackage): ReadonlyMap<string, string> =>
   new Map(
-    specOf(desired).files.map(({ path, content }) => {
-      const text = desired.files.get(content)?.toString() ?? '';
+    specOf(desired).files.map((described) => {
+      const { path } = described;
+      const text = 'content' in described ? (desired.files.get(described.content)?.toString() ?? '') : '';
       const lines = desired.siteInputs
         .filter(({ file }) => file === path)
         .map(

@@ -71,6 +71,10 @@ export type HubServer = AsyncDisposable & {
   /** Every event taken, once each. */
   readonly events: Map<number, Event>;
   readonly tokens: Set<string>;
+  /** true: knows nothing of recipients, as hubs of before there were secrets. */
+  forgetful: boolean;
+  /** What came with each renewal. */
+  readonly renewals: CertificateRenewal[];
   /** Answers instead; false: lets it pass. */
   mischief: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   /** Changes the answers on their way. */
@@ -97,7 +101,18 @@ export const startHubServer = async (
     const { site, agent, key } = parseCertificateRequest(request.request);
     agents.set(`${site}/${agent}`, key);
     const medium = await writeTestMedium(join(folder, `answer-${agents.size}-${it.asked.length}`), fleet, {
-      site: { site, version: 1, agents: [{ name: agent, key: key.pem, channel: request.channel }] },
+      site: {
+        site,
+        version: 1,
+        agents: [
+          {
+            name: agent,
+            key: key.pem,
+            channel: request.channel,
+            ...(it.forgetful || request.recipient === undefined ? {} : { recipient: request.recipient }),
+          },
+        ],
+      },
     });
     const { documents } = JSON.parse(readFileSync(join(medium, MEDIUM_FILE), 'utf8')) as Medium;
     return {
@@ -107,6 +122,10 @@ export const startHubServer = async (
         bytes: readFileSync(join(medium, 'blobs/sha256', hexOf(document.digest))).toString('base64'),
       })),
     };
+  };
+  const renew = (renewal: CertificateRenewal) => {
+    it.renewals.push(renewal);
+    return issue(renewal.request);
   };
   const issue = async (request: string) => {
     const subject = parseCertificateRequest(request);
@@ -144,7 +163,7 @@ export const startHubServer = async (
       case '/v1/enroll':
         return enroll(JSON.parse(body) as EnrollRequest);
       case '/v1/certificate':
-        return agent ? issue((JSON.parse(body) as CertificateRenewal).request) : NOBODY;
+        return agent ? renew(JSON.parse(body) as CertificateRenewal) : NOBODY;
       case '/v1/reports':
         return agent ? takeReport(agent, JSON.parse(body) as ReportHandover) : NOBODY;
       case '/v1/presence':
@@ -190,6 +209,8 @@ export const startHubServer = async (
     asked: [],
     events,
     tokens: new Set(['token-1']),
+    renewals: [],
+    forgetful: false,
     mischief: undefined,
     bend: undefined,
     issuedAt: TODAY,

@@ -6,6 +6,7 @@ import { encodeManifest } from '#bundles/bundle/manifest';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { type Document, toDescriptor } from '#bundles/layout/document';
 import {
+  LEASE_ARTIFACT,
   OCI_EMPTY,
   OCI_MANIFEST,
   RECEIPTS_ARTIFACT,
@@ -36,7 +37,7 @@ export type RegistryServer = AsyncDisposable & {
 };
 
 const RELEASE_ROLES = new Set(['root', 'release', 'bundle', 'revocations']);
-const SITE_ROLES = new Set(['root', 'site', 'site-values']);
+const SITE_ROLES = new Set(['root', 'site', 'site-values', 'secrets']);
 
 export const startRegistryServer = async (): Promise<RegistryServer> => {
   const tags = new Map<string, Digest>();
@@ -91,6 +92,15 @@ export const startRegistryServer = async (): Promise<RegistryServer> => {
       const receipts = documents.filter(({ role }) => role === 'receipt');
       const receiver = receipts[0]?.agent?.split('/')[0];
       if (receiver) artifact(`sites/${receiver}`, 'receipts', RECEIPTS_ARTIFACT, receipts);
+      const leases = documents.filter(({ role }) => role === 'lease');
+      const [leased] = leases;
+      if (leased) {
+        const roots = documents.filter(({ role }) => role === 'root');
+        artifact(`${leased.environment}/${leased.clusterType}`, 'lease', LEASE_ARTIFACT, [
+          ...roots,
+          ...leases,
+        ]);
+      }
       for (const { digest, environment, clusterType } of bundles) {
         const repository = `${environment}/${clusterType}`;
         tags.set(`fleet/${repository}:b-${hexOf(digest)}`, digest);

@@ -35,7 +35,13 @@ export const testEdge = (now = NOW): Edge => {
   };
 };
 
-export const POLICY: Policy = { onDrift: 'correct', maxValidityDays: 400, pruneBudget: 1 };
+export const POLICY: Policy = {
+  onDrift: 'correct',
+  onStale: 'continue',
+  breakGlass: false,
+  maxValidityDays: 400,
+  pruneBudget: 1,
+};
 
 /** A state that does not wait for the disk: unit tests pull no plugs. */
 export const openFast = (directory: string, options?: { readonly create?: boolean }): State => {

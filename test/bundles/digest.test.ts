@@ -42,9 +42,12 @@ describe('a digest', () => {
     expect(refusal(() => parseDigest(text))).toBe('SCHEMA');
   });
 
-  it.each([undefined, null, '', 'abc', `${ABC}0`, { toString: () => 'x' }])('has no hex like %j', (hex) => {
-    expect(refusal(() => digestFromHex(hex))).toBe('SCHEMA');
-  });
+  it.each([undefined, null, '', 'abc', `${ABC}0`, { toString: () => 'x' }, [ABC], { toString: 0 }])(
+    'has no hex like %j',
+    (hex) => {
+      expect(refusal(() => digestFromHex(hex))).toBe('SCHEMA');
+    },
+  );
 });
 
 describe('the order of bytes', () => {

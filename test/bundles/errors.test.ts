@@ -87,3 +87,11 @@ it('a digest that the sentence already names is not said twice, and a question k
     `MISSING_BLOB: blob ${digest.slice(0, 19)} is not in medium x. Is the stick mounted?`,
   );
 });
+
+it('what the sentence begins with is not said twice', () => {
+  const error = new FleetError('SOURCE_MISSING', 'apps/web has no "main"', { subject: 'apps/web' });
+  expect(formatError(error)).toBe('SOURCE_MISSING: apps/web has no "main"');
+  expect(formatError(new FleetError('BUSY', 'apps/website is held', { subject: 'apps/web' }))).toBe(
+    'BUSY: apps/web: apps/website is held',
+  );
+});

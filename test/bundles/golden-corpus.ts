@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TrustState } from '#bundles/accept/trust-state';
 import type { Digest } from '#bundles/digest';
 import { parsePublicKey } from '#bundles/trust/key';
 import { parseRoot } from '#bundles/trust/root';
@@ -22,3 +23,19 @@ export const paths = table.files.map(({ path }) => path);
 export const root1 = parseRoot(file('roots/1.root.json'));
 export const root2 = parseRoot(file('roots/2.root.json'));
 export const key = (name: string) => parsePublicKey(file(`keys/${name}.pub`).toString());
+
+/** The host press-2 before its first import. */
+export const PRESS: TrustState = {
+  fleet: 'golden',
+  site: 'plant-7',
+  agent: 'press-2',
+  key: key('agent-press-2').pem,
+  pinnedRoot: root1.digest,
+  root: undefined,
+  siteStatement: undefined,
+  release: undefined,
+  channel: undefined,
+  time: undefined,
+};
+
+export const POLICY = { maxValidityDays: 400, agentVersion: '0.1.0' };

@@ -10,27 +10,14 @@ import { type Digest, digestOf } from '#bundles/digest';
 import { readBlob } from '#bundles/layout/verified';
 import type { Medium, OpenMedium } from '#bundles/medium/medium';
 import { openMedium } from '#bundles/medium/open-medium';
-import { at, file, key, root1 } from './golden-corpus.ts';
+import { at, file, key, POLICY, PRESS } from './golden-corpus.ts';
 import { verdict } from './verdict.ts';
 
-const PRESS: TrustState = {
-  fleet: 'golden',
-  site: 'plant-7',
-  agent: 'press-2',
-  key: key('agent-press-2').pem,
-  pinnedRoot: root1.digest,
-  root: undefined,
-  siteStatement: undefined,
-  release: undefined,
-  channel: undefined,
-  time: undefined,
-};
 const LINE: TrustState = { ...PRESS, agent: 'line-1', key: key('agent-line-1').pem };
 
 const clock = (now: string): Clock => ({ now: new Date(now), trusted: true });
 const WHEN_FULL = clock('2026-11-22T08:00:00Z');
 const WHEN_DELTA = clock('2026-12-02T08:00:00Z');
-const POLICY = { maxValidityDays: 400, agentVersion: '0.1.0' };
 
 const accept = async (state: TrustState, open: OpenMedium, when: Clock): Promise<Accepted> =>
   acceptChannel(

@@ -245,8 +245,10 @@ describe.each([
         const description = files.find((it) => it.path === 'package.json');
         const host = parseHostPackage(description?.bytes ?? Buffer.alloc(0));
         expect(host.id).toBe(id);
-        for (const { content, digest } of host.files)
-          expect(digestOf(files.find((it) => it.path === content)?.bytes ?? '')).toBe(digest);
+        for (const file of host.files)
+          expect(
+            digestOf(files.find((it) => 'content' in file && it.path === file.content)?.bytes ?? ''),
+          ).toBe(file.digest);
       }
     });
   });

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { toFleetError } from '../../bundles/errors.ts';
+import { age } from './parts/age.ts';
 import { airGap } from './parts/air-gap.ts';
+import { ansible } from './parts/ansible.ts';
 import { busybox } from './parts/busybox.ts';
 import { cacheDirectory } from './parts/cache-folder.ts';
 import { containerd } from './parts/containerd.ts';
@@ -9,21 +11,34 @@ import { cosign } from './parts/cosign.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
 import { factoryBase } from './parts/factory-base.ts';
 import { faketime } from './parts/faketime.ts';
+import { flux } from './parts/flux.ts';
+import { helm } from './parts/helm.ts';
 import { k3d } from './parts/k3d.ts';
 import { kalypsoCases } from './parts/kalypso-cases.ts';
 import { kube } from './parts/kube.ts';
+import { kustomize } from './parts/kustomize.ts';
 import { kwok } from './parts/kwok.ts';
 import { nodeBase } from './parts/node-base.ts';
 import { ociregistry } from './parts/ociregistry.ts';
 import { oras } from './parts/oras.ts';
 import type { Machine, Part } from './parts/part.ts';
+import { pkcs11 } from './parts/pkcs11.ts';
 import { podman } from './parts/podman.ts';
 import { pythonTuf } from './parts/python-tuf.ts';
+import {
+  argoDefinitions,
+  rancherFleetDefinitions,
+  symphonyDefinitions,
+  zarfSchema,
+} from './parts/reconciler-schemas.ts';
 import { skopeo } from './parts/skopeo.ts';
+import { sops } from './parts/sops.ts';
 
 /** Every real neighbour that a test may ask for. To add one: a module in parts/ and a line here. */
 const PARTS = {
+  age,
   airGap,
+  ansible,
   kalypsoCases,
   cosign,
   oras,
@@ -36,10 +51,19 @@ const PARTS = {
   busybox,
   containerd,
   faketime,
+  flux,
+  helm,
   k3d,
   kube,
+  kustomize,
   kwok,
+  pkcs11,
   podman,
+  sops,
+  argoDefinitions,
+  rancherFleetDefinitions,
+  symphonyDefinitions,
+  zarfSchema,
 } as const satisfies Record<string, Part>;
 
 export type PartName = keyof typeof PARTS;

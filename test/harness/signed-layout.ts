@@ -9,19 +9,23 @@ import {
 import { packageDigest } from '../../bundles/bundle/package-digest.ts';
 import { canonicalBytes, type Json } from '../../bundles/canonical.ts';
 import { type Digest, digestOf, hexOf } from '../../bundles/digest.ts';
+import { readArtifact } from '../../bundles/layout/artifact.ts';
 import { type Document, toDescriptor } from '../../bundles/layout/document.ts';
 import {
+  findReference,
   type Layout,
   layoutReference,
   openOrStartLayout,
   withReference,
   writeLayoutIndex,
 } from '../../bundles/layout/layout.ts';
+import { readBlob } from '../../bundles/layout/verified.ts';
 import {
   BUNDLE_CONFIG,
   CANDIDATE_JSON,
   LAYER_HOST,
   LAYER_KUBERNETES,
+  LEASE_ARTIFACT,
   OCI_EMPTY,
   OCI_INDEX,
   OCI_MANIFEST,
@@ -38,7 +42,7 @@ import { type Channel, formatChannel } from '../../bundles/names.ts';
 import { GENESIS } from '../../bundles/report/event.ts';
 import { signReceipt } from '../../bundles/report/receipt.ts';
 import { type SignedReport, signReport } from '../../bundles/report/report.ts';
-import { signPayload } from '../../bundles/statements/envelope.ts';
+import { parseEnvelope, signPayload } from '../../bundles/statements/envelope.ts';
 import type { ReportPredicate, SiteAgent } from '../../bundles/statements/predicates.ts';
 import { encodeStatement } from '../../bundles/statements/verify-statement.ts';
 import { addDays, formatTime } from '../../bundles/time.ts';
@@ -58,6 +62,8 @@ export type TestImage = {
   readonly layers: readonly Uint8Array[];
   /** The closure names an index that names the image. */
   readonly index?: boolean;
+  /** Puts what vouches for the image among the blobs, and says which manifests it made. */
+  readonly attach?: (blobs: Map<Digest, Buffer>, image: Descriptor) => Promise<readonly Descriptor[]>;
 };
 
 export type TestBundle = {
@@ -85,16 +91,39 @@ export type TestRelease = {
 export type TestSite = {
   readonly site: string;
   readonly version: number;
-  readonly agents: readonly (Pick<SiteAgent, 'name' | 'channel'> & { readonly key: SigningKey })[];
+  readonly agents: readonly (Pick<SiteAgent, 'name' | 'channel'> & {
+    readonly previousChannel?: Channel;
+    readonly recipient?: string;
+    readonly key: SigningKey;
+  })[];
   readonly values?: { readonly [name: string]: Json };
+};
+
+export type TestLease = {
+  readonly channel: Channel;
+  readonly version: number;
+  /** Digest of a release's payload; by default the one that the channel has. */
+  readonly release?: Digest;
+  /** By default an hour ago. */
+  readonly issuedAt?: Date;
+  readonly expires?: Date;
+  readonly key?: SigningKey;
 };
 
 export type LayoutWriter = {
   readonly directory: string;
   /** The digests of its bundles, in the order given. */
   readonly release: (release: TestRelease) => Promise<readonly Digest[]>;
+  readonly lease: (lease: TestLease) => Promise<void>;
   readonly site: (site: TestSite) => Promise<void>;
-  readonly receipts: (site: string, documents: readonly TestReceipt[]) => Promise<void>;
+  readonly receipts: (
+    site: string,
+    documents: readonly TestReceipt[],
+    /** Newest reports, which lie beside the receipts. */
+    reports?: readonly { readonly agent: string; readonly statement: Buffer }[],
+  ) => Promise<void>;
+  /** Gives the newest release a tag for good. */
+  readonly keep: (channel: Channel) => Promise<void>;
 };
 
 export type TestReceipt = { readonly agent: string; readonly from: number; readonly to: number };
@@ -151,7 +180,11 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
       ),
     );
 
-  const putImage = async (layout: Layout, repository: string, image: TestImage): Promise<ClosureEntry> => {
+  const putImage = async (
+    layout: Layout,
+    repository: string,
+    image: TestImage,
+  ): Promise<readonly ClosureEntry[]> => {
     const layers: Descriptor[] = [];
     for (const bytes of image.layers)
       layers.push(await put(layout, bytes, 'application/vnd.oci.image.layer.v1.tar'));
@@ -171,13 +204,25 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
     const descriptor = image.index ? await put(layout, index, OCI_INDEX) : manifest;
     await name(repository, `i-${hexOf(descriptor.digest)}`, descriptor);
     const { digest, size, mediaType } = descriptor;
-    return { digest, size, mediaType, names: [`registry.test/${image.name}@${digest}`] };
+    const made = new Map<Digest, Buffer>();
+    const attachments = (await image.attach?.(made, descriptor)) ?? [];
+    const mediaTypeOf = (one: Digest): string =>
+      attachments.find((it) => it.digest === one)?.mediaType ?? 'application/octet-stream';
+    const evidence: ClosureEntry[] = [];
+    for (const [one, bytes] of made) {
+      const { digest, size, mediaType } = await put(layout, bytes, mediaTypeOf(one));
+      evidence.push({ digest, size, mediaType });
+    }
+    for (const one of attachments) await name(repository, `i-${hexOf(one.digest)}`, one);
+    const entry = { digest, size, mediaType, names: [`registry.test/${image.name}@${digest}`] };
+    const vouching = attachments.map((it) => it.digest);
+    return [{ ...entry, ...(vouching.length > 0 && { attachments: vouching }) }, ...evidence];
   };
 
   const putBundle = async (layout: Layout, channel: Channel, bundle: TestBundle): Promise<Descriptor> => {
     const closure: ClosureEntry[] = [];
     for (const image of bundle.images ?? [])
-      closure.push(await putImage(layout, formatChannel(channel), image));
+      closure.push(...(await putImage(layout, formatChannel(channel), image)));
     const packages = Object.entries(bundle.packages).map(([id, files]) => ({
       id,
       files: Object.entries(files).map(([path, text]) => ({
@@ -292,6 +337,36 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
     return digests;
   };
 
+  const releaseOf = async (layout: Layout, channel: Channel): Promise<Digest> => {
+    const pointer = findReference(layout, layoutReference(formatChannel(channel), 'release'));
+    if (!pointer) throw new Error('there is no release to lease');
+    const documents = await readArtifact(layout.blobs, pointer, { what: 'the release' });
+    const statement = documents.find(({ role }) => role === 'release');
+    const bytes = await readBlob(layout.blobs, statement?.digest ?? pointer.digest, 1 << 20);
+    return digestOf(parseEnvelope(bytes, 'the release').payload);
+  };
+
+  const writeLease: LayoutWriter['lease'] = async ({ channel, version, ...more }) => {
+    const layout = await openOrStartLayout(directory);
+    const about = more.release ?? (await releaseOf(layout, channel));
+    const predicate = {
+      audience: { fleet: fleet.fleet, ...channel },
+      version,
+      issuedAt: formatTime(more.issuedAt ?? new Date(NOW.getTime() - 3_600_000)),
+      expires: formatTime(more.expires ?? addDays(NOW, 30)),
+      critical: [],
+    };
+    const payload = encodeStatement([{ name: 'release', digest: about }], PREDICATES.lease, predicate);
+    const bytes = await signPayload(payload, more.key ?? fleet.keys.lease);
+    const lease = await document(layout, bytes, SIGSTORE_BUNDLE, {
+      role: 'lease',
+      version,
+      about,
+      ...channel,
+    });
+    await artifact(formatChannel(channel), 'lease', LEASE_ARTIFACT, [lease, ...(await roots(layout))]);
+  };
+
   const writeSite: LayoutWriter['site'] = async ({ site, version, agents, values = {} }) => {
     const layout = await openOrStartLayout(directory);
     const claims = { site, version };
@@ -304,11 +379,12 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
     const predicate = {
       audience: { fleet: fleet.fleet, site },
       version,
-      agents: agents.map(({ name: agent, channel, key }) => ({
+      agents: agents.map(({ name: agent, channel, previousChannel = null, recipient, key }) => ({
         name: agent,
         key: key.public.pem,
         channel,
-        previousChannel: null,
+        previousChannel,
+        ...(recipient !== undefined && { recipient }),
         labels: {},
         freshness: { mode: 'release' },
       })),
@@ -328,7 +404,7 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
     await artifact(`sites/${site}`, 'site', SITE_ARTIFACT, [...(await roots(layout)), list, statement]);
   };
 
-  const writeReceipts: LayoutWriter['receipts'] = async (site, receipts) => {
+  const writeReceipts: LayoutWriter['receipts'] = async (site, receipts, reports = []) => {
     const layout = await openOrStartLayout(directory);
     const documents: Document[] = [];
     for (const { agent, from, to } of receipts) {
@@ -336,10 +412,25 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
       const bytes = await signReceipt(digestOf(`${agent} ${from}`), predicate, fleet.keys.receipt);
       documents.push(await document(layout, bytes, SIGSTORE_BUNDLE, { role: 'receipt', agent }));
     }
+    for (const { agent, statement } of reports)
+      documents.push(await document(layout, statement, SIGSTORE_BUNDLE, { role: 'report', agent }));
     await artifact(`sites/${site}`, 'receipts', RECEIPTS_ARTIFACT, documents);
   };
 
-  return { directory, release: writeRelease, site: writeSite, receipts: writeReceipts };
+  const keep: LayoutWriter['keep'] = async (channel) => {
+    const layout = await openOrStartLayout(directory);
+    const newest = findReference(layout, layoutReference(formatChannel(channel), 'release'));
+    if (newest) await name(formatChannel(channel), `r-${hexOf(newest.digest)}`, newest);
+  };
+
+  return {
+    directory,
+    release: writeRelease,
+    lease: writeLease,
+    site: writeSite,
+    receipts: writeReceipts,
+    keep,
+  };
 };
 
 /** A report without events that says which bundles the agent holds. */

@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { packLayer } from '#bundles/archive/pack-layer';
 import { type TarEntry, writeTar } from '#bundles/archive/write-tar';
 import type { BundleConfig, SiteInputField } from '#bundles/bundle/config';
-import type { HostCheck, HostPackage, HostUnit } from '#bundles/bundle/host-package';
+import type { HostCheck, HostPackage, HostSecret, HostUnit } from '#bundles/bundle/host-package';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
 import { packageDigest } from '#bundles/bundle/package-digest';
 import { canonicalBytes, type Json } from '#bundles/canonical';
@@ -19,10 +19,12 @@ import type { Document } from '#bundles/layout/document';
 import { encodeIndex, layoutMarker } from '#bundles/layout/layout';
 import {
   BUNDLE_CONFIG,
+  FILE_BLOB,
   LAYER_HOST,
   PREDICATES,
   REVOCATIONS_JSON,
   ROOT_JSON,
+  SEALED_SECRETS,
   SIGSTORE_BUNDLE,
   SITE_VALUES_JSON,
   type StatementKind,
@@ -30,8 +32,9 @@ import {
 import { MEDIUM_FILE, type Medium } from '#bundles/medium/medium';
 import type { Channel } from '#bundles/names';
 import { signReceipt } from '#bundles/report/receipt';
+import { makeEvidence } from '#bundles/signatures/evidence';
 import { signPayload } from '#bundles/statements/envelope';
-import type { ReceiptPredicate, ReleasePredicate } from '#bundles/statements/predicates';
+import type { ReceiptPredicate, ReleasePredicate, SiteAgent } from '#bundles/statements/predicates';
 import { encodeStatement, type Subject } from '#bundles/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
 import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/key';
@@ -105,6 +108,13 @@ export type TestPackage = {
   readonly id: string;
   /** Path on the host to content. */
   readonly files: Readonly<Record<string, string>>;
+  /** Path on the host to the content of a file that is a blob of the closure. */
+  readonly blobs?: Readonly<Record<string, string>>;
+  /** Files made of secrets; `encrypted` holds the content of those that lie in the package. */
+  readonly secrets?: readonly (Partial<HostSecret> & {
+    readonly path: string;
+    readonly encrypted?: string;
+  })[];
   readonly units?: readonly HostUnit[];
   readonly checks?: readonly HostCheck[];
   readonly dependsOn?: readonly string[];
@@ -146,6 +156,19 @@ export const packTestBundle = (
     const said = it.lie ? files.slice(1) : files;
     return { it, layer: add(LAYER_HOST, layer.bytes), package: packageDigest(said) };
   });
+  const carried = sorted.flatMap(({ blobs: own = {} }) =>
+    Object.values(own).map((text) => Buffer.from(text)),
+  );
+  const closure = carried.flatMap((bytes) => {
+    const descriptor = add(FILE_BLOB, bytes);
+    const { manifest, blobs: all } = makeEvidence({ descriptor, bytes }, { artifactType: FILE_BLOB });
+    for (const one of [manifest, ...all]) blobs.set(one.descriptor.digest, one.bytes);
+    return [manifest, ...all].map(({ descriptor: { digest, size, mediaType } }) => ({
+      digest,
+      size,
+      mediaType,
+    }));
+  });
   const inputs = sorted.flatMap((it) => (it.inputs ?? []).map((input) => ({ ...input, assignment: it.id })));
   const config: BundleConfig = {
     fleet: fleet.name,
@@ -156,6 +179,7 @@ export const packTestBundle = (
       package: digest,
       path: it.id,
       layer: layer.digest,
+      ...(it.blobs && { blobs: Object.values(it.blobs).map((text) => digestOf(text)) }),
       dependsOn: it.dependsOn ?? [],
       critical: it.critical ?? false,
     })),
@@ -168,8 +192,8 @@ export const packTestBundle = (
       fields: inputs,
     },
     requirements: {},
-    closure: [],
-    critical: [],
+    closure: [...new Map(closure.map((entry) => [entry.digest, entry])).values()],
+    critical: closure.length > 0 ? ['blobs'] : [],
   };
   const { bytes, descriptor } = encodeManifest(
     bundleManifest(
@@ -185,26 +209,54 @@ export const packTestBundle = (
 
 const packageFiles = (it: TestPackage): readonly { path: string; bytes: Buffer }[] => {
   const files = Object.entries(it.files).map(([path, text]) => ({ path, bytes: Buffer.from(text) }));
+  const encrypted = (it.secrets ?? []).flatMap(({ encrypted: text }, index) =>
+    text === undefined ? [] : [{ path: `secrets/${index}`, bytes: Buffer.from(text) }],
+  );
   const envFiles = new Set(it.inputs?.map(({ file }) => file));
   const spec: HostPackage = {
     id: it.id,
     directories: [],
-    files: files.map(({ path, bytes }) => ({
-      path,
-      mode: '0644',
-      owner: 'root',
-      group: 'root',
-      content: `files${path}`,
-      digest: digestOf(bytes),
-      size: bytes.byteLength,
-      ...(envFiles.has(path) ? { format: 'env' as const } : {}),
-    })),
+    files: [
+      ...files.map(({ path, bytes }) => ({
+        path,
+        mode: '0644',
+        owner: 'root',
+        group: 'root',
+        content: `files${path}`,
+        digest: digestOf(bytes),
+        size: bytes.byteLength,
+        ...(envFiles.has(path) ? { format: 'env' as const } : {}),
+      })),
+      ...Object.entries(it.blobs ?? {}).map(([path, text]) => ({
+        path,
+        mode: '0644',
+        owner: 'root',
+        group: 'root',
+        digest: digestOf(text),
+        size: Buffer.byteLength(text),
+        blob: true as const,
+      })),
+    ],
+    ...(it.secrets && {
+      secrets: it.secrets.map(({ encrypted: text, ...secret }, index) => ({
+        mode: '0600',
+        owner: 'root',
+        group: 'root',
+        ...(text !== undefined && {
+          content: `secrets/${index}`,
+          digest: digestOf(text),
+          size: Buffer.byteLength(text),
+        }),
+        ...secret,
+      })) as readonly HostSecret[],
+    }),
     units: it.units ?? [],
     checks: it.checks ?? [],
-    critical: [],
+    critical: [...(it.blobs ? ['blobs'] : []), ...(it.secrets ? ['secrets'] : [])],
   };
   return [
     { path: 'package.json', bytes: canonicalBytes(spec) },
+    ...encrypted,
     ...files.map(({ path, bytes }) => ({ path: `files${path}`, bytes })),
   ];
 };
@@ -229,14 +281,32 @@ export type TestSite = {
     readonly channel?: Channel;
     readonly previousChannel?: Channel;
     readonly labels?: Readonly<Record<string, string>>;
+    readonly freshness?: SiteAgent['freshness'];
+    readonly recipient?: string;
+    readonly unreadable?: readonly string[];
   }[];
+  readonly issuedAt?: Date;
+  readonly expires?: Date;
   readonly values?: Readonly<Record<string, string>>;
+  /** Sealed sets by name. */
+  readonly secrets?: Readonly<Record<string, Uint8Array>>;
   readonly agentValues?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+};
+
+export type TestLease = {
+  readonly version: number;
+  /** The release that it is about. */
+  readonly release: TestRelease;
+  /** Another one that it claims to be about. */
+  readonly about?: Digest;
+  readonly issuedAt: Date;
+  readonly expires: Date;
 };
 
 export type TestMedium = {
   readonly site?: TestSite;
   readonly release?: TestRelease;
+  readonly lease?: TestLease;
   /** Signed by the fleet's receipt key. */
   readonly receipts?: readonly { readonly report: Digest; readonly predicate: ReceiptPredicate }[];
   /** Blobs of the bundle that the medium counts on being at the site. */
@@ -255,6 +325,7 @@ export const writeTestMedium = async (path: string, fleet: TestFleet, what: Test
     ...fleet.roots.map((bytes, index) => carry('root', ROOT_JSON, bytes, { version: index + 1 })),
     ...(what.site ? await carrySite(fleet, what.site) : []),
     ...(what.release ? await carryRelease(fleet, what.release) : []),
+    ...(what.lease ? [await carryLease(fleet, what.lease)] : []),
     ...(await Promise.all(
       (what.receipts ?? []).map(async ({ report, predicate }) =>
         carry('receipt', SIGSTORE_BUNDLE, await signReceipt(report, predicate, fleet.keys.receipt), {
@@ -342,24 +413,43 @@ const carrySite = async (fleet: TestFleet, order: TestSite): Promise<readonly Ca
   const predicate = {
     audience: { fleet: fleet.name, site },
     version,
-    agents: agents.map(({ name, key, channel, previousChannel, labels }) => ({
-      name,
-      key,
-      channel: channel ?? CHANNEL,
-      previousChannel: previousChannel ?? null,
-      labels: labels ?? {},
-      freshness: { mode: 'release' },
-    })),
-    issuedAt: formatTime(fleet.epoch),
-    expires: formatTime(addDays(fleet.epoch, 365)),
+    agents: agents.map(
+      ({ name, key, channel, previousChannel, labels, freshness, recipient, unreadable }) => ({
+        name,
+        key,
+        channel: channel ?? CHANNEL,
+        previousChannel: previousChannel ?? null,
+        labels: labels ?? {},
+        freshness: freshness ?? { mode: 'release' },
+        ...(recipient !== undefined && { recipient }),
+        ...(unreadable && { unreadable }),
+      }),
+    ),
+    issuedAt: formatTime(order.issuedAt ?? fleet.epoch),
+    expires: formatTime(order.expires ?? addDays(order.issuedAt ?? fleet.epoch, 365)),
     critical: [],
   };
-  const subjects = [{ name: 'site-values', digest: values.document.digest }];
+  const secrets = Object.entries(order.secrets ?? {}).map(([name, bytes]) => ({
+    name,
+    sealed: carry('secrets', SEALED_SECRETS, Buffer.from(bytes), { site }),
+  }));
+  const subjects = [
+    { name: 'site-values', digest: values.document.digest },
+    ...secrets.map(({ name, sealed }) => ({ name: `secrets/${name}`, digest: sealed.document.digest })),
+  ];
   const statement = await sign('site', subjects, predicate, fleet.keys.release);
-  return [values, carry('site', SIGSTORE_BUNDLE, statement, { site, version })];
+  return [
+    values,
+    ...secrets.map(({ sealed }) => sealed),
+    carry('site', SIGSTORE_BUNDLE, statement, { site, version }),
+  ];
 };
 
-const carryRelease = async (fleet: TestFleet, release: TestRelease): Promise<readonly Carried[]> => {
+/** The release statement that a medium of this fleet would carry, and the list that it names. */
+const encodeRelease = (
+  fleet: TestFleet,
+  release: TestRelease,
+): { readonly payload: Buffer; readonly revocations: Carried } => {
   const { bundle, version } = release;
   const { channel } = bundle;
   const audience = { fleet: fleet.name, ...channel };
@@ -392,12 +482,35 @@ const carryRelease = async (fleet: TestFleet, release: TestRelease): Promise<rea
     { name: `bundle/${bundle.config.kind}`, digest: bundle.digest },
     { name: 'revocations', digest: revocations.document.digest },
   ];
-  const statement = await sign('release', subjects, predicate, fleet.keys.release);
+  return { payload: encodeStatement(subjects, PREDICATES.release, predicate), revocations };
+};
+
+const carryRelease = async (fleet: TestFleet, release: TestRelease): Promise<readonly Carried[]> => {
+  const { bundle, version } = release;
+  const { payload, revocations } = encodeRelease(fleet, release);
+  const statement = await signPayload(payload, fleet.keys.release);
+  const issuedAt = release.issuedAt ?? fleet.epoch;
   return [
     revocations,
-    carry('release', SIGSTORE_BUNDLE, statement, { ...channel, version }),
+    carry('release', SIGSTORE_BUNDLE, statement, { ...bundle.channel, version }),
     carry('bundle', SIGSTORE_BUNDLE, await signBundle(fleet, bundle, issuedAt), { about: bundle.digest }),
   ];
+};
+
+const carryLease = async (fleet: TestFleet, lease: TestLease): Promise<Carried> => {
+  const { version, release, issuedAt, expires } = lease;
+  const { channel } = release.bundle;
+  const about = lease.about ?? digestOf(encodeRelease(fleet, release).payload);
+  const predicate = {
+    audience: { fleet: fleet.name, ...channel },
+    version,
+    issuedAt: formatTime(issuedAt),
+    expires: formatTime(expires),
+    critical: [],
+  };
+  const subjects = [{ name: 'release', digest: about }];
+  const statement = await sign('lease', subjects, predicate, fleet.keys.lease);
+  return carry('lease', SIGSTORE_BUNDLE, statement, { ...channel, version, about });
 };
 
 const signBundle = (fleet: TestFleet, bundle: TestBundle, builtAt: Date): Promise<Buffer> => {

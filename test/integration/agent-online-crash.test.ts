@@ -2,15 +2,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  copyOfWorld,
-  createWorldBefore,
-  endState,
-  SCENARIOS,
-  secondMedium,
-} from '../agent/crash-scenarios.ts';
-import { stepsDone } from '../agent/folder-target.ts';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { createWorldBefore, SCENARIOS, secondMedium } from '../agent/crash-scenarios.ts';
+import { cutEverywhere } from '../agent/cut-everywhere.ts';
 import { type RegistryServer, startRegistryServer } from '../agent/registry-server.ts';
 import { takeUp } from '../agent/take-up.ts';
 import { openFast, POLICY, testAgent, type World } from '../agent/world.ts';
@@ -55,28 +49,11 @@ const goOn = async (folder: string): Promise<void> => {
 };
 
 describe('an agent that is killed with SIGKILL while it takes up a release from a registry', () => {
-  it.each(SCENARIOS)('at any boundary of its journal ends as an undisturbed one, $name', async (scenario) => {
-    server.publish(await secondMedium(world, scenario.after));
-    const calm = copyOfWorld(world, `${scenario.name}, calm`);
-    const { printed, signal } = await takeUpApart(calm, 0);
-    expect(signal, printed).toBeNull();
-    const points = printed.trimEnd().split('\n');
-    expect(points).toEqual(expect.arrayContaining([...scenario.passes]));
-    const undisturbed = await endState(calm);
-    const steps = stepsDone(join(calm, 'machine')).length;
-    const waiting = points.map((point, index) => ({ point, n: index + 1 }));
-    const worker = async (): Promise<void> => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const { point, n } = next;
-        const folder = copyOfWorld(world, `${scenario.name}, ${n}`);
-        const died = await takeUpApart(folder, n);
-        expect(died.signal, `${point}: ${died.printed}`).toBe('SIGKILL');
-        await goOn(folder);
-        expect(await endState(folder), point).toEqual(undisturbed);
-        const again = point.endsWith(' done') ? 1 : 0;
-        expect(stepsDone(join(folder, 'machine')).length, point).toBe(steps + again);
-      }
-    };
-    await Promise.all([worker(), worker()]);
-  });
+  it.each(SCENARIOS)(
+    'H22: at any boundary of its journal ends as an undisturbed one, $name',
+    async (scenario) => {
+      server.publish(await secondMedium(world, scenario.after));
+      await cutEverywhere(world, scenario, { apart: takeUpApart, goOn });
+    },
+  );
 });

@@ -89,9 +89,11 @@ describeWith(['dockerRegistry'], 'an agent on line, as a process', ({ dockerRegi
 
   const medium = (version: number, content: string, more: TestMedium = {}): Promise<string> => {
     using state = openState(at('state'));
-    const { key } = readIdentity(state);
+    const { key, request } = readIdentity(state);
+    const { recipient } = JSON.parse(request) as { readonly recipient: string };
     const bundle = packTestBundle(fleet, [onePackage('line', content)]);
-    const site = { site: 'plant-7', version: 1, agents: [{ name: 'kiosk-1', key }] };
+    // To the letter the order that the hub answered with.
+    const site = { site: 'plant-7', version: 1, agents: [{ name: 'kiosk-1', key, recipient }] };
     return writeTestMedium(at(`medium-${version}`), fleet, { site, release: { version, bundle }, ...more });
   };
 

@@ -191,9 +191,9 @@ test('the release counts on, names the one before and carries every root', async
   const layout = join(folder.path, 'releases');
   const { root } = await openKeyDirectory(join(folder.path, 'keys'));
   const kiosk = { environment: 'prod', clusterType: 'kiosk' };
-  const first = await readRelease(await openLayout(layout), kiosk, root);
+  const first = await readRelease(await openLayout(layout), kiosk, [root]);
   await company.build({ environments: ['prod'] });
-  const second = await readRelease(await openLayout(layout), kiosk, root);
+  const second = await readRelease(await openLayout(layout), kiosk, [root]);
   expect(first?.predicate).toMatchObject({
     version: 1,
     previous: null,

@@ -12,7 +12,7 @@ import { createCertificateRequest } from '#bundles/trust/certificate-request';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
 import { createToken } from '../../scheduler/hub/tokens/create-token.ts';
-import { initDevRoot } from '../../scheduler/sign/key-directory.ts';
+import { initDevRoot } from '../../scheduler/root/init-dev-root.ts';
 import { type Outcome, runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { FLEET, HOSTS, type TestAgent, testAgent } from '../scheduler/hub/test-hub.ts';

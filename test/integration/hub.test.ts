@@ -143,7 +143,7 @@ describe('an agent on the network', () => {
     second.destroy();
   });
 
-  it('that is revoked gets nothing more, on the connection it has', async () => {
+  it('H3: that is revoked gets nothing more, on the connection it has', async () => {
     const agent = networkAgent('plant-2/press-1');
     await using client = clientOf(agent, await admit(agent));
     const lines = chain(agent, happenings(2));
@@ -248,7 +248,7 @@ describe('told to stop', () => {
 });
 
 describe('strangers', () => {
-  it('with an older TLS, without TLS, and with garbage get nothing, and the hub goes on', async () => {
+  it('H13: with an older TLS, without TLS, and with garbage get nothing, and the hub goes on', async () => {
     await expect(
       new Promise((resolve, reject) => {
         connectTls(
@@ -261,7 +261,7 @@ describe('strangers', () => {
     expect((await client.get('/healthz')).text).toBe('ok\n');
   });
 
-  it('that send their head a byte at a time are cut off', async () => {
+  it('H13: that send their head a byte at a time are cut off', async () => {
     const started = Date.now();
     const socket = connectTls({ host: '127.0.0.1', port: hub.port, ca: office.authority });
     socket.on('error', () => {});
@@ -274,7 +274,7 @@ describe('strangers', () => {
     expect(Date.now() - started).toBeLessThan(30_000);
   });
 
-  it('that open a connection and say nothing are cut off before they are believed to be clients', async () => {
+  it('H13: that open a connection and say nothing are cut off before they are believed to be clients', async () => {
     const started = Date.now();
     const socket = connectTcp({ host: '127.0.0.1', port: hub.port });
     socket.on('error', () => {}).resume();
@@ -282,7 +282,7 @@ describe('strangers', () => {
     expect(Date.now() - started).toBeLessThan(20_000);
   });
 
-  it('with a head or a body that is too long are refused', async () => {
+  it('H13: with a head or a body that is too long are refused', async () => {
     await using client = connect(hub.url, office.authority);
     expect((await client.get('/healthz', { 'x-long': 'x'.repeat(20_000) })).status).toBe(431);
     await using other = connect(hub.url, office.authority);

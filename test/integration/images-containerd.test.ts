@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { ClosureEntry } from '#bundles/bundle/config';
+import { imageBlobs } from '#bundles/bundle/image-blobs';
 import { type Digest, hexOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import { openBlobDirectory } from '#bundles/layout/blob-directory';
@@ -11,7 +12,6 @@ import { writeLayoutIndex } from '#bundles/layout/layout';
 import { DOCKER_INDEX } from '#bundles/media-types';
 import { containerdProvider } from '../../agent/images/containerd/containerd-provider.ts';
 import { openCtr } from '../../agent/images/containerd/open-ctr.ts';
-import { imageBlobs } from '../../agent/images/image-blobs.ts';
 import type { ImageProvider } from '../../agent/images/image-provider.ts';
 import {
   type Blobs,

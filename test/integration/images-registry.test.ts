@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { imageBlobs } from '#bundles/bundle/image-blobs';
 import { isFleetError } from '#bundles/errors';
 import { openRegistry } from '#bundles/registry/open-registry';
 import type { Registry as Client } from '#bundles/registry/registry';
-import { imageBlobs } from '../../agent/images/image-blobs.ts';
 import type { ImageProvider } from '../../agent/images/image-provider.ts';
 import { registryProvider } from '../../agent/images/registry/registry-provider.ts';
 import {

@@ -1,20 +1,15 @@
 import { existsSync } from 'node:fs';
-import { cp, readdir, readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { formatError } from '../../bundles/errors.ts';
 import { loadPlatform } from '../../scheduler/platform/load-platform.ts';
-import type { SourceMap } from '../../scheduler/platform/sources/location.ts';
 import { type RenderResult, renderPlatform } from '../../scheduler/render/render-platform.ts';
 import { renderTree } from '../../scheduler/render/render-tree.ts';
 import { type Schedule, schedulePlatform } from '../../scheduler/schedule/schedule-platform.ts';
-import { readTree, temporaryDirectory } from '../scheduler/file-tree.ts';
+import { readTree } from '../scheduler/file-tree.ts';
+import { KALYPSO_CASES as CASES, openCase } from './kalypso-case.ts';
 
-/** Recorded runs of the real Kalypso scheduler; third-party data, so not part of this repository. */
-const CASES = resolve(
-  process.env.FLEET_KALYPSO_CASES ?? join(import.meta.dirname, '../../../shared/kalypso/cases'),
-);
 const there = existsSync(CASES);
 if (!there) console.warn(`SKIPPED: the recorded Kalypso cases are not at ${CASES} (set FLEET_KALYPSO_CASES)`);
 
@@ -24,56 +19,15 @@ type Run = {
   readonly files: Record<string, string>;
 };
 
-/** Lays input-shim over input, maps every repository of the case to its directory, and renders. */
+/** Renders a case. */
 const run = async (name: string, environment: string): Promise<Run> => {
-  const directory = await temporaryDirectory();
-  await cp(join(CASES, name, 'input'), directory, { recursive: true });
-  if (existsSync(join(CASES, name, 'input-shim')))
-    await cp(join(CASES, name, 'input-shim'), directory, { recursive: true });
-  await cp(join(directory, 'environments'), join(directory, 'base-main', '.environments'), {
-    recursive: true,
-  });
-  const platform = await loadPlatform({
-    platform: join(directory, 'base-main'),
-    environment,
-    maps: await mapsOf(directory, environment),
-    cacheDirectory: join(directory, 'cache'),
-    env: {},
-  });
+  const platform = await loadPlatform({ ...(await openCase(name, environment)), environment });
   const schedule = schedulePlatform(platform);
   const result = renderPlatform(platform, schedule);
   const files = Object.fromEntries(
     [...renderTree(platform, result)].map(([path, bytes]) => [path, bytes.toString()]),
   );
   return { schedule, result, files };
-};
-
-/** Which directory of a case stands for which repository. */
-const mapsOf = async (directory: string, environment: string): Promise<readonly SourceMap[]> => {
-  const maps: SourceMap[] = [];
-  const add = ({ repo, branch }: Folder, name: string) =>
-    maps.push({ repo, ref: branch, directory: join(directory, name) });
-  for (const { metadata, spec } of await objectsIn(join(directory, 'environments')))
-    if (metadata.name === environment) add(spec.controlPlane, 'env');
-  for (const { kind, metadata, spec } of await objectsIn(join(directory, 'env')))
-    if (kind === 'BaseRepo') add(spec, `base-${metadata.name}`);
-  for (const { kind, metadata, spec } of await objectsIn(join(directory, 'base-main')))
-    if (kind === 'WorkloadRegistration') add(spec.workload, join('workloads', metadata.name));
-  return maps;
-};
-
-// The shape of every object in the cases, as far as it is looked at here.
-type Folder = { repo: string; branch: string; path: string };
-type CaseObject = {
-  kind: string;
-  metadata: { name: string };
-  spec: Folder & { controlPlane: Folder; workload: Folder };
-};
-
-const objectsIn = async (directory: string): Promise<readonly CaseObject[]> => {
-  const files = (await readdir(directory, { recursive: true })).filter((file) => file.endsWith('.yaml'));
-  const texts = await Promise.all(files.map((file) => readFile(join(directory, file), 'utf8')));
-  return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as CaseObject));
 };
 
 const expected = (name: string): Promise<Record<string, string>> =>

@@ -6,13 +6,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeWith } from '../harness/describe-with.ts';
-import { readServer, startK3dCluster } from '../harness/k3d/k3d-cluster.ts';
 import { writesOf } from '../harness/kubernetes/audit-log.ts';
 import { makeBusyboxImage, makeBusyboxRoot } from '../harness/kubernetes/busybox-image.ts';
-import { chooseCluster } from '../harness/kubernetes/choose-cluster.ts';
+import { chooseCluster, whyNoPods } from '../harness/kubernetes/choose-cluster.ts';
 import type { OwnCluster } from '../harness/kubernetes/cluster.ts';
 import { describeWithCluster } from '../harness/kubernetes/describe-with-cluster.ts';
-import { formatKubeconfig } from '../harness/kubernetes/kubeconfig.ts';
+import { formatKubeconfig, readServer } from '../harness/kubernetes/kubeconfig.ts';
 import { type KubernetesNode, startNode, WORK_TREE } from '../harness/kubernetes/node.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
 import { startCluster } from '../harness/kubernetes/start-cluster.ts';
@@ -283,14 +282,6 @@ describeWith(['busybox', 'podman'], 'podman', ({ busybox, podman }) => {
   });
 });
 
-describeWith(['k3d'], 'k3d', ({ k3d }) => {
-  test('makes a cluster of containers', async () => {
-    await using cluster = await startK3dCluster({ k3d });
-    const nodes = succeed(await cluster.kubectl(['get', 'nodes', '--no-headers']));
-    expect(nodes).toContain(' Ready ');
-  });
-});
-
 describe('the choice of a cluster', () => {
   test('takes the one that was given before anything else', async () => {
     await using folder = await temporaryDirectory();
@@ -301,6 +292,19 @@ describe('the choice of a cluster', () => {
     expect(chooseCluster(env)).toEqual({ how: 'given', kubeconfig });
     expect(readServer(text)).toBe('https://10.0.0.1:6443');
     expect(chooseCluster({ FLEET_TEST_KUBECONFIG: '/nonexistent' })).toMatchObject({ how: 'none' });
+  });
+
+  test('has pods of ours on a given cluster only where something brings it their images', async () => {
+    await using folder = await temporaryDirectory();
+    const kubeconfig = join(folder.path, 'config');
+    await writeFile(kubeconfig, formatKubeconfig({ server: 'https://10.0.0.1:6443', token: 'x', ca: '/ca' }));
+    const env = { FLEET_TEST_KUBECONFIG: kubeconfig, FLEET_BUSYBOX: process.execPath };
+    expect(whyNoPods(chooseCluster(env), env)).toContain('no FLEET_TEST_BRING_IMAGES');
+    const bringing = { ...env, FLEET_TEST_BRING_IMAGES: 'kind load image-archive "$1"' };
+    expect(chooseCluster(bringing)).toMatchObject({ bringImages: bringing.FLEET_TEST_BRING_IMAGES });
+    expect(whyNoPods(chooseCluster(bringing), bringing)).toBeUndefined();
+    const bare = { ...bringing, FLEET_BUSYBOX: '/nonexistent' };
+    expect(whyNoPods(chooseCluster(bare), bare)).toContain('/nonexistent');
   });
 
   test('takes k3d, then the assets of a test environment, then our own', async () => {

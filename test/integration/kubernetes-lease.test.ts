@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { acquireLock } from '../../agent/store/lock.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import type { OwnCluster } from '../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
+import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const PROGRAM = join(import.meta.dirname, 'kubernetes-lease/hold-lease.ts');
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/fleet-system/leases/fleet-agent-acme';
@@ -35,8 +38,8 @@ describeWith(['kube', 'kwok'], 'two agents of one fleet on one cluster', ({ kube
     }
   });
 
-  const start = (holder: string, waitMs = 0): Agent => {
-    const argv = [PROGRAM, cluster.kubeconfig, holder, String(waitMs)];
+  const start = (holder: string, { waitMs = 0, state = '' } = {}): Agent => {
+    const argv = [PROGRAM, cluster.kubeconfig, holder, String(waitMs), state];
     const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const says = async (): Promise<string | undefined> => {
@@ -57,7 +60,7 @@ describeWith(['kube', 'kwok'], 'two agents of one fleet on one cluster', ({ kube
     expect(await first.says()).toBe('working');
     const second = start('lyon-1/other');
     expect(await second.says()).toMatch(
-      /^BUSY another fleet-agent is at work on this cluster: lyon-1\/main, since 20\d\d-\S+Z$/,
+      /^BUSY another fleet-agent is at work on this cluster: lyon-1\/main, [0-9a-f]{16}, since 20\d\d-\S+Z$/,
     );
     first.process.kill('SIGTERM');
     expect(await first.says()).toMatch(/^ABORTED/);
@@ -66,23 +69,61 @@ describeWith(['kube', 'kwok'], 'two agents of one fleet on one cluster', ({ kube
     expect(await third.says()).toBe('working');
     // Given back, not run out.
     expect(Date.now() - begin).toBeLessThan(8000);
-    expect(await readSpec()).toMatchObject({ holderIdentity: 'lyon-1/other' });
+    expect(await readSpec()).toMatchObject({
+      holderIdentity: expect.stringMatching(/^lyon-1\/other, /) as string,
+    });
   });
 
-  it('take over from one that was killed, when its time is over', async () => {
-    const first = start('doomed');
+  /** An agent of that state directory that had the lease when it was killed. @returns when, and what the lease said then */
+  const killed = async (state?: string): Promise<{ died: number; leaseTransitions: number }> => {
+    const first = start('doomed', { ...(state !== undefined && { state }) });
     expect(await first.says()).toBe('working');
     first.process.kill('SIGKILL');
     await once(first.process, 'exit');
-    const died = Date.now();
     const { leaseTransitions = 0 } = await readSpec();
+    return { died: Date.now(), leaseTransitions };
+  };
+  /** As the enrolment leaves it. */
+  const stateIn = async (folder: string): Promise<string> => {
+    const state = join(folder, 'state');
+    using _lock = await acquireLock(state, 'enroll', new Date());
+    return state;
+  };
+
+  it('take over at once from one that was killed in the same state directory, also in a pod of another name', async () => {
+    await using folder = await temporaryDirectory('lease');
+    const state = await stateIn(folder.path);
+    const { died, leaseTransitions } = await killed(state);
+    const second = start('heir on another-pod', { state });
+    expect(await second.says()).toBe('working');
+    expect((Date.now() - died) / 1000).toBeLessThan(12);
+    expect(await readSpec()).toMatchObject({
+      holderIdentity: expect.stringMatching(/^heir on another-pod, /) as string,
+      leaseTransitions: leaseTransitions + 1,
+    });
+    expect(await start('twin', { state }).says()).toMatch(/^BUSY fleet-agent run .* is at work in /);
+  });
+
+  it('wait for one that was killed when theirs is a copy of its directory: it could as well be alive', async () => {
+    await using folder = await temporaryDirectory('lease');
+    const state = await stateIn(folder.path);
+    const { died } = await killed(state);
+    const copy = join(folder.path, 'copy');
+    await cp(state, copy, { recursive: true });
+    const second = start('copy', { state: copy });
+    expect(await second.says()).toBe('working');
+    expect((Date.now() - died) / 1000).toBeGreaterThan(15);
+  });
+
+  it('take over from one that was killed, when its time is over', async () => {
+    const { died, leaseTransitions } = await killed();
     const second = start('heir');
     expect(await second.says()).toBe('working');
     const seconds = (Date.now() - died) / 1000;
     expect(seconds).toBeGreaterThan(15);
     expect(seconds).toBeLessThan(30);
     expect(await readSpec()).toMatchObject({
-      holderIdentity: 'heir',
+      holderIdentity: expect.stringMatching(/^heir, /) as string,
       leaseTransitions: leaseTransitions + 1,
     });
   });

@@ -1,15 +1,15 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readOne } from '#bundles/collect/read-artifacts';
 import { type Digest, digestOf } from '#bundles/digest';
 import { findReference, openLayout } from '#bundles/layout/layout';
+import { readFleetChain } from '#bundles/publish/read-fleet-chain';
 import { openRegistry } from '#bundles/registry/open-registry';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
 import { addDays, formatTime } from '#bundles/time';
 import { newAgentRow } from '../../scheduler/hub/sites/agent-record.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
-import { readOne } from '../../scheduler/publish/collect/read-artifacts.ts';
-import { readFleetChain } from '../../scheduler/publish/send/read-fleet-chain.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { collectGarbage, type Registry, startRegistry } from '../harness/registry.ts';
 import { NOW, newSigningKey, writeReport } from '../harness/signed-layout.ts';
@@ -115,6 +115,32 @@ describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registr
     expect((await world.scheduler([...words, '--yes'])).stdout).toContain('0 tags removed');
     expect(await world.publish(to, 'layout', {})).toMatchObject({ 'prod/kiosk:release': 'unchanged' });
   }, 120_000);
+
+  it('removes leases that are over, keeps the newest, and never counts them among the releases', async () => {
+    await using world = await makePublishedWorld();
+    const to = `oci://${registry.host}/gc${prefix++}`;
+    await world.publish(to);
+    await publishHistory(world, to);
+    for (const [version, days] of [
+      [40, -300],
+      [41, -200],
+      [42, -100],
+    ] as const) {
+      const issuedAt = addDays(NOW, days);
+      await world.layout.lease({ channel: KIOSK, version, issuedAt, expires: addDays(issuedAt, 130) });
+      expect(await world.publish(to, 'layout', { channels: [KIOSK] })).toMatchObject({
+        'prod/kiosk:lease': 'sent',
+      });
+    }
+    const before = await tagsAt(to);
+    const { code } = await world.scheduler(['gc', to, '--keep', '2', '--older-than', '30d', '--yes']);
+    const after = await tagsAt(to);
+    // Of releases 8, 7 and 6, of leases the one that the pointer names.
+    expect([code, count(before, 'r'), count(after, 'r')]).toEqual([0, 8 + 3, 3 + 1]);
+    expect(after).toContain('lease');
+    const { leases } = await world.export(to, 'leased.tar', { channels: [KIOSK] });
+    expect(leases).toMatchObject([{ version: 42, release: 8 }]);
+  });
 
   it('keeps the bundles that sites hold by their last report', async () => {
     await using world = await makePublishedWorld();

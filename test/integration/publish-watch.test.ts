@@ -5,7 +5,7 @@ import { openRegistry } from '#bundles/registry/open-registry';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
 import { makeImages } from '../../examples/make-images.ts';
 import { readConfiguration } from '../../scheduler/configuration.ts';
-import { initDevRoot } from '../../scheduler/sign/key-directory.ts';
+import { initDevRoot } from '../../scheduler/root/init-dev-root.ts';
 import { type Watch, watchPlatform } from '../../scheduler/watch/watch-platform.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { freePort } from '../harness/free-port.ts';

@@ -194,7 +194,7 @@ describe('fleet-scheduler build', () => {
     if (others === 0) expect(await readdir(here.folder)).not.toContain('releases');
     // validate finds what build finds, and writes nothing.
     const found = await here.run('validate', '--platform', 'platform', '--json');
-    expect(found.code).toBe(3);
+    expect(found.code).toBe(code === 'SOURCE_UNREACHABLE' ? 5 : 3);
     const { problems } = JSON.parse(found.stdout) as { problems: { error: { code: string } }[] };
     expect(problems.map(({ error }) => error.code)).toContain(code);
   });

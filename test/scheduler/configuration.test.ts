@@ -28,6 +28,7 @@ describe('the configuration of the scheduler', () => {
       environments: undefined,
       plainHttp: [],
       pullImages: false,
+      treePullRequest: false,
     });
   });
 

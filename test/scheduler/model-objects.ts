@@ -4,6 +4,7 @@ import type {
   ConfigSchema,
   DeploymentTarget,
   Platform,
+  RenderedPackage,
   SchedulingPolicy,
   Template,
 } from '../../scheduler/platform/model.ts';
@@ -108,3 +109,19 @@ export const platform = (more: Partial<Platform> = {}): Platform => ({
   repositories: new Map(),
   ...more,
 });
+
+/** One target on one type, rendered to nothing yet. */
+export const renderedPackage = (
+  type: ClusterType,
+  shop: DeploymentTarget,
+  more: Partial<RenderedPackage> = {},
+): RenderedPackage => ({
+  assignment: { policy: 'p', clusterType: type, target: shop },
+  files: [],
+  namespace: `dev-${type.name}-${shop.name}`,
+  configData: {},
+  ...more,
+});
+
+export const renderedFiles = (files: Readonly<Record<string, string>>): RenderedPackage['files'] =>
+  Object.entries(files).map(([path, text]) => ({ path, bytes: Buffer.from(text) }));

@@ -59,6 +59,26 @@ const refusedWith = async (world: World, medium: string, agent = world.agent): P
 };
 
 describe('an import', () => {
+  it('tells whoever waits for it how much is copied', async () => {
+    let [total, done, ends] = [0, 0, 0];
+    const progress = {
+      begin: (phase: { readonly name: string; readonly total: number }) => {
+        if (phase.name === 'copying') total = phase.total;
+      },
+      advance: (bytes: number) => {
+        done += bytes;
+      },
+      wait: () => {},
+      end: () => {
+        ends += 1;
+      },
+    };
+    await using world = await createWorld(undefined, { progress });
+    await world.release(1, [onePackage('app', 'one')]);
+    expect(total).toBeGreaterThan(0);
+    expect([done, ends]).toEqual([total, 1]);
+  });
+
   it('applies packages in the order of their dependencies and tells each once', async () => {
     await using world = await createWorld();
     const result = await world.release(1, [
@@ -321,7 +341,7 @@ describe('a medium is refused, and nothing changes, when', () => {
     expect(await refusedWith(world, medium)).toBe('WRONG_SITE');
   });
 
-  it('M24: it carries a bundle of the channel that the release does not name', async () => {
+  it('M24: it carries a bundle of the channel that the release does not name -> EXTRA_BUNDLE', async () => {
     await using world = await createWorld();
     const extra = [bundleOf(world, 'smuggled')];
     const medium = await world.medium({ release: { version: 1, bundle: bundleOf(world, 'one') }, extra });

@@ -53,3 +53,43 @@ test.each([
     expect(await reconcile(agent)).toMatchObject([{ assignment: 'app', outcome: 'created' }]);
   },
 );
+
+test('a step that failed is not taken for one that was done, wherever the power goes', async () => {
+  for (const group of [undefined, 1]) {
+    for (let stopAt = 1, stopped = true; stopped; stopAt++) {
+      await using world = await createWorld();
+      const [whole] = world.agent.targets as [Target];
+      const target: Target = {
+        ...whole,
+        plan: async (...args) => {
+          const plan = await whole.plan(...args);
+          return {
+            ...plan,
+            steps: plan.steps.map((step) => ({ ...step, ...(group !== undefined && { group }) })),
+          };
+        },
+        execute: async (step, desired, signal) => {
+          if (step.outcome !== 'deleted') throw new FleetError('APPLY_FAILED', 'this one cannot be written');
+          return whole.execute(step, desired, signal);
+        },
+      };
+      let points = 0;
+      stopped = false;
+      const onJournal = (point: string): void => {
+        if (!point.startsWith('apply app') || ++points !== stopAt) return;
+        stopped = true;
+        throw new FleetError('ABORTED', `the power goes after ${point}`);
+      };
+      const agent = Object.assign(world.agent, { targets: [target], onJournal });
+      await world.release(1, [onePackage('app', 'one')]).catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'ABORTED' });
+      });
+      await resume(agent);
+      await reconcile(agent);
+      expect(findPackage(agent.state, 'app'), `stopped at ${stopAt}`).toMatchObject({
+        status: 'failed',
+        code: 'APPLY_FAILED',
+      });
+    }
+  }
+});

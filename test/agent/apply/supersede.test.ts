@@ -19,7 +19,7 @@ import { createWorld, onePackage, type World } from '../world.ts';
 const accept = async (world: World, version: number, packages: readonly TestPackage[]): Promise<void> => {
   const bundle = packTestBundle(world.fleet, packages);
   await using medium = await openMedium(await world.medium({ release: { version, bundle } }));
-  storeAccepted(world.agent, await judgeOffer(world.agent, await readOffer(world.agent, medium)), false);
+  storeAccepted(world.agent, await judgeOffer(world.agent, await readOffer(world.agent, medium)));
 };
 
 /** Packages whose content begins with 'slow' are waited for until the signal. */

@@ -18,7 +18,7 @@ describe('what a look says', () => {
     [
       'what only was reported',
       { assignment: 'app', drift: [edited], corrected: false },
-      'app: /etc/a has other content: left as it is, for onDrift is report',
+      'app: /etc/a has other content: left as it is, as onDrift or onStale says',
       8,
     ],
     [
@@ -48,6 +48,16 @@ describe('what a look says', () => {
   ] satisfies readonly (readonly [string, PackageDrift, string, number])[])('%s', (_, drift, text, code) => {
     expect(showLook(looked(drift))).toBe(text);
     expect(exitCodeOfLook(looked(drift))).toBe(code);
+  });
+});
+
+describe('a look at a stale machine', () => {
+  it('says since when, why and what to do', () => {
+    const [since, why, todo] = ['2027-05-20T08:00:00Z', 'release 4 ended', 'ask for a newer release'];
+    const stale = { since, causes: [{ what: 'release', code: 'EXPIRED', since, why, todo }] } as const;
+    expect(showLook({ ...looked(), stale })).toBe(
+      'stale since 2027-05-20T08:00:00Z: release 4 ended; ask for a newer release',
+    );
   });
 });
 

@@ -13,6 +13,8 @@ const DEFAULTS = {
   root: '/',
   services: 'systemd',
   onDrift: 'correct',
+  onStale: 'continue',
+  breakGlass: false,
   interval: '5m',
   maxValidityDays: 400,
   pruneBudget: 5,
@@ -28,6 +30,7 @@ const DEFAULTS = {
   hub: '',
   poll: '1m',
   plainHttp: [],
+  imagePolicy: [],
   caFile: '',
   authFile: '',
   windows: [],
@@ -96,9 +99,11 @@ describe('the configuration', () => {
     expect(parseConfig('agent.yaml', '# nothing\n')).toEqual({});
   });
 
-  it('has every key as a flag and as an environment variable', () => {
+  it('has every key as a flag and as an environment variable, but those that only its owner may set', () => {
+    const owners = ['breakGlass', 'imagePolicy'];
+    const keys = Object.keys(schema.properties).filter((key) => !owners.includes(key));
     const flags = Object.entries(CONFIG_FLAGS).filter(([name]) => name !== 'config');
-    expect(flags.map(([name]) => name)).toEqual(Object.keys(schema.properties).map(flagOf));
+    expect(flags.map(([name]) => name)).toEqual(keys.map(flagOf));
     for (const [name, { env }] of Object.entries(CONFIG_FLAGS)) {
       expect(env).toBe(`FLEET_AGENT_${name.replaceAll('-', '_').toUpperCase()}`);
     }

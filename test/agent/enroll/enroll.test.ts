@@ -67,14 +67,18 @@ describe('an enrolment', () => {
   });
 
   it.each([
-    { site: 'plant-8' },
-    { labels: {} },
-    { pinnedRoot: digestOf('another') },
-    { channel: { environment: 'dev', clusterType: 'factory-host' } },
-  ])('asked again with other words is refused: %o', async (other) => {
+    [{ site: 'plant-8' }, '--site'],
+    [{ labels: {} }, '--label'],
+    [{ pinnedRoot: digestOf('another') }, '--root-sha256'],
+    [{ channel: { environment: 'dev', clusterType: 'factory-host' } }, '--channel'],
+    [{ site: 'plant-8', pinnedRoot: digestOf('another') }, '--site, --root-sha256'],
+  ] as const)('asked again with other words is refused, and says which: %o', async (other, flags) => {
     await using it = await place();
     await it.ask();
-    await expect(it.ask(other)).rejects.toMatchObject({ code: 'ALREADY_ENROLLED' });
+    await expect(it.ask(other)).rejects.toMatchObject({
+      code: 'ALREADY_ENROLLED',
+      message: expect.stringMatching(new RegExp(`enrolled with another ${flags}$`)),
+    });
   });
 
   it('goes on with the key that an interrupted one made', async () => {

@@ -48,6 +48,7 @@ const stick = (
   const medium = {
     path: 'stick',
     form: 'tar',
+    roots: [],
     medium: contents,
     blobs: sourceOf(blobs),
   } as Partial<OpenMedium>;
@@ -184,7 +185,20 @@ describe('what a report says is held', () => {
     provider.silent = false;
     provider.images.clear();
     expect(await heldWithImages(agent)).toEqual([]);
-    expect(await heldWithImages(agentWith({ images: [] }))).toEqual([bundle.digest]);
+  });
+
+  it('counts no bundle whose images stayed on the stick, and every bundle without images', async () => {
+    const image = closureEntry(
+      putImage(blobs, { layers: [await putLayer(blobs, { app: 'left' })] }),
+      'edge.example/web',
+    );
+    const agent = agentWith({ images: [] });
+    const [left, plain] = [await kubernetesBundle(blobs, [image]), await kubernetesBundle(blobs, [])];
+    for (const bundle of [left, plain]) {
+      await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]);
+      saveBundle(agent.state, bundle);
+    }
+    expect(await heldWithImages(agent)).toEqual([plain.digest]);
   });
 });
 

@@ -2,7 +2,7 @@ import type { ClosureEntry } from '#bundles/bundle/config';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { missingBlob, readBlob } from '#bundles/layout/verified';
-import { imageBlobs } from '../../../agent/images/image-blobs.ts';
+import { imageBlobs } from '#bundles/bundle/image-blobs';
 import type { ImageProvider } from '../../../agent/images/image-provider.ts';
 import { type Blobs, sourceOf } from './image-fixture.ts';
 
@@ -28,6 +28,7 @@ export const memoryProvider = (directory?: string): MemoryProvider => {
       return new Set(images.map(({ digest }) => digest).filter((digest) => provider.images.has(digest)));
     },
     has: async (blobs) => new Set(blobs.filter((digest) => provider.blobs.has(digest))),
+    read: async (digest) => (provider.blobs.has(digest) ? sourceOf(provider.blobs).open(digest) : undefined),
     bring: async (image, blobs, signal) => {
       provider.asked.push(image.digest);
       const either = new Map(provider.blobs);

@@ -1,16 +1,19 @@
 import { chmod } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
+import { importMedium } from '../../../agent/acquire/import-medium.ts';
 import type { Config } from '../../../agent/config/config.ts';
+import { ageFile } from '../../../agent/enroll/age-identity.ts';
 import { keyFile } from '../../../agent/enroll/agent-key.ts';
 import { examine, type Finding } from '../../../agent/observe/examine.ts';
+import { packTestBundle } from '../../harness/signed-medium.ts';
 import { createWorld, NOW, onePackage, testEdge, type World } from '../world.ts';
 
 const look = async (world: World, more: Partial<Parameters<typeof examine>[0]> = {}) => {
   const config = { root: world.folder, services: 'none' } as Config;
   const findings = await examine({ ...world.agent, config, ...more });
   return Object.fromEntries(findings.map((it) => [it.name, it])) as Record<
-    'clock' | 'disk' | 'permissions' | 'systemd' | 'root' | 'store',
+    'clock' | 'disk' | 'permissions' | 'systemd' | 'root' | 'freshness' | 'store',
     Finding
   >;
 };
@@ -26,6 +29,8 @@ describe('the doctor', () => {
       ['permissions', 'good'],
       ['systemd', 'good'],
       ['root', 'good'],
+      ['freshness', 'good'],
+      ['secrets', 'good'],
       ['store', 'good'],
     ]);
   });
@@ -38,8 +43,33 @@ describe('the doctor', () => {
     expect(past.disk.verdict).toBe('warning');
     await chmod(keyFile(world.agent.state.directory), 0o644);
     expect((await look(world)).permissions.verdict).toBe('bad');
+    await chmod(keyFile(world.agent.state.directory), 0o600);
+    await chmod(ageFile(world.agent.state.directory), 0o640);
+    expect((await look(world)).permissions).toMatchObject({
+      verdict: 'bad',
+      message: expect.stringContaining('agent.age'),
+    });
     expect((await look(world, { edge: testEdge(addDays(NOW, 650)) })).root.verdict).toBe('warning');
     expect((await look(world, { edge: testEdge(addDays(NOW, 700)) })).root.verdict).toBe('bad');
+  });
+
+  it('finds that nothing vouches for what runs, since when, why and what to do; and a broken glass', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const { freshness } = await look(world, { edge: testEdge(addDays(NOW, 200)) });
+    expect(freshness.verdict).toBe('bad');
+    expect(freshness.message).toMatch(
+      /^stale since 2027-04-30T00:00:00Z, .*ended at 2027-04-30.*; ask for a newer/,
+    );
+    const policy = { ...world.agent.policy, breakGlass: true };
+    const late = { ...world.agent, policy, edge: testEdge(addDays(NOW, 200)) };
+    const bundle = packTestBundle(world.fleet, [onePackage('app', 'two')]);
+    const medium = await world.medium({ release: { version: 2, bundle } });
+    await importMedium(late, medium, { acceptExpired: 'the line stands still' });
+    expect((await look(world)).freshness).toMatchObject({
+      verdict: 'warning',
+      message: expect.stringContaining('technician imported what had ended'),
+    });
   });
 
   it('says what to do before the first medium', async () => {

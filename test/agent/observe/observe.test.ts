@@ -150,7 +150,7 @@ describe('the status', () => {
       agent: 'plant-7/kiosk-1',
       channel: 'prod/factory-host',
       release: { version: 1, ageDays: 20, stale: false, follows: 1 },
-      root: { version: 1, expired: false },
+      root: { version: 1, expired: false, dev: false },
       packages: [{ assignment: 'app', status: 'healthy', runs: { release: 1 }, wanted: null }],
       outbox: { events: 3, from: 1, to: 3 },
       unfinished: null,

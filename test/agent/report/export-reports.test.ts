@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
@@ -128,6 +128,19 @@ describe('an exported report', () => {
     await expect(exportReports(world.agent, key, file)).rejects.toMatchObject({ code: 'USAGE' });
     const nowhere = exportReports(world.agent, key, join(world.folder, 'nowhere'));
     await expect(nowhere).rejects.toMatchObject({ code: 'MEDIUM_MISSING' });
+  });
+
+  it('P16: is written onto the stick, and not to where a link on it leads -> MEDIUM_INVALID', async () => {
+    await using world = await worldWithEvents();
+    const elsewhere = join(world.folder, 'elsewhere');
+    await mkdir(elsewhere);
+    await symlink(elsewhere, join(await stick(world), 'fleet'));
+    const refused: unknown = await exported(world).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: 'MEDIUM_INVALID',
+      message: expect.stringContaining('to another place'),
+    });
+    expect(await readdir(elsewhere)).toEqual([]);
   });
 });
 

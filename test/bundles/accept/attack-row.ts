@@ -19,13 +19,19 @@ import {
 } from './signed-world.ts';
 
 /** The rows M of the attack table. What is expected stands in the title, and only there. */
-export type Setting = { readonly state?: () => TrustState | Promise<TrustState>; readonly when?: Clock };
+export type Setting = {
+  readonly state?: () => TrustState | Promise<TrustState>;
+  readonly when?: Clock;
+  readonly how?: Parameters<typeof importMedium>[3];
+};
 
 export const row = (title: string, medium: () => Medium | Promise<Medium>, setting: Setting = {}): void => {
   it(title, async () => {
     const state = (await setting.state?.()) ?? enrolled;
     const offered = await medium();
-    expect(await verdict(() => importMedium(state, offered, setting.when))).toBe(title.split(' -> ')[1]);
+    expect(await verdict(() => importMedium(state, offered, setting.when, setting.how))).toBe(
+      title.split(' -> ')[1],
+    );
   });
 };
 

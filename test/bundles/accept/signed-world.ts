@@ -1,5 +1,5 @@
 import { type Accepted, acceptChannel } from '#bundles/accept/accept-channel';
-import { type ChannelDocuments, readChannelDocuments } from '#bundles/accept/documents';
+import { type ChannelDocuments, type From, readChannelDocuments } from '#bundles/accept/documents';
 import {
   type AcceptPolicy,
   type Clock,
@@ -14,6 +14,7 @@ import { type Channel, sameChannel } from '#bundles/names';
 import { signPayload } from '#bundles/statements/envelope';
 import type {
   BundlePredicate,
+  LeasePredicate,
   ReleasePredicate,
   Revocations,
   SiteAgent,
@@ -155,6 +156,28 @@ export const bundlePayload = (digest: Digest, change: Partial<BundlePredicate> =
     ...change,
   } satisfies BundlePredicate);
 
+export type LeaseInput = Partial<LeasePredicate> & { readonly about?: Digest; readonly subject?: string };
+
+/** A lease for two weeks, of the release in order unless another is named. */
+export const leasePayload = ({ about, subject, ...change }: LeaseInput = {}): Buffer =>
+  encodeStatement(
+    [{ name: subject ?? 'release', digest: about ?? digestOf(releasePayload()) }],
+    PREDICATES.lease,
+    {
+      audience: { fleet: 'acme', ...CHANNEL },
+      version: 1,
+      issuedAt: at(-1),
+      expires: at(13),
+      critical: [],
+      ...change,
+    } satisfies LeasePredicate,
+  );
+
+export const signedLease = (
+  change: LeaseInput = {},
+  ...keys: readonly SigningKey[]
+): Promise<readonly Buffer[]> => sign(leasePayload(change), ...(keys.length > 0 ? keys : [lease]));
+
 export const revocationList = (digests: readonly Digest[], change: Partial<Revocations> = {}): Buffer =>
   canonicalBytes({
     fleet: 'acme',
@@ -172,6 +195,9 @@ export type Medium = {
   readonly bundles?: ReadonlyMap<Digest, readonly Buffer[]>;
   readonly values?: readonly Buffer[];
   readonly revocations?: readonly Buffer[];
+  readonly leases?: readonly Buffer[];
+  /** What the table of contents claims the leases to be for. */
+  readonly leasedChannel?: Channel;
   /** What the table of contents claims the site and release statements to be for. */
   readonly claimedSite?: string;
   readonly claimedChannel?: Channel;
@@ -193,7 +219,7 @@ const goodSite = await sign(sitePayload(), release);
 const goodRelease = await sign(releasePayload(), release);
 
 /** The documents of a medium in order, but for what is given. */
-export const documentsOf = async (medium: Medium): Promise<ChannelDocuments> => {
+export const documentsOf = async (medium: Medium, from?: From): Promise<ChannelDocuments> => {
   const blobs = blobsInMemory();
   const documents: Document[] = [];
   const add = (role: string, files: readonly Buffer[] | false, claims: Partial<Document> = {}): void => {
@@ -207,18 +233,20 @@ export const documentsOf = async (medium: Medium): Promise<ChannelDocuments> => 
   add('site-values', medium.values ?? [canonicalBytes(VALUES as unknown as Json)]);
   add('release', medium.release ?? goodRelease, { ...(medium.claimedChannel ?? CHANNEL) });
   add('revocations', medium.revocations ?? []);
+  add('lease', medium.leases ?? [], { ...(medium.leasedChannel ?? CHANNEL), version: 1 });
   for (const [about, files] of medium.bundles ?? both) add('bundle', files, { about });
-  return readChannelDocuments(blobs, documents, 'plant-7');
+  return readChannelDocuments(blobs, documents, 'plant-7', from);
 };
 
 export const importMedium = async (
   state: TrustState,
   medium: Medium,
   when: Clock = clock(),
-): Promise<Accepted> => acceptChannel(state, await documentsOf(medium), when, POLICY);
+  { from, ...policy }: Partial<AcceptPolicy> & { readonly from?: From } = {},
+): Promise<Accepted> => acceptChannel(state, await documentsOf(medium, from), when, { ...POLICY, ...policy });
 
 /** What the agent's one transaction stores. */
-export const remember = (state: TrustState, { root, site, release, time }: Accepted): TrustState => {
+export const remember = (state: TrustState, { root, site, release, lease, time }: Accepted): TrustState => {
   const { channel } = site.agent;
   const sameAsBefore = state.channel === undefined || sameChannel(channel, state.channel);
   return {
@@ -230,6 +258,7 @@ export const remember = (state: TrustState, { root, site, release, time }: Accep
       ...(state.formerReleases ?? []),
       ...(sameAsBefore || !state.release ? [] : [state.release]),
     ],
+    leases: lease ? [lease.statement] : (state.leases ?? []),
     revoked: release?.revoked ?? state.revoked ?? [],
     channel,
     time,

@@ -30,7 +30,7 @@ test.each([
   ['BOMB', 'one byte more than allowed', packed, 2999],
   ['BOMB', 'anything where nothing is allowed', gzipFixed(Buffer.from('x')), 0],
   ['ACCEPT', 'nothing where nothing is allowed', gzipFixed(Buffer.alloc(0)), 0],
-  ['BOMB', '64 MiB of zeros in 64 KiB', gzipSync(Buffer.alloc(64 * 1024 * 1024)), 1024 * 1024],
+  ['BOMB', '8 MiB of zeros in 8 KiB', gzipSync(Buffer.alloc(8 << 20)), 128 << 10],
   ['TRUNCATED', 'a stream without its end', packed.subarray(0, -3), 3000],
   ['TRUNCATED', 'half a header', packed.subarray(0, 5), 3000],
   ['TRUNCATED', 'nothing at all', Buffer.alloc(0), 3000],

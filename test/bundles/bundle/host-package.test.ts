@@ -65,6 +65,16 @@ describe('a host package', () => {
   });
 });
 
+describe('a file of a host package', () => {
+  const { content, ...rest } = file;
+
+  it('has its bytes in the layer or in the closure, and says which', () => {
+    expect(refusalOf({ files: [{ ...rest, blob: true }], critical: ['blobs'] })).toBeUndefined();
+    for (const other of [{ ...rest, content, blob: true }, rest, { ...rest, blob: false }])
+      expect(refusalOf({ files: [other] })).toBe('SCHEMA');
+  });
+});
+
 describe('the digest of a package', () => {
   const files = [
     { path: 'b', bytes: Buffer.from('1') },

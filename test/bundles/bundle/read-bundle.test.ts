@@ -7,6 +7,7 @@ import { digestOf } from '#bundles/digest';
 import {
   BUNDLE_KUBERNETES,
   DOCKER_INDEX,
+  FILE_BLOB,
   LAYER_HOST,
   LAYER_KUBERNETES,
   OCI_INDEX,
@@ -123,7 +124,8 @@ describe('the closure of a bundle', () => {
     expect(digests[0]).toBe(digest);
     expect(digests).toEqual(expect.arrayContaining([index.digest, file.digest, absent.digest]));
     const position = (name: string) => digests.indexOf(digestOf(name));
-    expect(position('shared layer')).toBeLessThan(position('layer amd64'));
+    // Both manifests name it: it stands behind both.
+    expect(position('config arm64')).toBeLessThan(position('shared layer'));
     expect(digests.indexOf(index.digest)).toBeLessThan(position('config amd64'));
     expect(position('config amd64')).toBeLessThan(position('config arm64'));
     for (const blob of found) {
@@ -164,5 +166,26 @@ describe('the closure of a bundle', () => {
     expect(await verdict(() => closureBlobs(asManifest.blobs, broken))).toBe('BAD_JSON');
     asManifest.blobs.content.set(digestOf(text), Buffer.from('{"schemaVersion":2,"manifests":[]}'));
     expect(await verdict(() => closureBlobs(asManifest.blobs, broken))).toBe('DIGEST_MISMATCH');
+  });
+});
+
+describe('the blobs of a package', () => {
+  const FILE = descriptorOf('a model', FILE_BLOB);
+  const naming = (closure: BundleConfig['closure']) => {
+    const { layer } = sampleBundle();
+    const [assignment] = sampleConfig(layer.digest).assignments;
+    if (!assignment) throw new Error('the sample has no assignment');
+    return sampleBundle({
+      assignments: [{ ...assignment, blobs: [FILE.digest] }],
+      closure,
+      critical: ['blobs'],
+    });
+  };
+
+  it('are of the closure, or the bundle is refused', async () => {
+    const good = naming([FILE]);
+    expect((await readBundle(good.blobs, good.digest)).config.assignments[0]?.blobs).toEqual([FILE.digest]);
+    const bad = naming([]);
+    expect(await verdict(() => readBundle(bad.blobs, bad.digest))).toBe('LAYOUT_INVALID');
   });
 });

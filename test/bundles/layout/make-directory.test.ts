@@ -1,4 +1,4 @@
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeDirectory } from '#bundles/layout/make-directory';
@@ -27,4 +27,16 @@ test('the system’s own reason is kept', async () => {
   await expect(makeDirectory(join(folder.path, 'x'.repeat(300), 'y'))).rejects.toMatchObject({
     code: 'ENAMETOOLONG',
   });
+});
+
+test('by several at once, and behind a link', async () => {
+  await using folder = await temporaryDirectory();
+  await symlink(folder.path, join(folder.path, 'link'));
+  const path = join(folder.path, 'link/b/c');
+  await Promise.all([makeDirectory(path), makeDirectory(path), makeDirectory(path)]);
+  expect(await readdir(join(folder.path, 'b'))).toEqual(['c']);
+});
+
+test('where the system has no folders made it is said at once', async () => {
+  await expect(makeDirectory('/proc/nothing/below')).rejects.toMatchObject({ code: 'ENOENT' });
 });

@@ -5,7 +5,7 @@ describe('what is said about a command line', () => {
   it.each([
     [
       'Missing 1 required arg:\nsite  Name of the site\n\nNote: --unset allows multiple values. Because of this you need\nSee more help with --help',
-      'an argument is missing: site Name of the site',
+      'the argument SITE is missing',
     ],
     ['Nonexistent flag: --nope\nSee more help with --help', 'there is no flag --nope'],
     ['Flag --workers expects a value', '--workers wants a value'],

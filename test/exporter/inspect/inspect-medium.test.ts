@@ -1,6 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import type { Medium } from '#bundles/medium/medium';
 import { openMedium } from '#bundles/medium/open-medium';
+import { fingerprint } from '#bundles/trust/key';
 import { type Inspection, inspectMedium } from '../../../exporter/inspect/inspect-medium.ts';
 import { bundleOf, KIOSK, makeKioskWorld } from '../world.ts';
 
@@ -29,8 +31,18 @@ describe('inspecting a medium', () => {
         bytes: plan.carried,
         blobs: plan.blobs.length,
         chunked: 0,
+        patched: 0,
         roots: [1],
-        releases: [{ channel: 'prod/kiosk', version: 2, expires: '2027-05-20T08:00:00Z' }],
+        releases: [
+          {
+            channel: 'prod/kiosk',
+            version: 2,
+            issuedAt: '2026-11-20T08:00:00Z',
+            expires: '2027-05-20T08:00:00Z',
+            signers: [fingerprint(world.fleet.keys.release.public).slice(0, 12)],
+          },
+        ],
+        leases: [],
         bundles: [
           {
             channel: 'prod/kiosk',
@@ -39,14 +51,36 @@ describe('inspecting a medium', () => {
             assumedBlobs: 1,
             assumedBytes: 50_000,
             base: [world.first],
+            built: {
+              builder: 'test',
+              builtAt: '2026-11-21T08:00:00Z',
+              candidate: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+            },
           },
         ],
+        secrets: [],
         sites: [{ site: 'plant-7', version: 1 }],
         receipts: 1,
       },
       reports: ['fleet/reports/abc/1-2.ndjson'],
       requests: ['fleet/requests/abc.json'],
     });
+  });
+
+  it('counts a blob that comes as a patch as coming', async () => {
+    await using world = await makeKioskWorld();
+    await world.export('base');
+    await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
+    await world.export('medium', { bases: [world.path('base')] });
+    const file = world.path('medium/fleet/medium.json');
+    const medium = JSON.parse(await readFile(file, 'utf8')) as Medium;
+    const [missing] = medium.bundles.flatMap(({ assumed }) => assumed);
+    if (!missing) throw new Error('nothing is assumed');
+    const patch = { path: `fleet/deltas/${'0'.repeat(32)}.zst`, size: 62, digest: world.first };
+    const deltas = [{ ...missing, base: world.first, form: 'plain', patch }];
+    await writeFile(file, JSON.stringify({ ...medium, deltas, critical: ['deltas'] }));
+    const { filled } = await inspect(world.path('medium'));
+    expect(filled).toMatchObject({ patched: 1, bundles: [{ assumedBlobs: 0, assumedBytes: 0 }] });
   });
 
   it('counts blobs in pieces like any other', async () => {

@@ -73,12 +73,15 @@ const offerOf = (bundles: readonly OfferedBundle[]): Offer => ({
   })),
   sites: [],
   receipts: [],
+  leases: [],
+  notes: [],
 });
 
 const basesOf = (bases: readonly Base[], asked: readonly Digest[] = []): Bases => ({
   bases,
-  asked: new Set(asked),
+  asked: new Map(asked.map((digest) => [digest, 'plant-7/line-1'])),
   reporters: [],
+  readers: [],
   floors: [],
   notes: [],
 });
@@ -100,7 +103,7 @@ describe('the plan of a medium', () => {
           const before = bundleOf(100 + index, held);
           return {
             name: `holder ${index}`,
-            channels: [channelOf(channel)],
+            channel: channelOf(channel),
             holds: new Map([[before.digest, new Set(before.closure.map(({ digest }) => digest))]]),
             unknown: [],
           };
@@ -122,9 +125,7 @@ describe('the plan of a medium', () => {
             if (wanted.includes(digest)) expect(carried).toContain(digest);
           }
           // What is assumed is held by everybody who was asked about this channel.
-          const speakers = bases.filter(
-            (base) => base.channels[0]?.clusterType === bundle.channel.clusterType,
-          );
+          const speakers = bases.filter((base) => base.channel.clusterType === bundle.channel.clusterType);
           for (const digest of assumed) {
             expect(speakers.length).toBeGreaterThan(0);
             for (const { holds } of speakers)
@@ -152,7 +153,7 @@ describe('the plan of a medium', () => {
     const before = bundleOf(9, [[1, 2]]);
     const base: Base = {
       name: 'site',
-      channels: [channelOf(0)],
+      channel: channelOf(0),
       holds: new Map([[before.digest, new Set(before.closure.map(({ digest }) => digest))]]),
       unknown: [],
     };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatBytes } from '../../../exporter/show/format-bytes.ts';
+import { formatBytes } from '#bundles/program/format-bytes';
 import { parseSize } from '../../../exporter/show/parse-size.ts';
 import { formatTable } from '../../../exporter/show/table.ts';
 import { refusal } from '../../bundles/refusal.ts';
@@ -11,11 +11,13 @@ describe('sizes and tables', () => {
     ['700MiB', 734_003_200],
     ['4GiB-1', 4_294_967_295],
     ['1KiB', 1024],
+    ['100KB', 100_000],
+    ['100kB', 100_000],
   ])('reads %s', (text, bytes) => {
     expect(parseSize(text)).toBe(bytes);
   });
 
-  it.each(['', '0', '-5', '4GB', '1.5GiB', '4 GiB', '1KiB-1024', '999999999TiB', 'GiB'])(
+  it.each(['', '0', '-5', '4Gb', '1.5GiB', '4 GiB', '1KiB-1024', '999999999TiB', 'GiB'])(
     'refuses %j as a size',
     (text) => {
       expect(refusal(() => parseSize(text))).toBe('USAGE');

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { hexOf } from '#bundles/digest';
+import { digestOf, hexOf } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import { addDays } from '#bundles/time';
 import { NOW, newSigningKey, rotate } from '../../harness/signed-fleet.ts';
@@ -49,6 +49,51 @@ describe('reading what a source offers', () => {
     const roots = plan.medium.documents.filter(({ role }) => role === 'root');
     expect(new Set(roots.map(({ version }) => version))).toEqual(new Set([1, 2]));
     expect(roots).toHaveLength(2);
+  });
+
+  it('brings the lease of each channel', async () => {
+    await using world = await makeKioskWorld();
+    await world.layout.lease({ channel: KIOSK, version: 3 });
+    const { plan, notes } = await world.plan({ sites: ['plant-7'] });
+    expect(plan.leases).toMatchObject([{ channel: KIOSK, version: 3, release: 1 }]);
+    expect(plan.medium.documents.filter(({ role }) => role === 'lease')).toMatchObject([
+      { ...KIOSK, version: 3 },
+    ]);
+    expect(notes.filter((note) => note.includes('lease'))).toEqual([]);
+  });
+
+  it.each([
+    ['a release before', { release: digestOf('another') }, 'LEASE_MISMATCH'],
+    ['an end that is past', { issuedAt: addDays(NOW, -3), expires: addDays(NOW, -1) }, 'ended at'],
+    ['a key that may sign none', { key: newSigningKey() }, 'UNKNOWN_KEY'],
+  ])('leaves a lease aside, says so and goes on: %s', async (_, more, why) => {
+    await using world = await makeKioskWorld();
+    await world.layout.lease({ channel: KIOSK, version: 3, ...more });
+    const { plan, notes } = await world.plan();
+    expect([plan.leases, plan.medium.documents.filter(({ role }) => role === 'lease')]).toEqual([[], []]);
+    expect(notes.join('\n')).toContain(why);
+    expect(plan.bundles).toHaveLength(1);
+  });
+
+  it('exports an ended release with a live lease of it, and not without', async () => {
+    await using world = await makeKioskWorld();
+    const later = addDays(NOW, 200);
+    expect(await refused(world.plan({ now: later }))).toBe('EXPIRED');
+    await world.layout.lease({ channel: KIOSK, version: 1, issuedAt: later, expires: addDays(later, 30) });
+    expect((await world.plan({ now: later })).plan.leases).toMatchObject([{ version: 1 }]);
+  });
+
+  it('can be cut down to the leases and the roots', async () => {
+    await using world = await makeKioskWorld();
+    expect(await refused(world.plan({ leaseOnly: true }))).toBe('CHANNEL_MISSING');
+    await world.layout.lease({ channel: KIOSK, version: 3 });
+    const { plan } = await world.plan({ sites: ['plant-7'], leaseOnly: true });
+    expect(plan.medium.documents.map(({ role }) => role).toSorted()).toEqual(['lease', 'root']);
+    expect([plan.bundles, plan.medium.bundles, plan.index]).toEqual([[], [], []]);
+    expect(plan.carried).toBeLessThan(8192);
+    // A stick that holds everything keeps it.
+    await world.export('medium');
+    expect(await refused(world.export('medium', { leaseOnly: true }))).toBe('USAGE');
   });
 
   it('refuses channels and sites that are not there, and says what is', async () => {

@@ -48,7 +48,12 @@ describe('verifying a medium', () => {
     const root = digestOf(world.fleet.roots[0] ?? '');
     for (const name of ['medium', 'medium.tar']) {
       const { ok, anchored, checks, advice } = await verify(world.path(name), root);
-      expect({ ok, anchored, advice }).toEqual({ ok: true, anchored: true, advice: [] });
+      // The only thing to say: these keys are somebody's for trying things out.
+      expect({ ok, anchored, advice }).toEqual({
+        ok: true,
+        anchored: true,
+        advice: [expect.stringMatching(/^DEV ROOT: .*[^.]$/)],
+      });
       expect(checks.map(({ what }) => what)).toEqual([
         'trust root',
         'fleet',
@@ -160,7 +165,7 @@ describe('verifying a medium', () => {
     expect(await codes(world.path('medium'))).toEqual(['EXTRA_BUNDLE']);
   });
 
-  it('refuses a stray blob in a tar, and mentions it in a folder', async () => {
+  it('T16: refuses a stray blob in a tar, and mentions it in a folder', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium');
     const content = Buffer.from('stray');
@@ -202,5 +207,42 @@ describe('verifying a medium', () => {
     await cp(world.path('layout/blobs'), world.path('empty/blobs'), { recursive: true });
     expect(await refused(verify(world.path('empty')))).toBe('MEDIUM_EMPTY');
     expect(await refused(verify(world.path('nowhere')))).toBe('MEDIUM_MISSING');
+  });
+
+  it('judges leases as an agent would: with the release they are about, and alone', async () => {
+    await using world = await makeKioskWorld();
+    await world.layout.lease({ channel: KIOSK, version: 3 });
+    await world.export('medium');
+    await world.export('alone', { leaseOnly: true });
+    const said = async (path: string, now = NOW) =>
+      (await verify(world.path(path), undefined, now)).checks.find(({ what }) => what.startsWith('lease'));
+    expect(await said('medium')).toMatchObject({
+      what: 'lease prod/kiosk',
+      ok: true,
+      message: expect.stringMatching(
+        /^version 3 of release 1, live until 2026-12-21T08:00:00Z, signed by [0-9a-f]{12}$/,
+      ),
+    });
+    expect(await said('alone')).toMatchObject({
+      ok: true,
+      message: expect.stringContaining('a release at the site'),
+    });
+    expect(await said('alone', addDays(NOW, 31))).toMatchObject({
+      ok: true,
+      message: expect.stringContaining('ENDED at'),
+    });
+  });
+
+  it('says that an ended release lives by its lease, and refuses it when that has ended too', async () => {
+    await using world = await makeKioskWorld();
+    const later = addDays(NOW, 200);
+    await world.layout.lease({ channel: KIOSK, version: 1, issuedAt: later, expires: addDays(later, 30) });
+    await world.export('medium', { now: later });
+    const { ok, checks } = await verify(world.path('medium'), undefined, later);
+    expect([ok, checks.find(({ what }) => what.startsWith('release'))?.message]).toEqual([
+      true,
+      expect.stringContaining('alive by its lease until 2027-07-09'),
+    ]);
+    expect(await codes(world.path('medium'), undefined, addDays(later, 31))).toContain('EXPIRED');
   });
 });

@@ -1,8 +1,9 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { byteCursor } from '#bundles/archive/byte-cursor';
 import { readTar } from '#bundles/archive/read-tar';
 import { hexOf } from '#bundles/digest';
+import { NOW } from '../../harness/signed-fleet.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, KIOSK, makeKioskWorld } from '../world.ts';
 
@@ -42,7 +43,7 @@ describe('a medium in one tar', () => {
     );
   });
 
-  it('replaces an older medium at once and leaves nothing beside it, even when it is stopped', async () => {
+  it('replaces an older medium at once, and goes on with a run that was stopped or killed', async () => {
     await using world = await makeKioskWorld();
     await world.export('out/a.tar');
     const before = await readFile(world.path('out/a.tar'));
@@ -50,13 +51,44 @@ describe('a medium in one tar', () => {
     const stop = new AbortController();
     const onBytes = (): void => stop.abort();
     await expect(world.export('out/a.tar', {}, { onBytes, signal: stop.signal })).rejects.toThrow();
-    expect(await readdir(world.path('out'))).toEqual(['a.tar']);
+    expect(await readdir(world.path('out'))).toEqual(['a.tar', 'a.tar.partial']);
     expect(before.equals(await readFile(world.path('out/a.tar')))).toBe(true);
-    // What a killed run leaves is overwritten by the next.
-    await writeFile(world.path('out/a.tar.partial'), 'half');
     await world.export('out/a.tar');
     expect(await readdir(world.path('out'))).toEqual(['a.tar']);
     expect(before.equals(await readFile(world.path('out/a.tar')))).toBe(false);
+  });
+
+  it('goes on behind the last entry that is right, wherever it was cut or damaged, at any later time', async () => {
+    await using world = await makeKioskWorld();
+    await world.export('a.tar');
+    const whole = await readFile(world.path('a.tar'));
+    const later = { now: new Date(NOW.getTime() + 3_600_000) };
+    const cuts = [0, 1, 511, 512, 3000, whole.byteLength - 52_000, whole.byteLength - 1024, whole.byteLength];
+    const written: number[] = [];
+    for (const cut of cuts) {
+      await writeFile(world.path('b.tar.partial'), whole.subarray(0, cut));
+      written.push((await world.export('b.tar', later)).written);
+      // Cut before the table of contents, it begins anew and at the later time.
+      if (cut > 3000) expect(whole.equals(await readFile(world.path('b.tar')))).toBe(true);
+      await rm(world.path('b.tar'));
+    }
+    expect(written.at(-1)).toBe(1024);
+    expect(written).toEqual(written.toSorted((a, b) => b - a));
+    const damaged = Buffer.from(whole);
+    damaged.fill(0, whole.byteLength - 60_000);
+    await writeFile(world.path('b.tar.partial'), damaged);
+    expect((await world.export('b.tar', later)).written).toBeLessThan(whole.byteLength);
+    expect(whole.equals(await readFile(world.path('b.tar')))).toBe(true);
+  });
+
+  it('does not go on with what was written of another medium', async () => {
+    await using world = await makeKioskWorld();
+    await world.export('a.tar');
+    await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
+    await world.export('fresh.tar');
+    await writeFile(world.path('b.tar.partial'), await readFile(world.path('a.tar')));
+    await world.export('b.tar');
+    expect((await readFile(world.path('fresh.tar'))).equals(await readFile(world.path('b.tar')))).toBe(true);
   });
 
   it('does not overwrite a file that is no medium, and is not cut into pieces', async () => {

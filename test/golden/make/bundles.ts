@@ -47,7 +47,7 @@ const hostPackage = (
         group: 'root',
         content: path,
         digest: digestOf(bytes),
-        size: bytes.byteLength,
+        size: Buffer.byteLength(bytes),
         ...(format === undefined ? {} : { format }),
       }))
       .toSorted((a, b) => compareBytes(a.path, b.path)),

@@ -1,24 +1,27 @@
 /**
  * Kubernetes in containers by k3d. It needs a container engine, which the machine this was written on does not have:
- * k3d was built and its flags were checked, but no cluster was ever made with it (docs/testing.md names it as unproven).
+ * k3d was built and what it is told was checked against it, but no cluster was ever made (docs/testing.md).
  */
-import { randomUUID } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse } from 'yaml';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '../../../bundles/errors.ts';
 import { findProgram } from '../find-program.ts';
+import { claimHostFolder, releaseHostFolder } from '../host-folders.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
+import { readServer } from '../kubernetes/kubeconfig.ts';
+import { openKubeconfigClient } from '../kubernetes/kubeconfig-client.ts';
 import { stablePort } from '../kubernetes/stable-port.ts';
+import { cacheDirectory } from '../parts/cache-folder.ts';
 import { runCommand, runOrFail } from '../run-command.ts';
-import { temporaryDirectory } from '../temporary-directory.ts';
+import { clusterNameOf, createWords, deleteWords, importWords, kubeconfigWords } from './k3d-words.ts';
 
 export type K3dCluster = Cluster & {
   readonly how: 'k3d';
   /** The name by which k3d knows it. */
   readonly name: string;
-  /** Brings the images of a docker or OCI archive to its nodes. */
-  readonly importImage: (archive: string) => Promise<void>;
 };
 
 export type K3dOptions = {
@@ -31,41 +34,38 @@ export type K3dOptions = {
   readonly signal?: AbortSignal;
 };
 
-/** k3d built from its module would take one that is years old. */
-const NODE_IMAGE = 'rancher/k3s:v1.31.5-k3s1';
+const READY_MS = 120_000;
 
-/** Creates a cluster of one server, which is a real node; dispose deletes it. The user's own kubeconfig is left alone. */
+/**
+ * Creates a cluster of one server, which is a real node; dispose deletes it, and what a killed run left is deleted by the
+ * next. The user's own kubeconfig is left alone.
+ */
 export const startK3dCluster = async (options: K3dOptions): Promise<K3dCluster> => {
   const kubectl = options.kubectl ?? [findKubectl()];
-  const name = `fleet-ferry-${randomUUID().slice(0, 8)}`;
-  const k3d = (...words: readonly string[]) => runOrFail([options.k3d, ...words], { signal: options.signal });
-  await using cleanup = new AsyncDisposableStack();
-  const folder = cleanup.use(await temporaryDirectory('k3d'));
-  const kubeconfig = join(folder.path, 'kubeconfig');
-
-  // Not tied to `signal`: what was begun is deleted even then.
-  cleanup.defer(async () => {
-    await runCommand([options.k3d, 'cluster', 'delete', name]);
+  const { k3d, signal } = options;
+  // Containers outlive the process that asked for them, whichever way it ends.
+  const folder = await claimHostFolder(join(cacheDirectory(process.env), 'k3d-clusters'), 'k3d', (left) => {
+    spawnSync(k3d, deleteWords(clusterNameOf(left)), { stdio: 'ignore' });
+    rmSync(left, { recursive: true, force: true });
   });
-  await k3d(
-    'cluster',
-    'create',
-    name,
-    '--servers=1',
-    `--image=${options.image ?? NODE_IMAGE}`,
-    '--no-lb',
-    `--api-port=127.0.0.1:${await stablePort()}`,
-    '--k3s-arg=--disable=traefik,servicelb,metrics-server@server:*',
-    '--kubeconfig-update-default=false',
-    '--kubeconfig-switch-context=false',
-    '--wait',
-    '--timeout=180s',
-  );
-  await k3d('kubeconfig', 'write', name, `--output=${kubeconfig}`);
-  const server = readServer(await readFile(kubeconfig, 'utf8'));
+  const name = clusterNameOf(folder);
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(async () => {
+    // Not tied to `signal`: what was begun is deleted even then.
+    await runCommand([k3d, ...deleteWords(name)]);
+    rmSync(folder, { recursive: true, force: true });
+    releaseHostFolder(folder);
+  });
+  const call = (words: readonly string[]) => runOrFail([k3d, ...words], { signal });
+  await call(createWords({ name, port: await stablePort(), image: options.image }));
+  const kubeconfig = join(folder, 'kubeconfig');
+  await call(kubeconfigWords(name, kubeconfig));
   const run: Cluster['kubectl'] = (args, runOptions) =>
     runCommand([...kubectl, `--kubeconfig=${kubeconfig}`, ...args], runOptions);
+  await awaitNode(run, signal);
+  const client = cleanup.use(await openKubeconfigClient(kubeconfig));
 
+  const server = readServer(await readFile(kubeconfig, 'utf8'));
   const moved = cleanup.move();
   return {
     how: 'k3d',
@@ -74,30 +74,30 @@ export const startK3dCluster = async (options: K3dOptions): Promise<K3dCluster> 
     kubeconfig,
     server,
     kubectl: run,
-    importImage: async (archive) => {
-      await k3d('image', 'import', archive, `--cluster=${name}`);
+    request: client.request,
+    bringImages: async (archive) => {
+      await call(importWords(name, archive));
     },
     [Symbol.asyncDispose]: () => moved.disposeAsync(),
   };
+};
+
+/** k3d waits for the API server; its node and what pods need of a namespace come a moment later. */
+const awaitNode = async (kubectl: Cluster['kubectl'], signal: AbortSignal | undefined): Promise<void> => {
+  const ready = '--output=jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}';
+  const limit = Date.now() + READY_MS;
+  for (;;) {
+    const node = await kubectl(['get', 'nodes', ready], { signal });
+    const account = await kubectl(['get', 'serviceaccount', 'default'], { signal });
+    if (node.stdout.trim() === 'True' && account.code === 0) return;
+    if (Date.now() > limit)
+      throw new FleetError('IO', `The node of k3d does not get ready: ${node.stderr || account.stderr}`);
+    await sleep(500);
+  }
 };
 
 const findKubectl = (): string => {
   const path = findProgram('kubectl');
   if (path === undefined) throw new FleetError('TOOL_MISSING', 'There is no kubectl in PATH.');
   return path;
-};
-
-/** The server of a kubeconfig's current context. */
-export const readServer = (text: string): string => {
-  type Named<T> = readonly ({ readonly name: string } & T)[];
-  const config = parse(text) as {
-    readonly clusters?: Named<{ readonly cluster: { readonly server: string } }>;
-    readonly contexts?: Named<{ readonly context: { readonly cluster: string } }>;
-    readonly 'current-context'?: string;
-  };
-  const context = config.contexts?.find(({ name }) => name === config['current-context'])?.context;
-  const server = config.clusters?.find(({ name }) => name === context?.cluster)?.cluster.server;
-  if (server === undefined)
-    throw new FleetError('FIELD_INVALID', 'The kubeconfig has no cluster for its current context.');
-  return server;
 };

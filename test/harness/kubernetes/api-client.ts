@@ -13,9 +13,22 @@ export const HARNESS_AGENT = 'test-harness/1';
 
 const TIMEOUT_MS = 30_000;
 
-/** @param ca PEM */
-export const openApiClient = (server: string, token: string, ca: string | Buffer): ApiClient => {
-  const dispatcher = new Agent({ connect: { ca: ca.toString(), timeout: TIMEOUT_MS } });
+export type ApiAccess = {
+  /** 'https://127.0.0.1:PORT' */
+  readonly server: string;
+  /** What says who we are, where no certificate does. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** PEM, and the name that the server's certificate has. */
+  readonly tls: {
+    readonly ca?: string | Buffer;
+    readonly cert?: string | Buffer;
+    readonly key?: string | Buffer;
+    readonly servername?: string;
+  };
+};
+
+export const openApiClient = ({ server, headers, tls }: ApiAccess): ApiClient => {
+  const dispatcher = new Agent({ connect: { ...tls, timeout: TIMEOUT_MS } });
   return {
     request: async (method, path, body) => {
       const answer = await request(`${server}${path}`, {
@@ -23,7 +36,7 @@ export const openApiClient = (server: string, token: string, ca: string | Buffer
         method: method as 'GET',
         headersTimeout: TIMEOUT_MS,
         headers: {
-          authorization: `Bearer ${token}`,
+          ...headers,
           'user-agent': HARNESS_AGENT,
           'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
         },

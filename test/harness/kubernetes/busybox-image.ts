@@ -35,10 +35,11 @@ export type BusyboxImage = {
 
 const SERVE = ['/bin/httpd', '-f', '-p', '8080', '-h', '/www'];
 const DEFAULT_PAGE = 'hello\n';
-const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+/** This machine's, as images call it. */
+export const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 
 /** By this annotation containerd names what it imports. */
-const CONTAINERD_NAME = 'io.containerd.image.name';
+export const CONTAINERD_NAME = 'io.containerd.image.name';
 
 /**
  * Adds an image to the OCI layout in `directory`, which is made where there is none.
@@ -57,7 +58,7 @@ export const makeBusyboxImage = async (
   };
   const layer = await put('application/vnd.oci.image.layer.v1.tar', await packRoot(busybox, page));
   const config = {
-    architecture: ARCHITECTURES[process.arch] ?? process.arch,
+    architecture: ARCHITECTURE,
     os: 'linux',
     config: { Cmd: command, Env: ['PATH=/bin'], User: '1000' },
     rootfs: { type: 'layers', diff_ids: [layer.digest] },

@@ -16,15 +16,18 @@ export type Cluster = AsyncDisposable & {
   readonly server: string;
   /** The outcome, whatever the exit code is. */
   readonly kubectl: (args: readonly string[], options?: RunOptions) => Promise<Outcome>;
+  /** With the rights of `kubeconfig`. */
+  readonly request: ApiClient['request'];
+  /** Gives its nodes the images of an OCI archive, by the names that the archive has for them (writePinnedArchive). */
+  readonly bringImages: (archive: string) => Promise<void>;
 };
 
-/** See chooseCluster for their order. */
-export type ClusterKind = 'given' | 'k3d' | 'assets' | 'own';
+/** See chooseCluster for the order of all but 'node', which is asked for by name (startNodeCluster). */
+export type ClusterKind = 'given' | 'k3d' | 'assets' | 'own' | 'node';
 
 /** A cluster whose API server is ours to stop. Controllers, scheduler and kwok stop and start with it. */
 export type OwnCluster = Cluster & {
   readonly how: 'own' | 'assets';
-  readonly request: ApiClient['request'];
   /** SIGTERM, and waits: requests under way get their answers. Refused connections from then on. */
   readonly stopApiServer: () => Promise<void>;
   /** SIGKILL, and waits. */

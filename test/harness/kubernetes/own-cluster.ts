@@ -87,7 +87,12 @@ export const startOwnCluster = async (options: OwnClusterOptions): Promise<OwnCl
     return client.request(method, path, body);
   };
   const isReady = async (): Promise<boolean> => {
-    if (client === undefined && existsSync(ca)) client = openApiClient(server, token, await readFile(ca));
+    if (client === undefined && existsSync(ca))
+      client = openApiClient({
+        server,
+        headers: { authorization: `Bearer ${token}` },
+        tls: { ca: await readFile(ca) },
+      });
     if (client === undefined) return false;
     return client.request('GET', '/readyz').then(
       ({ status }) => status === 200,
@@ -129,6 +134,8 @@ export const startOwnCluster = async (options: OwnClusterOptions): Promise<OwnCl
     kubectl: (args, runOptions) =>
       runCommand([...programs.kubectl, `--kubeconfig=${kubeconfig}`, ...args], runOptions),
     request: ask,
+    // Nodes that run nothing have every image.
+    bringImages: () => Promise.resolve(),
     stopApiServer: () => stopApiServer('SIGTERM'),
     killApiServer: () => stopApiServer('SIGKILL'),
     startApiServer,

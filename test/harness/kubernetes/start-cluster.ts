@@ -3,11 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '../../../bundles/errors.ts';
 import { findProgram } from '../find-program.ts';
-import { readServer, startK3dCluster } from '../k3d/k3d-cluster.ts';
+import { startK3dCluster } from '../k3d/k3d-cluster.ts';
 import { findPart, thisMachine } from '../parts.ts';
-import { runCommand } from '../run-command.ts';
-import { chooseCluster } from './choose-cluster.ts';
+import { runCommand, runOrFail } from '../run-command.ts';
+import { type ClusterChoice, chooseCluster } from './choose-cluster.ts';
 import type { Cluster } from './cluster.ts';
+import { readServer } from './kubeconfig.ts';
+import { openKubeconfigClient } from './kubeconfig-client.ts';
 import { type OwnClusterOptions, startOwnCluster } from './own-cluster.ts';
 
 export type ClusterOptions = Pick<OwnClusterOptions, 'nodes' | 'signal'>;
@@ -20,7 +22,7 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
   const choice = chooseCluster();
   switch (choice.how) {
     case 'given':
-      return openGivenCluster(choice.kubeconfig);
+      return openGivenCluster(choice);
     case 'k3d':
       return startK3dCluster({ ...options, k3d: choice.k3d, kubectl: kubectlHere() });
     case 'assets':
@@ -32,14 +34,30 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
   }
 };
 
-const openGivenCluster = async (kubeconfig: string): Promise<Cluster> => ({
-  how: 'given',
-  nodes: 'real',
+const openGivenCluster = async ({
   kubeconfig,
-  server: readServer(await readFile(kubeconfig, 'utf8')),
-  kubectl: (args, options) => runCommand([...kubectlHere(), `--kubeconfig=${kubeconfig}`, ...args], options),
-  [Symbol.asyncDispose]: () => Promise.resolve(),
-});
+  bringImages,
+}: Extract<ClusterChoice, { how: 'given' }>): Promise<Cluster> => {
+  const client = await openKubeconfigClient(kubeconfig);
+  return {
+    how: 'given',
+    nodes: 'real',
+    kubeconfig,
+    server: readServer(await readFile(kubeconfig, 'utf8')),
+    kubectl: (args, options) =>
+      runCommand([...kubectlHere(), `--kubeconfig=${kubeconfig}`, ...args], options),
+    request: client.request,
+    bringImages: async (archive) => {
+      if (bringImages === undefined)
+        throw new FleetError(
+          'TOOL_MISSING',
+          'FLEET_TEST_BRING_IMAGES is not set: this cluster gets no images.',
+        );
+      await runOrFail(['sh', '-c', bringImages, 'bring-images', archive]);
+    },
+    [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
+  };
+};
 
 const programsIn = (folder: string): OwnClusterOptions['programs'] =>
   Object.fromEntries(

@@ -20,6 +20,7 @@ export const CONTEXT: TemplateContext = {
     zero: 0,
     five: 5,
     big: 9007199254740993n,
+    huge: 18446744073709551615n,
     negative: -7,
     half: 0.5,
     whole: float(5),
@@ -45,6 +46,11 @@ export const CONTEXT: TemplateContext = {
       n: 1.5,
       z: null,
     },
+    odd: new Map<TemplateValue, TemplateValue>([
+      [10, 'ten'],
+      [2, 'two'],
+      [-1, null],
+    ]),
     'dash-ed': 'dashed',
   },
 };

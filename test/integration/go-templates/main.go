@@ -1,5 +1,6 @@
 // Renders templates with the real Go engine, the real sprig and the real yaml.v3, as the oracle of our own.
-// Reads a JSON object a line, {"template", "context"} or {"yaml"}, and writes {"output"} or {"error"} a line.
+// Reads a JSON object a line, {"template", "context"}, {"yaml"}, {"pattern", "text"} or {"signatures"}, and writes {"output"} or
+// {"error"} a line.
 package main
 
 import (
@@ -8,25 +9,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
-
-	sprig2 "github.com/Masterminds/sprig"
-	sprig3 "github.com/Masterminds/sprig/v3"
-	"github.com/mitchellh/hashstructure"
-	"gopkg.in/yaml.v3"
 )
 
 type request struct {
 	Template *string         `json:"template"`
 	Context  json.RawMessage `json:"context"`
 	Yaml     json.RawMessage `json:"yaml"`
+	Pattern  *string         `json:"pattern"`
+	Text     string          `json:"text"`
+	// The signatures of all functions are asked for.
+	Signatures bool `json:"signatures"`
 }
 
 type response struct {
 	Output *string `json:"output,omitempty"`
 	Error  string  `json:"error,omitempty"`
+	notes
 }
 
 type data struct {
@@ -106,25 +108,14 @@ func texts(value interface{}) map[string]string {
 	return result
 }
 
-func functions() template.FuncMap {
-	all := sprig3.TxtFuncMap()
-	// Kalypso uses sprig 2; what only sprig 3 has is our extension.
-	for name, function := range sprig2.TxtFuncMap() {
-		all[name] = function
+// The answer to a question about a regular expression: where it matches, or that it is none.
+func match(pattern string, text string) (string, error) {
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		return "", err
 	}
-	all["toYaml"] = toYaml
-	all["hash"] = func(value interface{}) (string, error) {
-		sum, err := hashstructure.Hash(value, nil)
-		return fmt.Sprintf("%d", sum), err
-	}
-	// As in Go itself; sprig's takes lists only.
-	delete(all, "slice")
-	return all
-}
-
-func toYaml(value interface{}) (string, error) {
-	encoded, err := yaml.Marshal(value)
-	return strings.TrimSuffix(string(encoded), "\n"), err
+	encoded, err := json.Marshal(compiled.FindAllStringSubmatchIndex(text, -1))
+	return string(encoded), err
 }
 
 func render(one request) (output string, err error) {
@@ -133,6 +124,13 @@ func render(one request) (output string, err error) {
 			err = fmt.Errorf("panic: %v", recovered)
 		}
 	}()
+	if one.Signatures {
+		encoded, err := json.Marshal(signatures())
+		return string(encoded), err
+	}
+	if one.Pattern != nil {
+		return match(*one.Pattern, one.Text)
+	}
 	if one.Template == nil {
 		value, err := decode(one.Yaml)
 		if err != nil {
@@ -157,7 +155,7 @@ func render(one request) (output string, err error) {
 		ClusterType:          text("clusterType"),
 		ConfigData:           fields["configData"].(map[string]interface{}),
 	}
-	parsed, err := template.New("manifest").Funcs(functions()).Parse(*one.Template)
+	parsed, err := template.New("manifest").Funcs(functions).Parse(*one.Template)
 	if err != nil {
 		return "", err
 	}
@@ -182,6 +180,8 @@ func main() {
 		} else {
 			answer.Output = &output
 		}
+		answer.notes = seen
+		seen = notes{}
 		if err := encoder.Encode(answer); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

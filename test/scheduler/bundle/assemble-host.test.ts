@@ -1,61 +1,39 @@
 import { describe, expect, test } from 'vitest';
 import { FleetError, formatError } from '#bundles/errors';
 import { assembleHost } from '../../../scheduler/bundle/assemble-host.ts';
-import type { RenderedPackage } from '../../../scheduler/platform/model.ts';
+import { noAccess } from '../content/no-access.ts';
+import { clusterType, renderedFiles, renderedPackage, target } from '../model-objects.ts';
 
 const at = { file: 'workload.yaml', line: 7, column: 7 };
 
-const rendered = (files: Readonly<Record<string, string>>): RenderedPackage => ({
-  assignment: {
-    policy: 'p',
-    clusterType: {
-      name: 'press',
-      labels: {},
-      reconciler: 'fleet',
-      namespaceService: 'none',
-      configType: 'env-file',
-      target: 'host',
-      platforms: [],
-      offline: true,
-      requirements: {},
-      at,
-    },
-    target: {
-      name: 'scale-host',
-      shortName: 'host',
-      workload: 'scale',
-      workspace: 'w',
-      environment: 'dev',
-      labels: {},
-      manifests: {},
-      configSchemas: [],
-      dependsOn: [],
-      critical: false,
-      at,
-    },
-  },
-  files: Object.entries(files).map(([path, text]) => ({ path, bytes: Buffer.from(text) })),
-  namespace: 'dev-press-scale-host',
-  configData: {},
-});
+const rendered = (files: Readonly<Record<string, string>>) =>
+  renderedPackage(
+    clusterType('press', { target: 'host', configType: 'env-file', offline: true }),
+    target('scale/host', { at }),
+    { files: renderedFiles(files) },
+  );
 
 const head = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: scale}\nspec:\n';
 
 const assemble = (spec: string, more: Readonly<Record<string, string>> = {}, template = '') =>
-  assembleHost(rendered(template === '' ? {} : { 'namespace.yaml': head + template }), {
-    shown: 'apps/scale/',
-    files: new Map(
-      Object.entries({
-        'package.yaml': head + spec,
-        'scale.json': '{"line": 0, "a": {"b": [1]}}',
-        ...more,
-      }).map(([path, text]) => [path, Buffer.from(text)]),
-    ),
-  });
+  assembleHost(
+    rendered(template === '' ? {} : { 'namespace.yaml': head + template }),
+    {
+      shown: 'apps/scale/',
+      files: new Map(
+        Object.entries({
+          'package.yaml': head + spec,
+          'scale.json': '{"line": 0, "a": {"b": [1]}}',
+          ...more,
+        }).map(([path, text]) => [path, Buffer.from(text)]),
+      ),
+    },
+    noAccess(),
+  );
 
-const refused = (call: () => unknown): string => {
+const refused = async (call: () => Promise<unknown>): Promise<string> => {
   try {
-    call();
+    await call();
   } catch (error) {
     if (error instanceof FleetError) return formatError(error);
     throw error;
@@ -67,8 +45,8 @@ const FILE = '  files:\n  - {path: /etc/scale.json, source: scale.json, format: 
 const input = (more: string) => `${FILE}  siteInputs:\n  - {name: line, file: /etc/scale.json, ${more}}\n`;
 
 describe('a site input', () => {
-  test.each([['/line'], ['/new'], ['/a/new'], ['/a/b/0']])('may go to %s of a JSON file', (pointer) => {
-    const made = assemble(input(`pointer: ${pointer}, schema: {type: integer}`));
+  test.each([['/line'], ['/new'], ['/a/new'], ['/a/b/0']])('may go to %s of a JSON file', async (pointer) => {
+    const made = await assemble(input(`pointer: ${pointer}, schema: {type: integer}`));
     expect(made.siteInputs).toEqual([
       { input: 'line', file: '/etc/scale.json', pointer, schema: { type: 'integer' } },
     ]);
@@ -101,27 +79,29 @@ describe('a site input', () => {
       'unknown keyword: "minimun"',
     ],
     ['a reference that leads nowhere', 'pointer: /line, schema: {$ref: "#/$defs/x"}', 'SCHEMA_INVALID'],
-  ])('with %s is refused where it stands', (_, more, expected) => {
-    const said = refused(() => assemble(input(more)));
+  ])('with %s is refused where it stands', async (_, more, expected) => {
+    const said = await refused(() => assemble(input(more)));
     expect(said).toContain(expected);
     expect(said).toMatch(/^apps\/scale\/package.yaml:8:5: /);
   });
 
-  test('goes to a file that can be read, has a format and is there', () => {
+  test('goes to a file that can be read, has a format and is there', async () => {
     const spec = input('pointer: /line, schema: {}');
-    expect(refused(() => assemble(spec, { 'scale.json': '{' }))).toContain(
+    expect(await refused(() => assemble(spec, { 'scale.json': '{' }))).toContain(
       'FIELD_INVALID: site input line goes to a file that cannot be read',
     );
-    expect(refused(() => assemble(spec.replace(', format: json', '')))).toContain('which has no format');
-    expect(refused(() => assemble(spec.replace('path: /etc/scale.json', 'path: /etc/x.json')))).toContain(
-      'which is no file of the package',
+    expect(await refused(() => assemble(spec.replace(', format: json', '')))).toContain(
+      'which has no format',
     );
+    expect(
+      await refused(() => assemble(spec.replace('path: /etc/scale.json', 'path: /etc/x.json'))),
+    ).toContain('which is no file of the package');
   });
 
-  test('in an environment file goes to a variable', () => {
+  test('in an environment file goes to a variable', async () => {
     const spec = input('pointer: /LINE, schema: {}').replace('format: json', 'format: env');
-    expect(refused(() => assemble(spec))).toBe('taken');
-    expect(refused(() => assemble(spec.replace('/LINE', '/MY-LINE')))).toContain(
+    expect(await refused(() => assemble(spec))).toBe('taken');
+    expect(await refused(() => assemble(spec.replace('/LINE', '/MY-LINE')))).toContain(
       'FIELD_INVALID: site input line goes to "/MY-LINE", which is no variable',
     );
   });
@@ -176,28 +156,28 @@ describe('the paths of a package', () => {
       file(`/${'a'.repeat(300)}`),
       'FIELD_INVALID: no agent would take this package',
     ],
-  ])('cannot have %s', (_, spec, expected) => {
-    expect(refused(() => assemble(spec))).toContain(expected);
+  ])('cannot have %s', async (_, spec, expected) => {
+    expect(await refused(() => assemble(spec))).toContain(expected);
   });
 
-  test('a folder that template and application want alike is one folder; unlike, it is a clash', () => {
+  test('a folder that template and application want alike is one folder; unlike, it is a clash', async () => {
     const folder = '  directories: [{path: /var/lib/scale, mode: "0750"}]\n';
-    const made = assemble(folder, {}, folder);
+    const made = await assemble(folder, {}, folder);
     const { directories } = JSON.parse(
       made.files.find(({ path }) => path === 'package.json')?.bytes.toString() ?? '',
     ) as {
       directories: unknown[];
     };
     expect(directories).toHaveLength(1);
-    expect(refused(() => assemble(folder.replace('0750', '0755'), {}, folder))).toContain(
+    expect(await refused(() => assemble(folder.replace('0750', '0755'), {}, folder))).toContain(
       'OBJECT_CLASH: /var/lib/scale is there twice in this package, first at scale-host/namespace.yaml:5:17',
     );
   });
 });
 
-test('an application without a HostPackage is not made of the platform’s template alone', () => {
+test('an application without a HostPackage is not made of the platform’s template alone', async () => {
   const slice = '  units: [{name: scale.slice}]\n';
-  const said = refused(() =>
+  const said = await refused(() =>
     assemble('', { 'package.yaml': `${head.replace('kind', 'kidn')}  {}\n` }, slice),
   );
   expect(said).toBe(

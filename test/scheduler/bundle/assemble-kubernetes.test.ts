@@ -1,42 +1,19 @@
 import { expect, test } from 'vitest';
 import { FleetError, formatError } from '#bundles/errors';
 import { assembleKubernetes } from '../../../scheduler/bundle/assemble-kubernetes.ts';
-import type { RenderedPackage } from '../../../scheduler/platform/model.ts';
+import { imageRules } from '../../../scheduler/images/image-rules.ts';
+import { KNOWN_FIELDS } from '../../../scheduler/images/known-fields.ts';
+import { clusterType, renderedFiles, renderedPackage, target } from '../model-objects.ts';
 
 const at = { file: 'x.yaml', line: 1, column: 1 };
-const rendered = (files: Readonly<Record<string, string>>, offline = false): RenderedPackage => ({
-  assignment: {
-    policy: 'p',
-    clusterType: {
-      name: 'edge',
-      labels: {},
-      reconciler: 'fleet',
-      namespaceService: 'namespace',
-      configType: 'configmap',
-      target: 'kubernetes',
-      platforms: [],
-      offline,
-      requirements: {},
-      at,
+const rendered = (files: Readonly<Record<string, string>>, offline = false) =>
+  renderedPackage(
+    clusterType('edge', { namespaceService: 'namespace', offline }),
+    target('shop/web', { at }),
+    {
+      files: renderedFiles(files),
     },
-    target: {
-      name: 'shop-web',
-      shortName: 'web',
-      workload: 'shop',
-      workspace: 'w',
-      environment: 'dev',
-      labels: {},
-      manifests: {},
-      configSchemas: [],
-      dependsOn: [],
-      critical: false,
-      at,
-    },
-  },
-  files: Object.entries(files).map(([path, text]) => ({ path, bytes: Buffer.from(text) })),
-  namespace: 'dev-edge-shop-web',
-  configData: {},
-});
+  );
 const application = (files: Readonly<Record<string, string>>) => ({
   shown: 'shop/',
   files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])),
@@ -69,8 +46,12 @@ test.each([
     'shop/x.yaml:1:1: OBJECT_INVALID: Service: this object has no metadata.name. Give it a metadata.name.',
   ],
   [
-    'apiVersion: v1\nkind: List\nitems: []\n',
-    'shop/x.yaml:1:1: OBJECT_INVALID: a List is not taken. Write its items as documents of their own, with --- between them.',
+    'apiVersion: v1\nkind: List\n',
+    'shop/x.yaml:1:1: OBJECT_INVALID: this List has no list of items. Give it items, or remove it.',
+  ],
+  [
+    'apiVersion: v1\nkind: List\nitems: [a]\n',
+    'shop/x.yaml:3:9: OBJECT_INVALID: List: an item of this list is no object. Remove it.',
   ],
   ['replicas: 2\n', 'OBJECT_INVALID: this is no Kubernetes object'],
   ['---\n- a\n', 'shop/x.yaml:2:1: OBJECT_INVALID: this is no Kubernetes object'],
@@ -181,4 +162,22 @@ test('a broken YAML file is told with its line', () => {
   );
   expect(error.code).toBe('YAML_SYNTAX');
   expect(error.at?.file).toBe('shop/a.yaml');
+});
+
+test('images that a chart lists are carried though no object names them, but for those that nobody needs', () => {
+  const digest = `sha256:${'b'.repeat(64)}`;
+  const images = ['quay.io/a/started:1', 'quay.io/a/debug:1'].map((image) => ({
+    image,
+    at: { file: 'shop/Chart.yaml', line: 5 },
+  }));
+  const chart = { ...application({ 'a.yaml': object('ConfigMap', 'a') }), images };
+  const assemble = (charts: readonly string[]) => {
+    const rules = imageRules([{ ...KNOWN_FIELDS, notImages: { fields: [], env: [], charts } }]);
+    const locks = new Map([['quay.io/a/started:1', `quay.io/a/started@${digest}`]]);
+    return assembleKubernetes(rendered({}), chart, locks, new Map(), undefined, rules);
+  };
+  expect(assemble(['*/debug:*']).images).toEqual([`quay.io/a/started@${digest}`]);
+  expect(formatError(refusal(() => assemble([])))).toContain(
+    'shop/Chart.yaml:5: IMAGE_UNPINNED: the image quay.io/a/debug:1 has no digest',
+  );
 });

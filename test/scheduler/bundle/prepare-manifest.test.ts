@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { type FleetError, formatError } from '#bundles/errors';
-import { type ManifestCache, prepareManifest } from '../../../scheduler/bundle/prepare-manifest.ts';
+import { prepareManifest } from '../../../scheduler/bundle/prepare-manifest.ts';
+import type { ManifestCache } from '../../../scheduler/bundle/prepared-manifest.ts';
+import { UNBOUND } from '../../../scheduler/bundle/tenancy.ts';
 
 const IMAGE = `nginx@${digestOf('nginx')}`;
 const deployment = (namespace: string) => `# Comments stay.
@@ -30,6 +32,7 @@ const prepare = (text: string, namespace: string, cache: ManifestCache, offline 
     namespace,
     offline,
     imageLocks: new Map(),
+    bounds: UNBOUND,
   };
   return { ...prepareManifest(input, cache, problems), problems: problems.map(formatError) };
 };
@@ -71,6 +74,20 @@ test('a message quotes what is written, and a mistake is found in every package'
     expect(prepare(text, namespace, cache).problems).toEqual([
       expect.stringContaining(
         `${namespace}.yaml:10:18: IMAGE_UNPINNED: the image registry.example/${namespace}:1 has no digest`,
+      ),
+    ]);
+  }
+});
+
+test('advice names what is written in each namespace, and its file', () => {
+  const cache: ManifestCache = new Map();
+  for (const namespace of ['dev-a-b-c', 'dev-a-b-d']) {
+    const text = `apiVersion: example.com/v1\nkind: Db\nmetadata: {name: ${namespace}}\nspec: {image: "edge.example/${namespace}:1"}\n`;
+    const advice = prepare(text, namespace, cache).suspects?.map(formatError);
+    expect(advice).toEqual(prepare(text, namespace, new Map()).suspects?.map(formatError));
+    expect(advice).toEqual([
+      expect.stringContaining(
+        `${namespace}.yaml:4:15: IMAGE_UNKNOWN: Db ${namespace}: spec.image may be the image edge.example/${namespace}:1`,
       ),
     ]);
   }

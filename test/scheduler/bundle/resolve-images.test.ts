@@ -48,14 +48,16 @@ describe('where images of a bundle come from', () => {
     const asked: string[] = [];
     const pull = (wanted: string) => {
       asked.push(wanted);
-      return sourceOf(blobs);
+      return { blobs: sourceOf(blobs) };
     };
     const [image] = await resolveImages([sourceOf(new Map())], [name], never, pull);
     expect(image?.blobs).toHaveLength(blobs.size);
     expect(asked).toEqual([name]);
     await resolveImages([sourceOf(blobs)], [name], never, pull);
     expect(asked).toEqual([name]);
-    expect(await codeOf(resolveImages([], [name], never, () => sourceOf(new Map())))).toBe('IMAGE_MISSING');
+    expect(await codeOf(resolveImages([], [name], never, () => ({ blobs: sourceOf(new Map()) })))).toBe(
+      'IMAGE_MISSING',
+    );
   });
 
   it('is never a registry that gives other bytes', async () => {
@@ -65,6 +67,6 @@ describe('where images of a bundle come from', () => {
     bytes[20] = (bytes[20] ?? 0) ^ 1;
     const liar = sourceOf(new Map(blobs).set(index.digest, bytes));
     const name = `edge.example/a@${index.digest}`;
-    expect(await codeOf(resolveImages([], [name], never, () => liar))).toBe('DIGEST_MISMATCH');
+    expect(await codeOf(resolveImages([], [name], never, () => ({ blobs: liar })))).toBe('DIGEST_MISMATCH');
   });
 });

@@ -40,6 +40,7 @@ export const runCommandClass = async (command: CommandClass, argv: readonly stri
     err.push(String(text));
     return true;
   });
+  const forget = rememberListeners();
   const instance = new command([...argv], await loadConfig());
   process.exitCode = undefined;
   try {
@@ -50,8 +51,21 @@ export const runCommandClass = async (command: CommandClass, argv: readonly stri
     log.mockRestore();
     write.mockRestore();
     process.exitCode = before;
+    forget();
   }
 };
+
+/** Each command of a process waits for signals of its own; a test runs hundreds in one. */
+const rememberListeners = (): (() => void) => {
+  const known = SIGNALS.map((signal) => [signal, new Set(process.listeners(signal))] as const);
+  return () => {
+    for (const [signal, before] of known)
+      for (const listener of process.listeners(signal))
+        if (!before.has(listener)) process.off(signal, listener);
+  };
+};
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** Read anew: the command has set it meanwhile, which the type of the assignment above does not know. */
 const exitCode = (): number => Number(process.exitCode ?? 0);

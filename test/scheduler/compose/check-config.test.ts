@@ -61,9 +61,41 @@ test('the target’s own schemas count, and a broken one is SCHEMA_INVALID at th
 });
 
 test('a schema that points elsewhere is refused, not fetched', () => {
-  expect(check('fleet', {}, [{ $ref: 'https://example.com/schema.json' }])).toMatch(
-    /SCHEMA_INVALID: .*can't resolve reference/,
+  for (const $ref of ['https://example.com/schema.json', 'file:///etc/passwd', 'other.json'])
+    expect(check('fleet', {}, [{ $ref }])).toMatch(
+      new RegExp(
+        `s0.yaml:5:3: SCHEMA_INVALID: .*refers to ${$ref}, which is not in it, and nothing is fetched`,
+      ),
+    );
+});
+
+test('a pattern that would run for ever takes no time; with look-around it is stopped', () => {
+  const start = performance.now();
+  const text = `${'a'.repeat(3000)}!`;
+  expect(check('fleet', { v: text }, [{ properties: { v: { pattern: '^(a+)+$' } } }])).toMatch(
+    /must match pattern/,
   );
+  expect(check('fleet', { v: text }, [{ properties: { v: { pattern: '^(?=a)(a+)+$' } } }])).toMatch(
+    /SCHEMA_INVALID: ConfigSchema s0: .*takes more than 250 ms on a text of 3001 characters/,
+  );
+  expect(check('fleet', { v: 'ab' }, [{ properties: { v: { pattern: '^(?=a)ab$' } } }])).toBeUndefined();
+  expect(check('fleet', { v: 'ab' }, [{ properties: { v: { pattern: '(' } } }])).toMatch(/SCHEMA_INVALID/);
+  expect(performance.now() - start).toBeLessThan(5000);
+});
+
+test('references that multiply or come back to themselves are stopped', () => {
+  const levels = Object.fromEntries(
+    Array.from({ length: 40 }, (_, at) => [
+      `l${at}`,
+      { allOf: [{ $ref: `#/definitions/l${at + 1}` }, { $ref: `#/definitions/l${at + 1}` }] },
+    ]),
+  );
+  const bomb = { $ref: '#/definitions/l0', definitions: { ...levels, l40: { type: 'object' } } };
+  expect(check('fleet', {}, [bomb])).toMatch(/SCHEMA_INVALID: ConfigSchema s0: .*references multiply/);
+  expect(check('fleet', {}, [{ $ref: '#' }])).toMatch(/SCHEMA_INVALID: ConfigSchema s0: /);
+  const tree = { properties: { child: { $ref: '#' } }, additionalProperties: false };
+  expect(check('fleet', { child: { child: {} } }, [tree])).toBeUndefined();
+  expect(check('fleet', { child: { chld: {} } }, [tree])).toMatch(/child.chld is not allowed/);
 });
 
 describe('Kalypso judges text that looks like a number as the number', () => {

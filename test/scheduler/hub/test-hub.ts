@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { canonicalBytes } from '#bundles/canonical';
 import type { Digest } from '#bundles/digest';
@@ -9,6 +9,7 @@ import type { Channel } from '#bundles/names';
 import { type Event, encodeEvent, GENESIS, hashLine } from '#bundles/report/event';
 import { verifyReceipt } from '#bundles/report/receipt';
 import { type SignedReport, signReport } from '#bundles/report/report';
+import { signRecipient } from '#bundles/secrets/recipient';
 import type { ReceiptPredicate, ReportPredicate } from '#bundles/statements/predicates';
 import { addDays, formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/certificate-request';
@@ -19,7 +20,8 @@ import { requestPath } from '../../../scheduler/hub/enroll/read-requests.ts';
 import type { Hub } from '../../../scheduler/hub/hub.ts';
 import { importReports } from '../../../scheduler/hub/reports/import-reports.ts';
 import { openStore, type StoreOptions } from '../../../scheduler/hub/store/open-store.ts';
-import { initDevRoot, openKeyDirectory } from '../../../scheduler/sign/key-directory.ts';
+import { initDevRoot } from '../../../scheduler/root/init-dev-root.ts';
+import { openKeyDirectory } from '../../../scheduler/sign/key-directory.ts';
 import { newSigningKey, type SignedFleet } from '../../harness/signed-fleet.ts';
 import { type LayoutWriter, writeSignedLayout } from '../../harness/signed-layout.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/temporary-directory.ts';
@@ -52,7 +54,10 @@ let template: Promise<Template> | undefined;
 
 const copyTemplate = async (target: string): Promise<void> => {
   template ??= makeTemplate();
-  for (const { path, bytes } of await template) await put(target, path, bytes);
+  for (const { path, bytes } of await template) {
+    await put(target, path, bytes);
+    await chmod(join(target, path), 0o600);
+  }
 };
 
 const makeTemplate = async (): Promise<Template> => {
@@ -127,6 +132,10 @@ export type RequestChanges = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly request?: string;
   readonly path?: string;
+  readonly recipient?: string;
+  readonly at?: string;
+  /** Instead of the agent's own. */
+  readonly recipientSignature?: string;
 };
 
 /** Leaves the request of an agent on a stick, as fleet-agent enroll does. */
@@ -146,11 +155,25 @@ export const ask = async (stick: string, agent: TestAgent, changes: RequestChang
       channel: changes.channel ?? HOSTS,
       labels: changes.labels ?? {},
       request,
-      at: formatTime(NOW),
+      ...(await recipientOf(fleet, agent, changes)),
+      at: changes.at ?? formatTime(NOW),
     }),
   );
   return path;
 };
+
+const recipientOf = async (
+  fleet: string,
+  { site, name, key }: TestAgent,
+  { recipient, recipientSignature, at = formatTime(NOW) }: RequestChanges,
+): Promise<{ readonly recipient?: string; readonly recipientSignature?: string }> =>
+  recipient === undefined
+    ? {}
+    : {
+        recipient,
+        recipientSignature:
+          recipientSignature ?? (await signRecipient({ fleet, site, agent: name, recipient, at }, key)),
+      };
 
 export const put = async (stick: string, path: string, bytes: Uint8Array): Promise<void> => {
   await mkdir(dirname(join(stick, path)), { recursive: true });

@@ -120,19 +120,25 @@ describe('locking the images of a platform', () => {
     const c = await world.push('edge.example/c:3', amd('c'));
     await world.lock();
     const line = `    edge.example/c:3: edge.example/c@${c.manifests[0]}\n`;
-    expect(await world.lockFile()).toBe(text + line);
+    // Each stands in an index, which is what builders sign.
+    const indexes = (...made: readonly (typeof a)[]) =>
+      `  indexes:\n${made.map(({ manifests, index }) => `    ${manifests[0]}: ${index}\n`).join('')}`;
+    expect(await world.lockFile()).toBe(text + line + indexes(c));
     const outcome = await world.lock({ update: ['edge.example/b:2'] });
     expect(outcome.images.filter(({ before, after }) => before !== after)).toEqual([
       {
         image: 'edge.example/b:2',
         before: `edge.example/b@${old}`,
         after: `edge.example/b@${b.manifests[0]}`,
+        index: b.index,
       },
     ]);
     const renewed = text.replace(`b@${old}`, `b@${b.manifests[0]}`);
-    expect(await world.lockFile()).toBe(renewed + line);
+    expect(await world.lockFile()).toBe(renewed + line + indexes(c, b));
     await world.lock({ update: 'all' });
-    expect(await world.lockFile()).toBe(renewed.replace(`a@${old}`, `a@${a.manifests[0]}`) + line);
+    expect(await world.lockFile()).toBe(
+      renewed.replace(`a@${old}`, `a@${a.manifests[0]}`) + line + indexes(c, b, a),
+    );
   });
 
   it('says where an image stands that is nowhere, and locks the others all the same', async () => {

@@ -73,6 +73,7 @@ describe('a platform of our form', () => {
       },
     ]);
     expect(prod.sources.map(({ role, path }) => [role, path])).toEqual([
+      ['environment/prod', 'environments/prod'],
       ['platform', '.'],
       ['workload/shop', 'deploy'],
     ]);
@@ -127,18 +128,25 @@ describe('a platform of our form', () => {
     expect([...imageLocks]).toEqual([['nginx:1.27', digest]]);
   });
 
-  test('the digest of the source changes with what was read and with nothing else', async () => {
-    const tree = async (more: Record<string, string>) =>
-      (await load({ ...fleetPlatform(), ...more })).sources[0]?.tree;
-    const before = await tree({});
+  test('the digests of base and of the environment’s layer change with what was read and with nothing else', async () => {
+    const trees = async (more: Record<string, string>) => {
+      const { sources } = await load({ ...fleetPlatform(), ...more });
+      return Object.fromEntries(sources.map(({ role, tree }) => [role, tree]));
+    };
+    const before = await trees({});
     expect(
-      await tree({
+      await trees({
         'platform/notes.yaml': 'a: b',
         'platform/environments/qa/x.yaml': 'a: b',
         'platform/base/x.md': '',
       }),
-    ).toBe(before);
-    expect(await tree({ 'platform/base/x.yaml': '# nothing yet' })).not.toBe(before);
+    ).toEqual(before);
+    const base = await trees({ 'platform/base/x.yaml': '# nothing yet' });
+    expect(base).toEqual({ ...before, platform: base['platform'] });
+    expect(base['platform']).not.toBe(before['platform']);
+    const layer = await trees({ 'platform/environments/prod/x.yaml': '# nothing yet' });
+    expect(layer).toEqual({ ...before, 'environment/prod': layer['environment/prod'] });
+    expect(layer['environment/prod']).not.toBe(before['environment/prod']);
   });
 
   test('built-in templates are there and can be replaced', async () => {
@@ -165,7 +173,7 @@ describe('a platform of our form', () => {
       'platform/environments/prd: REFERENCE_MISSING: environments/prd is no environment of the fleet. Add prd to fleet.yaml, or rename the folder: the fleet has qa, prod.',
       'platform/base/edge.yaml:5:8: UNKNOWN_FIELD: ClusterType edge: spec has no field "colour". It may have target, reconciler, namespaceService, configType, platforms, offline, requirements.',
       'platform/base/repo.yaml:1:1: UNKNOWN_KIND: BaseRepo main: a BaseRepo has no meaning here. A platform with a fleet.yaml has its environments as folders.',
-      'platform/base/config.yaml:7:1: NAME_CLASH: Config a: Config a is there twice, first at platform/base/config.yaml:1:1. Rename or remove one of the two.',
+      'platform/base/config.yaml:7:1: NAME_CLASH: Config a is there twice, first at platform/base/config.yaml:1:1. Rename or remove one of the two.',
       'platform/base/../apps/shop/deploy/shop.yaml'.replace('platform/base/../', '') +
         ':5:8: UNKNOWN_FIELD: Workload shop: spec has no field "deploymentTarget". It may have deploymentTargets, configSchemas.',
     ]);
@@ -403,6 +411,7 @@ data:
     expect(configs.map(({ name, selector, values }) => [name, selector, values.url])).toEqual([
       ['eu', { region: 'eu' }, 'https://eu.example.com'],
       ['azure-app-config-a', {}, 'all'],
+      ['azure-app-config-a', {}, undefined],
       ['azure-app-config-a', { region: 'eu' }, 'eu'],
       ['azure-app-config-a', { region: 'eu', workload: 'shop' }, 'both'],
     ]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatError } from '../../../bundles/errors.ts';
+import { FleetError, formatError } from '../../../bundles/errors.ts';
 import { compileTemplate } from '../../../scheduler/render/compile-template.ts';
 import { CONTEXT, errorOf, go, handlebars } from './template-fixture.ts';
 
@@ -71,12 +71,67 @@ describe('compileTemplate', () => {
     '{{ $x := repeat 100000 "a" }}{{ range until 100000 }}{{ $y := replace "a" "b" $x }}{{ end }}',
     '{{ $x := repeat 100000 "a" }}{{ replace "" $x $x }}',
     '{{ range until 1000 }}{{ repeat 10000 "x" }}{{ end }}',
+    '{{ define "a" }}{{ template "b" }}{{ template "b" }}{{ end }}{{ define "b" }}{{ template "a" }}{{ template "a" }}{{ end }}{{ template "a" }}',
+    '{{ $x := "xx" }}{{ range until 100 }}{{ $x = cat $x $x | quote }}{{ end }}',
+    '{{ printf "%*d" 1000000 1 | printf "%[1]s%[1]s%[1]s%[1]s%[1]s" }}',
+    '{{ wrapWith 1 (repeat 10000 "--") (repeat 10000 "x") }}',
+    '{{ range until 40000 }}{{ $x := regexMatch "(a*)*(a*)*b" "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" }}{{ end }}',
+    '{{ regexMatch "(a*)*(a|a)*b" (repeat 200000 "a") }}',
+    '{{ regexReplaceAll "" (repeat 20000 "a") (repeat 2000 "b") }}',
+    '{{ $d := dict }}{{ $_ := set $d "self" $d }}{{ $d }}',
+    '{{ $d := dict }}{{ $_ := set $d "self" $d }}{{ toYaml $d }}',
+    '{{ $d := dict }}{{ $_ := set $d "self" $d }}{{ deepCopy $d | len }}',
+    '{{ $d := dict }}{{ $_ := set $d "self" $d }}{{ printf "%q" $d }}',
+    '{{ $d := dict }}{{ $e := dict }}{{ $_ := set $d "s" $d }}{{ $_ := set $e "s" $e }}{{ deepEqual $d $e }}',
+    '{{ $d := dict }}{{ $e := dict }}{{ $_ := set $d "s" $d }}{{ $_ := set $e "s" $e }}{{ merge $d $e | len }}',
+    '{{ fromJson (print (repeat 3000 "[") (repeat 3000 "]")) }}',
+    '{{ range until 100 }}{{ $x := fromYaml (printf "a: %s" (repeat 5000 "x")) }}{{ end }}',
+    '{{ date (repeat 100000 "2006") 0 }}',
+    '{{ uniq (until 40000) | len }}',
+    '{{ range until 2000 }}{{ $x := until 2000 }}{{ end }}',
+    '{{ range 9223372036854775807 }}{{ end }}',
+    '{{ untilStep 0 9007199254740991 1 }}',
+    '{{ seq 9007199254740991 }}',
     `{{ ${'('.repeat(200)}1${')'.repeat(200)} }}`,
     `${'{{ if true }}'.repeat(200)}${'{{ end }}'.repeat(200)}`,
     'x'.repeat(2 ** 20 + 1),
   ])('stops a Go template that wants too much: %j', (text) => {
     expect(errorOf(() => go(text, undefined, LESS)).code).toBe('TEMPLATE_LIMIT');
   });
+
+  it.each([
+    ['trim', '{{ trim (print "a" (repeat 300000 " ") "a") | len }}'],
+    ['base', '{{ base (print (repeat 300000 "a") "/b") }}'],
+    ['base32', '{{ b32dec (print (repeat 300000 "=") "A") }}'],
+    ['white space in front of a trim marker', `a${' '.repeat(300_000)}a {{- 1 }}`],
+    ['snakecase', '{{ snakecase (print (repeat 40000 "A") "a") | len }}'],
+    ['a semantic version', '{{ semverCompare (repeat 100000 " ") "1.2.3" }}'],
+    ['a large expression', '{{ regexMatch "((a{1000}){1000}){1000}" "a" }}'],
+    ['a URL', '{{ urlParse (print "http://" (repeat 100000 ":1")) }}'],
+  ])('takes no quadratic time over %s', (_what, text) => {
+    const start = process.cpuUsage();
+    try {
+      go(text);
+    } catch (error) {
+      expect(error).toBeInstanceOf(FleetError);
+    }
+    // Quadratic, each takes minutes.
+    expect(process.cpuUsage(start).user).toBeLessThan(2_000_000);
+  });
+
+  it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+    'sees nothing of a prototype: %s',
+    (name) => {
+      expect(go(`{{ .ConfigData.${name} }} {{ (dict).${name} }} {{ hasKey .ConfigData "${name}" }}`)).toBe(
+        '<no value> <no value> false',
+      );
+      expect(go(`{{ dict "${name}" 1 }} {{ get (dict "${name}" 2) "${name}" }}`)).toBe(`map[${name}:1] 2`);
+      expect(go(`{{ fromJson "{\\"${name}\\":1}" }} {{ fromYaml "${name}: 1" }}`)).toBe(
+        `map[${name}:1] map[${name}:1]`,
+      );
+      expect(errorOf(() => handlebars(`{{configData.${name}}}`)).code).toBe('TEMPLATE_FAILED');
+    },
+  );
 
   it.each([
     '{{#each (until 2000)}}{{#each (until 2000)}}x{{/each}}{{/each}}',

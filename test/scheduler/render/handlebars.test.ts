@@ -77,6 +77,8 @@ describe('Handlebars templates', () => {
     ['{{#eq 1 1}}{{/eq}}', 'TEMPLATE_SYNTAX', /no block helper/],
     ['{{#if}}{{/if}}', 'TEMPLATE_SYNTAX', /takes one argument/],
     ['{{#if true}}', 'TEMPLATE_SYNTAX', /never closed/],
+    ['a: {{upper workload}', 'TEMPLATE_SYNTAX', /is the action before it closed with \}\}\?/],
+    ['{a: {{workload}}}', 'TEMPLATE_SYNTAX', /put a space between them/],
     ['{{#> layout}}{{/layout}}', 'TEMPLATE_SYNTAX', /partial blocks/],
     ['{{quote a=1}}', 'TEMPLATE_SYNTAX', /no named arguments/],
   ])('%j is %s', (text, code, message) => {

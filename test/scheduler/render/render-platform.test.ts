@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { formatError } from '../../../bundles/errors.ts';
-import { BUILT_IN_TEMPLATES } from '../../../scheduler/platform/fleet/built-in-templates.ts';
+import { builtInTemplates } from '../../../scheduler/platform/fleet/built-in-templates.ts';
 import type { Platform, Value } from '../../../scheduler/platform/model.ts';
+import { joinMoulds, type Mould } from '../../../scheduler/render/remember-renders.ts';
 import { renderPlatform } from '../../../scheduler/render/render-platform.ts';
-import { joinManifests } from '../../../scheduler/render/template-book.ts';
 import { schedulePlatform } from '../../../scheduler/schedule/schedule-platform.ts';
 import { clusterType, layer, platform, policy, schema, target, template } from '../model-objects.ts';
 
@@ -45,8 +45,10 @@ test('a package has its namespace, its configuration and its reconciler', () => 
 });
 
 test('manifests are joined with --- on a line of its own, empty ones left out', () => {
-  expect(joinManifests(['a\n', '', 'b', ' ', 'c'])).toBe('a\n---\nb\n---\n \n---\nc');
-  expect(joinManifests([])).toBe('');
+  const plain = (text: string): Mould => ({ pieces: [text], holes: [], isEmpty: text === '' });
+  const joined = joinMoulds(['a\n', '', 'b', ' ', 'c'].map(plain));
+  expect(joined).toEqual(plain('a\n---\nb\n---\n \n---\nc'));
+  expect(joinMoulds([])).toEqual(plain(''));
 });
 
 test('Kalypso writes an empty namespace and reconciler, but no empty configuration; ours writes none', () => {
@@ -161,7 +163,7 @@ test('the same platform gives the same bytes, in whatever order it was read', ()
 });
 
 describe('built-in templates', () => {
-  const builtIn = new Map(BUILT_IN_TEMPLATES.map((one) => [one.name, one]));
+  const builtIn = new Map(builtInTemplates().map((one) => [one.name, one]));
   const values = {
     PORT: 8080,
     RATE: 1.5,
@@ -234,7 +236,7 @@ f"
     );
     expect(held).toEqual([
       expect.stringMatching(
-        /^built-in template env-file:.*TEMPLATE_FAILED.*the configuration key historian.password is no name/,
+        /^built-in env-file.yaml:.*TEMPLATE_FAILED.*the configuration key historian.password is no name/,
       ),
     ]);
   });

@@ -95,4 +95,14 @@ test('a file that is in the way is named', async () => {
     code: 'IO',
     message: expect.stringMatching(/edge cannot be a folder/),
   });
+  // Before anything is written: not half of the tree in front of it.
+  await expect(
+    writeTree(out, tree({ 'cloud/README.md': README, 'edge/README.md': README })),
+  ).rejects.toMatchObject({ code: 'IO' });
+  expect(await readdir(out)).toEqual(['edge']);
+  await mkdir(join(out, 'cloud/README.md'), { recursive: true });
+  await expect(writeTree(out, tree({ 'cloud/README.md': README }))).rejects.toMatchObject({
+    code: 'IO',
+    message: expect.stringMatching(/cloud\/README\.md cannot be a file: a folder is in the way/),
+  });
 });

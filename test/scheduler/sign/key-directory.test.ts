@@ -1,7 +1,11 @@
-import { copyFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkSigners, initDevRoot, openKeyDirectory } from '../../../scheduler/sign/key-directory.ts';
+import { fingerprint, generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
+import { createRoot } from '#bundles/trust/root';
+import { initDevRoot } from '../../../scheduler/root/init-dev-root.ts';
+import { rootInput } from '../../../scheduler/root/root-input.ts';
+import { checkSigners, openKeyDirectory } from '../../../scheduler/sign/key-directory.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
@@ -25,6 +29,43 @@ test('a key of another role is refused before anything is signed with it', async
     code: 'UNKNOWN_KEY',
     message: 'root 1 of fleet halden does not count this bundle key',
   });
+});
+
+test.each(['root', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const)(
+  'a %s key that the root does not count is given to nobody, and the error says which key and file',
+  async (role) => {
+    await using made = await withKeys();
+    const directory = await openKeyDirectory(made.keys);
+    expect((await directory.key(role)).public.pem).toContain('PUBLIC KEY');
+    const file = join(made.keys, `${role}.key`);
+    const stranger = generatePrivateKey();
+    await writeFile(file, stranger);
+    await expect(directory.key(role)).rejects.toMatchObject({
+      code: 'UNKNOWN_KEY',
+      message: `root 1 of fleet halden does not count this ${role} key`,
+      subject: fingerprint(loadSigningKey(stranger).public),
+      at: { file },
+    });
+  },
+);
+
+test('roots that do not follow each other are found at once, and not by agents', async () => {
+  await using made = await withKeys();
+  const { key, root } = await openKeyDirectory(made.keys);
+  const file = join(made.keys, '2.root.json');
+  const next = { ...rootInput(root), version: 2 };
+  const stranger = loadSigningKey(generatePrivateKey());
+  const keys = { ...next.keys, root: [stranger.public] };
+  await writeFile(file, await createRoot({ ...next, keys }, [stranger]));
+  await expect(openKeyDirectory(made.keys)).rejects.toMatchObject({
+    code: 'ROOT_THRESHOLD_OLD',
+    subject: 'root 2',
+    at: { file: made.keys },
+  });
+  await writeFile(file, await createRoot({ ...next, keys }, [stranger, await key('root')]));
+  expect((await openKeyDirectory(made.keys)).root.version).toBe(2);
+  await rename(file, join(made.keys, '3.root.json'));
+  await expect(openKeyDirectory(made.keys)).rejects.toMatchObject({ code: 'ROOT_VERSION' });
 });
 
 test('a key that is missing or none is named with its file', async () => {

@@ -5,8 +5,9 @@ import { array, assert, asyncProperty, constantFrom, shuffledSubarray } from 'fa
 import { describe, expect, it } from 'vitest';
 import { readChannelDocuments } from '#bundles/accept/documents';
 import { writeTar } from '#bundles/archive/write-tar';
-import { digestOf } from '#bundles/digest';
+import { type Digest, digestOf } from '#bundles/digest';
 import { openLayout, referenceOf } from '#bundles/layout/layout';
+import { readBlob } from '#bundles/layout/verified';
 import { PREDICATES } from '#bundles/media-types';
 import { agentFolder, REPORTS_FOLDER } from '#bundles/medium/medium';
 import { openMedium } from '#bundles/medium/open-medium';
@@ -97,7 +98,15 @@ describe('taking reports from a medium', () => {
     const layout = await openLayout(hub.layout);
     expect(layout.manifests.map(referenceOf)).toContain('sites/plant-7:receipts');
     const laidOut = await readDocuments(layout, receiptsReference('plant-7'));
-    expect(laidOut.map(({ role, agent: who }) => [role, who])).toEqual([['receipt', agent.id]]);
+    expect(laidOut.map(({ role, agent: who }) => [role, who])).toEqual([
+      ['receipt', agent.id],
+      ['report', agent.id],
+    ]);
+    // As the agent signed it, so that the exporter can tell by its key.
+    const said = laidOut.find(({ role }) => role === 'report')?.digest as Digest;
+    const statement = await readBlob(layout.blobs, said, 1 << 16);
+    const role = { keys: [agent.key.public], threshold: 1 };
+    expect(() => verifyStatement([statement], role, PREDICATES.report, 'it')).not.toThrow();
   });
 
   it('takes what it knows already as no mistake, and writes the very same receipt', async () => {

@@ -55,14 +55,14 @@ test('a token is random, known by its beginning, and only its hash is kept', asy
 });
 
 describe('a token for enrolling', () => {
-  test('is used once', async () => {
+  test('H9: is used once', async () => {
     await using hub = await testHub();
     const { token, row } = await create(hub);
     expect(await redeem(hub, token, testAgent('plant-7/one'))).toMatchObject({ id: row.id });
     await expect(redeem(hub, token, testAgent('plant-7/two'))).rejects.toMatchObject(invalid(/was used on/));
   });
 
-  test('may be shown again by the same agent with the same key, because answers get lost', async () => {
+  test('H9: may be shown again by the same agent with the same key, because answers get lost', async () => {
     await using hub = await testHub();
     const { token } = await create(hub);
     const agent = testAgent('plant-7/one');
@@ -88,7 +88,7 @@ describe('a token for enrolling', () => {
     await redeem(hub, token, testAgent('plant-7/two'));
   });
 
-  test('is for its site, and for its agent where it names one', async () => {
+  test('H9: is for its site, and for its agent where it names one', async () => {
     await using hub = await testHub();
     const { token } = await create(hub);
     await expect(redeem(hub, token, testAgent('plant-8/one'))).rejects.toMatchObject(invalid(/another site/));
@@ -105,7 +105,7 @@ describe('a token for enrolling', () => {
     ['an object', { token: 'ffe_' }],
     ['a long text', `ffe_${'a'.repeat(10_000)}`],
     ['SQL', "ffe_' OR 1=1 --"],
-  ])('is not known when it is %s', async (_, token) => {
+  ])('H9: is not known when it is %s', async (_, token) => {
     await using hub = await testHub();
     await create(hub);
     await expect(redeem(hub, token, testAgent('plant-7/one'))).rejects.toMatchObject(
@@ -113,7 +113,7 @@ describe('a token for enrolling', () => {
     );
   });
 
-  test('is not known to the hub of another fleet', async () => {
+  test('H9: is not known to the hub of another fleet', async () => {
     await using hub = await testHub();
     await using other = await testHub();
     const { token } = await create(other);

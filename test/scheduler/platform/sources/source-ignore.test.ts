@@ -3,6 +3,7 @@ import {
   DEFAULT_IGNORES,
   isIgnored,
   parseIgnore,
+  takesBack,
 } from '../../../../scheduler/platform/sources/source-ignore.ts';
 
 const ignores = (text: string, path: string, folder = false): boolean =>
@@ -41,6 +42,15 @@ test('a pattern that ends in a slash is for folders only', () => {
 test('the last rule that speaks decides, and ! takes back', () => {
   expect(ignores('*.yaml\n!keep.yaml', 'keep.yaml')).toBe(false);
   expect(ignores('!keep.yaml\n*.yaml', 'keep.yaml')).toBe(true);
+});
+
+test('as for Flux, a rule for a folder speaks of all below, and a part may be taken back', () => {
+  const rules = parseIgnore('/*\n!/deploy/prod/\n/deploy/prod/old', '');
+  expect(isIgnored(rules, 'deploy/prod/a/b.yaml', false)).toBe(false);
+  expect(isIgnored(rules, 'deploy/dev/a.yaml', false)).toBe(true);
+  expect(isIgnored(rules, 'deploy/prod/old/c.yaml', false)).toBe(true);
+  expect(isIgnored(parseIgnore('notes/', ''), 'deep/notes/a.yaml', false)).toBe(true);
+  expect([takesBack(rules), takesBack(parseIgnore('notes/', ''))]).toEqual([true, false]);
 });
 
 test('a file of rules in a folder speaks of that folder', () => {

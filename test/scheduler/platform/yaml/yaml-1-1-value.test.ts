@@ -86,3 +86,26 @@ test('aliases that multiply are not followed without end', () => {
   }
   expect(parseYaml11Collection(bomb.join('\n'))).toBeUndefined();
 });
+
+test.for([
+  ['a map as a key', '{{ .ClusterType }}'],
+  ['a list as a key', '[a]: b'],
+  ['half a character', 'a: "\\ud83d\\ude80"'],
+  ['a value that is not of its type', 'a: !!int x'],
+] as const)('%s makes the whole a text', ([, text]) => {
+  expect(parseYaml11Collection(text)).toBeUndefined();
+});
+
+test.for([
+  ['a: "\\\\ud83d"', '\\ud83d'],
+  ['a: 1e400', '1e400'],
+  ['a: !!int "5"', 5],
+  ['a: !!float 3', new WholeFloat(3)],
+  ['a: !!bool yes', true],
+  ['a: !!null ""', null],
+  ['a: !!str 5', '5'],
+  ['a: !!binary aGVsbG8=', 'hello'],
+  ['a: !mine 5', '5'],
+] as const)('%s is read as Go reads it', ([text, value]) => {
+  expect(parseYaml11Collection(text)).toEqual({ a: value });
+});

@@ -132,7 +132,7 @@ describe('mistakes', () => {
     ['env', 'the environment'],
     ['expandenv', 'the environment'],
     ['now', 'the clock'],
-    ['date', 'the clock'],
+    ['ago', 'the clock'],
     ['randAlphaNum', 'random numbers or keys'],
     ['uuidv4', 'random numbers or keys'],
     ['genPrivateKey', 'random numbers or keys'],

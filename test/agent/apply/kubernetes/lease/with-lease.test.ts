@@ -199,6 +199,18 @@ describe('a lease that is lost', () => {
     });
   });
 
+  it('stays ours over a slow renewal on a clock that has fractions of milliseconds', async () => {
+    const { api, clock } = world();
+    using _ = clock;
+    clock.at(7000, api.goAway);
+    clock.at(13_000, api.comeBack);
+    const fine = { ...clock, elapsedMs: () => clock.elapsedMs() * 1.000_037 + 0.437_867 };
+    await withLease(api, { ...optionsOf(clock, 'a'), clock: fine }, NEVER, async (signal) => {
+      await clock.sleep(40_000, signal);
+      expect(signal.aborted).toBe(false);
+    });
+  });
+
   it('stays ours when only the answer to a renewal got lost', async () => {
     const { api, clock } = world();
     using _ = clock;
@@ -254,13 +266,44 @@ describe('work that ends otherwise', () => {
 });
 
 describe('a fleet on a cluster', () => {
-  const who = { namespace: 'fleet', fleet: 'acme', holder: 'a' };
+  const who = { namespace: 'fleet', fleet: 'acme', who: 'a', place: () => 'p1' };
 
   it('has one lease, named after it', async () => {
     const { api, clock } = world();
     using _ = clock;
     const exclusive = kubernetesExclusive(() => Promise.resolve(api), who, { clock });
-    expect(await exclusive(NEVER, () => specOf(api))).toMatchObject({ holderIdentity: 'a' });
+    expect(await exclusive(NEVER, () => specOf(api))).toMatchObject({ holderIdentity: 'a, p1' });
+  });
+
+  it('takes it at once from an earlier process of the same place, and from no other', async () => {
+    for (const [left, place, atOnce] of [
+      ['a, process 7 on old-pod, p1', 'p1', true],
+      ['a, process 7 on old-pod, p1', 'p2', false],
+      ['a, process 7 on old-pod, p1', undefined, false],
+      ['a, process 7 on old-pod, xp1', 'p1', false],
+    ] as const) {
+      const { api, clock } = world();
+      using _ = clock;
+      api.put(leaseOf(left));
+      const us = { ...who, who: 'a, process 9 on new-pod', place: () => place };
+      const exclusive = kubernetesExclusive(() => Promise.resolve(api), us, { clock });
+      const spec = await exclusive(NEVER, () => specOf(api));
+      expect(spec).toMatchObject({ leaseTransitions: 5 });
+      expect(clock.elapsedMs() < 15_000, `${left} for ${place}`).toBe(atOnce);
+    }
+  });
+
+  it('has holders of different names where no place can be known', async () => {
+    const { api, clock } = world();
+    using _ = clock;
+    const us = { ...who, place: () => undefined };
+    const holders = [];
+    for (const one of [us, us]) {
+      const exclusive = kubernetesExclusive(() => Promise.resolve(api), one, { clock });
+      holders.push((await exclusive(NEVER, () => specOf(api)))['holderIdentity']);
+    }
+    expect(holders[0]).toMatch(/^a, [0-9a-f]{16}$/);
+    expect(holders[0]).not.toBe(holders[1]);
   });
 
   it('is told BUSY at once for the next packages of the same look, and asks anew at the next', async () => {

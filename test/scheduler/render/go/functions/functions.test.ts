@@ -205,3 +205,37 @@ describe('stringify', () => {
     );
   });
 });
+
+describe('functions on dates that are given', () => {
+  each([
+    ['date "2006-01-02 15:04:05" 86399', '1970-01-01 23:59:59'],
+    ['toDate "02.01.2006" "29.02.2024" | date "Monday, _2 Jan 06"', 'Thursday, 29 Feb 24'],
+    ['dateInZone "2006-01-02T15:04:05Z07:00" 1782900000 "Europe/Berlin"', '2026-07-01T12:00:00+02:00'],
+    ['toDate "2006-01-02" "2026-12-31" | dateModify "24h" | htmlDate', '2027-01-01'],
+    ['toDate "2006-01-02" "1970-01-02" | unixEpoch', '86400'],
+    ['duration "3661"', '1h1m1s'],
+    ['durationRound "50h"', '2d'],
+  ]);
+
+  it('never takes the present for a date', () => {
+    expect(errorOf(() => go('{{ date "2006" "x" }}')).message).toContain('cannot read the clock');
+  });
+});
+
+describe('functions on versions, URLs and words', () => {
+  each([
+    ['semverCompare ">=1.2, <2" "v1.10.0"', 'true'],
+    ['semverCompare "^1.2" "1.3.0-beta.1"', 'false'],
+    ['(semver "1.2.3-rc.1+b").Minor', '2'],
+    ['(urlParse "https://u:p@h.example:8443/a%20b?q=1#f").path', '/a b'],
+    ['urlJoin (dict "scheme" "https" "host" "h" "path" "/a b" "query" "q=1")', 'https://h/a%20b?q=1'],
+    ['snakecase "HTTPServer2x"', 'http_server_2x'],
+    ['camelcase "some_words"', 'SomeWords'],
+    ['wrap 5 "one two three"', 'one\ntwo\nthree'],
+    ['addf 0.1 0.2', '0.3'],
+    ['divf 1 3', '0.3333333333333333'],
+    ['typeOf (add 1 2)', 'int64'],
+    ['typeOf (splitList "," "a")', '[]string'],
+    ['(fromYaml "a: [yes, 010]").a', '[true 8]'],
+  ]);
+});

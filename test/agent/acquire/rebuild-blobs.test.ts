@@ -1,0 +1,190 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { canonicalBytes } from '#bundles/canonical';
+import { makePatch } from '#bundles/delta/make-patch';
+import { type Digest, digestOf, hexOf } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import { agentFolder, type Delta, type Medium, type OpenMedium, parseMedium } from '#bundles/medium/medium';
+import { bringBlobs } from '../../../agent/acquire/bring-blobs.ts';
+import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import type { Agent } from '../../../agent/agent.ts';
+import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
+import { forgetPull } from '../../../agent/store/pull.ts';
+import { packTestBundle } from '../../harness/signed-medium.ts';
+import { liveFiles } from '../folder-target.ts';
+import { type Blobs, closureEntry, putImage, putLayer, sourceOf } from '../images/image-fixture.ts';
+import { kubernetesBundle } from '../images/kubernetes-bundle.ts';
+import { memoryProvider } from '../images/memory-provider.ts';
+import { createWorld, onePackage, SITE, storedBlobs, type World } from '../world.ts';
+
+/** Text that packs badly, much of it the same in both versions. */
+const textOf = (version: string): string => {
+  const lines = Array.from({ length: 400 }, (_, line) => digestOf(`line ${line}`));
+  lines[200] = digestOf(version);
+  return lines.join('\n');
+};
+
+type Delivered = { readonly medium: string; readonly layer: Digest; readonly base: Digest };
+
+const codeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (isFleetError(error) ? error.code : String(error)),
+  );
+
+/** Release 1 is here; a medium with release 2 has a patch in place of its layer. `change`: the patch, before it is named. */
+const deliver = async (world: World, change = (patch: Buffer): Buffer => patch): Promise<Delivered> => {
+  await world.release(1, [onePackage('app', textOf('one'))]);
+  const [old, next] = ['one', 'two'].map((version) =>
+    packTestBundle(world.fleet, [onePackage('app', textOf(version))]),
+  ) as [ReturnType<typeof packTestBundle>, ReturnType<typeof packTestBundle>];
+  const [base, layer] = [old.layers.get('app')?.digest, next.layers.get('app')?.digest] as [Digest, Digest];
+  const [before, after] = [old.blobs.get(base), next.blobs.get(layer)] as [Buffer, Buffer];
+  const made = await makePatch(before, after, after.length);
+  expect(made?.form).toBe('gzip');
+  expect(made?.bytes.byteLength).toBeLessThan(after.length / 10);
+  const bytes = change(made?.bytes ?? Buffer.alloc(0));
+  const medium = await world.medium({ release: { version: 2, bundle: next }, assumed: [layer] });
+  const patch = { path: 'fleet/deltas/abc.zst', size: bytes.byteLength, digest: digestOf(bytes) };
+  await mkdir(join(medium, 'fleet/deltas'));
+  await writeFile(join(medium, patch.path), bytes);
+  const delta: Delta = { digest: layer, size: after.byteLength, base, form: 'gzip', patch };
+  const file = join(medium, 'fleet/medium.json');
+  const contents = parseMedium(await readFile(file));
+  await writeFile(file, canonicalBytes({ ...contents, deltas: [delta], critical: ['deltas'] }));
+  return { medium, layer, base };
+};
+
+const needs = async (medium: string): Promise<readonly string[]> => {
+  const file = join(medium, 'fleet/requests', `${agentFolder(`${SITE}/kiosk-1`)}-needs.json`);
+  return (JSON.parse(await readFile(file, 'utf8')) as { missing: string[] }).missing;
+};
+
+describe('a patch on a medium', () => {
+  it('makes the new layer of the one that is here, and the package is applied', async () => {
+    await using world = await createWorld();
+    const { medium, layer } = await deliver(world);
+    expect((await importMedium(world.agent, medium)).packages).toEqual([
+      { assignment: 'app', outcome: 'configured' },
+    ]);
+    expect(liveFiles(join(world.folder, 'machine'))).toEqual({ '/opt/app': textOf('two') });
+    expect(await storedBlobs(world.agent.state)).toContain(layer);
+    expect((await importMedium(world.agent, medium)).news).toBe('same');
+  });
+
+  it('whose base is gone or damaged is of no use: the whole blob is asked for', async () => {
+    for (const damage of [rm, (path: string) => writeFile(path, 'damaged')]) {
+      await using world = await createWorld();
+      const { medium, layer, base } = await deliver(world);
+      const before = new Set(await storedBlobs(world.agent.state));
+      before.delete(base);
+      await damage(world.agent.state.blobs.path(base));
+      expect(await codeOf(importMedium(world.agent, medium))).toBe('MISSING_BASE');
+      expect(await needs(medium)).toEqual([layer]);
+      expect(await storedBlobs(world.agent.state)).toEqual(before);
+    }
+  });
+
+  it('P14: that lies makes nothing, and the whole blob is asked for -> MISSING_BASE', async () => {
+    await using world = await createWorld();
+    const other = await makePatch(Buffer.from('something else'), Buffer.from('that nobody wants'), 1000);
+    const { medium, layer } = await deliver(world, () => other?.bytes ?? Buffer.alloc(0));
+    const before = await storedBlobs(world.agent.state);
+    expect(await codeOf(importMedium(world.agent, medium))).toBe('MISSING_BASE');
+    expect(await needs(medium)).toEqual([layer]);
+    expect(await storedBlobs(world.agent.state)).toEqual(before);
+    // It comes whole with the next trip.
+    const next = packTestBundle(world.fleet, [onePackage('app', textOf('two'))]);
+    await writeFile(join(medium, 'blobs/sha256', hexOf(layer)), next.blobs.get(layer) ?? '');
+    expect(await codeOf(importMedium(world.agent, medium))).toBe('done');
+  });
+
+  it('P14: that was damaged on the way is named, and lost ones too; nothing changes -> DIGEST_MISMATCH', async () => {
+    await using world = await createWorld();
+    const { medium } = await deliver(world);
+    const before = await storedBlobs(world.agent.state);
+    const file = join(medium, 'fleet/deltas/abc.zst');
+    const bytes = await readFile(file);
+    bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1;
+    await writeFile(file, bytes);
+    const refused: unknown = await importMedium(world.agent, medium).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: 'DIGEST_MISMATCH',
+      message: expect.stringContaining('fleet/deltas/abc.zst') as string,
+    });
+    await rm(file);
+    expect(await codeOf(importMedium(world.agent, medium))).toBe('MISSING_BLOB');
+    expect(await storedBlobs(world.agent.state)).toEqual(before);
+  });
+
+  it('is not applied where there is no room for what it makes', async () => {
+    await using world = await createWorld();
+    const { medium } = await deliver(world);
+    const full: Agent = { ...world.agent, freeBytes: async () => 10 };
+    expect(await codeOf(importMedium(full, medium))).toBe('DISK_FULL');
+  });
+});
+
+describe('a patch for a layer of an image', () => {
+  /** A stick with the new image but for its layer, and a provider that has the old layer. */
+  const stick = async (world: World) => {
+    const blobs: Blobs = new Map();
+    const old = await putLayer(blobs, { app: textOf('one') });
+    const layer = await putLayer(blobs, { app: textOf('two') });
+    const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
+    const bundle = await kubernetesBundle(blobs, [image]);
+    const [before, after] = [blobs.get(old.digest), blobs.get(layer.digest)] as [Buffer, Buffer];
+    const made = await makePatch(before, after, after.length);
+    const bytes = made?.bytes ?? Buffer.alloc(0);
+    const patch = { path: 'fleet/deltas/abc.zst', size: bytes.byteLength, digest: digestOf(bytes) };
+    const deltas: Delta[] = [
+      { digest: layer.digest, size: layer.size, base: old.digest, form: 'plain', patch },
+    ];
+    const assumed = [{ digest: layer.digest, size: layer.size }];
+    blobs.delete(layer.digest);
+    blobs.delete(old.digest);
+    const medium = {
+      path: 'stick',
+      form: 'tar',
+      roots: [],
+      medium: { bundles: [{ ...bundle, assumed }], deltas } as unknown as Medium,
+      blobs: sourceOf(blobs),
+      readFile: async () => bytes,
+    } as Partial<OpenMedium> as OpenMedium;
+    const provider = memoryProvider();
+    provider.blobs.set(old.digest, before);
+    const agent: Agent = { ...world.agent, images: [provider] };
+    return { agent, provider, bundle, old, layer, source: { blobs: sourceOf(blobs), medium } };
+  };
+
+  it('is made of what the provider has, and goes to the provider', async () => {
+    await using world = await createWorld();
+    const { agent, provider, bundle, layer, source } = await stick(world);
+    expect(await bringBlobs(agent, source, [bundle])).toEqual({ brought: 1, left: 0 });
+    expect(digestOf(provider.blobs.get(layer.digest) ?? '')).toBe(layer.digest);
+    forgetPull(agent.state);
+    await collectGarbage(agent.state);
+    expect(await storedBlobs(agent.state)).not.toContain(layer.digest);
+  });
+
+  it('is not made where the provider has the image, or where nothing keeps images', async () => {
+    await using world = await createWorld();
+    const { agent, provider, bundle, layer, source } = await stick(world);
+    const none = { ...agent, images: [] };
+    expect(await bringBlobs(none, source, [bundle])).toEqual({ brought: 0, left: 1 });
+    await bringBlobs(agent, source, [bundle]);
+    await agent.state.blobs.remove(layer.digest);
+    provider.blobs.clear();
+    expect(await bringBlobs(agent, source, [bundle])).toEqual({ brought: 0, left: 0 });
+    expect(await storedBlobs(agent.state)).not.toContain(layer.digest);
+  });
+
+  it('is asked for as a whole where the provider has lost the old layer', async () => {
+    await using world = await createWorld();
+    const { agent, provider, bundle, old, source } = await stick(world);
+    provider.blobs.delete(old.digest);
+    expect(await codeOf(bringBlobs(agent, source, [bundle]))).toBe('MISSING_BASE');
+    expect(provider.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,97 @@
+import { readdir } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import type { BlobSource } from '#bundles/layout/blobs';
+import type { DesiredPackage } from '../../../../agent/apply/target.ts';
+import { applyTo, lines, never, type PackageSpec, packageOf, sandbox } from './sandbox.ts';
+
+const PATH = '/opt/models/model.bin';
+const ONE = Buffer.alloc(1_200_000, 'one');
+const TWO = Buffer.alloc(1_200_000, 'two');
+
+const storeOf = (...blobs: readonly Buffer[]): BlobSource => ({
+  name: 'the store',
+  size: async (digest) => blobs.find((bytes) => digestOf(bytes) === digest)?.length,
+  open: async (digest) => {
+    const bytes = blobs.find((one) => digestOf(one) === digest) ?? Buffer.alloc(0);
+    return (async function* inPieces() {
+      for (let at = 0; at < bytes.length; at += 1 << 20) yield bytes.subarray(at, at + (1 << 20));
+    })();
+  },
+});
+
+/** A package with one file at PATH that is a blob. */
+const carrying = (bytes: Buffer, blobs = storeOf(bytes), spec: PackageSpec = {}): DesiredPackage => {
+  const desired = packageOf(spec);
+  const document = JSON.parse(desired.files.get('package.json')?.toString() ?? '{}') as { files: object[] };
+  const file = { path: PATH, mode: '0640', owner: 'root', group: 'root', blob: true };
+  const described = { ...file, digest: digestOf(bytes), size: bytes.length };
+  const json = Buffer.from(
+    JSON.stringify({ ...document, files: [...document.files, described], critical: ['blobs'] }),
+  );
+  return {
+    ...desired,
+    package: digestOf(json),
+    files: new Map([...desired.files, ['package.json', json]]),
+    blobs,
+  };
+};
+
+describe('a file that is a blob', () => {
+  test('is placed with its mode, left alone when it is right, replaced by the next, and goes', async () => {
+    await using host = await sandbox({ isRoot: false });
+    await applyTo(host.target, host.inventory, carrying(ONE));
+    expect((await host.tree()).find((line) => line.startsWith(PATH.slice(1)))).toContain(' file 640 ');
+    expect(await host.read(PATH)).toBe(ONE.toString());
+    const again = await applyTo(host.target, host.inventory, carrying(ONE));
+    expect(lines(again.results).filter((line) => !line.includes('not root'))).toEqual([]);
+    await applyTo(host.target, host.inventory, carrying(TWO));
+    expect(await host.read(PATH)).toBe(TWO.toString());
+    await applyTo(host.target, host.inventory, undefined);
+    expect((await host.tree()).filter((line) => line.startsWith('opt'))).toEqual([]);
+  });
+
+  test('that the store gives wrong never gets its name, and what was there stays', async () => {
+    await using host = await sandbox({ isRoot: false });
+    await applyTo(host.target, host.inventory, carrying(ONE));
+    const damaged = Buffer.from(TWO);
+    damaged[5] = 0;
+    const lying: BlobSource = { ...storeOf(), open: () => storeOf(damaged).open(digestOf(damaged)) };
+    await expect(applyTo(host.target, host.inventory, carrying(TWO, lying))).rejects.toMatchObject({
+      code: 'DIGEST_MISMATCH',
+    });
+    expect(await host.read(PATH)).toBe(ONE.toString());
+    expect(await readdir(host.at('/opt/models'))).toEqual(['model.bin']);
+  });
+
+  test('has drifted when a byte of it has', async () => {
+    await using host = await sandbox({ isRoot: false });
+    const desired = carrying(ONE);
+    await applyTo(host.target, host.inventory, desired);
+    const observe = () => host.target.observe(desired, host.inventory.owned, never);
+    expect(await observe()).toEqual([]);
+    const changed = Buffer.from(ONE);
+    changed[1_100_000] = 0;
+    await host.put(PATH, changed.toString('latin1'), 0o640);
+    expect(await observe()).toMatchObject([{ key: `file:${PATH}`, what: 'content' }]);
+  });
+
+  test('gives back what it replaced', async () => {
+    await using host = await sandbox({ isRoot: false });
+    await host.put(PATH, 'somebody’s own', 0o600);
+    await applyTo(host.target, host.inventory, carrying(ONE));
+    await applyTo(host.target, host.inventory, undefined);
+    expect(await host.read(PATH)).toBe('somebody’s own');
+  });
+
+  test('takes no site values, and needs the bundle to name its blobs', async () => {
+    await using host = await sandbox({ isRoot: false });
+    const plan = (desired: DesiredPackage) => host.target.plan(desired, [], new Map(), never);
+    const siteInputs = [{ file: PATH, pointer: '/X', value: 'y' }];
+    await expect(plan(carrying(ONE, storeOf(ONE), { siteInputs }))).rejects.toMatchObject({
+      code: 'SITE_VALUES',
+    });
+    const { blobs: _, ...without } = carrying(ONE);
+    await expect(plan(without)).rejects.toMatchObject({ code: 'BUNDLE_FORMAT' });
+  });
+});

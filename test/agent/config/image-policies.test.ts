@@ -1,0 +1,40 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { imagePolicies } from '../../../agent/config/image-policies.ts';
+import { parseConfig } from '../../../agent/config/read-config.ts';
+import { newKey } from '../../bundles/trust/new-key.ts';
+import { verdict } from '../../bundles/verdict.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+
+const parse = (pattern: string, key = '/etc/fleet-agent/team.pub') =>
+  parseConfig('agent.yaml', `imagePolicy:\n  - match: ["${pattern}"]\n    keys: [${key}]\n`);
+
+it('a machine says itself which images must be signed, with keys in files', async () => {
+  await using folder = await temporaryDirectory('policy');
+  const file = join(folder.path, 'team.pub');
+  const key = newKey();
+  await writeFile(file, key.public.pem);
+  const { imagePolicy = [] } = parse('edge.example/team/**', file);
+  expect(imagePolicies({ imagePolicy })).toEqual([
+    { name: '1 of this machine', match: ['edge.example/team/**'], except: [], keys: [key.public.pem] },
+  ]);
+  await writeFile(file, 'no key any more');
+  expect(await verdict(() => imagePolicies({ imagePolicy }))).toBe('CONFIG_INVALID');
+});
+
+it('a key that is not there lets nothing through', async () => {
+  const imagePolicy = [{ match: ['**'], keys: ['/nowhere/team.pub'] }];
+  expect(() => imagePolicies({ imagePolicy })).toThrow('a key of imagePolicy cannot be used');
+});
+
+it.each([
+  ['**', 'ACCEPT'],
+  ['edge.example:5000/*', 'ACCEPT'],
+  ['localhost/app', 'ACCEPT'],
+  ['nginx', 'CONFIG_INVALID'],
+  ['library/nginx', 'CONFIG_INVALID'],
+  ['edge.example/app@sha256:0', 'CONFIG_INVALID'],
+])('a pattern is written in full: %s -> %s', async (pattern, answer) => {
+  expect(await verdict(() => parse(pattern))).toBe(answer);
+});

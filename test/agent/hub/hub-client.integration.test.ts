@@ -1,0 +1,118 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { ROOTS_PATH } from '#bundles/hub/hub-api';
+import { openHub } from '../../../agent/hub/hub-client.ts';
+import { createOnlineWorld, PATIENT } from '../online-world.ts';
+
+const signal = new AbortController().signal;
+
+/** A proxy that knows one host and where it really is. */
+const startProxy = async (port: number) => {
+  const asked: string[] = [];
+  const sockets = new Set<Socket>();
+  const proxy = createServer().on('connect', ({ url = '' }, socket: Socket) => {
+    asked.push(url);
+    const far = connect(port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      far.pipe(socket).pipe(far);
+    });
+    for (const one of [socket, far]) {
+      sockets.add(one);
+      one.on('error', () => {});
+    }
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    asked,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
+};
+
+describe('a hub', () => {
+  it('that speaks no TLS is named in words, on one line', async () => {
+    const server = createServer((_request, response) => response.end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      await using hub = openHub(`https://127.0.0.1:${port}`, { authorities: [] }, PATIENT);
+      await expect(hub.get(ROOTS_PATH, 1 << 20, signal)).rejects.toMatchObject({
+        code: 'HUB_UNREACHABLE',
+        message: `https://127.0.0.1:${port} does not answer: what listens there speaks no TLS, so it is no hub`,
+      });
+    } finally {
+      server.close();
+    }
+  });
+
+  it('is reached through the proxy of the environment, and is still the one that the certificate names', async () => {
+    await using it = await createOnlineWorld({ host: 'hub.example' });
+    const { port } = new URL(it.hub.url);
+    await using proxy = await startProxy(Number(port));
+    const options = { ...PATIENT, env: { HTTPS_PROXY: proxy.url } };
+    const authorities = [it.fleet.authority.certificate];
+    await using hub = openHub(`https://hub.example:${port}`, { authorities }, options);
+    expect(await hub.get(ROOTS_PATH, 1 << 20, signal)).toMatchObject({ roots: [expect.any(String)] });
+    expect(proxy.asked).toEqual([`hub.example:${port}`]);
+    await using wrong = openHub(`https://other.example:${port}`, { authorities }, options);
+    await expect(wrong.get(ROOTS_PATH, 1 << 20, signal)).rejects.toMatchObject({
+      code: 'CERTIFICATE_INVALID',
+    });
+  });
+
+  it('may be given by name or by address, whichever its certificate says', async () => {
+    for (const [named, other] of [
+      ['localhost', '127.0.0.1'],
+      ['127.0.0.1', 'localhost'],
+    ] as const) {
+      await using it = await createOnlineWorld({ host: named });
+      const { port } = new URL(it.hub.url);
+      const authorities = [it.fleet.authority.certificate];
+      await using hub = openHub(`https://${named}:${port}`, { authorities }, PATIENT);
+      expect(await hub.get(ROOTS_PATH, 1 << 20, signal)).toMatchObject({ roots: [expect.any(String)] });
+      await using wrong = openHub(`https://${other}:${port}`, { authorities }, PATIENT);
+      await expect(wrong.get(ROOTS_PATH, 1 << 20, signal)).rejects.toMatchObject({
+        code: 'CERTIFICATE_INVALID',
+      });
+    }
+  });
+
+  it('that listens nowhere, answers too much, or is left in the middle is told apart', async () => {
+    await using it = await createOnlineWorld();
+    const authorities = [it.fleet.authority.certificate];
+    await using hub = openHub(it.hub.url, { authorities }, PATIENT);
+    await expect(hub.get(ROOTS_PATH, 10, signal)).rejects.toMatchObject({ code: 'HUB_REFUSED' });
+    await using nowhere = openHub('https://localhost:1', { authorities }, PATIENT);
+    await expect(nowhere.get(ROOTS_PATH, 10, signal)).rejects.toMatchObject({
+      code: 'HUB_UNREACHABLE',
+      message: 'https://localhost:1 does not answer: nothing listens there',
+    });
+    const controller = new AbortController();
+    it.hub.mischief = () => {
+      controller.abort();
+      return true;
+    };
+    await expect(hub.get(ROOTS_PATH, 10, controller.signal)).rejects.toMatchObject({ code: 'ABORTED' });
+  });
+
+  it('H16: that is busy is asked again after as long as it said, and no longer than it may', async () => {
+    await using it = await createOnlineWorld();
+    const waits: number[] = [];
+    const sleep = async (ms: number): Promise<void> => void waits.push(ms);
+    await using hub = openHub(
+      it.hub.url,
+      { authorities: [it.fleet.authority.certificate] },
+      { ...PATIENT, sleep },
+    );
+    it.hub.mischief = (_, response) => {
+      response.writeHead(503, { 'retry-after': waits.length === 0 ? '7' : '86400' }).end();
+      return true;
+    };
+    await expect(hub.get(ROOTS_PATH, 10, signal)).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
+    expect(waits).toEqual([7000, 30_000]);
+  });
+});

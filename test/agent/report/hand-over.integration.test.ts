@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { signReceipt } from '#bundles/report/receipt';
+import { formatTime } from '#bundles/time';
+import { makeVisitor } from '../../../agent/hub/visit-hub.ts';
+import { appendEvent, readOutbox } from '../../../agent/report/outbox.ts';
+import { TODAY } from '../hub-server.ts';
+import { createOnlineWorld, type OnlineWorld, PATIENT } from '../online-world.ts';
+
+const enrolled = async (): Promise<OnlineWorld> => {
+  const world = await createOnlineWorld();
+  await world.enroll();
+  return world;
+};
+
+const waiting = ({ state }: OnlineWorld): readonly number[] => readOutbox(state).map(({ seq }) => seq);
+
+const happen = (world: OnlineWorld, count: number): void => {
+  const agent = world.agent();
+  world.state.db.transaction(() => {
+    for (let n = 0; n < count; n++) appendEvent(agent, { type: 'drift', message: `event ${n}` });
+  })();
+};
+
+describe('reports over the network', () => {
+  it('arrive once each, and leave the outbox for a receipt that fits', async () => {
+    await using it = await enrolled();
+    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    expect(await hub.visit()).toBe(true);
+    expect([...it.hub.events.keys()]).toEqual([1, 2]);
+    expect(waiting(it)).toEqual([]);
+    it.hub.asked.length = 0;
+    expect(await hub.visit()).toBe(false);
+    expect(it.hub.asked).toEqual([]);
+    happen(it, 1);
+    await hub.visit();
+    expect([...it.hub.events.keys()]).toEqual([1, 2, 3]);
+  });
+
+  it('stand for the word that this agent is there, which goes alone where nothing waits', async () => {
+    await using it = await enrolled();
+    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    it.hub.asked.length = 0;
+    expect(await hub.visit({ present: true })).toBe(true);
+    expect(it.hub.asked).toEqual(['POST /v1/reports as plant-7/kiosk-1']);
+    expect(await hub.visit({ present: true })).toBe(true);
+    expect(it.hub.asked.slice(1)).toEqual(['POST /v1/presence as plant-7/kiosk-1']);
+  });
+
+  it('go in batches, each acknowledged before the next', async () => {
+    await using it = await enrolled();
+    happen(it, 2300);
+    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    let reports = 0;
+    it.hub.mischief = ({ url }, response) => {
+      if (url !== '/v1/reports' || ++reports < 3) return false;
+      response.writeHead(503).end();
+      return true;
+    };
+    await expect(hub.visit()).rejects.toMatchObject({ code: 'HUB_UNREACHABLE' });
+    expect(waiting(it)[0]).toBe(2001);
+    it.hub.mischief = undefined;
+    await hub.visit();
+    expect(it.hub.events.size).toBe(2302);
+    expect(waiting(it)).toEqual([]);
+  });
+
+  it('survive a hub that takes them and dies before it answers', async () => {
+    await using it = await enrolled();
+    await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1 });
+    it.hub.bend = () => ({ receipts: [] });
+    await expect(hub.visit()).rejects.toMatchObject({ code: 'RECEIPT_INVALID' });
+    expect([it.hub.events.size, waiting(it)]).toEqual([2, [1, 2]]);
+    it.hub.bend = undefined;
+    await hub.visit();
+    expect([it.hub.events.size, waiting(it)]).toEqual([2, []]);
+  });
+
+  it.each([
+    { name: 'by a key that may not sign them', key: 'release', head: undefined, code: 'UNKNOWN_KEY' },
+    { name: 'about other events', key: 'receipt', head: digestOf('other'), code: 'RECEIPT_INVALID' },
+  ] as const)('H15: are let go for no receipts $name, told once', async ({ key, head, code }) => {
+    await using it = await enrolled();
+    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    const last = readOutbox(it.state).at(-1);
+    const receipt = await signReceipt(
+      digestOf('report'),
+      {
+        fleet: 'halden',
+        agent: 'plant-7/kiosk-1',
+        from: 1,
+        to: 2,
+        head: head ?? last?.hash ?? digestOf(''),
+        time: formatTime(TODAY),
+      },
+      it.fleet.keys[key],
+    );
+    it.hub.bend = () => ({ receipts: [JSON.parse(receipt.toString())] });
+    for (let n = 0; n < 3; n++) await expect(hub.visit()).rejects.toMatchObject({ code });
+    expect(waiting(it)).toEqual(head ? [1, 2, 3] : [1, 2]);
+  });
+
+  it.each([
+    {
+      name: 'a no',
+      status: 403,
+      body: '{"code":"AGENT_UNKNOWN","message":"revoked"}',
+      code: 'AGENT_UNKNOWN',
+      tries: 1,
+    },
+    { name: 'no JSON', status: 200, body: '<html>', code: 'HUB_REFUSED', tries: 1 },
+    { name: 'a strange status', status: 404, body: '', code: 'HUB_REFUSED', tries: 1 },
+    { name: 'trouble of its own', status: 500, body: '', code: 'HUB_UNREACHABLE', tries: 3 },
+    { name: 'too many', status: 429, body: '', code: 'HUB_UNREACHABLE', tries: 3 },
+  ])('that are answered with $name stay', async ({ status, body, code, tries }) => {
+    await using it = await enrolled();
+    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    it.hub.asked.length = 0;
+    it.hub.mischief = (_, response) => {
+      response.writeHead(status, { 'retry-after': '1' }).end(body);
+      return true;
+    };
+    await expect(hub.visit()).rejects.toMatchObject({ code });
+    expect(it.hub.asked).toHaveLength(tries);
+    expect(waiting(it)).toEqual([1, 2]);
+  });
+
+  it('H16: wait for a hub that says nothing no longer than patience lasts', async () => {
+    await using it = await enrolled();
+    await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, patience: 200, attempts: 1 });
+    it.hub.mischief = () => true;
+    await expect(hub.visit()).rejects.toMatchObject({
+      code: 'HUB_UNREACHABLE',
+      message: expect.stringContaining('too long'),
+    });
+    expect(waiting(it)).toEqual([1, 2]);
+  });
+});

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** How a secret may look where it should not be: plain, encoded, or as a digest that anybody can compute. */
+const looksOf = (secret: string): ReadonlyMap<string, string> => {
+  const bytes = Buffer.from(secret);
+  const digest = createHash('sha256').update(bytes).digest();
+  return new Map([
+    ['plain', secret],
+    ['as base64', bytes.toString('base64').replace(/=+$/, '')],
+    ['as hex', bytes.toString('hex')],
+    ['as a digest', digest.toString('hex')],
+    ['as a digest in base64', digest.toString('base64').replace(/=+$/, '')],
+  ]);
+};
+
+/** 'plain in <what>' for every trace of these secrets in a text or in raw bytes. */
+export const tracesIn = (
+  what: string,
+  content: string | Buffer,
+  secrets: readonly string[],
+): readonly string[] => {
+  const bytes = Buffer.from(content);
+  return secrets.flatMap((secret) =>
+    [...looksOf(secret)].flatMap(([look, text]) =>
+      bytes.includes(text) ? [`${secret} ${look} in ${what}`] : [],
+    ),
+  );
+};
+
+/** The same of every byte of every file below a folder: databases with their journals, blobs, copies, left-over files. */
+export const tracesBelow = async (folder: string, secrets: readonly string[]): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    found.push(...tracesIn(path, await readFile(path), secrets));
+  }
+  return found;
+};

@@ -1,0 +1,82 @@
+import { rowsOfTitle } from './find-attack-tests.ts';
+import type { AttackCase, AttackRow } from './rows.ts';
+
+export type TestResult = {
+  readonly file: string;
+  readonly title: string;
+  readonly state: 'passed' | 'failed' | 'skipped' | 'pending';
+  /** Codes that assertions which held were made about (test/attacks/observe.ts). */
+  readonly answers: readonly string[];
+};
+
+export type Judged = {
+  readonly row: AttackRow;
+  readonly case: AttackCase;
+  /** What its tests really saw; empty when none of them ran. */
+  readonly answered: string;
+  readonly files: readonly string[];
+  readonly ok: boolean;
+};
+
+export type Verdict = { readonly cases: readonly Judged[]; readonly problems: readonly string[] };
+
+/** 'M5: payload flip -> BAD_SIGNATURE' says what it expects. */
+const promised = (title: string): string | undefined => / -> ([A-Z_]+)$/.exec(title)?.[1];
+
+/**
+ * Holds the table against what the tests saw. A case is shown when a test of its row, with the case's words in its title, passed
+ * and saw the expected answer.
+ * @param complete all tests ran, so a case without one is a problem
+ */
+export const judge = (
+  rows: readonly AttackRow[],
+  results: readonly TestResult[],
+  complete = true,
+): Verdict => {
+  const known = new Set(rows.map(({ id }) => id));
+  const tests = results.flatMap((test) => rowsOfTitle(test.title).map((id) => ({ ...test, id })));
+  const cases = rows
+    .flatMap((row) => row.cases.map((it) => judgeCase(row, it, tests)))
+    .filter(({ files }) => complete || files.length > 0);
+  const problems = [
+    ...tests.flatMap((test) => {
+      const said = promised(test.title);
+      const where = `${test.file}: ${test.title}`;
+      if (!known.has(test.id)) return [`${where}: there is no row ${test.id} in test/attacks/rows.ts`];
+      if (test.state === 'failed') return [`${where}: failed`];
+      if (test.state !== 'passed' || said === undefined || test.answers.includes(said)) return [];
+      // What was let through may be shown by what came of it.
+      if (said === 'ACCEPT' && test.answers.length === 0) return [];
+      return [`${where}: it passed, but no assertion was about ${said}`];
+    }),
+    ...cases
+      .filter(({ ok }) => !ok)
+      .map(({ row, case: it, files, answered }) => {
+        const what = [row.id, it.title].filter(Boolean).join(', ');
+        return files.length === 0
+          ? `${what}: no test that ran shows ${it.expect}`
+          : `${what}: expected ${it.expect}, the tests saw ${answered || 'no code'}`;
+      }),
+  ];
+  return { cases, problems: [...new Set(problems)] };
+};
+
+const judgeCase = (
+  row: AttackRow,
+  it: AttackCase,
+  tests: readonly (TestResult & { readonly id: string })[],
+): Judged => {
+  const mine = tests.filter(
+    ({ id, title, state }) => id === row.id && state === 'passed' && title.includes(it.title ?? ''),
+  );
+  const showing = mine.filter(({ answers }) => answers.includes(it.expect));
+  const shown = showing.length > 0 ? showing : mine;
+  return {
+    row,
+    case: it,
+    answered:
+      showing.length > 0 ? it.expect : [...new Set(mine.flatMap(({ answers }) => answers))].join(', '),
+    files: [...new Set(shown.map(({ file }) => file))],
+    ok: showing.length > 0,
+  };
+};

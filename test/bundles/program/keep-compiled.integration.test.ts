@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runCommand } from '../../harness/run-command.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+
+const PROGRAM = join(import.meta.dirname, '../../../exporter/fleet-export.js');
+
+const start = (env: NodeJS.ProcessEnv) =>
+  runCommand([process.execPath, PROGRAM, '--version'], { env: { PATH: process.env['PATH'], ...env } });
+
+describe('what Node compiled of a program', () => {
+  it('is kept in the cache folder of its user', async () => {
+    await using folder = await temporaryDirectory('compiled');
+    expect((await start({ HOME: folder.path })).code).toBe(0);
+    expect(existsSync(join(folder.path, '.cache/fleet-ferry/code'))).toBe(true);
+    const given = join(folder.path, 'given');
+    await mkdir(given);
+    expect((await start({ HOME: folder.path, XDG_CACHE_HOME: given })).code).toBe(0);
+    expect(existsSync(join(given, 'fleet-ferry/code'))).toBe(true);
+  });
+
+  it('is kept nowhere for who has no such folder', async () => {
+    await using folder = await temporaryDirectory('compiled');
+    const none = join(folder.path, 'none');
+    expect((await start({ HOME: none })).code).toBe(0);
+    expect((await start({ HOME: folder.path, XDG_CACHE_HOME: none })).code).toBe(0);
+    expect(existsSync(none)).toBe(false);
+    expect(existsSync(join(folder.path, '.cache'))).toBe(false);
+  });
+});

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { isFleetError } from '#bundles/errors';
+import { mirrorPath } from '#bundles/registry/mirror-path';
+
+const digest = `sha256:${'0'.repeat(64)}`;
+
+describe('where an image lies in the registry of a site', () => {
+  it.each([
+    ['docker.io/library/nginx', 'docker.io/library/nginx'],
+    ['registry.example:5000/team/app', 'registry.example_5000/team/app'],
+    ['localhost/app', 'localhost/app'],
+  ])('%s is at %s', (name, path) => {
+    expect(mirrorPath(`${name}@${digest}`)).toBe(path);
+  });
+
+  it.each(['app', '[::1]:5000/app', '../x/app'])('%s has no place', (name) => {
+    try {
+      mirrorPath(`${name}@${digest}`);
+      expect.unreachable();
+    } catch (error) {
+      expect(isFleetError(error, 'IMAGE_REFUSED')).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { parseStrictJson } from '#bundles/strict-json';
+import { storedFindings } from '../fuzz/findings.ts';
+import { inputsOf, runCase } from '../fuzz/one-case.ts';
+import { agreeOnJson } from '../fuzz/plain-json.ts';
+import { randomOf } from '../fuzz/random.ts';
+import { insist, type Target } from '../fuzz/target.ts';
+import { TARGETS } from '../fuzz/targets.ts';
+
+/** The same parsers and changes as `npm run fuzz`, for a moment; and whatever that ever found. */
+const CASES = 40;
+
+describe('what a stranger wrote', () => {
+  it.each(TARGETS)('is read or refused by a name, and never more than that: $name', async (target) => {
+    for (const input of target.corpus) {
+      expect(await runCase(target, input)).toMatchObject({ kind: 'answered' });
+    }
+    const inputs = inputsOf(target, randomOf(7));
+    for (let count = 0; count < CASES; count++) {
+      const input = inputs.next();
+      const outcome = await runCase(target, input);
+      inputs.note(input, outcome);
+      if (outcome.kind === 'finding')
+        throw new Error(`${outcome.error}\n${input.toString('base64', 0, 3000)}`);
+    }
+  });
+
+  it.each(storedFindings())('that was not once, is now: $file', async ({ target: name, input }) => {
+    const target = TARGETS.find((it) => it.name === name);
+    expect(target && (await runCase(target, Buffer.from(input, 'base64')))).toMatchObject({
+      kind: 'answered',
+    });
+  });
+});
+
+describe('the search for such inputs', () => {
+  it('makes the same inputs of the same seed, and others of another', () => {
+    for (const target of TARGETS) {
+      const inputs = (seed: number) => {
+        const { next } = inputsOf(target, randomOf(seed));
+        return Array.from({ length: 5 }, () => next().toString('base64'));
+      };
+      expect(inputs(3)).toEqual(inputs(3));
+      expect(inputs(3)).not.toEqual(inputs(4));
+    }
+  });
+
+  it('sees a crash, and something let through that must not be', async () => {
+    const corpus = [Buffer.from('x')];
+    const crash: Target = {
+      name: 'a',
+      corpus,
+      mutate: (_, input) => input,
+      run: () => (undefined as never)['x'],
+    };
+    const unsound: Target = { ...crash, run: () => insist(false, 'it was let through') };
+    expect(await runCase(crash, Buffer.alloc(0))).toMatchObject({
+      error: expect.stringContaining('TypeError'),
+    });
+    expect(await runCase(unsound, Buffer.alloc(0))).toMatchObject({
+      error: expect.stringContaining('let through'),
+    });
+  });
+
+  it('sees a reader of JSON that takes one key for another', () => {
+    const text = Buffer.from(String.raw`{"once-in-this-test":1,"\u0061":1}`);
+    expect(() => agreeOnJson(text, (bytes) => JSON.parse(bytes.toString()))).toThrow('reads something else');
+    expect(() => agreeOnJson(text, (bytes) => parseStrictJson(bytes, { maxBytes: 100 }))).not.toThrow();
+  });
+});

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CODES } from '#bundles/errors';
+import { findAttackTests, rowsOfTitle } from '../attacks/find-attack-tests.ts';
+import { judge, type TestResult } from '../attacks/judge.ts';
+import { ARCHIVES, type AttackRow, ROWS } from '../attacks/rows.ts';
+
+/** The attack table, docs/errors.md and the tests name the same rows. That they are true is shown by `npm run attacks`. */
+const ROOT = join(import.meta.dirname, '..', '..');
+const CATALOGUE = readFileSync(join(ROOT, 'docs', 'errors.md'), 'utf8');
+const SECTION = CATALOGUE.slice(CATALOGUE.indexOf('\n## Attacks and the codes'));
+
+const codesIn = (answer: string): readonly string[] =>
+  [...answer.matchAll(/`([A-Z_]+)`|\b(ACCEPT)\b/g)].map(([, code, accept]) => code ?? accept ?? '');
+
+describe('the attack table', () => {
+  it('is the one that docs/errors.md shows, row by row', () => {
+    const told = SECTION.split('\n').flatMap((line) => {
+      const [, id, attack, answer] = /^\| ([A-Z]\d+) \| (.+) \| (.+) \|$/.exec(line) ?? [];
+      return id === undefined ? [] : [{ id, attack, answer }];
+    });
+    expect(told).toEqual(ROWS.map(({ id, attack, answer }) => ({ id, attack, answer })));
+  });
+
+  it('tells a reader every answer that its cases expect, and no other', () => {
+    for (const { id, answer, cases } of ROWS) {
+      const expected = new Set(cases.map((it) => it.expect));
+      // A positive that stands beside the refusals of a row needs no word.
+      if (!codesIn(answer).includes('ACCEPT')) expected.delete('ACCEPT');
+      expect([...new Set(codesIn(answer))].toSorted(), id).toEqual([...expected].toSorted());
+    }
+  });
+
+  it('has the archives twice: one by one, and in one line', () => {
+    const line = SECTION.split('\n').find((it) => it.startsWith('| T | ')) ?? '';
+    const said = new Set(codesIn(line.split('|')[3] ?? ''));
+    const answers = new Set(ARCHIVES.flatMap(({ cases }) => cases.map((it) => it.expect)));
+    expect([...said].filter((code) => !answers.has(code as never))).toEqual([]);
+    expect(ARCHIVES).toHaveLength(30);
+  });
+
+  it('numbers its rows once, names them, and expects codes that there are', () => {
+    const ids = ROWS.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { name, attack, cases } of ROWS) {
+      expect(name).not.toBe('');
+      expect(attack).not.toMatch(/[|\n]/);
+      expect(cases.length).toBeGreaterThan(0);
+      for (const { expect: code } of cases) expect([...Object.keys(CODES), 'ACCEPT']).toContain(code);
+    }
+  });
+
+  it('has a test for every row, and a row for every test that claims one', () => {
+    const claimed = new Map(
+      [...findAttackTests()].flatMap(([file, ids]) => ids.map((id) => [id, file] as const)),
+    );
+    expect([...claimed].filter(([id]) => !ROWS.some((row) => row.id === id))).toEqual([]);
+    expect(ROWS.filter(({ id }) => !claimed.has(id)).map(({ id }) => id)).toEqual([]);
+  });
+});
+
+describe('the judge of the attack table', () => {
+  const row: AttackRow = {
+    id: 'M5',
+    name: 'payload flip',
+    attack: 'changing the text',
+    answer: '`BAD_SIGNATURE`',
+    cases: [{ expect: 'BAD_SIGNATURE' }],
+  };
+  const test = (change: Partial<TestResult>): TestResult => ({
+    file: 'a.test.ts',
+    title: 'M5: payload flip -> BAD_SIGNATURE',
+    state: 'passed',
+    answers: ['BAD_SIGNATURE'],
+    ...change,
+  });
+  const problems = (...tests: readonly TestResult[]): readonly string[] => judge([row], tests).problems;
+
+  it('is content with a test that passed and saw what the row expects', () => {
+    expect(judge([row], [test({})])).toMatchObject({
+      problems: [],
+      cases: [{ ok: true, answered: 'BAD_SIGNATURE', files: ['a.test.ts'] }],
+    });
+  });
+
+  it('is not content without a test, or with one that did not run', () => {
+    expect(problems()).toEqual(['M5: no test that ran shows BAD_SIGNATURE']);
+    expect(problems(test({ state: 'skipped', answers: [] }))).toEqual([
+      'M5: no test that ran shows BAD_SIGNATURE',
+    ]);
+  });
+
+  it('is not content with a test that failed, even beside a good one', () => {
+    expect(problems(test({}), test({ file: 'b.test.ts', state: 'failed' }))).toEqual([
+      'b.test.ts: M5: payload flip -> BAD_SIGNATURE: failed',
+    ]);
+  });
+
+  it('believes what a test saw and not what its title says', () => {
+    expect(problems(test({ answers: ['UNKNOWN_KEY'] }))).toEqual([
+      'a.test.ts: M5: payload flip -> BAD_SIGNATURE: it passed, but no assertion was about BAD_SIGNATURE',
+      'M5: expected BAD_SIGNATURE, the tests saw UNKNOWN_KEY',
+    ]);
+    expect(problems(test({ answers: [] }))).toHaveLength(2);
+  });
+
+  it('is not content with a test of a row that there is not', () => {
+    expect(problems(test({}), test({ title: 'M99: new' }))).toEqual([
+      'a.test.ts: M99: new: there is no row M99 in test/attacks/rows.ts',
+    ]);
+  });
+
+  it('holds each case to the test that has its words in the title', () => {
+    const two: AttackRow = {
+      ...row,
+      cases: [
+        { expect: 'BAD_SIGNATURE', title: 'flip' },
+        { expect: 'THRESHOLD', title: 'twice' },
+      ],
+    };
+    const { problems: found } = judge([two], [test({ answers: ['BAD_SIGNATURE', 'THRESHOLD'] })]);
+    expect(found).toEqual(['M5, twice: no test that ran shows THRESHOLD']);
+  });
+
+  it('reads the ids that a title begins with', () => {
+    expect(rowsOfTitle('M15, M16: its release has expired')).toEqual(['M15', 'M16']);
+    expect(rowsOfTitle('M9 with two signatures in it')).toEqual(['M9']);
+    expect(rowsOfTitle('a title about M9: nothing')).toEqual([]);
+  });
+});

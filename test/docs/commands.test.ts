@@ -1,0 +1,59 @@
+import type { Command } from '@oclif/core';
+import { describe, expect, it } from 'vitest';
+import { loadCommands } from '#bundles/program/commands';
+import type { Program } from '#bundles/program/load-config';
+import { withStandard } from '#bundles/program/run-program';
+import { COMMANDS as agent } from '../../agent/commands.ts';
+import { COMMANDS as exporter } from '../../exporter/commands.ts';
+import { COMMANDS as scheduler } from '../../scheduler/commands.ts';
+
+/** What every verb of the three programs owes to whoever types it. */
+const program = (name: string, commands: Program['commands']): Program => ({
+  name,
+  description: '',
+  commands,
+});
+
+const PROGRAMS = [
+  program('fleet-scheduler', scheduler),
+  program('fleet-export', exporter),
+  program('fleet-agent', agent),
+];
+
+const verbs = await Promise.all(
+  PROGRAMS.map(async (it) =>
+    Object.entries(await loadCommands(withStandard(it))).map(
+      ([id, command]) => [`${it.name} ${id.replaceAll(':', ' ')}`, command] as const,
+    ),
+  ),
+);
+
+const firstLine = ({ summary, description }: Command.Class): string =>
+  (summary ?? description ?? '').split('\n')[0] ?? '';
+
+describe.each(verbs.flat())('%s', (_name, command) => {
+  it('says in one line what it does', () => {
+    expect(firstLine(command)).toMatch(/^\S.{9,}$/);
+  });
+
+  it('shows an example', () => {
+    expect(command.examples ?? []).not.toEqual([]);
+  });
+
+  it('has --json', () => {
+    expect(command.enableJsonFlag).toBe(true);
+  });
+
+  it('describes every flag and argument', () => {
+    const described = Object.entries({ ...command.baseFlags, ...command.flags, ...command.args });
+    expect(described.filter(([, { description }]) => !description).map(([name]) => name)).toEqual([]);
+  });
+});
+
+describe('all verbs', () => {
+  it('are there to be walked', () => {
+    expect(verbs.map((list) => list.length)).toEqual(
+      PROGRAMS.map((it) => Object.keys(it.commands).length + 2),
+    );
+  });
+});

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { digestOf, hexOf } from '#bundles/digest';
+import { asRoot } from '../harness/as-root.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { runCommand, runOrFail } from '../harness/run-command.ts';
+import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { openOffice, succeed } from './office.ts';
+import { startSite } from './site.ts';
+
+const APT = '/var/lib/fleet-ferry/apt/info-screen-kiosk';
+const ANSIBLE = '/var/lib/fleet-ferry/ansible/info-screen-kiosk';
+const MODEL = '/opt/models/labels.bin';
+const CHART = '/var/lib/fleet-ferry/charts/info-screen-kiosk/printer-1.4.2.tgz';
+/** Only what the package brought. */
+const APT_GET =
+  'apt-get -y -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/screen.list -o Dir::Etc::sourceparts=-';
+
+/** A publisher of files that can be asked what was fetched from it. */
+const publish = async (files: Map<string, Uint8Array>, asked: string[]): Promise<Server> => {
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    const bytes = files.get(request.url ?? '');
+    response.writeHead(bytes ? 200 : 404, bytes && { 'content-length': bytes.byteLength }).end(bytes);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+};
+
+const makeDeb = async (folder: string, version: string): Promise<string> => {
+  const root = join(folder, `deb-${version}`);
+  await mkdir(join(root, 'DEBIAN'), { recursive: true });
+  await mkdir(join(root, 'usr/share/greeter'), { recursive: true });
+  const control = `Package: greeter\nVersion: ${version}\nArchitecture: all\nMaintainer: A <a@b.example>\nDescription: greets\n`;
+  await writeFile(join(root, 'DEBIAN/control'), control);
+  await writeFile(join(root, 'usr/share/greeter/greeting'), `greeting ${version}\n`);
+  const file = join(folder, `greeter-${version}.deb`);
+  // As Debian packs its own.
+  await runOrFail(['dpkg-deb', '-Zxz', '--root-owner-group', '--build', root, file]);
+  return file;
+};
+
+const makeAnsible = async (folder: string): Promise<void> => {
+  const galaxy = (...words: readonly string[]) => runOrFail(['ansible-galaxy', ...words], { cwd: folder });
+  await galaxy('collection', 'init', 'factory.printer');
+  await galaxy('collection', 'build', 'factory/printer');
+  await galaxy('role', 'init', 'clock');
+  await runOrFail(['tar', '-czf', 'clock.tar.gz', 'clock'], { cwd: folder });
+};
+
+const packageYaml = (base: string, deb: string): string => `apiVersion: fleet-ferry/v1alpha1
+kind: HostPackage
+metadata:
+  name: info-screen
+spec:
+  files:
+    - path: ${MODEL}
+      url: ${base}/labels.bin
+      mode: "0640"
+    - path: /etc/apt/sources.list.d/screen.list
+      content: |
+        deb [trusted=yes] file:${APT} ./
+  debs:
+    - url: ${base}/${deb}
+    - source: debs/extra.deb
+  collections:
+    - url: ${base}/factory-printer-1.0.0.tar.gz
+  roles:
+    - name: factory.clock
+      url: ${base}/clock.tar.gz
+  charts:
+    - url: ${base}/printer-1.4.2.tgz
+`;
+
+describeWith(
+  ['factoryBase', 'ansible'],
+  'what others publish, at a host without a network',
+  ({ factoryBase }) => {
+    test('comes by stick once, is there for apt and Ansible, is put right, updated by a delta and rolled back', async () => {
+      await using folder = await temporaryDirectory('office');
+      await using media = await temporaryDirectory('media');
+      const stick = join(media.path, 'stick');
+      await mkdir(stick);
+      const office = await openOffice(folder.path);
+      const work = join(folder.path, 'publisher');
+      await mkdir(work);
+      await makeAnsible(work);
+      const model = randomBytes(24 << 20);
+      const files = new Map<string, Uint8Array>([
+        ['/labels.bin', model],
+        ['/greeter-1.deb', await readFile(await makeDeb(work, '1'))],
+        ['/greeter-2.deb', await readFile(await makeDeb(work, '2'))],
+        ['/factory-printer-1.0.0.tar.gz', await readFile(join(work, 'factory-printer-1.0.0.tar.gz'))],
+        ['/clock.tar.gz', await readFile(join(work, 'clock.tar.gz'))],
+        ['/printer-1.4.2.tgz', Buffer.from('a chart')],
+      ]);
+      const asked: string[] = [];
+      const server = await publish(files, asked);
+      try {
+        const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+        const host = join(office.folder, 'apps/info-screen/host');
+        await mkdir(join(host, 'debs'));
+        await runOrFail(['cp', await makeDeb(work, '0.1'), join(host, 'debs/extra.deb')]);
+        await office.edit('apps/info-screen/host/package.yaml', () => packageYaml(base, 'greeter-1.deb'));
+        const unlocked = await office.scheduler('build', '--images', 'images', '--environment', 'prod');
+        expect(unlocked.stdout + unlocked.stderr).toMatch(
+          /apps\/info-screen\/host\/package\.yaml:7:7: CONTENT_UNPINNED: nothing says what .*\/labels\.bin must be/,
+        );
+        succeed(await office.scheduler('images', 'lock', '--images', 'images'));
+        await office.build();
+        // Fetched to be locked, and never again.
+        expect(asked.toSorted()).toEqual([
+          '/clock.tar.gz',
+          '/factory-printer-1.0.0.tar.gz',
+          '/greeter-1.deb',
+          '/labels.bin',
+          '/printer-1.4.2.tgz',
+        ]);
+
+        await using site = await startSite('content-site', factoryBase, stick);
+        const shell = async (script: string) => succeed(await site.shell(script)).stdout.trim();
+        succeed(await site.enroll(office.rootSha256, 'shop-4', 'screen-1', 'prod/kiosk'));
+        succeed(await office.scheduler('sites', 'enroll', stick));
+        await office.fill(stick, 'shop-4');
+        succeed(await site.agent('import', '/media/stick'));
+
+        expect(await shell(`stat -c %a:%U:%s ${MODEL}`)).toBe(`640:root:${model.length}`);
+        expect(await shell(`cat ${CHART}`)).toBe('a chart');
+        // apt believes the index, and finds both versions.
+        await shell(`${APT_GET} update`);
+        expect(await shell(`${APT_GET} --no-install-recommends install greeter=0.1 2>&1`)).toContain(
+          'greeter',
+        );
+        await shell(`${APT_GET} install greeter`);
+        expect(await shell('cat /usr/share/greeter/greeting')).toBe('greeting 1');
+
+        // ansible-galaxy, in a machine that has nothing but what came along.
+        const copy = join(folder.path, 'carried');
+        await runOrFail(asRoot(['cp', '-r', `${site.host.rootDir}/var/lib/fleet-ferry`, copy]));
+        const galaxy = [
+          'mount -t tmpfs none /var/lib && mkdir /var/lib/fleet-ferry',
+          `mount --bind ${copy} /var/lib/fleet-ferry`,
+          `export HOME=${work}/home && mkdir -p $HOME && cd $HOME`,
+          `ansible-galaxy collection install --offline -r ${ANSIBLE}/requirements.yml -p collections`,
+          `ansible-galaxy role install -r ${ANSIBLE}/requirements.yml -p roles`,
+          'cat collections/ansible_collections/factory/printer/MANIFEST.json roles/factory.clock/meta/main.yml',
+        ];
+        const installed = succeed(
+          await runCommand(asRoot(['unshare', '-m', '-n', 'sh', '-ec', galaxy.join('\n')])),
+        );
+        expect(installed.stdout).toContain('factory.printer:1.0.0 was installed successfully');
+        expect(installed.stdout).toContain('galaxy_info:');
+
+        // Somebody helps.
+        await shell(`printf x | dd of=${MODEL} bs=1 seek=5000000 conv=notrunc; rm ${APT}/Packages`);
+        expect((await site.agent('diff')).code).toBe(8);
+        succeed(await site.agent('run', '--once'));
+        expect((await site.agent('diff')).code).toBe(0);
+        expect(await shell(`sha256sum < ${MODEL}`)).toContain(hexOf(digestOf(model)));
+
+        // The next release has another deb, and brings that alone.
+        await office.edit('apps/info-screen/host/package.yaml', () => packageYaml(base, 'greeter-2.deb'));
+        succeed(await office.scheduler('images', 'lock', '--images', 'images'));
+        await office.build();
+        succeed(await site.agent('reports', 'export', '/media/stick'));
+        succeed(await office.scheduler('reports', 'import', stick));
+        const delta = join(media.path, 'delta.tar');
+        await office.fill(delta, 'shop-4', '--for', stick);
+        expect((await stat(delta)).size).toBeLessThan(1 << 20);
+        await rm(join(stick, 'blobs'), { recursive: true });
+        await runOrFail(['cp', delta, join(stick, 'delta.tar')]);
+        succeed(await site.agent('import', '/media/stick/delta.tar'));
+        await shell(`${APT_GET} update && ${APT_GET} install greeter`);
+        expect(await shell('cat /usr/share/greeter/greeting')).toBe('greeting 2');
+        expect(await shell(`ls ${APT}`)).toBe('Packages\nRelease\ngreeter_0.1_all.deb\ngreeter_2_all.deb');
+
+        // Back again, from what the store kept.
+        succeed(await site.agent('rollback', 'info-screen-kiosk', '--reason', 'it greets too loudly'));
+        expect(await shell(`ls ${APT}`)).toBe('Packages\nRelease\ngreeter_0.1_all.deb\ngreeter_1_all.deb');
+        expect((await site.agent('diff')).code).toBe(0);
+      } finally {
+        server.close();
+      }
+    }, 600_000);
+  },
+);

@@ -1,0 +1,228 @@
+import { cp } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Cluster } from '../harness/kubernetes/cluster.ts';
+import { lookAtVersions, type ObjectVersions } from '../harness/kubernetes/object-versions.ts';
+import { makeReader } from '../harness/kubernetes/reader-account.ts';
+import {
+  CONTROL_FILE,
+  type FactoryLine,
+  type LineOptions,
+  startLine,
+  TELEMETRY_FILE,
+} from './kubernetes-line.ts';
+import { succeed } from './office.ts';
+import { bringRunningImages, LINE_IMAGES, pageOf } from './reliability/running-images.ts';
+
+const START_MS = 300_000;
+const [CONTROL_IMAGE] = LINE_IMAGES;
+
+/** Where no node has a place for it. */
+export const neverHealthy = (text: string): string =>
+  text.replace('      containers:\n', '      nodeSelector: {no: where}\n      containers:\n');
+
+/**
+ * What an agent does for a cluster while nothing fails: the same on whatever cluster `open` gives, of which only API and
+ * rights are needed. What needs an API server that can be stopped is in kubernetes-faults.test.ts.
+ */
+export const casesOfLine = (
+  open: () => Promise<Cluster>,
+  pods: Cluster['nodes'],
+  options: LineOptions & { readonly busybox: string },
+): void => {
+  const stack = new AsyncDisposableStack();
+  let cluster: Cluster;
+  let line: FactoryLine;
+
+  beforeAll(async () => {
+    cluster = stack.use(await open());
+    expect(cluster.nodes).toBe(pods);
+    line = stack.use(await startLine(cluster, options));
+  }, START_MS);
+  afterAll(() => stack.disposeAsync(), START_MS);
+
+  const packageOf = (name: 'line-control' | 'telemetry') => line.peek().packages[`${name}-line`];
+  const editionOf = async (): Promise<string | undefined> =>
+    (await line.deployment(line.namespaces.telemetry, 'telemetry'))?.metadata.annotations?.['edition'];
+  /** What a pod of line-control serves; '' while there is none. */
+  const page = async (): Promise<string> => {
+    const inPod = ['exec', 'deployment/line-control', `--namespace=${line.namespaces.control}`, '--'];
+    const fetched = await cluster.kubectl([...inPod, 'wget', '-q', '-O-', 'http://127.0.0.1:8080/']);
+    return fetched.stdout;
+  };
+  /** Once two looks in a row saw the same, controllers are done with what they had to do. */
+  const quiet = async (look: () => Promise<ObjectVersions>): Promise<ObjectVersions> => {
+    let before = await look();
+    for (;;) {
+      await sleep(1500);
+      const now = await look();
+      if (JSON.stringify(now) === JSON.stringify(before)) return now;
+      before = now;
+    }
+  };
+
+  it('is rolled out from the registry, by images that have a digest', async () => {
+    await line.release();
+    await line.enrol();
+    // What is corrected before that was seen by watching.
+    await line.startAgent('10m');
+    await line.allRight();
+    expect(Object.keys(line.peek().packages)).toEqual(['line-control-line', 'telemetry-line']);
+    const live = await line.deployment(line.namespaces.control, 'line-control');
+    expect(live?.spec.template.spec.containers[0]?.image).toMatch(
+      /^registry\.halden\.example\/line-control@sha256:[0-9a-f]{64}$/,
+    );
+    if (pods === 'real') expect(await page()).toBe(pageOf(CONTROL_IMAGE, 'first'));
+  });
+
+  it('is not written to while nothing changes, so that who may only read can do the job', async () => {
+    const name = `fleet-reader-${line.id}`;
+    await using reader = await makeReader(cluster, {
+      name,
+      namespace: line.namespaces.agent,
+      file: line.at('reader'),
+    });
+    const may = ['auth', 'can-i', 'patch', 'deployments', '--all-namespaces'];
+    expect((await cluster.kubectl([...may, `--kubeconfig=${reader.kubeconfig}`])).stdout.trim()).toBe('no');
+    const look = await lookAtVersions(cluster, Object.values(line.namespaces));
+    const before = await quiet(look);
+    expect(Object.keys(before).length).toBeGreaterThan(20);
+    const asReader = { FLEET_AGENT_ON_DRIFT: 'correct', FLEET_AGENT_KUBECONFIG: reader.kubeconfig };
+    succeed(await line.call(['run', '--once'], asReader));
+    succeed(await line.call(['run', '--once'], { FLEET_AGENT_ON_DRIFT: 'correct' }));
+    await sleep(4000);
+    expect(await look()).toEqual(before);
+  });
+
+  it('is corrected as soon as somebody changes something', async () => {
+    const { control, telemetry } = line.namespaces;
+    await cluster.request('PATCH', `/apis/apps/v1/namespaces/${telemetry}/deployments/telemetry`, {
+      spec: { replicas: 3 },
+    });
+    await cluster.request('DELETE', `/api/v1/namespaces/${control}/configmaps/of-release-1-0`);
+    await line.until('it is noticed', () => line.events().some(({ type }) => type === 'corrected'), 20_000);
+    await line.allRight(40_000);
+    expect(await line.stopAgent()).toBe(0);
+    await line.startAgent('3s');
+  });
+
+  if (pods === 'real') {
+    it('runs the next image when the release names its digest', async () => {
+      await bringRunningImages(line.office, cluster, { ...options, edition: 'second' });
+      await line.until('the next one serves', async () => (await page()) === pageOf(CONTROL_IMAGE, 'second'));
+      await line.allRight();
+    });
+  }
+
+  it('rolls back alone what never gets healthy, while the other package of the release goes on', async () => {
+    await line.office.edit(TELEMETRY_FILE, (text) =>
+      text.replace('  name: telemetry\n', '  name: telemetry\n  annotations: {edition: second}\n'),
+    );
+    await line.office.edit(CONTROL_FILE, neverHealthy);
+    await line.until('the other one runs', async () => (await editionOf()) === 'second');
+    await line.until('it is rolled back', () => packageOf('line-control')?.status === 'failed');
+    expect(packageOf('line-control')).toMatchObject({ code: 'CHECK_FAILED' });
+    expect(await line.field.faults()).toEqual([]);
+    const { stdout } = await line.call(['status']);
+    expect(stdout).toMatch(/^line-control-line +failed .*CHECK_FAILED: /m);
+    expect(stdout).toMatch(/^telemetry-line +healthy /m);
+    await line.release();
+    await line.allRight();
+  });
+
+  it('says by name which package a policy refuses, and applies the others', async () => {
+    await using policy = await refuseMaps(cluster, line);
+    await line.office.edit(TELEMETRY_FILE, (text) => text.replace('edition: second', 'edition: third'));
+    await line.release();
+    await line.until('it is refused', () => packageOf('line-control')?.status === 'failed');
+    expect(packageOf('line-control')).toMatchObject({
+      code: 'API_REFUSED',
+      message: expect.stringContaining(policy.message) as string,
+    });
+    await line.until('the other one runs', async () => (await editionOf()) === 'third');
+    await policy[Symbol.asyncDispose]();
+    await line.release();
+    await line.allRight();
+  });
+
+  it('keeps a second agent off while it works, which says who is at work', async () => {
+    await cp(line.at('state'), line.at('copy'), { recursive: true });
+    await line.office.edit(CONTROL_FILE, neverHealthy);
+    await line.catchPhase('settle');
+    const { telemetry } = line.namespaces;
+    await cluster.request('PATCH', `/apis/apps/v1/namespaces/${telemetry}/deployments/telemetry`, {
+      spec: { replicas: 2 },
+    });
+    const second = await line.call(['run', '--once'], { FLEET_AGENT_STATE: line.at('copy') });
+    expect(second.stderr + second.stdout).toMatch(/BUSY.*another fleet-agent is at work on this cluster/s);
+    await line.release();
+    await line.allRight();
+  });
+
+  it('removes what left the release only inside the budget', async () => {
+    await line.office.edit('platform/base/policies/factory-floor.yaml', (text) =>
+      text.replace(
+        '  name: factory-lines\nspec:\n  deploymentTargetSelector:\n',
+        (match) => `${match}    workspace: platform\n`,
+      ),
+    );
+    await line.until('it is held', () => packageOf('line-control')?.code === 'PRUNE_BUDGET');
+    const { control } = line.namespaces;
+    expect(await line.deployment(control, 'line-control')).toBeDefined();
+    expect(await line.stopAgent()).toBe(0);
+    succeed(await line.call(['run', '--once'], { FLEET_AGENT_PRUNE_BUDGET: '1' }));
+    expect(await line.deployment(control, 'line-control')).toBeUndefined();
+    expect(Object.keys(line.peek().packages)).toEqual(['telemetry-line']);
+  });
+};
+
+/** A policy of the cluster that takes no ConfigMap of a release, in the line's namespace alone. Returns once it holds. */
+const refuseMaps = async (
+  cluster: Cluster,
+  { id, namespaces, until }: FactoryLine,
+): Promise<AsyncDisposable & { readonly message: string }> => {
+  const api = '/apis/admissionregistration.k8s.io/v1';
+  const name = `no-night-shift-${id}`;
+  const message = 'the factory sleeps at night';
+  const kinds = ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'];
+  const rule = {
+    apiGroups: [''],
+    apiVersions: ['v1'],
+    operations: ['CREATE', 'UPDATE'],
+    resources: ['configmaps'],
+  };
+  const specs = [
+    {
+      failurePolicy: 'Fail',
+      matchConstraints: {
+        resourceRules: [rule],
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespaces.control } },
+      },
+      validations: [{ expression: "!object.metadata.name.startsWith('of-release-')", message }],
+    },
+    { policyName: name, validationActions: ['Deny'] },
+  ];
+  await using cleanup = new AsyncDisposableStack();
+  for (const [index, kind] of kinds.entries()) {
+    const { status, body } = await cluster.request('POST', `${api}/${kind}`, {
+      metadata: { name },
+      spec: specs[index],
+    });
+    if (status !== 201) throw new Error(`${kind}: ${JSON.stringify(body)}`);
+    cleanup.defer(async () => void (await cluster.request('DELETE', `${api}/${kind}/${name}`)));
+  }
+  const holds = async (): Promise<boolean> => {
+    const path = `/api/v1/namespaces/${namespaces.control}/configmaps?dryRun=All`;
+    return (await cluster.request('POST', path, { metadata: { name: 'of-release-x' } })).status !== 201;
+  };
+  await until('the policy holds', holds);
+  const moved = cleanup.move();
+  return {
+    message,
+    // The server goes by what it saw last: what it refuses after the deletion is refused for good.
+    [Symbol.asyncDispose]: async () => {
+      await moved.disposeAsync();
+      await until('the policy is gone', async () => !(await holds()));
+    },
+  };
+};

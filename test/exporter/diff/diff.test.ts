@@ -1,0 +1,167 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { type Digest, hexOf } from '#bundles/digest';
+import { compareSides, type SidesDiff } from '../../../exporter/diff/compare-sides.ts';
+import { formatDiff } from '../../../exporter/diff/format-diff.ts';
+import { openPlace, sideOfSource } from '../../../exporter/diff/open-side.ts';
+import type { Side } from '../../../exporter/diff/side.ts';
+import { siteSide } from '../../../exporter/diff/site-side.ts';
+import { openSource } from '../../../exporter/source/open-source.ts';
+import { NOW, newSigningKey } from '../../harness/signed-fleet.ts';
+import { type TestBundle, writeReport } from '../../harness/signed-layout.ts';
+import { refused } from '../refused.ts';
+import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../world.ts';
+
+const OPTIONS = {
+  open: {},
+  access: { plainHttp: [], caFile: undefined, authFile: undefined, env: {} },
+  now: NOW,
+};
+
+const sideAt = async (path: string, channels?: readonly string[]): Promise<Side> => {
+  const place = await openPlace(path, OPTIONS);
+  return place.kind === 'medium' ? place.side : sideOfSource(place.source, channels, OPTIONS);
+};
+
+const diff = async (world: World, before: string, after: string): Promise<SidesDiff> => {
+  await using left = await sideAt(world.path(before));
+  await using right = await sideAt(world.path(after));
+  return await compareSides(left, right, undefined);
+};
+
+const release = (world: World, version: number, bundle: TestBundle) =>
+  world.layout.release({ channel: KIOSK, version, bundles: [bundle] });
+
+const objects = (packages: TestBundle['packages']): TestBundle => ({ kind: 'kubernetes', packages });
+
+const yaml = (kind: string, name: string, rest: string): string =>
+  `apiVersion: v1\nkind: ${kind}\nmetadata:\n  name: ${name}\n${rest}`;
+
+describe('the difference between two media', () => {
+  it('is nothing for the same content in another form', async () => {
+    await using world = await makeKioskWorld();
+    await world.export('one', { sites: ['plant-7'] });
+    await world.export('two.tar', { sites: ['plant-7'] });
+    const found = await diff(world, 'one', 'two.tar');
+    expect([found.same, found.unchanged, found.bytes]).toEqual([true, ['prod/kiosk'], 0]);
+  });
+
+  it('names releases, packages, images, objects as text, and the bytes that would travel', async () => {
+    await using world = await makeKioskWorld();
+    await world.export('one');
+    const [next] = await release(world, 2, bundleOf('two'));
+    const { plan } = await world.export('two', { bases: [world.path('one')] });
+    const found = await diff(world, 'one', 'two');
+    expect(found.channels).toEqual([
+      expect.objectContaining({ channel: 'prod/kiosk', release: { before: 1, after: 2 } }),
+    ]);
+    const [bundle] = found.channels[0]?.bundles ?? [];
+    expect([bundle?.before, bundle?.after]).toEqual([world.first, next]);
+    expect(bundle?.packages.map(({ assignment, outcome }) => [assignment, outcome])).toEqual([
+      ['web', 'configured'],
+    ]);
+    expect(bundle?.packages[0]?.objects[0]?.diff).toContain('-text: one\n+text: two\n');
+    expect(bundle?.images.map(({ image, outcome }) => [image, outcome])).toEqual([
+      ['registry.test/web', 'configured'],
+    ]);
+    // The layer that both share is on the first alone, and does not travel.
+    expect(found.bytes).toBeLessThan(5000);
+    expect(found.bytes).toBe(plan.bundles[0]?.carried);
+  });
+
+  it('takes objects by what they are, whatever file they stand in, and never shows the values of a Secret', async () => {
+    await using world = await makeKioskWorld();
+    const secret = (value: string) => yaml('Secret', 'door', `stringData:\n  code: ${value}\n`);
+    const map = (value: string) => yaml('ConfigMap', 'shop', `data:\n  colour: ${value}\n`);
+    await release(world, 2, objects({ web: { 'a.yaml': map('red'), 'b.yaml': secret('1234') } }));
+    await world.export('one');
+    await release(world, 3, objects({ web: { 'all.yaml': `${map('blue')}---\n${secret('9876')}` } }));
+    await world.export('two');
+    const found = await diff(world, 'one', 'two');
+    const text = formatDiff(found);
+    expect(text).toContain('--- a/prod/kiosk/web/ConfigMap shop');
+    expect(text).toContain('-  colour: red\n+  colour: blue');
+    expect(text).toContain('Secret door');
+    expect(`${text}${JSON.stringify(found)}`).not.toMatch(/1234|9876/);
+  });
+
+  it('shows added and removed packages, and a channel that only one of them has', async () => {
+    await using world = await makeKioskWorld();
+    await release(world, 2, objects({ web: { 'a.txt': 'same\n' }, old: { 'b.txt': 'gone\n' } }));
+    await world.export('one');
+    await release(world, 3, objects({ web: { 'a.txt': 'same\n' }, young: { 'c.txt': 'new\n' } }));
+    await world.layout.release({ channel: GATE, version: 1, bundles: [bundleOf('gate')] });
+    await world.export('two');
+    const found = await diff(world, 'one', 'two');
+    const packages = found.channels.flatMap(({ bundles }) => bundles).flatMap((bundle) => bundle.packages);
+    expect(packages.map(({ assignment, outcome }) => [assignment, outcome])).toEqual([
+      ['web', 'created'],
+      ['old', 'deleted'],
+      ['young', 'created'],
+    ]);
+    expect(found.channels.map(({ channel, release: of }) => [channel, of.before, of.after])).toEqual([
+      ['prod/gate', undefined, 1],
+      ['prod/kiosk', 2, 3],
+    ]);
+  });
+
+  it('does not let what strangers wrote move the cursor', async () => {
+    await using world = await makeKioskWorld();
+    await world.export('one');
+    await release(world, 2, objects({ web: { 'a.txt': 'x\u001b[2J\u0007\n' } }));
+    await world.export('two');
+    const text = formatDiff(await diff(world, 'one', 'two'));
+    expect(text).toContain('\\u001b[2J');
+    expect(text).not.toContain('\u001b');
+  });
+
+  it('of a layer that neither has is told by digest', async () => {
+    await using world = await makeKioskWorld();
+    await world.export('one');
+    const [next] = await release(world, 2, bundleOf('two'));
+    await world.export('two');
+    const blob = (digest: Digest) => world.path('two/blobs/sha256', hexOf(digest));
+    const manifest = JSON.parse(await readFile(blob(next as Digest), 'utf8')) as {
+      layers: readonly { digest: Digest }[];
+    };
+    for (const { digest } of manifest.layers) await rm(blob(digest));
+    const found = await diff(world, 'one', 'two');
+    expect(found.channels[0]?.bundles[0]?.packages).toEqual([
+      expect.objectContaining({ assignment: 'web', objects: [], note: expect.stringContaining('digest') }),
+    ]);
+  });
+});
+
+describe('the difference between a site and a medium', () => {
+  const site = async (world: World, report: string, name = 'plant-7'): Promise<Side> =>
+    siteSide(await openSource(world.path('layout')), { site: name, report, open: {}, now: NOW });
+
+  it('is what the site has by its own report, and what it lacks', async () => {
+    await using world = await makeKioskWorld();
+    const { statement } = await writeReport('acme', 'plant-7/line-1', world.agent, [world.first]);
+    await writeFile(world.path('report.json'), statement);
+    await world.export('first', { sites: ['plant-7'] });
+    {
+      await using there = await site(world, world.path('report.json'));
+      await using stick = await sideAt(world.path('first'));
+      expect((await compareSides(there, stick, undefined)).same).toBe(true);
+    }
+    await using there = await site(world, world.path('report.json'));
+    await release(world, 2, bundleOf('two'));
+    await world.export('second', { sites: ['plant-7'] });
+    await using stick = await sideAt(world.path('second'));
+    const found = await compareSides(there, stick, undefined);
+    expect(found.channels.map(({ release: of }) => [of.before, of.after])).toEqual([[1, 2]]);
+    expect(found.bytes).toBeLessThan(5000);
+  });
+
+  it('is not told by a report that somebody else signed, nor for a site that sent none', async () => {
+    await using world = await makeKioskWorld();
+    const forged = await writeReport('acme', 'plant-7/line-1', newSigningKey(), [world.first]);
+    await writeFile(world.path('forged.json'), forged.statement);
+    expect(await refused(site(world, world.path('forged.json')))).toBe('UNKNOWN_KEY');
+    const { statement } = await writeReport('acme', 'plant-7/line-1', world.agent, [world.first]);
+    await writeFile(world.path('report.json'), statement);
+    expect(await refused(site(world, world.path('report.json'), 'plant-8'))).toBe('MEDIUM_EMPTY');
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { type OpenMedium, parseMedium } from '#bundles/medium/medium';
+import { refuseMissing } from '../../../exporter/push/refuse-missing.ts';
+import { refusal } from '../../bundles/age/in-memory.ts';
+
+const blob = { digest: digestOf('new layer'), size: 9 };
+const delta = {
+  ...blob,
+  base: digestOf('old layer'),
+  form: 'plain',
+  patch: { path: 'fleet/deltas/a.zst', size: 1, digest: digestOf('p') },
+};
+const bundle = {
+  environment: 'prod',
+  clusterType: 'kiosk',
+  kind: 'kubernetes',
+  digest: digestOf('bundle'),
+  size: 500,
+  base: [],
+  assumed: [blob],
+};
+
+const mediumWith = (more: object): Pick<OpenMedium, 'path' | 'roots' | 'medium'> => {
+  const table = {
+    format: 1,
+    fleet: 'acme',
+    createdAt: '2026-11-21T08:00:00Z',
+    documents: [],
+    chunks: [],
+    critical: [],
+  };
+  const bytes = Buffer.from(JSON.stringify({ ...table, bundles: [bundle], ...more }));
+  return { path: 'plant-7.tar', roots: [], medium: parseMedium(bytes) };
+};
+
+const hintOf = async (more: object): Promise<string | undefined> => {
+  const medium = mediumWith(more) as OpenMedium;
+  const refused = refuseMissing(medium, 'oci://edge/fleet', [blob.digest], [], new Date(0));
+  return (await refusal(() => refused)).hint;
+};
+
+it('who pushes a delta without its base is told to push the base first', async () => {
+  expect(await hintOf({})).toContain('push the one first that this one builds on');
+});
+
+it('who pushes patches, which only agents apply, is not sent to look for a base that is there', async () => {
+  expect(await hintOf({ deltas: [delta], critical: ['deltas'] })).toContain('without --binary-deltas');
+});

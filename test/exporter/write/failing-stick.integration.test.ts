@@ -1,0 +1,183 @@
+import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { generateIdentity, identityToRecipient } from 'age-encryption';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openAge } from '#bundles/age/open-age';
+import { formatError, toFleetError } from '#bundles/errors';
+import { openMedium } from '#bundles/medium/open-medium';
+import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
+import { NOW } from '../../harness/signed-fleet.ts';
+import { filesOf } from '../files-of.ts';
+import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
+import { type Form, fillForm } from './fill-form.ts';
+import { type Touch, watchChanges } from './watch-changes.ts';
+
+const FORMS: readonly Form[] = ['directory', 'tar', 'set', 'sealed'];
+
+const identity = await generateIdentity();
+const recipient = await identityToRecipient(identity);
+
+/** Every call costs minutes; without FLEET_MOMENTS=all it is some of them. */
+const stepOf = (form: Form): number => (process.env['FLEET_MOMENTS'] === 'all' ? 1 : form === 'tar' ? 2 : 13);
+
+/** How a stick fails, from its n-th call on. */
+type Failure = {
+  readonly what: string;
+  readonly concerns: (touch: Touch) => boolean;
+  readonly errno: string;
+  /** What a person may be told. */
+  readonly codes: readonly string[];
+};
+
+const FAILURES: readonly Failure[] = [
+  { what: 'does not answer any more', concerns: () => true, errno: 'EIO', codes: ['IO'] },
+  { what: 'writes no more', concerns: ({ reads }) => !reads, errno: 'EIO', codes: ['IO'] },
+  {
+    what: 'is read-only all at once',
+    concerns: ({ reads }) => !reads,
+    errno: 'EROFS',
+    codes: ['PERMISSION'],
+  },
+  {
+    what: 'is full',
+    concerns: ({ call }) => ['open', 'mkdir', 'write', 'writeFile', 'sync'].includes(call),
+    errno: 'ENOSPC',
+    codes: ['DISK_FULL'],
+  },
+];
+
+let fault: ((touch: Touch) => void) | undefined;
+await watchChanges((touch) => fault?.(touch));
+
+let world: World;
+beforeAll(async () => {
+  world = await makeKioskWorld();
+  for (const form of FORMS)
+    await fillForm(world.path('layout'), world.path(nameOf(form, form)), form, recipient);
+  await mkdir(world.path('empty'), { recursive: true });
+  await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const nameOf = (form: Form, name: string): string => join(name, form === 'tar' ? 'medium.tar' : 'stick');
+
+const stateOf = (path: string): unknown => (path.endsWith('.tar') ? readFileSync(path) : filesOf(path));
+
+/** The release on a medium that is right in every detail. */
+const releaseOn = async (path: string): Promise<number | undefined> => {
+  await using open = await openMedium(path, { unseal: (bytes) => openAge(bytes, [identity]) });
+  const { checks } = await verifyMedium(open, undefined, NOW);
+  expect(checks.filter((check) => !check.ok)).toEqual([]);
+  return open.medium?.documents.find(({ role }) => role === 'release')?.version;
+};
+
+const fill = (path: string, form: Form) => fillForm(world.path('layout'), path, form, recipient);
+
+/** The old medium again at the place where it is filled. */
+const plugIn = async (form: Form): Promise<string> => {
+  const path = world.path(nameOf(form, 'place'));
+  rmSync(dirname(path), { recursive: true, force: true });
+  cpSync(world.path(dirname(nameOf(form, form))), dirname(path), { recursive: true });
+  return path;
+};
+
+/** Fills the stick, and fails at its n-th call that concerns the failure. Undefined: it was never reached. */
+const fillWhileFailing = async (
+  path: string,
+  form: Form,
+  n: number,
+  onReached: (touch: Touch) => void,
+  concerns: Failure['concerns'] = () => true,
+) => {
+  let count = 0;
+  fault = (touch) => {
+    if (!touch.path.startsWith(dirname(path)) || !concerns(touch)) return;
+    count += 1;
+    if (count >= n) onReached(touch);
+  };
+  try {
+    const exported = await fill(path, form);
+    return { exported, reached: count >= n };
+  } catch (error) {
+    return { error: toFleetError(error), reached: true };
+  } finally {
+    fault = undefined;
+  }
+};
+
+describe.each(FAILURES)('a stick that $what', ({ concerns, errno, codes }) => {
+  it.each(FORMS)(
+    'at any call of an export is the old medium or the new one: %s',
+    async (form) => {
+      const calm = await plugIn(form);
+      await fill(calm, form);
+      const expected = stateOf(calm);
+      let tried = 0;
+      for (let n = 1; ; n += stepOf(form)) {
+        const path = await plugIn(form);
+        const fail = ({ call, path: at, isOpen }: Touch): void => {
+          // The system does not say which of the open files it was.
+          throw Object.assign(new Error(`${errno}: ${call}${isOpen ? '' : ` '${at}'`}`), { code: errno });
+        };
+        const { error, reached } = await fillWhileFailing(path, form, n, fail, concerns);
+        if (!reached) break;
+        tried += 1;
+        const moment = `call ${n}: ${error?.code} ${error?.message}`;
+        if (error) {
+          expect(codes, moment).toContain(error.code);
+          expect(formatError(error), moment).toContain(dirname(path));
+          expect(formatError(error).split('\n'), moment).toHaveLength(1);
+        }
+        expect([1, 2], moment).toContain(await releaseOn(path));
+        await fill(path, form);
+        if (form === 'sealed') expect(await releaseOn(path), moment).toBe(2);
+        else expect(stateOf(path), moment).toEqual(expected);
+      }
+      process.stdout.write(`${form}, ${errno}: ${tried} moments\n`);
+      expect(tried).toBeGreaterThan(3);
+    },
+    600_000,
+  );
+});
+
+describe.each([
+  { what: 'nothing', leaves: false },
+  { what: 'an empty folder', leaves: true },
+])('a stick that is pulled, which leaves $what where it was mounted', ({ leaves }) => {
+  it.each(FORMS)(
+    'is the old medium or the new one, and is not called filled: %s',
+    async (form) => {
+      let tried = 0;
+      for (let n = 1; ; n += stepOf(form)) {
+        const path = await plugIn(form);
+        const mount = form === 'tar' ? dirname(path) : path;
+        const away = world.path('away');
+        rmSync(away, { recursive: true, force: true });
+        let pulled = false;
+        const pull = (): void => {
+          if (pulled) return;
+          pulled = true;
+          renameSync(mount, away);
+        };
+        const { exported, error, reached } = await fillWhileFailing(path, form, n, (touch) => {
+          pull();
+          if (leaves && !existsSync(mount)) cpSync(world.path('empty'), mount, { recursive: true });
+          return touch;
+        });
+        if (!reached) break;
+        tried += 1;
+        const moment = `call ${n}: ${error?.code} ${error?.message}`;
+        const there = form === 'tar' ? join(away, 'medium.tar') : away;
+        const release = await releaseOn(there);
+        expect([1, 2], moment).toContain(release);
+        // Pulled before anybody looked at it, the folder that is left there is filled; pulled at the very end, the stick is.
+        if (exported && release !== 2) expect(await releaseOn(path), moment).toBe(2);
+        if (error) expect(['IO', 'MEDIUM_MISSING'], moment).toContain(error.code);
+      }
+      process.stdout.write(`${form}, pulled: ${tried} moments\n`);
+      expect(tried).toBeGreaterThan(3);
+    },
+    600_000,
+  );
+});

@@ -1,0 +1,33 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openTarget } from '../../../exporter/write/target.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+
+const deviceOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.dev;
+const isMounted = ![undefined, deviceOf('/')].includes(deviceOf('/media'));
+
+describe('where a medium goes', () => {
+  it
+    .skipIf(isMounted)
+    .each(['/media/stikc', '/media/ada/stikc/', '/media/stikc/plant-7.tar', '/run/media/nobody/stikc'])(
+    'is no new folder where sticks are mounted: %s',
+    async (path) => {
+      await expect(openTarget(path)).rejects.toMatchObject({
+        code: 'MEDIUM_MISSING',
+        hint: expect.stringContaining('mounted'),
+      });
+    },
+  );
+
+  it('may be a new folder or file elsewhere', async () => {
+    await using folder = await temporaryDirectory();
+    for (const [name, form] of [
+      ['media/stick', 'directory'],
+      ['plant-7.tar', 'tar'],
+    ] as const) {
+      await using target = await openTarget(join(folder.path, name));
+      expect(target).toMatchObject({ form, before: undefined });
+    }
+  });
+});

@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { encodeManifest } from '#bundles/bundle/manifest';
+import { canonicalBytes } from '#bundles/canonical';
+import { decryptKey, encryptKey } from '#bundles/keys/cosign-key';
+import { OCI_EMPTY, OCI_MANIFEST, SIGSTORE_BUNDLE } from '#bundles/media-types';
+import { openSecretSet } from '#bundles/secrets/open';
+import { parseSecretSet } from '#bundles/secrets/parse';
+import { isRecipient } from '#bundles/secrets/recipient';
+import { readSignatures } from '#bundles/signatures/read-signatures';
+import { signatureKey } from '#bundles/signatures/signature-key';
+import { openManifests } from '../../../agent/secrets/open-manifests.ts';
+import { blobsInMemory } from '../../bundles/blobs-in-memory.ts';
+import { file } from '../../bundles/golden-corpus.ts';
+import { mutateBytes } from '../mutate-bytes.ts';
+import { mutatePem } from '../mutate-der.ts';
+import { mutateEnvelope, mutateJson } from '../mutate-json.ts';
+import { mutateText } from '../mutate-text.ts';
+import { insist, type Target } from '../target.ts';
+
+const corpus = (name: string): Buffer => readFileSync(join(import.meta.dirname, '..', 'corpus', name));
+
+/** A key of nobody, there to be read by whoever runs this. */
+const IDENTITY = corpus('age-identity.txt').toString().trim();
+const ADDRESS = { fleet: 'golden', site: 'plant-7', name: 'database' };
+const SEALED = corpus('secret-set.age');
+const SET = { ...ADDRESS, version: 1, values: { password: 'c2VzYW1l', 'tls.key': 'YWRh' } };
+
+/** As long as a P-256 key in PKCS#8; what is inside is not looked at here. */
+const PKCS8 = Buffer.alloc(138, 5);
+
+const SIMPLE_SIGNING = 'application/vnd.dev.cosign.simplesigning.v1+json';
+const SIMPLE = {
+  critical: {
+    identity: { 'docker-reference': 'registry.example/app' },
+    image: { 'docker-manifest-digest': `sha256:${'a'.repeat(64)}` },
+    type: 'cosign container image signature',
+  },
+  optional: null,
+};
+
+export const SECRETS: readonly Target[] = [
+  {
+    name: 'secret-set',
+    corpus: [canonicalBytes(SET)],
+    mutate: mutateJson,
+    run: (input) => {
+      const set = parseSecretSet(input, 'a set');
+      for (const name of Object.keys(set.values)) insist(!/[/\\\s]|^\.{1,2}$/.test(name), `the key ${name}`);
+    },
+  },
+  {
+    name: 'age',
+    corpus: [SEALED],
+    mutate: mutateBytes,
+    run: async (input) => {
+      const { values } = await openSecretSet(input, IDENTITY, ADDRESS);
+      insist(values['password'] === 'c2VzYW1l', 'a changed secret was opened');
+    },
+  },
+  {
+    name: 'sops',
+    corpus: [corpus('secret.sops.yaml')],
+    mutate: (random, input, others) => (random.chance(50) ? mutateText : mutateBytes)(random, input, others),
+    run: async (input) => {
+      await openManifests(new Map([['secret.yaml', input]]), 'app', async () => IDENTITY);
+    },
+  },
+  {
+    name: 'recipient',
+    corpus: [corpus('recipient.txt')],
+    mutate: mutateText,
+    run: (input) => {
+      const text = input.toString('latin1');
+      if (isRecipient(text))
+        insist(text === corpus('recipient.txt').toString(), 'two recipients that differ by a typing mistake');
+    },
+  },
+  {
+    name: 'cosign-key',
+    corpus: [Buffer.from(encryptKey(PKCS8, 'sesame', Buffer.alloc(56, 1)))],
+    mutate: mutatePem,
+    run: (input) => {
+      insist(decryptKey(input.toString('latin1'), 'sesame').equals(PKCS8), 'a changed key was opened');
+    },
+  },
+  {
+    name: 'signature-key',
+    corpus: ['root', 'bundle', 'release-1'].map((name) => file(`keys/${name}.pub`)),
+    mutate: mutatePem,
+    run: (input) => signatureKey(input.toString('latin1')),
+  },
+  {
+    name: 'image-signature',
+    corpus: [canonicalBytes(SIMPLE), file('statements/bundle-host-1.sigstore.json')],
+    mutate: mutateEnvelope,
+    run: async (input) => {
+      const blobs = blobsInMemory();
+      const empty = { mediaType: OCI_EMPTY, digest: blobs.put('{}'), size: 2 };
+      const digest = blobs.put(input);
+      for (const mediaType of [SIMPLE_SIGNING, SIGSTORE_BUNDLE]) {
+        const { bytes } = encodeManifest({
+          schemaVersion: 2,
+          mediaType: OCI_MANIFEST,
+          config: empty,
+          layers: [
+            {
+              mediaType,
+              digest,
+              size: input.length,
+              annotations: { 'dev.cosignproject.cosign/signature': 'AAAA' },
+            },
+          ],
+        });
+        await readSignatures(blobs, blobs.put(bytes));
+      }
+    },
+  },
+];

@@ -1,0 +1,58 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FleetError } from '../../../bundles/errors.ts';
+import { freePort } from '../free-port.ts';
+import type { Cluster } from '../kubernetes/cluster.ts';
+import { awaitReady, startComponent } from '../kubernetes/component.ts';
+import { temporaryDirectory } from '../temporary-directory.ts';
+import { applyDefinitions } from './apply-definitions.ts';
+
+const READY_MS = 60_000;
+
+/** Flux's source and kustomize controllers, outside of the cluster, with all its rights. @param folder parts.flux */
+export const startFlux = async (folder: string, cluster: Cluster): Promise<AsyncDisposable> => {
+  await using cleanup = new AsyncDisposableStack();
+  const work = cleanup.use(await temporaryDirectory('flux'));
+  for (const name of await readdir(join(folder, 'crds')))
+    await applyDefinitions(cluster, join(folder, 'crds', name));
+  const made = await cluster.kubectl(['create', 'namespace', 'flux-system']);
+  if (made.code !== 0) throw new FleetError('IO', `kubectl could not make flux-system: ${made.stderr}`);
+  const storage = `127.0.0.1:${await freePort()}`;
+  await mkdir(join(work.path, 'storage'));
+  const health: string[] = [];
+  const start = async (name: string, flags: readonly string[]) => {
+    const address = `127.0.0.1:${await freePort()}`;
+    health.push(address);
+    const words = [
+      'env',
+      `KUBECONFIG=${cluster.kubeconfig}`,
+      'RUNTIME_NAMESPACE=flux-system',
+      join(folder, name),
+      `--health-addr=${address}`,
+      `--metrics-addr=127.0.0.1:${await freePort()}`,
+      ...flags,
+    ];
+    const component = startComponent(name, words, work.path);
+    cleanup.defer(() => component.end('SIGTERM'));
+    return component;
+  };
+  const controllers = [
+    await start('source-controller', [
+      `--storage-path=${join(work.path, 'storage')}`,
+      `--storage-addr=${storage}`,
+      `--storage-adv-addr=${storage}`,
+    ]),
+    await start('kustomize-controller', []),
+  ];
+  const answers = async (address: string): Promise<boolean> =>
+    fetch(`http://${address}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await awaitReady(
+    controllers,
+    async () => (await Promise.all(health.map(answers))).every(Boolean),
+    AbortSignal.timeout(READY_MS),
+  );
+  return cleanup.move();
+};

@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runOrFail } from '../run-command.ts';
+import { buildVersion } from './cache-folder.ts';
+import { goInstall } from './go-install.ts';
+import { orExplain } from './or-explain.ts';
+import type { Machine, Part } from './part.ts';
+
+export type GoProgram = Pick<Part, 'title' | 'variable'> & {
+  /** The name of the program, and of its folder in the cache. */
+  readonly name: string;
+  readonly path: string;
+  readonly version: string;
+  /** Arguments that make it say its version: proof that it runs here. */
+  readonly proof: readonly string[];
+};
+
+/** A program of one file, built from its Go module at one version and kept in the cache. */
+export const goProgram = ({ title, variable, name, path, version, proof }: GoProgram): Part => {
+  const family = (machine: Machine): string => join(machine.cache, name);
+  const program = (machine: Machine): string => join(family(machine), `go-${version}`, 'bin', name);
+  return {
+    title,
+    variable,
+    source: `a Go build of ${path} ${version} into the cache, a minute on two cores when nothing of it was ever built`,
+    find: (machine) => (existsSync(program(machine)) ? program(machine) : undefined),
+    install: async (machine) => {
+      await mkdir(family(machine), { recursive: true });
+      await orExplain(`Go could not build ${path}@${version}`, () =>
+        buildVersion(family(machine), async (temporary) => {
+          await goInstall(`${path}@${version}`, temporary, machine);
+          await runOrFail([join(temporary, 'bin', name), ...proof]);
+          return `go-${version}`;
+        }),
+      );
+      return program(machine);
+    },
+  };
+};

@@ -1,0 +1,46 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../../scheduler/fleet-scheduler.js', import.meta.url));
+
+/** `fleet-scheduler signer` as it is started in earnest. */
+export type SignerProcess = AsyncDisposable & {
+  readonly child: ChildProcess;
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  /** Waits for its end. @returns exit code and signal */
+  readonly ended: Promise<readonly [number | null, NodeJS.Signals | null]>;
+};
+
+export type SignerPlaces = { readonly keys: string; readonly state: string; readonly socket: string };
+
+/** Returns when it listens. */
+export const startSignerProcess = async (
+  { keys, state, socket }: SignerPlaces,
+  words: readonly string[],
+): Promise<SignerProcess> => {
+  const argv = ['signer', '--keys', keys, '--state', state, '--listen', socket, ...words];
+  const child = spawn(process.execPath, [PROGRAM, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const log: Record<string, unknown>[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    const line = JSON.parse(text) as Record<string, unknown>;
+    log.push(line);
+    if (line['msg'] === 'listening') resolve(undefined);
+  });
+  void ended.then(() => reject(new Error('the signer ended')));
+  promise.catch(() => {});
+  await promise;
+  return {
+    child,
+    log,
+    ended,
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+};
