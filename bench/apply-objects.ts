@@ -1,9 +1,10 @@
 /**
- * `npm run bench apply-objects`: 1,000 objects in ten packages onto an API server: cold, and again when nothing has changed;
- * the bundled agent beside `kubectl apply --server-side`, in turn in the same run, whole processes. The agent verifies a
+ * `npm run bench apply-objects`: 1,000 objects, in ten packages and in fifty, onto an API server: cold, and again when nothing has
+ * changed; the bundled agent beside `kubectl apply --server-side`, in turn in the same run, whole processes. The agent verifies a
  * medium, journals, dry-runs, waits for health and reports meanwhile; kubectl does not. FLEET_BENCH_ROUNDS (5).
  */
 import { mkdir, writeFile } from 'node:fs/promises';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { digestOf, hexOf } from '../bundles/digest.ts';
 import { createCertifiedFleet, startHubServer } from '../test/agent/hub-server.ts';
@@ -13,7 +14,7 @@ import { packKubernetesBundle } from '../test/harness/kubernetes-bundle.ts';
 import { writeTestMedium } from '../test/harness/signed-medium.ts';
 import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
 import { gatherPart } from './gather-part.ts';
-import { thousandObjects } from './idle-agent/packages.ts';
+import { FIFTY, type Shape, TEN, thousandObjects } from './idle-agent/packages.ts';
 import { type Measured, measure, median, medianOf } from './measure.ts';
 import { figure, formatTable } from './table.ts';
 
@@ -24,16 +25,23 @@ const program = await bundleAgent(join(folder.path, 'bundle'));
 const [kube, kwok] = [await gatherPart('kube'), await gatherPart('kwok')];
 await using cluster = await startOwnCluster({ kube, kwok });
 
-const kubectl = async (round: number): Promise<readonly [Measured, Measured]> => {
-  const file = join(folder.path, `kubectl-${round}.yaml`);
-  await writeFile(file, Object.values(thousandObjects(`kubectl-${round}`)).join('\n---\n'));
+/** A set of namespaces for each run of each tool. */
+type Run = { readonly round: number; readonly shape: Shape };
+const prefixOf = (tool: string, { round, shape }: Run): string => `${tool}-${shape.packages}-${round}`;
+
+const kubectl = async (which: Run): Promise<readonly [Measured, Measured]> => {
+  const file = join(folder.path, `${prefixOf('kubectl', which)}.yaml`);
+  await writeFile(
+    file,
+    Object.values(thousandObjects(prefixOf('kubectl', which), which.shape)).join('\n---\n'),
+  );
   const argv = [kube, 'kubectl', '--kubeconfig', cluster.kubeconfig, 'apply', '--server-side', '-f', file];
   return [await measure(argv), await measure(argv)];
 };
 
 /** Enrolled and with its medium before the clock starts. */
-const agent = async (round: number): Promise<readonly [Measured, Measured]> => {
-  const home = join(folder.path, `agent-${round}`);
+const agent = async (which: Run): Promise<readonly [Measured, Measured]> => {
+  const home = join(folder.path, prefixOf('agent', which));
   await mkdir(home);
   const fleet = await createCertifiedFleet();
   await using hub = await startHubServer(fleet, home);
@@ -56,35 +64,41 @@ const agent = async (round: number): Promise<readonly [Measured, Measured]> => {
     `--token-file=${token}`,
     `--root-sha256=${hexOf(digestOf(fleet.roots[0] ?? ''))}`,
   ]);
-  const bundle = packKubernetesBundle(fleet, thousandObjects(`agent-${round}`));
+  const bundle = packKubernetesBundle(fleet, thousandObjects(prefixOf('agent', which), which.shape));
   const medium = await writeTestMedium(join(home, 'medium'), fleet, { release: { version: 1, bundle } });
   return [await run(['import', medium]), await run(['run', '--once'])];
 };
 
-const cold: Record<string, Measured[]> = { kubectl: [], 'fleet-agent': [] };
-const again: Record<string, Measured[]> = { kubectl: [], 'fleet-agent': [] };
-for (let round = 0; round < ROUNDS; round++) {
-  for (const [name, apply] of [
-    ['kubectl', kubectl],
-    ['fleet-agent', agent],
-  ] as const) {
-    const [first, second] = await apply(round);
-    cold[name]?.push(first);
-    again[name]?.push(second);
-  }
-}
+const TOOLS = { kubectl, 'fleet-agent': agent } as const;
+const SHAPES = [TEN, FIFTY];
 
-const rows = Object.entries({ cold, 'nothing changed': again }).flatMap(([what, runs]) =>
-  Object.entries(runs).map(([name, list]) => {
-    const { wallSeconds, cpuSeconds, peakMiB } = medianOf(list);
-    const ratio = median(
-      list.map((run, round) => run.wallSeconds / (runs['kubectl']?.[round]?.wallSeconds ?? Number.NaN)),
-    );
-    return [what, name, figure(wallSeconds), figure(ratio), figure(cpuSeconds), figure(peakMiB)];
-  }),
-);
+const rowsOf = async (shape: Shape): Promise<readonly (readonly string[])[]> => {
+  const cold: Record<string, Measured[]> = { kubectl: [], 'fleet-agent': [] };
+  const again: Record<string, Measured[]> = { kubectl: [], 'fleet-agent': [] };
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, apply] of Object.entries(TOOLS)) {
+      const [first, second] = await apply({ round, shape });
+      cold[name]?.push(first);
+      again[name]?.push(second);
+    }
+  }
+  return Object.entries({ cold, 'nothing changed': again }).flatMap(([what, runs]) =>
+    Object.entries(runs).map(([name, list]) => {
+      const { wallSeconds, cpuSeconds, peakMiB } = medianOf(list);
+      const ratio = median(
+        list.map((run, round) => run.wallSeconds / (runs['kubectl']?.[round]?.wallSeconds ?? Number.NaN)),
+      );
+      const figures = [wallSeconds, ratio, cpuSeconds, peakMiB].map(figure);
+      return [`${what}, ${shape.packages} packages`, name, ...figures];
+    }),
+  );
+};
+
+const rows: (readonly string[])[] = [];
+for (const shape of SHAPES) rows.push(...(await rowsOf(shape)));
+const load = loadavg()[0]?.toFixed(1);
 process.stdout.write(
-  `\n1,000 objects in ten packages, median of ${ROUNDS} rounds; x = wall against kubectl, round by round.\n\n${formatTable(
+  `\n1,000 objects, median of ${ROUNDS} rounds, load ${load} at the end; x = wall against kubectl, round by round.\n\n${formatTable(
     ['what', 'tool', 'wall s', 'x', 'cpu s', 'peak MiB'],
     rows,
   )}\n`,

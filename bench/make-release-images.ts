@@ -19,9 +19,19 @@ export const imageName = (index: number): string =>
   `registry.example/app-${String(index).padStart(2, '0')}:1`;
 export const IMAGES = 10;
 
+/** No other layer has the seed that this leads to. */
+const CHANGED = 10_000;
+
 /** Noise that is the same on every machine: a stream cipher over zeros. */
 const noise = (seed: number, size: number): Buffer =>
-  createCipheriv('aes-128-ctr', Buffer.alloc(16, seed), Buffer.alloc(16)).update(Buffer.alloc(size));
+  createCipheriv('aes-128-ctr', keyOf(seed), Buffer.alloc(16)).update(Buffer.alloc(size));
+
+/** A byte repeated for the seeds that fit into one, so that their bytes stay what they were. */
+const keyOf = (seed: number): Buffer => {
+  const key = Buffer.alloc(16, seed);
+  if (seed > 255) key.writeUInt32BE(seed);
+  return key;
+};
 
 const text = (seed: number, size: number): Buffer => {
   const lines: string[] = [];
@@ -60,18 +70,32 @@ const makeLayer = async (
   return { descriptor: await put(layout, LAYER, gzipSync(tar, { level: 1 })), diffId: digestOf(tar) };
 };
 
-/** @returns the descriptor of each image */
-export const makeReleaseImages = async (directory: string): Promise<readonly Descriptor[]> => {
+/**
+ * @param count of images; each adds 53 MB to the 26 of the base
+ * @param release 2 differs from 1 in the small layer of the first image alone
+ * @returns the descriptor of each image
+ */
+export const makeReleaseImages = async (
+  directory: string,
+  count = IMAGES,
+  release: 1 | 2 = 1,
+): Promise<readonly Descriptor[]> => {
   let layout = await openOrStartLayout(directory);
   const base = await makeLayer(layout, 'base', 1, 20 * MIB, 20 * MIB);
   const images: Descriptor[] = [];
-  for (let index = 0; index < IMAGES; index++) {
+  for (let index = 0; index < count; index++) {
     const name = `app-${index}`;
     const layers = [
       base,
       await makeLayer(layout, `${name}-a`, 10 + index * 3, 20 * MIB, 20 * MIB),
       await makeLayer(layout, `${name}-b`, 11 + index * 3, 20 * MIB, 20 * MIB),
-      await makeLayer(layout, `${name}-c`, 12 + index * 3, MIB, MIB),
+      await makeLayer(
+        layout,
+        `${name}-c`,
+        12 + index * 3 + (release === 2 && index === 0 ? CHANGED : 0),
+        MIB,
+        MIB,
+      ),
     ];
     const config = {
       architecture: 'amd64',

@@ -208,6 +208,8 @@ const main = async (signal: AbortSignal): Promise<void> => {
     ),
   );
   await typed('fleet-agent status');
+  // The pod that did not start is the newest one until the node has ended it.
+  if (plant.pods === 'real') await wait('line-control answers as before', async () => (await page()) !== '');
   await readPage();
   await wait('The hub knows', async () =>
     (await hubSays()).rows.some(({ assignment, verdict }) => assignment === CONTROL && verdict === 'failed'),

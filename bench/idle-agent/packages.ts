@@ -8,23 +8,29 @@ export const onePackage = (index: number): TestPackage => ({
   ),
 });
 
-const PACKAGES = 10;
-/** In each package: a namespace, 20 Deployments without pods to run, 20 Services and the rest ConfigMaps. */
-const OBJECTS = 100;
-const WORKLOADS = 20;
+/** How a thousand objects are cut into packages. */
+export type Shape = { readonly packages: number; readonly objects: number; readonly workloads: number };
+
+/** Ten packages: in each a namespace, 20 Deployments without pods to run, 20 Services and the rest ConfigMaps. */
+export const TEN: Shape = { packages: 10, objects: 100, workloads: 20 };
+/** As many objects of each kind, but for the namespaces. */
+export const FIFTY: Shape = { packages: 50, objects: 20, workloads: 4 };
 
 /**
  * Package to manifests. No pods: what a cluster does of its own is not the agent's cost.
  * @param prefix of the namespaces, so that one cluster can take several sets
  */
-export const thousandObjects = (prefix = 'app'): Readonly<Record<string, string>> =>
+export const thousandObjects = (
+  prefix = 'app',
+  { packages, objects: count, workloads }: Shape = TEN,
+): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Array.from({ length: PACKAGES }, (_, index) => {
+    Array.from({ length: packages }, (_, index) => {
       const namespace = `${prefix}-${index}`;
       const objects: object[] = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }];
-      for (let number = 0; number < WORKLOADS; number++)
+      for (let number = 0; number < workloads; number++)
         objects.push(deployment(namespace, number), service(namespace, number));
-      while (objects.length < OBJECTS) objects.push(configMap(namespace, objects.length));
+      while (objects.length < count) objects.push(configMap(namespace, objects.length));
       return [namespace, objects.map((object) => JSON.stringify(object)).join('\n---\n')];
     }),
   );

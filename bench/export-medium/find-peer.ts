@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { cp, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { toFleetError } from '../../bundles/errors.ts';
+import { goModule } from '../../test/harness/parts/go-module.ts';
+import { thisMachine } from '../../test/harness/parts.ts';
+import { runOrFail } from '../../test/harness/run-command.ts';
+
+/** Other exporters, from the Go module proxy. Of some only certain versions can be had there. */
+const PEERS = {
+  imgpkg: { module: 'carvel.dev/imgpkg@v0.46.1', main: './cmd/imgpkg' },
+  zarf: { module: 'github.com/zarf-dev/zarf@v0.60.0', main: '.' },
+} as const;
+
+/** FLEET_IMGPKG, FLEET_ZARF, or a build that is kept in the cache (zarf's takes long); undefined, and why, where there is none. */
+export const findPeer = async (
+  name: keyof typeof PEERS,
+  say: (text: string) => void,
+): Promise<string | undefined> => {
+  const machine = thisMachine();
+  const given = machine.env[`FLEET_${name.toUpperCase()}`];
+  if (given !== undefined) return given === '' ? undefined : given;
+  const folder = join(machine.cache, name);
+  const program = join(folder, 'bin', name);
+  if (existsSync(program)) return program;
+  const { module, main } = PEERS[name];
+  say(`${name}: building ${module} ...`);
+  try {
+    // As its makers build it, with what its go.mod replaces: `go install` refuses that.
+    const source = join(folder, 'source');
+    await mkdir(join(folder, 'bin'), { recursive: true });
+    await cp(await goModule(module, machine), source, { recursive: true });
+    await runOrFail(['chmod', '-R', 'u+w', source]);
+    const words = [
+      'go',
+      'build',
+      '-mod=mod',
+      '-trimpath',
+      '-buildvcs=false',
+      '-ldflags=-s -w',
+      '-o',
+      program,
+    ];
+    await runOrFail([...words, main], { cwd: source, env: { ...machine.env, CGO_ENABLED: '0' } });
+    await runOrFail(['rm', '-rf', source]);
+    return program;
+  } catch (error) {
+    say(`Without ${name}: ${toFleetError(error).message.slice(0, 300)}`);
+    return undefined;
+  }
+};

@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import type { Peer } from './peers.ts';
+
+const PROGRAM = join(import.meta.dirname, '..', '..', 'exporter', 'fleet-export.js');
+
+const NOTHING = {
+  exportFull: undefined,
+  exportDelta: undefined,
+  importFull: undefined,
+  importDelta: undefined,
+  inspect: undefined,
+} as const;
+
+/** As a user runs it, and without the reading back that no other tool does. */
+export const ours = (registry: string): readonly Peer[] => {
+  const tool = (name: string, out: string, flags: string): Peer => {
+    const create = (release: 1 | 2, more: string): string =>
+      `${process.execPath} ${PROGRAM} create --from oci://${registry}/release-${release} --channel prod/edge --to ${out} ${flags} ${more} > /dev/null 2>&1`;
+    const push = (medium: string): string =>
+      `${process.execPath} ${PROGRAM} push ${medium}/${out} --to oci://TARGET/fleet > /dev/null 2>&1`;
+    const rename = out === 'out' ? '' : `\nln ${out} out`;
+    return {
+      name,
+      exportFull: `${create(1, '')}${rename}`,
+      exportDelta: `${create(2, `--for ../first/${out}`)}${rename}`,
+      importFull: push('../first'),
+      importDelta: push('../second'),
+      inspect: `${process.execPath} ${PROGRAM} inspect ../first/${out} > /dev/null`,
+    };
+  };
+  return [
+    tool('fleet-export, folder', 'out', ''),
+    tool('fleet-export, tar', 'medium.tar', ''),
+    tool('fleet-export, folder, not read back', 'out', '--no-read-back'),
+    tool('fleet-export, tar, not read back', 'medium.tar', '--no-read-back'),
+  ];
+};
+
+/** A blob that the registry has, and where. */
+export type PushedBlob = { readonly digest: string; readonly size: number; readonly repository: string };
+
+/**
+ * What no tool can be faster than: the bytes fetched one by one, copied, hashed; Node doing nothing.
+ * @param layout folder with the same blobs
+ */
+export const floors = (url: string, layout: string, blobs: readonly PushedBlob[]): readonly Peer[] => {
+  const config = blobs.map(
+    ({ digest, repository }) =>
+      `url = "${url}/v2/${repository}/blobs/${digest}"\\noutput = "out/${digest.slice('sha256:'.length)}"`,
+  );
+  const floor = (name: string, exportFull: string): Peer => ({
+    name: `floor: ${name}`,
+    ...NOTHING,
+    exportFull,
+  });
+  return [
+    floor('curl of the blobs', `mkdir out\nprintf '${config.join('\\n')}\\n' | curl -fsS -K -`),
+    floor('cp', `cp -r ${layout}/blobs out`),
+    floor('openssl sha256', `openssl sha256 ${layout}/blobs/sha256/* > /dev/null`),
+    { name: 'floor: node -e 0', ...NOTHING, inspect: `${process.execPath} -e 0` },
+  ];
+};
