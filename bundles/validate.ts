@@ -1,4 +1,3 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import bundleConfig from '../docs/schemas/bundle-config.schema.json' with { type: 'json' };
 import bundlePredicate from '../docs/schemas/bundle-predicate.schema.json' with { type: 'json' };
 import candidate from '../docs/schemas/candidate.schema.json' with { type: 'json' };
@@ -27,6 +26,8 @@ import stickParts from '../docs/schemas/stick-parts.schema.json' with { type: 'j
 import verificationCheck from '../docs/schemas/verification-check.schema.json' with { type: 'json' };
 import verificationPredicate from '../docs/schemas/verification-predicate.schema.json' with { type: 'json' };
 import { FleetError } from './errors.ts';
+import { compileSchema } from './schema/compile-schema.ts';
+import type { Check } from './schema/mistake.ts';
 
 /** The published schemas are the parsers: a document that another implementation may write is one that we read. */
 const SCHEMAS = {
@@ -61,23 +62,15 @@ const SCHEMAS = {
 
 export type DocumentName = keyof typeof SCHEMAS;
 
-/** A short command compiles one and ends. That the schemas are schemas a test knows; and smaller code would pay off only later. */
-const ajv = new Ajv2020({
-  allowUnionTypes: true,
-  strict: true,
-  validateSchema: false,
-  meta: false,
-  code: { optimize: false },
-});
-const compiled = new Map<DocumentName, ValidateFunction>();
+const compiled = new Map<DocumentName, Check>();
 
 /** Compiled on first use: an agent that only asks for its status needs none of them. */
-const validatorFor = (name: DocumentName): ValidateFunction => {
+const checkFor = (name: DocumentName): Check => {
   const known = compiled.get(name);
   if (known) return known;
-  const validate = ajv.compile(SCHEMAS[name]);
-  compiled.set(name, validate);
-  return validate;
+  const check = compileSchema(SCHEMAS[name]);
+  compiled.set(name, check);
+  return check;
 };
 
 /** Names in `critical` that this version understands (docs/bundle-format.md sections 4, 5, 12 and 16). */
@@ -89,11 +82,10 @@ const UNDERSTOOD: ReadonlySet<unknown> = new Set(['blobs', 'deltas', 'imagePolic
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the schema just checked is what T is written after
 export const parseDocument = <T>(name: DocumentName, value: unknown, what: string): T => {
-  const validate = validatorFor(name);
-  if (!validate(value)) {
-    const [first] = validate.errors ?? [];
-    const where = first?.instancePath ? ` at ${first.instancePath}` : '';
-    throw new FleetError('SCHEMA', `${what}${where} ${first?.message ?? 'does not fit its schema'}`);
+  const wrong = checkFor(name)(value);
+  if (wrong) {
+    const where = wrong.instancePath ? ` at ${wrong.instancePath}` : '';
+    throw new FleetError('SCHEMA', `${what}${where} ${wrong.message}`);
   }
   // Not every schema declares the list; what a later version demands with it counts all the same.
   const critical: unknown = (value as { critical?: unknown }).critical ?? [];

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import { FleetError, type Place, toFleetError } from '#bundles/errors';
 import { parseSettings } from '#bundles/program/parse-settings';
 import { wordList } from '#bundles/program/word-list';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { compileSchema } from '#bundles/schema/compile-schema';
+import type { Mistake } from '#bundles/schema/mistake';
 import { parseRecipient } from '#bundles/secrets/recipient';
 import schema from '../docs/schemas/scheduler-config.schema.json' with { type: 'json' };
 import { parseMap, type SourceMap } from './platform/sources/location.ts';
@@ -54,7 +55,7 @@ const MAX_BYTES = 1 << 20;
 export const readConfiguration = async (given: GivenSettings, cwd: string): Promise<Configuration> => {
   const file = resolve(cwd, given.config ?? CONFIGURATION_FILE);
   const text = await readText(file, given.config !== undefined);
-  const said = text === undefined ? {} : parseSettings(file, text, validate, describe);
+  const said = text === undefined ? {} : parseSettings<FileSettings>(file, text, check, describe);
   const base = dirname(file);
   const pick = (setting: Setting): string | undefined => {
     const value = given[flagOf(setting)];
@@ -126,15 +127,14 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
   readonly secrets?: { readonly escrow?: string };
 };
 
-const validate = new Ajv2020({ strict: true }).compile<FileSettings>(schema);
+const check = compileSchema(schema);
 
-const describe = (error: ErrorObject): string => {
-  if (error.keyword === 'additionalProperties')
-    return `there is no setting ${JSON.stringify(error.params['additionalProperty'])}; it may have ${Object.keys(schema.properties).join(', ')}`;
-  const where = error.instancePath.slice(1).replaceAll('/', '.') || 'the file';
-  if (error.keyword === 'pattern')
-    return `${where} is not ${SHAPES[where.split('.')[0] ?? ''] ?? 'written so'}`;
-  return `${where} ${error.message ?? 'does not fit its schema'}`;
+const describe = ({ keyword, instancePath, params = {}, message }: Mistake): string => {
+  if (params.additionalProperty !== undefined)
+    return `there is no setting ${JSON.stringify(params.additionalProperty)}; it may have ${Object.keys(schema.properties).join(', ')}`;
+  const where = instancePath.slice(1).replaceAll('/', '.') || 'the file';
+  if (keyword === 'pattern') return `${where} is not ${SHAPES[where.split('.')[0] ?? ''] ?? 'written so'}`;
+  return `${where} ${message}`;
 };
 
 /** What a person reads instead of a regular expression. */

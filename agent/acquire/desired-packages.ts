@@ -45,9 +45,9 @@ export const desiredPackages = async (agent: Agent, judged: Judged): Promise<Wan
   for (const digest of digests) bundles.push(await readBundle(source, digest, agent.signal));
   for (const bundle of bundles) checkBundle(agent, bundle, release);
   const values = accepted.site.values ?? readSiteValues(agent.state, accepted.site.valuesDigest);
-  const packages = bundles.flatMap((bundle) =>
-    packagesOf(agent, bundle, release, values, accepted.site.valuesDigest),
-  );
+  const packages: PackageRef[] = [];
+  for (const bundle of bundles)
+    packages.push(...(await packagesOf(agent, bundle, release, values, accepted.site.valuesDigest)));
   checkNames(packages);
   inOrder(packages);
   return { release, bundles, packages };
@@ -90,15 +90,15 @@ const checkDependencies = ({ assignments }: BundleConfig): void => {
   }
 };
 
-const packagesOf = (
+const packagesOf = async (
   agent: Agent,
   { digest, kind, config }: Bundle,
   release: ReleaseRef,
   values: SiteValues,
   valuesDigest: Digest,
-): readonly PackageRef[] => {
+): Promise<readonly PackageRef[]> => {
   const inputs = Map.groupBy(
-    resolveInputs(config, values, agent.identity.agent),
+    await resolveInputs(config, values, agent.identity.agent),
     ({ assignment }) => assignment,
   );
   return config.assignments.map((it) => ({

@@ -32,7 +32,7 @@ export const loadPackage = async (
       { subject: ref.package, hint: 'Tell the platform team: what was signed does not fit together' },
     );
   }
-  const inputs = resolveInputs(bundle.config, readSiteValues(state, ref.siteValues), agent);
+  const inputs = await resolveInputs(bundle.config, readSiteValues(state, ref.siteValues), agent);
   const { namespace } = bundle.config.assignments.find(({ id }) => id === ref.assignment) ?? {};
   const opened = await openPackage(state, ref, files, namespace, signal);
   return {

@@ -1,18 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { parseSettings } from '#bundles/program/parse-settings';
+import { compileSchema } from '#bundles/schema/compile-schema';
+import type { Mistake } from '#bundles/schema/mistake';
 import schema from '../../docs/schemas/agent-config.schema.json' with { type: 'json' };
 import { type Config, DEFAULT_CONFIG_FILE } from './config.ts';
 
 /** Keys given on the command line or in the environment: over the file, under nothing. */
 export type Overrides = { readonly [Key in keyof Config]?: Config[Key] | undefined };
 
-const ajv = new Ajv2020({ strict: true, allErrors: false });
-let validator: ValidateFunction<Partial<Config>> | undefined;
-
-/** Compiled at the first use: most of a short command's life would go into it. */
-const validate = () => (validator ??= ajv.compile<Partial<Config>>(schema));
+const check = compileSchema(schema);
 
 const DEFAULTS = Object.fromEntries(
   Object.entries(schema.properties).map(([key, property]) => [key, property.default]),
@@ -25,7 +22,7 @@ const DEFAULTS = Object.fromEntries(
 export const readConfig = (file: string | undefined, overrides: Overrides): Config => {
   const written = readFile(file);
   const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined));
-  const wrong = validate()(given) ? undefined : validate().errors?.[0];
+  const wrong = check(given);
   if (wrong) {
     const key = keyOf(wrong);
     throw new FleetError('CONFIG_INVALID', sentence(wrong), {
@@ -55,26 +52,23 @@ const readFile = (file: string | undefined): Partial<Config> => {
 
 /** @throws FleetError CONFIG_INVALID */
 export const parseConfig = (file: string, text: string): Partial<Config> =>
-  parseSettings(file, text, validate(), sentence);
+  parseSettings(file, text, check, sentence);
 
-const sentence = (error: ErrorObject): string => {
-  const { keyword, instancePath, params, message } = error;
+const sentence = (mistake: Mistake): string => {
+  const { keyword, instancePath, params = {}, message } = mistake;
   const key = instancePath.slice(1);
-  if (keyword === 'additionalProperties') {
+  if (params.additionalProperty !== undefined) {
     const known = Object.keys(schema.properties).join(', ');
-    return `there is no key ${JSON.stringify(params['additionalProperty'])}; there are ${known}`;
+    return `there is no key ${JSON.stringify(params.additionalProperty)}; there are ${known}`;
   }
-  if (keyword === 'enum') {
-    const allowed = (params['allowedValues'] as readonly unknown[]).join(', ');
-    return `${key} must be one of ${allowed}`;
-  }
+  if (params.allowedValues) return `${key} must be one of ${params.allowedValues.join(', ')}`;
   if (keyword === 'pattern') {
-    if (params['pattern'] === '^/') return `${key} must be an absolute path, one that begins with /`;
-    const { description } = schema.properties[keyOf(error) as keyof Config];
+    if (params.pattern === '^/') return `${key} must be an absolute path, one that begins with /`;
+    const { description } = schema.properties[keyOf(mistake) as keyof Config];
     return `${key} does not look right. ${description}`;
   }
-  return `${key === '' ? 'the configuration' : key} ${message ?? 'does not fit'}`;
+  return `${key === '' ? 'the configuration' : key} ${message}`;
 };
 
 /** The key of the configuration: the error may be about one entry of its list. */
-const keyOf = ({ instancePath }: ErrorObject): string => instancePath.split('/')[1] ?? '';
+const keyOf = ({ instancePath }: Mistake): string => instancePath.split('/')[1] ?? '';

@@ -1,6 +1,6 @@
-import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 import { FleetError, type Place } from '../errors.ts';
+import type { Check, Mistake } from '../schema/mistake.ts';
 
 /** Enough for whoever likes anchors, and no bomb. */
 const MAX_ALIASES = 100;
@@ -13,8 +13,8 @@ const MAX_ALIASES = 100;
 export const parseSettings = <T>(
   file: string,
   text: string,
-  validate: ValidateFunction<T>,
-  describe: (mistake: ErrorObject) => string,
+  check: Check,
+  describe: (mistake: Mistake) => string,
 ): T => {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -26,9 +26,9 @@ export const parseSettings = <T>(
   if (broken)
     throw invalid(`this is not YAML: ${broken.message.split('\n')[0] ?? broken.code}`, broken.pos[0]);
   const value = valueOf(document, (why) => invalid(`this is not YAML: ${why}`, 0));
-  if (validate(value)) return value;
-  const [mistake] = validate.errors ?? [];
-  if (!mistake) throw invalid('the file does not fit its schema', 0);
+  const mistake = check(value);
+  // The schema that it was just held against is what T is written after.
+  if (!mistake) return value as T;
   throw invalid(describe(mistake), nodeOf(document, mistake)?.range?.[0] ?? 0);
 };
 
@@ -41,11 +41,10 @@ const valueOf = (document: Document, invalid: (why: string) => FleetError): unkn
 };
 
 /** The key of a foreign field, the value of any other mistake. */
-const nodeOf = (document: Document, { keyword, params, instancePath }: ErrorObject): Node | undefined => {
-  if (keyword === 'additionalProperties' && isMap(document.contents)) {
-    const pair = document.contents.items.find(
-      ({ key }) => isScalar(key) && key.value === params['additionalProperty'],
-    );
+const nodeOf = (document: Document, { params, instancePath }: Mistake): Node | undefined => {
+  const foreign = params?.additionalProperty;
+  if (foreign !== undefined && isMap(document.contents)) {
+    const pair = document.contents.items.find(({ key }) => isScalar(key) && key.value === foreign);
     return isNode(pair?.key) ? pair.key : undefined;
   }
   const path = instancePath

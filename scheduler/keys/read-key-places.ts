@@ -1,8 +1,9 @@
 import { open, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { parseSettings } from '#bundles/program/parse-settings';
+import { compileSchema } from '#bundles/schema/compile-schema';
+import type { Mistake } from '#bundles/schema/mistake';
 import schema from '../../docs/schemas/keys-config.schema.json' with { type: 'json' };
 import { type KeyPlace, type SaidPlace, toKeyPlace } from './key-place.ts';
 
@@ -21,11 +22,8 @@ const MAX_BYTES = 65_536;
 
 type SaidPlaces = { readonly [name in KeyName]?: SaidPlace };
 
-const ajv = new Ajv2020({ strict: true });
-const validate = ajv.compile<SaidPlaces>(schema);
-const validatePlace: ValidateFunction<SaidPlace> = ajv.compile<SaidPlace>({
-  $ref: `${schema.$id}#/$defs/place`,
-});
+const check = compileSchema(schema);
+const checkPlace = compileSchema(schema, '/$defs/place');
 
 /**
  * Where each key of a directory is: as its keys.yaml says, else in `<role>.key` and ca.key.
@@ -34,7 +32,7 @@ const validatePlace: ValidateFunction<SaidPlace> = ajv.compile<SaidPlace>({
 export const readKeyPlaces = async (directory: string): Promise<(name: KeyName) => KeyPlace> => {
   const file = join(directory, KEYS_FILE);
   const text = await readTrustedText(file);
-  const said = text === undefined ? {} : parseSettings(file, text, validate, describeMistake);
+  const said = text === undefined ? {} : parseSettings<SaidPlaces>(file, text, check, describeMistake);
   return (name) => {
     const place = said[name];
     if (place !== undefined) return toKeyPlace(place, file);
@@ -49,7 +47,7 @@ export const readKeyPlace = async (file: string): Promise<KeyPlace> => {
   if (!YAML_FILE.test(file)) return { kind: 'file', file };
   const text = await readTrustedText(file);
   if (text === undefined) throw new FleetError('KEY_MISSING', `there is no file ${file}`);
-  return toKeyPlace(parseSettings(file, text, validatePlace, describeMistake), file);
+  return toKeyPlace(parseSettings<SaidPlace>(file, text, checkPlace, describeMistake), file);
 };
 
 /** It names commands that are run: who can write it can sign. */
@@ -94,9 +92,9 @@ const checkFolder = async (folder: string, file: string): Promise<void> => {
 
 const FORMS = '{file}, {command, public} or {signer}';
 
-const describeMistake = ({ keyword, params, instancePath }: ErrorObject): string => {
+const describeMistake = ({ params = {}, instancePath }: Mistake): string => {
   const name = instancePath.split('/')[1];
-  if (keyword === 'additionalProperties' && instancePath === '')
-    return `there is no key ${JSON.stringify(params['additionalProperty'])} here; it may be ${[...KEY_ROLES, 'authority'].join(', ')}, each with ${FORMS}`;
+  if (params.additionalProperty !== undefined && instancePath === '')
+    return `there is no key ${JSON.stringify(params.additionalProperty)} here; it may be ${[...KEY_ROLES, 'authority'].join(', ')}, each with ${FORMS}`;
   return `${name ?? 'this'} does not say where a key is: one of ${FORMS}`;
 };
