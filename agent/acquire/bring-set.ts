@@ -10,6 +10,7 @@ import { type BroughtImages, bringSurveyed } from './bring-surveyed.ts';
 import { checkSignatures } from './check-signatures.ts';
 import { isStored } from './is-stored.ts';
 import { DAMAGE, keepParts } from './keep-parts.ts';
+import { deltasFor, rebuildBlobs } from './rebuild-blobs.ts';
 import { refuseAbsent } from './refuse-absent.ts';
 import type { Source } from './source.ts';
 import { type Survey, storedBlobs, surveyBlobs } from './survey-blobs.ts';
@@ -23,21 +24,26 @@ export type SetSource = Source & { readonly medium: OpenMedium; readonly parts: 
  */
 export const bringSet = async (
   agent: Agent,
-  source: SetSource,
+  given: SetSource,
   bundles: readonly Bundle[],
   sealed: readonly Digest[],
 ): Promise<BroughtImages> => {
+  const orKeepTheRest = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      if (DAMAGE.some((code) => isFleetError(error, code))) await keepTheRest(agent, given, bundles, sealed);
+      throw error;
+    }
+  };
+  // What a patch makes is kept, and never the patch: no signature names that.
+  const { badPatches } = await orKeepTheRest(rebuildBlobs(agent, given, bundles));
+  const source: SetSource = { ...given, badPatches };
   // Only asks what there is: what sticks before this left here is read through once, when all of it is here.
   await keepUnlessWhole(agent, source, bundles, sealed, await surveyBlobs(agent, source, bundles, hasIt));
   const survey = await surveyBlobs(agent, source, bundles, isStored);
   await keepUnlessWhole(agent, source, bundles, sealed, survey);
-  try {
-    return await bringSurveyed(agent, source, bundles, survey);
-  } catch (error) {
-    if (!DAMAGE.some((code) => isFleetError(error, code))) throw error;
-    await keepTheRest(agent, source, bundles, sealed, survey);
-    throw error;
-  }
+  return orKeepTheRest(bringSurveyed(agent, source, bundles, survey));
 };
 
 const hasIt = async ({ state }: Agent, { digest }: Descriptor): Promise<boolean> =>
@@ -51,7 +57,8 @@ const keepUnlessWhole = async (
   { absent, fresh, plan }: Survey,
 ): Promise<void> => {
   const { medium, parts } = source;
-  const [later, lost] = [absent.filter(isOnItsWay(parts)), absent.filter((blob) => !isOnItsWay(parts)(blob))];
+  const isComing = isOnItsWay(source, bundles);
+  const [later, lost] = [absent.filter(isComing), absent.filter((blob) => !isComing(blob))];
   if (lost.length > 0) await refuseAbsent(agent, source, bundles, lost);
   if (later.length === 0) return;
   const awaited = new Set(later.map(({ digest }) => digest));
@@ -68,20 +75,26 @@ const keepTheRest = async (
   source: SetSource,
   bundles: readonly Bundle[],
   sealed: readonly Digest[],
-  { plan }: Survey,
 ): Promise<void> => {
   const { medium, parts } = source;
+  const { plan } = await surveyBlobs(agent, source, bundles, hasIt);
   const wanted = await wantedOf(agent, source, bundles, plan);
   const pieces = medium.medium?.chunks.flatMap(({ files }) => files) ?? [];
   for (const blob of [...wanted, ...pieces]) await isStored(agent, blob);
   const { absent } = await surveyBlobs(agent, source, bundles, hasIt);
-  await keepParts(agent, medium, parts, { wanted, later: absent.filter(isOnItsWay(parts)), sealed });
+  const later = absent.filter(isOnItsWay(source, bundles));
+  await keepParts(agent, medium, parts, { wanted, later, sealed });
 };
 
-const isOnItsWay =
-  ({ partOf, missing }: MediumParts) =>
-  ({ digest }: Descriptor): boolean =>
-    partOf(digest).some((number) => missing.includes(number));
+/** Of what a patch makes: the patch is. */
+const isOnItsWay = (
+  source: SetSource,
+  bundles: readonly Bundle[],
+): ((blob: Pick<Descriptor, 'digest'>) => boolean) => {
+  const { partOf, missing } = source.parts;
+  const patches = new Map(deltasFor(source, bundles).map(({ digest, patch }) => [digest, patch.digest]));
+  return ({ digest }) => partOf(patches.get(digest) ?? digest).some((number) => missing.includes(number));
+};
 
 const wantedOf = async (
   agent: Agent,

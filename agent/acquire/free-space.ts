@@ -3,6 +3,11 @@ import type { Descriptor } from '#bundles/bundle/manifest';
 import { FleetError } from '#bundles/errors';
 import type { Agent } from '../agent.ts';
 
+/** The journal, the outbox and what packages unpack come after the blobs: a disk filled to its last byte stops them. */
+const SPARE = 512 << 10;
+/** A file takes whole blocks. */
+const BLOCK = 4 << 10;
+
 /**
  * Is there room for all of it, before the first byte is copied?
  * @param demanded bytes that the bundle asks for beyond its own size; 0 for nothing
@@ -14,13 +19,13 @@ export const checkSpace = async (
   demanded: number,
 ): Promise<void> => {
   if (blobs.length === 0) return;
-  const total = blobs.reduce((sum, { size }) => sum + size, 0);
-  const needed = Math.max(total, demanded);
+  const total = blobs.reduce((sum, { size }) => sum + Math.ceil(size / BLOCK) * BLOCK, 0);
+  const needed = Math.max(total, demanded) + SPARE;
   const free = await freeBytes(state.directory);
   if (free >= needed) return;
   throw new FleetError(
     'DISK_FULL',
-    `this needs ${needed} bytes in ${state.directory}, and ${free} are free there`,
+    `this needs ${needed} bytes in ${state.directory}, ${SPARE} of them to spare, and ${free} are free there`,
     { hint: `Free ${needed - free} bytes and import it again; nothing was changed` },
   );
 };

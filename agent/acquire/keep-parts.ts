@@ -17,7 +17,7 @@ import { partsMissing } from './parts-missing.ts';
 export type WantedOfSet = {
   /** Own blobs of the bundles, and all blobs of the images that some provider lacks. */
   readonly wanted: readonly Descriptor[];
-  /** Those of it that lie on parts which are not here. */
+  /** Those of it that lie on parts which are not here, or the patches for them do. */
   readonly later: readonly Descriptor[];
   /** What is small and here already: it stays pinned. */
   readonly sealed: readonly Digest[];
@@ -77,9 +77,10 @@ const neededParts = async (
 ): Promise<readonly number[]> => {
   const numbers: number[] = [];
   const owners = ownersIn(medium);
+  const patches = new Map(medium?.deltas?.map(({ digest, patch }) => [digest, patch.digest]));
   for (const { digest } of later) {
     const chunk = chunkOf(medium, digest);
-    if (!chunk) numbers.push(...partOf(digest));
+    if (!chunk) numbers.push(...partOf(patches.get(digest) ?? digest));
     for (const piece of chunk?.files ?? []) {
       if ((await state.blobs.size(piece.digest)) === undefined) numbers.push(owners.get(piece.path) ?? 0);
     }

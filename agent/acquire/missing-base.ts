@@ -10,6 +10,7 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { heldWithImages } from '../images/held-bundles.ts';
 import { fullName } from '../store/identity.ts';
+import type { Source } from './source.ts';
 import { writeOntoMedium } from './write-onto-medium.ts';
 
 /**
@@ -20,6 +21,7 @@ export const refuseMissingBase = async (
   agent: Agent,
   medium: OpenMedium,
   absent: readonly Descriptor[],
+  badPatches?: Source['badPatches'],
 ): Promise<never> => {
   const missing = absent.map(({ digest }) => digest).toSorted(compareBytes);
   const written = await writeNeeds(agent, medium, missing);
@@ -27,7 +29,7 @@ export const refuseMissingBase = async (
   const more = missing.length > 5 ? ` and ${missing.length - 5} more` : '';
   throw new FleetError(
     'MISSING_BASE',
-    `this medium leaves out ${missing.length} blobs that are not here: ${shown}${more}`,
+    `this medium leaves out ${missing.length} blobs that are not here: ${shown}${more}${toldOf(badPatches)}`,
     {
       subject: missing[0],
       hint: written
@@ -35,6 +37,14 @@ export const refuseMissingBase = async (
         : `${medium.roots.length > 0 ? 'Nothing can be written onto it: ask' : 'Ask'} for a full medium, or for one made from a fresh report of this agent`,
     },
   );
+};
+
+const toldOf = (bad: Source['badPatches']): string => {
+  if (!bad) return '';
+  const { failed, untried } = bad;
+  const lying =
+    failed === 1 ? '1 patch does not make what it is for' : `${failed} patches do not make what they are for`;
+  return `; ${lying}${untried > 0 ? `, so the other ${untried} were not tried` : ''}`;
 };
 
 const writeNeeds = async (

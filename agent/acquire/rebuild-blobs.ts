@@ -1,7 +1,9 @@
+import { imageBlobs } from '#bundles/bundle/image-blobs';
+import type { Descriptor } from '#bundles/bundle/manifest';
 import type { Bundle } from '#bundles/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
-import type { Delta } from '#bundles/medium/medium';
+import type { Delta, OpenMedium } from '#bundles/medium/medium';
 import { readPatch } from '#bundles/medium/read-patch';
 import type { Agent } from '../agent.ts';
 import { imagesOf } from '../images/plan-images.ts';
@@ -13,6 +15,13 @@ import { isStored } from './is-stored.ts';
 import { rebuildBlob } from './rebuild-blob.ts';
 import type { Source } from './source.ts';
 import { storedBlobs } from './survey-blobs.ts';
+
+/**
+ * Nobody has signed patches, and each may be made to take as long as the longest honest one: after so many that lie, or
+ * whose blobs come to so many bytes, the others are not tried.
+ */
+const MOST_LIES = 3;
+const MOST_LYING_BYTES = 32 << 20;
 
 /** Patches of the medium for blobs of these bundles that it leaves out. */
 export const deltasFor = ({ medium }: Source, bundles: readonly Bundle[]): readonly Delta[] => {
@@ -26,7 +35,7 @@ export const deltasFor = ({ medium }: Source, bundles: readonly Bundle[]): reado
  * Makes what the medium has patches for out of what is here, into the store, verified by digest like everything there. What
  * cannot be made is simply not here: then it is asked for as a whole. Layers of images stay in the store until their
  * providers have them.
- * @returns the source, with the layers that were made
+ * @returns the source, with the layers that were made, and what it has of patches that lie
  * @throws FleetError DISK_FULL, and DIGEST_MISMATCH or MISSING_BLOB for a medium whose patches are not what it says
  */
 export const rebuildBlobs = async (
@@ -38,16 +47,27 @@ export const rebuildBlobs = async (
   const deltas = medium ? await neededOf(agent, source, bundles) : [];
   if (!medium || deltas.length === 0) return source;
   const { blobs } = agent.state;
+  const made = new Set<Digest>();
+  const todo: Delta[] = [];
+  for (const delta of deltas) {
+    // A stick before this one may have brought its patch.
+    if (await isStored(agent, delta)) made.add(delta.digest);
+    else if (await isHere(medium, delta)) todo.push(delta);
+  }
   await checkSpace(
     agent,
-    deltas.map(({ digest, size }) => ({ digest, size, mediaType: '' })),
+    todo.map(({ digest, size }) => ({ digest, size, mediaType: '' })),
     0,
   );
-  const made = new Set<Digest>();
-  for (const delta of deltas) {
+  const lies: Delta[] = [];
+  let tried = 0;
+  for (const delta of todo) {
     checkAborted(agent.signal);
-    const patch = await readPatch(medium, delta);
-    if (await rebuildBlob(agent, delta, patch)) made.add(delta.digest);
+    if (lies.length >= MOST_LIES || sizeOf(lies) > MOST_LYING_BYTES) break;
+    tried += 1;
+    const rebuilt = await rebuildBlob(agent, delta, await readPatch(medium, delta));
+    if (rebuilt === 'made') made.add(delta.digest);
+    if (rebuilt === 'lies') lies.push(delta);
     agent.onJournal(`acquire patched ${delta.digest}`);
   }
   const own: BlobSource = {
@@ -55,10 +75,17 @@ export const rebuildBlobs = async (
     size: async (digest) => (made.has(digest) ? blobs.size(digest) : undefined),
     open: blobs.open,
   };
-  return { ...source, blobs: firstOf(source.blobs, own) };
+  const badPatches = { failed: lies.length, untried: todo.length - tried };
+  return { ...source, blobs: firstOf(source.blobs, own), ...(lies.length > 0 && { badPatches }) };
 };
 
-/** Those whose blob is not where it belongs. */
+const sizeOf = (deltas: readonly Delta[]): number => deltas.reduce((sum, { size }) => sum + size, 0);
+
+/** False only of a set: its part is still to come. */
+const isHere = async ({ parts, blobs }: OpenMedium, { patch }: Delta): Promise<boolean> =>
+  parts === undefined || (await blobs.size(patch.digest)) !== undefined;
+
+/** Those whose blob is not where it belongs. Only blobs that the signed bundles and their images name, at the signed size. */
 const neededOf = async (
   agent: Agent,
   source: Source,
@@ -66,19 +93,21 @@ const neededOf = async (
 ): Promise<readonly Delta[]> => {
   const deltas = deltasFor(source, bundles);
   if (deltas.length === 0) return [];
-  const own = new Set(storedBlobs(bundles).map(({ digest }) => digest));
+  const own = sizesOf(storedBlobs(bundles));
   const needed: Delta[] = [];
-  const layers: Delta[] = [];
-  for (const delta of deltas) {
-    if (!own.has(delta.digest)) layers.push(delta);
-    else if (!(await isStored(agent, delta))) needed.push(delta);
-  }
-  return [...needed, ...(await lackingLayers(agent, bundles, layers))];
+  for (const delta of deltas)
+    if (own.get(delta.digest) === delta.size && !(await isStored(agent, delta))) needed.push(delta);
+  const layers = deltas.filter(({ digest }) => !own.has(digest));
+  return [...needed, ...(await lackingLayers(agent, source, bundles, layers))];
 };
+
+const sizesOf = (blobs: readonly Descriptor[]): ReadonlyMap<Digest, number> =>
+  new Map(blobs.map(({ digest, size }) => [digest, size]));
 
 /** Layers that a provider needs and does not have. */
 const lackingLayers = async (
   agent: Agent,
+  source: Source,
   bundles: readonly Bundle[],
   layers: readonly Delta[],
 ): Promise<readonly Delta[]> => {
@@ -87,11 +116,17 @@ const lackingLayers = async (
   if (layers.length === 0 || images.length === 0) return [];
   const known = [...images, ...(await wantedImages(agent))];
   for (const provider of agent.images) {
-    if ((await provider.keeps(images, agent.signal)).size === images.length) continue;
+    const kept = await provider.keeps(images, agent.signal);
+    const sizes = new Map<Digest, number>();
+    for (const image of images.filter(({ digest }) => !kept.has(digest)))
+      for (const { digest, size } of await imageBlobs(source.blobs, image, agent.signal))
+        sizes.set(digest, size);
+    const named = layers.filter(({ digest, size }) => sizes.get(digest) === size);
+    if (named.length === 0) continue;
     // Asked for the bases, too: where they are is what `read` wants to know.
-    const asked = layers.flatMap(({ digest, base }) => [digest, base]);
+    const asked = named.flatMap(({ digest, base }) => [digest, base]);
     const there = await provider.has(asked, known, agent.signal);
-    for (const { digest } of layers) if (!there.has(digest)) lacking.add(digest);
+    for (const { digest } of named) if (!there.has(digest)) lacking.add(digest);
   }
   return layers.filter(({ digest }) => lacking.has(digest));
 };

@@ -19,7 +19,7 @@ export const refuseAbsent = async (
   const assumed = medium ? assumedBlobs(medium.medium, bundles) : NOTHING;
   const lost = absent.find(({ digest }) => !assumed.has(digest));
   if (lost) throw missingBlob(lost.digest, blobs.name);
-  if (medium) return refuseMissingBase(agent, medium, absent);
+  if (medium) return refuseMissingBase(agent, medium, absent, source.badPatches);
   throw new FleetError('INTERNAL', `nothing is assumed of ${blobs.name}, and nothing is lost there`);
 };
 

@@ -1,4 +1,4 @@
-import { MAX_STEPS } from './limits.ts';
+import { stepsOf } from './limits.ts';
 
 /** Bytes of the new content that are told as they are, then a run of the old content. */
 export type Step = {
@@ -27,7 +27,8 @@ export const findCopies = (old: Uint8Array, fresh: Uint8Array): readonly Step[] 
   let told = 0;
   /** Old place minus new place of the last run: where the next one is looked for first. */
   let shift = 0;
-  while (steps.length < MAX_STEPS) {
+  const most = stepsOf(fresh.length);
+  while (steps.length < most) {
     const at = nextPlace(index, old, fresh, told, shift);
     if (at === fresh.length) break;
     const from = alike(old, at + shift, fresh, at)

@@ -1,7 +1,7 @@
 import { createZstdCompress, constants } from 'node:zlib';
 import { findCopies } from './find-copies.ts';
 import { contentOf, findRecipe, type GzipRecipe, isGzip } from './gzip-layer.ts';
-import { MAX_PATCH_BYTES, MAX_UNCOMPRESSED, WINDOW_LOG } from './limits.ts';
+import { MAX_PATCH_BYTES, MAX_UNCOMPRESSED, mostPacked, WINDOW_LOG } from './limits.ts';
 import { MAGIC } from './patch-format.ts';
 import { through } from './through.ts';
 import { encodeVarint, toZigzag } from './varint.ts';
@@ -27,7 +27,7 @@ export const makePatch = async (old: Buffer, fresh: Buffer, most: number): Promi
   if (!unpacked && isGzip(fresh)) return undefined;
   const form: Form = unpacked ? 'gzip' : 'plain';
   const [from, to] = unpacked ? [unpacked.old, unpacked.fresh] : [old, fresh];
-  if (from.length > MAX_UNCOMPRESSED || to.length > MAX_UNCOMPRESSED) return undefined;
+  if (from.length > MAX_UNCOMPRESSED || to.length > mostPacked(unpacked?.recipe.level ?? 0)) return undefined;
   const params = {
     [constants.ZSTD_c_compressionLevel]: LEVEL,
     [constants.ZSTD_c_windowLog]: WINDOW_LOG,

@@ -2,7 +2,7 @@ import { checkPath, MEDIUM_PATHS } from '../archive/entry-path.ts';
 import type { RandomAccess } from '../archive/random-access.ts';
 import type { BundleKind } from '../bundle/config.ts';
 import type { Digest } from '../digest.ts';
-import { digestOf } from '../digest.ts';
+import { digestOf, hexOf } from '../digest.ts';
 import { FleetError } from '../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import type { Document } from '../layout/document.ts';
@@ -27,7 +27,7 @@ export type MediumBundle = BlobRef & {
 /** A blob larger than the part size: its pieces in order. */
 export type Chunked = BlobRef & { readonly files: readonly (BlobRef & { readonly path: string })[] };
 
-/** What makes a blob that was left out of one that the site has. The patch lies on the medium as a plain file. */
+/** What makes a blob that was left out of one that the site has. The patch is a plain file; in a set of parts a blob of one of them. */
 export type Delta = BlobRef & {
   readonly base: Digest;
   readonly form: 'plain' | 'gzip';
@@ -136,10 +136,10 @@ export const parseMedium = (bytes: Uint8Array): Medium => {
       throw new FleetError('MEDIUM_INVALID', `${MEDIUM_FILE} has blob ${digest} cut twice`);
     cut.add(digest);
   }
-  for (const { patch } of medium.deltas ?? []) checkFilePath(patch.path, DELTAS_FOLDER);
-  if (medium.parts) checkParts(medium.parts, medium.chunks);
-  if (medium.parts && medium.deltas?.length)
-    throw new FleetError('MEDIUM_INVALID', `${MEDIUM_FILE} names patches, which a set of parts has none of`);
+  if (medium.parts) {
+    checkParts(medium.parts, medium.chunks);
+    checkPatches(medium.parts, medium.deltas ?? []);
+  } else for (const { patch } of medium.deltas ?? []) checkFilePath(patch.path, DELTAS_FOLDER);
   return medium;
 };
 
@@ -159,6 +159,18 @@ const checkParts = (parts: readonly MediumPart[], chunks: readonly Chunked[]): v
   }
   const lost = chunks.flatMap(({ files }) => files).find(({ path }) => !seen.has(path));
   if (lost) throw new FleetError('MEDIUM_INVALID', `${MEDIUM_FILE} has ${lost.path} in no part`);
+};
+
+/** Whole, in one part: who has that part can make the blob, and nobody has to keep what no signature names. */
+const checkPatches = (parts: readonly MediumPart[], deltas: readonly Delta[]): void => {
+  const own = new Set(deltas.length === 0 ? [] : parts.flatMap(({ files }) => files));
+  for (const { patch } of deltas) {
+    if (patch.path === `blobs/sha256/${hexOf(patch.digest)}` && own.has(patch.path)) continue;
+    throw new FleetError(
+      'MEDIUM_INVALID',
+      `${MEDIUM_FILE} names the patch ${patch.path}, which is no blob of one of its parts`,
+    );
+  }
 };
 
 /** The one place where a medium names files: a path from here is joined to the medium's folder. */

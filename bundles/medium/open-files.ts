@@ -1,5 +1,5 @@
 import { isFleetError } from '../errors.ts';
-import type { OpenMedium } from './medium.ts';
+import type { OpenMedium, OpenOptions } from './medium.ts';
 import { openPlainFiles } from './open-directory.ts';
 import { openMedium } from './open-medium.ts';
 import { isFolder } from './plain-files.ts';
@@ -9,9 +9,9 @@ import { isFolder } from './plain-files.ts';
  * others. Such a medium tells nothing of its content, as one that nobody has filled.
  * @throws FleetError as openMedium
  */
-export const openFiles = async (path: string): Promise<OpenMedium> => {
+export const openFiles = async (path: string, options: OpenOptions = {}): Promise<OpenMedium> => {
   try {
-    return await openMedium(path);
+    return await openMedium(path, options);
   } catch (error) {
     if (!isFleetError(error, 'MEDIUM_SEALED') || !(await isFolder(path))) throw error;
     return { ...openPlainFiles(path), form: 'parts' };

@@ -5,6 +5,7 @@ import type { OpenMedium, OpenOptions } from './medium.ts';
 import { openDirectory } from './open-directory.ts';
 import { openParts } from './open-parts.ts';
 import { openTar } from './open-tar.ts';
+import { refuseOtherFile } from './refuse-other-file.ts';
 
 /**
  * @param path a stick, a folder that parts were copied into, a tar, or one part; several for the sticks of one set
@@ -39,7 +40,11 @@ const lookAt = async (path: string) => {
     throw toFleetError(error, `opening ${path}`);
   });
   if (found.isDirectory()) return (await findParts(path)) ?? 'directory';
-  if (found.isFile()) return (await kindOfFile(path)) === 'other' ? 'tar' : findNeighbours(path);
+  if (found.isFile()) {
+    if ((await kindOfFile(path)) !== 'other') return findNeighbours(path);
+    await refuseOtherFile(path);
+    return 'tar';
+  }
   // A pipe or terminal would be waited for until the end of days.
   throw new FleetError('MEDIUM_INVALID', `${path} is neither a directory nor a file`, {
     hint: 'Give the directory that the stick is mounted at, or a tar file',

@@ -1,13 +1,18 @@
 import { MAX_PATCH_BYTES } from '../delta/limits.ts';
 import { digestOf, shortDigest } from '../digest.ts';
 import { FleetError } from '../errors.ts';
+import { readBlob } from '../layout/verified.ts';
 import type { Delta, OpenMedium } from './medium.ts';
 
-/** A patch as the medium says it is; what it makes is another matter. @throws FleetError MISSING_BLOB, TOO_LARGE, DIGEST_MISMATCH */
+/**
+ * A patch as the medium says it is; what it makes is another matter.
+ * @throws FleetError MISSING_BLOB, TOO_LARGE, DIGEST_MISMATCH; of a set PARTS_MISSING
+ */
 export const readPatch = async (
-  medium: Pick<OpenMedium, 'path' | 'readFile'>,
+  medium: Pick<OpenMedium, 'path' | 'readFile' | 'blobs' | 'parts'>,
   { digest, patch }: Delta,
 ): Promise<Buffer> => {
+  if (medium.parts) return readBlob(medium.blobs, patch.digest, MAX_PATCH_BYTES);
   const bytes = await medium.readFile(patch.path, MAX_PATCH_BYTES);
   if (digestOf(bytes) === patch.digest) return bytes;
   throw new FleetError(

@@ -10,6 +10,7 @@ const MAX_ALIASES = 100;
  * @param describe what a person reads about a value that does not fit
  * @throws FleetError CONFIG_INVALID with file:line:column
  */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the schema that is asked for is what T is written after
 export const parseSettings = <T>(
   file: string,
   text: string,

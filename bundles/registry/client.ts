@@ -7,6 +7,7 @@ import { readBody } from './read-body.ts';
 import type { RegistryOptions } from './registry.ts';
 import { isPassing, unreachable } from './registry-error.ts';
 import type { Answer } from './send.ts';
+import { newStamina, type Stamina } from './stamina.ts';
 import { MAX_TOKEN_BYTES, parseTokenAnswer, type TokenRequest, tokenRequestOf } from './token-request.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { apiOf, mayGoTo } from './where-to.ts';
@@ -18,6 +19,7 @@ export type ClientAsk = Omit<Ask, 'url'> & { readonly path: string | URL };
 export type Client = AsyncDisposable & {
   readonly host: string;
   readonly options: RegistryOptions;
+  readonly stamina: Stamina;
   readonly ask: <T>(ask: ClientAsk, read: (answer: Answer) => Promise<T>) => Promise<T>;
 };
 
@@ -26,11 +28,12 @@ type Api = { readonly base: URL; readonly exchange: Exchange };
 export const newClient = (host: string, options: RegistryOptions): Client => {
   const connections = openConnections(options);
   const lifetime = new AbortController();
+  const stamina = newStamina();
   let api: Promise<Api> | undefined;
 
   const open = async (doing: string): Promise<Api> => {
-    const base = await findApi(host, options, doing, lifetime.signal);
-    const open = { connections, options, origin: base.origin };
+    const base = await findApi(host, options, stamina, doing, lifetime.signal);
+    const open = { connections, options, stamina, origin: base.origin };
     const tokens = newExchange({ ...open, authorizer: NOBODY });
     const authorizer = newAuthorizer({
       find: (repository) => findCredentials(host, repository, options, lifetime.signal),
@@ -43,6 +46,7 @@ export const newClient = (host: string, options: RegistryOptions): Client => {
   return {
     host,
     options,
+    stamina,
     ask: async ({ path, ...ask }, read) => {
       ask.signal?.throwIfAborted();
       api ??= open(ask.doing).catch((error: unknown) => {
@@ -64,10 +68,11 @@ const NOBODY = { header: async () => undefined, learn: async () => false, hide: 
 const findApi = async (
   host: string,
   options: RegistryOptions,
+  stamina: Stamina,
   doing: string,
   signal: AbortSignal,
 ): Promise<URL> => {
-  const patience = newPatience(options);
+  const patience = newPatience(options, stamina);
   for (;;) {
     try {
       return await apiOf(host, options, signal);

@@ -2,10 +2,11 @@ import type { Dispatcher } from 'undici';
 import { FleetError } from '../errors.ts';
 import { VERSION } from '../version.ts';
 import type { Authorizer, Wish } from './authorize.ts';
-import { newPatience, retryAfter } from './patience.ts';
+import { newPatience, type Patience, retryAfter } from './patience.ts';
 import type { RegistryOptions } from './registry.ts';
 import { isPassing, refusalOf, unreachable } from './registry-error.ts';
 import { type Answer, type Method, send } from './send.ts';
+import type { Stamina } from './stamina.ts';
 
 /** One thing asked of a registry. */
 export type Ask = {
@@ -22,6 +23,8 @@ export type Ask = {
   /** The body can be read only once, so the caller alone can try again. It then accepts 401 as 'learned, try again'. */
   readonly once?: boolean;
   readonly signal?: AbortSignal | undefined;
+  /** Of what this is one request for; without it, its own. Then `read` getting what it wants is no success yet. */
+  readonly patience?: Patience | undefined;
 };
 
 /** Asks until `read` has what it wants of an answer. @throws FleetError REGISTRY_UNREACHABLE, _DENIED, _REFUSED, what `read` throws */
@@ -30,18 +33,25 @@ export type Exchange = <T>(ask: Ask, read: (answer: Answer) => Promise<T>) => Pr
 export type ExchangeContext = {
   readonly connections: Dispatcher;
   readonly options: RegistryOptions;
+  readonly stamina: Stamina;
   /** Authorization goes to this origin only. */
   readonly origin: string;
   readonly authorizer: Pick<Authorizer, 'header' | 'learn' | 'hide'>;
 };
 
-export const newExchange = ({ connections, options, origin, authorizer }: ExchangeContext): Exchange => {
+export const newExchange = ({
+  connections,
+  options,
+  stamina,
+  origin,
+  authorizer,
+}: ExchangeContext): Exchange => {
   const isOurs = (ask: Ask): ask is Ask & { wish: Wish } =>
     ask.wish !== undefined && ask.url.origin === origin;
 
   return async (ask, read) => {
     const { signal } = ask;
-    const patience = newPatience(options);
+    const patience = ask.patience ?? newPatience(options, stamina);
     for (let hasLearned = false; ; ) {
       let authorization: string | undefined;
       let answer: Answer;
@@ -53,7 +63,11 @@ export const newExchange = ({ connections, options, origin, authorizer }: Exchan
           ...(authorization !== undefined && { authorization }),
         };
         answer = await send(connections, { ...ask, headers }, options.plainHttp);
-        if (ask.accept.includes(answer.status) && answer.status !== 401) return await read(answer);
+        if (ask.accept.includes(answer.status) && answer.status !== 401) {
+          const wanted = await read(answer);
+          if (!ask.patience) stamina.moved();
+          return wanted;
+        }
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof FleetError) throw error;

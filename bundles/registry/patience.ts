@@ -1,5 +1,6 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { RegistryOptions } from './registry.ts';
+import { newStamina, type Stamina } from './stamina.ts';
 
 /** Times a thing is tried in all unless said, and milliseconds: 0.5, 1, 2, 4 s in between, each up to half as long again. */
 const TRIES = 5;
@@ -15,18 +16,26 @@ export type Patience = {
   readonly renew: () => void;
 };
 
-export const newPatience = ({
-  sleep = defaultSleep,
-  random = Math.random,
-  onWait,
-  tries = TRIES,
-}: RegistryOptions): Patience => {
+/** @param stamina that of all requests to the same registry */
+export const newPatience = (
+  {
+    sleep = defaultSleep,
+    random = Math.random,
+    onWait,
+    tries = TRIES,
+    firstDelay = FIRST_DELAY,
+  }: RegistryOptions,
+  stamina: Stamina = newStamina(),
+): Patience => {
   let failures = 0;
+  let since = 0;
   return {
     wait: async (asked, signal) => {
       failures++;
-      if (failures >= tries) return false;
-      const delay = Math.max(asked ?? 0, FIRST_DELAY * 2 ** (failures - 1));
+      if (failures === 1) since = stamina.moves();
+      if (failures >= tries) stamina.exhausted(since);
+      if (failures >= tries || stamina.isOver()) return false;
+      const delay = Math.max(asked ?? 0, firstDelay * 2 ** (failures - 1));
       // Jitter also on what was asked for: a thousand agents were told the same second.
       const ms = Math.min(MAX_DELAY, Math.round(delay * (1 + random() / 2)));
       onWait?.({ ms, asked: asked !== undefined });

@@ -1,7 +1,7 @@
 import { FleetError } from '../errors.ts';
 import type { Client, ClientAsk } from './client.ts';
 import { discard } from './exchange.ts';
-import { newPatience } from './patience.ts';
+import { newPatience, type Patience } from './patience.ts';
 import { isPassing, unreachable } from './registry-error.ts';
 import type { Answer } from './send.ts';
 
@@ -19,15 +19,22 @@ export const pullContent = async (
   client: Client,
   content: Content,
 ): Promise<AsyncIterable<Uint8Array> | undefined> => {
-  const first = await get(client, content, 0);
-  if (first.status !== 404) return stream(client, content, first);
+  // One for all of it: tries that each had tries of their own would be a long while for one blob.
+  const patience = newPatience(client.options, client.stamina);
+  const first = await get(client, content, 0, patience);
+  if (first.status !== 404) return stream(client, content, first, patience);
   await discard(first);
+  client.stamina.moved();
   return undefined;
 };
 
-async function* stream(client: Client, content: Content, first: Answer): AsyncGenerator<Uint8Array> {
+async function* stream(
+  client: Client,
+  content: Content,
+  first: Answer,
+  patience: Patience,
+): AsyncGenerator<Uint8Array> {
   const { signal } = content;
-  const patience = newPatience(client.options);
   const total = lengthOf(first);
   let given = 0;
   let mark = 0;
@@ -43,25 +50,31 @@ async function* stream(client: Client, content: Content, first: Answer): AsyncGe
         given += piece.byteLength;
         yield piece;
       }
-      if (total === undefined || given >= total) return;
+      if (total === undefined || given >= total) {
+        client.stamina.moved();
+        return;
+      }
       failure = new Error(`it ended after ${given} of ${total} bytes`);
     } catch (error) {
       failure = error;
     }
     signal?.throwIfAborted();
-    if (given - mark >= PROGRESS) patience.renew();
+    if (given - mark >= PROGRESS) {
+      client.stamina.moved();
+      patience.renew();
+    }
     mark = given;
     const doing = `${content.doing}, after ${given}${total === undefined ? '' : ` of ${total}`} bytes`;
     if (!isPassing(failure) || !(await patience.wait(undefined, signal)))
       throw unreachable({ doing, method: 'GET' }, answer.host, failure);
-    answer = await get(client, { ...content, doing }, given);
+    answer = await get(client, { ...content, doing }, given, patience);
     skip = await bytesToSkip(answer, given, doing);
   }
 }
 
-const get = (client: Client, content: Content, from: number): Promise<Answer> => {
+const get = (client: Client, content: Content, from: number, patience: Patience): Promise<Answer> => {
   const headers = from > 0 ? { ...content.headers, range: `bytes=${from}-` } : content.headers;
-  const ask = { ...content, method: 'GET' as const, accept: from > 0 ? [200, 206] : [200, 404] };
+  const ask = { ...content, patience, method: 'GET' as const, accept: from > 0 ? [200, 206] : [200, 404] };
   return client.ask({ ...ask, ...(headers && { headers }) }, async (answer) => answer);
 };
 

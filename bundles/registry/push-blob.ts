@@ -28,7 +28,7 @@ export const pushBlob = async (
   const begun = await beginUpload(upload, mountFrom);
   if (begun === 'mounted') return 'mounted';
 
-  const patience = newPatience(repository.client.options);
+  const patience = newPatience(repository.client.options, repository.client.stamina);
   let session = begun;
   for (let best = 0; ; ) {
     const { reached, failure } = await sendFrom(upload, session, open);

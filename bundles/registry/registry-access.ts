@@ -13,7 +13,7 @@ export type RegistryAccess = {
   readonly onWait?: RegistryOptions['onWait'];
 };
 
-/** @throws FleetError for a certificate file that cannot be read */
+/** @throws FleetError for a certificate file that cannot be read, and for FLEET_REGISTRY_TRIES or _DELAY that are no counts */
 export const registryOptions = ({
   plainHttp,
   caFile,
@@ -24,9 +24,25 @@ export const registryOptions = ({
   plainHttp,
   env,
   onWait,
+  tries: countIn(env, 'FLEET_REGISTRY_TRIES'),
+  firstDelay: countIn(env, 'FLEET_REGISTRY_DELAY'),
   authFile: authFile === '' ? undefined : authFile,
   ca: caFile === undefined || caFile === '' ? undefined : readCertificates(caFile),
 });
+
+/** For lines that are worse than others, and for those where a failure is to be told at once. @throws FleetError CONFIG_INVALID */
+const countIn = (env: NodeJS.ProcessEnv, name: string): number | undefined => {
+  const text = env[name] ?? '';
+  if (text === '') return undefined;
+  if (/^[1-9][0-9]{0,4}$/.test(text)) return Number(text);
+  throw new FleetError(
+    'CONFIG_INVALID',
+    `${name} is ${JSON.stringify(text.slice(0, 20))}, which is no count`,
+    {
+      hint: 'Give a whole number from 1 to 99999: of tries, or of milliseconds',
+    },
+  );
+};
 
 const MISTAKES: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',

@@ -80,6 +80,8 @@ export type RegistryOptions = {
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
   /** How often one request is tried in all, 5 unless said; who asks again by himself says less. */
   readonly tries?: number | undefined;
+  /** Milliseconds before the second try, 500 unless said; each wait is twice the last. */
+  readonly firstDelay?: number | undefined;
   /** 0 up to 1, for the jitter of the delays. */
   readonly random?: (() => number) | undefined;
   /**

@@ -56,6 +56,6 @@ describe('an import that is interrupted', () => {
         expect(stepsDone(join(folder, 'machine')).length, point).toBe(steps + again);
       }
     },
-    60_000,
+    300_000,
   );
 });

@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { digestOf } from '#bundles/digest';
 import type { Event } from '#bundles/report/event';
@@ -78,20 +78,17 @@ export type World = AsyncDisposable & {
 
 export const SITE = 'plant-7';
 
-export const createWorld = async (fleet?: TestFleet, more: Partial<Agent> = {}): Promise<World> => {
-  const directory = await temporaryDirectory('agent');
-  const folder = directory.path;
-  const made = fleet ?? (await sharedFleet());
+/** Makes the state of an agent that asked to be taken into the fleet, and its request. */
+const enrollIn = async (folder: string, fleet: TestFleet): Promise<State> => {
   const request = join(folder, 'request');
   mkdirSync(request);
-  mkdirSync(join(folder, 'machine'));
   const state = openFast(join(folder, 'state'), { create: true });
-  const [root] = made.roots;
+  const [root] = fleet.roots;
   await enroll(
     state,
     testEdge(),
     {
-      fleet: made.name,
+      fleet: fleet.name,
       site: SITE,
       agent: 'kiosk-1',
       channel: { environment: 'prod', clusterType: 'factory-host' },
@@ -100,6 +97,40 @@ export const createWorld = async (fleet?: TestFleet, more: Partial<Agent> = {}):
     },
     request,
   );
+  return state;
+};
+
+/** A fleet, and the folder of an agent that asked it. Keys take time, and most tests do not care whose: made once, then copied. */
+type Enrolled = { readonly fleet: TestFleet; readonly files: ReadonlyMap<string, Buffer> };
+
+const makeEnrolled = async (): Promise<Enrolled> => {
+  const fleet = await createTestFleet();
+  await using directory = await temporaryDirectory('agent-template');
+  // Closed first: then all of the database is in its one file.
+  (await enrollIn(directory.path, fleet))[Symbol.dispose]();
+  const found = readdirSync(directory.path, { recursive: true, withFileTypes: true });
+  const files = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return { fleet, files: new Map(files.map((file) => [relative(directory.path, file), readFileSync(file)])) };
+};
+
+let shared: Promise<Enrolled> | undefined;
+
+const copyEnrolled = (folder: string, { fleet, files }: Enrolled) => {
+  for (const [name, bytes] of files) {
+    mkdirSync(join(folder, dirname(name)), { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, name), bytes, { mode: 0o600 });
+  }
+  return { made: fleet, state: openFast(join(folder, 'state')) };
+};
+
+/** @param fleet where the test needs its own; all others have the same fleet, and their agents the same key */
+export const createWorld = async (fleet?: TestFleet, more: Partial<Agent> = {}): Promise<World> => {
+  const directory = await temporaryDirectory('agent');
+  const folder = directory.path;
+  mkdirSync(join(folder, 'machine'));
+  const { made, state } = fleet
+    ? { made: fleet, state: await enrollIn(folder, fleet) }
+    : copyEnrolled(folder, await (shared ??= makeEnrolled()));
   const agent = testAgent(state, folder, more);
   let media = 0;
   const medium: World['medium'] = (what, siteVersion = 1) =>
@@ -117,14 +148,11 @@ export const createWorld = async (fleet?: TestFleet, more: Partial<Agent> = {}):
     events: () => readOutbox(state).map(({ line }) => JSON.parse(line) as Event),
     [Symbol.asyncDispose]: async () => {
       state[Symbol.dispose]();
-      await directory[Symbol.asyncDispose]();
+      // At once: one step after the other through the event loop takes five times as long.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };
 };
-
-let shared: Promise<TestFleet> | undefined;
-/** Keys take time; most tests do not care whose. */
-const sharedFleet = (): Promise<TestFleet> => (shared ??= createTestFleet());
 
 /** A package of one file. */
 export const onePackage = (id: string, content: string, more: Partial<TestPackage> = {}): TestPackage => ({

@@ -38,10 +38,11 @@ describe('the search for such inputs', () => {
     for (const target of TARGETS) {
       const inputs = (seed: number) => {
         const { next } = inputsOf(target, randomOf(seed));
-        return Array.from({ length: 5 }, () => next().toString('base64'));
+        return Array.from({ length: 3 }, () => next().toString('base64'));
       };
-      expect(inputs(3)).toEqual(inputs(3));
-      expect(inputs(3)).not.toEqual(inputs(4));
+      const made = inputs(3);
+      expect(inputs(3)).toEqual(made);
+      expect(inputs(4)).not.toEqual(made);
     }
   });
 

@@ -201,7 +201,7 @@ describe('an import', () => {
     await using world = await createWorld();
     const medium = join(world.folder, 'cut.tar');
     await writeFile(medium, 'no tar');
-    expect(await refusedWith(world, medium)).toBe('TRUNCATED');
+    expect(await refusedWith(world, medium)).toBe('MEDIUM_INVALID');
     await expect(importMedium(world.agent, join(world.folder, 'nowhere'))).rejects.toMatchObject({
       code: 'MEDIUM_MISSING',
     });
@@ -412,11 +412,16 @@ describe('a medium is refused, and nothing changes, when', () => {
     await using world = await createWorld();
     const bundle = bundleOf(world, 'one');
     const medium = await world.medium({ release: { version: 1, bundle } });
-    const agent = { ...world.agent, freeBytes: async () => 10 };
-    expect(await refusedWith(world, medium, agent)).toBe('DISK_FULL');
-    const total = [...bundle.blobs.values()].reduce((sum, bytes) => sum + bytes.byteLength, 0);
-    expect(world.events().at(-1)?.message).toContain(`needs ${total} bytes`);
+    const having = (free: number) => ({ ...world.agent, freeBytes: async () => free });
+    expect(await refusedWith(world, medium, having(10))).toBe('DISK_FULL');
+    const blocks = [...bundle.blobs.values()].reduce(
+      (sum, { byteLength }) => sum + Math.ceil(byteLength / 4096),
+      0,
+    );
+    const needed = blocks * 4096 + (512 << 10);
+    expect(world.events().at(-1)?.message).toContain(`needs ${needed} bytes`);
     expect(world.events().at(-1)?.message).toContain('10 are free');
+    expect(await refusedWith(world, medium, having(needed - 1))).toBe('DISK_FULL');
     expect(await storedBlobs(world.agent.state)).toEqual(new Set());
   });
 

@@ -125,13 +125,17 @@ describe('a patch', () => {
         Buffer.concat([encodeVarint(old.length), encodeVarint(count), Buffer.from([0, 1, 0])]),
         ...Array.from({ length: count - 1 }, () => step),
       ]);
-    const made = (count: number): Promise<Uint8Array[]> =>
-      Array.fromAsync(applyPatch([zstdCompressSync(steps(count))], oldOf(old), 10));
-    expect(await made(11)).toHaveLength(11);
-    const refused: unknown = await made(12).catch((error: unknown) => error);
+    const made = async (count: number, most?: number): Promise<Buffer> =>
+      Buffer.concat(await Array.fromAsync(applyPatch([zstdCompressSync(steps(count))], oldOf(old), most)));
+    expect(await made(11, 10)).toHaveLength(11);
+    const refused: unknown = await made(12, 10).catch((error: unknown) => error);
     expect(refused).toMatchObject({
       code: 'DELTA_INVALID',
       message: expect.stringContaining('more than 10 steps'),
+    });
+    // How many there may be follows from what they make.
+    await expect(made(1500)).rejects.toMatchObject({
+      message: expect.stringContaining('more than 1117 steps') as string,
     });
   });
 
@@ -156,13 +160,15 @@ describe('a damaged or hostile patch', () => {
   const old = noise(3000);
   const fresh = Buffer.concat([old.subarray(500), Buffer.from('and an end'), old.subarray(0, 500)]);
 
+  let said = '';
   /** What came out, or the code it was refused with. */
   const outcome = async (patch: Uint8Array, from = old): Promise<string> => {
     try {
       return (await apply(patch, from)).equals(fresh) ? 'right' : 'wrong';
     } catch (error) {
-      if (isFleetError(error)) return error.code;
-      throw error;
+      if (!isFleetError(error)) throw error;
+      said = error.message;
+      return error.code;
     }
   };
 
@@ -196,10 +202,48 @@ describe('a damaged or hostile patch', () => {
     expect(await outcome(bytes, old.subarray(1))).toBe('DELTA_INVALID');
   });
 
+  it('that cannot make a blob of the known size makes no byte of it', async () => {
+    const pairsOf = [
+      [old, fresh, [fresh.length - 1, fresh.length + 1, 0]],
+      [gzipFixed(old), gzipFixed(Buffer.alloc(200_000, 'ab')), [190]],
+    ] as const;
+    for (const [before, after, wrong] of pairsOf) {
+      const { bytes } = (await makePatch(before, after, NO_LIMIT)) ?? { bytes: Buffer.alloc(0) };
+      for (const size of [...wrong, after.length]) {
+        const read = () => {
+          throw new Error('read');
+        };
+        const made = applyPatch([bytes], { size: old.length, read }, undefined, size).next();
+        const said = await made.then(
+          () => 'made',
+          (error: Error) => error.message,
+        );
+        if (size === after.length) expect(said).toMatch(/^read|made$/);
+        else expect(said).toMatch(/cannot be a blob of/);
+      }
+    }
+  });
+
   it('that announces more than any patch may make is refused before the first byte', async () => {
     const head = [Buffer.from('fleet-ferry delta 1\n'), Buffer.from([0]), encodeVarint(old.length)];
     const bomb = Buffer.concat([...head, encodeVarint(MAX_UNCOMPRESSED + 1), encodeVarint(0)]);
     expect(await outcome(zstdCompressSync(bomb))).toBe('DELTA_INVALID');
+    // The slower zlib packs at a level, the less it is asked to.
+    const packed = (level: number, size: number): Promise<string> =>
+      outcome(
+        zstdCompressSync(
+          Buffer.concat([
+            Buffer.from('fleet-ferry delta 1\n'),
+            Buffer.from([level, 31, 139, 8, 0, 0, 0, 0, 0, 0, 3]),
+            encodeVarint(old.length),
+            encodeVarint(size),
+          ]),
+        ),
+      );
+    expect(await packed(9, (16 << 20) + 1)).toBe('DELTA_INVALID');
+    expect(said).toContain('more than 16777216 bytes');
+    expect(await packed(9, 16 << 20)).toBe('DELTA_INVALID');
+    expect(said).toContain('ends early');
     // Steps that make nothing would go on for ever.
     const idle = Buffer.concat([...head, encodeVarint(10), Buffer.alloc(1000)]);
     expect(await outcome(zstdCompressSync(idle))).toBe('DELTA_INVALID');

@@ -1,16 +1,21 @@
 import { createPrivateKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { decryptKey, encryptKey, isEncryptedKey, RANDOM_BYTES } from '#bundles/keys/cosign-key';
-import { generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
+import { loadSigningKey } from '#bundles/trust/key';
 import { encodePem } from '#bundles/trust/pem';
 import { refusal } from '../../bundles/refusal.ts';
-import { COSIGN_KEY, COSIGN_PASSWORD, COSIGN_PUBLIC } from './fixtures.ts';
+import {
+  COSIGN_KEY,
+  COSIGN_PASSWORD,
+  COSIGN_PUBLIC,
+  PLAIN_KEY as pem,
+  LOCKED_KEY as sealed,
+  WRITTEN_KEY,
+} from './fixtures.ts';
 
-/** Reading and writing one takes scrypt a fifth of a second. */
-const pem = generatePrivateKey();
+/** Reading and writing one takes scrypt a fifth of a second, and half of it with the settings of `sealed`. */
 const der = createPrivateKey(pem).export({ type: 'pkcs8', format: 'der' });
 const random = new Uint8Array(RANDOM_BYTES).map((_, index) => index);
-const sealed = encryptKey(der, 'correct horse', random);
 
 const jsonOf = (text: string) =>
   JSON.parse(Buffer.from(text.split('\n').slice(1, -2).join(''), 'base64').toString());
@@ -21,18 +26,18 @@ const refusalOf = (text: string) => refusal(() => decryptKey(text, 'correct hors
 
 describe('an encrypted key file', { timeout: 60_000 }, () => {
   it('opens with its password to the very key, and is written alike from alike', () => {
-    expect(isEncryptedKey(sealed)).toBe(true);
-    expect(decryptKey(sealed, 'correct horse').equals(der)).toBe(true);
-    expect(encryptKey(der, 'correct horse', random)).toBe(sealed);
+    expect(isEncryptedKey(WRITTEN_KEY)).toBe(true);
+    expect(decryptKey(WRITTEN_KEY, 'correct horse').equals(der)).toBe(true);
+    expect(encryptKey(der, 'correct horse', random)).toBe(WRITTEN_KEY);
   });
 
   it('has the form and the settings of cosign, and nothing of the key in the open', () => {
-    expect(jsonOf(sealed)).toMatchObject({
+    expect(jsonOf(WRITTEN_KEY)).toMatchObject({
       kdf: { name: 'scrypt', params: { N: 65_536, r: 8, p: 1 } },
       cipher: { name: 'nacl/secretbox' },
     });
-    expect(Object.keys(jsonOf(sealed))).toEqual(Object.keys(jsonOf(COSIGN_KEY)));
-    expect(sealed).not.toContain(pem.split('\n')[1]);
+    expect(Object.keys(jsonOf(WRITTEN_KEY))).toEqual(Object.keys(jsonOf(COSIGN_KEY)));
+    expect(WRITTEN_KEY).not.toContain(pem.split('\n')[1]);
   });
 
   it('made by cosign 3.1.1 opens', () => {

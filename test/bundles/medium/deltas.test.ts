@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalBytes } from '#bundles/canonical';
-import { digestOf } from '#bundles/digest';
+import { digestOf, hexOf } from '#bundles/digest';
 import { parseMedium } from '#bundles/medium/medium';
 
 const mediumWith = (path: string, form = 'plain', critical: readonly string[] = ['deltas']): Buffer =>
@@ -24,12 +24,21 @@ const mediumWith = (path: string, form = 'plain', critical: readonly string[] = 
   });
 
 describe('patches in a table of contents', () => {
-  it('are no part of a set: nobody would find them there', () => {
-    const medium = JSON.parse(mediumWith('fleet/deltas/abc.zst').toString()) as Record<string, unknown>;
-    const set = { ...medium, parts: [{ number: 1, files: [] }] };
-    expect(() => parseMedium(Buffer.from(JSON.stringify(set)))).toThrow(
-      expect.objectContaining({ code: 'MEDIUM_INVALID' }),
-    );
+  it('are whole blobs of a part in a set, and nothing else there', () => {
+    const blob = (of: string): string => `blobs/sha256/${hexOf(digestOf(of))}`;
+    const parse = (path: string, files: readonly string[]) => {
+      const medium = JSON.parse(mediumWith(path).toString()) as Record<string, unknown>;
+      return parseMedium(Buffer.from(JSON.stringify({ ...medium, parts: [{ number: 1, files }] })));
+    };
+    expect(parse(blob('p'), [blob('p')]).deltas).toHaveLength(1);
+    for (const [path, files] of [
+      ['fleet/deltas/abc.zst', [blob('p')]],
+      [blob('p'), []],
+      [blob('other'), [blob('other')]],
+    ] as const)
+      expect(() => parse(path, files), path).toThrow(expect.objectContaining({ code: 'MEDIUM_INVALID' }));
+    // Outside of a set nobody would look for one there.
+    expect(() => parseMedium(mediumWith(blob('p')))).toThrow(expect.objectContaining({ code: 'BAD_NAME' }));
   });
 
   it('lie below fleet/deltas and nowhere else', () => {

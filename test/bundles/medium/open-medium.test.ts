@@ -144,7 +144,7 @@ describe('what is no medium', () => {
   it('is refused with its path, and what to do', async () => {
     await using folder = await temporaryDirectory('medium');
     const path = join(folder.path, 'cut.tar');
-    await writeFile(path, 'cut');
+    await writeFile(path, 'oci-lay');
     await expect(openMedium(path)).rejects.toMatchObject({ code: 'TRUNCATED', at: { file: path } });
     const stick = join(folder.path, 'stick');
     await mkdir(join(stick, 'fleet'), { recursive: true });

@@ -29,7 +29,7 @@ beforeAll(async () => {
       await writeFile(scriptOf(program, shell), stdout);
     }
   }
-}, 60_000);
+}, 300_000);
 
 afterAll(() => folder[Symbol.asyncDispose]());
 

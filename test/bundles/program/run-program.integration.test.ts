@@ -49,7 +49,7 @@ beforeAll(async () => {
   expect(stderr).toBe('');
   for (const [index, result] of (JSON.parse(stdout) as Result[]).entries())
     results.set(LINES[index] ?? '', result);
-}, 30_000);
+}, 300_000);
 
 describe('a program', () => {
   it('prints its result, and says what it does on the other stream', () => {

@@ -1,5 +1,6 @@
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { FleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/layout/layout';
 import { type PublishOptions, publishLayout } from '#bundles/publish/publish-layout';
@@ -36,11 +37,7 @@ type World = AsyncDisposable & {
 };
 
 /** Release 1 of prod/kiosk and of dev/gate, and site plant-7 with receipts. */
-const makeWorld = async (): Promise<World> => {
-  const folder = await temporaryDirectory('publish');
-  const path = (name: string): string => join(folder.path, name);
-  const fleet = await newFleet();
-  const layout = writeSignedLayout(fleet, path('layout'));
+const writeFirst = async (layout: LayoutWriter): Promise<void> => {
   await layout.release({ channel: KIOSK, version: 1, bundles: [bundleOf('one')] });
   await layout.release({ channel: GATE, version: 1, bundles: [bundleOf('one')] });
   await layout.site({
@@ -49,6 +46,19 @@ const makeWorld = async (): Promise<World> => {
     agents: [{ name: 'line-1', channel: KIOSK, key: newSigningKey() }],
   });
   await layout.receipts('plant-7', [{ agent: 'plant-7/line-1', from: 1, to: 4 }]);
+};
+
+/** Made once, then copied. */
+const fleet = await newFleet();
+const template = await temporaryDirectory('publish-template');
+await writeFirst(writeSignedLayout(fleet, template.path));
+afterAll(() => template[Symbol.asyncDispose]());
+
+const makeWorld = async (): Promise<World> => {
+  const folder = await temporaryDirectory('publish');
+  const path = (name: string): string => join(folder.path, name);
+  cpSync(template.path, path('layout'), { recursive: true });
+  const layout = writeSignedLayout(fleet, path('layout'));
   const registry = memoryRegistry();
   return {
     fleet,

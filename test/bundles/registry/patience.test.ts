@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newPatience, retryAfter } from '#bundles/registry/patience';
+import { newStamina } from '#bundles/registry/stamina';
 
 const patienceWith = (random: number) => {
   const delays: number[] = [];
@@ -46,6 +47,45 @@ describe('patience', () => {
       patience.renew();
     }
     expect(new Set(delays)).toEqual(new Set([500]));
+  });
+});
+
+describe('patience of many requests with one registry', () => {
+  const requests = () => {
+    const stamina = newStamina();
+    const options = { plainHttp: [], env: {}, sleep: async () => {} };
+    return { stamina, begin: () => newPatience(options, stamina) };
+  };
+  const failOnce = (patience: ReturnType<typeof newPatience>) => patience.wait(undefined, undefined);
+  const giveUp = async (patience: ReturnType<typeof newPatience>): Promise<number> => {
+    let tries = 1;
+    while (await failOnce(patience)) tries += 1;
+    return tries;
+  };
+
+  it('ends for all when one has given up, and nothing came from it meanwhile', async () => {
+    const { begin } = requests();
+    const other = begin();
+    expect(await failOnce(other)).toBe(true);
+    expect(await giveUp(begin())).toBe(5);
+    expect(await failOnce(other)).toBe(false);
+    expect(await giveUp(begin())).toBe(1);
+  });
+
+  it('is there again for all when one gets somewhere', async () => {
+    const { begin, stamina } = requests();
+    await giveUp(begin());
+    stamina.moved();
+    expect(await giveUp(begin())).toBe(5);
+  });
+
+  it('is left to the others where one gives up while they get somewhere', async () => {
+    const { begin, stamina } = requests();
+    const one = begin();
+    expect(await failOnce(one)).toBe(true);
+    stamina.moved();
+    expect(await giveUp(one)).toBe(4);
+    expect(await failOnce(begin())).toBe(true);
   });
 });
 

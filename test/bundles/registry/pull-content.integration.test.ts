@@ -10,6 +10,47 @@ const DIGEST = digestOf(BLOB);
 const rangeOf = (header: string | undefined): number =>
   Number(/^bytes=([0-9]+)-$/.exec(header ?? '')?.[1] ?? 0);
 
+describe.concurrent('a registry that cuts every connection', () => {
+  const fail = (server: { readonly host: string }, blobs: number) => async () => {
+    await using client = impatientClient(server.host);
+    for (let n = 0; n < blobs; n += 1) {
+      const reading = client
+        .repository('a')
+        .blobs.open(DIGEST)
+        .then((content) => readAll(content));
+      expect(await thrownBy(() => reading)).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+    }
+    return client.delays;
+  };
+
+  it('is waited for as long as one blob is, however many there are, before and after the head of an answer', async () => {
+    await using headless = await startHostileServer((_request, response) => {
+      response.destroy();
+    });
+    await using bodiless = await startHostileServer((_request, response) => {
+      response.writeHead(200, { 'content-length': BLOB.byteLength });
+      response.flushHeaders();
+      setImmediate(() => response.destroy());
+    });
+    for (const server of [headless, bodiless])
+      expect(await fail(server, 6)()).toEqual([500, 1000, 2000, 4000]);
+  });
+
+  it('has the tries of one blob for it, where heads come and go', async () => {
+    await using server = await startHostileServer((_request, response, nth) => {
+      if (nth % 2 === 0) {
+        response.destroy();
+        return;
+      }
+      response.writeHead(200, { 'content-length': BLOB.byteLength });
+      response.flushHeaders();
+      setImmediate(() => response.destroy());
+    });
+    expect(await fail(server, 1)()).toEqual([500, 1000, 2000, 4000]);
+    expect(server.seen).toHaveLength(5);
+  });
+});
+
 describe.concurrent('a blob whose connection is cut', () => {
   it('goes on by a range from where it stopped, as often as it gets further', async () => {
     await using server = await startHostileServer((request, response) => {

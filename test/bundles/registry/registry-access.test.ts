@@ -25,3 +25,24 @@ describe('the certificates that registries are trusted by', () => {
       );
   });
 });
+
+describe('patience with registries', () => {
+  const optionsOf = (env: NodeJS.ProcessEnv) => registryOptions({ plainHttp: [], env });
+
+  it('is what the environment says, where it says something', () => {
+    expect(optionsOf({ FLEET_REGISTRY_TRIES: '9', FLEET_REGISTRY_DELAY: '20' })).toMatchObject({
+      tries: 9,
+      firstDelay: 20,
+    });
+    expect(optionsOf({ FLEET_REGISTRY_TRIES: '' })).toMatchObject({
+      tries: undefined,
+      firstDelay: undefined,
+    });
+  });
+
+  it.each(['0', '-1', '2s', '1e3'])('is no %s', (text) => {
+    expect(() => optionsOf({ FLEET_REGISTRY_TRIES: text })).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID' }),
+    );
+  });
+});
