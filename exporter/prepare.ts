@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import type { OpenOptions } from '#bundles/medium/medium';
 import type { Channel } from '#bundles/names';
 import { NO_PROGRESS, type Progress } from '#bundles/program/progress';
 import type { RegistryAccess } from '#bundles/registry/registry-access';
@@ -36,12 +37,16 @@ export type Order = {
   readonly sites: readonly string[];
   /** Reports, earlier media, 'site:<site>' and 'release:<channel>@<version>'. */
   readonly bases: readonly string[];
+  /** What sealed sets are opened with, among the bases and where the medium goes. */
+  readonly open?: OpenOptions;
   /** Only the leases of these channels, and the roots: a few kilobytes. */
   readonly leaseOnly?: boolean;
   /** Parts are to be sealed to the agents of the sites on the medium, and to these age recipients. */
   readonly sealTo?: readonly string[];
   /** New layers travel as patches for the old ones where that pays. */
   readonly binaryDeltas?: boolean;
+  /** Bytes of the longest patch: one is never cut, and has to fit a part. */
+  readonly maxPatch?: number | undefined;
   readonly now: Date;
   readonly progress?: Progress;
   readonly signal?: AbortSignal;
@@ -74,11 +79,11 @@ const openAndPlan = async (order: Order): Promise<Prepared> => {
   await using cleanup = new AsyncDisposableStack();
   progress.begin({ name: 'reading the source', total: 0, unit: 'blobs' });
   const origin = cleanup.use(await openSource(order.from, order.access));
-  const target = cleanup.use(await openTarget(order.to));
+  const target = cleanup.use(await openTarget(order.to, order.open));
   const targets = [target];
-  for (const path of order.alsoTo ?? []) targets.push(cleanup.use(await openTarget(path)));
+  for (const path of order.alsoTo ?? []) targets.push(cleanup.use(await openTarget(path, order.open)));
   const before = targets.flatMap((one) => one.before ?? []);
-  const bases = await readBases(origin, order.bases, before, now, signal);
+  const bases = await readBases(origin, order.bases, before, now, signal, order.open);
   const offered = await readOffer(
     origin,
     { channels: order.channels, sites: order.sites, reporters: bases.reporters },
@@ -89,7 +94,6 @@ const openAndPlan = async (order: Order): Promise<Prepared> => {
   const wanted = order.leaseOnly ? leasesOnly(offered, target.before) : offered;
   const { offer, bytes } = await keepReceipts(before, wanted);
   const seal = order.sealTo && (await sealToSites(offered.sites, order.sealTo));
-  if (order.binaryDeltas && (seal || targets.length > 1)) throw noDeltasInSets();
   const source = withBlobs(origin, bytes);
   const { plan, source: complete } = await planOf(order, source, offer, withReaders(bases, offer), cleanup);
   await checkComplete(source, plan, bases.asked, progress, signal);
@@ -101,7 +105,7 @@ const openAndPlan = async (order: Order): Promise<Prepared> => {
     targets,
     plan,
     checkStick: async (path) => {
-      await using stick = await openTarget(path);
+      await using stick = await openTarget(path, order.open);
       if (stick.before) await checkTarget(stick.before, offered);
     },
     seal,
@@ -116,15 +120,9 @@ const openAndPlan = async (order: Order): Promise<Prepared> => {
   };
 };
 
-/** Every part of a set is made of blobs alone, and sealed ones leave nothing beside them to be read. */
-const noDeltasInSets = (): FleetError =>
-  new FleetError('USAGE', '--binary-deltas is for a medium that is one folder or one tar', {
-    hint: 'Leave it away for a set of parts, several sticks or an encrypted medium',
-  });
-
 /** The plan; where patches are wanted it is made twice, the second time knowing them. */
 const planOf = async (
-  { binaryDeltas = false, now, progress = NO_PROGRESS, signal }: Order,
+  { binaryDeltas = false, maxPatch, now, progress = NO_PROGRESS, signal }: Order,
   source: Source,
   offer: Offer,
   bases: Bases,
@@ -135,7 +133,8 @@ const planOf = async (
   const { blobs: patches } = cleanup.use(await openPatchStore());
   const bundles = offer.channels.flatMap((channel) => channel.bundles);
   const began = performance.now();
-  const deltas = await findDeltas({ source, bundles, bases, blobs: plan.blobs, patches, progress, signal });
+  const { blobs } = plan;
+  const deltas = await findDeltas({ source, bundles, bases, blobs, maxPatch, patches, progress, signal });
   const seconds = Math.round((performance.now() - began) / 100) / 10;
   return { plan: makePlan(offer, bases, now, deltas, seconds), source: withPatches(source, patches) };
 };

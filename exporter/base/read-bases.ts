@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { type OpenMedium, REPORTS_FOLDER } from '#bundles/medium/medium';
+import { type OpenMedium, type OpenOptions, REPORTS_FOLDER } from '#bundles/medium/medium';
 import { openFiles } from '#bundles/medium/open-files';
 import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
 import type { Source } from '../source/source.ts';
@@ -25,10 +25,18 @@ type Found = {
 
 type AgentsOf = (site: string) => Promise<SiteAgents>;
 
+/** How things are looked up. */
+type Look = {
+  readonly source: Source;
+  readonly agentsOf: AgentsOf;
+  readonly open: OpenOptions;
+  readonly signal: AbortSignal | undefined;
+};
+
 /**
  * What those who will get the medium have: from reports (a file, all on a medium that came back, or those that the office
  * took), from an earlier medium or a release; and what imports asked for. `targets` are the media to be filled, where
- * they are there already.
+ * they are there already. `open`: for sealed ones.
  * @throws FleetError MEDIUM_MISSING, USAGE, CHANNEL_MISSING, and those of reports and media that cannot be believed
  */
 export const readBases = async (
@@ -37,13 +45,14 @@ export const readBases = async (
   targets: readonly OpenMedium[],
   now: Date,
   signal?: AbortSignal,
+  open: OpenOptions = {},
 ): Promise<Bases> => {
   const agentsOf = siteAgents(source, now);
   const found: Found = { reports: [], others: [], sites: new Set(), asked: new Map(), notes: new Set() };
   for (const target of targets) await takeNeeds(found, target);
   for (const name of names.map(parseBase)) {
     signal?.throwIfAborted();
-    await takeBase(found, source, name, agentsOf, signal);
+    await takeBase(found, { source, agentsOf, open, signal }, name);
   }
   const newest = newestReports(found.reports);
   const bases: Base[] = [];
@@ -64,13 +73,8 @@ export const readBases = async (
   };
 };
 
-const takeBase = async (
-  found: Found,
-  source: Source,
-  name: BaseName,
-  agentsOf: AgentsOf,
-  signal: AbortSignal | undefined,
-): Promise<void> => {
+const takeBase = async (found: Found, look: Look, name: BaseName): Promise<void> => {
+  const { source, agentsOf, signal } = look;
   switch (name.kind) {
     case 'site': {
       const { reports, notes } = await readSiteReports(source, name.site, agentsOf);
@@ -83,23 +87,21 @@ const takeBase = async (
       found.others.push(await readReleaseBase(source, name.channel, name.version, signal));
       return;
     case 'path':
-      return takePath(found, source, name.path, agentsOf, signal);
+      return takePath(found, look, name.path);
   }
 };
 
 const takePath = async (
   found: Found,
-  source: Source,
+  { source, agentsOf, open, signal }: Look,
   path: string,
-  agentsOf: AgentsOf,
-  signal: AbortSignal | undefined,
 ): Promise<void> => {
   const statement = await readStatement(path);
   if (statement) {
     found.reports.push(await readReport(agentsOf, statement, path));
     return;
   }
-  await using medium = await openFiles(path);
+  await using medium = await openFiles(path, open);
   await takeNeeds(found, medium);
   const reports = await readReports(agentsOf, medium);
   found.reports.push(...reports);
@@ -115,7 +117,7 @@ const nothingSaid = (path: string, form: OpenMedium['form']): FleetError =>
         'MEDIUM_SEALED',
         `--for ${path}: it is sealed and holds no reports, so nothing says what it brought`,
         {
-          hint: 'Name the release that it brought, as release:<environment>/<cluster type>@<number>, or site:<site>',
+          hint: 'Name the release that it brought, as release:<environment>/<cluster type>@<number>, or site:<site>; or give what opens it with --identity',
         },
       )
     : new FleetError('MEDIUM_EMPTY', `${path} holds neither reports nor an earlier medium`);

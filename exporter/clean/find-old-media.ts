@@ -50,7 +50,7 @@ const readAll = async (
   if (!(await stat(folder).catch(() => undefined))?.isDirectory())
     throw new FleetError('MEDIUM_MISSING', `there is no archive folder ${folder}`);
   const found: Found[] = [];
-  for (const names of await groupsOf(folder)) {
+  for (const names of await mediaIn(folder)) {
     const [first = ''] = names;
     try {
       await using medium = await openToLook([join(folder, first)], open);
@@ -64,7 +64,7 @@ const readAll = async (
 };
 
 /** Each tar by itself, the parts of a set together; sorted. Other names are not ours. */
-const groupsOf = async (folder: string): Promise<readonly (readonly string[])[]> => {
+export const mediaIn = async (folder: string): Promise<readonly (readonly string[])[]> => {
   const groups = new Map<string, string[]>();
   for await (const name of namesIn(folder)) {
     const set = parsePartName(name)?.set;

@@ -1,10 +1,12 @@
+import { join } from 'node:path';
 import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
+import { isFolder } from '#bundles/medium/plain-files';
 import { ask } from '#bundles/program/ask';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { formatBytes } from '#bundles/program/format-bytes';
 import { findLeftovers } from '../clean/find-leftovers.ts';
-import { findOldMedia } from '../clean/find-old-media.ts';
+import { findOldMedia, mediaIn } from '../clean/find-old-media.ts';
 import type { Leftover, Leftovers } from '../clean/leftover.ts';
 import { removeFiles, removeLeftovers } from '../clean/remove-leftovers.ts';
 import { formatTable } from '../show/table.ts';
@@ -97,6 +99,7 @@ const stickJob = async (
   now: Date,
   opened: AsyncDisposableStack,
 ): Promise<Job> => {
+  for (const path of media) await refuseArchive(path);
   const medium = opened.use(await openForFiles(media, flags));
   if (medium.roots.length === 0) {
     throw new FleetError('USAGE', `${medium.path} is a file, and nothing in it can be removed`, {
@@ -107,6 +110,17 @@ const stickJob = async (
   const found = await findLeftovers(medium, agentsOf);
   const again = async (): Promise<readonly Leftover[]> => (await findLeftovers(medium, agentsOf)).files;
   return { ...found, remove: () => removeLeftovers(found.files, again) };
+};
+
+/** Tars and parts side by side, and nothing that makes a folder a stick. @throws FleetError USAGE */
+const refuseArchive = async (path: string): Promise<void> => {
+  if (!(await isFolder(path)) || (await isFolder(join(path, 'fleet')))) return;
+  const count = (await mediaIn(path)).length;
+  if (count === 0) return;
+  const what = count === 1 ? 'a medium' : `${count} media`;
+  throw new FleetError('USAGE', `${path} is no stick but an archive, with ${what} as files`, {
+    hint: 'Say with --keep how many of each set of sites and channels are to stay; --dry-run only shows the rest',
+  });
 };
 
 const archiveJob = async (

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { Flags } from '@oclif/core';
-import { FleetError } from '#bundles/errors';
 import { shortSet } from '#bundles/medium/part';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { formatBytes } from '#bundles/program/format-bytes';
@@ -10,13 +9,13 @@ import type { Plan } from '../plan/plan.ts';
 import { prepare } from '../prepare.ts';
 import { describeDeltas } from '../show/describe-deltas.ts';
 import { describeCut, describeSet } from '../show/format-set.ts';
-import { parseSize } from '../show/parse-size.ts';
 import { type Exported, exportMedium } from '../write/export-medium.ts';
 import type { WriteOptions } from '../write/write-options.ts';
 import type { SetOrder } from '../write/write-set.ts';
 import { withPerson } from './ask-for-sticks.ts';
+import { IDENTITY_FLAG, openOptions } from './open-given.ts';
 import { ORDER_FLAGS, orderOf } from './order-flags.ts';
-import { PIECEMEAL_FLAGS, SET_FLAGS, setOrderOf } from './set-flags.ts';
+import { FILE_SIZE_FLAG, maxFileSizeOf, PIECEMEAL_FLAGS, SET_FLAGS, setOrderOf } from './set-flags.ts';
 import { stoppable } from './stoppable.ts';
 
 type Created = Exported & {
@@ -46,11 +45,10 @@ export default class Create extends FleetCommand {
   static override flags = {
     ...ORDER_FLAGS,
     ...SET_FLAGS,
+    ...FILE_SIZE_FLAG,
+    ...IDENTITY_FLAG,
     ...PIECEMEAL_FLAGS,
     ...PROGRESS_FLAG,
-    'max-file-size': Flags.string({
-      description: 'Cut blobs into files of at most this size, such as 4GiB-1; found out for FAT32',
-    }),
     'read-back': Flags.boolean({
       default: true,
       allowNo: true,
@@ -61,14 +59,14 @@ export default class Create extends FleetCommand {
   async run(): Promise<Created> {
     const { flags } = await this.parse(Create);
     using progress = openProgress(flags.progress);
-    const order = orderOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
-    const size = flags['max-file-size'];
-    const maxFileSize = size === undefined ? {} : { maxFileSize: parseSize(size) };
+    const asked = orderOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
+    const order = { ...asked, open: await openOptions(flags.identity ?? []) };
+    const wish = setOrderOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
+    const maxFileSize = maxFileSizeOf(flags, wish !== undefined);
     return await stoppable(this.signal, 'Run it again: it goes on where it stopped', async () => {
       await using prepared = await prepare(order);
       const { plan, notes } = prepared;
       for (const note of notes) this.say(note);
-      const wish = setOrderOf(flags, prepared.targets.length, prepared.seal !== undefined);
       const set =
         wish &&
         withPerson(wish, {
@@ -78,7 +76,6 @@ export default class Create extends FleetCommand {
           isScript: this.jsonEnabled(),
           signal: this.signal,
         });
-      if (wish && size !== undefined) throw noFilesInParts();
       const options = { ...maxFileSize, readBack: flags['read-back'], seal: prepared.seal };
       const exported = await this.export(prepared, options, set, progress);
       const { changes, written } = exported;
@@ -133,12 +130,6 @@ const placesOf = (
     ? places
     : places.filter((place) => set.parts.some(({ path }) => path.startsWith(join(place, '/'))));
 };
-
-/** What people want with it, a part does by itself. */
-const noFilesInParts = (): FleetError =>
-  new FleetError('USAGE', '--max-file-size cuts the files of a folder; this medium is a set of parts', {
-    hint: 'Say with --part-size how large a part may be',
-  });
 
 /** The line stays a line with a hundred channels, too; `--json` has them all. */
 const describeChanges = (changes: readonly string[]): string => {

@@ -30,12 +30,14 @@ export default class Diff extends FleetCommand {
   static override examples = [
     '<%= config.bin %> diff plant-7-october.tar /media/stick',
     '<%= config.bin %> diff /media/stick oci://registry.example/fleet',
+    '<%= config.bin %> diff october-1,october-2 /media/a,/media/b',
     '<%= config.bin %> diff /media/stick --site plant-7 --from build --report /media/returned',
   ];
   static override args = {
     before: Args.string({
       required: true,
-      description: 'A medium, a layout or oci://host/prefix; with --site this is what comes after',
+      description:
+        'A medium (the sticks of a set with commas between them), a layout or oci://host/prefix; with --site this is what comes after',
     }),
     after: Args.string({ description: 'What it is compared with' }),
   };

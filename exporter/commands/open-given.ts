@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { checkPrivate } from '#bundles/keys/check-private';
 import type { OpenMedium, OpenOptions } from '#bundles/medium/medium';
 import { openFiles } from '#bundles/medium/open-files';
@@ -49,10 +49,19 @@ export const openOptions = async (files: readonly string[]): Promise<OpenOptions
     unseal: async (bytes) => {
       // age takes longer to load than a small medium to read.
       const { openAge } = await import('#bundles/age/open-age');
-      return openAge(bytes, identities);
+      return openAge(bytes, identities).catch((error: unknown) => {
+        throw isFleetError(error, 'NOT_A_RECIPIENT') ? opensNothing(files, error) : error;
+      });
     },
   };
 };
+
+/** Said to whoever holds the key file, and not to the machine that the medium is for. */
+const opensNothing = (files: readonly string[], cause: FleetError): FleetError =>
+  new FleetError('NOT_A_RECIPIENT', `it is sealed to others: no identity in ${files.join(' or ')} opens it`, {
+    hint: "Give one that it was sealed to with --identity: an agent's of its sites, or one of those that create was given as --recipient",
+    cause,
+  });
 
 const MAX_BYTES = 65_536;
 

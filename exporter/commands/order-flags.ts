@@ -7,6 +7,7 @@ import { wordList } from '#bundles/program/word-list';
 import { parseRecipient } from '#bundles/secrets/recipient';
 import type { Order } from '../prepare.ts';
 import { describePause } from '../show/describe-pause.ts';
+import { parseSize } from '../show/parse-size.ts';
 
 /** What `create` and `plan` are asked alike. */
 export const ORDER_FLAGS = {
@@ -49,7 +50,6 @@ export const ORDER_FLAGS = {
     description:
       'Where it pays, carry patches for the layers that --for says they have instead of new layers; takes time',
     dependsOn: ['for'],
-    exclusive: ['part-size', 'stick-size', 'stick', 'parts', 'encrypt'],
   }),
   encrypt: Flags.boolean({
     description:
@@ -86,6 +86,8 @@ export type OrderFlags = {
   readonly for?: readonly string[] | undefined;
   readonly 'lease-only'?: boolean;
   readonly 'binary-deltas'?: boolean;
+  readonly 'part-size'?: string | undefined;
+  readonly 'stick-size'?: readonly string[] | undefined;
   readonly encrypt?: boolean;
   readonly recipient?: readonly string[] | undefined;
   readonly 'plain-http'?: readonly string[] | string | undefined;
@@ -117,6 +119,7 @@ export const orderOf = (
   bases: flags.for ?? [],
   leaseOnly: flags['lease-only'] ?? false,
   binaryDeltas: flags['binary-deltas'] ?? false,
+  maxPatch: maxPatchOf(flags),
   ...(flags.encrypt && {
     sealTo: (flags.recipient ?? []).map((recipient) => parseRecipient(recipient, '--recipient')),
   }),
@@ -124,6 +127,12 @@ export const orderOf = (
   ...(progress && { progress }),
   signal,
 });
+
+/** Half of the smallest part: what every part begins with wants room, too. @throws FleetError USAGE */
+const maxPatchOf = (flags: OrderFlags): number | undefined => {
+  const sizes = [flags['part-size'] ?? [], flags['stick-size'] ?? []].flat().map(parseSize);
+  return sizes.length === 0 ? undefined : Math.floor(Math.min(...sizes) / 2);
+};
 
 /** @throws FleetError USAGE */
 const moreOf = (places: readonly string[]): readonly string[] => {

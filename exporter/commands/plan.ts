@@ -1,23 +1,28 @@
+import { dirname } from 'node:path';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { formatBytes } from '#bundles/program/format-bytes';
 import { openProgress } from '#bundles/program/progress';
 import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
+import { type BytesToWrite, bytesToWrite } from '../plan/bytes-to-write.ts';
 import type { Plan as MediumPlan } from '../plan/plan.ts';
 import { planSet, type SetPlan } from '../plan/plan-set.ts';
 import { prepare } from '../prepare.ts';
 import { describeDeltas } from '../show/describe-deltas.ts';
 import { formatSet } from '../show/format-set.ts';
 import { tableOf } from '../show/table.ts';
+import { IDENTITY_FLAG, openOptions } from './open-given.ts';
+import { lackOfSpace } from '../write/free-space.ts';
+import type { Target } from '../write/target.ts';
 import { ORDER_FLAGS, orderOf } from './order-flags.ts';
-import { SET_FLAGS, setOrderOf } from './set-flags.ts';
+import { FILE_SIZE_FLAG, maxFileSizeOf, SET_FLAGS, setOrderOf } from './set-flags.ts';
 import { stoppable } from './stoppable.ts';
 
 type Planned = Pick<MediumPlan, 'bundles' | 'sites' | 'carried' | 'assumed' | 'deltas'> & {
   /** Of a set of parts. */
   readonly set?: SetPlan;
   readonly notes: readonly string[];
-};
+} & BytesToWrite;
 
 export default class Plan extends FleetCommand {
   static override summary = 'Say what create would write, how much and why; write nothing';
@@ -25,20 +30,34 @@ export default class Plan extends FleetCommand {
     '<%= config.bin %> plan --from build --site plant-7 --for /media/returned --to /media/stick',
     '<%= config.bin %> plan --from build --site plant-7 --stick-size 30GB --to /media/stick',
   ];
-  static override flags = { ...ORDER_FLAGS, ...SET_FLAGS, ...PROGRESS_FLAG };
+  static override flags = {
+    ...ORDER_FLAGS,
+    ...SET_FLAGS,
+    ...FILE_SIZE_FLAG,
+    ...IDENTITY_FLAG,
+    ...PROGRESS_FLAG,
+  };
 
   async run(): Promise<Planned> {
     const { flags } = await this.parse(Plan);
     using progress = openProgress(flags.progress);
-    const order = orderOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
+    const asked = orderOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
+    const order = { ...asked, open: await openOptions(flags.identity ?? []) };
+    const wish = setOrderOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
+    const { maxFileSize } = maxFileSizeOf(flags, wish !== undefined);
     return await stoppable(this.signal, 'Nothing was written', async () => {
       await using prepared = await prepare(order);
-      const { plan, notes, seal, targets } = prepared;
-      this.log(formatPlan(plan));
-      const wish = setOrderOf(flags, targets.length, seal !== undefined);
-      const places = targets.map(({ path }) => path);
-      const set = wish && (await planSet(plan, wish, places, seal));
+      const { plan } = prepared;
+      const told = { signal: this.signal, onPhase: progress.begin, onBytes: progress.advance };
+      const set = wish && (await planSet(prepared, wish, told));
+      const bytes = set ? bytesOfSet(set) : await bytesToWrite(prepared, maxFileSize, told);
+      progress.end();
+      this.log(formatPlan(plan, bytes));
       if (set) this.log(`\n${formatSet(set)}`);
+      const lacks = set
+        ? await Promise.all(set.sticks.flatMap(({ at, toWrite }) => (at ? lackOfSpace(at, toWrite) : [])))
+        : [await lackOfSpace(folderOf(prepared.target), bytes.toWrite)];
+      const notes = [...prepared.notes, ...lacks.filter((lack) => lack !== undefined)];
       for (const note of notes) this.log(`Note: ${note}`);
       return {
         bundles: plan.bundles,
@@ -46,6 +65,7 @@ export default class Plan extends FleetCommand {
         sites: plan.sites,
         carried: plan.carried,
         assumed: plan.assumed,
+        ...bytes,
         ...(plan.deltas && { deltas: plan.deltas }),
         ...(set && { set }),
         notes,
@@ -54,7 +74,17 @@ export default class Plan extends FleetCommand {
   }
 }
 
-const formatPlan = ({ bundles, leases, sites, carried, assumed, deltas }: MediumPlan): string => {
+const folderOf = ({ form, path }: Target): string => (form === 'tar' ? dirname(path) : path);
+
+const bytesOfSet = ({ sticks }: SetPlan): BytesToWrite => ({
+  toWrite: sticks.reduce((total, { toWrite }) => total + toWrite, 0),
+  there: sticks.reduce((total, { there }) => total + there, 0),
+});
+
+const formatPlan = (
+  { bundles, leases, sites, assumed, deltas }: MediumPlan,
+  { toWrite, there }: BytesToWrite,
+): string => {
   const rows = bundles.map((bundle) => [
     formatChannel(bundle.channel),
     String(bundle.version),
@@ -85,6 +115,6 @@ const formatPlan = ({ bundles, leases, sites, carried, assumed, deltas }: Medium
     ...tableOf(['CHANNEL', 'LEASE', 'OF RELEASE', 'UNTIL'], leaseRows),
     ...tableOf(['SITE', 'VERSION', 'ITS OWN', 'IN ALL', 'AGENTS'], siteRows),
     ...(deltas ? [`Patches: ${describeDeltas(deltas)}.`] : []),
-    `In all ${formatBytes(carried)} to write, ${formatBytes(assumed)} assumed at the sites, each blob counted once.`,
+    `In all ${formatBytes(toWrite)} to write${there > 0 ? ` beside ${formatBytes(there)} that are there` : ''}, ${formatBytes(assumed)} assumed at the sites, each blob counted once.`,
   ].join('\n');
 };

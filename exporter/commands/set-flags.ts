@@ -15,6 +15,27 @@ export const SET_FLAGS = {
   }),
 };
 
+/** Of a medium that is one folder. */
+export const FILE_SIZE_FLAG = {
+  'max-file-size': Flags.string({
+    description: 'Cut blobs into files of at most this size, such as 4GiB-1; found out for FAT32',
+  }),
+};
+
+/** @param isSet the medium is a set of parts @throws FleetError USAGE */
+export const maxFileSizeOf = (
+  flags: { readonly 'max-file-size'?: string | undefined },
+  isSet: boolean,
+): { readonly maxFileSize?: number } => {
+  const size = flags['max-file-size'];
+  if (size === undefined) return {};
+  if (!isSet) return { maxFileSize: parseSize(size) };
+  // What people want with it, a part does by itself.
+  throw new FleetError('USAGE', '--max-file-size cuts the files of a folder; this medium is a set of parts', {
+    hint: 'Say with --part-size how large a part may be',
+  });
+};
+
 /** Of `create` alone: not everything at once. */
 export const PIECEMEAL_FLAGS = {
   stick: Flags.integer({

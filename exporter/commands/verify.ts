@@ -7,10 +7,11 @@ import { processTerminal } from '#bundles/keys/terminal';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import type { SigningKey } from '#bundles/trust/key';
 import { checkEvidenceFolder, type WrittenEvidence, writeEvidence } from '../evidence/write-evidence.ts';
+import { isRefusal, writeRefusal } from '../evidence/write-refusal.ts';
 import type { BlobCheck } from '../verify/check-blobs.ts';
-import { formatChecks } from '../verify/format-checks.ts';
+import { formatChecks, formatRefusal } from '../verify/format-checks.ts';
 import { formatProvenance } from '../verify/provenance.ts';
-import { type Verification, verifyMedium } from '../verify/verify-medium.ts';
+import { notFilled, type Verification, verifyMedium } from '../verify/verify-medium.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, openGiven } from './open-given.ts';
 import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
 import { stoppable } from './stoppable.ts';
@@ -58,7 +59,14 @@ export default class Verify extends FleetCommand {
     const key = await this.keyOf(flags);
     return stoppable(this.signal, 'Nothing was changed', async () => {
       if (flags.evidence !== undefined) await checkEvidenceFolder(flags.evidence);
-      await using open = await openGiven(argv as string[], flags);
+      const media = argv as string[];
+      const keep = async (error: unknown): Promise<never> => {
+        if (flags.evidence === undefined || !key || !isRefusal(error)) throw error;
+        this.tell(await writeRefusal(flags.evidence, { media, error, pinned, now }, key, this.signal));
+        throw error;
+      };
+      await using open = await openGiven(media, flags).catch(keep);
+      if (!open.medium) await keep(notFilled(open.path));
       const blobs: BlobCheck[] = [];
       let opened: ReadonlySet<Digest> = new Set();
       const { partial } = flags;
@@ -76,9 +84,15 @@ export default class Verify extends FleetCommand {
         flags.evidence === undefined || !key
           ? undefined
           : await writeEvidence(flags.evidence, verified, key, this.signal);
-      if (evidence) this.log(`Evidence: ${evidence.folder}, ${evidence.lines} lines, signed`);
+      if (evidence) this.tell(evidence);
+      const refusal = formatRefusal(open.path, verification.checks);
+      if (refusal !== undefined) this.log(refusal);
       return { ...verification, evidence };
     });
+  }
+
+  private tell({ folder, lines }: WrittenEvidence): void {
+    this.log(`Evidence: ${folder}, ${lines} ${lines === 1 ? 'line' : 'lines'}, signed`);
   }
 
   private async keyOf(flags: {

@@ -32,6 +32,8 @@ export type DeltaOrder = {
   readonly bases: Pick<Bases, 'bases' | 'readers' | 'asked'>;
   /** What would travel whole. */
   readonly blobs: readonly PlannedBlob[];
+  /** Bytes of the longest that may be; undefined: as long as it pays. */
+  readonly maxPatch?: number | undefined;
   /** Where the patches are put. */
   readonly patches: BlobStore;
   readonly progress: Progress;
@@ -94,13 +96,13 @@ const readSlots = async ({
 };
 
 const bestDelta = async (
-  { patches, signal }: DeltaOrder,
+  { patches, maxPatch, signal }: DeltaOrder,
   { digest, size }: PlannedBlob,
   candidates: readonly Digest[],
   blobs: BlobSource,
 ): Promise<Delta | undefined> => {
   let best: (Patch & { readonly base: Digest }) | undefined;
-  let most = Math.floor(size * MOST);
+  let most = Math.min(Math.floor(size * MOST), maxPatch ?? size);
   for (const base of candidates) {
     const bytes = await blobs.size(base);
     if (bytes === undefined || bytes > MAX_UNCOMPRESSED) continue;

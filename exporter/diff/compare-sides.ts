@@ -8,7 +8,7 @@ export type ChannelDiff = {
   readonly release: { readonly before: number | undefined; readonly after: number | undefined };
   /** Those that differ. */
   readonly bundles: readonly BundleDiff[];
-  /** What `after` has of this channel and `before` has not. */
+  /** What `after` has of this channel and `before` has not, of a blob that comes as a patch the patch. */
   readonly bytes: number;
 };
 
@@ -27,6 +27,8 @@ export type SidesDiff = {
   }[];
   /** What would travel, each blob once. */
   readonly bytes: number;
+  /** Blobs of it that travel as patches; their bytes count and not those of the blobs. */
+  readonly patched: number;
   readonly notes: readonly string[];
 };
 
@@ -54,7 +56,7 @@ export const compareSides = async (
       const { diff, closures } = await compareBundles(left, right, blobs, signal);
       if (left?.digest !== right?.digest) bundles.push(diff);
       for (const { digest } of closures.before) there.add(digest);
-      for (const { digest, size } of closures.after) lacking.set(digest, size);
+      for (const { digest, size } of closures.after) lacking.set(digest, after.patches.get(digest) ?? size);
     }
     const own = [...lacking].filter(([digest]) => !there.has(digest));
     for (const [digest, size] of own) travel.set(digest, size);
@@ -63,6 +65,7 @@ export const compareSides = async (
     else channels.push({ channel, release, bundles, bytes: sum(own) });
   }
   const sites = compareSites(before, after);
+  const news = [...travel].filter(([digest]) => !there.has(digest));
   return {
     before: before.name,
     after: after.name,
@@ -70,7 +73,8 @@ export const compareSides = async (
     channels,
     unchanged,
     sites,
-    bytes: sum([...travel].filter(([digest]) => !there.has(digest))),
+    bytes: sum(news),
+    patched: news.filter(([digest]) => after.patches.has(digest)).length,
     notes: [...before.notes, ...after.notes],
   };
 };

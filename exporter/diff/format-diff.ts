@@ -20,9 +20,12 @@ export const formatDiff = (diff: SidesDiff): string =>
       '',
       diff.same
         ? `${diff.before} and ${diff.after} say the same.`
-        : `${diff.after} has ${formatBytes(diff.bytes)} that ${diff.before} has not.`,
+        : `${diff.after} has ${formatBytes(diff.bytes)} that ${diff.before} has not${describePatched(diff.patched)}.`,
     ].join('\n'),
   );
+
+const describePatched = (patched: number): string =>
+  patched === 0 ? '' : `, with ${patched} ${patched === 1 ? 'blob as a patch' : 'blobs as patches'}`;
 
 const formatChannelDiff = ({ channel, release, bundles, bytes }: ChannelDiff): readonly string[] => [
   `${channel}: release ${release.before ?? 'none'} -> ${release.after ?? 'none'}, ${formatBytes(bytes)} to travel`,

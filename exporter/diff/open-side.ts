@@ -25,17 +25,27 @@ export type OpenedSide =
   | { readonly kind: 'medium'; readonly side: Side }
   | { readonly kind: 'source'; readonly source: Source };
 
-/** @throws FleetError MEDIUM_EMPTY and those of openMedium and openSource */
+/** @param where one place, or several sticks of a set @throws FleetError MEDIUM_EMPTY and those of openMedium and openSource */
 export const openPlace = async (where: string, { open, access }: SideOptions): Promise<OpenedSide> => {
   if (where.startsWith('oci://') || (await isLayout(where)))
     return { kind: 'source', source: await openSource(where, access) };
-  const medium = await openMedium(where, open);
+  const medium = await openMedium(await sticksOf(where), open);
   if (medium.medium) return { kind: 'medium', side: sideOf(medium) };
   await medium[Symbol.asyncDispose]();
   throw new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${where} yet`, {
     hint: 'For what a site reported on it, say --site',
   });
 };
+
+/** The sticks of a set have commas between them, as messages name them; a path may have one of its own. */
+const sticksOf = async (where: string): Promise<readonly string[]> =>
+  where.includes(',') && !(await isThere(where)) ? where.split(',').filter((path) => path !== '') : [where];
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** A medium is a layout too, and more. */
 const isLayout = async (path: string): Promise<boolean> => {
@@ -49,7 +59,7 @@ const isLayout = async (path: string): Promise<boolean> => {
 
 /** Nothing of it is verified but that each blob is what its name says. */
 const sideOf = (open: OpenMedium): Side => {
-  const { documents = [], bundles = [] } = open.medium ?? {};
+  const { documents = [], bundles = [], deltas = [] } = open.medium ?? {};
   return {
     name: open.path,
     releases: new Map(
@@ -67,6 +77,7 @@ const sideOf = (open: OpenMedium): Side => {
     })),
     sites: new Map(ofRole(documents, 'site').map(({ site = '', version }) => [site, version])),
     holds: new Set(bundles.flatMap(({ assumed }) => assumed.map(({ digest }) => digest))),
+    patches: new Map(deltas.map(({ digest, patch }) => [digest, patch.size])),
     notes: [],
     [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
   };
@@ -111,6 +122,7 @@ export const sideOfSource = async (
     bundles,
     sites: undefined,
     holds: new Set(),
+    patches: new Map(),
     notes: [],
     [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
   };

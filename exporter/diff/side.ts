@@ -22,5 +22,7 @@ export type Side = AsyncDisposable & {
   readonly sites: ReadonlyMap<string, number | undefined> | undefined;
   /** Blobs that are known to be there beside those of the bundles. */
   readonly holds: ReadonlySet<Digest>;
+  /** Of blobs that it has as patches: the bytes of those. */
+  readonly patches: ReadonlyMap<Digest, number>;
   readonly notes: readonly string[];
 };

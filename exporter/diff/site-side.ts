@@ -60,6 +60,7 @@ export const siteSide = async (source: Source, order: SiteOrder): Promise<Side> 
     bundles: [...bundles.values()],
     sites: undefined,
     holds,
+    patches: new Map(),
     notes: told,
     [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
   };

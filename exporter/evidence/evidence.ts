@@ -25,9 +25,12 @@ export type CheckLine = {
 
 type Count = { readonly passed: number; readonly refused: number };
 
-/** What is signed: subjects are `checks` (checks.ndjson) and `medium` (fleet/medium.json). */
+/** `what` of the one line about a medium that could not be opened. */
+export const OPEN_LINE = 'open';
+
+/** What is signed: subjects are `checks` (checks.ndjson) and, if it could be read, `medium` (fleet/medium.json). */
 export type VerificationPredicate = {
-  readonly fleet: string;
+  readonly fleet?: string;
   readonly root: { readonly version: number; readonly digest: Digest } | null;
   readonly pinned?: Digest;
   readonly anchored: boolean;

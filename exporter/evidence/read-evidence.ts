@@ -25,8 +25,9 @@ export type EvidenceFolder = {
   readonly folder: string;
   readonly statement: Buffer;
   readonly checks: Buffer;
-  readonly contents: Buffer;
-  readonly medium: Medium;
+  /** undefined: of a medium that could not be opened. */
+  readonly contents: Buffer | undefined;
+  readonly medium: Medium | undefined;
   readonly blobs: BlobSource;
 };
 
@@ -38,7 +39,8 @@ export type Evidence = {
   /** Lines that are about no blob. */
   readonly lines: readonly CheckLine[];
   readonly blobLines: readonly CheckLine[];
-  readonly mediumDigest: Digest;
+  /** undefined: nobody could open it. */
+  readonly mediumDigest: Digest | undefined;
 };
 
 /** A hundred thousand blobs are 30 MB of lines. */
@@ -49,9 +51,11 @@ const MAX_LINE_BYTES = 16 << 10;
 export const openEvidence = async (folder: string): Promise<EvidenceFolder> => {
   const statement = await read(folder, STATEMENT_FILE, MAX_STATEMENT_BYTES);
   const checks = await read(folder, CHECKS_FILE, MAX_CHECKS_BYTES);
-  const contents = await read(folder, CONTENTS_FILE, MAX_MEDIUM_BYTES);
+  const contents = (await isThere(join(folder, CONTENTS_FILE)))
+    ? await read(folder, CONTENTS_FILE, MAX_MEDIUM_BYTES)
+    : undefined;
   const blobs = openBlobDirectory(folder, `evidence ${folder}`);
-  return { folder, statement, checks, contents, medium: parseMedium(contents), blobs };
+  return { folder, statement, checks, contents, medium: contents && parseMedium(contents), blobs };
 };
 
 /** @throws FleetError those of verifyStatement, EVIDENCE_INVALID, SCHEMA */
@@ -67,7 +71,7 @@ export const verifyEvidence = (
     ['checks', CHECKS_FILE, checks],
     ['medium', CONTENTS_FILE, contents],
   ] as const) {
-    if (subject(name) === digestOf(bytes)) continue;
+    if (subject(name) === (bytes && digestOf(bytes))) continue;
     throw new FleetError('EVIDENCE_INVALID', `${join(folder, file)} was changed after it was signed`);
   }
   const lines = linesOf(checks, join(folder, CHECKS_FILE));
@@ -76,7 +80,7 @@ export const verifyEvidence = (
     predicate: parseDocument('verification-predicate', verified.predicate, what),
     lines: lines.filter((line) => line.what !== BLOB_LINE),
     blobLines: lines.filter((line) => line.what === BLOB_LINE),
-    mediumDigest: digestOf(contents),
+    mediumDigest: contents && digestOf(contents),
   };
 };
 
@@ -94,6 +98,12 @@ const linesOf = (bytes: Buffer, file: string): readonly CheckLine[] => {
       );
     });
 };
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT' && error.code !== 'ENOTDIR',
+  );
 
 const read = async (folder: string, name: string, maxBytes: number): Promise<Buffer> => {
   const file = join(folder, name);

@@ -2,7 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
-import type { OpenMedium } from '#bundles/medium/medium';
+import type { Medium, OpenMedium } from '#bundles/medium/medium';
 import { nameSome } from '#bundles/name-some';
 import { parseTime } from '#bundles/time';
 import type { PublicKey } from '#bundles/trust/key';
@@ -10,10 +10,10 @@ import { judgeRoots } from '../check/judge.ts';
 import { checkBlobs } from '../verify/check-blobs.ts';
 import { checkDeltas } from '../verify/check-deltas.ts';
 import { checkDocuments } from '../verify/check-documents.ts';
-import { type Check, checkList } from '../verify/check-list.ts';
+import { type Check, type CheckList, checkList } from '../verify/check-list.ts';
 import { elsewhereOf } from '../verify/elsewhere.ts';
 import { contentsOf } from './contents-of.ts';
-import { type CheckLine, countLines } from './evidence.ts';
+import { type CheckLine, countLines, OPEN_LINE } from './evidence.ts';
 import { type Evidence, type EvidenceFolder, openEvidence, verifyEvidence } from './read-evidence.ts';
 
 export type Recheck = {
@@ -49,7 +49,7 @@ export type RecheckOrder = {
  * @throws FleetError MEDIUM_MISSING for a folder that is none, USAGE; what is wrong with the evidence is in the checks
  */
 export const recheck = async (order: RecheckOrder): Promise<Recheck> => {
-  const { folder, now, signal } = order;
+  const { folder, now } = order;
   const kept = await openEvidence(folder);
   const list = checkList(() => now);
   const keys = order.keys ?? (await auditKeys(kept, order));
@@ -57,26 +57,23 @@ export const recheck = async (order: RecheckOrder): Promise<Recheck> => {
     'signature',
     async () => verifyEvidence(kept, keys),
     ({ predicate, lines, blobLines, signer }) => ({
-      message: `${lines.length} checks and ${blobLines.length} blobs at ${predicate.time}, signed by ${signer}`,
+      message: `${lines.length} ${lines.length === 1 ? 'check' : 'checks'} and ${blobLines.length} blobs at ${predicate.time}, signed by ${signer}`,
       keys: [signer],
     }),
   );
-  const advice = order.pinned
-    ? []
-    : ['no --root-sha256 was given: the chain begins at the root that the signer says they were given'];
+  const advice =
+    order.pinned || !kept.medium
+      ? []
+      : ['no --root-sha256 was given: the chain begins at the root that the signer says they were given'];
   if (!evidence) return { ...NOTHING, checks: list.checks, advice };
-  const derived = await list.check(
-    'checks',
-    () => deriveAgain(kept, evidence, order),
-    ({ count }) => `${count} of ${count} follow from the statements in ${folder}`,
-  );
-  const { medium } = order;
-  if (derived && medium)
-    await list.check(
-      'medium',
-      () => checkMedium(medium, evidence, derived.expected, now, signal),
-      (count) => `${medium.path} is what was verified, ${count} blobs read`,
-    );
+  const { medium } = kept;
+  await (medium
+    ? checkOpened(list, { ...kept, medium }, evidence, order)
+    : list.check(
+        'checks',
+        async () => checkUnopened(evidence, order.medium),
+        () => `the medium could not be opened, and ${folder} claims nothing else of it`,
+      ));
   const { predicate, lines, blobLines } = evidence;
   return {
     ok: list.checks.every(({ ok }) => ok),
@@ -88,6 +85,40 @@ export const recheck = async (order: RecheckOrder): Promise<Recheck> => {
     missing: predicate.parts?.missing ?? [],
     refused: [...lines, ...blobLines].filter(({ result }) => result === 'refused'),
   };
+};
+
+const checkOpened = async (
+  list: CheckList,
+  kept: KeptMedium,
+  evidence: Evidence,
+  order: RecheckOrder,
+): Promise<void> => {
+  const derived = await list.check(
+    'checks',
+    () => deriveAgain(kept, evidence, order),
+    ({ count }) => `${count} of ${count} follow from the statements in ${kept.folder}`,
+  );
+  const { medium, now, signal } = order;
+  if (!derived || !medium) return;
+  await list.check(
+    'medium',
+    () => checkMedium(medium, evidence, derived.expected, now, signal),
+    (count) => `${medium.path} is what was verified, ${count} blobs read`,
+  );
+};
+
+/** A refusal to open follows from bytes that nobody kept; it must not have anything beside it that passed. */
+const checkUnopened = ({ predicate, lines, blobLines }: Evidence, medium: OpenMedium | undefined): void => {
+  checkSums(predicate, lines, blobLines);
+  const [line, ...more] = lines;
+  const alone = line?.what === OPEN_LINE && line.result === 'refused';
+  if (!alone || more.length + blobLines.length > 0 || predicate.root !== null || predicate.anchored)
+    throw invalid('it keeps no table of contents, and says more than that the medium was refused');
+  if (!medium) return;
+  throw new FleetError(
+    'EVIDENCE_INVALID',
+    `${medium.path} is not the medium that was refused at ${predicate.time}: it can be opened`,
+  );
 };
 
 const NOTHING = {
@@ -104,6 +135,11 @@ const auditKeys = async (
   { blobs, medium }: EvidenceFolder,
   { pinned, now }: RecheckOrder,
 ): Promise<readonly PublicKey[]> => {
+  if (!medium) {
+    throw new FleetError('USAGE', 'the medium could not be opened, so no root of it was kept', {
+      hint: "Give --key with the auditor's public key",
+    });
+  }
   if (pinned === undefined) {
     throw new FleetError('USAGE', 'nothing says by whose key the evidence must be signed', {
       hint: "Give --key with the auditor's public key, or --root-sha256 for the audit keys of the root",
@@ -113,11 +149,13 @@ const auditKeys = async (
   return audit;
 };
 
+type KeptMedium = EvidenceFolder & { readonly medium: Medium };
+
 type Derived = { readonly count: number; readonly expected: Map<Digest, number> };
 
 /** @throws FleetError EVIDENCE_INVALID for a check that does not follow, ROOT_UNKNOWN where it began at another root */
 const deriveAgain = async (
-  kept: EvidenceFolder,
+  kept: KeptMedium,
   { predicate, lines, blobLines }: Evidence,
   { pinned, signal }: RecheckOrder,
 ): Promise<Derived> => {
@@ -218,7 +256,10 @@ const checkMedium = async (
       `${medium.path} is not the medium that was verified at ${predicate.time}: its table of contents differs`,
     );
   }
-  await checkDeltas(medium, medium.medium?.deltas ?? [], signal);
+  if (medium.medium) {
+    const elsewhere = elsewhereOf(medium.medium, predicate.parts?.missing ?? []);
+    await checkDeltas(medium, medium.medium.deltas ?? [], elsewhere, signal);
+  }
   const { checked } = await checkBlobs(medium, expected, { clock: () => now, onBlob: () => {} }, signal);
   return checked;
 };

@@ -100,7 +100,7 @@ const predicateOf = (
 ): VerificationPredicate => {
   const { medium, form, parts } = open;
   return {
-    fleet: medium?.fleet ?? '',
+    ...(medium && { fleet: medium.fleet }),
     root: verification.root ?? null,
     ...(pinned && { pinned }),
     anchored: verification.anchored,
@@ -114,7 +114,7 @@ const predicateOf = (
   };
 };
 
-const toLine = ({ at, what, ok, digests, keys, code, message }: Check): CheckLine => ({
+export const toLine = ({ at, what, ok, digests, keys, code, message }: Check): CheckLine => ({
   at,
   what,
   result: ok ? 'passed' : 'refused',

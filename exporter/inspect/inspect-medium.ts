@@ -150,7 +150,8 @@ const sizesOf = async (
   ];
   const found: number[] = [];
   for (const digest of there) found.push((await blobs.size(digest)) ?? 0);
-  return { blobs: there.length, bytes: sum(found) };
+  const patches = new Set(deltas.map(({ patch }) => patch.digest));
+  return { blobs: there.filter((digest) => !patches.has(digest)).length, bytes: sum(found) };
 };
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

@@ -4,7 +4,7 @@ import type { Digest } from '#bundles/digest';
 import { digestOf } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { encodeIndex, layoutMarker } from '#bundles/layout/layout';
-import type { BlobRef, Chunked, Medium } from '#bundles/medium/medium';
+import { type BlobRef, type Chunked, DELTAS_FOLDER, type Medium } from '#bundles/medium/medium';
 import { MAX_PARTS } from '#bundles/medium/part';
 import { formatBytes } from '#bundles/program/format-bytes';
 import { blobPath, chunkPath } from '../write/part.ts';
@@ -147,8 +147,9 @@ const filesOf = (blobs: readonly PlannedBlob[], pieceSize: number, limits: SetLi
   blobs
     .filter(({ shared }) => !shared)
     .flatMap((blob): readonly CutFile[] => {
-      const { digest, size } = blob;
+      const { digest, size, repository } = blob;
       if (size <= pieceSize) return [{ path: blobPath(digest), size, blob, offset: 0 }];
+      if (repository === DELTAS_FOLDER) throw patchTooLong(size, limits);
       const count = Math.ceil(size / pieceSize);
       if (count > MAX_PIECES) throw tooMany(count, limits);
       return Array.from({ length: count }, (_, at) => ({
@@ -168,6 +169,16 @@ const tooSmall = ({ partSize, sticks }: SetLimits, overhead: number): FleetError
     { hint: 'Give a larger --part-size or --stick-size, a stick with more room, or fewer channels' },
   );
 };
+
+/** A patch is never cut (docs/bundle-format.md section 10). */
+const patchTooLong = (size: number, { partSize, sticks }: SetLimits): FleetError =>
+  new FleetError(
+    'USAGE',
+    `a patch of ${formatBytes(size)} does not fit a part of ${formatBytes(Math.min(partSize, ...sticks))}`,
+    {
+      hint: 'Give a larger --part-size or --stick-size, a stick with more room, or leave --binary-deltas away',
+    },
+  );
 
 const tooMany = (count: number, { partSize, sticks }: SetLimits): FleetError =>
   new FleetError(

@@ -1,48 +1,80 @@
-import type { Seal } from '../seal/seal.ts';
+import type { Prepared } from '../prepare.ts';
+import { findLayout, stickOf } from '../write/find-layout.ts';
+import { type SetSizes, sizeUpSet } from '../write/set-layout.ts';
 import { limitsFor, type SetWish } from '../write/set-limits.ts';
-import { cutSet } from './cut-set.ts';
+import { readLists } from '../write/stick-files.ts';
+import type { WriteOptions } from '../write/write-options.ts';
+import { bytesOfStick } from './bytes-of-stick.ts';
+import type { BytesToWrite } from './bytes-to-write.ts';
+import type { SetLimits } from './cut-set.ts';
 import { stickSize } from './pack-parts.ts';
-import type { Plan } from './plan.ts';
+import { patchesInParts } from './patches-in-parts.ts';
 
 /** Which part goes onto which stick. Bytes. */
 export type SetPlan = {
   readonly partSize: number;
   readonly sealed: boolean;
-  readonly sticks: readonly {
+  readonly sticks: readonly (BytesToWrite & {
     readonly stick: number;
     /** Where it is plugged in, if it is. */
     readonly at: string | undefined;
     readonly holds: number;
+    /** Its parts. */
     readonly bytes: number;
     readonly parts: readonly { readonly number: number; readonly size: number; readonly blobs: number }[];
-  }[];
+  })[];
 };
 
 /**
- * As create would cut it, from sizes alone: nothing is read but what is free on the sticks.
- * @param places where the sticks are @throws FleetError USAGE for parts or sticks that are too small
+ * As create would cut it, from sizes alone: nothing is read but what is free on the sticks. Only where a set is there already,
+ * large blobs are: whether it is the one is known by digests alone.
+ * @throws FleetError USAGE for parts or sticks that are too small
  */
 export const planSet = async (
-  plan: Plan,
+  whole: Pick<Prepared, 'plan' | 'source' | 'targets' | 'seal'>,
   wish: SetWish,
-  places: readonly string[],
-  seal: Seal | undefined,
+  options: Pick<WriteOptions, 'signal' | 'onPhase' | 'onBytes'>,
 ): Promise<SetPlan> => {
-  const [limits] = await limitsFor(wish, places);
-  const { partSize, sticks } = limits ?? { partSize: 0, sticks: [] };
-  const cut = cutSet(plan, { partSize, sticks }, seal?.sealedSize);
+  const prepared = { ...whole, plan: patchesInParts(whole.plan) };
+  const { plan, targets, seal } = prepared;
+  const roots = targets.map(({ path }) => path);
+  const lists = await Promise.all(roots.map((root) => readLists(root)));
+  const sizes = lists.some(({ done, begun }) => done ?? begun)
+    ? await findLayout(prepared, roots, wish, { ...options, seal })
+    : sizeUpSet(plan, (await limitsFor(wish, roots)).at(-1) as SetLimits, seal);
+  const places = await placesOf(sizes, roots);
+  const { limits } = sizes;
   return {
-    partSize,
-    sealed: seal !== undefined,
-    sticks: Array.from({ length: cut.sticks }, (_, at) => {
-      const parts = cut.parts.filter(({ stick }) => stick === at + 1);
-      return {
-        stick: at + 1,
-        at: places[at],
-        holds: stickSize(sticks, at + 1),
-        bytes: parts.reduce((total, { size }) => total + size, 0),
-        parts: parts.map(({ number, size, files }) => ({ number, size, blobs: files.length })),
-      };
-    }),
+    partSize: limits.partSize,
+    sealed: sizes.sealed,
+    sticks: await Promise.all(
+      places.map(async (at, index) => {
+        const parts = sizes.parts.filter(({ stick }) => stick === index + 1);
+        return {
+          stick: index + 1,
+          at,
+          holds: stickSize(limits.sticks, index + 1),
+          bytes: sum(parts),
+          ...(await bytesOfStick(plan, sizes, parts, at)),
+          parts: parts.map(({ number, size, files }) => ({ number, size, blobs: files.length })),
+        };
+      }),
+    ),
   };
 };
+
+/** For each stick where it is: one that was begun is known again wherever it is plugged in. */
+const placesOf = async (
+  { set, parts, sticks }: SetSizes,
+  roots: readonly string[],
+): Promise<readonly (string | undefined)[]> => {
+  const known = await Promise.all(roots.map((root) => stickOf(root, set, parts)));
+  const free = roots.filter((_, at) => known[at] === undefined);
+  return Array.from({ length: sticks }, (_, at) => {
+    const begun = known.indexOf(at + 1);
+    return begun >= 0 ? roots[begun] : free.shift();
+  });
+};
+
+const sum = (parts: readonly { readonly size: number }[]): number =>
+  parts.reduce((total, { size }) => total + size, 0);

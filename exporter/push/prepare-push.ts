@@ -32,6 +32,8 @@ export type PushOrder = {
   /** Look for every blob, also of what is there under its tag. */
   readonly repair: boolean;
   readonly now: Date;
+  /** Nothing is sent, and nothing is written onto the medium. */
+  readonly dryRun: boolean;
   readonly signal: AbortSignal;
 };
 
@@ -64,7 +66,7 @@ const WIDTH = 8;
 export const preparePush = async (
   medium: OpenMedium,
   registry: Registry,
-  { selection, pinned, goBack, repair, now, signal }: PushOrder,
+  { selection, pinned, goBack, repair, now, dryRun, signal }: PushOrder,
 ): Promise<PreparedPush> => {
   const offering = mediumOffering(medium);
   const documents = medium.medium?.documents ?? [];
@@ -97,7 +99,13 @@ export const preparePush = async (
   const absent = await absentFrom(reach, lists.flat(), signal);
   if (absent.length > 0) {
     const holds = await bundlesIn(registry, chosen, signal);
-    await refuseMissing(medium, formatRegistryAddress(registry.address), absent, holds, now);
+    await refuseMissing(
+      medium,
+      formatRegistryAddress(registry.address),
+      absent,
+      holds,
+      dryRun ? undefined : now,
+    );
   }
   const leases = documents.filter(({ role }) => role === 'lease');
   const pointers = await inParallel(

@@ -58,7 +58,7 @@ const WIDTH = 8;
 export const pushMedium = async (
   medium: OpenMedium,
   registry: Registry,
-  order: PushOrder & { readonly dryRun: boolean },
+  order: PushOrder,
   hooks: PushHooks = {},
 ): Promise<Pushed> => {
   const prepared = await preparePush(medium, registry, order);

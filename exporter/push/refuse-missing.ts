@@ -11,7 +11,7 @@ import { formatTime } from '#bundles/time';
 /**
  * Neither the medium nor the registry has these blobs. Where the medium left them out on purpose, a note onto it asks for them,
  * as an agent's would (docs/bundle-format.md section 11).
- * @param holds bundles that the registry has
+ * @param holds bundles that the registry has @param now for the note; undefined: nothing is written, only looked
  * @throws FleetError MISSING_BASE, MISSING_BLOB, PARTS_MISSING; always
  */
 export const refuseMissing = async (
@@ -19,7 +19,7 @@ export const refuseMissing = async (
   where: string,
   digests: readonly Digest[],
   holds: readonly Digest[],
-  now: Date,
+  now: Date | undefined,
 ): Promise<never> => {
   const assumed = new Set(medium?.bundles.flatMap((bundle) => bundle.assumed.map(({ digest }) => digest)));
   const missing = digests.toSorted(compareBytes);
@@ -38,16 +38,17 @@ export const refuseMissing = async (
       },
     );
   }
-  const file = medium && (await writeNeeds(roots, medium, missing, holds, now));
+  const file = medium && now && (await writeNeeds(roots, medium, missing, holds, now));
   const patched = new Set(medium?.deltas?.map(({ digest }) => digest));
   const advice = missing.every((digest) => patched.has(digest))
     ? 'The patches on it are for agents: for a registry the medium is made without --binary-deltas'
     : 'Ask for a full medium, or push the one first that this one builds on';
+  const nothing = now ? 'Nothing was pushed' : 'A push would be refused';
   throw new FleetError('MISSING_BASE', `${path} leaves out ${count(missing)} that ${where} does not have`, {
     subject: missing[0],
     hint: file
-      ? `Nothing was pushed. Carry the medium back: ${file} on it says what is needed`
-      : `Nothing was pushed. ${advice}`,
+      ? `${nothing}. Carry the medium back: ${file} on it says what is needed`
+      : `${nothing}. ${advice}`,
   });
 };
 

@@ -1,19 +1,19 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
 import type { Limit } from '#bundles/publish/limit';
 import { answerError } from './answers.ts';
+import { drainAtPace, type Pace } from './drain-at-pace.ts';
 import { type ByteRange, parseRange } from './parse-range.ts';
 import { type Proven, servedBytes } from './served-bytes.ts';
 
 export type BlobAnswering = {
   readonly blobs: BlobSource;
   readonly proven: Proven;
-  /** Each transfer holds a file and some buffers: more wait. */
-  readonly limit: Limit;
-  /** Milliseconds that a client may take no bytes before it is given up. */
-  readonly patience: number;
+  /** Each transfer holds a file and some buffers: more wait. By the client's address. */
+  readonly limit: (client: string) => Limit;
+  /** A client that takes less is given up. */
+  readonly pace: Pace;
   /** Hears what went wrong after the head of an answer was sent, when nobody can be told but by cutting it off. */
   readonly onBroken: (error: unknown) => void;
   readonly onBytes: (bytes: number) => void;
@@ -53,7 +53,8 @@ export const answerBlob = async (
       }
     : { ...about, 'content-length': size };
   const part = range ?? { start: 0, end: size - 1 };
-  await answering.limit(() => transfer(request, response, blob, part, head, answering));
+  const client = request.socket.remoteAddress ?? '';
+  await answering.limit(client)(() => transfer(request, response, blob, part, head, answering));
 };
 
 const transfer = async (
@@ -62,24 +63,24 @@ const transfer = async (
   blob: Blob,
   range: ByteRange,
   head: Readonly<Record<string, string | number>>,
-  { blobs, proven, patience, onBroken, onBytes }: BlobAnswering,
+  { blobs, proven, pace, onBroken, onBytes }: BlobAnswering,
 ): Promise<void> => {
   const gone = new AbortController();
   const stop = (): void => gone.abort();
   if (response.destroyed) return;
   response.once('close', stop);
+  const drained = drainAtPace(response, pace, gone.signal);
   try {
     for await (const piece of servedBytes(blobs, blob, range, proven, gone.signal)) {
       // Only now: what is found wrong before the first byte is told in an answer.
       if (!response.headersSent) response.writeHead('content-range' in head ? 206 : 200, head);
       onBytes(piece.byteLength);
-      if (!response.write(piece)) {
-        const limit = AbortSignal.timeout(patience);
-        await once(response, 'drain', { signal: AbortSignal.any([gone.signal, limit]) });
-      }
+      if (!response.write(piece)) await drained('drain');
     }
     if (!response.headersSent) response.writeHead(200, head);
     response.end();
+    // Its place is free when the client has taken the rest.
+    if (!response.writableFinished) await drained('finish');
   } catch (error) {
     if (!gone.signal.aborted) onBroken(error);
     if (response.headersSent) response.destroy();

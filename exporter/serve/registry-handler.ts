@@ -3,9 +3,10 @@ import { MAX_MANIFEST_BYTES } from '#bundles/bundle/manifest';
 import { compareBytes, isDigest } from '#bundles/digest';
 import { readBlob } from '#bundles/layout/verified';
 import { OCI_INDEX } from '#bundles/media-types';
-import { makeLimit } from '#bundles/publish/limit';
 import { answerBlob, type BlobAnswering } from './answer-blob.ts';
 import { answerError, answerJson } from './answers.ts';
+import type { Pace } from './drain-at-pace.ts';
+import { fairLimit } from './fair-limit.ts';
 import { pageOf } from './page-of.ts';
 import { type Route, routeOf } from './route.ts';
 import type { Shelf, Shelves } from './shelves.ts';
@@ -14,28 +15,39 @@ export type HandlerOptions = {
   readonly imagesAt: string;
   /** Blobs on their way at once. */
   readonly transfers?: number;
-  /** Milliseconds. */
-  readonly patience?: number;
+  /** Of these to one address. */
+  readonly share?: number;
+  readonly pace?: Pace;
   readonly onBroken: BlobAnswering['onBroken'];
   readonly onBytes?: BlobAnswering['onBytes'];
 };
 
 const TRANSFERS = 32;
-const PATIENCE = 60_000;
+/** containerd and docker ask for three layers at once; a proxy before several nodes for some more. */
+const SHARE = 8;
+/** 70 kbit/s: the slowest line that images are worth being pulled over. */
+const PACE: Pace = { bytes: 512 << 10, ms: 60_000 };
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The registry API, the part of it that reads (OCI distribution spec 1.1: pull and content discovery). */
 export const registryHandler = (
   shelves: Shelves,
-  { imagesAt, transfers = TRANSFERS, patience = PATIENCE, onBroken, onBytes = () => {} }: HandlerOptions,
+  {
+    imagesAt,
+    transfers = TRANSFERS,
+    share = SHARE,
+    pace = PACE,
+    onBroken,
+    onBytes = () => {},
+  }: HandlerOptions,
 ): Handler => {
   const { blobs, repositories } = shelves;
   const answering: BlobAnswering = {
     blobs,
     proven: new Set(),
-    limit: makeLimit(transfers),
-    patience,
+    limit: fairLimit(transfers, share),
+    pace,
     onBroken,
     onBytes,
   };

@@ -19,6 +19,8 @@ export type RunningServer = AsyncDisposable & {
 
 /** Connections; each may wait with a request while others are served. */
 const MAX_CONNECTIONS = 512;
+/** Of these from one address. */
+const MAX_OF_CLIENT = 128;
 /** Milliseconds that transfers under way get to end when the server is told to. */
 const GRACE = 5000;
 
@@ -29,6 +31,7 @@ export const startServer = async (
 ): Promise<RunningServer> => {
   const server = tls ? await tlsServer(tls, handler) : createServer(handler);
   server.maxConnections = MAX_CONNECTIONS;
+  refuseMoreThan(server, MAX_OF_CLIENT);
   server.listen(listen.port, listen.host.replace(/^\[|\]$/g, ''));
   await once(server, 'listening').catch((error: unknown) => {
     throw cannotListen(error, listen);
@@ -38,6 +41,25 @@ export const startServer = async (
     url: `${tls ? 'https' : 'http'}://${listen.host}:${port}`,
     [Symbol.asyncDispose]: () => close(server),
   };
+};
+
+/** Who opens connections and says nothing keeps nobody else out. */
+const refuseMoreThan = (server: Server, most: number): void => {
+  const open = new Map<string, number>();
+  server.on('connection', (socket) => {
+    const { remoteAddress: client = '' } = socket;
+    const count = (open.get(client) ?? 0) + 1;
+    if (count > most) {
+      socket.destroy();
+      return;
+    }
+    open.set(client, count);
+    socket.once('close', () => {
+      const left = (open.get(client) ?? 1) - 1;
+      if (left > 0) open.set(client, left);
+      else open.delete(client);
+    });
+  });
 };
 
 const tlsServer = async (

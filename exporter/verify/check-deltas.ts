@@ -1,21 +1,25 @@
-import { digestOf, shortDigest } from '#bundles/digest';
+import { type Digest, digestOf, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { readBlob } from '#bundles/layout/verified';
 import type { Delta, OpenMedium } from '#bundles/medium/medium';
 
 /**
  * Every patch is what the table of contents says of it. What it makes of the base is held against the blob's own digest by
  * whoever applies it.
+ * @param elsewhere is a patch of a set on a part that is not here? @returns how many were looked at
  * @throws FleetError MISSING_BLOB, TOO_LARGE, SIZE_MISMATCH, DIGEST_MISMATCH
  */
 export const checkDeltas = async (
-  { readFile }: Pick<OpenMedium, 'readFile'>,
+  { readFile, blobs, parts }: Pick<OpenMedium, 'readFile' | 'blobs' | 'parts'>,
   deltas: readonly Delta[],
+  elsewhere: (digest: Digest) => boolean,
   signal?: AbortSignal,
 ): Promise<number> => {
-  for (const { patch } of deltas) {
+  const here = deltas.filter(({ patch }) => !elsewhere(patch.digest));
+  for (const { patch } of here) {
     signal?.throwIfAborted();
     const { path, size, digest } = patch;
-    const bytes = await readFile(path, size);
+    const bytes = parts ? await readBlob(blobs, digest, size, signal) : await readFile(path, size);
     if (bytes.byteLength !== size)
       throw new FleetError('SIZE_MISMATCH', `${path} has ${bytes.byteLength} bytes, not ${size}`, {
         hint: AGAIN,
@@ -27,7 +31,7 @@ export const checkDeltas = async (
         hint: AGAIN,
       });
   }
-  return deltas.length;
+  return here.length;
 };
 
 const AGAIN = 'The copy is damaged or was changed; make it again';

@@ -17,6 +17,8 @@ export type Check = Required<Finding> & {
   readonly ok: boolean;
   readonly at: Timestamp;
   readonly code?: ErrorCode;
+  /** What to do, with which `message` ends. */
+  readonly hint?: string;
 };
 
 /** Collects checks: a refusal is a result here and not the end. */
@@ -44,9 +46,10 @@ export const checkList = (clock: () => Date): CheckList => {
       } catch (error) {
         // The machine's own troubles are not the medium's.
         if (!isFleetError(error) || error.code === 'ABORTED' || error.exitCode === 1) throw error;
-        const { code } = error;
+        const { code, hint } = error;
         const message = formatError(error);
-        checks.push({ what, ok: false, message, code, digests: [], keys: [], at: formatTime(clock()) });
+        const said = { ok: false, message, code, ...(hint !== undefined && { hint }) };
+        checks.push({ what, ...said, digests: [], keys: [], at: formatTime(clock()) });
         return undefined;
       }
     },

@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import type { Digest } from '#bundles/digest';
 import { shortDigest } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import type { MediumParts, PartFile } from '#bundles/medium/medium';
 import { nameSome } from '#bundles/name-some';
 import type { CheckList } from './check-list.ts';
+import { digestOfFile } from './digest-of-file.ts';
 
 /**
  * A line for each part: the file is the one that its stick's fleet/parts.json says, or says nothing of. Its content is
@@ -47,20 +46,6 @@ const checkPart = async ({ number, path, digest }: PartFile, signal?: AbortSigna
   const found = await digestOfFile(path, signal);
   if (digest === undefined || found === digest) return found;
   throw damaged(`part ${number} (${path}) is ${shortDigest(found)}, fleet/parts.json says ${digest}`);
-};
-
-const digestOfFile = async (path: string, signal?: AbortSignal): Promise<Digest> => {
-  const hash = createHash('sha256');
-  try {
-    // With the signal as an option the stream would throw an error of its own.
-    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
-      signal?.throwIfAborted();
-      hash.update(chunk as Uint8Array);
-    }
-  } catch (error) {
-    throw toFleetError(error, `reading ${path}`);
-  }
-  return `sha256:${hash.digest('hex')}`;
 };
 
 const damaged = (message: string, cause?: FleetError): FleetError =>

@@ -34,6 +34,9 @@ export type VerifyOptions = {
   readonly onJudged?: (opened: ReadonlySet<Digest>) => void;
 };
 
+export const notFilled = (path: string): FleetError =>
+  new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${path} yet`);
+
 /**
  * Everything a site would check, for every channel and site at once, and every blob read. A refusal does not end it: each
  * check says what it found.
@@ -47,7 +50,7 @@ export const verifyMedium = async (
   { clock = () => now, partial = false, onBlob = () => {}, onJudged = () => {} }: VerifyOptions = {},
 ): Promise<Verification> => {
   const { medium, path, parts } = open;
-  if (!medium) throw new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${path} yet`);
+  if (!medium) throw notFilled(path);
   const list = checkList(clock);
   const blobs = openedBlobs(open.blobs);
   const elsewhere = elsewhereOf(medium, parts?.missing ?? []);
@@ -60,7 +63,7 @@ export const verifyMedium = async (
   if (root && deltas.length > 0) {
     await list.check(
       'deltas',
-      () => checkDeltas(open, deltas, signal),
+      () => checkDeltas(open, deltas, elsewhere, signal),
       (count) => `${count} ${count === 1 ? 'patch' : 'patches'}, each with its digest`,
     );
   }

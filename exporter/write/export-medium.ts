@@ -32,7 +32,6 @@ export const exportMedium = async (
   if (order) {
     const tar = targets.find(({ form }) => form === 'tar');
     if (tar) throw notAFolder(tar.path);
-    if (plan.deltas) throw noDeltas();
     const { written, removed, ...set } = await writeSet(prepared, order, options).catch((error: unknown) => {
       throw toldGone(error);
     });
@@ -56,11 +55,6 @@ export const exportMedium = async (
     changes,
   }));
 };
-
-const noDeltas = (): FleetError =>
-  new FleetError('USAGE', '--binary-deltas is for a medium that is one folder or one tar', {
-    hint: 'Leave it away, or the flags that make a set of parts',
-  });
 
 const notAFolder = (path: string): FleetError =>
   new FleetError('USAGE', `parts are written into folders, ${path} is a tar`, {

@@ -1,3 +1,4 @@
+import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
@@ -8,25 +9,34 @@ const MARGIN = 1 << 20;
 
 /** Says so before an hour of copying and not after it. @throws FleetError DISK_FULL */
 export const checkFreeSpace = async (folder: string, needed: number): Promise<void> => {
+  const lack = await lackOfSpace(folder, needed);
+  if (lack === undefined) return;
+  throw new FleetError('DISK_FULL', lack, {
+    hint: 'Use a larger stick or fewer channels, or send a delta with --for; what was there stays until then',
+  });
+};
+
+/** The sentence for it, undefined where there is enough. */
+export const lackOfSpace = async (folder: string, bytes: number): Promise<string | undefined> => {
   const free = await freeBytes(folder);
-  if (needed + (needed > 0 ? MARGIN : 0) <= free) return;
-  throw new FleetError(
-    'DISK_FULL',
-    `${folder} has ${formatBytes(free)} free, ${formatBytes(needed)} are needed`,
-    {
-      hint: 'Use a larger stick or fewer channels, or send a delta with --for; what was there stays until then',
-    },
-  );
+  const needed = bytes + (bytes > 0 ? MARGIN : 0);
+  return needed <= free
+    ? undefined
+    : `${folder} has ${formatBytes(free)} free, ${formatBytes(needed)} are needed`;
 };
 
 /** Of the file system that a folder is on, or will be on when it is made. */
 export const freeBytes = async (folder: string): Promise<number> => {
+  const { bavail, bsize } = await fileSystemOf(folder);
+  return bavail * bsize;
+};
+
+const fileSystemOf = async (folder: string): Promise<StatsFs> => {
   try {
-    const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize;
+    return await statfs(folder);
   } catch (error) {
     const above = dirname(folder);
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && above !== folder) return freeBytes(above);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && above !== folder) return fileSystemOf(above);
     throw toFleetError(error, `looking at ${folder}`);
   }
 };
@@ -41,6 +51,6 @@ export const FAT_MAX_FILE = 2 ** 32 - 1;
 
 /** The largest file that the file system of this folder keeps, as far as is known. */
 export const largestFile = async (folder: string): Promise<number> => {
-  const { type } = await statfs(folder);
+  const { type } = await fileSystemOf(folder);
   return type === FAT ? FAT_MAX_FILE : Number.MAX_SAFE_INTEGER;
 };

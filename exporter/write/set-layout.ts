@@ -2,16 +2,26 @@ import { canonicalBytes } from '#bundles/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { encodeIndex, layoutMarker } from '#bundles/layout/layout';
 import { MEDIUM_FILE, PART_FILE } from '#bundles/medium/medium';
+import type { StickPart, StickParts } from '#bundles/medium/part';
 import { type CutPart, cutSet, type SetLimits, tableOf } from '../plan/cut-set.ts';
 import { newestIssued } from '../plan/newest-issued.ts';
 import type { Plan } from '../plan/plan.ts';
+import type { Seal } from '../seal/seal.ts';
 import type { Source } from '../source/source.ts';
 import type { MetadataFile } from './metadata.ts';
 import { splitBlobs } from './split-blobs.ts';
 import type { WriteOptions } from './write-options.ts';
 
 /** A set, ready to be written: which bytes go into which part. */
-export type SetLayout = {
+export type SetLayout = SetSizes & {
+  /** What a part begins with. */
+  readonly headOf: (part: CutPart) => readonly MetadataFile[];
+  /** What a piece's bytes must hash to. */
+  readonly pieces: ReadonlyMap<string, Digest>;
+};
+
+/** How a set is cut. */
+export type SetSizes = {
   readonly set: Digest;
   readonly limits: SetLimits;
   readonly parts: readonly CutPart[];
@@ -19,10 +29,6 @@ export type SetLayout = {
   readonly sealed: boolean;
   /** For whom, as a stick's list says it without naming anybody. */
   readonly sealedTo: Digest | undefined;
-  /** What a part begins with. */
-  readonly headOf: (part: CutPart) => readonly MetadataFile[];
-  /** What a piece's bytes must hash to. */
-  readonly pieces: ReadonlyMap<string, Digest>;
 };
 
 /**
@@ -66,6 +72,35 @@ export const layOutSet = async (
     pieces,
   };
 };
+
+/** As it will be but for digests, which only who reads the blobs knows: every name and list is as long as it will be. */
+export const sizeUpSet = (plan: Plan, limits: SetLimits, seal: Seal | undefined): SetSizes => {
+  const { parts, sticks } = cutSet(plan, limits, seal?.sealedSize);
+  return {
+    set: NOTHING,
+    limits: decisive(limits, sticks),
+    parts,
+    sticks,
+    sealed: seal !== undefined,
+    sealedTo: seal && NOTHING,
+  };
+};
+
+const NOTHING = digestOf('');
+
+/** What a stick says of the parts that are on it. */
+export const stickParts = (
+  { set, parts: all, sealed, sealedTo, limits }: SetSizes,
+  parts: readonly StickPart[],
+): StickParts => ({
+  format: 1,
+  set,
+  count: all.length,
+  sealed,
+  ...(sealedTo === undefined ? {} : { sealedTo }),
+  parts: parts.toSorted((a, b) => a.number - b.number),
+  limits,
+});
 
 /** Where all goes onto one stick, how much more that holds changes nothing; and so it is nowhere written down. */
 const decisive = (limits: SetLimits, sticks: number): SetLimits => {

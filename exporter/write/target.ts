@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
-import { MEDIUM_FILE, type OpenMedium, PARTS_FILE } from '#bundles/medium/medium';
+import { MEDIUM_FILE, type OpenMedium, type OpenOptions, PARTS_FILE } from '#bundles/medium/medium';
 import { openPlainFiles } from '#bundles/medium/open-directory';
 import { openMedium } from '#bundles/medium/open-medium';
 import { refuseForeign, refuseForeignBeside } from './refuse-foreign.ts';
@@ -17,11 +17,12 @@ export type Target = AsyncDisposable & {
 
 /**
  * Looks before anything is written: what is there must be a medium or free.
+ * @param open what a sealed set that is there is opened with
  * @throws FleetError MEDIUM_INVALID for a file or layout that is something else, MEDIUM_MISSING for a stick that is not mounted, PERMISSION, IO
  */
-export const openTarget = async (path: string): Promise<Target> => {
+export const openTarget = async (path: string, open: OpenOptions = {}): Promise<Target> => {
   const found = await statOptional(path);
-  if (found?.isDirectory()) return openFolder(path);
+  if (found?.isDirectory()) return openFolder(path, open);
   if (!found && (await isUnmounted(resolve(path))))
     throw new FleetError('MEDIUM_MISSING', `there is nothing at ${path}`, {
       hint: 'Is the stick mounted, and the path written right? A folder there that is no stick has to be made first',
@@ -57,7 +58,7 @@ const target = (
   [Symbol.asyncDispose]: async () => before?.[Symbol.asyncDispose](),
 });
 
-const openFolder = async (path: string): Promise<Target> => {
+const openFolder = async (path: string, open: OpenOptions): Promise<Target> => {
   await refuseForeign(path);
   const isSet = (await statOptional(join(path, PARTS_FILE))) !== undefined;
   const isFilled = isSet || (await statOptional(join(path, MEDIUM_FILE))) !== undefined;
@@ -69,10 +70,11 @@ const openFolder = async (path: string): Promise<Target> => {
   // Parts that somebody copied there by hand are no medium of this stick.
   if (!isFilled) return target(path, 'directory', openPlainFiles(path));
   try {
-    return target(path, 'directory', await openMedium(path));
+    return target(path, 'directory', await openMedium(path, open));
   } catch (error) {
     // A sealed set can be read by those it is for alone; what agents left beside it is plain.
-    if (isFleetError(error, 'MEDIUM_SEALED')) return target(path, 'directory', openPlainFiles(path));
+    if (isFleetError(error, 'MEDIUM_SEALED') || isFleetError(error, 'NOT_A_RECIPIENT'))
+      return target(path, 'directory', openPlainFiles(path));
     // Its name says that the file is ours; damaged, it is replaced.
     const isDamaged =
       isFleetError(error) && (isSet ? [4, 5].includes(error.exitCode) : DAMAGED.includes(error.code));

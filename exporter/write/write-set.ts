@@ -1,17 +1,18 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { FleetError, isFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { partPath } from '#bundles/medium/part';
 import { formatBytes } from '#bundles/program/format-bytes';
-import type { SetLimits } from '../plan/cut-set.ts';
+import { bytesOfStick } from '../plan/bytes-of-stick.ts';
+import { patchesInParts } from '../plan/patches-in-parts.ts';
 import type { Prepared } from '../prepare.ts';
+import { findLayout, stickOf } from './find-layout.ts';
 import { checkFreeSpace, largestFile } from './free-space.ts';
 import { LOCK, whileLocked } from './lock-medium.ts';
 import { openPieces } from './piece-reader.ts';
-import { layOutSet, type SetLayout } from './set-layout.ts';
-import { limitsFor, type SetWish } from './set-limits.ts';
-import { readLists } from './stick-files.ts';
+import type { SetLayout } from './set-layout.ts';
+import type { SetWish } from './set-limits.ts';
 import { writeLooseParts } from './write-loose-parts.ts';
 import type { WriteOptions, Written } from './write-options.ts';
 import type { SetContent } from './write-set-part.ts';
@@ -64,14 +65,15 @@ export type WrittenSet = Written & {
 
 /** @throws FleetError USAGE where sticks are missing, and those of the writers */
 export const writeSet = async (
-  prepared: Prepared,
+  whole: Prepared,
   order: SetOrder,
   options: WriteOptions,
 ): Promise<WrittenSet> => {
+  const prepared = { ...whole, plan: patchesInParts(whole.plan) };
   const { plan, source } = prepared;
   const roots = prepared.targets.map(({ path }) => path);
   for (const root of roots) await checkPartSize(root, order);
-  const layout = await layOut(prepared, roots, order, options);
+  const layout = await findLayout(prepared, roots, order, options);
   await using pieces = openPieces(source, options.signal);
   const content: SetContent = { plan, source, layout, pieces };
   const said = {
@@ -87,7 +89,14 @@ export const writeSet = async (
     return { ...said, ...done };
   }
   const written: WrittenSet[] = [];
-  for (const { stick, root } of await placesFor(layout, roots, order)) {
+  const places = await placesFor(layout, roots, order);
+  // Of all that are here, before the first is written for an hour.
+  if (roots.length > 1)
+    for (const { stick, root } of places) {
+      const own = layout.parts.filter((part) => part.stick === stick);
+      await checkFreeSpace(root, (await bytesOfStick(plan, layout, own, root)).toWrite);
+    }
+  for (const { stick, root } of places) {
     if (written.length > 0 && roots.length === 1) await changeStick(prepared, layout, root, stick, order);
     const own = layout.parts.filter((part) => part.stick === stick);
     const done = await whileLocked(join(root, 'fleet', LOCK), root, (lock) =>
@@ -108,39 +117,6 @@ export const writeSet = async (
     removed: written.reduce((total, one) => total + one.removed, 0),
     parts: written.flatMap(({ parts }) => parts),
   };
-};
-
-/** The set as it was begun on these sticks if it was, else as what is known of them gives it. */
-const layOut = async (
-  { plan, source }: Prepared,
-  roots: readonly string[],
-  order: SetOrder,
-  options: WriteOptions,
-): Promise<SetLayout> => {
-  const lists = (await Promise.all(roots.map((root) => readLists(root)))).flatMap(({ done, begun }) => [
-    done,
-    begun,
-  ]);
-  const guesses = await limitsFor(order, roots);
-  const isThere = ({ set }: SetLayout): boolean => lists.some((list) => list?.set === set);
-  for (const limits of guesses.slice(0, -1)) {
-    try {
-      const layout = await layOutSet(plan, source, limits, options);
-      if (isThere(layout)) return layout;
-    } catch (error) {
-      // What an earlier set was cut by may be too little for this one.
-      if (!isFleetError(error, 'USAGE')) throw error;
-    }
-  }
-  try {
-    return await layOutSet(plan, source, guesses.at(-1) as SetLimits, options);
-  } catch (error) {
-    const [root = '', another] = roots;
-    const isByRoom = order.stickSizes.length === 0 && another === undefined;
-    // What is left on a full stick is no size of a stick that anybody gave.
-    if (isByRoom && isFleetError(error, 'USAGE')) await checkFreeSpace(root, plan.carried);
-    throw error;
-  }
 };
 
 type Place = { readonly stick: number; readonly root: string };
@@ -178,13 +154,6 @@ const placesFor = async (
     const root = at >= 0 ? roots[at] : free.shift();
     return root === undefined ? [] : [{ stick: number, root }];
   });
-};
-
-/** The stick of the set that this one is, by what is on it already. */
-const stickOf = async (root: string, set: string, parts: SetLayout['parts']): Promise<number | undefined> => {
-  const { done, begun } = await readLists(root);
-  const list = [begun, done].find((one) => one?.set === set && one.parts.length > 0);
-  return parts.find(({ number }) => number === list?.parts[0]?.number)?.stick;
 };
 
 const tooFew = (sticks: number, parts: SetLayout['parts'], roots: readonly string[]): FleetError => {

@@ -11,7 +11,7 @@ import type { CutPart } from '../plan/cut-set.ts';
 import { removePlainReceipts } from '../seal/remove-plain-receipts.ts';
 import { checkFreeSpace } from './free-space.ts';
 import { holds } from './read-back.ts';
-import type { SetLayout } from './set-layout.ts';
+import { type SetLayout, stickParts } from './set-layout.ts';
 import {
   listBytes,
   readLists,
@@ -60,13 +60,7 @@ export const writeStick = async (
   options.lock?.begin();
 
   const listOf = (): StickParts => ({
-    format: 1,
-    set: layout.set,
-    count: layout.parts.length,
-    sealed: layout.sealed,
-    ...(layout.sealedTo === undefined ? {} : { sealedTo: layout.sealedTo }),
-    parts: [...finished.values()].toSorted((a, b) => a.number - b.number),
-    limits: layout.limits,
+    ...stickParts(layout, [...finished.values()]),
     ...(old.length === 0 ? {} : { replaced: [...new Set(old)] }),
   });
   const progress = join(root, PROGRESS_FILE);

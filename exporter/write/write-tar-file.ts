@@ -3,15 +3,17 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { byteCursor } from '#bundles/archive/byte-cursor';
 import { readTar } from '#bundles/archive/read-tar';
-import { MAX_SIZE } from '#bundles/archive/tar-header';
+import { BLOCK, MAX_SIZE } from '#bundles/archive/tar-header';
 import { writeTar } from '#bundles/archive/write-tar';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { syncDirectory } from '#bundles/layout/write-file';
+import { formatBytes } from '#bundles/program/format-bytes';
+import { entrySize } from '../plan/pack-parts.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
-import { checkFreeSpace } from './free-space.ts';
+import { checkFreeSpace, largestFile } from './free-space.ts';
 import { readBack } from './read-back.ts';
 import { findRight, mediumOfPartial, PARTIAL } from './resume-tar.ts';
 import { splitBlobs } from './split-blobs.ts';
@@ -39,8 +41,9 @@ export const writeTarFile = async (
     const chunks = await splitBlobs(source, plan.blobs, MAX_SIZE, options);
     const entries = planEntries(plan, chunks, await mediumOfPartial(temporary));
     const right = await findRight(temporary, entries, options);
-    const left = entries.slice(right.entries).reduce((total, { size }) => total + size, 0);
-    await checkFreeSpace(dirname(path), left);
+    const all = entries.reduce((total, { size }) => total + entrySize(size), 2 * BLOCK);
+    if (all > (await largestFile(dirname(path)))) throw tooLarge(path, all);
+    await checkFreeSpace(dirname(path), all - right.offset);
     const blobs = entries.slice(right.entries).filter(({ blob }) => blob !== undefined);
     options.onPhase?.({ name: 'writing', total: blobs.reduce((total, { size }) => total + size, 0) });
     if (right.entries === 0) await rm(temporary, { force: true });
@@ -60,6 +63,11 @@ export const writeTarFile = async (
     throw error;
   }
 };
+
+const tooLarge = (path: string, size: number): FleetError =>
+  new FleetError('USAGE', `${dirname(path)} keeps no file of ${formatBytes(size)}: it is FAT32`, {
+    hint: 'Give the folder itself with --to, for a medium in files or, with --part-size, in parts',
+  });
 
 /** Reads the archive as every importer will, from the device, each entry against the digest it must have. */
 const checkTar = async (

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Digest, digestOf } from '#bundles/digest';
 
 /** Every file below a folder with its content, by path, sorted. */
 export const filesOf = (root: string): ReadonlyMap<string, Buffer> =>
@@ -10,3 +11,7 @@ export const filesOf = (root: string): ReadonlyMap<string, Buffer> =>
       .toSorted()
       .map((path) => [path.slice(root.length + 1), readFileSync(path)]),
   );
+
+/** As filesOf, to be compared: matchers look at a large file number by number. */
+export const digestsOf = (root: string): ReadonlyMap<string, Digest> =>
+  new Map([...filesOf(root)].map(([path, bytes]) => [path, digestOf(bytes)]));

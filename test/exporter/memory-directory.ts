@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TemporaryDirectory } from '../harness/temporary-directory.ts';
@@ -11,5 +11,9 @@ const MEMORY = '/dev/shm';
 export const memoryDirectory = async (): Promise<TemporaryDirectory> => {
   const parent = existsSync(MEMORY) ? MEMORY : tmpdir();
   const path = await mkdtemp(join(parent, 'fleet-ferry-exporter-'));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) };
+  return {
+    path,
+    // At once: one step after the other through the event loop takes five times as long.
+    [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }),
+  };
 };

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import type { Channel } from '#bundles/names';
 import type { SigningKey } from '#bundles/trust/key';
@@ -8,6 +9,7 @@ import { type Exported, exportMedium } from '../../exporter/write/export-medium.
 import type { WriteOptions } from '../../exporter/write/write-options.ts';
 import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/signed-fleet.ts';
 import { type LayoutWriter, type TestBundle, writeSignedLayout } from '../harness/signed-layout.ts';
+import { filesOf } from './files-of.ts';
 import { memoryDirectory } from './memory-directory.ts';
 
 export const KIOSK: Channel = { environment: 'prod', clusterType: 'kiosk' };
@@ -36,12 +38,11 @@ export const bundleOf = (text: string, kind: TestBundle['kind'] = 'kubernetes'):
   images: [{ name: 'web', layers: [Buffer.alloc(50_000, 'base'), Buffer.alloc(700, text)] }],
 });
 
-export const makeWorld = async (): Promise<World> => {
+export const makeWorld = async (given?: SignedFleet, agent = newSigningKey()): Promise<World> => {
   const folder = await memoryDirectory();
   const path: World['path'] = (...names) => join(folder.path, ...names);
-  const fleet = await newFleet();
+  const fleet = given ?? (await newFleet());
   const layout = writeSignedLayout(fleet, path('layout'));
-  const agent = newSigningKey();
   const orderOf = (more: Partial<Order>): Order => ({
     from: path('layout'),
     to: path('medium'),
@@ -69,14 +70,36 @@ export const makeWorld = async (): Promise<World> => {
   };
 };
 
-/** Site plant-7 with agent line-1 on prod/kiosk, and release 1 of that channel. */
-export const makeKioskWorld = async (): Promise<World & { readonly first: Digest }> => {
-  const world = await makeWorld();
-  await world.layout.site({
+type Kiosk = Pick<World, 'fleet' | 'agent'> & {
+  readonly first: Digest;
+  readonly files: ReadonlyMap<string, Buffer>;
+};
+
+const makeKiosk = async (given?: SignedFleet): Promise<Kiosk> => {
+  await using world = await makeWorld(given);
+  const { fleet, agent, layout, path } = world;
+  await layout.site({
     site: 'plant-7',
     version: 1,
-    agents: [{ name: 'line-1', channel: KIOSK, key: world.agent }],
+    agents: [{ name: 'line-1', channel: KIOSK, key: agent }],
   });
-  const [first] = await world.layout.release({ channel: KIOSK, version: 1, bundles: [bundleOf('one')] });
-  return { ...world, first: first as Digest };
+  const [first] = await layout.release({ channel: KIOSK, version: 1, bundles: [bundleOf('one')] });
+  return { fleet, agent, first: first as Digest, files: filesOf(path('layout')) };
+};
+
+/** Signing and synced writes take longer than most tests: made once, then copied. */
+let kiosk: Promise<Kiosk> | undefined;
+
+/**
+ * Site plant-7 with agent line-1 on prod/kiosk, and release 1 of that channel. All have the same keys, but for those of a fleet that is
+ * given: a stranger.
+ */
+export const makeKioskWorld = async (given?: SignedFleet): Promise<World & { readonly first: Digest }> => {
+  const { fleet, agent, first, files } = await (given ? makeKiosk(given) : (kiosk ??= makeKiosk()));
+  const world = await makeWorld(fleet, agent);
+  for (const [name, bytes] of files) {
+    mkdirSync(world.path('layout', dirname(name)), { recursive: true });
+    writeFileSync(world.path('layout', name), bytes);
+  }
+  return { ...world, first };
 };

@@ -9,6 +9,7 @@ import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const LABEL = 'apps/label-printer/host/label.zpl';
+const READER = 'apps/scale-reader/host/serve.py';
 
 let folder: TemporaryDirectory;
 let office: Office;
@@ -34,6 +35,9 @@ const label = (version: string): string =>
   )
     .concat('^XZ\n')
     .join('\n');
+
+const noise = (version: string): readonly string[] =>
+  Array.from({ length: 4000 }, (_, line) => createHash('sha256').update(`${version} ${line}`).digest('hex'));
 
 const contents = async (): Promise<Medium> => parseMedium(await readFile(join(stick(), 'fleet/medium.json')));
 
@@ -127,5 +131,41 @@ describe('the next trip to a host without network', () => {
     await office.fill(stick(), 'plant-7', '--for', 'release:prod/factory-host@3', '--binary-deltas');
     succeed(await agent('import', stick()));
     expect(await onHost()).toBe(label('four'));
+  });
+
+  it('comes as a patch on one of several sticks, which are put in in any order', async () => {
+    for (const [version, order] of [
+      ['in turn', [1, 2]],
+      ['the other way round', [2, 1]],
+    ] as const) {
+      // All of it is news, and no patch is for it: one stick is too small.
+      await office.edit(READER, (text) => `${text.split('# ')[0]}# ${noise(version).join('\n# ')}\n`);
+      await ready(version);
+      const to = (number: number): string => at(`${version} ${number}`.replaceAll(' ', '-'));
+      for (const number of [1, 2]) await mkdir(to(number));
+      const set = ['--part-size', '120000', '--stick-size', '120000'];
+      const words = [
+        '--from',
+        at('releases'),
+        '--site',
+        'plant-7',
+        '--for',
+        'site:plant-7',
+        '--binary-deltas',
+      ];
+      const places = ['--to', to(1), '--to', to(2)];
+      const planned = succeed(await office.exporter('plan', ...words, ...set, ...places));
+      const filled = succeed(await office.exporter('create', ...words, ...set, ...places));
+      for (const { stdout } of [planned, filled]) expect(stdout).toMatch(/1 patch of /);
+      const verified = await office.exporter('verify', to(1), to(2), '--root-sha256', office.rootSha256);
+      expect(verified.stdout).toMatch(/ok +deltas: 1 patch/);
+      expect(verified.code, verified.stdout).toBe(0);
+      const [first, last] = order;
+      const waiting = await agent('import', to(first));
+      expect([waiting.code, waiting.stderr]).toEqual([5, expect.stringContaining('PARTS_MISSING')]);
+      const imported = succeed(await agent('import', to(last)));
+      expect(imported.stdout).toMatch(/label-printer-host +configured/);
+      expect(await onHost()).toBe(label(version));
+    }
   });
 });

@@ -1,17 +1,23 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openAge } from '#bundles/age/open-age';
 import { canonicalBytes } from '#bundles/canonical';
 import { applyPatch } from '#bundles/delta/apply-patch';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
-import { type Medium, parseMedium } from '#bundles/medium/medium';
+import { type Delta, type Medium, type OpenOptions, parseMedium } from '#bundles/medium/medium';
 import { openMedium } from '#bundles/medium/open-medium';
+import { readPatch } from '#bundles/medium/read-patch';
+import { generateAgeIdentity } from '#bundles/secrets/recipient';
 import { formatTime } from '#bundles/time';
+import { inspectMedium } from '../../../exporter/inspect/inspect-medium.ts';
+import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { NOW, newSigningKey } from '../../harness/signed-fleet.ts';
 import { type TestBundle, writeReport } from '../../harness/signed-layout.ts';
 import { filesOf } from '../files-of.ts';
 import { refused } from '../refused.ts';
 import { KIOSK, makeKioskWorld, type World } from '../world.ts';
+import { makeSetWorld } from '../write/set-world.ts';
 
 /** Bytes that no compressor makes smaller, the same each time. */
 const noise = (length: number, seed: number): Buffer => {
@@ -130,11 +136,90 @@ describe('a medium with patches', () => {
     expect(plan.deltas).toBeUndefined();
     expect(await readdir(world.path('stick/blobs/sha256'))).toContain(hexOf(digestOf(changed('new'))));
   });
+});
 
-  it('is no set of parts and not encrypted', async () => {
-    await using world = await makeKioskWorld();
+describe('a set of parts with patches', () => {
+  /** 70 KB of news beside what is patched, for two parts of 45 KB. */
+  const fill = async (sticks: readonly string[]) => {
+    const world = await makeSetWorld();
+    const { bases } = await twoReleases(world, imageWith(base), imageWith(changed('new'), noise(70_000, 5)));
+    const exported = await world.exportSet(sticks, { partSize: 45_000 }, { bases, binaryDeltas: true });
+    return { world, exported, bases };
+  };
+
+  it('has them as blobs of its parts, whole, and verifies', async () => {
+    const { world, exported } = await fill(['stick']);
+    await using _ = world;
+    await using medium = await openMedium(world.path('stick'));
+    const { deltas = [], parts = [] } = medium.medium ?? {};
+    expect(deltas).toHaveLength(1);
+    expect(parts.length).toBeGreaterThan(1);
+    const [{ digest, patch }] = deltas as [Delta];
+    expect(digest).toBe(digestOf(changed('new')));
+    expect(parts.filter(({ files }) => files.includes(patch.path))).toHaveLength(1);
+    const found = await readPatch(medium, deltas[0] as Delta);
+    const read = async (at: number, length: number) => base.subarray(at, at + length);
+    const made = await Array.fromAsync(applyPatch([found], { size: base.length, read }));
+    expect(Buffer.concat(made).equals(changed('new'))).toBe(true);
+    const { checks, ok } = await verifyMedium(medium, undefined, NOW);
+    expect(ok).toBe(true);
+    expect(checks.find(({ what }) => what === 'deltas')?.message).toBe('1 patch, each with its digest');
+    const { filled } = await inspectMedium(medium);
+    expect(filled).toMatchObject({ patched: 1, bundles: [{ assumedBlobs: 0 }] });
+    // On the stick there is nothing beside the parts that names or is a patch.
+    expect(Object.keys(filesOf(world.path('stick'))).filter((path) => path.includes('deltas'))).toEqual([]);
+    expect(exported.set?.count).toBe(parts.length);
+  });
+
+  it('is the same set each time, over one stick or made again after it was lost', async () => {
+    const { world, exported, bases } = await fill(['stick']);
+    await using _ = world;
+    const again = await world.exportSet(['other'], { partSize: 45_000 }, { bases, binaryDeltas: true });
+    expect(again.set?.set).toBe(exported.set?.set);
+  });
+
+  it('says of the part that is not here nothing about its patches when it is told to', async () => {
+    const { world } = await fill(['stick']);
+    await using _ = world;
+    const numbers = async (path: string) => {
+      await using medium = await openMedium(path);
+      const patch = medium.medium?.deltas?.[0]?.patch.digest as Digest;
+      return { own: medium.parts?.partOf(patch) ?? [], all: medium.parts?.here ?? [] };
+    };
+    const { own, all } = await numbers(world.path('stick'));
+    for (const { number, path } of all) {
+      await mkdir(world.path(`part-${number}`));
+      await cp(path, join(world.path(`part-${number}`), basename(path)));
+      await using alone = await openMedium(world.path(`part-${number}`));
+      const { ok, checks } = await verifyMedium(alone, undefined, NOW, undefined, { partial: true });
+      expect(ok).toBe(true);
+      const [said] = checks.filter(({ what }) => what === 'deltas');
+      expect(said?.message).toMatch(own.includes(number) ? /^1 patch/ : /^0 patches/);
+    }
+  });
+
+  it('is sealed like any other', async () => {
+    await using world = await makeSetWorld();
+    const { identity, recipient } = await generateAgeIdentity();
+    const agents = [{ name: 'line-1', channel: KIOSK, key: world.agent, recipient }];
+    await world.layout.site({ site: 'plant-7', version: 2, agents });
     const { bases } = await twoReleases(world, imageWith(base), imageWith(changed('new')));
-    const more = { bases, binaryDeltas: true, alsoTo: [world.path('other')] };
-    expect(await refused(world.plan(more))).toBe('USAGE');
+    await world.exportSet(['stick'], { partSize: 45_000 }, { bases, binaryDeltas: true, sealTo: [] });
+    const unseal: OpenOptions['unseal'] = async (bytes) => openAge(bytes, [identity]);
+    await using medium = await openMedium(world.path('stick'), { unseal });
+    expect(medium.parts?.sealed).toBe(true);
+    expect(digestOf(await readPatch(medium, medium.medium?.deltas?.[0] as Delta))).toBe(
+      medium.medium?.deltas?.[0]?.patch.digest,
+    );
+  });
+
+  it('carries whole what a patch for would be too long for a part, and never cuts one', async () => {
+    const half = Buffer.concat([base.subarray(0, 50_000), noise(40_000, 7)]);
+    await using world = await makeSetWorld();
+    const { bases } = await twoReleases(world, imageWith(base), imageWith(half));
+    const order = { bases, binaryDeltas: true };
+    expect((await world.plan(order)).plan.deltas?.bytes).toBeGreaterThan(40_000);
+    expect((await world.plan({ ...order, maxPatch: 22_500 })).plan.deltas).toBeUndefined();
+    expect(await refused(world.exportSet(['stick'], { partSize: 45_000 }, order))).toBe('USAGE');
   });
 });

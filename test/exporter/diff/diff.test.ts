@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { type Digest, hexOf } from '#bundles/digest';
+import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { compareSides, type SidesDiff } from '../../../exporter/diff/compare-sides.ts';
 import { formatDiff } from '../../../exporter/diff/format-diff.ts';
 import { openPlace, sideOfSource } from '../../../exporter/diff/open-side.ts';
@@ -11,6 +11,7 @@ import { NOW, newSigningKey } from '../../harness/signed-fleet.ts';
 import { type TestBundle, writeReport } from '../../harness/signed-layout.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../world.ts';
+import { makeSetWorld } from '../write/set-world.ts';
 
 const OPTIONS = {
   open: {},
@@ -33,6 +34,10 @@ const release = (world: World, version: number, bundle: TestBundle) =>
   world.layout.release({ channel: KIOSK, version, bundles: [bundle] });
 
 const objects = (packages: TestBundle['packages']): TestBundle => ({ kind: 'kubernetes', packages });
+
+/** 140 KB that pack badly; one line of it is the version. */
+const textOf = (version: string): string =>
+  Array.from({ length: 2000 }, (_, line) => digestOf(line === 1000 ? version : `line ${line}`)).join('\n');
 
 const yaml = (kind: string, name: string, rest: string): string =>
   `apiVersion: v1\nkind: ${kind}\nmetadata:\n  name: ${name}\n${rest}`;
@@ -67,6 +72,45 @@ describe('the difference between two media', () => {
     // The layer that both share is on the first alone, and does not travel.
     expect(found.bytes).toBeLessThan(5000);
     expect(found.bytes).toBe(plan.bundles[0]?.carried);
+  });
+
+  it('takes the sticks of a set with commas between them, on either side', async () => {
+    await using world = await makeSetWorld();
+    await world.export('whole', { sites: ['plant-7'] });
+    const sticks = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const { set } = await world.exportSet(sticks, { partSize: 40_000, stickSizes: [40_000] });
+    const used = sticks.slice(0, set?.sticks).map((stick) => world.path(stick));
+    expect(used.length).toBeGreaterThan(1);
+    const all = used.join(',');
+    for (const [left, right] of [
+      [world.path('whole'), all],
+      [all, world.path('whole')],
+    ] as const) {
+      await using before = await sideAt(left);
+      await using after = await sideAt(right);
+      expect((await compareSides(before, after, undefined)).same).toBe(true);
+    }
+    // What has such a name of its own is one place.
+    await world.export('one,two', { sites: ['plant-7'] });
+    expect((await diff(world, 'whole', 'one,two')).same).toBe(true);
+  });
+
+  it('counts of a blob that comes as a patch the bytes of the patch', async () => {
+    await using world = await makeKioskWorld();
+    const layerOf = (version: string): TestBundle => ({
+      kind: 'kubernetes',
+      packages: { web: { 'app.yaml': `text: ${version}\n` } },
+      images: [{ name: 'web', layers: [Buffer.from(textOf(version))] }],
+    });
+    await release(world, 2, layerOf('one'));
+    await world.export('one');
+    await release(world, 3, layerOf('two'));
+    const { plan } = await world.export('two', { bases: [world.path('one')], binaryDeltas: true });
+    expect(plan.deltas?.count).toBe(1);
+    const found = await diff(world, 'one', 'two');
+    expect([found.bytes, found.patched]).toEqual([plan.bundles[0]?.carried, 1]);
+    expect(found.channels[0]?.bytes).toBe(found.bytes);
+    expect(formatDiff(found)).toContain(', with 1 blob as a patch.');
   });
 
   it('takes objects by what they are, whatever file they stand in, and never shows the values of a Secret', async () => {

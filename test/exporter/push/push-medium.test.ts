@@ -12,7 +12,7 @@ import {
   type MemoryRegistry,
   memoryRegistry,
 } from '../../bundles/publish/memory-destination.ts';
-import { NOW } from '../../harness/signed-fleet.ts';
+import { NOW, newFleet } from '../../harness/signed-fleet.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../world.ts';
 import { fillForm } from '../write/fill-form.ts';
 
@@ -146,7 +146,7 @@ test('an older medium is refused before anything is sent, and goes with a reason
 
 test('another fleet’s registry is never overwritten', async () => {
   await push('medium');
-  const other = await makeKioskWorld();
+  const other = await makeKioskWorld(await newFleet());
   onTestFinished(() => other[Symbol.asyncDispose]());
   await other.export('medium');
   const mine = world;
@@ -176,6 +176,13 @@ test('a delta goes into a registry that has the base, from wherever the base lie
   checkReachable(registry, 'registry.test/web');
   // The big layer is there; the small layer and the config are new.
   expect(images.freight).toMatchObject({ uploaded: 2, there: 1 });
+});
+
+test('a dry run of a delta without its base says so, and writes nothing onto the stick', async () => {
+  const { code, hint } = await refused(push('delta', { dryRun: true }));
+  expect(code).toBe('MISSING_BASE');
+  expect(hint).toMatch(/^A push would be refused. Ask for a full medium/);
+  expect(existsSync(world.path('delta', 'fleet', 'requests'))).toBe(false);
 });
 
 test('a delta without its base is refused with what is missing, a note on the stick asks for it', async () => {

@@ -136,6 +136,20 @@ describe('a sealed stick', () => {
     expect(error.hint).toContain('release:');
   });
 
+  it('is a base for who has an identity that opens it, and says what it was that did not', async () => {
+    await world.exportSet(['known'], {}, { sealTo: [] });
+    const unseal = (bytes: RandomAccess) => openAge(bytes, [agent.identity]);
+    const bases = [world.path('known')];
+    const { plan } = await world.plan({ bases, open: { unseal } });
+    expect(plan.assumed).toBeGreaterThan(50_000);
+    const stranger = await generateAgeIdentity();
+    const open = { unseal: (bytes: RandomAccess) => openAge(bytes, [stranger.identity]) };
+    expect((await refusal(() => world.plan({ bases, open }))).code).toBe('NOT_A_RECIPIENT');
+    // The stick itself can be filled again all the same.
+    const { written } = await world.exportSet(['known'], {}, { sealTo: [], open });
+    expect(written).toBe(0);
+  });
+
   it('is not written for an agent that has told no recipient', async () => {
     await world.layout.site({
       site: 'plant-8',

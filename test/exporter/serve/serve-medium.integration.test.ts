@@ -11,6 +11,7 @@ import { fillShelves, type ShelfOrder } from '../../../exporter/serve/fill-shelv
 import { registryHandler } from '../../../exporter/serve/registry-handler.ts';
 import type { Shelves } from '../../../exporter/serve/shelves.ts';
 import { startServer } from '../../../exporter/serve/start-server.ts';
+import { newFleet } from '../../harness/signed-fleet.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../world.ts';
 import { fillForm } from '../write/fill-form.ts';
 
@@ -209,7 +210,7 @@ describe('a medium as a registry', () => {
 });
 
 test('what nobody signed is not served', async () => {
-  await using stranger = await makeKioskWorld();
+  await using stranger = await makeKioskWorld(await newFleet());
   for (const [name, change] of [
     ['rootless', (documents: Document[]) => documents.filter(({ role }) => role !== 'root')],
     ['unsigned', (documents: Document[]) => documents.filter(({ role }) => role !== 'release')],

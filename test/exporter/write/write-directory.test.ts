@@ -6,7 +6,7 @@ import { openMedium } from '#bundles/medium/open-medium';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { NOW, newFleet } from '../../harness/signed-fleet.ts';
 import { writeSignedLayout } from '../../harness/signed-layout.ts';
-import { filesOf } from '../files-of.ts';
+import { digestsOf, filesOf } from '../files-of.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
 
@@ -104,10 +104,10 @@ describe('a medium in a folder', () => {
   it('is left untouched by a second run, at any later time', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium', { sites: ['plant-7'] });
-    const before = filesOf(world.path('medium'));
+    const before = digestsOf(world.path('medium'));
     const again = await world.export('medium', { sites: ['plant-7'], now: new Date(NOW.getTime() + 60_000) });
     expect(again).toMatchObject({ written: 0, removed: 0, changes: [] });
-    expect(filesOf(world.path('medium'))).toEqual(before);
+    expect(digestsOf(world.path('medium'))).toEqual(before);
   });
 
   it('turns into the next medium, and what only the old one needed goes', async () => {
@@ -116,7 +116,7 @@ describe('a medium in a folder', () => {
     await second(world);
     const { removed, changes } = await world.export('medium');
     await world.export('fresh');
-    expect(filesOf(world.path('medium'))).toEqual(filesOf(world.path('fresh')));
+    expect(digestsOf(world.path('medium'))).toEqual(digestsOf(world.path('fresh')));
     expect(removed).toBeGreaterThan(3);
     expect(changes).toEqual(['prod/kiosk 1 -> 2']);
   });
@@ -145,7 +145,7 @@ describe('a medium in a folder', () => {
   it('repairs a blob that was damaged, a table of contents that was, and sweeps half-written files', async () => {
     await using world = await makeKioskWorld();
     const { plan } = await world.export('medium');
-    const before = filesOf(world.path('medium'));
+    const before = digestsOf(world.path('medium'));
     const layer = plan.blobs.findLast(({ size }) => size === 50_000);
     const path = world.path('medium/blobs/sha256', hexOf(layer?.digest ?? world.first));
     const bytes = await readFile(path);
@@ -154,7 +154,7 @@ describe('a medium in a folder', () => {
     await writeFile(world.path('medium/fleet/medium.json'), '{"format":');
     await writeFile(world.path('medium/blobs/sha256/.tmp-0123abcd'), 'half');
     await world.export('medium');
-    expect(filesOf(world.path('medium'))).toEqual(before);
+    expect(digestsOf(world.path('medium'))).toEqual(before);
   });
 
   it('stopped after any number of bytes is the old medium or the new one, and goes on from there', async () => {
@@ -179,7 +179,7 @@ describe('a medium in a folder', () => {
     }
     expect([...seen]).toEqual([1, 2]);
     await world.export('fresh', {}, { maxFileSize: 20_000 });
-    expect(filesOf(world.path('medium'))).toEqual(filesOf(world.path('fresh')));
+    expect(digestsOf(world.path('medium'))).toEqual(digestsOf(world.path('fresh')));
   });
 
   it('refuses to take a release back, unless only somebody claims the newer one', async () => {
@@ -206,8 +206,8 @@ describe('a medium in a folder', () => {
     });
     await world.export('medium');
     expect(await refused(world.export('medium', { from: world.path('other') }))).toBe('WRONG_FLEET');
-    const before = filesOf(world.path('layout'));
+    const before = digestsOf(world.path('layout'));
     expect(await refused(world.export('layout'))).toBe('MEDIUM_INVALID');
-    expect(filesOf(world.path('layout'))).toEqual(before);
+    expect(digestsOf(world.path('layout'))).toEqual(before);
   });
 });

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { digestOf } from '#bundles/digest';
+import { PARTS_FILE } from '#bundles/medium/medium';
+import { partPath, type StickPart } from '#bundles/medium/part';
+import { sizeOf } from '#bundles/medium/plain-files';
+import { type SetSizes, stickParts } from '../write/set-layout.ts';
+import { listBytes, readLists, SUMS_FILE, sumsOf } from '../write/stick-files.ts';
+import { type BytesToWrite, filesToWrite } from './bytes-to-write.ts';
+import type { Plan } from './plan.ts';
+
+/**
+ * What one stick of a set costs: its parts, its lists, and the receipts that lie beside them. A part that is there is told by its
+ * size, and create reads it.
+ * @param root undefined: it is not here, and taken for empty
+ */
+export const bytesOfStick = async (
+  { files }: Pick<Plan, 'files'>,
+  sizes: SetSizes,
+  parts: SetSizes['parts'],
+  root: string | undefined,
+): Promise<BytesToWrite> => {
+  const recorded = root === undefined ? [] : await recordedParts(root, sizes);
+  const listed: StickPart[] = [];
+  let toWrite = 0;
+  for (const { number, size } of parts) {
+    const path = partPath(sizes.set, number, sizes.sealed);
+    const one = recorded.find((it) => it.number === number && it.path === path);
+    const isThere = one && (await sizeAt(join(root ?? '', path))) === one.size;
+    listed.push(isThere ? one : { number, path, size, digest: digestOf('') });
+    if (!isThere) toWrite += size;
+  }
+  const lists = [
+    { path: SUMS_FILE, bytes: sumsOf(listed) },
+    { path: PARTS_FILE, bytes: listBytes(stickParts(sizes, listed)) },
+  ];
+  const beside = sizes.sealed ? [] : files;
+  toWrite += await filesToWrite(root, lists, beside);
+  const all = listed.reduce((total, { size }) => total + size, await filesToWrite(undefined, lists, beside));
+  return { toWrite, there: all - toWrite };
+};
+
+const recordedParts = async (root: string, sizes: SetSizes): Promise<readonly StickPart[]> => {
+  const { done, begun } = await readLists(root);
+  return [begun, done].flatMap((list) =>
+    list?.set === sizes.set && list.sealed === sizes.sealed && list.sealedTo === sizes.sealedTo
+      ? list.parts
+      : [],
+  );
+};
+
+/** What cannot be looked at is for create to tell. */
+const sizeAt = (path: string): Promise<number | undefined> => sizeOf(path).catch(() => undefined);

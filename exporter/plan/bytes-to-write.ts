@@ -1,0 +1,110 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BLOCK, MAX_SIZE } from '#bundles/archive/tar-header';
+import { type Digest, digestOf } from '#bundles/digest';
+import type { Chunked, Medium } from '#bundles/medium/medium';
+import type { Prepared } from '../prepare.ts';
+import { largestFile } from '../write/free-space.ts';
+import { type MetadataFile, metadataOf } from '../write/metadata.ts';
+import { chunkPath, partsOf } from '../write/part.ts';
+import { holds } from '../write/read-back.ts';
+import { findRight, mediumOfPartial, PARTIAL } from '../write/resume-tar.ts';
+import { planEntries } from '../write/tar-entries.ts';
+import { isSame } from '../write/write-changed.ts';
+import type { WriteOptions } from '../write/write-options.ts';
+import { entrySize } from './pack-parts.ts';
+import type { Plan, PlannedBlob, PlannedFile } from './plan.ts';
+
+/** Bytes of all files of a medium: what create would write, and what it would find there. */
+export type BytesToWrite = { readonly toWrite: number; readonly there: number };
+
+/**
+ * What create would write onto this medium in one piece: blobs, the table of contents and what the archive costs. What is
+ * there is told by its size, and create reads it; so where something is damaged it writes more.
+ */
+export const bytesToWrite = async (
+  { plan, target }: Pick<Prepared, 'plan' | 'target'>,
+  maxFileSize: number | undefined,
+  options: Pick<WriteOptions, 'signal'>,
+): Promise<BytesToWrite> =>
+  target.form === 'tar'
+    ? ofTar(plan, target.path, options)
+    : ofDirectory(plan, target.path, target.before?.medium, maxFileSize);
+
+const ofDirectory = async (
+  plan: Plan,
+  root: string,
+  before: Medium | undefined,
+  maxFileSize: number | undefined,
+): Promise<BytesToWrite> => {
+  const chunks = piecesBySize(plan.blobs, maxFileSize ?? (await largestFile(root)), before);
+  const parts = plan.blobs.flatMap((blob) => partsOf(blob, chunks));
+  let [toWrite, all] = [0, 0];
+  for (const { path, size } of parts) {
+    if ((await sizeAt(join(root, path))) !== size) toWrite += size;
+    all += size;
+  }
+  const { marker, index, medium } = metadataOf(plan, chunks, before);
+  const small = [marker, index, medium];
+  toWrite += await filesToWrite(root, small, plan.files);
+  all += await filesToWrite(undefined, small, plan.files);
+  return { toWrite, there: all - toWrite };
+};
+
+const ofTar = async (
+  plan: Plan,
+  path: string,
+  { signal }: Pick<WriteOptions, 'signal'>,
+): Promise<BytesToWrite> => {
+  const partial = `${path}${PARTIAL}`;
+  const before = await mediumOfPartial(partial);
+  const entries = planEntries(plan, piecesBySize(plan.blobs, MAX_SIZE, before), before);
+  const all = entries.reduce((total, { size }) => total + entrySize(size), 2 * BLOCK);
+  const options = { readBack: false, onBytes: () => {}, ...(signal && { signal }) };
+  const { offset } = await findRight(partial, entries, options);
+  return { toWrite: all - offset, there: offset };
+};
+
+/** Bytes of small files that are not there as they will be. @param root undefined: an empty place */
+export const filesToWrite = async (
+  root: string | undefined,
+  made: readonly MetadataFile[],
+  files: readonly PlannedFile[],
+): Promise<number> => {
+  let total = 0;
+  for (const { path, bytes } of made)
+    if (root === undefined || !(await isSame(root, path, bytes))) total += bytes.byteLength;
+  for (const { path, size, digest } of files)
+    if (root === undefined || !(await holds(join(root, path), size, digest))) total += size;
+  return total;
+};
+
+const sizeAt = (path: string): Promise<number | undefined> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  );
+
+/** How blobs are cut is known by their sizes; what the pieces hash to, by who reads them, or by the medium that has them. */
+const piecesBySize = (
+  blobs: readonly PlannedBlob[],
+  most: number,
+  before: Medium | undefined,
+): ReadonlyMap<Digest, Chunked> => {
+  const known = new Map(before?.chunks.map((chunk) => [chunk.digest, chunk]));
+  return new Map(
+    blobs
+      .filter(({ size }) => size > most)
+      .map(({ digest, size }): readonly [Digest, Chunked] => {
+        const files = Array.from({ length: Math.ceil(size / most) }, (_, at) => ({
+          path: chunkPath(digest, at),
+          size: Math.min(most, size - at * most),
+          digest: digestOf(''),
+        }));
+        const there = known.get(digest);
+        const isSameCut =
+          there?.files.map((file) => file.size).join() === files.map((file) => file.size).join();
+        return [digest, there && isSameCut ? there : { digest, size, files }];
+      }),
+  );
+};

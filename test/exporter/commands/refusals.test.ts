@@ -1,0 +1,146 @@
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf, hexOf } from '#bundles/digest';
+import { generateAgeIdentity } from '#bundles/secrets/recipient';
+import { generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
+import Clean from '../../../exporter/commands/clean.ts';
+import Inspect from '../../../exporter/commands/inspect.ts';
+import Plan from '../../../exporter/commands/plan.ts';
+import Recheck from '../../../exporter/commands/recheck.ts';
+import Verify from '../../../exporter/commands/verify.ts';
+import { runCommandClass } from '../../scheduler/commands/run-command-class.ts';
+import { KIOSK } from '../world.ts';
+import { makeSetWorld, type SetWorld } from '../write/set-world.ts';
+
+const NOW = ['--now', '2026-11-21T08:00:00Z'] as const;
+
+let world: SetWorld;
+let root: string;
+beforeAll(async () => {
+  world = await makeSetWorld();
+  root = hexOf(digestOf(world.fleet.roots[0] ?? ''));
+  const agent = await generateAgeIdentity();
+  const agents = [{ name: 'line-1', channel: KIOSK, key: world.agent, recipient: agent.recipient }];
+  await world.layout.site({ site: 'plant-7', version: 2, agents });
+  await world.export('good', { sites: ['plant-7'] });
+  await world.export('good.tar', { sites: ['plant-7'] });
+  await world.exportSet(['sealed'], {}, { sealTo: [] });
+  const stranger = await generateAgeIdentity();
+  await writeFile(world.path('stranger.key'), `${stranger.identity}\n`, { mode: 0o600 });
+  await writeFile(world.path('agent.key'), `${agent.identity}\n`, { mode: 0o600 });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
+
+describe('what a person reads last', () => {
+  it('of a medium that verify refuses: what, why, what to do', async () => {
+    await cp(world.path('good'), world.path('damaged'), { recursive: true });
+    const blob = digestOf(Buffer.alloc(50_000, 'base'));
+    await writeFile(world.path('damaged/blobs/sha256', hexOf(blob)), Buffer.alloc(50_000, 'BASE'));
+    const { code, out } = await runCommandClass(Verify, [
+      world.path('damaged'),
+      '--root-sha256',
+      root,
+      ...NOW,
+    ]);
+    expect(code).toBe(4);
+    const line = lastLine(out);
+    expect(line).toContain(
+      `${world.path('damaged')} must not be imported, blobs is refused: DIGEST_MISMATCH: `,
+    );
+    expect(line).toContain('make it again');
+    const good = await runCommandClass(Verify, [world.path('good'), '--root-sha256', root, ...NOW]);
+    expect([good.code, good.out]).toEqual([0, expect.not.stringContaining('must not')]);
+  });
+
+  it('of a medium that is sealed to others: which key file was tried, and the flag', async () => {
+    for (const [command, words] of [
+      [Verify, [world.path('sealed'), '--root-sha256', root]],
+      [Inspect, [world.path('sealed')]],
+      [Plan, ['--from', world.path('layout'), '--to', world.path('next'), '--for', world.path('sealed')]],
+    ] as const) {
+      const tried = ['--identity', world.path('stranger.key')];
+      const { code, err } = await runCommandClass(command, [...words, ...tried, ...NOW]);
+      expect(code, err).toBe(4);
+      expect(err).toContain(
+        `NOT_A_RECIPIENT: it is sealed to others: no identity in ${world.path('stranger.key')} opens it`,
+      );
+      expect(err).toContain('with --identity');
+      const right = ['--identity', world.path('agent.key')];
+      const opened = await runCommandClass(command, [...words, ...right, ...NOW]);
+      expect(opened.code, opened.err).toBe(0);
+    }
+  });
+
+  it('of an archive that is cleaned without --keep: that it is one, and how it is cleaned', async () => {
+    await mkdir(world.path('archive'));
+    await cp(world.path('good.tar'), world.path('archive/october.tar'));
+    await cp(world.path('sealed/fleet/parts'), world.path('archive'), { recursive: true });
+    const { code, err } = await runCommandClass(Clean, [world.path('archive'), '--dry-run', ...NOW]);
+    expect(code).toBe(2);
+    expect(err).toContain(`${world.path('archive')} is no stick but an archive, with 2 media as files`);
+    expect(err).toContain('--keep');
+    const kept = await runCommandClass(Clean, [world.path('archive'), '--keep', '1', '--dry-run', ...NOW]);
+    expect(kept.code, kept.err).toBe(0);
+    expect((await runCommandClass(Clean, [world.path('good'), '--dry-run', ...NOW])).code).toBe(0);
+  });
+});
+
+describe('evidence of a medium that cannot be opened', () => {
+  const audit = async (medium: string, folder: string, ...more: readonly string[]) => {
+    const key = ['--evidence', world.path(folder), '--sign-key', world.path('auditor.key')];
+    return runCommandClass(Verify, [medium, '--root-sha256', root, ...key, ...more, ...NOW]);
+  };
+  beforeAll(async () => {
+    const pem = generatePrivateKey();
+    await writeFile(world.path('auditor.key'), pem, { mode: 0o600 });
+    await writeFile(world.path('auditor.pub'), loadSigningKey(pem).public.pem);
+    const tar = await readFile(world.path('good.tar'));
+    await writeFile(world.path('cut.tar'), tar.subarray(0, tar.byteLength >> 1));
+    await mkdir(world.path('empty'));
+  });
+
+  it('is the refusal, signed, with the digests of what was refused, and can be looked at again', async () => {
+    for (const [name, medium, reason] of [
+      ['cut', 'cut.tar', 'TRUNCATED'],
+      ['sealed', 'sealed', 'MEDIUM_SEALED'],
+      ['empty', 'empty', 'MEDIUM_EMPTY'],
+    ] as const) {
+      const folder = `evidence-${name}`;
+      const { code, err, out } = await audit(world.path(medium), folder);
+      expect([code > 1, err], name).toEqual([true, expect.stringContaining(reason)]);
+      expect(out).toContain(`Evidence: ${world.path(folder)}, 1 line, signed`);
+      const line = JSON.parse(await readFile(world.path(folder, 'checks.ndjson'), 'utf8')) as object;
+      expect(line).toMatchObject({ what: 'open', result: 'refused', code: reason });
+      if (name === 'cut')
+        expect(line).toMatchObject({ digests: [digestOf(await readFile(world.path('cut.tar')))] });
+      const words = [world.path(folder), '--key', world.path('auditor.pub'), ...NOW];
+      const again = await runCommandClass(Recheck, words);
+      expect([again.code, lastLine(again.out)]).toEqual([
+        8,
+        'At 2026-11-21T08:00:00Z the medium was refused.',
+      ]);
+      expect(again.out).toMatch(new RegExp(`^refused then: open: .*${reason}: `, 'm'));
+    }
+  });
+
+  it('P15: says no more than that: a line that passed beside it is refused -> EVIDENCE_INVALID', async () => {
+    await audit(world.path('cut.tar'), 'altered');
+    const file = world.path('altered/checks.ndjson');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('"refused"', '"passed"'));
+    const words = [world.path('altered'), '--key', world.path('auditor.pub'), ...NOW];
+    const { code, out } = await runCommandClass(Recheck, words);
+    expect([code, out]).toEqual([4, expect.stringContaining('EVIDENCE_INVALID')]);
+  });
+
+  it('is none where the fault is not of the medium', async () => {
+    for (const [medium, ...more] of [
+      [world.path('nowhere')],
+      [world.path('sealed'), '--identity', world.path('no-such.key')],
+    ] as const) {
+      await audit(medium, 'none', ...more);
+      await expect(readFile(world.path('none/checks.ndjson'))).rejects.toThrow('ENOENT');
+    }
+  });
+});

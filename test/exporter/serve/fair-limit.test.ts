@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { fairLimit } from '../../../exporter/serve/fair-limit.ts';
+
+const later = () => Promise.withResolvers<void>();
+
+test('one client gets its share, and who comes after it does not wait behind its queue', async () => {
+  const limit = fairLimit(3, 2);
+  const begun: string[] = [];
+  const gate = later();
+  const work = (client: string) =>
+    limit(client)(async () => {
+      begun.push(client);
+      await gate.promise;
+    });
+  const all = [...Array.from({ length: 5 }, () => work('a')), work('b'), work('c')];
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(begun).toEqual(['a', 'a', 'b']);
+  gate.resolve();
+  await Promise.all(all);
+  expect(begun.toSorted()).toEqual(['a', 'a', 'a', 'a', 'a', 'b', 'c']);
+});
+
+test('a work that fails gives its place back', async () => {
+  const limit = fairLimit(1, 1);
+  await expect(limit('a')(async () => Promise.reject(new Error('gone')))).rejects.toThrow('gone');
+  expect(await limit('a')(async () => 'done')).toBe('done');
+});
