@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { canonicalBytes } from '#bundles/canonical';
 import type { Digest } from '#bundles/digest';
 import { agentFolder, RECEIPTS_FOLDER, REPORTS_FOLDER } from '#bundles/medium/medium';
@@ -45,35 +45,48 @@ export type TestHub = Hub & {
 const fastDirectory = async (purpose: string): Promise<TemporaryDirectory> => {
   if (!existsSync('/dev/shm')) return temporaryDirectory(purpose);
   const path = await mkdtemp(`/dev/shm/fleet-ferry-${purpose}-`);
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+  // At once: one step after the other through the event loop takes five times as long.
+  return { path, [Symbol.asyncDispose]: async () => rmSync(path, { recursive: true, force: true }) };
 };
 
-/** Keys and an empty database take a dozen synced writes, and there are many tests: made once, then copied. */
-type Template = readonly { readonly path: string; readonly bytes: Buffer }[];
-let template: Promise<Template> | undefined;
+type Template = readonly { readonly path: string; readonly bytes: Buffer; readonly mode: number }[];
 
-const copyTemplate = async (target: string): Promise<void> => {
-  template ??= makeTemplate();
-  for (const { path, bytes } of await template) {
-    await put(target, path, bytes);
-    await chmod(join(target, path), 0o600);
-  }
-};
-
-const makeTemplate = async (): Promise<Template> => {
-  await using folder = await fastDirectory('hub-template');
-  await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
-  await (await openStore(join(folder.path, 'hub.db'), FLEET))[Symbol.asyncDispose]();
-  const keys = (await readdir(join(folder.path, 'keys'))).map((name) => `keys/${name}`);
+const readTemplate = async (folder: string): Promise<Template> => {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return await Promise.all(
-    ['hub.db', ...keys].map(async (path) => ({ path, bytes: await readFile(join(folder.path, path)) })),
+    files.map(async (file) => ({
+      path: relative(folder, file),
+      bytes: await readFile(file),
+      mode: (await stat(file)).mode,
+    })),
   );
 };
 
-export const testHub = async (options: StoreOptions = {}): Promise<TestHub> => {
+const copyTemplate = (template: Template, target: string): void => {
+  for (const { path, bytes, mode } of template) {
+    mkdirSync(join(target, dirname(path)), { recursive: true });
+    writeFileSync(join(target, path), bytes, { mode });
+  }
+};
+
+const makeEmpty = async (): Promise<Template> => {
+  await using folder = await fastDirectory('hub-template');
+  await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
+  await (await openStore(join(folder.path, 'hub.db'), FLEET))[Symbol.asyncDispose]();
+  return await readTemplate(folder.path);
+};
+
+/** Keys and an empty database take a dozen synced writes, and there are many tests: made once, then copied. */
+let empty: Promise<Template> | undefined;
+
+export const testHub = async (options: StoreOptions = {}): Promise<TestHub> =>
+  openHub(await (empty ??= makeEmpty()), options);
+
+const openHub = async (template: Template, options: StoreOptions = {}): Promise<TestHub> => {
   const folder = await fastDirectory('hub');
   const path = folder.path;
-  await copyTemplate(path);
+  copyTemplate(template, path);
   const keys = await openKeyDirectory(join(path, 'keys'));
   const store = await openStore(join(path, 'hub.db'), FLEET, options);
   const layout = join(path, 'layout');
@@ -281,6 +294,29 @@ export const enrolled = async (hub: TestHub, id: string, channel = HOSTS): Promi
   await hub.enroll(stick);
   return agent;
 };
+
+/** Hubs in which something was done already, and what came of it: done once, then copied. */
+export const hubsAfter = <T extends object>(
+  work: (hub: TestHub) => Promise<T>,
+): (() => Promise<TestHub & T>) => {
+  const make = async (): Promise<{ readonly made: T; readonly template: Template }> => {
+    const hub = await testHub();
+    const made = await work(hub);
+    // Closed first: then all of the database is in its one file.
+    await hub.store[Symbol.asyncDispose]();
+    const template = await readTemplate(hub.path);
+    rmSync(hub.path, { recursive: true });
+    return { made, template };
+  };
+  let first: ReturnType<typeof make> | undefined;
+  return async () => {
+    const { made, template } = await (first ??= make());
+    return { ...(await openHub(template)), ...made };
+  };
+};
+
+/** A hub that knows the agent plant-7/press-1 already. */
+export const enrolledHub = hubsAfter(async (hub) => ({ agent: await enrolled(hub, 'plant-7/press-1') }));
 
 export const happenings = (count: number): readonly Happening[] =>
   Array.from({ length: count }, (_, index) => ({ type: 'operator', message: `step ${index + 1}` }));

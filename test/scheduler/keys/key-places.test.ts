@@ -1,4 +1,4 @@
-import { chmod, copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { passwordsFrom } from '#bundles/keys/passwords';
@@ -10,10 +10,28 @@ import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 
+const PASSWORD = 'correct horse';
+
+/** One set of keys for all tests, and its release key under the password: scrypt takes its time. */
+const makeKeys = async () => {
+  await using folder = await temporaryDirectory('keys');
+  await initDevRoot(folder.path, 'halden', NOW);
+  const files = await Promise.all(
+    (await readdir(folder.path)).map(async (name) => ({
+      name,
+      bytes: await readFile(join(folder.path, name)),
+      mode: (await stat(join(folder.path, name))).mode,
+    })),
+  );
+  const file = join(folder.path, 'release.key');
+  return { files, locked: protectKey(await readFile(file, 'utf8'), PASSWORD, file) };
+};
+const { files, locked } = await makeKeys();
+
 const withKeys = async (yaml?: string) => {
   const folder = await temporaryDirectory('keys');
   const at = (name: string) => join(folder.path, name);
-  await initDevRoot(folder.path, 'halden', NOW);
+  for (const { name, bytes, mode } of files) await writeFile(at(name), bytes, { mode });
   if (yaml !== undefined) await writeFile(at('keys.yaml'), yaml);
   return {
     at,
@@ -23,8 +41,6 @@ const withKeys = async (yaml?: string) => {
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 };
-
-const PASSWORD = 'correct horse';
 
 // Scrypt takes a fifth of a second, and more on a busy machine.
 describe('a key directory', { timeout: 60_000 }, () => {
@@ -42,14 +58,15 @@ describe('a key directory', { timeout: 60_000 }, () => {
     await using made = await withKeys();
     const file = made.at('release.key');
     const { public: plain } = await (await made.open()).key('release');
-    const encrypted = protectKey(await readFile(file, 'utf8'), PASSWORD, file);
-    await writeFile(file, encrypted);
+    await writeFile(file, locked);
     await expect((await made.open()).key('release')).rejects.toMatchObject({ code: 'KEY_LOCKED' });
     const directory = await made.open({ FLEET_KEY_PASSWORD: PASSWORD });
     const [one, two] = await Promise.all([directory.key('release'), directory.key('release')]);
     expect(one?.public.hint).toBe(plain.hint);
     expect(two).toBe(one);
     // What lies there now counts, also for a program that runs for months.
+    await writeFile(file, locked.slice(0, -20));
+    await expect(directory.key('release')).rejects.toMatchObject({ code: 'KEY_FORMAT' });
     await copyFile(made.at('bundle.key'), file);
     await expect(directory.key('release')).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
   });
@@ -74,8 +91,7 @@ describe('a key directory', { timeout: 60_000 }, () => {
     await using made = await withKeys(
       'release: { file: elsewhere.key, passwordFile: secret }\nauthority: { file: office.key }\n',
     );
-    const plain = await readFile(made.at('release.key'), 'utf8');
-    await writeFile(made.at('elsewhere.key'), protectKey(plain, PASSWORD, 'x'));
+    await writeFile(made.at('elsewhere.key'), locked);
     await writeFile(made.at('secret'), `${PASSWORD}\n`, { mode: 0o600 });
     await rename(made.at('ca.key'), made.at('office.key'));
     await rm(made.at('release.key'));

@@ -11,7 +11,7 @@ import { type VerifiedStatement, verifyStatement } from '#bundles/statements/ver
 import { siteSigner } from '../../../scheduler/hub/hub.ts';
 import type { SiteRow } from '../../../scheduler/hub/store/tables.ts';
 import { type SecretsSet, type SetOrder, setSecrets } from '../../../scheduler/secrets/set-secrets.ts';
-import { ask, NOW, type TestAgent, type TestHub, testAgent } from '../hub/test-hub.ts';
+import { ask, hubsAfter, NOW, type TestAgent, type TestHub, testAgent } from '../hub/test-hub.ts';
 
 export type AgentWithAge = TestAgent & AgeIdentity;
 
@@ -34,6 +34,9 @@ export const enrolWithAge = async (
   if (refused[0]) throw refused[0].error;
   return { ...agent, ...identity };
 };
+
+/** A hub in which plant-7/press-1 is enrolled so already. */
+export const hubWithAge = hubsAfter(async (hub) => ({ one: await enrolWithAge(hub, 'plant-7/press-1') }));
 
 export const setIn = async (hub: TestHub, order: Partial<SetOrder> = {}): Promise<SecretsSet> =>
   setSecrets(

@@ -14,12 +14,13 @@ import { listSecrets, remarksOn } from '../../../scheduler/secrets/list-secrets.
 import { removeSecrets } from '../../../scheduler/secrets/remove-secrets.ts';
 import { resealSecrets } from '../../../scheduler/secrets/reseal-secrets.ts';
 import { storeSet } from '../../../scheduler/secrets/store-set.ts';
-import { ask, enrolled, NOW, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
+import { ask, enrolled, enrolledHub, NOW, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
 import {
   agentIn,
   digestIn,
   enrolWithAge,
   filesThatShow,
+  hubWithAge,
   newestStatement,
   PASSWORD,
   readStatement,
@@ -40,8 +41,8 @@ const reseal = async (hub: TestHub, identities: readonly string[], escrow?: stri
 
 describe('a secret set', () => {
   it('is sealed to every agent of its site, and the statement names the sealed file', async () => {
-    await using hub = await testHub();
-    const one = await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
+    const { one } = hub;
     const two = await enrolWithAge(hub, 'plant-7/press-2');
     const { site, version, readers } = await setIn(hub);
     await publishSite(hub, site, { now: NOW });
@@ -60,8 +61,8 @@ describe('a secret set', () => {
   });
 
   it('counts its contents, also over a removal, which takes it out of the statement', async () => {
-    await using hub = await testHub();
-    const { identity } = await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
+    const { identity } = hub.one;
     await setIn(hub);
     expect((await setIn(hub)).version).toBe(2);
     const site = await removeSecrets(
@@ -80,8 +81,8 @@ describe('a secret set', () => {
   });
 
   it('for one agent is told unreadable to the others', async () => {
-    await using hub = await testHub();
-    const one = await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
+    const { one } = hub;
     const two = await enrolWithAge(hub, 'plant-7/press-2');
     const { site, readers } = await setIn(hub, { agents: ['press-2'] });
     await publishSite(hub, site, { now: NOW });
@@ -99,8 +100,8 @@ describe('a secret set', () => {
   });
 
   it('of site A is refused at site B', async () => {
-    await using hub = await testHub();
-    const { identity } = await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
+    const { identity } = hub.one;
     const { site } = await setIn(hub);
     await publishSite(hub, site, { now: NOW });
     const sealed = await sealedIn(hub, digestIn(readStatement(hub, site), 'mqtt'));
@@ -112,8 +113,7 @@ describe('a secret set', () => {
 
 describe('what cannot be sealed', () => {
   it('names the agent that never told a recipient', async () => {
-    await using hub = await testHub();
-    await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
     await enrolled(hub, 'plant-7/press-2');
     const before = (await newestStatement(hub)).predicate.version;
     await expect(setIn(hub)).rejects.toMatchObject({
@@ -130,14 +130,12 @@ describe('what cannot be sealed', () => {
     ['nobody', { agents: [] }, 'RECIPIENT_MISSING'],
     ['too much', { values: { big: Buffer.alloc(1 << 20).toString('base64') } }, 'TOO_LARGE'],
   ] as const)('to %s', async (_, order, code) => {
-    await using hub = await testHub();
-    await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
     await expect(setIn(hub, order)).rejects.toMatchObject({ code });
   });
 
   it('is a removal or resealing of what is not there', async () => {
-    await using hub = await testHub();
-    await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
     const signer = await siteSigner(hub);
     const absent = { site: 'plant-7', name: 'mqtt' };
     await expect(removeSecrets(hub.store, absent, signer, NOW)).rejects.toMatchObject({
@@ -170,8 +168,7 @@ describe('what cannot be sealed', () => {
 
 describe('agents come and go', () => {
   it('one that is enrolled later cannot read what is there, and everybody is told', async () => {
-    await using hub = await testHub();
-    await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
     await setIn(hub);
     await enrolWithAge(hub, 'plant-7/press-2');
     expect(agentIn(await newestStatement(hub), 'press-2')?.unreadable).toEqual(['mqtt']);
@@ -181,9 +178,9 @@ describe('agents come and go', () => {
   });
 
   it('with the identity of the escrow everything is sealed anew: same content, same version', async () => {
-    await using hub = await testHub();
+    await using hub = await hubWithAge();
+    const { one } = hub;
     const escrow = await generateAgeIdentity();
-    const one = await enrolWithAge(hub, 'plant-7/press-1');
     await setIn(hub, { escrow: escrow.recipient });
     await setIn(hub, { name: 'vpn', escrow: escrow.recipient, agents: ['press-1'] });
     const two = await enrolWithAge(hub, 'plant-7/press-2');
@@ -199,8 +196,7 @@ describe('agents come and go', () => {
   });
 
   it('whoever is no reader cannot seal it anew, and nothing changes', async () => {
-    await using hub = await testHub();
-    await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
     await setIn(hub);
     await enrolWithAge(hub, 'plant-7/press-2');
     const { digest } = await newestStatement(hub);
@@ -210,9 +206,8 @@ describe('agents come and go', () => {
   });
 
   it('a revoked agent is sealed to no longer, and what it could read is told', async () => {
-    await using hub = await testHub();
+    await using hub = await hubWithAge();
     const escrow = await generateAgeIdentity();
-    await enrolWithAge(hub, 'plant-7/press-1');
     const gone = await enrolWithAge(hub, 'plant-7/press-2');
     await setIn(hub, { escrow: escrow.recipient });
     await revokeAgent(hub.store, gone.id, await siteSigner(hub), NOW);
@@ -230,8 +225,8 @@ describe('agents come and go', () => {
   });
 
   it('a machine that was replaced has another identity: the old one no longer counts, the new one waits', async () => {
-    await using hub = await testHub();
-    const old = await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
+    const { one: old } = hub;
     await setIn(hub);
     const replaced = await enrolWithAge(hub, 'plant-7/press-1', { replaceKey: true });
     const statement = await newestStatement(hub);
@@ -249,8 +244,8 @@ describe('agents come and go', () => {
   });
 
   it('an agent of before there were secrets tells its recipient by asking again', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     expect(agentIn(await newestStatement(hub), 'press-1')?.recipient).toBeUndefined();
     const { recipient } = await enrolWithAge(hub, 'plant-7/press-1', { agent });
     expect(agentIn(await newestStatement(hub), 'press-1')?.recipient).toBe(recipient);
@@ -261,8 +256,8 @@ describe('agents come and go', () => {
   });
 
   it('an old request that comes again does not put the recipient of then back', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const [old, next] = [await generateAgeIdentity(), await generateAgeIdentity()];
     const asking = async ({ recipient }: { readonly recipient: string }, at: string, stick: string) => {
       const path = await hub.stick(stick);
@@ -289,8 +284,8 @@ describe('agents come and go', () => {
   });
 
   it('a recipient that was stored before its time was takes any time, and has one from then on', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const [known, old] = [await generateAgeIdentity(), await generateAgeIdentity()];
     const asking = async ({ recipient }: { readonly recipient: string }, at: string, name: string) => {
       const stick = await hub.stick(name);
@@ -305,8 +300,8 @@ describe('agents come and go', () => {
   });
 
   it('an old request with a time of today is none that its agent signed', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const { recipient } = await generateAgeIdentity();
     const claim = { fleet: 'acme', site: 'plant-7', agent: 'press-1', recipient };
     const recipientSignature = await signRecipient({ ...claim, at: '2026-11-20T08:00:00Z' }, agent.key);
@@ -337,8 +332,7 @@ describe('a request with a recipient', () => {
 
 describe('on the way there', () => {
   it('the answer to an enrolment carries the sealed sets, and forgets those that were removed', async () => {
-    await using hub = await testHub();
-    await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
     await setIn(hub);
     const stick = await hub.stick('answer');
     await ask(stick, testAgent('plant-7/press-2'));
@@ -358,8 +352,7 @@ describe('on the way there', () => {
   });
 
   it("the site's artifact names them, with the statement that does", async () => {
-    await using hub = await testHub();
-    await enrolWithAge(hub, 'plant-7/press-1');
+    await using hub = await hubWithAge();
     const { site } = await setIn(hub);
     await publishSite(hub, site, { now: NOW });
     const documents = await readDocuments(await openLayout(hub.layout), siteReference('plant-7'));
@@ -374,9 +367,8 @@ describe('on the way there', () => {
 });
 
 test('the plaintext is in no file of the office: database, journal, layout, medium, keys', async () => {
-  await using hub = await testHub();
+  await using hub = await hubWithAge();
   const escrow = await generateAgeIdentity();
-  await enrolWithAge(hub, 'plant-7/press-1');
   const { site } = await setIn(hub, { escrow: escrow.recipient });
   await publishSite(hub, site, { now: NOW });
   await enrolWithAge(hub, 'plant-7/press-2');

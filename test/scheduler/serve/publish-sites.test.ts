@@ -4,7 +4,7 @@ import { findReference, openLayout } from '#bundles/layout/layout';
 import { readConfiguration } from '../../../scheduler/configuration.ts';
 import { siteReference } from '../../../scheduler/publish/references.ts';
 import { sitePublisher } from '../../../scheduler/serve/publish-sites.ts';
-import { enrolled, NOW, type TestHub, testHub } from '../hub/test-hub.ts';
+import { enrolled, enrolledHub, NOW, type TestHub, testHub } from '../hub/test-hub.ts';
 
 /** A folder stands for the registry, which a person may not say. */
 const configurationOf = async (hub: TestHub, registry?: string) => ({
@@ -13,8 +13,7 @@ const configurationOf = async (hub: TestHub, registry?: string) => ({
 });
 
 test('sites go where releases go, as the layout has them', async () => {
-  await using hub = await testHub();
-  await enrolled(hub, 'plant-7/press-1');
+  await using hub = await enrolledHub();
   await enrolled(hub, 'plant-8/press-1');
   const target = join(hub.path, 'target');
   const publish = sitePublisher(await configurationOf(hub, target), () => NOW, {});

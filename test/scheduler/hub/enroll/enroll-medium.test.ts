@@ -15,6 +15,7 @@ import { newSigningKey } from '../../../harness/signed-fleet.ts';
 import {
   ask,
   enrolled,
+  enrolledHub,
   HOSTS,
   NOW,
   put,
@@ -70,8 +71,7 @@ describe('enrolling from a medium', () => {
   });
 
   it('lays the site out for the exporter', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     const layout = await openLayout(hub.layout);
     expect(layout.manifests.map(referenceOf)).toEqual(['sites/plant-7:site']);
   });
@@ -128,8 +128,7 @@ describe('enrolling from a medium', () => {
   });
 
   it('takes no other key for a known name, and says how', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     const stick = await hub.stick();
     const other = testAgent('plant-7/press-1');
     await ask(stick, other);
@@ -155,8 +154,8 @@ describe('enrolling from a medium', () => {
   });
 
   it('moves a known agent only when a person says so, and names the channel it comes from', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const stick = await hub.stick();
     const dev = { environment: 'dev', clusterType: 'factory-host' };
     await ask(stick, agent, { channel: dev, labels: { line: 'south' } });
@@ -319,8 +318,8 @@ describe('enrolling from a medium', () => {
   });
 
   it('leaves a revoked agent out of the statement and refuses its key', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const stick = await hub.stick();
     await revokeAgent(hub.store, agent.id, await siteSigner(hub), NOW);
     await ask(stick, agent);

@@ -29,6 +29,7 @@ import {
   ask,
   chain,
   enrolled,
+  enrolledHub,
   FLEET,
   type Happening,
   HOSTS,
@@ -76,8 +77,8 @@ const count = async (db: Database, table: 'event' | 'alarm' | 'report'): Promise
 
 describe('taking reports from a medium', () => {
   it('takes the events and acknowledges them on the same stick and in the layout', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const stick = await hub.stick();
     const lines = chain(agent, happenings(5));
     await report(stick, agent, lines);
@@ -110,8 +111,8 @@ describe('taking reports from a medium', () => {
   });
 
   it('takes what it knows already as no mistake, and writes the very same receipt', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const stick = await hub.stick();
     await report(stick, agent, chain(agent, happenings(3)));
     await hub.importFrom(stick);
@@ -123,8 +124,8 @@ describe('taking reports from a medium', () => {
   });
 
   it('shows a gap, acknowledges nothing behind it, and closes it when the missing report comes', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const lines = chain(agent, happenings(12));
     const [late, early, missing] = [await hub.stick('a'), await hub.stick('b'), await hub.stick('c')];
     await report(late, agent, lines, 10, 12);
@@ -148,8 +149,8 @@ describe('taking reports from a medium', () => {
   });
 
   it('never lets an older report overwrite what a newer one said', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const lines = chain(agent, [
       applied('oven', '1'),
       { type: 'drift', assignment: 'oven', message: 'unit stopped' },
@@ -174,8 +175,8 @@ describe('taking reports from a medium', () => {
   });
 
   it('keeps a report apart that tells another story about a known number, with an alarm', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const lines = chain(agent, happenings(4));
     const [first, second] = [await hub.stick('a'), await hub.stick('b')];
     await report(first, agent, lines);
@@ -199,8 +200,8 @@ describe('taking reports from a medium', () => {
   });
 
   it('finds a report out that does not follow its neighbours, before or after', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const [stick, after, before] = [await hub.stick('a'), await hub.stick('b'), await hub.stick('c')];
     const lines = chain(agent, happenings(9));
     await report(stick, agent, lines, 4, 6);
@@ -221,8 +222,8 @@ describe('taking reports from a medium', () => {
   });
 
   it('takes no first event that names one before it', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const stick = await hub.stick();
     const lines = chain(agent, happenings(2), 1, digest('7'));
     await leave(stick, agent, await reportOf(agent, lines, 1, 2, { firstPrev: digest('7') }), 1, 2);
@@ -364,8 +365,8 @@ describe('taking reports from a medium', () => {
       ];
 
     it.each(bad)('%s: %s', async (_, code, spoil) => {
-      await using hub = await testHub();
-      const agent = await enrolled(hub, 'plant-7/press-1');
+      await using hub = await enrolledHub();
+      const { agent } = hub;
       const good = await enrolled(hub, 'plant-7/good');
       const stick = await hub.stick();
       await report(stick, good, chain(good, happenings(3)));
@@ -380,8 +381,8 @@ describe('taking reports from a medium', () => {
   });
 
   it('leaves other files in the folder alone', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const stick = await hub.stick();
     await report(stick, agent, chain(agent, happenings(1)));
     await put(stick, `${REPORTS_FOLDER}/thumbs.db`, Buffer.from('x'));
@@ -399,8 +400,8 @@ describe('taking reports from a medium', () => {
       [0, 1],
       [1, 0],
     ]) {
-      await using hub = await testHub();
-      const agent = await enrolled(hub, 'plant-7/press-1');
+      await using hub = await enrolledHub();
+      const { agent } = hub;
       const lines = chain(agent, happenings(4));
       const floors = { root: 1, site: 3, release: 7, lease: 0, time: formatTime(NOW) };
       const sticks = [await hub.stick('a'), await hub.stick('b')] as const;
@@ -420,8 +421,8 @@ describe('taking reports from a medium', () => {
   });
 
   it('does not ring when a new root has lowered the other floors, or another channel counts anew', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const dev = { environment: 'dev', clusterType: 'factory-host' };
     const move = await hub.stick('move');
     await ask(move, agent);
@@ -473,8 +474,8 @@ describe('taking reports from a medium', () => {
   });
 
   it('reads a tar too, and lays the receipts out for the next export', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const stick = await hub.stick();
     const path = await report(stick, agent, chain(agent, happenings(2)));
     const files = [`${path}.ndjson`, `${path}.sigstore.json`];
@@ -541,8 +542,8 @@ describe('a run that is cut off', () => {
 
 describe('any order and repetition of reports', () => {
   it('ends in the same events, the same current state and the same receipt', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const lines = chain(agent, [
       { type: 'imported', release: { ...HOSTS, version: 1 } },
       applied('oven', '1'),
@@ -630,8 +631,8 @@ describe('any order and repetition of reports', () => {
   });
 
   it('is also what one stick with all of them gives', async () => {
-    await using hub = await testHub();
-    const agent = await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
+    const { agent } = hub;
     const stick = await hub.stick();
     const lines = chain(agent, happenings(1200));
     await report(stick, agent, lines, 1, 500);

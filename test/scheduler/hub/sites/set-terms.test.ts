@@ -6,7 +6,7 @@ import { siteSigner } from '../../../../scheduler/hub/hub.ts';
 import { parseFreshness, type Terms } from '../../../../scheduler/hub/sites/set-terms.ts';
 import { setValues } from '../../../../scheduler/hub/sites/set-values.ts';
 import { shortestFreshness } from '../../../../scheduler/hub/sites/shortest-freshness.ts';
-import { enrolled, HOSTS, NOW, type TestHub, testHub } from '../test-hub.ts';
+import { enrolled, enrolledHub, HOSTS, NOW, type TestHub } from '../test-hub.ts';
 
 const KIOSK = { environment: 'prod', clusterType: 'kiosk' };
 
@@ -41,8 +41,7 @@ describe('freshness', () => {
   );
 
   it('is said by the next statement, for one agent or for all of the site', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     await enrolled(hub, 'plant-7/press-2');
     const one = await set(hub, { freshness: 3600 }, 'press-2');
     expect(one).toMatchObject({
@@ -62,8 +61,7 @@ describe('freshness', () => {
   });
 
   it('of the strictest agent of a channel decides how often its lease is renewed', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     await enrolled(hub, 'plant-7/press-2');
     expect(await shortestFreshness(hub.store.db)).toEqual(new Map());
     await set(hub, { freshness: 7200 }, 'press-1');
@@ -74,8 +72,7 @@ describe('freshness', () => {
 
 describe('another channel', () => {
   it('is given with the one that the agent comes from', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     expect(await set(hub, { channel: KIOSK }, 'press-1')).toMatchObject({
       changed: true,
       agents: [{ channel: KIOSK, previousChannel: HOSTS }],

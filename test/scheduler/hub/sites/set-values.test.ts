@@ -11,7 +11,7 @@ import { revokeAgent } from '../../../../scheduler/hub/sites/revoke-agent.ts';
 import { parseValue, setValues } from '../../../../scheduler/hub/sites/set-values.ts';
 import type { SiteRow } from '../../../../scheduler/hub/store/tables.ts';
 import { newSigningKey } from '../../../harness/signed-fleet.ts';
-import { enrolled, NOW, type TestHub, testHub } from '../test-hub.ts';
+import { enrolled, enrolledHub, NOW, type TestHub } from '../test-hub.ts';
 
 const verified = (hub: TestHub, site: SiteRow) =>
   verifyStatement(
@@ -49,8 +49,7 @@ describe('values on the command line', () => {
 
 describe('the values of a site', () => {
   it('come with the next statement, which names their digest', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     const signer = await siteSigner(hub);
     const { site, changed } = await setValues(
       hub.store,
@@ -80,8 +79,7 @@ describe('the values of a site', () => {
   });
 
   it('that are there already sign no new statement', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     const change = { site: 'plant-7', set: { port: 1 }, unset: [] };
     await setValues(hub.store, change, await siteSigner(hub), NOW);
     const again = await setValues(hub.store, change, await siteSigner(hub), NOW);
@@ -89,8 +87,7 @@ describe('the values of a site', () => {
   });
 
   it('cannot be set for a site or agent that nobody enrolled', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     const signer = await siteSigner(hub);
     const set = (site: string, agent?: string) =>
       setValues(hub.store, { site, agent, set: { a: 1 }, unset: [] }, signer, NOW);
@@ -101,16 +98,14 @@ describe('the values of a site', () => {
 
 describe('a site statement', () => {
   it('lives a year, less than any reader takes at most', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     const row = await hub.store.db.selectFrom('site').selectAll().executeTakeFirstOrThrow();
     const { issuedAt, expires } = verified(hub, row).predicate as SitePredicate;
     expect(Date.parse(expires) - Date.parse(issuedAt)).toBe(365 * DAY_MS);
   });
 
   it('is not handed out under a key that the root does not have', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     const stranger = { root: hub.keys.root, release: newSigningKey() };
     await expect(
       setValues(hub.store, { site: 'plant-7', set: { a: 1 }, unset: [] }, stranger, NOW),
@@ -120,8 +115,7 @@ describe('a site statement', () => {
   });
 
   it('is renewed before it ends, and not sooner', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     const signer = await siteSigner(hub);
     const until = (days: number) => formatTime(addDays(NOW, days));
     expect(await renewSites(hub.store, signer, until(300), NOW)).toEqual([]);
@@ -130,8 +124,7 @@ describe('a site statement', () => {
   });
 
   it('leaves a revoked agent out; revoking it again changes nothing', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     await enrolled(hub, 'plant-7/press-2');
     const signer = await siteSigner(hub);
     const { site } = await revokeAgent(hub.store, 'plant-7/press-1', signer, NOW);

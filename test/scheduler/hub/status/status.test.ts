@@ -18,7 +18,17 @@ import {
   whatRunsWhere,
 } from '../../../../scheduler/hub/status/what-runs-where.ts';
 import { newSigningKey } from '../../../harness/signed-fleet.ts';
-import { chain, enrolled, type Happening, HOSTS, NOW, report, type TestHub, testHub } from '../test-hub.ts';
+import {
+  chain,
+  enrolled,
+  enrolledHub,
+  type Happening,
+  HOSTS,
+  NOW,
+  report,
+  type TestHub,
+  testHub,
+} from '../test-hub.ts';
 
 const digest = (digit: string) => `sha256:${digit.repeat(64)}` as const;
 const hours = (count: number): Date => new Date(NOW.getTime() - (count * DAY_MS) / 24);
@@ -254,8 +264,7 @@ describe('from signed releases and reports', () => {
   });
 
   it('believes no release that the release key did not sign', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     await releaseOf(hub, 1, 'one', { releaseKey: newSigningKey() });
     const { rows, notes } = await look(hub);
     expect(verdicts(rows)).toEqual({ null: 'never reported' });
@@ -265,8 +274,7 @@ describe('from signed releases and reports', () => {
   });
 
   it('does not stop at a bundle that is damaged', async () => {
-    await using hub = await testHub();
-    await enrolled(hub, 'plant-7/press-1');
+    await using hub = await enrolledHub();
     const [bundle] = await hub.layoutWriter.release({
       channel: HOSTS,
       version: 1,
