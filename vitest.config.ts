@@ -1,12 +1,36 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { cacheDirectory } from './test/harness/parts/cache-folder.ts';
 
 /**
  * unit: no process, no socket, seconds. integration: one real neighbour each, in test/integration, and beside the unit tests what
- * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow.
+ * needs a process or a socket of its own (*.integration.test.ts); two files at a time. alone: those of them that boot hosts, look at
+ * what others left behind, or hold something against the clock; one file at a time. e2e: the whole flow, one file at a time.
+ * e2e-folders: those of them whose machines are folders; beside the integration tests.
  */
 const OWN_NEIGHBOUR = 'test/{bundles,scheduler,exporter,agent,docs}/**/*.integration.test.ts';
+
+const ALONE = [
+  // Hosts and nodes are booted, and their power is cut.
+  'host-target',
+  'images-node',
+  'images-stick',
+  'secrets-host',
+  // As those, and what a killed run left must lie there until they look: the next that starts a host removes it.
+  'harness',
+  'kubernetes-harness',
+  // The seconds of a lease, and what an API server does with them.
+  'kubernetes-crash',
+  'kubernetes-health',
+  'kubernetes-lease',
+].map((name) => `test/integration/${name}.test.ts`);
+
+const FOLDERS = ['test/e2e/trust-*.test.ts'];
+
+/** What a program compiled to is kept from one start to the next: a run of all tests starts thousands. */
+const COMPILED = { NODE_COMPILE_CACHE: join(cacheDirectory(process.env), 'compiled') };
 
 export default defineConfig({
   test: {
@@ -16,6 +40,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/{bundles,scheduler,exporter,agent,docs}/**/*.test.ts'],
           exclude: [OWN_NEIGHBOUR],
+          // A property test on a machine that has other things to do may take a while; how long proves nothing.
+          testTimeout: 60_000,
           pool: 'threads',
           isolate: false,
           // What a unit test writes need not survive anything: memory, where there is some to write to.
@@ -28,8 +54,32 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts', OWN_NEIGHBOUR],
-          testTimeout: 120_000,
+          exclude: ALONE,
+          testTimeout: 300_000,
           hookTimeout: 300_000,
+          env: COMPILED,
+          // Two on two cores, as half of the time they wait. More would only make each wait longer.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'e2e-folders',
+          include: FOLDERS,
+          testTimeout: 300_000,
+          env: COMPILED,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'alone',
+          include: ALONE,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          env: COMPILED,
           fileParallelism: false,
         },
       },
@@ -37,8 +87,10 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 180_000,
+          exclude: FOLDERS,
+          testTimeout: 300_000,
           hookTimeout: 300_000,
+          env: COMPILED,
           fileParallelism: false,
         },
       },

@@ -6,7 +6,7 @@ import { makeFolderField } from './reliability/folder-field.ts';
 import { startOnlineOffice } from './reliability/online-office.ts';
 import { type KillReport, runKills, type Victim } from './reliability/run-kills.ts';
 
-const KILLS = Number(process.env['FLEET_KILLS'] ?? 5);
+const KILLS = Number(process.env['FLEET_KILLS'] ?? 3);
 
 /** docs/reliability.md has the same with more kills, and on a cluster. */
 describeWith(

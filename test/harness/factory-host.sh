@@ -223,6 +223,8 @@ sweep() { # STATE
     while pid1 "$1" > /dev/null; do sleep 0.02; done
   fi
   clear "$1"
+  # Its owner last (host-folders.ts): another run that saw none would sweep beside this one.
+  if [ -d "$1" ]; then find "$1" -mindepth 1 -maxdepth 1 ! -name owner -exec rm -rf {} +; fi
   rm -rf "$1"
 }
 

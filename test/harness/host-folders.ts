@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -34,6 +34,22 @@ export const claimHostFolder = async (cache: string, name: string, sweep: Sweep)
 export const releaseHostFolder = (folder: string): void => {
   claimed.delete(folder);
   if (claimed.size === 0) process.off('exit', sweepClaimed);
+};
+
+/** Its owner last: whoever claims one meanwhile and sees none would sweep what is already being removed. */
+export const removeHostFolder = (folder: string): void => {
+  const options = { recursive: true, force: true };
+  for (const entry of entriesOf(folder)) if (entry !== 'owner') rmSync(join(folder, entry), options);
+  rmSync(folder, options);
+};
+
+const entriesOf = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // Swept by another run that found it dead, too.
+    return [];
+  }
 };
 
 const sweepClaimed = (): void => {

@@ -117,6 +117,12 @@ export const partFacts = (found: Readonly<Partial<Record<PartName, Found>>>): Re
     }),
   );
 
+/** Whether its install is a build that keeps all cores busy. */
+export const isBuilt = (name: PartName): boolean => {
+  const part: Part = PARTS[name];
+  return part.isBuilt === true;
+};
+
 /** How a part is called when a person reads of it. */
 export const partTitle = (name: PartName): string => PARTS[name].title;
 

@@ -43,5 +43,7 @@ describe('an import whose process is killed with SIGKILL', () => {
         goOn: (folder, n) => goOn(folder, medium, n),
       });
     },
+    // Dozens of programs one after the other.
+    900_000,
   );
 });

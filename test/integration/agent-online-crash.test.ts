@@ -55,5 +55,7 @@ describe('an agent that is killed with SIGKILL while it takes up a release from 
       server.publish(await secondMedium(world, scenario.after));
       await cutEverywhere(world, scenario, { apart: takeUpApart, goOn });
     },
+    // Dozens of programs one after the other.
+    900_000,
   );
 });

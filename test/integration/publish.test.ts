@@ -79,7 +79,16 @@ describeWith(['dockerRegistry'], 'publishing to docker-registry', ({ dockerRegis
       const child = spawn(
         process.execPath,
         [SCHEDULER, 'publish', to, '--channel', 'prod/kiosk', '--layout', world.path('layout')],
-        { cwd: world.path(), env: { HOME: world.path(), FLEET_NOW: NOW.toISOString() }, stdio: 'ignore' },
+        {
+          cwd: world.path(),
+          env: {
+            HOME: world.path(),
+            FLEET_NOW: NOW.toISOString(),
+            // One that is killed keeps nothing of what it compiled.
+            NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+          },
+          stdio: 'ignore',
+        },
       );
       proxy.count = 0;
       proxy.onRequest = (count) => {

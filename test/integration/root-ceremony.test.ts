@@ -56,7 +56,7 @@ describe('the page about ceremonies', () => {
       });
       expect({ code, said: code === 0 ? '' : stdout + stderr }).toEqual({ code: 0, said: '' });
     },
-    120_000,
+    300_000,
   );
 
   it('ends with five roots, of which the last counts the new keys only', async () => {

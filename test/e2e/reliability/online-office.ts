@@ -4,7 +4,7 @@ import { openKeyDirectory } from '../../../scheduler/sign/key-directory.ts';
 import { type FaultyHub, startFaultyHub } from '../../harness/faulty-hub.ts';
 import { type FaultyLine, startFaultyLine } from '../../harness/faulty-line.ts';
 import { type FaultyRegistry, startFaultyRegistry } from '../../harness/faulty-registry.ts';
-import { stablePort } from '../../harness/kubernetes/stable-port.ts';
+import { freePort } from '../../harness/free-port.ts';
 import { type Registry, startRegistry } from '../../harness/registry.ts';
 import { type Office, openOffice, program, succeed } from '../office.ts';
 import { makeProcess, type Process } from './process.ts';
@@ -44,7 +44,7 @@ export const startOnlineOffice = async (folder: string, options: OnlineOptions):
   const { dockerRegistry, address = '127.0.0.1', watches = false } = options;
   await using cleanup = new AsyncDisposableStack();
   const office = await openOffice(folder);
-  const [hubPort, registryPort] = [await stablePort(), await stablePort()];
+  const [hubPort, registryPort] = [await freePort(), await freePort()];
   const settings = { storage: join(folder, 'registry'), port: registryPort };
   let running: Registry | undefined;
   const start = async (): Promise<void> => {

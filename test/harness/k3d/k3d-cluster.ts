@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '../../../bundles/errors.ts';
 import { findProgram } from '../find-program.ts';
+import { freePort } from '../free-port.ts';
 import { claimHostFolder, releaseHostFolder } from '../host-folders.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { readServer } from '../kubernetes/kubeconfig.ts';
 import { openKubeconfigClient } from '../kubernetes/kubeconfig-client.ts';
-import { stablePort } from '../kubernetes/stable-port.ts';
 import { cacheDirectory } from '../parts/cache-folder.ts';
 import { runCommand, runOrFail } from '../run-command.ts';
 import { clusterNameOf, createWords, deleteWords, importWords, kubeconfigWords } from './k3d-words.ts';
@@ -57,7 +57,7 @@ export const startK3dCluster = async (options: K3dOptions): Promise<K3dCluster> 
     releaseHostFolder(folder);
   });
   const call = (words: readonly string[]) => runOrFail([k3d, ...words], { signal });
-  await call(createWords({ name, port: await stablePort(), image: options.image }));
+  await call(createWords({ name, port: await freePort(), image: options.image }));
   const kubeconfig = join(folder, 'kubeconfig');
   await call(kubeconfigWords(name, kubeconfig));
   const run: Cluster['kubectl'] = (args, runOptions) =>

@@ -1,10 +1,11 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { existsSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FleetError } from '../../../bundles/errors.ts';
-import { claimHostFolder, releaseHostFolder } from '../host-folders.ts';
+import { freePort } from '../free-port.ts';
+import { claimHostFolder, releaseHostFolder, removeHostFolder } from '../host-folders.ts';
 import { runCommand } from '../run-command.ts';
 import { type ApiAnswer, type ApiClient, openApiClient } from './api-client.ts';
 import { AUDIT_POLICY, readAuditLog } from './audit-log.ts';
@@ -12,7 +13,6 @@ import type { OwnCluster } from './cluster.ts';
 import { awaitReady, type Component, startComponent } from './component.ts';
 import { fakeNode, isNodeReady } from './fake-node.ts';
 import { formatKubeconfig } from './kubeconfig.ts';
-import { stablePort } from './stable-port.ts';
 
 /** Command lines that begin the programs of a cluster: `[kube, 'etcd']`, or a binary of one's own. */
 export type ClusterPrograms = Readonly<
@@ -50,13 +50,11 @@ const MEMORY_WANTED = 1 << 30;
  */
 export const startOwnCluster = async (options: OwnClusterOptions): Promise<OwnCluster> => {
   const components: Component[] = [];
-  const folder = await claimHostFolder(memoryFolder(), 'cluster', (state) =>
-    rmSync(state, { recursive: true, force: true }),
-  );
+  const folder = await claimHostFolder(memoryFolder(), 'cluster', removeHostFolder);
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(async () => {
     await Promise.all(components.map((component) => component.end('SIGKILL')));
-    rmSync(folder, { recursive: true, force: true });
+    removeHostFolder(folder);
     releaseHostFolder(folder);
   });
   const limits = [AbortSignal.timeout(READY_MS), ...(options.signal ? [options.signal] : [])];
@@ -68,7 +66,7 @@ export const startOwnCluster = async (options: OwnClusterOptions): Promise<OwnCl
     return component;
   };
 
-  const server = `https://127.0.0.1:${await stablePort()}`;
+  const server = `https://127.0.0.1:${await freePort()}`;
   const token = randomBytes(16).toString('hex');
   const kubeconfig = join(folder, 'kubeconfig');
   const ca = join(folder, 'certs/apiserver.crt');

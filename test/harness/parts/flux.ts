@@ -29,6 +29,7 @@ export const flux: Part = {
   variable: 'FLEET_FLUX',
   source:
     "a Go build of Flux's two controllers into the cache, six minutes on two cores when nothing of it was ever built",
+  isBuilt: true,
   find: (machine) => (existsSync(folder(machine)) ? folder(machine) : undefined),
   install: async (machine) => {
     await mkdir(family(machine), { recursive: true });

@@ -24,6 +24,7 @@ export const goProgram = ({ title, variable, name, path, version, proof }: GoPro
     title,
     variable,
     source: `a Go build of ${path} ${version} into the cache, a minute on two cores when nothing of it was ever built`,
+    isBuilt: true,
     find: (machine) => (existsSync(program(machine)) ? program(machine) : undefined),
     install: async (machine) => {
       await mkdir(family(machine), { recursive: true });

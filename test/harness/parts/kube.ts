@@ -35,6 +35,7 @@ export const kube: Part = {
   title: 'Kubernetes',
   variable: 'FLEET_KUBE',
   source: `a Go build of etcd and Kubernetes ${KUBERNETES_VERSION} into the cache, five minutes on two cores when nothing of it was ever built`,
+  isBuilt: true,
   find: (machine) => (existsSync(program(machine)) ? program(machine) : undefined),
   install: async (machine) => {
     await mkdir(family(machine), { recursive: true });

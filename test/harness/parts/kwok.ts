@@ -21,6 +21,7 @@ export const kwok: Part = {
   title: 'kwok',
   variable: 'FLEET_KWOK',
   source: `a Go build of ${MODULE} ${VERSION} into the cache, two minutes when nothing of it was ever built`,
+  isBuilt: true,
   find: (machine) => (existsSync(folder(machine)) ? folder(machine) : undefined),
   install: async (machine) => {
     await mkdir(family(machine), { recursive: true });

@@ -26,6 +26,7 @@ export const ociregistry: Part = {
   title: 'ociregistry',
   variable: 'FLEET_OCIREGISTRY',
   source: "a Go build of cuelabs' ociregistry into the cache, seconds",
+  isBuilt: true,
   find: (machine) => (existsSync(program(machine)) ? program(machine) : undefined),
   install: async (machine) => {
     await mkdir(family(machine), { recursive: true });

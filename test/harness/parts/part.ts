@@ -18,6 +18,8 @@ export type Part = {
   readonly find: (machine: Machine) => string | undefined;
   /** What install does, for the person who waits: 'apt-get install skopeo'. */
   readonly source: string;
+  /** Its install is a build that keeps all cores busy: one of those after the other, beside what is only downloaded. */
+  readonly isBuilt?: true;
   /** Gets it from the registries configured on the machine. Returns its path; throws with one sentence if it cannot. */
   readonly install: (machine: Machine) => Promise<string>;
 };

@@ -74,7 +74,13 @@ export const makePublishedWorld = async (): Promise<PublishedWorld> => {
     scheduler: (words, env = {}) =>
       runCommand([process.execPath, SCHEDULER, ...words, '--layout', path('layout')], {
         cwd: folder.path,
-        env: { PATH: process.env['PATH'], HOME: folder.path, FLEET_NOW: NOW.toISOString(), ...env },
+        env: {
+          PATH: process.env['PATH'],
+          HOME: folder.path,
+          FLEET_NOW: NOW.toISOString(),
+          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+          ...env,
+        },
       }),
     publish: async (to, from = 'layout', selection = {}) => {
       await using destination = await openDestination(to, { plainHttp: [], env: {} }, NOW);
