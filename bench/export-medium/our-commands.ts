@@ -15,9 +15,9 @@ const NOTHING = {
 export const ours = (registry: string): readonly Peer[] => {
   const tool = (name: string, out: string, flags: string): Peer => {
     const create = (release: 1 | 2, more: string): string =>
-      `${process.execPath} ${PROGRAM} create --from oci://${registry}/release-${release} --channel prod/edge --to ${out} ${flags} ${more} > /dev/null 2>&1`;
+      `${PROGRAM} create --from oci://${registry}/release-${release} --channel prod/edge --to ${out} ${flags} ${more} > /dev/null 2>&1`;
     const push = (medium: string): string =>
-      `${process.execPath} ${PROGRAM} push ${medium}/${out} --to oci://TARGET/fleet > /dev/null 2>&1`;
+      `${PROGRAM} push ${medium}/${out} --to oci://TARGET/fleet > /dev/null 2>&1`;
     const rename = out === 'out' ? '' : `\nln ${out} out`;
     return {
       name,
@@ -25,7 +25,7 @@ export const ours = (registry: string): readonly Peer[] => {
       exportDelta: `${create(2, `--for ../first/${out}`)}${rename}`,
       importFull: push('../first'),
       importDelta: push('../second'),
-      inspect: `${process.execPath} ${PROGRAM} inspect ../first/${out} > /dev/null`,
+      inspect: `${PROGRAM} inspect ../first/${out} > /dev/null`,
     };
   };
   return [
