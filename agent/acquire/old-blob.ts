@@ -3,7 +3,7 @@ import { readSync } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
-import type { OldContent } from '#bundles/delta/apply-patch';
+import type { OldContent } from '#bundles/delta/old-content';
 import { MAX_UNCOMPRESSED } from '#bundles/delta/limits';
 import { through } from '#bundles/delta/through';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';

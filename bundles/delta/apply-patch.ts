@@ -4,17 +4,11 @@ import { gather } from './gather.ts';
 import { type GzipRecipe, gzipAgain } from './gzip-layer.ts';
 import { MAX_STEPS, mostPacked, stepsOf, WINDOW_LOG } from './limits.ts';
 import { oldRuns } from './old-runs.ts';
+import type { OldContent } from './old-content.ts';
 import { GZIP_HEADER_BYTES, MAGIC } from './patch-format.ts';
 import { type PatchReader, patchReader } from './patch-reader.ts';
 import { through } from './through.ts';
 import { fromZigzag } from './varint.ts';
-
-/** The old blob, or what is in it where it is a gzip file, at random access. */
-export type OldContent = {
-  readonly size: number;
-  /** A promise only where that takes a while: a patch may have a million short runs. */
-  readonly read: (offset: number, length: number) => Uint8Array | Promise<Uint8Array>;
-};
 
 const PIECE = 512 << 10;
 

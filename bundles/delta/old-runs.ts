@@ -1,4 +1,4 @@
-import type { OldContent } from './apply-patch.ts';
+import type { OldContent } from './old-content.ts';
 
 /** A page of the disk: runs that lie beside each other are read once. */
 const WINDOW = 4 << 10;

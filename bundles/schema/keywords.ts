@@ -44,6 +44,23 @@ const firstOf = (checks: readonly Check[], value: unknown): Mistake | undefined 
   return undefined;
 };
 
+/** @param sizeOf counted in this unit */
+const bound = (
+  keyword: `${'max' | 'min'}${string}`,
+  of: Subject,
+  unit: string,
+  sizeOf: (value: never) => number,
+): Keyword => ({
+  of,
+  check: (limit: number) =>
+    keyword.startsWith('max')
+      ? refuse(keyword, `must NOT have more than ${limit} ${unit}`, (value) => sizeOf(value) > limit)
+      : refuse(keyword, `must NOT have fewer than ${limit} ${unit}`, (value) => sizeOf(value) < limit),
+});
+
+const countItems = (items: readonly unknown[]): number => items.length;
+const countProperties = (fields: Fields): number => Object.keys(fields).length;
+
 /** In the order in which they are asked, so that the first mistake told is always the same one. */
 export const KEYWORDS: Readonly<Record<string, Keyword>> = {
   const: {
@@ -82,24 +99,8 @@ export const KEYWORDS: Readonly<Record<string, Keyword>> = {
     of: 'number',
     check: (bound: number) => refuse('minimum', `must be >= ${bound}`, (value: number) => value < bound),
   },
-  maxLength: {
-    of: 'string',
-    check: (bound: number) =>
-      refuse(
-        'maxLength',
-        `must NOT have more than ${bound} characters`,
-        (value: string) => value.length > bound && lengthOf(value) > bound,
-      ),
-  },
-  minLength: {
-    of: 'string',
-    check: (bound: number) =>
-      refuse(
-        'minLength',
-        `must NOT have fewer than ${bound} characters`,
-        (value: string) => lengthOf(value) < bound,
-      ),
-  },
+  maxLength: bound('maxLength', 'string', 'characters', lengthOf),
+  minLength: bound('minLength', 'string', 'characters', lengthOf),
   pattern: {
     of: 'string',
     check: (source: string) => {
@@ -108,24 +109,8 @@ export const KEYWORDS: Readonly<Record<string, Keyword>> = {
       return refuse('pattern', message, (value: string) => !pattern.test(value), { pattern: source });
     },
   },
-  maxItems: {
-    of: 'array',
-    check: (bound: number) =>
-      refuse(
-        'maxItems',
-        `must NOT have more than ${bound} items`,
-        (value: readonly unknown[]) => value.length > bound,
-      ),
-  },
-  minItems: {
-    of: 'array',
-    check: (bound: number) =>
-      refuse(
-        'minItems',
-        `must NOT have fewer than ${bound} items`,
-        (value: readonly unknown[]) => value.length < bound,
-      ),
-  },
+  maxItems: bound('maxItems', 'array', 'items', countItems),
+  minItems: bound('minItems', 'array', 'items', countItems),
   uniqueItems: {
     of: 'array',
     check: () => (value) => {
@@ -153,15 +138,7 @@ export const KEYWORDS: Readonly<Record<string, Keyword>> = {
       };
     },
   },
-  maxProperties: {
-    of: 'object',
-    check: (bound: number) =>
-      refuse(
-        'maxProperties',
-        `must NOT have more than ${bound} properties`,
-        (value: Fields) => Object.keys(value).length > bound,
-      ),
-  },
+  maxProperties: bound('maxProperties', 'object', 'properties', countProperties),
   required: {
     of: 'object',
     check: (names: readonly string[]) => {

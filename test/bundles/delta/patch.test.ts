@@ -2,7 +2,8 @@ import { constants, gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { gzipFixed } from '#bundles/archive/gzip';
-import { applyPatch, type OldContent } from '#bundles/delta/apply-patch';
+import { applyPatch } from '#bundles/delta/apply-patch';
+import type { OldContent } from '#bundles/delta/old-content';
 import { findCopies } from '#bundles/delta/find-copies';
 import { contentOf } from '#bundles/delta/gzip-layer';
 import { MAX_UNCOMPRESSED } from '#bundles/delta/limits';
