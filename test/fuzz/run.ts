@@ -7,21 +7,32 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import { formatTable } from '../../bench/table.ts';
 import { type StoredFinding, storeFinding } from './findings.ts';
 import { runCase } from './one-case.ts';
 import type { TargetRun } from './supervise.ts';
 import { TARGETS } from './targets.ts';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    seed: { type: 'string', default: '1' },
-    target: { type: 'string', multiple: true, default: [] },
-    repeat: { type: 'string' },
-  },
-});
+const OPTIONS = {
+  minutes: { type: 'string', default: '10' },
+  seed: { type: 'string', default: '1' },
+  target: { type: 'string', multiple: true, default: [] },
+  repeat: { type: 'string' },
+} satisfies ParseArgsOptionsConfig;
+
+const readOptions = () => {
+  try {
+    return parseArgs({ options: OPTIONS }).values;
+  } catch (error) {
+    process.stderr.write(
+      `npm run fuzz: ${(error as Error).message.split('.')[0]}; there are --minutes, --seed, --target and --repeat.\n`,
+    );
+    return process.exit(2);
+  }
+};
+
+const values = readOptions();
 
 /** @returns how many of them still are findings */
 const repeat = async (file: string): Promise<number> => {
