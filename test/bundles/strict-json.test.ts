@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseStrictJson } from '#bundles/strict-json';
@@ -9,11 +11,20 @@ const parse = (text: string | Uint8Array, limits = MAX) =>
   parseStrictJson(Buffer.from(text as string), limits);
 const refusalOf = (text: string | Uint8Array, limits = MAX) => refusal(() => parse(text, limits));
 
+/**
+ * What JSON.parse makes of the text. That of Node 24 reads a key with an escape wrongly once it has met another one behind the same
+ * beginning (nodejs/node#63785), perhaps in a test before this one; where it says something else, one that has met nothing is asked.
+ */
+const expectSame = (value: unknown, text: string): void => {
+  if (isDeepStrictEqual(JSON.parse(text), value)) return;
+  expect(JSON.stringify(value)).toBe(runInNewContext('JSON.stringify(JSON.parse(text))', { text }));
+};
+
 describe('strict JSON', () => {
   it('reads what JSON.parse reads', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
-        expect(parse(text, { maxBytes: 1e6, maxDepth: 1000 })).toEqual(JSON.parse(text));
+        expectSame(parse(text, { maxBytes: 1e6, maxDepth: 1000 }), text);
       }),
     );
   });
@@ -22,12 +33,18 @@ describe('strict JSON', () => {
     const sample = Buffer.from('{"a":[1,"\\u0061",{"b":null}],"c\\"":-0.5e3, "d":{"a":"}","e":"x\\\\"}}');
     fc.assert(
       fc.property(fc.oneof(flippedByte(sample), fc.uint8Array({ maxLength: 40 })), (bytes) => {
-        if (refusalOf(bytes) === undefined) {
-          expect(JSON.parse(Buffer.from(bytes).toString())).toEqual(parse(bytes));
-        }
+        if (refusalOf(bytes) === undefined) expectSame(parse(bytes), Buffer.from(bytes).toString());
       }),
       { numRuns: 3000 },
     );
+  });
+
+  it('is right where JSON.parse was misled', () => {
+    parse(String.raw`{"misled":1,"\\":1}`);
+    JSON.parse(String.raw`{"misled":1,"\\":1}`);
+    const text = String.raw`{"misled":1,"\"":1}`;
+    expectSame(parse(text), text);
+    expect(() => expectSame({ misled: 1 }, text)).toThrow();
   });
 
   it.each([
