@@ -32,12 +32,15 @@ const FOLDERS = ['test/e2e/trust-*.test.ts'];
 /** What a program compiled to is kept from one start to the next: a run of all tests starts thousands. */
 const COMPILED = { NODE_COMPILE_CACHE: join(cacheDirectory(process.env), 'compiled') };
 
+const SEEDED = ['test/harness/seed-properties.ts'];
+
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: 'unit',
+          setupFiles: SEEDED,
           include: ['test/{bundles,scheduler,exporter,agent,docs}/**/*.test.ts'],
           exclude: [OWN_NEIGHBOUR],
           // A property test on a machine that has other things to do may take a while; how long proves nothing.
@@ -53,6 +56,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          setupFiles: SEEDED,
           include: ['test/integration/**/*.test.ts', OWN_NEIGHBOUR],
           exclude: ALONE,
           testTimeout: 300_000,
@@ -66,6 +70,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e-folders',
+          setupFiles: SEEDED,
           include: FOLDERS,
           testTimeout: 300_000,
           env: COMPILED,
@@ -76,6 +81,7 @@ export default defineConfig({
       {
         test: {
           name: 'alone',
+          setupFiles: SEEDED,
           include: ALONE,
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -86,6 +92,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          setupFiles: SEEDED,
           include: ['test/e2e/**/*.test.ts'],
           exclude: FOLDERS,
           testTimeout: 300_000,
