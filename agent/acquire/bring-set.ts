@@ -10,7 +10,8 @@ import { type BroughtImages, bringSurveyed } from './bring-surveyed.ts';
 import { checkSignatures } from './check-signatures.ts';
 import { isStored } from './is-stored.ts';
 import { DAMAGE, keepParts } from './keep-parts.ts';
-import { deltasFor, rebuildBlobs } from './rebuild-blobs.ts';
+import { partsWith } from './parts-with.ts';
+import { rebuildBlobs } from './rebuild-blobs.ts';
 import { refuseAbsent } from './refuse-absent.ts';
 import type { Source } from './source.ts';
 import { type Survey, storedBlobs, surveyBlobs } from './survey-blobs.ts';
@@ -66,7 +67,9 @@ const keepUnlessWhole = async (
   // Gigabytes are not gathered for what will be refused at the end.
   if (!vouching.some(({ digest }) => awaited.has(digest))) await checkSignatures(agent, source.blobs, fresh);
   const wanted = await wantedOf(agent, source, bundles, plan);
-  await keepParts(agent, medium, parts, { wanted, later, sealed });
+  await keepParts(agent, medium, parts, { wanted, later, sealed, partsWith: partsWith(source, bundles) });
+  // No part is known to have it: not accepted without it.
+  await refuseAbsent(agent, source, bundles, later);
 };
 
 /** Something could not be read: what else is here is kept, and what a failing disk has changed makes room for a good copy. */
@@ -83,17 +86,15 @@ const keepTheRest = async (
   for (const blob of [...wanted, ...pieces]) await isStored(agent, blob);
   const { absent } = await surveyBlobs(agent, source, bundles, hasIt);
   const later = absent.filter(isOnItsWay(source, bundles));
-  await keepParts(agent, medium, parts, { wanted, later, sealed });
+  await keepParts(agent, medium, parts, { wanted, later, sealed, partsWith: partsWith(source, bundles) });
 };
 
-/** Of what a patch makes: the patch is. */
 const isOnItsWay = (
   source: SetSource,
   bundles: readonly Bundle[],
 ): ((blob: Pick<Descriptor, 'digest'>) => boolean) => {
-  const { partOf, missing } = source.parts;
-  const patches = new Map(deltasFor(source, bundles).map(({ digest, patch }) => [digest, patch.digest]));
-  return ({ digest }) => partOf(patches.get(digest) ?? digest).some((number) => missing.includes(number));
+  const numbersOf = partsWith(source, bundles);
+  return ({ digest }) => numbersOf(digest).some((number) => source.parts.missing.includes(number));
 };
 
 const wantedOf = async (

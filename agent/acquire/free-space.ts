@@ -4,9 +4,10 @@ import { FleetError } from '#bundles/errors';
 import type { Agent } from '../agent.ts';
 
 /** The journal, the outbox and what packages unpack come after the blobs: a disk filled to its last byte stops them. */
-const SPARE = 512 << 10;
-/** A file takes whole blocks. */
+export const SPARE = 512 << 10;
 const BLOCK = 4 << 10;
+/** A file takes whole blocks. */
+export const onDisk = (size: number): number => Math.ceil(size / BLOCK) * BLOCK;
 
 /**
  * Is there room for all of it, before the first byte is copied?
@@ -19,7 +20,7 @@ export const checkSpace = async (
   demanded: number,
 ): Promise<void> => {
   if (blobs.length === 0) return;
-  const total = blobs.reduce((sum, { size }) => sum + Math.ceil(size / BLOCK) * BLOCK, 0);
+  const total = blobs.reduce((sum, { size }) => sum + onDisk(size), 0);
   const needed = Math.max(total, demanded) + SPARE;
   const free = await freeBytes(state.directory);
   if (free >= needed) return;

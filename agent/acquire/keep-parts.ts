@@ -19,6 +19,8 @@ export type WantedOfSet = {
   readonly wanted: readonly Descriptor[];
   /** Those of it that lie on parts which are not here, or the patches for them do. */
   readonly later: readonly Descriptor[];
+  /** Numbers of the parts that bring a blob, or its patch. */
+  readonly partsWith: (digest: Digest) => readonly number[];
   /** What is small and here already: it stays pinned. */
   readonly sealed: readonly Digest[];
 };
@@ -40,7 +42,7 @@ export const keepParts = async (
   needed: WantedOfSet,
 ): Promise<void> => {
   const copies = await copiesOf(agent, medium, parts, needed.wanted);
-  const missing = await neededParts(agent, medium, parts, needed.later);
+  const missing = await neededParts(agent, medium, parts, needed);
   note(agent, medium, parts, needed, missing);
   await checkSpace(agent, copies, 0);
   const damaged: { readonly numbers: readonly number[]; readonly error: FleetError }[] = [];
@@ -72,15 +74,14 @@ export const DAMAGE = ['DIGEST_MISMATCH', 'SIZE_MISMATCH', 'TRUNCATED', 'IO'] as
 const neededParts = async (
   { state }: Agent,
   { medium }: OpenMedium,
-  { missing, partOf }: MediumParts,
-  later: readonly Descriptor[],
+  { missing }: MediumParts,
+  { later, partsWith }: WantedOfSet,
 ): Promise<readonly number[]> => {
   const numbers: number[] = [];
   const owners = ownersIn(medium);
-  const patches = new Map(medium?.deltas?.map(({ digest, patch }) => [digest, patch.digest]));
   for (const { digest } of later) {
     const chunk = chunkOf(medium, digest);
-    if (!chunk) numbers.push(...partOf(patches.get(digest) ?? digest));
+    if (!chunk) numbers.push(...partsWith(digest));
     for (const piece of chunk?.files ?? []) {
       if ((await state.blobs.size(piece.digest)) === undefined) numbers.push(owners.get(piece.path) ?? 0);
     }

@@ -10,10 +10,10 @@ import { imagesOf } from '../images/plan-images.ts';
 import { wantedImages } from '../images/wanted-images.ts';
 import { checkAborted } from '../journal/boundary.ts';
 import { firstOf } from './first-of.ts';
-import { checkSpace } from './free-space.ts';
 import { isStored } from './is-stored.ts';
 import { rebuildBlob } from './rebuild-blob.ts';
 import type { Source } from './source.ts';
+import { checkSpaceForPatches } from './space-for-patches.ts';
 import { storedBlobs } from './survey-blobs.ts';
 
 /**
@@ -54,11 +54,7 @@ export const rebuildBlobs = async (
     if (await isStored(agent, delta)) made.add(delta.digest);
     else if (await isHere(medium, delta)) todo.push(delta);
   }
-  await checkSpace(
-    agent,
-    todo.map(({ digest, size }) => ({ digest, size, mediaType: '' })),
-    0,
-  );
+  await checkSpaceForPatches(agent, medium, todo);
   const lies: Delta[] = [];
   let tried = 0;
   for (const delta of todo) {

@@ -2,9 +2,10 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sealAge } from '#bundles/age/seal-age';
-import { digestFromHex } from '#bundles/digest';
+import { canonicalBytes } from '#bundles/canonical';
+import { type Digest, digestFromHex, hexOf } from '#bundles/digest';
 import { formatError } from '#bundles/errors';
-import { agentFolder } from '#bundles/medium/medium';
+import { agentFolder, MEDIUM_FILE, parseMedium } from '#bundles/medium/medium';
 import { generateAgeIdentity, recipientOf } from '#bundles/secrets/recipient';
 import { importMedium } from '../../../agent/acquire/import-medium.ts';
 import type { Agent } from '../../../agent/agent.ts';
@@ -13,6 +14,7 @@ import { readStatus } from '../../../agent/observe/read-status.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { readFloors } from '../../../agent/store/trust.ts';
 import { packTestBundle, type TestBundle } from '../../harness/signed-medium.ts';
+import { blobFile, makeTestSet } from '../../harness/test-set.ts';
 import {
   expectDone,
   FOUR,
@@ -252,6 +254,33 @@ describe('a delta in parts', () => {
     await writeFile(join(path, 'fleet/requests'), 'in the way');
     const again = await refusedWith(importMedium(world.agent, path));
     expect(again.hint).toContain('Nothing can be written onto it: ask for a full medium');
+  });
+});
+
+describe('a set whose table names a patch for what it brings whole', () => {
+  it('is asked for the part that brings it, and nothing is accepted without that', async () => {
+    await using world = await createWorld();
+    const what = four(world);
+    const medium = await world.medium(what);
+    const lying = async (digest: Digest, patch: Digest): Promise<void> => {
+      const file = join(medium, MEDIUM_FILE);
+      const contents = parseMedium(await readFile(file));
+      const path = `blobs/sha256/${hexOf(patch)}`;
+      const delta = { digest, size: 1, base: patch, form: 'plain', patch: { path, digest: patch, size: 1 } };
+      await writeFile(file, canonicalBytes({ ...contents, deltas: [delta], critical: ['deltas'] }));
+    };
+    const [one, other] = [...(what.release?.bundle.layers.values() ?? [])].map(({ digest }) => digest);
+    await lying(one as Digest, other as Digest);
+    const set = await makeTestSet(medium, 4);
+    const last = set.numbers.find((number) => set.files(number).includes(blobFile(one as Digest))) ?? 0;
+    const rest = set.numbers.filter((number) => number !== last);
+    const error = await refusedWith(
+      importMedium(world.agent, await set.stick(join(world.folder, 'a'), rest)),
+    );
+    expect(error.message).toBe(`part ${last} of 4 is not here; what was on this stick is kept`);
+    expect(readFloors(world.agent.state)).toMatchObject({ release: 0 });
+    await importMedium(world.agent, await set.stick(join(world.folder, 'b'), [last]));
+    expect(live(world)).toEqual(LIVE);
   });
 });
 

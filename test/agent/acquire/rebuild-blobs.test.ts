@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { canonicalBytes } from '#bundles/canonical';
 import { makePatch } from '#bundles/delta/make-patch';
@@ -7,6 +8,7 @@ import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import { agentFolder, type Delta, type Medium, type OpenMedium, parseMedium } from '#bundles/medium/medium';
 import { bringBlobs } from '../../../agent/acquire/bring-blobs.ts';
+import { onDisk, SPARE } from '../../../agent/acquire/free-space.ts';
 import { importMedium } from '../../../agent/acquire/import-medium.ts';
 import type { Agent } from '../../../agent/agent.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
@@ -132,6 +134,23 @@ describe('a patch on a medium', () => {
     const { medium } = await deliver(world);
     const full: Agent = { ...world.agent, freeBytes: async () => 10 };
     expect(await codeOf(importMedium(full, medium))).toBe('DISK_FULL');
+  });
+
+  it('is not applied where there is no room to unpack what it is made of, and says how much is lacking', async () => {
+    await using world = await createWorld();
+    const { medium, layer, base } = await deliver(world);
+    const { blobs } = world.agent.state;
+    const next = packTestBundle(world.fleet, [onePackage('app', textOf('two'))]);
+    const content = gunzipSync(await readFile(blobs.path(base))).byteLength;
+    const needed = onDisk(next.blobs.get(layer)?.byteLength ?? 0) + onDisk(content) + SPARE;
+    const withFree = (free: number): Agent => ({ ...world.agent, freeBytes: async () => free });
+    expect(await importMedium(withFree(needed - 7), medium).catch((error: unknown) => error)).toMatchObject({
+      code: 'DISK_FULL',
+      message: expect.stringContaining(`this needs ${needed} bytes in `) as string,
+      hint: expect.stringContaining('Free 7 bytes ') as string,
+    });
+    expect(await storedBlobs(world.agent.state)).not.toContain(layer);
+    expect(await codeOf(importMedium(withFree(needed), medium))).toBe('done');
   });
 });
 
@@ -259,6 +278,15 @@ describe('a patch for a layer of an image', () => {
     provider.blobs.clear();
     expect(await bringBlobs(agent, source, [bundle])).toEqual({ brought: 0, left: 0 });
     expect(await storedBlobs(agent.state)).not.toContain(layer.digest);
+  });
+
+  it('is not made where there is no room for the old layer beside it, which the provider gives', async () => {
+    await using world = await createWorld();
+    const { agent, bundle, old, layer, source } = await stick(world);
+    const needed = onDisk(layer.size) + onDisk(old.size) + SPARE;
+    const withFree = (free: number): Agent => ({ ...agent, freeBytes: async () => free });
+    expect(await codeOf(bringBlobs(withFree(needed - 1), source, [bundle]))).toBe('DISK_FULL');
+    expect(await codeOf(bringBlobs(withFree(needed), source, [bundle]))).toBe('done');
   });
 
   it('is asked for as a whole where the provider has lost the old layer', async () => {
