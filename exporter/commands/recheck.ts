@@ -3,9 +3,11 @@ import { CODES } from '#bundles/errors';
 import { readPublicFile } from '#bundles/keys/read-public-file';
 import { nameSome } from '#bundles/name-some';
 import { FleetCommand } from '#bundles/program/fleet-command';
+import type { GivenMedium } from '../evidence/check-refused.ts';
 import { type Recheck as Rechecked, recheck } from '../evidence/recheck.ts';
+import { isRefusal } from '../evidence/write-refusal.ts';
 import { formatChecks } from '../verify/format-checks.ts';
-import { IDENTITY_FLAG, openGiven } from './open-given.ts';
+import { IDENTITY_FLAG, type OpenFlags, openGiven } from './open-given.ts';
 import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
 import { stoppable } from './stoppable.ts';
 
@@ -16,7 +18,8 @@ export default class Recheck extends FleetCommand {
   static override summary = 'Look at the evidence of a verification again, without the medium or with it';
   static override description =
     'Checks the signature, does every check anew from the statements in the folder, by the time of then, and, given the ' +
-    'medium, reads it and says whether it is still the same bytes. Nothing is written.';
+    'medium, reads it and says whether it is still the same bytes, of one that cannot be opened whether it is the one that was ' +
+    'refused. Nothing is written.';
   static override examples = [
     '<%= config.bin %> recheck 2026-11-21-plant-7 --key auditor.pub --root-sha256 3f0c...',
     '<%= config.bin %> recheck 2026-11-21-plant-7 /media/stick --key auditor.pub',
@@ -45,7 +48,7 @@ export default class Recheck extends FleetCommand {
     return stoppable(this.signal, 'Nothing was changed', async () => {
       await using opened = new AsyncDisposableStack();
       const media = (argv as string[]).slice(1);
-      const medium = media.length === 0 ? undefined : opened.use(await openGiven(media, flags));
+      const medium = media.length === 0 ? undefined : await openOrNot(media, flags, opened);
       const result = await recheck({
         folder: args.evidence,
         keys,
@@ -71,3 +74,17 @@ export default class Recheck extends FleetCommand {
     if (!failed) this.log(`At ${time} the medium ${result === 'passed' ? 'passed' : 'was refused'}.`);
   }
 }
+
+/** One that was refused then cannot be opened today either. @throws FleetError what is no fault of the medium */
+const openOrNot = async (
+  paths: readonly string[],
+  flags: OpenFlags,
+  opened: AsyncDisposableStack,
+): Promise<GivenMedium> => {
+  try {
+    return { paths, open: opened.use(await openGiven(paths, flags)) };
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    return { paths, refusal: error };
+  }
+};

@@ -3,9 +3,8 @@ import { type Bundle, readBundle } from '#bundles/bundle/read-bundle';
 import type { ItemDiff } from '#bundles/diff/compare-items';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/layout/blobs';
 import { type ClosureBlob, readClosure } from '../source/read-closure.ts';
-import { type PackageFiles, packageFiles } from './package-files.ts';
+import { type AtHand, type PackageFiles, packageFiles } from './package-files.ts';
 import type { SideBundle } from './side.ts';
 
 type Outcome = 'created' | 'configured' | 'deleted';
@@ -59,15 +58,14 @@ export type Compared = {
   readonly closures: Readonly<Record<'before' | 'after', readonly ClosureBlob[]>>;
 };
 
-/** @param blobs everything that either side has, to look up what a delta leaves out */
 export const compareBundles = async (
   before: SideBundle | undefined,
   after: SideBundle | undefined,
-  blobs: BlobSource,
+  atHand: AtHand,
   signal?: AbortSignal,
 ): Promise<Compared> => {
   const kind = (after ?? before)?.kind ?? 'kubernetes';
-  const [left, right] = [await known(before, blobs, signal), await known(after, blobs, signal)];
+  const [left, right] = [await known(before, atHand, signal), await known(after, atHand, signal)];
   const closures = { before: left?.closure ?? [], after: right?.closure ?? [] };
   const base = { kind, before: before?.digest, after: after?.digest };
   const lost = (before && !left) || (after && !right);
@@ -90,15 +88,16 @@ export const compareBundles = async (
 
 const known = async (
   side: SideBundle | undefined,
-  blobs: BlobSource,
+  atHand: AtHand,
   signal: AbortSignal | undefined,
 ): Promise<Known | undefined> => {
   if (!side) return undefined;
+  const { blobs } = atHand;
   try {
     const bundle = await readBundle(blobs, side.digest, signal);
     return {
       bundle,
-      files: packageFiles(blobs, bundle.kind, signal),
+      files: packageFiles(atHand, bundle.kind, signal),
       closure: await readClosure(blobs, bundle, signal),
     };
   } catch (error) {
@@ -124,16 +123,20 @@ const comparePackages = async (
       before: one?.package,
       after: other?.package,
     };
-    const files = [one && (await left?.files.of(one)), other && (await right?.files.of(other))] as const;
-    if ((one && !files[0]) || (other && !files[1])) {
-      const note = 'its layer is on neither side, or too large: only its digest is compared';
-      found.push({ ...base, objects: [], note });
-      continue;
-    }
-    found.push({ ...base, objects: await compareFilesOf(files[0] ?? new Map(), files[1] ?? new Map()) });
+    const [gone, come] = [await filesIn(left, one), await filesIn(right, other)];
+    if (typeof gone === 'string' || typeof come === 'string') {
+      const why = [gone, come].find((one) => typeof one === 'string');
+      found.push({ ...base, objects: [], note: `${why}: only its digest is compared` });
+    } else found.push({ ...base, objects: await compareFilesOf(gone, come) });
   }
   return found;
 };
+
+const filesIn = async (
+  known: Known | undefined,
+  assignment: BundleAssignment | undefined,
+): Promise<ReadonlyMap<string, Buffer> | string> =>
+  (assignment && (await known?.files.of(assignment))) ?? new Map<string, Buffer>();
 
 const byId = (known: Known | undefined): ReadonlyMap<string, BundleAssignment> =>
   new Map((known?.bundle.config.assignments ?? []).map((one) => [one.id, one]));

@@ -42,6 +42,7 @@ export const compareSides = async (
   const all = new Set([before, after].flatMap(channelsOf));
   const wanted = only ? [...all].filter((channel) => only.includes(channel)) : [...all];
   const blobs = firstOf([...new Set([...after.bundles, ...before.bundles].map((bundle) => bundle.blobs))]);
+  const patches = new Map([...before.patches, ...after.patches]);
   const channels: ChannelDiff[] = [];
   const unchanged: string[] = [];
   const there = new Set(before.holds);
@@ -53,10 +54,11 @@ export const compareSides = async (
       const pick = (side: Side) => side.bundles.find((it) => it.channel === channel && it.kind === kind);
       const [left, right] = [pick(before), pick(after)];
       if (!left && !right) continue;
-      const { diff, closures } = await compareBundles(left, right, blobs, signal);
+      const { diff, closures } = await compareBundles(left, right, { blobs, patches }, signal);
       if (left?.digest !== right?.digest) bundles.push(diff);
       for (const { digest } of closures.before) there.add(digest);
-      for (const { digest, size } of closures.after) lacking.set(digest, after.patches.get(digest) ?? size);
+      for (const { digest, size } of closures.after)
+        lacking.set(digest, after.patches.get(digest)?.delta.patch.size ?? size);
     }
     const own = [...lacking].filter(([digest]) => !there.has(digest));
     for (const [digest, size] of own) travel.set(digest, size);

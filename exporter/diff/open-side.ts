@@ -5,6 +5,7 @@ import type { Document } from '#bundles/layout/document';
 import type { OpenMedium, OpenOptions } from '#bundles/medium/medium';
 import { MEDIUM_FILE, PARTS_FILE } from '#bundles/medium/medium';
 import { openMedium } from '#bundles/medium/open-medium';
+import { readPatch } from '#bundles/medium/read-patch';
 import { formatChannel, parseChannel } from '#bundles/names';
 import { channelRepository } from '#bundles/registry/references';
 import type { RegistryAccess } from '#bundles/registry/registry-access';
@@ -77,7 +78,7 @@ const sideOf = (open: OpenMedium): Side => {
     })),
     sites: new Map(ofRole(documents, 'site').map(({ site = '', version }) => [site, version])),
     holds: new Set(bundles.flatMap(({ assumed }) => assumed.map(({ digest }) => digest))),
-    patches: new Map(deltas.map(({ digest, patch }) => [digest, patch.size])),
+    patches: new Map(deltas.map((delta) => [delta.digest, { delta, read: () => readPatch(open, delta) }])),
     notes: [],
     [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
   };

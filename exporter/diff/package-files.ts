@@ -5,6 +5,8 @@ import { type Digest, digestOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { readBlob } from '#bundles/layout/verified';
+import { rebuildLayer } from './rebuild-layer.ts';
+import type { SidePatch } from './side.ts';
 
 type Files = ReadonlyMap<string, Buffer>;
 
@@ -14,18 +16,24 @@ const LIMITS = { maxBytes: 256 << 20, maxEntries: 200_000 };
 
 /** The files of packages of one bundle, each layer unpacked once. */
 export type PackageFiles = {
-  /** By path in the package. Undefined where they are nowhere, or too large to be shown. */
-  readonly of: (assignment: BundleAssignment) => Promise<Files | undefined>;
+  /** By path in the package; or why there are none to be shown. */
+  readonly of: (assignment: BundleAssignment) => Promise<Files | string>;
 };
 
-export const packageFiles = (blobs: BlobSource, kind: BundleKind, signal?: AbortSignal): PackageFiles => {
-  const layers = new Map<Digest, Promise<Files | undefined>>();
+/** All that either side has, to look up what a delta leaves out. */
+export type AtHand = {
+  readonly blobs: BlobSource;
+  readonly patches: ReadonlyMap<Digest, SidePatch>;
+};
+
+export const packageFiles = (atHand: AtHand, kind: BundleKind, signal?: AbortSignal): PackageFiles => {
+  const layers = new Map<Digest, Promise<Files | string>>();
   return {
     of: async ({ layer, path }) => {
-      const unpacked = layers.get(layer) ?? unpack(blobs, layer, signal);
+      const unpacked = layers.get(layer) ?? unpack(atHand, layer, signal);
       layers.set(layer, unpacked);
       const files = await unpacked;
-      if (!files) return undefined;
+      if (typeof files === 'string') return files;
       const prefix = `${path}/`;
       const own = [...files].flatMap(([file, bytes]) =>
         file.startsWith(prefix) ? [[file.slice(prefix.length), bytes] as const] : [],
@@ -35,19 +43,29 @@ export const packageFiles = (blobs: BlobSource, kind: BundleKind, signal?: Abort
   };
 };
 
-const unpack = async (blobs: BlobSource, layer: Digest, signal?: AbortSignal): Promise<Files | undefined> => {
+const unpack = async (atHand: AtHand, layer: Digest, signal?: AbortSignal): Promise<Files | string> => {
   try {
-    const bytes = await readBlob(blobs, layer, MAX_LAYER_BYTES, signal);
+    const bytes = await readLayer(atHand, layer, signal);
+    if (typeof bytes === 'string') return bytes;
     return new Map([...unpackLayer(bytes, LIMITS)].map(([path, file]) => [path, file.bytes]));
   } catch (error) {
-    if (
-      ['MISSING_BLOB', 'PARTS_MISSING', 'TOO_LARGE', 'BOMB'].some((code) =>
-        isFleetError(error, code as never),
-      )
-    )
-      return undefined;
+    if (UNSHOWN.some((code) => isFleetError(error, code)))
+      return 'its layer is on neither side, or too large';
     throw error;
   }
+};
+
+const UNSHOWN = ['MISSING_BLOB', 'PARTS_MISSING', 'TOO_LARGE', 'BOMB'] as const;
+
+const readLayer = async (
+  { blobs, patches }: AtHand,
+  layer: Digest,
+  signal?: AbortSignal,
+): Promise<Buffer | string> => {
+  const patch = (await blobs.size(layer)) === undefined ? patches.get(layer) : undefined;
+  return patch
+    ? rebuildLayer(patch, blobs, MAX_LAYER_BYTES, signal)
+    : readBlob(blobs, layer, MAX_LAYER_BYTES, signal);
 };
 
 /** package.json line by line, and encrypted files by what they are: nobody reads the rest of them. */

@@ -1,6 +1,7 @@
 import type { BundleKind } from '#bundles/bundle/config';
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
+import type { Delta } from '#bundles/medium/medium';
 
 /** One bundle of a side, and where its blobs are as far as this side has them. */
 export type SideBundle = {
@@ -10,6 +11,9 @@ export type SideBundle = {
   readonly digest: Digest;
   readonly blobs: BlobSource;
 };
+
+/** A patch in place of a blob. @throws of `read` FleetError those of readPatch */
+export type SidePatch = { readonly delta: Delta; readonly read: () => Promise<Buffer> };
 
 /** What is compared: a medium, a source of releases, or what a site reported. */
 export type Side = AsyncDisposable & {
@@ -22,7 +26,7 @@ export type Side = AsyncDisposable & {
   readonly sites: ReadonlyMap<string, number | undefined> | undefined;
   /** Blobs that are known to be there beside those of the bundles. */
   readonly holds: ReadonlySet<Digest>;
-  /** Of blobs that it has as patches: the bytes of those. */
-  readonly patches: ReadonlyMap<Digest, number>;
+  /** Of blobs that it has as patches. */
+  readonly patches: ReadonlyMap<Digest, SidePatch>;
   readonly notes: readonly string[];
 };

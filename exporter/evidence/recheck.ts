@@ -2,7 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
-import type { Medium, OpenMedium } from '#bundles/medium/medium';
+import type { Medium } from '#bundles/medium/medium';
 import { nameSome } from '#bundles/name-some';
 import { parseTime } from '#bundles/time';
 import type { PublicKey } from '#bundles/trust/key';
@@ -12,6 +12,7 @@ import { checkDeltas } from '../verify/check-deltas.ts';
 import { checkDocuments } from '../verify/check-documents.ts';
 import { type Check, type CheckList, checkList } from '../verify/check-list.ts';
 import { elsewhereOf } from '../verify/elsewhere.ts';
+import { checkRefused, type GivenMedium } from './check-refused.ts';
 import { contentsOf } from './contents-of.ts';
 import { type CheckLine, countLines, OPEN_LINE } from './evidence.ts';
 import { type Evidence, type EvidenceFolder, openEvidence, verifyEvidence } from './read-evidence.ts';
@@ -38,7 +39,7 @@ export type RecheckOrder = {
   /** The root given by hand. */
   readonly pinned: Digest | undefined;
   /** The medium, to see whether it still is what was verified. */
-  readonly medium: OpenMedium | undefined;
+  readonly medium: GivenMedium | undefined;
   readonly now: Date;
   readonly signal?: AbortSignal;
 };
@@ -69,11 +70,7 @@ export const recheck = async (order: RecheckOrder): Promise<Recheck> => {
   const { medium } = kept;
   await (medium
     ? checkOpened(list, { ...kept, medium }, evidence, order)
-    : list.check(
-        'checks',
-        async () => checkUnopened(evidence, order.medium),
-        () => `the medium could not be opened, and ${folder} claims nothing else of it`,
-      ));
+    : checkUnopened(list, folder, evidence, order));
   const { predicate, lines, blobLines } = evidence;
   return {
     ok: list.checks.every(({ ok }) => ok),
@@ -103,22 +100,42 @@ const checkOpened = async (
   await list.check(
     'medium',
     () => checkMedium(medium, evidence, derived.expected, now, signal),
-    (count) => `${medium.path} is what was verified, ${count} blobs read`,
+    (count) => `${medium.paths.join(', ')} is what was verified, ${count} blobs read`,
+  );
+};
+
+const checkUnopened = async (
+  list: CheckList,
+  folder: string,
+  evidence: Evidence,
+  { medium, signal }: RecheckOrder,
+): Promise<void> => {
+  const line = await list.check(
+    'checks',
+    async () => refusalIn(evidence),
+    () => `the medium could not be opened, and ${folder} claims nothing else of it`,
+  );
+  if (!line || !medium) return;
+  await list.check(
+    'medium',
+    () => checkRefused(medium, evidence.predicate, line, signal),
+    (sentence) => sentence,
   );
 };
 
 /** A refusal to open follows from bytes that nobody kept; it must not have anything beside it that passed. */
-const checkUnopened = ({ predicate, lines, blobLines }: Evidence, medium: OpenMedium | undefined): void => {
+const refusalIn = ({ predicate, lines, blobLines }: Evidence): CheckLine => {
   checkSums(predicate, lines, blobLines);
   const [line, ...more] = lines;
-  const alone = line?.what === OPEN_LINE && line.result === 'refused';
-  if (!alone || more.length + blobLines.length > 0 || predicate.root !== null || predicate.anchored)
+  if (
+    line?.what !== OPEN_LINE ||
+    line.result !== 'refused' ||
+    more.length + blobLines.length > 0 ||
+    predicate.root !== null ||
+    predicate.anchored
+  )
     throw invalid('it keeps no table of contents, and says more than that the medium was refused');
-  if (!medium) return;
-  throw new FleetError(
-    'EVIDENCE_INVALID',
-    `${medium.path} is not the medium that was refused at ${predicate.time}: it can be opened`,
-  );
+  return line;
 };
 
 const NOTHING = {
@@ -241,14 +258,16 @@ const checkBlobLines = (lines: readonly CheckLine[], expected: ReadonlyMap<Diges
 const invalid = (why: string): FleetError =>
   new FleetError('EVIDENCE_INVALID', `the evidence cannot be relied on: ${why}`);
 
-/** @throws FleetError EVIDENCE_INVALID for another medium, and those of checkBlobs */
+/** @throws FleetError EVIDENCE_INVALID for another medium, those of one that cannot be opened, and those of checkBlobs */
 const checkMedium = async (
-  medium: OpenMedium,
+  given: GivenMedium,
   { mediumDigest, predicate }: Evidence,
   expected: Map<Digest, number>,
   now: Date,
   signal: AbortSignal | undefined,
 ): Promise<number> => {
+  if ('refusal' in given) throw given.refusal;
+  const { open: medium } = given;
   const contents = await contentsOf(medium);
   if (digestOf(contents) !== mediumDigest) {
     throw new FleetError(

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '#bundles/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
@@ -6,14 +5,13 @@ import { type FleetError, formatError, isFleetError } from '#bundles/errors';
 import { writeFileAtomically } from '#bundles/layout/write-file';
 import { VERIFICATION_PREDICATE } from '#bundles/media-types';
 import { findParts } from '#bundles/medium/find-parts';
-import { MEDIUM_FILE } from '#bundles/medium/medium';
 import { isFolder } from '#bundles/medium/plain-files';
 import { signPayload } from '#bundles/statements/envelope';
 import { encodeStatement } from '#bundles/statements/verify-statement';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/key';
 import { VERSION } from '#bundles/version';
-import { digestOfFile } from '../verify/digest-of-file.ts';
+import { digestsOfMedia } from './digests-of-media.ts';
 import {
   CHECKS_FILE,
   type CheckLine,
@@ -57,7 +55,7 @@ export const writeRefusal = async (
     at: time,
     what: OPEN_LINE,
     result: 'refused',
-    digests: await digestsOf(media, signal),
+    digests: await digestsOfMedia(media, signal),
     keys: [],
     code: error.code,
     message: formatError(error).slice(0, MAX_MESSAGE),
@@ -81,41 +79,8 @@ export const writeRefusal = async (
   return { folder, lines: 1, statement: digestOf(statement) };
 };
 
-/** Which files were refused: an archive or part itself; of a folder its parts, or its table of contents. */
-const digestsOf = async (media: readonly string[], signal?: AbortSignal): Promise<readonly Digest[]> => {
-  const digests: Digest[] = [];
-  for (const path of media)
-    for (const file of await filesOf(path)) {
-      const digest = await digestOrNothing(file, signal);
-      if (digest) digests.push(digest);
-    }
-  return [...new Set(digests)].toSorted();
-};
-
-const filesOf = async (path: string): Promise<readonly string[]> => {
-  if (!(await isFolder(path))) return [path];
-  const parts = await findParts(path).catch(() => undefined);
-  return parts ? parts.candidates.map((one) => one.path) : [join(path, MEDIUM_FILE)];
-};
-
-/** What cannot be read is no less refused. */
-const digestOrNothing = async (path: string, signal?: AbortSignal): Promise<Digest | undefined> => {
-  try {
-    return (await isFile(path)) ? await digestOfFile(path, signal) : undefined;
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    return undefined;
-  }
-};
-
 const formOf = async (media: readonly string[]): Promise<VerificationPredicate['form']> => {
   const [path = ''] = media;
   if (!(await isFolder(path))) return 'tar';
   return (await findParts(path).catch(() => undefined)) ? 'parts' : 'directory';
 };
-
-const isFile = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );

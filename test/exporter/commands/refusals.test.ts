@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { generateAgeIdentity } from '#bundles/secrets/recipient';
@@ -99,6 +99,12 @@ describe('evidence of a medium that cannot be opened', () => {
     const tar = await readFile(world.path('good.tar'));
     await writeFile(world.path('cut.tar'), tar.subarray(0, tar.byteLength >> 1));
     await mkdir(world.path('empty'));
+    await writeFile(world.path('shorter.tar'), tar.subarray(0, tar.byteLength >> 2));
+    await mkdir(world.path('broken/fleet'), { recursive: true });
+    await writeFile(world.path('broken/fleet/medium.json'), '{"format":1,');
+    const [first = ''] = await readdir(world.path('sealed/fleet/parts'));
+    await mkdir(world.path('some-parts'));
+    await cp(world.path('sealed/fleet/parts', first), world.path('some-parts', first));
   });
 
   it('is the refusal, signed, with the digests of what was refused, and can be looked at again', async () => {
@@ -133,6 +139,81 @@ describe('evidence of a medium that cannot be opened', () => {
     const { code, out } = await runCommandClass(Recheck, words);
     expect([code, out]).toEqual([4, expect.stringContaining('EVIDENCE_INVALID')]);
   });
+
+  it.each([
+    {
+      name: 'cut',
+      given: ['cut.tar'],
+      code: 8,
+      says: /cut\.tar is the medium .*: the same bytes; it still cannot be opened: .*TRUNCATED: /,
+    },
+    {
+      name: 'cut',
+      given: ['shorter.tar'],
+      code: 4,
+      says: /shorter\.tar is not the medium .*: its bytes differ$/,
+    },
+    { name: 'cut', given: ['good.tar'], code: 4, says: /good\.tar is not the medium .*: its bytes differ$/ },
+    {
+      name: 'broken',
+      given: ['broken'],
+      code: 8,
+      says: /: the same table of contents, and nothing else of it was kept; it still cannot be opened: .*BAD_JSON: /,
+    },
+    {
+      name: 'broken',
+      given: ['good'],
+      code: 4,
+      says: /good is not the medium .*: its table of contents differs$/,
+    },
+    {
+      name: 'broken',
+      given: ['empty'],
+      code: 4,
+      says: /^EVIDENCE_INVALID: nothing says whether \S+empty is the medium .*: no file of it can be read now$/,
+    },
+    {
+      name: 'empty',
+      given: ['empty'],
+      code: 4,
+      says: /nothing says whether .*: no file of it could be read then$/,
+    },
+    {
+      name: 'sealed',
+      given: ['sealed'],
+      code: 8,
+      says: /: the same bytes; it still cannot be opened: .*MEDIUM_SEALED: /,
+    },
+    {
+      name: 'sealed',
+      given: ['sealed', '--identity', 'agent.key'],
+      code: 8,
+      says: /: the same bytes; it can be opened now$/,
+    },
+    {
+      name: 'sealed',
+      given: ['some-parts'],
+      code: 8,
+      says: /: 1 of its 5 files, the same bytes; it still cannot be opened: /,
+    },
+  ])(
+    'tells, given $given, whether it is the one of $name that was refused',
+    async ({ name, given, code, says }) => {
+      await audit(world.path(name === 'cut' ? 'cut.tar' : name), `same-${name}-${given.join('')}`);
+      const media = given.map((word) => (word.startsWith('--') ? word : world.path(word)));
+      const words = [
+        world.path(`same-${name}-${given.join('')}`),
+        ...media,
+        '--key',
+        world.path('auditor.pub'),
+        ...NOW,
+      ];
+      const again = await runCommandClass(Recheck, words);
+      expect([again.code, again.err]).toEqual([code, '']);
+      const line = /^(?:ok +|REFUSED) medium: (.*)$/m.exec(again.out)?.[1];
+      expect(line, again.out).toMatch(says);
+    },
+  );
 
   it('is none where the fault is not of the medium', async () => {
     for (const [medium, ...more] of [

@@ -1,6 +1,9 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { type Digest, digestOf, hexOf } from '#bundles/digest';
+import { canonicalBytes } from '#bundles/canonical';
+import { makePatch } from '#bundles/delta/make-patch';
+import { type Digest, digestOf, hexOf, shortDigest } from '#bundles/digest';
+import { type Delta, MEDIUM_FILE, parseMedium } from '#bundles/medium/medium';
 import { compareSides, type SidesDiff } from '../../../exporter/diff/compare-sides.ts';
 import { formatDiff } from '../../../exporter/diff/format-diff.ts';
 import { openPlace, sideOfSource } from '../../../exporter/diff/open-side.ts';
@@ -111,6 +114,60 @@ describe('the difference between two media', () => {
     expect([found.bytes, found.patched]).toEqual([plan.bundles[0]?.carried, 1]);
     expect(found.channels[0]?.bytes).toBe(found.bytes);
     expect(formatDiff(found)).toContain(', with 1 blob as a patch.');
+  });
+
+  describe('of a layer that comes as a patch', () => {
+    /** Media `one` and `two`, of which the second has a patch for the layer of its package. */
+    const patched = async (world: World): Promise<{ readonly delta: Delta }> => {
+      await release(world, 2, objects({ web: { 'a.txt': textOf('one') } }));
+      await world.export('one');
+      await release(world, 3, objects({ web: { 'a.txt': textOf('two') } }));
+      await world.export('two', { bases: [world.path('one')], binaryDeltas: true });
+      const { deltas = [] } = parseMedium(await readFile(world.path('two', MEDIUM_FILE)));
+      expect(deltas).toHaveLength(1);
+      return { delta: deltas[0] as Delta };
+    };
+    const packageOf = ({ channels }: SidesDiff) => channels[0]?.bundles[0]?.packages[0];
+
+    it('is of what is in it, where either side has what the patch is made of', async () => {
+      await using world = await makeKioskWorld();
+      await patched(world);
+      for (const [before, after] of [
+        ['one', 'two'],
+        ['two', 'one'],
+      ] as const) {
+        const found = packageOf(await diff(world, before, after));
+        expect(found?.note).toBeUndefined();
+        const [gone, come] = before === 'one' ? ['one', 'two'] : ['two', 'one'];
+        expect(found?.objects[0]?.diff).toContain(`-${digestOf(gone)}\n+${digestOf(come)}\n`);
+      }
+    });
+
+    it('is told by digest where neither has that, and names what is lacking', async () => {
+      await using world = await makeKioskWorld();
+      await world.export('old');
+      const { delta } = await patched(world);
+      expect(packageOf(await diff(world, 'old', 'two'))).toMatchObject({
+        objects: [],
+        note: `its layer comes as a patch of ${shortDigest(delta.base)}, which is on neither side: only its digest is compared`,
+      });
+    });
+
+    it('is told by digest where the patch lies', async () => {
+      await using world = await makeKioskWorld();
+      const { delta } = await patched(world);
+      const lie = await makePatch(Buffer.from('something'), Buffer.from('that nobody wants'), 1000);
+      const bytes = lie?.bytes ?? Buffer.alloc(0);
+      await writeFile(world.path('two', delta.patch.path), bytes);
+      const file = world.path('two', MEDIUM_FILE);
+      const patch = { ...delta.patch, size: bytes.byteLength, digest: digestOf(bytes) };
+      const contents = parseMedium(await readFile(file));
+      await writeFile(file, canonicalBytes({ ...contents, deltas: [{ ...delta, patch }] }));
+      expect(packageOf(await diff(world, 'one', 'two'))).toMatchObject({
+        objects: [],
+        note: 'the patch for its layer makes something else: only its digest is compared',
+      });
+    });
   });
 
   it('takes objects by what they are, whatever file they stand in, and never shows the values of a Secret', async () => {

@@ -85,18 +85,18 @@ describe('the evidence of a verification', () => {
     await using world = await makeEvidenceWorld();
     await world.audit('medium');
     {
-      await using medium = await openMedium(world.path('medium'));
-      expect(await codes(world, { medium })).toEqual([]);
+      await using open = await openMedium(world.path('medium'));
+      expect(await codes(world, { medium: { paths: ['medium'], open } })).toEqual([]);
     }
     const layer = hexOf(digestOf(Buffer.alloc(50_000, 'base')));
     await writeFile(world.path('medium/blobs/sha256', layer), Buffer.alloc(50_000, 'evil'));
     {
-      await using medium = await openMedium(world.path('medium'));
-      expect(await codes(world, { medium })).toEqual(['DIGEST_MISMATCH']);
+      await using open = await openMedium(world.path('medium'));
+      expect(await codes(world, { medium: { paths: ['medium'], open } })).toEqual(['DIGEST_MISMATCH']);
     }
     await world.export('other', {});
-    await using medium = await openMedium(world.path('other'));
-    expect(await codes(world, { medium })).toEqual(['EVIDENCE_INVALID']);
+    await using open = await openMedium(world.path('other'));
+    expect(await codes(world, { medium: { paths: ['other'], open } })).toEqual(['EVIDENCE_INVALID']);
   });
 
   it('P15: is refused when anything in the folder was changed -> EVIDENCE_INVALID', async () => {
