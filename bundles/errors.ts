@@ -297,6 +297,11 @@ export const toFleetError = (error: unknown, doing?: string): FleetError => {
         cause: error,
         hint: 'Free some space and run it again; nothing was lost',
       });
+    case 'EFBIG':
+      return new FleetError('USAGE', said, {
+        cause: error,
+        hint: 'Files of this size are not kept there: FAT32 ends at 4 GiB, ulimit -f may end earlier; give a folder instead, or smaller files',
+      });
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':

@@ -1,4 +1,5 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
+import { FleetError } from '../errors.ts';
 import type { RegistryOptions } from './registry.ts';
 import { newStamina, type Stamina } from './stamina.ts';
 
@@ -7,10 +8,15 @@ const TRIES = 5;
 const FIRST_DELAY = 500;
 /** A registry may ask for more patience, but not for a standstill. */
 const MAX_DELAY = 60_000;
+/** In all, where it lets somebody through from time to time: without an end it would hold a command for days. */
+const MAX_ASKED_MINUTES = 60;
 
 /** How often one thing is tried again. */
 export type Patience = {
-  /** Waits for the next try; false when there are none left. @param asked milliseconds the registry asked for */
+  /**
+   * Waits for the next try; false when there are none left. @param asked milliseconds the registry asked for
+   * @throws FleetError REGISTRY_UNREACHABLE when it has asked for too much in all
+   */
   readonly wait: (asked: number | undefined, signal: AbortSignal | undefined) => Promise<boolean>;
   /** It got further: all tries are there again. */
   readonly renew: () => void;
@@ -29,15 +35,18 @@ export const newPatience = (
 ): Patience => {
   let failures = 0;
   let since = 0;
+  stamina.begun();
   return {
     wait: async (asked, signal) => {
       failures++;
+      stamina.failed();
       if (failures === 1) since = stamina.moves();
       if (failures >= tries) stamina.exhausted(since);
       if (failures >= tries || stamina.isOver()) return false;
       const delay = Math.max(asked ?? 0, firstDelay * 2 ** (failures - 1));
       // Jitter also on what was asked for: a thousand agents were told the same second.
       const ms = Math.min(MAX_DELAY, Math.round(delay * (1 + random() / 2)));
+      if (asked !== undefined && stamina.asked(ms) > MAX_ASKED_MINUTES * 60_000) throw askedTooMuch();
       onWait?.({ ms, asked: asked !== undefined });
       await sleep(ms, signal);
       return true;
@@ -47,6 +56,13 @@ export const newPatience = (
     },
   };
 };
+
+const askedTooMuch = (): FleetError =>
+  new FleetError(
+    'REGISTRY_UNREACHABLE',
+    `the registry has asked to be waited for again and again, for ${MAX_ASKED_MINUTES} minutes in all`,
+    { hint: 'Run it again later, what has arrived is kept; whoever runs the registry knows its limits' },
+  );
 
 const defaultSleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
   await sleepFor(ms, undefined, signal ? { signal } : {});

@@ -52,9 +52,14 @@ describe('patience', () => {
 
 describe('patience of many requests with one registry', () => {
   const requests = () => {
-    const stamina = newStamina();
-    const options = { plainHttp: [], env: {}, sleep: async () => {} };
-    return { stamina, begin: () => newPatience(options, stamina) };
+    const clock = { now: 0, slept: 0 };
+    const stamina = newStamina(() => clock.now);
+    const sleep = async (ms: number): Promise<void> => {
+      clock.now += ms;
+      clock.slept += ms;
+    };
+    const options = { plainHttp: [], env: {}, random: () => 0, sleep };
+    return { clock, stamina, begin: () => newPatience(options, stamina) };
   };
   const failOnce = (patience: ReturnType<typeof newPatience>) => patience.wait(undefined, undefined);
   const giveUp = async (patience: ReturnType<typeof newPatience>): Promise<number> => {
@@ -86,6 +91,60 @@ describe('patience of many requests with one registry', () => {
     stamina.moved();
     expect(await giveUp(one)).toBe(4);
     expect(await failOnce(begin())).toBe(true);
+  });
+
+  it('is there again when for two minutes nobody has failed', async () => {
+    const { begin, clock } = requests();
+    await giveUp(begin());
+    clock.now += 119_000;
+    expect(await giveUp(begin())).toBe(1);
+    clock.now += 120_000;
+    expect(await giveUp(begin())).toBe(5);
+  });
+
+  it('does not come back while one after the other fails, however long each of them takes', async () => {
+    const { begin, clock } = requests();
+    await giveUp(begin());
+    for (let blobs = 0; blobs < 1000; blobs += 1) {
+      const one = begin();
+      clock.now += 300_000;
+      expect(await giveUp(one)).toBe(1);
+    }
+  });
+
+  it('is four minutes in all with a registry that asks everybody to come back in an hour', async () => {
+    const { begin, clock } = requests();
+    for (let blobs = 0; blobs < 1000; blobs += 1) {
+      const one = begin();
+      while (await one.wait(3_600_000, undefined));
+    }
+    expect(clock.slept).toBe(240_000);
+  });
+
+  it('is an hour in all with one that lets somebody through each time, and then it is said', async () => {
+    const { begin, clock, stamina } = requests();
+    const throttled = async (): Promise<void> => {
+      await begin().wait(60_000, undefined);
+      stamina.moved();
+    };
+    for (let minute = 0; minute < 60; minute += 1) await throttled();
+    await expect(throttled()).rejects.toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: 'the registry has asked to be waited for again and again, for 60 minutes in all',
+    });
+    expect(clock.slept).toBe(3_600_000);
+    clock.now += 120_000;
+    await throttled();
+  });
+
+  it('counts once what several wait at the same time', async () => {
+    const { begin, clock } = requests();
+    const sleeping = Array.from({ length: 100 }, () => {
+      const one = begin().wait(60_000, undefined);
+      clock.now = 0;
+      return one;
+    });
+    expect(await Promise.all(sleeping)).not.toContain(false);
   });
 });
 
