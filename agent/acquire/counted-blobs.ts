@@ -6,6 +6,7 @@ export const countedBlobs = <S extends Pick<BlobSource, 'open'>>(
   onBytes: (bytes: number) => void,
 ): S => ({
   ...blobs,
+  get: undefined,
   open: async (digest, signal, buffers) => counted(await blobs.open(digest, signal, buffers), onBytes),
 });
 

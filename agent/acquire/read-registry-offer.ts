@@ -152,6 +152,7 @@ const blobsOf = (artifacts: readonly Artifact[], home: Repository, name: string)
   return {
     name,
     size: async (digest) => known.get(digest)?.size ?? (await home.blobs.size(digest)),
-    open: async (digest, signal) => (known.get(digest)?.repository ?? home).blobs.open(digest, signal),
+    open: async (digest, signal, buffers) =>
+      (known.get(digest)?.repository ?? home).blobs.open(digest, signal, buffers),
   };
 };

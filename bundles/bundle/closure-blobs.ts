@@ -1,6 +1,8 @@
+import type { Digest } from '../digest.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import type { Descriptor } from './manifest.ts';
-import { reachedBlobs } from './reached-blobs.ts';
+import { type ManifestTree, readManifestTree } from './manifest-tree.ts';
+import { reachedIn } from './reached-blobs.ts';
 import { type Bundle, ownBlobs } from './read-bundle.ts';
 
 /**
@@ -13,9 +15,17 @@ export const closureBlobs = async (
   source: BlobSource,
   bundle: Bundle,
   signal?: AbortSignal,
-): Promise<readonly Descriptor[]> => {
-  const reached = await reachedBlobs(source, bundle.config.closure, () => 'manifest', signal);
-  const found = new Map(ownBlobs(bundle).map((blob) => [blob.digest, blob]));
-  for (const [digest, blob] of reached) if (!found.has(digest)) found.set(digest, blob);
-  return [...found.values()];
+): Promise<readonly Descriptor[]> => (await closureTree(source, bundle, signal)).blobs;
+
+/** The same, and what each manifest of an image names. @throws as closureBlobs */
+export const closureTree = async (
+  source: BlobSource,
+  bundle: Bundle,
+  signal?: AbortSignal,
+): Promise<{ readonly blobs: readonly Descriptor[]; readonly tree: ManifestTree }> => {
+  const { closure } = bundle.config;
+  const tree = await readManifestTree(source, closure, () => 'manifest', signal);
+  const found = new Map<Digest, Descriptor>(ownBlobs(bundle).map((blob) => [blob.digest, blob]));
+  for (const [digest, blob] of reachedIn(tree, closure)) if (!found.has(digest)) found.set(digest, blob);
+  return { blobs: [...found.values()], tree };
 };

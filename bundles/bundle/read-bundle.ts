@@ -1,16 +1,11 @@
 import { type Digest, shortDigest } from '../digest.ts';
 import { FleetError } from '../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
+import { readManifest } from '../layout/read-manifest.ts';
 import { readBlob } from '../layout/verified.ts';
 import { LAYER_HOST, LAYER_KUBERNETES } from '../media-types.ts';
 import { type BundleConfig, type BundleKind, parseBundleConfig } from './config.ts';
-import {
-  bundleKindOf,
-  type Descriptor,
-  MAX_MANIFEST_BYTES,
-  type Manifest,
-  parseImageManifest,
-} from './manifest.ts';
+import { bundleKindOf, type Descriptor, type Manifest, parseImageManifest } from './manifest.ts';
 
 /** A bundle's manifest and config, verified by digest; its layers named, not yet read. */
 export type Bundle = {
@@ -33,7 +28,7 @@ export const readBundle = async (
   signal?: AbortSignal,
 ): Promise<Bundle> => {
   const what = `bundle ${shortDigest(digest)}`;
-  const bytes = await readBlob(source, digest, MAX_MANIFEST_BYTES, signal);
+  const bytes = await readManifest(source, digest, signal);
   const manifest = parseImageManifest(bytes, what);
   const kind = bundleKindOf(manifest);
   if (!kind)

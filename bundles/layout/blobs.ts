@@ -1,6 +1,24 @@
 import type { Digest } from '../digest.ts';
 import type { Buffers } from './read-span.ts';
 
+/** A small blob that somebody wants as a whole. */
+export type WantedBlob = {
+  /** Nobody reads more of it. */
+  readonly maxBytes: number;
+  /** Whoever named it said so; a registry keeps those apart. */
+  readonly isManifest?: boolean;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** A blob that was asked for and is there. Either `open` or `drop` is called, once. */
+export type FoundBlob = {
+  /** Bytes it is said to have; undefined where that was not said. */
+  readonly size: number | undefined;
+  /** As of BlobSource: NOT yet verified. */
+  readonly open: () => Promise<AsyncIterable<Uint8Array>>;
+  readonly drop: () => Promise<void>;
+};
+
 /** Bytes by digest, wherever they lie: a directory, a tar, a registry. */
 export type BlobSource = {
   /** For messages: 'medium /media/stick', 'registry host/prefix'. */
@@ -16,6 +34,11 @@ export type BlobSource = {
     signal?: AbortSignal,
     buffers?: Buffers,
   ) => Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * Size and bytes by one question, where each takes a journey; undefined: it is not there. Whoever makes a source of another
+   * says what this is, or that there is none: it must not pass by what the new source does differently.
+   */
+  readonly get?: ((digest: Digest, wanted: WantedBlob) => Promise<FoundBlob | undefined>) | undefined;
 };
 
 /** A source that can also keep. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Digest, shortDigest } from '../digest.ts';
 import { FleetError } from '../errors.ts';
-import type { BlobSource } from './blobs.ts';
+import type { BlobSource, FoundBlob, WantedBlob } from './blobs.ts';
 
 /**
  * Passes bytes through while hashing them; the last step throws if they were not the ones announced. Reads no further
@@ -36,7 +36,8 @@ export async function* verified(
   }
 }
 
-const wrongSize = (digest: Digest, size: number, actual: string, from: string): FleetError =>
+/** A blob of another size than it should have. */
+export const wrongSize = (digest: Digest, size: number, actual: string, from: string): FleetError =>
   new FleetError('SIZE_MISMATCH', `blob ${shortDigest(digest)} in ${from} has ${actual} bytes, not ${size}`, {
     subject: digest,
     hint: 'The copy is damaged or was cut short; make it again',
@@ -49,22 +50,67 @@ export const readBlob = async (
   maxBytes: number,
   signal?: AbortSignal,
 ): Promise<Buffer> => {
-  const size = await source.size(digest);
-  if (size === undefined) throw missingBlob(digest, source.name);
-  if (size > maxBytes) {
-    throw new FleetError(
-      'TOO_LARGE',
-      `blob ${shortDigest(digest)} in ${source.name} has ${size} bytes, at most ${maxBytes} are read`,
-      {
-        subject: digest,
-      },
-    );
-  }
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of verified(digest, size, await source.open(digest, signal), source.name))
-    chunks.push(chunk);
-  return Buffer.concat(chunks);
+  const bytes = await findBlob(source, digest, { maxBytes, signal });
+  if (!bytes) throw missingBlob(digest, source.name);
+  return bytes;
 };
+
+/** The same; undefined where it is not there. @throws FleetError TOO_LARGE, SIZE_MISMATCH, DIGEST_MISMATCH */
+export const findBlob = async (
+  source: BlobSource,
+  digest: Digest,
+  wanted: WantedBlob,
+): Promise<Buffer | undefined> => {
+  const found = await askFor(source, digest, wanted);
+  return found && readFound(found, source.name, digest, wanted);
+};
+
+/** One question of a source that can take it, else two. */
+export const askFor = async (
+  source: BlobSource,
+  digest: Digest,
+  wanted: WantedBlob,
+): Promise<FoundBlob | undefined> => {
+  if (source.get) return source.get(digest, wanted);
+  const size = await source.size(digest);
+  if (size === undefined) return undefined;
+  return { size, open: () => source.open(digest, wanted.signal), drop: async () => {} };
+};
+
+/** @throws FleetError TOO_LARGE, SIZE_MISMATCH, DIGEST_MISMATCH */
+export const readFound = async (
+  { size, open, drop }: FoundBlob,
+  name: string,
+  digest: Digest,
+  { maxBytes }: WantedBlob,
+): Promise<Buffer> => {
+  const tooLarge = (has: string): FleetError =>
+    new FleetError(
+      'TOO_LARGE',
+      `blob ${shortDigest(digest)} in ${name} has ${has} bytes, at most ${maxBytes} are read`,
+      { subject: digest },
+    );
+  if (size !== undefined && size > maxBytes) {
+    await drop();
+    throw tooLarge(String(size));
+  }
+  const content = await open();
+  const chunks: Uint8Array[] = [];
+  let seen = 0;
+  for await (const chunk of size === undefined ? content : verified(digest, size, content, name)) {
+    seen += chunk.byteLength;
+    if (seen > maxBytes) throw tooLarge(`more than ${maxBytes}`);
+    chunks.push(chunk);
+  }
+  const bytes = Buffer.concat(chunks);
+  // Where no size was said the bytes could not be held against it as they came.
+  if (size === undefined) for await (const _ of verified(digest, seen, whole(bytes), name));
+  return bytes;
+};
+
+async function* whole(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
 
 export const missingBlob = (digest: Digest, from: string): FleetError =>
   new FleetError('MISSING_BLOB', `blob ${shortDigest(digest)} is not in ${from}`, { subject: digest });

@@ -1,7 +1,8 @@
 import { newAuthorizer } from './authorize.ts';
-import { openConnections } from './connections.ts';
+import { openConnections, openDirectLines, secureOptionsOf } from './connections.ts';
 import { type Ask, type Exchange, newExchange } from './exchange.ts';
 import { findCredentials } from './find-credentials.ts';
+import { newPace, type Pace } from './pace.ts';
 import { newPatience } from './patience.ts';
 import { readBody } from './read-body.ts';
 import type { RegistryOptions } from './registry.ts';
@@ -20,20 +21,26 @@ export type Client = AsyncDisposable & {
   readonly host: string;
   readonly options: RegistryOptions;
   readonly stamina: Stamina;
+  readonly pace: Pace;
+  /** Whether this registry mounts blobs of one repository into another, as far as is known: some never do. */
+  readonly mounts: { readonly work: () => boolean; readonly failed: () => void };
   readonly ask: <T>(ask: ClientAsk, read: (answer: Answer) => Promise<T>) => Promise<T>;
 };
 
 type Api = { readonly base: URL; readonly exchange: Exchange };
 
 export const newClient = (host: string, options: RegistryOptions): Client => {
-  const connections = openConnections(options);
+  const tls = secureOptionsOf(options);
+  const connections = openConnections(options, tls);
+  const direct = openDirectLines(options, tls);
   const lifetime = new AbortController();
   const stamina = newStamina();
   let api: Promise<Api> | undefined;
+  let mounts = true;
 
   const open = async (doing: string): Promise<Api> => {
     const base = await findApi(host, options, stamina, doing, lifetime.signal);
-    const open = { connections, options, stamina, origin: base.origin };
+    const open = { connections, direct, options, stamina, origin: base.origin };
     const tokens = newExchange({ ...open, authorizer: NOBODY });
     const authorizer = newAuthorizer({
       find: (repository) => findCredentials(host, repository, options, lifetime.signal),
@@ -47,6 +54,8 @@ export const newClient = (host: string, options: RegistryOptions): Client => {
     host,
     options,
     stamina,
+    pace: newPace(),
+    mounts: { work: () => mounts, failed: () => void (mounts = false) },
     ask: async ({ path, ...ask }, read) => {
       ask.signal?.throwIfAborted();
       api ??= open(ask.doing).catch((error: unknown) => {
@@ -58,6 +67,7 @@ export const newClient = (host: string, options: RegistryOptions): Client => {
     },
     [Symbol.asyncDispose]: async () => {
       lifetime.abort();
+      direct?.destroy();
       await connections.destroy();
     },
   };

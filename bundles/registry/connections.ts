@@ -1,6 +1,9 @@
+import type { Socket } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { buildConnector, Dispatcher } from 'undici';
 import { FleetError } from '../errors.ts';
+import { type DirectLines, newDirectLines } from './direct/direct-lines.ts';
+import type { Reading } from './direct/read-answer.ts';
 import type { RegistryOptions } from './registry.ts';
 import { Agent, EnvHttpProxyAgent, newConnector, Pool } from './undici.ts';
 
@@ -19,14 +22,11 @@ const MAX_CONNECTIONS = 32;
  * A pool of connections per origin, through the proxy that the environment names.
  * @throws FleetError CONFIG_INVALID for certificates or proxies that cannot be read
  */
-export const openConnections = (options: RegistryOptions): Dispatcher => {
+export const openConnections = (
+  options: RegistryOptions,
+  tls: SecureOptions = secureOptionsOf(options),
+): Dispatcher => {
   const { connect, headers, body, idle } = { ...PATIENCE, ...options.patience };
-  const tls = () => ({
-    secureContext: trustedAuthorities(options.ca),
-    // Said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED cannot switch it off.
-    rejectUnauthorized: true,
-    timeout: connect,
-  });
   const timeouts = { headersTimeout: headers, bodyTimeout: body, keepAliveTimeout: idle };
   const pool = { ...timeouts, allowH2: false, connections: MAX_CONNECTIONS };
   const proxies = proxiesOf(options.env);
@@ -40,6 +40,49 @@ export const openConnections = (options: RegistryOptions): Dispatcher => {
     // Also for plain HTTP: a proxy that forwards would see, and could change, what passes.
     proxyTunnel: true,
     clientFactory: (origin: URL, settings: object) => new Pool(origin, { ...settings, ...timeouts }),
+  });
+};
+
+/**
+ * Connections beside those, for what is big. Undefined where there is a proxy: its tunnels are undici's.
+ * @throws FleetError CONFIG_INVALID for proxies that cannot be read
+ */
+export const openDirectLines = (options: RegistryOptions, tls: SecureOptions): DirectLines | undefined => {
+  if (proxiesOf(options.env)) return undefined;
+  const { connect, ...patience } = { ...PATIENCE, ...options.patience };
+  const open = (origin: string, reading: Reading): Promise<Socket> => {
+    const { protocol, host, port, hostname: name } = new URL(origin);
+    // '[::1]' is how a URL writes it, and nobody's name.
+    const hostname = name.replace(/^\[(.*)\]$/, '$1');
+    // Node's own, which undici's connector hands on: the socket reads into memory of the caller's.
+    const onread = {
+      buffer: reading.place,
+      callback: (size: number, into: Uint8Array) => reading.take(into.subarray(0, size)),
+    };
+    const settings = { allowH2: false, timeout: connect, ...(protocol === 'https:' && tls()), onread };
+    return new Promise((resolve, reject) => {
+      newConnector(settings)({ protocol, hostname, host, port }, (error, socket) => {
+        if (socket) resolve(socket);
+        else reject(error ?? new Error('there is no connection'));
+      });
+    });
+  };
+  return newDirectLines(open, patience);
+};
+
+/** How TLS is done; made when it is first asked for, as that is not cheap. */
+export type SecureOptions = () => buildConnector.BuildOptions;
+
+export const secureOptionsOf = ({
+  ca,
+  patience,
+}: Pick<RegistryOptions, 'ca' | 'patience'>): SecureOptions => {
+  let secureContext: SecureContext | undefined;
+  return () => ({
+    secureContext: (secureContext ??= trustedAuthorities(ca)),
+    // Said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED cannot switch it off.
+    rejectUnauthorized: true,
+    timeout: patience?.connect ?? PATIENCE.connect,
   });
 };
 

@@ -1,7 +1,9 @@
 import type { Dispatcher } from 'undici';
 import { FleetError } from '../errors.ts';
+import type { Buffers } from '../layout/read-span.ts';
 import { VERSION } from '../version.ts';
 import type { Authorizer, Wish } from './authorize.ts';
+import type { DirectLines } from './direct/direct-lines.ts';
 import { newPatience, type Patience, retryAfter } from './patience.ts';
 import type { RegistryOptions } from './registry.ts';
 import { isPassing, refusalOf, unreachable } from './registry-error.ts';
@@ -16,6 +18,8 @@ export type Ask = {
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** Of a GET whose answer may be big: what it may be read into. Its pieces are good as long as the buffers are. */
+  readonly buffers?: Buffers | undefined;
   /** The statuses the caller knows what to do with; every other is an error. */
   readonly accept: readonly number[];
   /** Without a wish nothing is authorized: a token server's own requests. */
@@ -32,6 +36,7 @@ export type Exchange = <T>(ask: Ask, read: (answer: Answer) => Promise<T>) => Pr
 
 export type ExchangeContext = {
   readonly connections: Dispatcher;
+  readonly direct?: DirectLines | undefined;
   readonly options: RegistryOptions;
   readonly stamina: Stamina;
   /** Authorization goes to this origin only. */
@@ -41,6 +46,7 @@ export type ExchangeContext = {
 
 export const newExchange = ({
   connections,
+  direct,
   options,
   stamina,
   origin,
@@ -62,7 +68,7 @@ export const newExchange = ({
           ...ask.headers,
           ...(authorization !== undefined && { authorization }),
         };
-        answer = await send(connections, { ...ask, headers }, options.plainHttp);
+        answer = await send(connections, { ...ask, headers }, options.plainHttp, direct);
         if (ask.accept.includes(answer.status) && answer.status !== 401) {
           const wanted = await read(answer);
           if (!ask.patience) stamina.moved();

@@ -1,4 +1,5 @@
 import { FleetError } from '../errors.ts';
+import type { FoundBlob } from '../layout/blobs.ts';
 import type { Client, ClientAsk } from './client.ts';
 import { discard } from './exchange.ts';
 import { newPatience, type Patience } from './patience.ts';
@@ -6,7 +7,7 @@ import { isPassing, unreachable } from './registry-error.ts';
 import type { Answer } from './send.ts';
 
 /** What to read: a GET whose answer may be big. */
-export type Content = Pick<ClientAsk, 'doing' | 'path' | 'headers' | 'wish' | 'signal'>;
+export type Content = Pick<ClientAsk, 'doing' | 'path' | 'headers' | 'buffers' | 'wish' | 'signal'>;
 
 /** Getting this much further makes all tries new: on a bad line what counts is that it moves. */
 const PROGRESS = 64 << 10;
@@ -15,14 +16,17 @@ const PROGRESS = 64 << 10;
  * Bytes as they come, going on from where a connection was cut: by a range, or by reading over what was given already
  * where the registry knows no ranges. Undefined where there is no such thing.
  */
-export const pullContent = async (
-  client: Client,
-  content: Content,
-): Promise<AsyncIterable<Uint8Array> | undefined> => {
+export const pullContent = async (client: Client, content: Content): Promise<FoundBlob | undefined> => {
   // One for all of it: tries that each had tries of their own would be a long while for one blob.
   const patience = newPatience(client.options, client.stamina);
   const first = await get(client, content, 0, patience);
-  if (first.status !== 404) return stream(client, content, first, patience);
+  if (first.status !== 404) {
+    return {
+      size: lengthOf(first),
+      open: async () => stream(client, content, first, patience),
+      drop: () => first.body.dump(),
+    };
+  }
   await discard(first);
   client.stamina.moved();
   return undefined;

@@ -4,7 +4,15 @@ import { byteReader } from './byte-reader.ts';
 import { discard } from './exchange.ts';
 import { newPatience } from './patience.ts';
 import { type RepositoryClient, wishTo } from './repository-client.ts';
-import { beginUpload, finishUpload, resumeUpload, type Session, sendChunk, type Upload } from './upload.ts';
+import {
+  beginUpload,
+  chunkOf,
+  finishUpload,
+  resumeUpload,
+  type Session,
+  sendChunk,
+  type Upload,
+} from './upload.ts';
 
 type Open = () => Promise<AsyncIterable<Uint8Array>>;
 
@@ -24,11 +32,18 @@ export const pushBlob = async (
 ): Promise<'there' | 'mounted' | 'uploaded'> => {
   const doing = `sending ${shortDigest(blob.digest)} to ${repository.name}`;
   const upload: Upload = { repository, blob, doing, signal };
-  if (await isThere(upload)) return 'there';
+  const { client } = repository;
+  // What is there already can be mounted, too: one request instead of two, where the registry mounts.
+  const mounts = mountFrom !== undefined && client.mounts.work();
+  if (!mounts && (await isThere(upload))) return 'there';
   const begun = await beginUpload(upload, mountFrom);
   if (begun === 'mounted') return 'mounted';
+  if (mounts) {
+    client.mounts.failed();
+    if (await isThere(upload)) return 'there';
+  }
 
-  const patience = newPatience(repository.client.options, repository.client.stamina);
+  const patience = newPatience(client.options, client.stamina);
   let session = begun;
   for (let best = 0; ; ) {
     const { reached, failure } = await sendFrom(upload, session, open);
@@ -69,14 +84,15 @@ const sendFrom = async (
   const reader = byteReader(await open(), upload.doing);
   let reached = from;
   try {
-    if (from.offset === 0 && size <= from.chunk) {
-      await finishUpload(upload, from, reader.take(size));
+    if (from.offset === 0 && size <= chunkOf(upload, from)) {
+      await timed(upload, size, () => finishUpload(upload, from, reader.take(size)));
       return { reached };
     }
     await reader.skip(from.offset);
     while (reached.offset < size) {
-      const next = Math.min(reached.chunk, size - reached.offset);
-      reached = await sendChunk(upload, reached, next, reader.take(next));
+      const next = Math.min(chunkOf(upload, reached), size - reached.offset);
+      const session = reached;
+      reached = await timed(upload, next, () => sendChunk(upload, session, next, reader.take(next)));
     }
     await finishUpload(upload, reached, undefined);
     return { reached };
@@ -87,3 +103,20 @@ const sendFrom = async (
     reader.close();
   }
 };
+
+/** What the line takes decides how much is sent at once next. */
+const timed = async <T>({ repository }: Upload, bytes: number, send: () => Promise<T>): Promise<T> => {
+  const { pace, options } = repository.client;
+  const now = options.clock ?? monotonic;
+  const began = now();
+  try {
+    const result = await send();
+    pace.sent(bytes, now() - began);
+    return result;
+  } catch (error) {
+    pace.failed(bytes);
+    throw error;
+  }
+};
+
+const monotonic = (): number => performance.now();

@@ -82,6 +82,8 @@ export type RegistryOptions = {
   readonly tries?: number | undefined;
   /** Milliseconds before the second try, 500 unless said; each wait is twice the last. */
   readonly firstDelay?: number | undefined;
+  /** Milliseconds that only go forward, to see how fast a line is. */
+  readonly clock?: (() => number) | undefined;
   /** 0 up to 1, for the jitter of the delays. */
   readonly random?: (() => number) | undefined;
   /**

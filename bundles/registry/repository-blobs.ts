@@ -1,5 +1,6 @@
 import { type Digest, shortDigest } from '../digest.ts';
-import type { BlobSource } from '../layout/blobs.ts';
+import type { BlobSource, FoundBlob } from '../layout/blobs.ts';
+import type { Buffers } from '../layout/read-span.ts';
 import { missingBlob } from '../layout/verified.ts';
 import { discard } from './exchange.ts';
 import { pullContent } from './pull-content.ts';
@@ -12,8 +13,8 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
   const source = `registry ${name}`;
 
   /** The likelier place first, so that a second request is the exception. */
-  const places = (digest: Digest) =>
-    manifests.has(digest) ? (['manifests', 'blobs'] as const) : (['blobs', 'manifests'] as const);
+  const places = (digest: Digest, isManifest = manifests.has(digest)) =>
+    isManifest ? (['manifests', 'blobs'] as const) : (['blobs', 'manifests'] as const);
   const asking = (place: 'blobs' | 'manifests', digest: Digest, verb: string, signal?: AbortSignal) => ({
     doing: `${verb} ${shortDigest(digest)} in ${name}`,
     path: `${path}/${place}/${digest}`,
@@ -21,6 +22,21 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
     signal,
     ...(place === 'manifests' && { headers: ACCEPT }),
   });
+
+  const find = async (
+    digest: Digest,
+    where: ReturnType<typeof places>,
+    signal?: AbortSignal,
+    buffers?: Buffers,
+  ): Promise<FoundBlob | undefined> => {
+    for (const place of where) {
+      const found = await pullContent(client, { ...asking(place, digest, 'reading', signal), buffers });
+      if (!found) continue;
+      if (place === 'manifests') remember(repository, digest);
+      return found;
+    }
+    return undefined;
+  };
 
   return {
     name: source,
@@ -38,14 +54,11 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
       }
       return undefined;
     },
-    open: async (digest, signal) => {
-      for (const place of places(digest)) {
-        const content = await pullContent(client, asking(place, digest, 'reading', signal));
-        if (!content) continue;
-        if (place === 'manifests') remember(repository, digest);
-        return content;
-      }
-      throw missingBlob(digest, source);
+    open: async (digest, signal, buffers) => {
+      const found = await find(digest, places(digest), signal, buffers);
+      if (!found) throw missingBlob(digest, source);
+      return found.open();
     },
+    get: (digest, { isManifest, signal }) => find(digest, places(digest, isManifest), signal),
   };
 };

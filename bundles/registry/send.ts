@@ -1,5 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { FleetError } from '../errors.ts';
+import type { Buffers } from '../layout/read-span.ts';
+import type { DirectLines } from './direct/direct-lines.ts';
 import { type Body, receive } from './receive.ts';
 import { mayGoTo } from './where-to.ts';
 
@@ -10,6 +12,8 @@ export type Request = {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** Of a GET whose answer may be big: what it may be read into. */
+  readonly buffers?: Buffers | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -30,16 +34,18 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /**
  * One request, and for GET and HEAD the redirects that follow it: registries send readers on to where blobs are
  * stored. Authorization is for one origin and goes to no other.
+ * @param direct for what may be read into buffers
  * @throws what undici throws; FleetError REGISTRY_REFUSED for redirects that must not be followed
  */
 export const send = async (
   connections: Dispatcher,
   request: Request,
   plainHttp: readonly string[],
+  direct?: DirectLines,
 ): Promise<Answer> => {
   let { url, headers } = request;
   for (let hops = 0; ; hops++) {
-    const answer = await sendOnce(connections, { ...request, url, headers });
+    const answer = await sendOnce(connections, { ...request, url, headers }, direct);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const location = answer.header('location');
     if (!isRead || location === undefined || !REDIRECTS.has(answer.status)) return answer;
@@ -55,22 +61,30 @@ export const send = async (
   }
 };
 
-const sendOnce = async (connections: Dispatcher, request: Request): Promise<Answer> => {
-  const { url, method, headers, body, signal } = request;
-  const received = await receive(
-    connections,
-    {
-      origin: url.origin,
-      path: `${url.pathname}${url.search}`,
-      method,
-      headers,
-      body: (body as Buffer | undefined) ?? null,
-      // undici closes after each HEAD, for servers that wrongly send a body: ours are all but HEADs, and such a server only
-      // spoils its own connection, which is then made anew.
-      reset: false,
-    },
-    signal,
-  );
+const sendOnce = async (
+  connections: Dispatcher,
+  { url, method, headers, body, buffers, signal }: Request,
+  direct: DirectLines | undefined,
+): Promise<Answer> => {
+  const { origin } = url;
+  const path = `${url.pathname}${url.search}`;
+  const read = buffers && direct && (await direct.get({ origin, path, headers, buffers, signal }));
+  const received =
+    read ??
+    (await receive(
+      connections,
+      {
+        origin,
+        path,
+        method,
+        headers,
+        body: (body as Buffer | undefined) ?? null,
+        // undici closes after each HEAD, for servers that wrongly send a body: ours are all but HEADs, and such a server only
+        // spoils its own connection, which is then made anew.
+        reset: false,
+      },
+      signal,
+    ));
   return {
     status: received.status,
     header: (name) => {

@@ -2,6 +2,7 @@ import type { Digest } from '../digest.ts';
 import { FleetError, isFleetError } from '../errors.ts';
 import type { ClientAsk } from './client.ts';
 import { discard } from './exchange.ts';
+import { LEAST_CHUNK } from './pace.ts';
 import { type RepositoryClient, wishTo } from './repository-client.ts';
 import type { Answer } from './send.ts';
 import { mayGoTo } from './where-to.ts';
@@ -14,11 +15,12 @@ export type Upload = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** What the registry knows of it: where it goes on, how far it came, how much it wants at once. */
-export type Session = { readonly location: URL; readonly offset: number; readonly chunk: number };
+/** What the registry knows of it: where it goes on, how far it came, how much it wants at once at least. */
+export type Session = { readonly location: URL; readonly offset: number; readonly least: number };
 
 /** What is sent at once. Smaller blobs go in one request; of bigger ones at most this much is sent again after a cut. */
-const CHUNK = 16 << 20;
+export const chunkOf = ({ repository }: Upload, { least }: Session): number =>
+  Math.max(repository.client.pace.chunk(), least);
 
 /**
  * A POST, which may find that the blob only needs to be mounted from another repository. Where it cannot be, some
@@ -53,8 +55,8 @@ const postUpload = (upload: Upload, mountFrom?: string): Promise<Session | 'moun
     await discard(answer);
     if (answer.status === 201 && mountFrom !== undefined) return 'mounted';
     const asked = answer.header('oci-chunk-min-length') ?? '';
-    const smallest = /^[0-9]{1,12}$/.test(asked) ? Number(asked) : 0;
-    return { location: locationOf(upload, answer), offset: 0, chunk: Math.max(CHUNK, smallest) };
+    const least = /^[0-9]{1,12}$/.test(asked) ? Number(asked) : 0;
+    return { location: locationOf(upload, answer), offset: 0, least };
   });
 };
 
@@ -73,7 +75,7 @@ export const sendChunk = (
     headers: { ...bytesOf(size), 'content-range': `${session.offset}-${end - 1}` },
     body,
     once: true,
-    accept: [202, ...BROKEN_OFF],
+    accept: [202, ...brokenOffBy(size)],
   };
   return upload.repository.client.ask(ask, async (answer) => {
     await discard(answer);
@@ -104,7 +106,7 @@ export const finishUpload = (
     headers: body ? bytesOf(upload.blob.size) : { 'content-length': '0' },
     body,
     once: true,
-    accept: [201, 204, ...BROKEN_OFF],
+    accept: [201, 204, ...brokenOffBy(body ? upload.blob.size : 0)],
   };
   return upload.repository.client.ask(ask, async (answer) => {
     await discard(answer);
@@ -130,6 +132,11 @@ export const resumeUpload = (upload: Upload, session: Session): Promise<Session 
 
 /** Credentials were learned anew; the upload is unknown; it stands elsewhere than we thought. */
 const BROKEN_OFF = [401, 404, 416];
+/** A proxy takes less at once, which it may well if it is given less. */
+const TOO_MUCH = 413;
+
+const brokenOffBy = (bytes: number): readonly number[] =>
+  bytes > LEAST_CHUNK ? [...BROKEN_OFF, TOO_MUCH] : BROKEN_OFF;
 
 const standing = ({ doing, signal, repository }: Upload) => ({
   doing,

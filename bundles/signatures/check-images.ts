@@ -61,7 +61,8 @@ export const checkImages = async (
 
 /** What the closure does not bring along is not there at the next site, wherever it may lie now. */
 const only = (source: BlobSource, carried: ReadonlySet<Digest>): BlobSource => ({
-  ...source,
+  name: source.name,
+  open: source.open,
   size: async (digest) => (carried.has(digest) ? source.size(digest) : undefined),
 });
 

@@ -42,26 +42,29 @@ export const readOffer = async (
   now: Date,
   signal?: AbortSignal,
 ): Promise<Offer> => {
-  const sites = await readAll(wanted.sites, (site) => readSite(source, site));
-  const receipts = await readAll([...wanted.sites, ...wanted.reporters], (site) =>
-    readReceipts(source, site),
+  const [sites, receipts] = await both(
+    readAll(wanted.sites, (site) => readSite(source, site)),
+    readAll([...wanted.sites, ...wanted.reporters], (site) => readReceipts(source, site)),
   );
+  await source.readAhead?.([...sites.flat(), ...receipts.flat()], signal);
   const siteEvidence = evidenceOf(source, sites.flat(), now);
   // The sites say which channels their agents follow, so they come first; under their own roots until all are known.
   const named =
     wanted.channels ?? (wanted.sites.length > 0 ? await channelsOf(siteEvidence, wanted.sites) : undefined);
   const channels = uniqueChannels(named ?? (await source.channels()));
   if (channels.length === 0) throw noChannel(source, wanted);
-  const releases = await readAll(channels, (channel) => readRelease(source, channel));
-
-  const leases = await readLeases(source, channels);
+  const [releases, leases] = await both(
+    readAll(channels, (channel) => readRelease(source, channel)),
+    readLeases(source, channels),
+  );
   const certain = uniqueDocuments([...releases.flat(), ...sites.flat(), ...receipts.flat()]);
+  await source.readAhead?.(certain, signal);
   const read = uniqueDocuments([...certain, ...(await goodRoots(source, certain, leases.documents, now))]);
   const evidence = evidenceOf(source, read, now);
   const root = await judgeRoots(evidence);
   const offered = await readInParallel(
     channels,
-    (channel) => readChannel(source, evidence, root, channel, signal),
+    (channel, stop) => readChannel(source, evidence, root, channel, stop),
     signal,
   );
   const live = offered.flatMap(({ lease }) => lease ?? []);
@@ -106,6 +109,12 @@ const evidenceOf = (source: Source, documents: readonly OfferedDocument[], now: 
 
 const readAll = <T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<readonly R[]> =>
   readInParallel(new Set(items), read);
+
+/** Of two that do not need each other; the first that failed is told, whichever was faster. */
+const both = async <A, B>(one: Promise<A>, other: Promise<B>): Promise<readonly [A, B]> => {
+  await Promise.allSettled([one, other]);
+  return [await one, await other];
+};
 
 const readRelease = async (source: Source, channel: Channel): Promise<readonly OfferedDocument[]> => {
   const name = formatChannel(channel);
@@ -158,9 +167,11 @@ const readChannel = async (
   signal?: AbortSignal,
 ): Promise<{ readonly channel: OfferedChannel } & JudgedLease> => {
   const { predicate, bundles, leases } = await judgeRelease(evidence, root, channel);
-  const offered: OfferedBundle[] = [];
-  for (const { kind, digest } of bundles)
-    offered.push(await readOfferedBundle(source, predicate.audience, channel, kind, digest, signal));
+  const offered = await readInParallel(
+    bundles,
+    ({ kind, digest }, stop) => readOfferedBundle(source, predicate.audience, channel, kind, digest, stop),
+    signal,
+  );
   const { version, expires } = predicate;
   return {
     channel: { channel, version, expires, bundles: offered },

@@ -1,11 +1,13 @@
-import type { Digest } from '#bundles/digest';
+import type { Descriptor } from '#bundles/bundle/manifest';
 import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { openRegistry } from '#bundles/registry/open-registry';
 import type { RegistryOptions } from '#bundles/registry/registry';
 import { formatRegistryAddress, parseRegistryAddress } from '#bundles/registry/registry-address';
+import { readAhead } from './read-ahead.ts';
 import { keepSmallBlobs } from './small-blobs.ts';
 import type { Source } from './source.ts';
+import { streamBlob } from './stream-blob.ts';
 
 /**
  * The registry that `fleet-scheduler publish` writes to. Layers go from the network to the medium; only small documents
@@ -23,6 +25,13 @@ export const openRegistrySource = (where: string, options: RegistryOptions): Sou
     known.set(repository, opened);
     return opened;
   };
+  const resolved = new Map<string, Promise<Descriptor | undefined>>();
+  /** Whoever asks for a tag reads what it names: that is one question. */
+  const resolve = async (repository: string, tag: string): Promise<Descriptor | undefined> => {
+    const found = await registry.repository(repository).fetchManifest(tag);
+    if (found) small.keep(found.descriptor.digest, found.bytes);
+    return found?.descriptor;
+  };
   return {
     name,
     // Registries have no list that one may count on: many show none, or other people's.
@@ -32,17 +41,18 @@ export const openRegistrySource = (where: string, options: RegistryOptions): Sou
       });
     },
     tags: (repository) => registry.repository(repository).tags(),
-    resolve: (repository, tag) => registry.repository(repository).resolve(tag),
+    // A tag that is moved meanwhile would be two answers to one question.
+    resolve: (repository, tag) => {
+      const key = `${repository}:${tag}`;
+      const found = resolved.get(key) ?? resolve(repository, tag);
+      resolved.set(key, found);
+      // What could not be asked may be asked again.
+      found.catch(() => resolved.delete(key));
+      return found;
+    },
     blobs,
+    readAhead: (documents, signal) => readAhead(blobs, documents, signal),
     stream: (repository, digest, signal) => streamBlob(blobs(repository), digest, signal),
     [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
   };
 };
-
-async function* streamBlob(
-  blobs: BlobSource,
-  digest: Digest,
-  signal?: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  yield* await blobs.open(digest, signal);
-}

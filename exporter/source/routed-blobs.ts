@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
-import { missingBlob } from '#bundles/layout/verified';
+import { askFor, missingBlob } from '#bundles/layout/verified';
 import type { Source } from './source.ts';
 
 /** Reads each blob from the repository that is known to have it, and no other blob. */
@@ -14,5 +14,9 @@ export const routedBlobs = (source: Source, repositories: ReadonlyMap<Digest, st
     const repository = repositories.get(digest);
     if (repository === undefined) throw missingBlob(digest, source.name);
     return source.blobs(repository).open(digest, signal);
+  },
+  get: async (digest, wanted) => {
+    const repository = repositories.get(digest);
+    return repository === undefined ? undefined : askFor(source.blobs(repository), digest, wanted);
   },
 });

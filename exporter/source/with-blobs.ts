@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Digest } from '#bundles/digest';
+import { askFor } from '#bundles/layout/verified';
+import { inMemory } from './in-memory.ts';
 import type { Source } from './source.ts';
 
 /** A source that also has a few small blobs from elsewhere, in every repository. */
@@ -15,6 +17,10 @@ export const withBlobs = (source: Source, extra: ReadonlyMap<Digest, Buffer>): S
         open: async (digest, signal) => {
           const bytes = extra.get(digest);
           return bytes ? Readable.from([bytes]) : blobs.open(digest, signal);
+        },
+        get: async (digest, wanted) => {
+          const bytes = extra.get(digest);
+          return bytes ? inMemory(bytes) : askFor(blobs, digest, wanted);
         },
       };
     },

@@ -6,6 +6,7 @@ export const openedBlobs = (blobs: BlobSource): BlobSource & { readonly opened: 
   const opened = new Set<Digest>();
   return {
     ...blobs,
+    get: undefined,
     opened,
     open: (digest, signal, buffers) => {
       opened.add(digest);

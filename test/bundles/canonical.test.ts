@@ -43,6 +43,30 @@ describe('canonical JSON', () => {
     );
   });
 
+  it('writes long lists as short ones, in order or not', () => {
+    fc.assert(
+      fc.property(fc.array(json, { minLength: 1, maxLength: 3 }), fc.boolean(), (items, turned) => {
+        const some: readonly Json[] = turned ? items.map(reordered) : items;
+        const long = Array.from({ length: 20 }, () => some);
+        expect(canonicalJson(long)).toBe(`[${long.map(canonicalJson).join(',')}]`);
+        expect(canonicalJson(long.flat())).toBe(`[${long.flat().map(canonicalJson).join(',')}]`);
+      }),
+    );
+  });
+
+  it.each([1.5, Number.NaN, 2 ** 60, 1n, undefined, () => 1, new Date(0), new Map(), { a: new Date(0) }])(
+    'has no word for %o in a long list either',
+    (value) => {
+      const list = [...Array.from({ length: 20 }, () => ({ a: 1 })), value] as unknown as Json;
+      expect(() => canonicalJson(list)).toThrow(TypeError);
+    },
+  );
+
+  it('does not ask a value of a long list how it wants to be written', () => {
+    const list = Array.from({ length: 20 }, () => ({ a: 1, toJSON: 'x' }));
+    expect(canonicalJson(list)).toBe(`[${list.map(() => '{"a":1,"toJSON":"x"}').join(',')}]`);
+  });
+
   it('sorts keys by their bytes, not by UTF-16', () => {
     expect(canonicalJson({ '\u{1F600}': 1, '\uFB03': 2, a: 3, B: 4, '10': 5, '9': 6 })).toBe(
       '{"10":5,"9":6,"B":4,"a":3,"\uFB03":2,"\u{1F600}":1}',

@@ -3,6 +3,7 @@ import { imageBlobs } from '#bundles/bundle/image-blobs';
 import { type Descriptor, isManifestType, MAX_MANIFEST_BYTES } from '#bundles/bundle/manifest';
 import { compareBytes, type Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
+import { newBuffers } from '#bundles/layout/read-span';
 import { missingBlob, readBlob, verified } from '#bundles/layout/verified';
 import { mirrorPath } from '#bundles/registry/mirror-path';
 import { pushEvidence } from '#bundles/registry/push-evidence';
@@ -111,10 +112,10 @@ export const registryProvider = (registry: Registry): ImageProvider => {
     return {
       name: blobs.name,
       size: async (digest) => (await blobs.size(digest)) ?? (await (await elsewhere(digest))?.size(digest)),
-      open: async (digest, signal) => {
-        if ((await blobs.size(digest)) !== undefined) return blobs.open(digest, signal);
+      open: async (digest, signal, buffers) => {
+        if ((await blobs.size(digest)) !== undefined) return blobs.open(digest, signal, buffers);
         const other = await elsewhere(digest);
-        if (other) return other.open(digest, signal);
+        if (other) return other.open(digest, signal, buffers);
         throw missingBlob(digest, blobs.name);
       },
     };
@@ -129,7 +130,7 @@ export const registryProvider = (registry: Registry): ImageProvider => {
   ): Promise<void> {
     const source = orFrom(blobs);
     const open = async (): Promise<AsyncIterable<Uint8Array>> =>
-      verified(digest, size, await source.open(digest, signal), source.name);
+      verified(digest, size, await source.open(digest, signal, newBuffers(size)), source.name);
     await repository.pushBlob({ digest, size }, open, { mountFrom, signal });
   }
 

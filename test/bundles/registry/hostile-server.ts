@@ -92,9 +92,10 @@ export const thrownBy = async (call: () => Promise<unknown>): Promise<unknown> =
   return undefined;
 };
 
+/** Each piece is copied: it may lie in a buffer that is used again. */
 export const readAll = async (content: AsyncIterable<Uint8Array>): Promise<Buffer> => {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of content) chunks.push(chunk);
+  const chunks: Buffer[] = [];
+  for await (const chunk of content) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
 };
 

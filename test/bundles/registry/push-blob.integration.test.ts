@@ -5,6 +5,7 @@ import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import {
   type HostileServer,
+  type Impatient,
   impatientClient,
   inChunks,
   startHostileServer,
@@ -129,24 +130,128 @@ describe('a small blob', () => {
     expect(await client.repository('a').pushBlob(blobOf(SMALL), opening(SMALL))).toBe('uploaded');
     expect(methodsOf(server)).toEqual(['HEAD', 'POST', 'PUT']);
   });
+});
 
-  it('is mounted where another repository has it, and sent where that was not so', async () => {
-    for (const status of [201, 202]) {
-      await using server = await startHostileServer((request, response) => {
-        if (request.method === 'HEAD') response.writeHead(404);
-        else if (request.method === 'POST') response.writeHead(status, { location: '/upload' });
-        else response.writeHead(201);
-        response.end();
-      });
+describe('a blob that another repository may have', () => {
+  /** What HEAD and a POST that mounts are answered with. */
+  const start = (head: number, mount: number) =>
+    startHostileServer(({ method, url }, response) => {
+      const isMount = method === 'POST' && url.includes('mount=');
+      const status = { HEAD: head, POST: isMount ? mount : 202 }[method] ?? 201;
+      response.writeHead(status, { location: '/upload' }).end();
+    });
+  const push = (client: Impatient, bytes: Buffer) =>
+    client.repository('prod/line').pushBlob(blobOf(bytes), opening(bytes), { mountFrom: 'qa/line' });
+
+  it('is mounted from there, without another question', async () => {
+    await using server = await start(404, 201);
+    await using client = impatientClient(server.host);
+    for (const bytes of [SMALL, BIG]) expect(await push(client, bytes)).toBe('mounted');
+    expect(methodsOf(server)).toEqual(['POST', 'POST']);
+    expect(server.seen[0]?.url).toBe(
+      `/v2/factory/prod/line/blobs/uploads/?mount=${encodeURIComponent(digestOf(SMALL))}&from=factory%2Fqa%2Fline`,
+    );
+  });
+
+  it('but was not mounted is looked for, and sent by what began instead', async () => {
+    await using server = await start(404, 202);
+    await using client = impatientClient(server.host);
+    expect(await push(client, SMALL)).toBe('uploaded');
+    expect(methodsOf(server)).toEqual(['POST', 'HEAD', 'PUT']);
+  });
+
+  it('but was not mounted is not sent where it is', async () => {
+    await using server = await start(200, 202);
+    await using client = impatientClient(server.host);
+    expect(await push(client, SMALL)).toBe('there');
+    expect(methodsOf(server)).toEqual(['POST', 'HEAD']);
+  });
+
+  it('but must not be mounted is sent as if nobody had asked', async () => {
+    for (const status of [400, 403, 405]) {
+      await using server = await start(404, status);
       await using client = impatientClient(server.host);
-      const came = await client
-        .repository('prod/line')
-        .pushBlob(blobOf(SMALL), opening(SMALL), { mountFrom: 'qa/line' });
-      expect(came).toBe(status === 201 ? 'mounted' : 'uploaded');
-      expect(server.seen[1]?.url).toBe(
-        `/v2/factory/prod/line/blobs/uploads/?mount=${encodeURIComponent(digestOf(SMALL))}&from=factory%2Fqa%2Fline`,
-      );
+      expect(await push(client, SMALL)).toBe('uploaded');
+      expect(methodsOf(server)).toEqual(['POST', 'POST', 'HEAD', 'PUT']);
     }
+  });
+
+  it('is looked for first at a registry that has not mounted one before', async () => {
+    await using server = await start(404, 202);
+    await using client = impatientClient(server.host);
+    await push(client, SMALL);
+    const other = Buffer.from('other');
+    expect(await push(client, other)).toBe('uploaded');
+    expect(methodsOf(server).slice(3)).toEqual(['HEAD', 'POST', 'PUT']);
+    expect(server.seen[4]?.url).toContain(`mount=${encodeURIComponent(digestOf(other))}`);
+    await using knows = await start(200, 202);
+    await using asked = impatientClient(knows.host);
+    for (const bytes of [SMALL, other]) expect(await push(asked, bytes)).toBe('there');
+    expect(methodsOf(knows)).toEqual(['POST', 'HEAD', 'HEAD']);
+  });
+});
+
+describe('a fast line', () => {
+  const HUGE = randomBytes(40 << 20);
+  const MOST = 24 << 20;
+  /** A clock by which each request takes 0.1 s. */
+  const fast = () => {
+    let now = 0;
+    return { clock: () => (now += 100) };
+  };
+  const chunksOf = (server: HostileServer): readonly number[] =>
+    server.seen
+      .filter(({ method }) => method === 'PATCH')
+      .map(({ headers }) => Number(headers['content-length']));
+
+  it('takes more at once as soon as it is known', async () => {
+    await using server = await startUploads();
+    await using client = impatientClient(server.host, fast());
+    expect(await client.repository('a').pushBlob(blobOf(HUGE), opening(HUGE))).toBe('uploaded');
+    expect(chunksOf(server)).toEqual([16 << 20, MOST]);
+    expect(await client.repository('b').pushBlob(blobOf(BIG), opening(BIG))).toBe('uploaded');
+    expect(methodsOf(server).slice(-3)).toEqual(['HEAD', 'POST', 'PUT']);
+  });
+
+  it('that is cut has less at stake the next time', async () => {
+    await using server = await startUploads((request, nth) =>
+      request.method === 'PATCH' && nth === 4 ? 'cut' : undefined,
+    );
+    await using client = impatientClient(server.host, fast());
+    expect(await client.repository('a').pushBlob(blobOf(HUGE), opening(HUGE))).toBe('uploaded');
+    expect(chunksOf(server)).toEqual([16 << 20, MOST, 16 << 20, (8 << 20) - 1000]);
+    expect(server.kept.get(digestOf(HUGE))?.equals(HUGE)).toBe(true);
+  });
+
+  /** As a proxy that takes only so much. */
+  const tooMuch =
+    (most: number): Trouble =>
+    (request) => {
+      if (Number(request.headers['content-length'] ?? 0) <= most) return undefined;
+      request.resume().on('end', () => {
+        request.socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n');
+      });
+      return 'handled';
+    };
+
+  it('on which somebody takes less than it would bear is given less, and goes on', async () => {
+    await using server = await startUploads(tooMuch(20 << 20));
+    await using client = impatientClient(server.host, fast());
+    expect(await client.repository('a').pushBlob(blobOf(HUGE), opening(HUGE))).toBe('uploaded');
+    expect(chunksOf(server)).toEqual([16 << 20, MOST, 16 << 20, 8 << 20]);
+    expect(server.kept.get(digestOf(HUGE))?.equals(HUGE)).toBe(true);
+    expect(client.delays).toEqual([500]);
+  });
+
+  it('on which somebody takes less than the least is refused, with what to do', async () => {
+    await using server = await startUploads(tooMuch(1 << 20));
+    await using client = impatientClient(server.host, fast());
+    expect(await thrownBy(() => client.repository('a').pushBlob(blobOf(HUGE), opening(HUGE)))).toMatchObject({
+      code: 'REGISTRY_REFUSED',
+      message: expect.stringContaining('answered 413'),
+      hint: expect.stringContaining('limits how much may be sent at once'),
+    });
+    expect(client.delays).toEqual([]);
   });
 });
 

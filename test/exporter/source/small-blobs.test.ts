@@ -4,6 +4,7 @@ import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { readBlob } from '#bundles/layout/verified';
 import { readInParallel } from '../../../exporter/source/read-in-parallel.ts';
+import { inMemory } from '../../../exporter/source/in-memory.ts';
 import { keepSmallBlobs } from '../../../exporter/source/small-blobs.ts';
 
 const SMALL = Buffer.from('a statement');
@@ -52,6 +53,81 @@ describe('small blobs that come over the network', () => {
     const streamed = keepSmallBlobs().over(large.source);
     for (let twice = 0; twice < 2; twice++) await readBlob(streamed, digestOf(LARGE), 2 << 20);
     expect(large.asked).toEqual({ size: 1, open: 2 });
+  });
+});
+
+describe('a small blob that several ask for at once', () => {
+  /** A repository whose answers come when the test says so. */
+  const slow = () => {
+    const asked: PromiseWithResolvers<Buffer | undefined>[] = [];
+    const source: BlobSource = {
+      name: 'registry',
+      size: async () => Promise.reject(new Error('it was looked for')),
+      open: async () => Promise.reject(new Error('it was opened')),
+      get: async (_, { signal }) => {
+        const answer = Promise.withResolvers<Buffer | undefined>();
+        signal?.addEventListener('abort', () => answer.reject(signal.reason));
+        asked.push(answer);
+        const found = await answer.promise;
+        return found && inMemory(found);
+      },
+    };
+    return { source, asked, answer: (given: Buffer | undefined) => asked[0]?.resolve(given) };
+  };
+  const digest = digestOf(SMALL);
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('is fetched once, from whichever repository, and never looked for', async () => {
+    const [a, b] = [slow(), slow()];
+    const { over } = keepSmallBlobs();
+    const [first, second] = [over(a.source), over(b.source)];
+    const reads = [first, first, second].map((source) => readBlob(source, digest, 100));
+    await turn();
+    a.answer(SMALL);
+    expect(await Promise.all(reads)).toEqual([SMALL, SMALL, SMALL]);
+    expect(await Promise.all([first.size(digest), second.size(digest)])).toEqual([11, 11]);
+    expect([a.asked.length, b.asked.length]).toEqual([1, 0]);
+  });
+
+  it('is asked for again by who did not give it up, does not lack it or has not the damaged one', async () => {
+    for (const fail of ['stopped', 'missing', 'damaged']) {
+      const [a, b] = [slow(), slow()];
+      const { over } = keepSmallBlobs();
+      const stop = new AbortController();
+      const first = readBlob(over(a.source), digest, 100, stop.signal);
+      const second = readBlob(over(b.source), digest, 100);
+      await turn();
+      if (fail === 'stopped') stop.abort();
+      else a.answer(fail === 'damaged' ? Buffer.from('A statement') : undefined);
+      await expect(first).rejects.toThrow();
+      await turn();
+      expect(b.asked).toHaveLength(1);
+      b.answer(SMALL);
+      expect(await second).toEqual(SMALL);
+    }
+  });
+
+  it('is not asked for again by all of them when the network is gone', async () => {
+    const { source, asked } = slow();
+    const shared = keepSmallBlobs().over(source);
+    const reads = [1, 2, 3].map(() => readBlob(shared, digest, 100));
+    const verdicts = Promise.allSettled(reads);
+    await turn();
+    asked[0]?.reject(new FleetError('REGISTRY_UNREACHABLE', 'it is gone'));
+    expect((await verdicts).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(asked).toHaveLength(1);
+    const again = readBlob(shared, digest, 100);
+    asked[1]?.resolve(SMALL);
+    expect(await again).toEqual(SMALL);
+  });
+
+  it('is refused by who takes less, and goes to who takes it', async () => {
+    const { source, answer } = slow();
+    const shared = keepSmallBlobs().over(source);
+    const reads = [100, 3].map((maxBytes) => readBlob(shared, digest, maxBytes));
+    const verdicts = Promise.allSettled(reads);
+    answer(SMALL);
+    expect(await verdicts).toMatchObject([{ value: SMALL }, { reason: { code: 'TOO_LARGE' } }]);
   });
 });
 

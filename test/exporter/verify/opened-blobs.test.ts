@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { readBlob } from '#bundles/layout/verified';
+import { openedBlobs } from '../../../exporter/verify/opened-blobs.ts';
+import { blobsInMemory } from '../../bundles/blobs-in-memory.ts';
+import { byOneQuestion } from '../../bundles/layout/one-question.ts';
+
+it('what was read is noted, however the source is asked', async () => {
+  const memory = blobsInMemory();
+  const [read] = [memory.put('read'), memory.put('not read')];
+  for (const source of [memory, byOneQuestion(memory)]) {
+    const blobs = openedBlobs(source);
+    await readBlob(blobs, read, 100);
+    expect([...blobs.opened]).toEqual([read]);
+  }
+});
