@@ -3,18 +3,51 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { Digest } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
-import { giveBuffers, takeBuffers } from '../source/buffer-pool.ts';
-import { readViews } from '../source/read-views.ts';
+import { giveBuffers, takeBuffers } from './buffer-pool.ts';
+import { PAGE, readViews } from './read-views.ts';
+
+/** Bytes of a file, and what they must hash to. */
+export type FileSpan = {
+  readonly path: string;
+  readonly offset: number;
+  readonly size: number;
+  readonly digest: Digest;
+  /** The file is this and nothing else. */
+  readonly whole: boolean;
+};
+
+export type ReadBackOptions = {
+  /** From the device and not from memory; true unless said. */
+  readonly past?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onBytes?: ((bytes: number) => void) | undefined;
+};
 
 /**
  * The bytes of a file as the device has them, past the page cache where the system can (Linux, and a file system that
- * knows O_DIRECT); elsewhere as usual. Chunks are views that later ones overwrite.
+ * knows O_DIRECT); elsewhere as usual. Chunks are views that later ones overwrite. Ends early where the file does.
  */
-export async function* readBack(path: string, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
-  const handle = await openDirect(path);
+export async function* readBack(
+  path: string,
+  { offset, size }: Pick<FileSpan, 'offset' | 'size'>,
+  { past = true, signal }: ReadBackOptions = {},
+): AsyncGenerator<Uint8Array> {
+  const handle = past ? await openDirect(path) : await open(path, 'r');
   const buffers = takeBuffers();
+  // Direct reads begin at a page; what stands before the span on its first one is read, too.
+  let before = offset % PAGE;
+  let left = size;
   try {
-    yield* readViews(handle, buffers, path, signal);
+    for await (const view of readViews(handle, buffers, path, {
+      from: offset - before,
+      size: size + before,
+      signal,
+    })) {
+      const chunk = view.subarray(before, before + left);
+      before -= Math.min(before, view.byteLength);
+      left -= chunk.byteLength;
+      if (chunk.byteLength > 0) yield chunk;
+    }
   } finally {
     giveBuffers(buffers);
     await handle.close();
@@ -30,7 +63,7 @@ const openDirect = async (path: string): Promise<FileHandle> => {
     const buffers = takeBuffers();
     try {
       handle = await open(path, constants.O_RDONLY | direct);
-      await handle.read(buffers[0], 0, 4096, 0);
+      await handle.read(buffers[0], 0, PAGE, 0);
       return handle;
     } catch (error) {
       await handle?.close();
@@ -45,25 +78,33 @@ const openDirect = async (path: string): Promise<FileHandle> => {
 const isRefusal = (error: unknown): boolean =>
   ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** Does the file hold exactly these bytes? A missing file does not. @throws FleetError IO, PERMISSION, ABORTED */
-export const holds = async (
-  path: string,
-  size: number,
-  digest: Digest,
-  signal?: AbortSignal,
-  onBytes?: (bytes: number) => void,
-): Promise<boolean> => {
+/** Does the file hold exactly these bytes there? A missing file does not. @throws FleetError IO, PERMISSION, ABORTED */
+export const holdsSpan = async (span: FileSpan, options: ReadBackOptions = {}): Promise<boolean> => {
+  const { path, size, digest, whole } = span;
   try {
-    const found = await stat(path);
-    if (found.size !== size || !found.isFile()) return false;
-    const hash = createHash('sha256');
-    for await (const chunk of readBack(path, signal)) {
-      hash.update(chunk);
-      onBytes?.(chunk.byteLength);
+    if (whole) {
+      const found = await stat(path);
+      if (found.size !== size || !found.isFile()) return false;
     }
-    return `sha256:${hash.digest('hex')}` === digest;
+    const hash = createHash('sha256');
+    let seen = 0;
+    for await (const chunk of readBack(path, span, options)) {
+      hash.update(chunk);
+      seen += chunk.byteLength;
+      options.onBytes?.(chunk.byteLength);
+    }
+    return seen === size && `sha256:${hash.digest('hex')}` === digest;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw toFleetError(error, `reading ${path} back`);
   }
 };
+
+/** Does the file hold exactly these bytes, and no others? @throws as holdsSpan */
+export const holds = (
+  path: string,
+  size: number,
+  digest: Digest,
+  signal?: AbortSignal,
+  onBytes?: (bytes: number) => void,
+): Promise<boolean> => holdsSpan({ path, offset: 0, size, digest, whole: true }, { signal, onBytes });

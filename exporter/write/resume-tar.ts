@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { fileCursor } from '#bundles/archive/file-cursor';
 import { openFileAccess } from '#bundles/archive/open-file-access';
 import type { RandomAccess } from '#bundles/archive/random-access';
@@ -8,6 +7,7 @@ import { isFleetError } from '#bundles/errors';
 import { readSpan } from '#bundles/layout/read-span';
 import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium, parseMedium } from '#bundles/medium/medium';
 import { sizeOf } from '#bundles/medium/plain-files';
+import { holdsSpan } from './read-back.ts';
 import type { PlannedEntry } from './tar-entries.ts';
 import type { WriteOptions } from './write-options.ts';
 
@@ -34,13 +34,13 @@ export const mediumOfPartial = async (path: string): Promise<Medium | undefined>
 };
 
 /**
- * Compares what a killed run wrote with what belongs there, entry by entry, and says up to where it is right. Entries are the
- * same bytes each time, so the rest can be put behind them.
+ * Compares what a killed run wrote, from the device where that is asked for, with what belongs there, entry by entry, and says
+ * up to where it is right. Entries are the same bytes each time, so the rest can be put behind them.
  */
 export const findRight = async (
   path: string,
   entries: readonly PlannedEntry[],
-  { onPhase, onBytes, signal }: WriteOptions,
+  { readBack, onPhase, onBytes, signal }: WriteOptions,
 ): Promise<TarProgress> => {
   if ((await sizeOf(path)) === undefined) return { entries: 0, offset: 0 };
   await using bytes = await openFileAccess(path);
@@ -48,29 +48,27 @@ export const findRight = async (
   let offset = 0;
   for (const [at, entry] of entries.entries()) {
     signal?.throwIfAborted();
-    if (!(await isRight(bytes, offset, entry, onBytes, signal))) return { entries: at, offset };
-    offset += BLOCK + entry.size + paddingOf(entry.size);
+    const { size, digest } = entry;
+    const content = { path, offset: offset + BLOCK, size, digest, whole: false };
+    const right =
+      (await isFramed(bytes, offset, entry)) &&
+      (await holdsSpan(content, { past: readBack, signal, onBytes }));
+    if (!right) return { entries: at, offset };
+    offset += BLOCK + size + paddingOf(size);
   }
   return { entries: entries.length, offset };
 };
 
-const isRight = async (
+/** All of it is there, and header and padding are what they must be. */
+const isFramed = async (
   bytes: RandomAccess,
   offset: number,
-  { path, size, digest }: PlannedEntry,
-  onBytes: (bytes: number) => void,
-  signal: AbortSignal | undefined,
+  { path, size }: PlannedEntry,
 ): Promise<boolean> => {
   const padding = paddingOf(size);
   if (offset + BLOCK + size + padding > bytes.size) return false;
   const header = encodeHeader({ name: path, prefix: '', size, mode: 0o644, directory: false });
   if (!header.equals(await take(bytes, offset, BLOCK))) return false;
-  const hash = createHash('sha256');
-  for await (const chunk of readSpan(bytes, { offset: offset + BLOCK, size }, path, { signal })) {
-    hash.update(chunk);
-    onBytes(chunk.byteLength);
-  }
-  if (`sha256:${hash.digest('hex')}` !== digest) return false;
   return Buffer.alloc(padding).equals(await take(bytes, offset + BLOCK + size, padding));
 };
 

@@ -1,7 +1,7 @@
 import { byteCursor } from '#bundles/archive/byte-cursor';
 import type { TarEntry } from '#bundles/archive/write-tar';
 import { type Digest, digestOf } from '#bundles/digest';
-import { readBlob, verified } from '#bundles/layout/verified';
+import { readBlob, verified, wrongSize } from '#bundles/layout/verified';
 import type { Chunked, Medium } from '#bundles/medium/medium';
 import type { Plan, PlannedBlob } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
@@ -51,7 +51,10 @@ export async function* entriesFrom(
       at += 1;
       continue;
     }
-    const cursor = byteCursor(countedBlob(source, blob, options));
+    const content = countedBlob(source, blob, options);
+    const { name } = source;
+    // What is read back is hashed then, and not on the way.
+    const cursor = byteCursor(options.readBack ? content : verified(blob.digest, blob.size, content, name));
     // What an earlier run wrote of this blob.
     for (const done of entries.slice(0, at)) if (done.blob === blob) await cursor.skip(done.size);
     for (; entries[at]?.blob === blob; at += 1) {
@@ -66,21 +69,25 @@ export async function* entriesFrom(
       };
       yield { path: piece.path, size: piece.size, content: content() };
     }
-    // Also sees whether the source has more than it announced, and, when hashed on the way, whether it was right.
+    // To its end: it may be longer than it should be, and its connection is for the next only then.
     await cursor.some(1);
     await cursor.close();
   }
 }
 
+/** Of another size it would not even fit behind its header. */
 async function* countedBlob(
   source: Source,
   { digest, size, repository }: PlannedBlob,
-  { readBack: later, onBytes, signal }: WriteOptions,
+  { onBytes, signal }: WriteOptions,
 ): AsyncGenerator<Uint8Array> {
-  const content = source.stream(repository, digest, signal);
-  for await (const chunk of later ? content : verified(digest, size, content, source.name)) {
+  let seen = 0;
+  for await (const chunk of source.stream(repository, digest, signal)) {
     signal?.throwIfAborted();
+    seen += chunk.byteLength;
+    if (seen > size) throw wrongSize(digest, size, `more than ${size}`, source.name);
     yield chunk;
     onBytes(chunk.byteLength);
   }
+  if (seen < size) throw wrongSize(digest, size, String(seen), source.name);
 }

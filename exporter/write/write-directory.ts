@@ -57,8 +57,8 @@ export const writeDirectory = async (
     await writeBlob(writer, source, blob, own, missing);
     written += sum(own.filter(({ path }) => missing.has(path)));
   };
-  // While one file waits for the device, the next is read.
-  await inParallel(lacking, 2, write, signal);
+  // While files wait for the device and are read back, the next are fetched.
+  await inParallel(lacking, 4, write, signal);
   await syncDirectory(join(root, 'blobs/sha256'));
   if (chunks.size > 0) await syncDirectory(join(root, CHUNKS_FOLDER));
   for (const { path, digest, size, repository } of plan.files) {

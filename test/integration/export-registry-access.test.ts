@@ -105,7 +105,7 @@ describeWith(['dockerRegistry'], 'fleet-export create from a company’s registr
     expect(lines.map(({ waiting }) => waiting)).toContainEqual(
       expect.stringMatching(new RegExp(`^${busy.host} asks to wait, [3-5] s$`)),
     );
-    expect(lines.at(-1)).toMatchObject({ phase: 'reading back' });
+    expect(lines.at(-1)).toMatchObject({ phase: 'writing' });
     expect(lines.at(-1).done).toBe(lines.at(-1).total);
   }, 120_000);
 });

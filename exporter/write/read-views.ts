@@ -1,0 +1,54 @@
+import type { FileHandle } from 'node:fs/promises';
+import { toFleetError } from '#bundles/errors';
+
+/** What O_DIRECT counts in, and a page of memory. */
+export const PAGE = 4096;
+
+/** Two buffers of one size, so that the next read is under way while the last bytes are used. */
+export type BufferPair = readonly [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>];
+
+/**
+ * `size` bytes of a file from `from`, fewer where it ends, as views of two buffers that take turns: a view lasts until the next
+ * is asked for. Whole pages are read, as direct reading wants it: the last view may hold more than is wanted.
+ */
+export async function* readViews(
+  handle: FileHandle,
+  buffers: BufferPair,
+  name: string,
+  {
+    from,
+    size,
+    signal,
+  }: { readonly from: number; readonly size: number; readonly signal?: AbortSignal | undefined },
+): AsyncGenerator<Uint8Array> {
+  let position = from;
+  const end = from + size;
+  const read = async (buffer: Uint8Array<ArrayBuffer>): Promise<number> => {
+    if (position >= end) return 0;
+    const length = Math.min(buffer.byteLength, Math.ceil((end - position) / PAGE) * PAGE);
+    try {
+      return (await handle.read(buffer, 0, length, position)).bytesRead;
+    } catch (error) {
+      throw toFleetError(error, `reading ${name}`);
+    }
+  };
+  let [current, next] = buffers;
+  let pending = read(current);
+  // A reader that goes away must not leave a failed read behind that nobody hears of.
+  pending.catch(() => {});
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const count = await pending;
+      if (count === 0) return;
+      position += count;
+      pending = read(next);
+      pending.catch(() => {});
+      yield current.subarray(0, count);
+      [current, next] = [next, current];
+    }
+  } finally {
+    // The buffers and the handle are the caller's again only when the system is done with them.
+    await pending.catch(() => {});
+  }
+}
