@@ -1,7 +1,9 @@
-import { chmodSync, copyFileSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
+import { inAscii } from './bundling/in-ascii.ts';
+import { sqliteBeside } from './bundling/sqlite-beside.ts';
 
 /**
  * `npm run bundle:agent`: the agent as one file with its SQLite add-on beside it, for machines without a checkout:
@@ -13,40 +15,18 @@ import { defineConfig, type Plugin } from 'rolldown';
  */
 const OUT = process.env['FLEET_BUNDLE_OUT'] ?? join(import.meta.dirname, 'dist', 'agent');
 const FILE = 'fleet-agent.mjs';
-const ADDON = 'better_sqlite3.node';
-const platform = process.env['FLEET_ADDON'] ?? `${process.platform}-${process.arch}`;
 const { resolve } = createRequire(import.meta.url);
 
-const SQLITE = '\0better-sqlite3';
-
-/** better-sqlite3 looks for its add-on around its own folder, which a bundle does not have: it lies beside the file. */
-const sqliteBesideTheFile = (): Plugin => {
-  const library = dirname(resolve('better-sqlite3'));
-  return {
-    name: 'sqlite-beside-the-file',
-    resolveId: (source) => {
-      if (source === 'better-sqlite3') return SQLITE;
-      return source.endsWith(ADDON) ? { id: `./${ADDON}`, external: true } : null;
-    },
-    load: (id) =>
-      id === SQLITE
-        ? [
-            `const create = require(${JSON.stringify(join(library, 'database.js'))});`,
-            `module.exports = create(() => require('./${ADDON}'), false);`,
-            `module.exports.SqliteError = require(${JSON.stringify(join(library, 'sqlite-error.js'))});`,
-          ].join('\n')
-        : null,
-    writeBundle: () => {
-      mkdirSync(OUT, { recursive: true });
-      copyFileSync(join(library, '..', 'prebuilds', `${platform}.node`), join(OUT, ADDON));
-      chmodSync(join(OUT, FILE), 0o755);
-      // What people type. Node follows the link, so the add-on is found all the same.
-      const link = join(OUT, 'fleet-agent');
-      rmSync(link, { force: true });
-      symlinkSync(FILE, link);
-    },
-  };
-};
+/** What people type. Node follows the link, so the add-on is found all the same. */
+const linkToProgram = (): Plugin => ({
+  name: 'link-to-program',
+  writeBundle: () => {
+    chmodSync(join(OUT, FILE), 0o755);
+    const link = join(OUT, 'fleet-agent');
+    rmSync(link, { force: true });
+    symlinkSync(FILE, link);
+  },
+});
 
 const KUBERNETES = join('@kubernetes', 'client-node', 'dist');
 const TYPED_API = '\0kubernetes-typed-api';
@@ -120,26 +100,17 @@ const httpWithoutWeb = (): Plugin => ({
   load: (id) => (id === HTTP ? "module.exports = process.getBuiltinModule('node:http');" : null),
 });
 
-/**
- * One character beyond Latin-1 in a file makes V8 keep two bytes for each of its characters. Comments are gone by now, and
- * everywhere else an escape says the same.
- */
-const inAscii = (): Plugin => ({
-  name: 'in-ascii',
-  generateBundle: (_options, bundle) => {
-    for (const chunk of Object.values(bundle)) {
-      if (chunk.type === 'chunk') chunk.code = chunk.code.replaceAll(/[^\0-\x7f]/g, escapeCharacter);
-    }
-  },
-});
-
-const escapeCharacter = (character: string): string =>
-  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
 export default defineConfig({
   input: 'agent/bundled-main.ts',
   platform: 'node',
-  plugins: [sqliteBesideTheFile(), kubeConfigAlone(), undiciInParts(), httpWithoutWeb(), inAscii()],
+  plugins: [
+    sqliteBeside(OUT),
+    linkToProgram(),
+    kubeConfigAlone(),
+    undiciInParts(),
+    httpWithoutWeb(),
+    inAscii(),
+  ],
   output: {
     file: join(OUT, FILE),
     format: 'esm',

@@ -4,12 +4,12 @@
  * there could have a say in what runs.
  *
  * Plain JavaScript on purpose: before a first line of TypeScript Node loads what strips its types, which takes twice as long as
- * Node itself; of what is kept the types are gone already.
+ * Node itself; of what is kept the types are gone already. And without imports, which would evaluate all that Node's modules export.
  */
-import { existsSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+const { existsSync } = process.getBuiltinModule('node:fs');
+const { enableCompileCache } = process.getBuiltinModule('node:module');
+const { homedir } = process.getBuiltinModule('node:os');
+const path = process.getBuiltinModule('node:path');
 
 /** Undefined where there is no home to keep it in. */
 const homeOf = () => {
@@ -24,4 +24,4 @@ const given = process.env['XDG_CACHE_HOME'];
 const base = given || homeOf();
 // Nothing is made for who has no such folder; and what cannot be written is not kept, and nobody has to hear of it.
 if (base !== undefined && existsSync(base))
-  enableCompileCache(join(base, given ? '' : '.cache', 'fleet-ferry', 'code'));
+  enableCompileCache(path.join(base, given ? '' : '.cache', 'fleet-ferry', 'code'));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { compareBytes } from '#bundles/digest';
 import { fillFolder, type NewFile } from './fill-folder.ts';
 
-const SCAFFOLD = new URL('./scaffold/', import.meta.url).pathname;
+const SCAFFOLD = join(import.meta.dirname, 'scaffold/');
 
 /** How the fleet is called in the files of the scaffold. */
 const PLACEHOLDER = 'my-fleet';

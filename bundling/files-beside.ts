@@ -1,0 +1,47 @@
+import { cpSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import type { Plugin } from 'rolldown';
+
+/** What our modules read beside themselves, from the checkout's root. */
+const FILES: Readonly<Record<string, string>> = {
+  'scheduler/init/init-platform.ts': 'scheduler/init/scaffold',
+  'scheduler/platform/fleet/built-in-templates.ts': 'scheduler/templates',
+  'scheduler/validate/kubernetes/facts.ts': 'scheduler/validate/kubernetes/facts.jsonl',
+};
+
+/** oclif wants to know where a program lies, and reads nothing there. */
+const PLACE_ONLY = 'bundles/program/load-config.ts';
+
+/**
+ * Lays the files that a bundled module reads beside the bundle, where they lie to each other as in the checkout, and tells the
+ * module. One that is not in the list fails the build: it would look in vain.
+ */
+export const filesBeside = (root: string, out: string): Plugin => {
+  const needed = new Set<string>();
+  return {
+    name: 'files-beside',
+    transform: {
+      filter: { code: 'import.meta.' },
+      handler: (code, id) => {
+        const module = relative(root, id).split(sep).join('/');
+        if (!isAbsolute(id) || module.startsWith('..') || module.includes('node_modules/')) return null;
+        if (module === PLACE_ONLY || !code.includes('import.meta.')) return null;
+        const file = FILES[module];
+        if (file === undefined)
+          throw new Error(
+            `${module} asks where it lies, and bundling/files-beside.ts does not know what for`,
+          );
+        needed.add(file);
+        return code
+          .replaceAll(
+            'import.meta.dirname',
+            `(import.meta.dirname + ${JSON.stringify(`/${dirname(module)}`)})`,
+          )
+          .replaceAll('import.meta.url', `new URL(${JSON.stringify(`./${module}`)}, import.meta.url)`);
+      },
+    },
+    writeBundle: () => {
+      for (const file of needed) cpSync(join(root, file), join(out, file), { recursive: true });
+    },
+  };
+};
