@@ -1,5 +1,10 @@
 import { runProgram } from '#bundles/program/run-program';
 import { COMMANDS } from './commands.ts';
+import { compileLate } from './compile-late.ts';
+
+const BUILD_ONCE: readonly (string | undefined)[] = ['build', 'render', 'validate'];
+
+if (BUILD_ONCE.includes(process.argv[2])) compileLate();
 
 await runProgram(
   {

@@ -6,6 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { buildEnvironment, type EnvironmentBuild } from '../../scheduler/build-environment.ts';
+import { compileLate } from '../../scheduler/compile-late.ts';
 import { newBuildMemory } from '../../scheduler/incremental/build-memory.ts';
 import { loadPlatform, sourcesOf } from '../../scheduler/platform/load-platform.ts';
 import { renderPlatform } from '../../scheduler/render/render-platform.ts';
@@ -40,6 +41,8 @@ export type Answer = {
 };
 
 const task = JSON.parse(process.argv[2] as string) as Task;
+// As the program does that builds once; a server does not.
+if (task.edits.length === 0) compileLate();
 const memory = task.edits.length > 0 ? newBuildMemory() : undefined;
 const options = { ...task, fleet: 'bench', cacheDirectory: `${task.platform}-cache`, env: process.env };
 const { signal } = new AbortController();

@@ -13,7 +13,7 @@ import type { ManifestCache, ManifestJudge, PreparedObject } from './prepared-ma
 import { isPartOfPackage } from './reconciler-traits.ts';
 import { findTorn, withoutNamespace } from './secret-documents.ts';
 import { identityOf } from './share-manifest.ts';
-import { findSharedPackage, keepSharedPackage } from './share-package.ts';
+import { findSharedPackage, makeSharedPackage } from './share-package.ts';
 import { boundsOf, UNBOUND } from './tenancy.ts';
 
 /** Folder of the application's own objects inside the package. */
@@ -84,32 +84,32 @@ export const assembleKubernetes = (
   const encrypted = secrets.flatMap((one) => one.encrypted);
   throwProblems([...problems, ...clashes, ...findTorn(encrypted)], `package ${assignment.target.name}`);
   const other = rendered.files.filter((file) => !isManifest(file));
-  const made = assembled({
+  const list = kustomization(
+    files.map(({ path }) => path),
+    namespace,
+    withoutNamespace(encrypted),
+  );
+  const images = [...new Set([...files.flatMap(({ made }) => made.images), ...charts])];
+  const parts = { manifests: files, other, list, images };
+  const shared = makeSharedPackage(rendered, application, cache, judge, parts);
+  if (shared) return shared;
+  return assembled({
     assignment,
     id: assignment.target.name,
     namespace,
     files: [
       ...files.map(({ path, made }) => ({ path, bytes: made.text })),
       ...other.map(({ path, bytes }) => ({ path, bytes })),
-      {
-        path: 'kustomization.yaml',
-        bytes: kustomization(
-          files.map(({ path }) => path),
-          namespace,
-          withoutNamespace(encrypted),
-        ),
-      },
+      { path: 'kustomization.yaml', bytes: list },
     ],
     siteInputs: [],
     owns,
-    images: [...new Set([...files.flatMap(({ made }) => made.images), ...charts])],
+    images,
     unknown: files.flatMap((file) => file.made.unknown),
     suspects: files.flatMap(({ made }) => made.suspects ?? []),
     ...(secrets.some((one) => one.encrypted.length + one.filled > 0) && { needsSecrets: true }),
     plainSecrets: secrets.flatMap(({ plain }) => plain),
   });
-  keepSharedPackage(rendered, application, cache, judge, { manifests: files, other }, made);
-  return made;
 };
 
 /** Images that operators start: charts name them, and no object does. */
@@ -190,19 +190,17 @@ export const kustomization = (
   resources: readonly string[],
   namespace = '',
   placed: readonly PreparedObject[] = [],
-): Buffer =>
-  Buffer.from(
-    [
-      'apiVersion: kustomize.config.k8s.io/v1beta1',
-      'kind: Kustomization',
-      resources.length === 0 ? 'resources: []' : 'resources:',
-      ...resources.toSorted().map((path) => `  - ${JSON.stringify(path)}`),
-      ...(placed.length === 0 ? [] : ['patches:']),
-      ...placed.flatMap(({ kind, name }) => [
-        `  - target: {kind: ${JSON.stringify(kind)}, name: ${JSON.stringify(name)}}`,
-        '    patch: |-',
-        `      [{"op": "add", "path": "/metadata/namespace", "value": ${JSON.stringify(namespace)}}]`,
-      ]),
-      '',
-    ].join('\n'),
-  );
+): string =>
+  [
+    'apiVersion: kustomize.config.k8s.io/v1beta1',
+    'kind: Kustomization',
+    resources.length === 0 ? 'resources: []' : 'resources:',
+    ...resources.toSorted().map((path) => `  - ${JSON.stringify(path)}`),
+    ...(placed.length === 0 ? [] : ['patches:']),
+    ...placed.flatMap(({ kind, name }) => [
+      `  - target: {kind: ${JSON.stringify(kind)}, name: ${JSON.stringify(name)}}`,
+      '    patch: |-',
+      `      [{"op": "add", "path": "/metadata/namespace", "value": ${JSON.stringify(namespace)}}]`,
+    ]),
+    '',
+  ].join('\n');

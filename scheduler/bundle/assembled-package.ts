@@ -2,9 +2,10 @@ import type { SiteInputField } from '#bundles/bundle/config';
 import { type PackageFile, packageDigest } from '#bundles/bundle/package-digest';
 import { compareBytes, type Digest } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
+import { isName } from '#bundles/names';
 import type { Content } from '../content/content.ts';
 import type { Assignment, Value } from '../platform/model.ts';
-import { digestIn, filesIn, type PackageImage } from './package-image.ts';
+import { digestIn, filesIn, type PackageImage, type Pieces } from './package-image.ts';
 import type { PreparedObject } from './prepared-manifest.ts';
 
 /** A package ready to be packed: every file of its folder, final. */
@@ -20,6 +21,8 @@ export type AssembledPackage = {
   })[];
   /** What it would own at a site ('Deployment default/x', '/etc/x.conf'): no two packages of a bundle may share one. */
   readonly owns: readonly string[];
+  /** The namespace that all of it is in: then only what names that namespace may be the same as something of it. */
+  readonly within?: string | undefined;
   /** Images its objects run, normalised 'host/repo@sha256:...'. */
   readonly images: readonly string[];
   /** Files that travel as blobs of the closure; the same bytes may come from several places. */
@@ -42,29 +45,47 @@ export const assembled = (parts: Omit<AssembledPackage, 'digest' | 'image'>): As
   return { ...parts, files, digest: packageDigest(files) };
 };
 
+/** What packages of one image have in common. */
+type ImageParts = {
+  readonly image: PackageImage;
+  /** In the order they were read, in which clashes are told. */
+  readonly owns: readonly Pieces[];
+  /** No two can be the same, whatever the namespace, and none can be the same as one of another namespace. */
+  readonly apart: boolean;
+  readonly images: readonly string[];
+};
+
 /** A package of an image. A class, because a fleet has 50,000 of them; its files are made when somebody wants them. */
 export class ImagePackage implements AssembledPackage {
   readonly assignment: Assignment;
   readonly namespace: string;
   readonly image: PackageImage;
-  readonly owns: readonly string[];
   readonly images: readonly string[];
   readonly unknown: readonly PreparedObject[];
   readonly digest: Digest;
+  readonly parts: ImageParts;
 
   constructor(
     assignment: Assignment,
     namespace: string,
-    image: PackageImage,
-    { owns, images, unknown }: Required<Pick<AssembledPackage, 'owns' | 'images' | 'unknown'>>,
+    parts: ImageParts,
+    unknown: readonly PreparedObject[],
   ) {
     this.assignment = assignment;
     this.namespace = namespace;
-    this.image = image;
-    this.owns = owns;
-    this.images = images;
+    this.image = parts.image;
+    this.images = parts.images;
     this.unknown = unknown;
-    this.digest = digestIn(image, namespace);
+    this.digest = digestIn(parts.image, namespace);
+    this.parts = parts;
+  }
+
+  get owns(): readonly string[] {
+    return this.parts.owns.map((own) => own.join(this.namespace));
+  }
+
+  get within(): string | undefined {
+    return this.parts.apart && isName(this.namespace) ? this.namespace : undefined;
   }
 
   get id(): string {

@@ -10,7 +10,16 @@ import type { AssembledPackage } from './assembled-package.ts';
 export const newClaims = (): ((made: AssembledPackage) => void) => {
   const owners = new Map<string, string>();
   const inputs = new Map<string, { readonly owner: string; readonly schema: string }>();
+  // Packages that are wholly in a namespace each need no list of what they own, until somebody else might name one.
+  const apart = new Map<string, AssembledPackage>();
   return (made) => {
+    const { within } = made;
+    if (within !== undefined && owners.size === 0 && !apart.has(within) && made.siteInputs.length === 0) {
+      apart.set(within, made);
+      return;
+    }
+    for (const one of apart.values()) for (const key of one.owns) owners.set(key, one.id);
+    apart.clear();
     const shared = made.owns.find((key) => owners.has(key));
     if (shared !== undefined) {
       throw clash(

@@ -1,5 +1,6 @@
 import type { Document, Node } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
+import { writeCommonYaml } from '../platform/yaml/common/write-common-yaml.ts';
 import { type ParsedDocument, parseDocuments, placeOf } from '../platform/yaml/parse-documents.ts';
 import { flattenList } from './flatten-list.ts';
 import { sopsMac } from './sops-mac.ts';
@@ -127,10 +128,13 @@ export const formatObjects = (objects: readonly KubernetesObject[]): string =>
   objects
     .map(({ parsed }) =>
       sopsMac({ parsed }) === undefined
-        ? parsed.document.toString({ lineWidth: 0 }).replace(/^---\n/, '')
+        ? formatDocument(parsed.document).replace(/^---\n/, '')
         : asWritten(parsed),
     )
     .join('---\n');
+
+const formatDocument = (document: Document): string =>
+  writeCommonYaml(document) ?? document.toString({ lineWidth: 0 });
 
 const asWritten = ({ text, root }: ParsedDocument): string => {
   const [start, , end] = root.range ?? [0, 0, 0];

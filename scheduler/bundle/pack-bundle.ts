@@ -118,12 +118,12 @@ const USTAR_NAME = 100;
  * Is every path of a package one that a layer can hold? Asked package by package, so that a bad one is held alone.
  * @throws FleetError BAD_NAME, DUPLICATE
  */
-export const checkPackable = ({ id, files, image }: AssembledPackage): void => {
-  // Its entries are written already.
-  if (image) return;
+export const checkPackable = (made: AssembledPackage): void => {
+  // Its entries are written already, and its files would be made of them.
+  if (made.image) return;
   const claim = claimPaths();
-  for (const { path } of files) {
-    const full = checkPath(`${id}/${path}`, LAYER_PATHS);
+  for (const { path } of made.files) {
+    const full = checkPath(`${made.id}/${path}`, LAYER_PATHS);
     claim(full, false);
     // Whether a long one can be cut as ustar wants it, packing itself says.
     if (Buffer.byteLength(full) > USTAR_NAME) packLayer([{ path: full, bytes: new Uint8Array() }]);

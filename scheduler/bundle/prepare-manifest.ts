@@ -12,14 +12,7 @@ import {
 import { pinImage } from './pin-image.ts';
 import type { ManifestCache, ManifestInput, PreparedManifest, PreparedObject } from './prepared-manifest.ts';
 import { checkEncrypted, checkFilled, isFilled, isPlainSecret } from './secret-documents.ts';
-import {
-  findShared,
-  forNamespace,
-  identityOf,
-  keepShared,
-  type SharedManifests,
-  toShared,
-} from './share-manifest.ts';
+import { findShared, identityOf, keepShared, type SharedManifests } from './share-manifest.ts';
 import { sopsMac } from './sops-mac.ts';
 import { boundsKey, findTrespass } from './tenancy.ts';
 
@@ -35,7 +28,7 @@ export const prepareManifest = (
   cache: ManifestCache,
   problems: FleetError[],
 ): PreparedManifest => {
-  const { namespace, offline, shown } = input;
+  const { namespace, offline } = input;
   const key = `${offline}\0${input.judge?.target}\0${boundsKey(input.bounds)}\0${namespace.length}\0`;
   const shared = sharedOf(cache);
   const same = findShared(input, shared, key);
@@ -53,8 +46,7 @@ export const prepareManifest = (
     if (cache.size >= MAX_ENTRIES) cache.clear();
     cache.set(key + common, known);
   }
-  keepShared(input, shared, key, known, { standIn, common });
-  return forNamespace(toShared(known, standIn), namespace, shown);
+  return keepShared(input, shared, key, known, { standIn, common });
 };
 
 const sharedBy = new WeakMap<ManifestCache, SharedManifests>();

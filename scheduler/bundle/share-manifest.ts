@@ -18,12 +18,16 @@ export const findShared = (
   key: string,
 ): PreparedManifest | undefined => {
   const found = shared.get(originOf(input))?.get(key + fillings(input.from));
-  return found && Object.assign(forNamespace(found, input.namespace, input.shown), { shared: found });
+  return found && sharedFor(found, input);
 };
+
+const sharedFor = (shared: SharedManifest, { namespace, shown }: ManifestInput): PreparedManifest =>
+  Object.assign(forNamespace(shared, namespace, shown), { shared });
 
 /**
  * Keeps what was prepared where nothing but the namespace can tell two of its kind apart: the text must hold it nowhere
  * than where the mould has it. @param prepared with the stand-in; @param common the text it was prepared from
+ * @returns the manifest of the input's namespace
  */
 export const keepShared = (
   input: ManifestInput,
@@ -31,14 +35,15 @@ export const keepShared = (
   key: string,
   prepared: PreparedManifest,
   { standIn, common }: { readonly standIn: string; readonly common: string },
-): void => {
+): PreparedManifest => {
+  const made = toShared(prepared, standIn);
   const { from, bytes } = input;
   const expected = from ? fill(from.mould, { ...from.context, namespace: standIn }) : bytes.toString('utf8');
-  if (expected !== common) return;
   const group = shared.get(originOf(input)) ?? new Map<string, SharedManifest>();
-  if (group.size >= MAX_EACH) return;
+  if (expected !== common || group.size >= MAX_EACH) return forNamespace(made, input.namespace, input.shown);
   shared.set(originOf(input), group);
-  group.set(key + fillings(from), toShared(prepared, standIn));
+  group.set(key + fillings(from), made);
+  return sharedFor(made, input);
 };
 
 /** Of a mould the bytes are not asked for: they would be made. */
@@ -82,7 +87,10 @@ export const forNamespace = (
   const put = (one: string): string => one.replaceAll(standIn, namespace);
   const putIn = (object: PreparedObject): PreparedObject => objectIn(object, standIn, namespace, shown);
   return {
-    text: pieces.join(namespace),
+    // Most packages are written from an image of their files, and nobody asks for the text.
+    get text() {
+      return pieces.join(namespace);
+    },
     owns: owns.map((one) => one.join(namespace)),
     images: images.some((image) => image.includes(standIn)) ? images.map(put) : images,
     unknown: unknown.length === 0 ? unknown : unknown.map(putIn),

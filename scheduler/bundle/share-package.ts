@@ -80,42 +80,48 @@ export const findSharedPackage = (
   const key = keyOf(rendered, judge);
   const found = key === undefined ? undefined : sharedOf(cache, assignment.target).packages.get(key);
   if (!found || found.application !== application) return undefined;
-  const owns = found.owns.map((own) => own.join(namespace));
   // An object may name a namespace that is another's.
-  if (!found.apart && new Set(owns).size < owns.length) return undefined;
+  if (!found.apart && new Set(found.owns.map((own) => own.join(namespace))).size < found.owns.length)
+    return undefined;
   const unknown = found.unknown.map(({ object, standIn, shown }) =>
     objectIn(object, standIn, namespace, shown),
   );
-  return new ImagePackage(assignment, namespace, found.image, { owns, images: found.images, unknown });
+  return new ImagePackage(assignment, namespace, found, unknown);
 };
 
-/** What a package was assembled from. */
+/** What a package is assembled from. */
 type Parts = {
   readonly manifests: readonly { readonly path: string; readonly made: PreparedManifest }[];
   readonly other: readonly RenderedFile[];
+  /** The text of its kustomization.yaml. */
+  readonly list: string;
+  readonly images: readonly string[];
 };
 
-/** Keeps what was assembled, where every file of it is one that is told by its namespace alone. */
-export const keepSharedPackage = (
+/**
+ * The package, kept for others, where every file of it is one that is told by its namespace alone; nothing else of it may
+ * need telling. @returns undefined where it has to be assembled of its own
+ */
+export const makeSharedPackage = (
   rendered: RenderedPackage,
   application: Application | undefined,
   cache: ManifestCache,
   judge: ManifestJudge | undefined,
-  { manifests, other }: Parts,
-  made: AssembledPackage,
-): void => {
+  { manifests, other, list, images: pinned }: Parts,
+): AssembledPackage | undefined => {
   const { namespace, assignment } = rendered;
   const key = keyOf(rendered, judge);
   const shared = manifests.flatMap(({ made: { shared: one } }) => (one && !tells(one) ? [one] : []));
-  if (key === undefined || shared.length < manifests.length) return;
+  if (key === undefined || shared.length < manifests.length || other.some(({ from }) => !from))
+    return undefined;
+  const id = assignment.target.name;
   const { packages, files } = sharedOf(cache, assignment.target);
   const image = (path: string, origin: string, pieces: () => Pieces): FileImage => {
     const name = `${namespace.length} ${path}\0${origin}`;
-    const found = files.get(name) ?? imageOfFile(made.id, path, pieces(), namespace);
+    const found = files.get(name) ?? imageOfFile(id, path, pieces(), namespace);
     files.set(name, found);
     return found;
   };
-  const texts = new Map(made.files.map(({ path, bytes }) => [path, bytes]));
   const images = [
     ...manifests.map(({ path }, at) => {
       const one = shared[at] as SharedManifest;
@@ -125,19 +131,16 @@ export const keepSharedPackage = (
       from ? [image(path, `${identityNumber(from.mould)} ${fillings(from)}`, () => piecesOf(from))] : [],
     ),
   ];
-  const lists = made.files.length - images.length;
-  if (lists !== 1) return;
-  const list = String(texts.get(KUSTOMIZATION));
   images.push(image(KUSTOMIZATION, list, () => [list]));
   if (packages.size >= MAX_EACH) packages.clear();
   if (files.size >= MAX_EACH * images.length) files.clear();
   const owns = shared.flatMap((one) => one.owns);
-  packages.set(key, {
+  const kept: SharedPackage = {
     application,
-    image: imageOfPackage(made.id, images),
+    image: imageOfPackage(id, images),
     owns,
     apart: owns.every(isOwnPlace),
-    images: made.images,
+    images: pinned,
     unknown: shared.flatMap(({ unknown, standIn }, at) =>
       unknown.map((object, index) => ({
         object,
@@ -145,7 +148,10 @@ export const keepSharedPackage = (
         shown: manifests[at]?.made.unknown[index]?.at.file ?? '',
       })),
     ),
-  });
+  };
+  packages.set(key, kept);
+  const unknown = manifests.flatMap(({ made }) => made.unknown);
+  return new ImagePackage(assignment, namespace, kept, unknown);
 };
 
 const KUSTOMIZATION = 'kustomization.yaml';
@@ -153,9 +159,12 @@ const KUSTOMIZATION = 'kustomization.yaml';
 /** One byte a character: what is written into an image. */
 const isPlain = (namespace: string): boolean => /^[ -~]+$/.test(namespace);
 
-/** `Deployment.apps <namespace>/web` or `Namespace <namespace>`: two such are the same in every namespace, or in none. */
+/**
+ * `Deployment.apps <namespace>/web` or `Namespace <namespace>`: two such are the same in every namespace, or in none. With no
+ * other space or slash it cannot be taken for one of another namespace.
+ */
 const isOwnPlace = ([kind = '', name, ...more]: Pieces): boolean =>
-  more.length === 0 && kind.endsWith(' ') && (name === '' || name?.startsWith('/') === true);
+  more.length === 0 && name !== undefined && /^[^ /]+ $/.test(kind) && /^(?:\/[^ /]*)?$/.test(name);
 
 /** The text of a rendered file, cut where its namespace goes. */
 const piecesOf = ({ mould, context }: NonNullable<RenderedFile['from']>): Pieces => {

@@ -13,6 +13,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
+import { readCommonYaml } from './common/read-common-yaml.ts';
 import { findDuplicateKeys } from './duplicate-keys.ts';
 import { MAX_DEPTH, nestsTooDeep } from './nesting.ts';
 
@@ -35,6 +36,17 @@ const NUMBERS = new Set(['tag:yaml.org,2002:int', 'tag:yaml.org,2002:float']);
 const asWritten = (tag: ScalarTag): ScalarTag => ({
   ...tag,
   stringify: (item, ...more) => item.source ?? tag.stringify?.(item, ...more) ?? String(item.value),
+});
+
+/** How both readers read: the library, and ours of what is common. */
+export const optionsFor = (lineCounter: LineCounter) => ({
+  lineCounter,
+  // So that a number too long for a double is seen and not rounded.
+  intAsBigInt: true,
+  prettyErrors: false,
+  customTags: numbersAsWritten,
+  // Its own check takes time with the square of the keys.
+  uniqueKeys: false,
 });
 
 /** A file's text with its line ends counted. `file` is the name messages use. */
@@ -69,15 +81,8 @@ export const parseDocuments = (
   }
   let documents: readonly Document[];
   try {
-    // intAsBigInt: so that a number too long for a double is seen and not rounded.
-    const parsed = parseAllDocuments(text, {
-      lineCounter: lines,
-      intAsBigInt: true,
-      prettyErrors: false,
-      customTags: numbersAsWritten,
-      // Its own check takes time with the square of the keys.
-      uniqueKeys: false,
-    });
+    const options = optionsFor(lines);
+    const parsed = readCommonYaml(text, options) ?? parseAllDocuments(text, options);
     documents = Array.isArray(parsed) ? parsed : [];
   } catch (cause) {
     // The parser recurses with the text: only absurd nesting gets here.

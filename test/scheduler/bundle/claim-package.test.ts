@@ -22,6 +22,39 @@ test('what one package owns no other may own', () => {
   claim(made('c', ['/etc/y']));
 });
 
+test('of packages that are each in a namespace of their own nobody asks what they own, until another could name it', () => {
+  let asked = 0;
+  const within = (id: string, namespace: string, own = 'web'): AssembledPackage =>
+    Object.defineProperty({ ...made(id, []), within: namespace }, 'owns', {
+      get: () => {
+        asked += 1;
+        return [`Service ${namespace}/${own}`];
+      },
+    });
+  const claim = newClaims();
+  claim(within('a', 'ns-a'));
+  claim(within('b', 'ns-b'));
+  expect(asked).toBe(0);
+  expect(() => claim(made('c', ['ClusterRole x', 'Service ns-b/web']))).toThrow(
+    'c and b both bring Service ns-b/web',
+  );
+  // Whoever comes later, of the same namespace too.
+  expect(() => claim(within('d', 'ns-a'))).toThrow('d and a both bring Service ns-a/web');
+  claim(within('e', 'ns-a', 'api'));
+  expect(() => claim(made('f', ['Service ns-a/api']))).toThrow('f and e both bring Service ns-a/api');
+});
+
+test('two packages in one namespace may own different things in it, and not the same', () => {
+  const within = (id: string, own: string): AssembledPackage => ({
+    ...made(id, [`Service shop/${own}`]),
+    within: 'shop',
+  });
+  const claim = newClaims();
+  claim(within('a', 'web'));
+  claim(within('b', 'api'));
+  expect(() => claim(within('c', 'web'))).toThrow('c and a both bring Service shop/web');
+});
+
 test('a site input means the same in all packages', () => {
   const claim = newClaims();
   claim(made('a', [], { type: 'integer' }));

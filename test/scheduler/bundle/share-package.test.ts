@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { packageDigest } from '../../../bundles/bundle/package-digest.ts';
 import { assembleKubernetes } from '../../../scheduler/bundle/assemble-kubernetes.ts';
 import type { ManifestCache } from '../../../scheduler/bundle/prepared-manifest.ts';
 import type { RenderedPackage } from '../../../scheduler/platform/model.ts';
@@ -44,6 +45,7 @@ const SERVICE = 'apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n';
 const digestsOn = (types: readonly string[], app: ReturnType<typeof application>, cache?: ManifestCache) =>
   types.map((type) => {
     const { digest, owns, images, files } = assembleKubernetes(packageOn(type), app, new Map(), cache);
+    expect(digest).toBe(packageDigest(files));
     return { digest, owns, images, files: files.map(({ path, bytes }) => `${path}: ${bytes.toString()}`) };
   });
 
@@ -52,6 +54,19 @@ const TYPES = ['a1', 'a2', 'a3', 'a2', 'long', 'a4'];
 test('a package that was assembled for other namespaces is what it would be without them', () => {
   const shop = application(SERVICE);
   expect(digestsOn(TYPES, shop, new Map())).toEqual(digestsOn(TYPES, shop));
+});
+
+test('a package is within its namespace where none of its objects is elsewhere', () => {
+  const withinOf = (text: string): readonly (string | undefined)[] => {
+    const cache: ManifestCache = new Map();
+    const app = application(text);
+    return ['a1', 'a2'].map((type) => assembleKubernetes(packageOn(type), app, new Map(), cache).within);
+  };
+  expect(withinOf(SERVICE)).toEqual(['dev-a1-shop-web', 'dev-a2-shop-web']);
+  expect(withinOf(`${SERVICE}  namespace: other\n`)).toEqual([undefined, undefined]);
+  expect(withinOf(SERVICE.replace('Service', 'ClusterRole'))).toEqual([undefined, undefined]);
+  // It reads like a Service of another namespace.
+  expect(withinOf(SERVICE.replace('name: web', 'name: a b/c'))).toEqual([undefined, undefined]);
 });
 
 test('packages of one target and namespace are told apart by what fills their files, and by the application', () => {
