@@ -9,6 +9,7 @@ import { type Descriptor, isManifestType } from '../bundles/bundle/manifest.ts';
 import { openLayout } from '../bundles/layout/layout.ts';
 import { openRegistry } from '../bundles/registry/open-registry.ts';
 import { pushTree } from '../bundles/registry/push-tree.ts';
+import { buildPrograms } from '../test/harness/build-programs.ts';
 import { type Registry, startRegistry } from '../test/harness/registry.ts';
 import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
 import { watchDisk } from './export-medium/disk-held.ts';
@@ -128,9 +129,14 @@ const input = {
   imgpkg: await findPeer('imgpkg', say),
   zarf: await findPeer('zarf', say),
 };
-const tools = [...ours(registry.host), ...peersOf(input), ...floors(registry.url, layouts[0], blobs)].filter(
-  ({ name }) => name.includes(ONLY),
-);
+say('Building fleet-export as it is installed ...');
+const programs = join(folder.path, 'programs');
+await buildPrograms(programs);
+const tools = [
+  ...ours(join(programs, 'exporter', 'fleet-export'), registry.host),
+  ...peersOf(input),
+  ...floors(registry.url, layouts[0], blobs),
+].filter(({ name }) => name.includes(ONLY));
 // The first round only fills the cache of files.
 for (let round = 0; round <= ROUNDS; round++) {
   for (const tool of tools) {

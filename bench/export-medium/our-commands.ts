@@ -1,7 +1,4 @@
-import { join } from 'node:path';
 import type { Peer } from './peers.ts';
-
-const PROGRAM = join(import.meta.dirname, '..', '..', 'exporter', 'fleet-export.js');
 
 const NOTHING = {
   exportFull: undefined,
@@ -11,13 +8,13 @@ const NOTHING = {
   inspect: undefined,
 } as const;
 
-/** As a user runs it, and without the reading back that no other tool does. */
-export const ours = (registry: string): readonly Peer[] => {
+/** As a user runs it, and without the reading back that no other tool does. @param program as it is installed */
+export const ours = (program: string, registry: string): readonly Peer[] => {
   const tool = (name: string, out: string, flags: string): Peer => {
     const create = (release: 1 | 2, more: string): string =>
-      `${PROGRAM} create --from oci://${registry}/release-${release} --channel prod/edge --to ${out} ${flags} ${more} > /dev/null 2>&1`;
+      `${program} create --from oci://${registry}/release-${release} --channel prod/edge --to ${out} ${flags} ${more} > /dev/null 2>&1`;
     const push = (medium: string): string =>
-      `${PROGRAM} push ${medium}/${out} --to oci://TARGET/fleet > /dev/null 2>&1`;
+      `${program} push ${medium}/${out} --to oci://TARGET/fleet > /dev/null 2>&1`;
     const rename = out === 'out' ? '' : `\nln ${out} out`;
     return {
       name,
@@ -25,7 +22,7 @@ export const ours = (registry: string): readonly Peer[] => {
       exportDelta: `${create(2, `--for ../first/${out}`)}${rename}`,
       importFull: push('../first'),
       importDelta: push('../second'),
-      inspect: `${PROGRAM} inspect ../first/${out} > /dev/null`,
+      inspect: `${program} inspect ../first/${out} > /dev/null`,
     };
   };
   return [

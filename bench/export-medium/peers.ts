@@ -99,6 +99,27 @@ const imgpkgPeer = ({ source, target, first, second }: PeerInput, imgpkg: string
   };
 };
 
+/** What a careful person does besides, so that the stick can be unplugged: fleet-export does it in any case. */
+const syncedPeer = (input: PeerInput, imgpkg: string): Peer => {
+  const { exportFull, exportDelta } = imgpkgPeer(input, imgpkg);
+  return {
+    name: 'imgpkg, then sync',
+    exportFull: `${exportFull}\nsync out`,
+    exportDelta: `${exportDelta}\nsync out`,
+    importFull: undefined,
+    importDelta: undefined,
+    inspect: undefined,
+  };
+};
+
+/** The same, and what the device gives back is held against what was written. */
+const readBackPeer = (input: PeerInput, imgpkg: string): Peer => ({
+  ...syncedPeer(input, imgpkg),
+  name: 'imgpkg, sync, read back',
+  exportFull: `${syncedPeer(input, imgpkg).exportFull}\nbefore=$(sha256sum < out)\n[ "$(dd if=out iflag=direct bs=1M status=none | sha256sum)" = "$before" ]`,
+  exportDelta: undefined,
+});
+
 const zarfPeer = ({ source, target, first }: PeerInput, zarf: string): Peer => {
   const common = '--plain-http --no-progress --log-level warn --zarf-cache ./cache --tmpdir .';
   const definition = (names: readonly string[], version: string): string =>
@@ -116,9 +137,15 @@ const zarfPeer = ({ source, target, first }: PeerInput, zarf: string): Peer => {
 export const peersOf = (input: PeerInput): readonly Peer[] => [
   skopeoPeer(input),
   orasPeer(input),
-  ...(input.imgpkg === undefined ? [] : [imgpkgPeer(input, input.imgpkg)]),
+  ...peersOfImgpkg(input),
   ...(input.zarf === undefined ? [] : [zarfPeer(input, input.zarf)]),
 ];
+
+const peersOfImgpkg = (input: PeerInput): readonly Peer[] => {
+  const { imgpkg } = input;
+  if (imgpkg === undefined) return [];
+  return [imgpkgPeer, syncedPeer, readBackPeer].map((peer) => peer(input, imgpkg));
+};
 
 /** Digests of images, for lock files: `digests/<tag>`. */
 export const writeDigests = async (
