@@ -12,7 +12,7 @@ import { describeDeltas } from '../show/describe-deltas.ts';
 import { formatSet } from '../show/format-set.ts';
 import { tableOf } from '../show/table.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
-import { lackOfSpace } from '../write/free-space.ts';
+import { lackOfSpace, tooLargeFor } from '../write/free-space.ts';
 import type { Target } from '../write/target.ts';
 import { ORDER_FLAGS, orderOf } from './order-flags.ts';
 import { FILE_SIZE_FLAG, maxFileSizeOf, SET_FLAGS, setOrderOf } from './set-flags.ts';
@@ -56,7 +56,7 @@ export default class Plan extends FleetCommand {
       if (set) this.log(`\n${formatSet(set)}`);
       const lacks = set
         ? await Promise.all(set.sticks.flatMap(({ at, toWrite }) => (at ? lackOfSpace(at, toWrite) : [])))
-        : [await lackOfSpace(folderOf(prepared.target), bytes.toWrite)];
+        : await lacksOf(prepared.target, bytes);
       const notes = [...prepared.notes, ...lacks.filter((lack) => lack !== undefined)];
       for (const note of notes) this.log(`Note: ${note}`);
       return {
@@ -74,7 +74,13 @@ export default class Plan extends FleetCommand {
   }
 }
 
-const folderOf = ({ form, path }: Target): string => (form === 'tar' ? dirname(path) : path);
+const lacksOf = async (
+  { form, path }: Target,
+  { toWrite, there }: BytesToWrite,
+): Promise<readonly (string | undefined)[]> =>
+  form === 'tar'
+    ? [await tooLargeFor(dirname(path), toWrite + there), await lackOfSpace(dirname(path), toWrite)]
+    : [await lackOfSpace(path, toWrite)];
 
 const bytesOfSet = ({ sticks }: SetPlan): BytesToWrite => ({
   toWrite: sticks.reduce((total, { toWrite }) => total + toWrite, 0),

@@ -49,6 +49,12 @@ export const roomFor = async (folder: string): Promise<number> =>
 const FAT = 0x4d44;
 export const FAT_MAX_FILE = 2 ** 32 - 1;
 
+/** The sentence for a file that the file system of this folder does not keep. */
+export const tooLargeFor = async (folder: string, size: number): Promise<string | undefined> =>
+  size > (await largestFile(folder))
+    ? `${folder} keeps no file of ${formatBytes(size)}: it is FAT32`
+    : undefined;
+
 /** The largest file that the file system of this folder keeps, as far as is known. */
 export const largestFile = async (folder: string): Promise<number> => {
   const { type } = await fileSystemOf(folder);

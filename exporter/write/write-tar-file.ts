@@ -5,13 +5,12 @@ import { writeTar } from '#bundles/archive/write-tar';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { syncDirectory } from '#bundles/layout/write-file';
-import { formatBytes } from '#bundles/program/format-bytes';
 import { entrySize } from '../plan/pack-parts.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
 import { checkBehindWriting } from './check-behind-writing.ts';
-import { checkFreeSpace, largestFile } from './free-space.ts';
+import { checkFreeSpace, tooLargeFor } from './free-space.ts';
 import { PAGE } from './read-views.ts';
 import { findRight, mediumOfPartial, PARTIAL } from './resume-tar.ts';
 import { splitBlobs } from './split-blobs.ts';
@@ -41,7 +40,8 @@ export const writeTarFile = async (
     const entries = planEntries(plan, chunks, await mediumOfPartial(temporary));
     const right = await findRight(temporary, entries, options);
     const all = entries.reduce((total, { size }) => total + entrySize(size), 2 * BLOCK);
-    if (all > (await largestFile(dirname(path)))) throw tooLarge(path, all);
+    const tooLarge = await tooLargeFor(dirname(path), all);
+    if (tooLarge !== undefined) throw new FleetError('USAGE', tooLarge, { hint: AS_FILES });
     await checkFreeSpace(dirname(path), all - right.offset);
     const blobs = entries.slice(right.entries).filter(({ blob }) => blob !== undefined);
     const total = blobs.reduce((sum, { size }) => sum + size, 0);
@@ -79,10 +79,7 @@ export const writeTarFile = async (
 const isRead = ({ blob, offset, size }: TarSpan, right: number): boolean =>
   blob !== undefined && offset + size <= right - (right % PAGE);
 
-const tooLarge = (path: string, size: number): FleetError =>
-  new FleetError('USAGE', `${dirname(path)} keeps no file of ${formatBytes(size)}: it is FAT32`, {
-    hint: 'Give the folder itself with --to, for a medium in files or, with --part-size, in parts',
-  });
+const AS_FILES = 'Give the folder itself with --to, for a medium in files or, with --part-size, in parts';
 
 /** @throws FleetError of a source that was damaged all along, else IO; always */
 const refuse = async (

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatError } from '#bundles/errors';
 import { openSource } from '../../../exporter/source/open-source.ts';
-import { FAT_MAX_FILE } from '../../../exporter/write/free-space.ts';
+import { FAT_MAX_FILE, tooLargeFor } from '../../../exporter/write/free-space.ts';
 import { writeTarFile } from '../../../exporter/write/write-tar-file.ts';
 import { runCommand } from '../../harness/run-command.ts';
 import { makeKioskWorld, type World } from '../world.ts';
@@ -52,6 +52,10 @@ describe('a tar that the file system does not keep', () => {
       /^USAGE: \S+out keeps no file of 4\.00 GiB: it is FAT32\. Give the folder itself with --to, for a medium in files or, with --part-size, in parts\.$/,
     );
     expect(await readdir(world.path('out'))).toEqual([]);
+    // As a plan notes it.
+    expect(await onFat(() => tooLargeFor(world.path('out'), FAT_MAX_FILE + 1))).toMatch(/out keeps no file/);
+    expect(await onFat(() => tooLargeFor(world.path('out'), FAT_MAX_FILE))).toBeUndefined();
+    expect(await tooLargeFor(world.path('out'), FAT_MAX_FILE + 1)).toBeUndefined();
     // Smaller on FAT32, or elsewhere, it is begun; then this blob is not what was said of it.
     expect(await onFat(() => writeWith(world, FAT_MAX_FILE - (1 << 20)))).toMatch(/^SIZE_MISMATCH: /);
     expect(await writeWith(world, FAT_MAX_FILE)).toMatch(/^SIZE_MISMATCH: /);
@@ -69,5 +73,9 @@ describe('a tar that the file system does not keep', () => {
       expect.stringMatching(/USAGE: writing \S+medium\.tar: EFBIG: file too large, write\. .*folder/),
     ]);
     expect(await readdir(world.path('out'))).toEqual([]);
+    // As a plan notes it.
+    expect(await onFat(() => tooLargeFor(world.path('out'), FAT_MAX_FILE + 1))).toMatch(/out keeps no file/);
+    expect(await onFat(() => tooLargeFor(world.path('out'), FAT_MAX_FILE))).toBeUndefined();
+    expect(await tooLargeFor(world.path('out'), FAT_MAX_FILE + 1)).toBeUndefined();
   });
 });
