@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { bodyOf } from './body-of.ts';
 
 /** What comes behind the head of an answer: read once, to its end or dumped, or its connection stays taken. */
 export type Body = AsyncIterable<Uint8Array> & {
@@ -15,8 +16,6 @@ export type Received = {
 
 /** Bytes that wait for the reader before the connection is told to wait, too. */
 const WAITING = 512 << 10;
-/** As much is read for the sake of its connection; a new one costs about as much. */
-const WORTH_READING = 128 << 10;
 
 /**
  * One request by undici's dispatcher. The body is handed on as it comes from the connection: a stream in between would join what
@@ -74,15 +73,6 @@ export const receive = (
   }
 
   signal?.addEventListener('abort', stop, { once: true });
-  const bytes = read();
-  const dump = async (): Promise<void> => {
-    let size = 0;
-    try {
-      for await (const piece of bytes) if ((size += piece.byteLength) > WORTH_READING) return;
-    } catch {
-      // It was of no interest.
-    }
-  };
 
   connections.dispatch(request, {
     onRequestStart: (given) => {
@@ -91,7 +81,7 @@ export const receive = (
     },
     onResponseStart: (_controller, status, headers) => {
       // 100 Continue and its like come before the answer (RFC 9110 section 15.2).
-      if (status >= 200) resolve({ status, headers, body: { [Symbol.asyncIterator]: () => bytes, dump } });
+      if (status >= 200) resolve({ status, headers, body: bodyOf(read()) });
     },
     onResponseData: (given, piece) => {
       pieces.push(piece);

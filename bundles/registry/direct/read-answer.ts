@@ -1,4 +1,5 @@
 import type { Buffers } from '../../layout/read-span.ts';
+import { bodyOf } from '../body-of.ts';
 import type { Received } from '../receive.ts';
 import { parseResponseHead, type ResponseHead } from './response-head.ts';
 
@@ -38,8 +39,6 @@ const SPILL_BLOCK = 16 << 10;
 const OWN_BLOCK = 256 << 10;
 /** Of an answer, with all that come before it (RFC 9110 section 15.2). */
 const MAX_HEADS = 64 << 10;
-/** As much is read for the sake of the connection; a new one costs about as much. */
-const WORTH_READING = 128 << 10;
 const END_OF_HEAD = '\r\n\r\n';
 
 /**
@@ -158,16 +157,7 @@ export const readAnswer = (
     // Words about a failure are kept by who reads them; only what is copied goes into buffers that are used again.
     if (status >= 300) nextBlock = ownBlock(HEAD_BLOCK);
     else if (resumes) nextBlock = ownBlock(OWN_BLOCK);
-    const bytes = read();
-    const dump = async (): Promise<void> => {
-      let size = 0;
-      try {
-        for await (const piece of bytes) if ((size += piece.byteLength) > WORTH_READING) return;
-      } catch {
-        // It was of no interest.
-      }
-    };
-    hooks.onHead({ status, headers, body: { [Symbol.asyncIterator]: () => bytes, dump } });
+    hooks.onHead({ status, headers, body: bodyOf(read()) });
     left = length;
     // No buffer is taken before there is something for it: tries that come to nothing would use up those of an earlier blob.
     if (length > 0) {
