@@ -58,7 +58,7 @@ export const writeDirectory = async (
     written += sum(own.filter(({ path }) => missing.has(path)));
   };
   // While files wait for the device and are read back, the next are fetched.
-  await inParallel(lacking, 4, write, signal);
+  await inParallel(lacking, 3, write, signal);
   await syncDirectory(join(root, 'blobs/sha256'));
   if (chunks.size > 0) await syncDirectory(join(root, CHUNKS_FOLDER));
   for (const { path, digest, size, repository } of plan.files) {
