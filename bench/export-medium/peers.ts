@@ -116,7 +116,7 @@ const syncedPeer = (input: PeerInput, imgpkg: string): Peer => {
 const readBackPeer = (input: PeerInput, imgpkg: string): Peer => ({
   ...syncedPeer(input, imgpkg),
   name: 'imgpkg, sync, read back',
-  exportFull: `${syncedPeer(input, imgpkg).exportFull}\nbefore=$(sha256sum < out)\n[ "$(dd if=out iflag=direct bs=1M status=none | sha256sum)" = "$before" ]`,
+  exportFull: `${syncedPeer(input, imgpkg).exportFull}\nbefore=$(openssl sha256 < out)\n[ "$(dd if=out iflag=direct bs=1M status=none | openssl sha256)" = "$before" ]`,
   exportDelta: undefined,
 });
 
