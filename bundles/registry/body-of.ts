@@ -1,4 +1,8 @@
-import type { Body } from './receive.ts';
+/** What comes behind the head of an answer: read once, to its end or dumped, or its connection stays taken. */
+export type Body = AsyncIterable<Uint8Array> & {
+  /** Throws away what comes; a long rest with its connection. */
+  readonly dump: () => Promise<void>;
+};
 
 /** As much is read for the sake of its connection; a new one costs about as much. */
 const WORTH_READING = 128 << 10;

@@ -1,12 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { bodyOf } from './body-of.ts';
-
-/** What comes behind the head of an answer: read once, to its end or dumped, or its connection stays taken. */
-export type Body = AsyncIterable<Uint8Array> & {
-  /** Throws away what comes; a long rest with its connection. */
-  readonly dump: () => Promise<void>;
-};
+import { type Body, bodyOf } from './body-of.ts';
 
 export type Received = {
   readonly status: number;

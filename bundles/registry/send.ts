@@ -1,8 +1,9 @@
 import type { Dispatcher } from 'undici';
 import { FleetError } from '../errors.ts';
 import type { Buffers } from '../layout/read-span.ts';
+import type { Body } from './body-of.ts';
 import type { DirectLines } from './direct/direct-lines.ts';
-import { type Body, receive } from './receive.ts';
+import { receive } from './receive.ts';
 import { mayGoTo } from './where-to.ts';
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,4 +1,5 @@
 import { Pair, type Scalar, YAMLMap, YAMLSeq } from 'yaml';
+import type { CommonNode } from './common-node.ts';
 import {
   behindSpaces,
   COLON,
@@ -17,8 +18,6 @@ import {
 import { readFlow } from './read-flow.ts';
 import { readLead, setLead } from './read-lead.ts';
 import { plainScalar, readLineEnd, readLiteral, readPlain, readQuoted } from './read-scalar.ts';
-
-export type CommonNode = Scalar.Parsed | YAMLMap.Parsed | YAMLSeq.Parsed;
 
 /** A mapping whose keys are in column `indent`, from its first key on; the cursor is at the line behind it. */
 export const readMap = (cursor: Cursor, indent: number): YAMLMap.Parsed | undefined => {

@@ -1,4 +1,5 @@
 import { Pair, type Scalar, YAMLMap, YAMLSeq } from 'yaml';
+import type { CommonNode } from './common-node.ts';
 import {
   behindSpaces,
   COLON,
@@ -13,7 +14,6 @@ import {
   SQUARE,
   SQUARE_END,
 } from './cursor.ts';
-import type { CommonNode } from './read-block.ts';
 import { plainScalar, readQuoted } from './read-scalar.ts';
 
 type Collection = YAMLMap.Parsed | YAMLSeq.Parsed;
