@@ -1,6 +1,9 @@
 import { join } from 'node:path';
-import { defineConfig } from 'rolldown';
-import { oneFile } from './bundling/one-file.ts';
+import { type BuildOptions, defineConfig } from 'rolldown';
+import { filesBeside } from './bundling/files-beside.ts';
+import { inAscii } from './bundling/in-ascii.ts';
+import { nodeAsleep } from './bundling/node-asleep.ts';
+import { sqliteBeside } from './bundling/sqlite-beside.ts';
 import { startFile } from './bundling/start-file.ts';
 
 /**
@@ -11,11 +14,29 @@ import { startFile } from './bundling/start-file.ts';
 const ROOT = import.meta.dirname;
 const OUT = process.env['FLEET_BUNDLE_OUT'] ?? join(ROOT, 'dist');
 
-const programOf = (folder: string, name: string) => {
+/** All that a program's modules need, as one file; beside it what cannot be in there: its first file, files it reads, SQLite. */
+const programOf = (folder: string, name: string): BuildOptions => {
   const out = join(OUT, folder);
-  const { plugins, ...options } = oneFile(ROOT, join(ROOT, folder, 'main.ts'), out, 'main.mjs');
-  const start = startFile(ROOT, join(folder, `${name}.js`), out);
-  return { ...options, plugins: [plugins, start] };
+  return {
+    cwd: ROOT,
+    input: join(ROOT, folder, 'main.ts'),
+    platform: 'node',
+    plugins: [
+      sqliteBeside(out),
+      nodeAsleep(),
+      filesBeside(ROOT, out),
+      inAscii(),
+      startFile(ROOT, join(folder, `${name}.js`), out),
+    ],
+    output: {
+      dir: out,
+      entryFileNames: 'main.mjs',
+      format: 'esm',
+      codeSplitting: false,
+      // Functions keep their names: stack traces of a machine far away are read by people.
+      minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
+    },
+  };
 };
 
 export default defineConfig([

@@ -25,7 +25,7 @@ export const filesBeside = (root: string, out: string): Plugin => {
       handler: (code, id) => {
         const module = relative(root, id).split(sep).join('/');
         if (!isAbsolute(id) || module.startsWith('..') || module.includes('node_modules/')) return null;
-        if (module === PLACE_ONLY || !code.includes('import.meta.')) return null;
+        if (module === PLACE_ONLY) return null;
         const file = FILES[module];
         if (file === undefined)
           throw new Error(

@@ -8,14 +8,14 @@ export type CheckBehind<Span extends FileSpan> = AsyncDisposable & {
   readonly end: () => Promise<Span | undefined>;
 };
 
-export type CheckBehindOptions<Span extends FileSpan> = Omit<ReadBackOptions, 'onBytes'> & {
+export type CheckBehindOptions<Span extends FileSpan> = Pick<ReadBackOptions, 'signal'> & {
   readonly onBytes?: (bytes: number, span: Span) => void;
 };
 
 /** @param spans in the order in which they lie in the file, one behind the other @param holds how one is looked at */
 export const checkBehindWriting = <Span extends FileSpan>(
   spans: readonly Span[],
-  { past, signal, onBytes }: CheckBehindOptions<Span>,
+  { signal, onBytes }: CheckBehindOptions<Span>,
   holds: (span: FileSpan, options: ReadBackOptions) => Promise<boolean> = holdsSpan,
 ): CheckBehind<Span> => {
   const over = new AbortController();
@@ -29,7 +29,7 @@ export const checkBehindWriting = <Span extends FileSpan>(
     if (wrong || failure) return;
     const told = onBytes && { onBytes: (bytes: number) => onBytes(bytes, span) };
     try {
-      if (!(await holds(span, { past, signal: stop, ...told }))) wrong = span;
+      if (!(await holds(span, { signal: stop, ...told }))) wrong = span;
     } catch (error) {
       failure = { error };
     }

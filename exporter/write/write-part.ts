@@ -17,8 +17,8 @@ export type PartWriter = {
 };
 
 /**
- * Writes one file under its final name only when it is known to be right: by reading it back from the device (which hashes
- * once, over what is really there), or by hashing on the way out. False: it was not right, and is gone again.
+ * Writes one file under its final name only when it is known to be right: by reading it back from the device (which
+ * hashes once, over what is really there), or by hashing on the way out. False: it was not right, and is gone again.
  * @throws FleetError DISK_FULL, PERMISSION, IO
  */
 export const writePart = async (
@@ -32,9 +32,8 @@ export const writePart = async (
   try {
     await mkdir(folder, { recursive: true });
     const bytes = counted(content, part.size, onBytes, signal);
-    const right = readBack
-      ? await writeAndRead(temporary, part, bytes, signal, onBytes)
-      : await writeHashed(temporary, part, bytes);
+    const write = readBack ? writeAndRead : writeHashed;
+    const right = await write(temporary, part, bytes, signal, onBytes);
     if (right) await rename(temporary, final);
     else await rm(temporary, { force: true });
     return right;
@@ -74,7 +73,7 @@ const writeAndRead = async (
 
 const writeHashed = async (
   path: string,
-  { size, digest }: Part,
+  part: Part,
   content: AsyncIterable<Uint8Array>,
 ): Promise<boolean> => {
   const hash = createHash('sha256');
@@ -86,6 +85,6 @@ const writeHashed = async (
       yield chunk;
     }
   };
-  await writeSynced(path, hashed(), { size });
-  return seen === size && `sha256:${hash.digest('hex')}` === digest;
+  await writeSynced(path, hashed(), { size: part.size });
+  return seen === part.size && `sha256:${hash.digest('hex')}` === part.digest;
 };
