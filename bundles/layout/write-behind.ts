@@ -4,12 +4,15 @@ import type { FileHandle } from 'node:fs/promises';
  * A piece is written while the next one is read and hashed, and is the reader's again when that one is written.
  * @throws what the content and the file system throw; nothing is written any more then
  */
-export const writeBehind = async (file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<void> => {
+export const writeBehind = async (
+  content: AsyncIterable<Uint8Array>,
+  write: (piece: Uint8Array) => Promise<void>,
+): Promise<void> => {
   let written = Promise.resolve();
   try {
-    for await (const chunk of content) {
+    for await (const piece of content) {
       await written;
-      written = writeWhole(file, chunk);
+      written = write(piece);
       // It is thrown with the next piece, or behind the last.
       written.catch(() => {});
     }
@@ -21,7 +24,8 @@ export const writeBehind = async (file: FileHandle, content: AsyncIterable<Uint8
   await written;
 };
 
-const writeWhole = async (file: FileHandle, bytes: Uint8Array): Promise<void> => {
+/** Where the file stands. @throws what the file system throws */
+export const writeWhole = async (file: FileHandle, bytes: Uint8Array): Promise<void> => {
   for (let done = 0; done < bytes.byteLength; )
     done += (await file.write(bytes, done, bytes.byteLength - done)).bytesWritten;
 };

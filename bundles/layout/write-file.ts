@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeDirectory } from './make-directory.ts';
-import { writeBehind } from './write-behind.ts';
+import { writeBehind, writeWhole } from './write-behind.ts';
 
 /** How the names begin of files that are being written; what a killed process leaves of them is rubbish. */
 export const TEMPORARY = '.tmp-';
@@ -22,7 +22,9 @@ export const writeFileAtomically = async (
   try {
     const file = await open(temporary, 'wx', mode);
     try {
-      await (content instanceof Uint8Array ? file.writeFile(content) : writeBehind(file, content));
+      await (content instanceof Uint8Array
+        ? file.writeFile(content)
+        : writeBehind(content, (piece) => writeWhole(file, piece)));
       await file.sync();
     } finally {
       await file.close();

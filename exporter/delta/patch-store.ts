@@ -25,15 +25,15 @@ export const openPatchStore = async (): Promise<PatchStore> => {
 export const withPatches = (source: Source, patches: BlobStore): Source => ({
   ...source,
   blobs: (repository) => (repository === DELTAS_FOLDER ? patches : source.blobs(repository)),
-  stream: (repository, digest, signal) =>
+  stream: (repository, digest, signal, buffers) =>
     repository === DELTAS_FOLDER
-      ? opened(patches, digest, signal)
-      : source.stream(repository, digest, signal),
+      ? opened(patches, digest, signal, buffers)
+      : source.stream(repository, digest, signal, buffers),
 });
 
 async function* opened(
   patches: BlobStore,
-  ...[digest, signal]: Parameters<BlobStore['open']>
+  ...asked: Parameters<BlobStore['open']>
 ): AsyncGenerator<Uint8Array> {
-  yield* await patches.open(digest, signal);
+  yield* await patches.open(...asked);
 }

@@ -26,7 +26,7 @@ export const openLayoutSource = async (directory: string): Promise<Source> => {
         .map((reference) => reference.slice(repository.length + 1)),
     resolve: async (repository, tag) => findReference(layout, layoutReference(repository, tag)),
     blobs: () => layout.blobs,
-    stream: (_, digest, signal) => streamBlob(layout.blobs, digest, signal),
+    stream: (_, digest, signal, buffers) => streamBlob(layout.blobs, digest, signal, buffers),
     [Symbol.asyncDispose]: async () => {},
   };
 };

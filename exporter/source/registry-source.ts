@@ -52,7 +52,7 @@ export const openRegistrySource = (where: string, options: RegistryOptions): Sou
     },
     blobs,
     readAhead: (documents, signal) => readAhead(blobs, documents, signal),
-    stream: (repository, digest, signal) => streamBlob(blobs(repository), digest, signal),
+    stream: (repository, digest, signal, buffers) => streamBlob(blobs(repository), digest, signal, buffers),
     [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
   };
 };

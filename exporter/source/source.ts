@@ -1,6 +1,7 @@
 import type { Descriptor } from '#bundles/bundle/manifest';
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
+import type { Buffers } from '#bundles/layout/read-span';
 import type { Channel } from '#bundles/names';
 import type { OfferedDocument } from './offer.ts';
 
@@ -23,9 +24,14 @@ export type Source = AsyncDisposable & {
   /** Blobs live in a repository; a layout keeps all of them in one place. */
   readonly blobs: (repository: string) => BlobSource;
   /**
-   * A blob for copying: not verified, and each chunk is valid only until the next but one is asked for, so that it can be
-   * written while the next is read.
+   * A blob for copying: not verified, and each chunk is valid only until the next is asked for.
+   * @param buffers the reader's own, which what is read may lie in: such a chunk is valid as Buffers says, also when the blob is over
    * @throws FleetError MISSING_BLOB
    */
-  readonly stream: (repository: string, digest: Digest, signal?: AbortSignal) => AsyncIterable<Uint8Array>;
+  readonly stream: (
+    repository: string,
+    digest: Digest,
+    signal?: AbortSignal,
+    buffers?: Buffers,
+  ) => AsyncIterable<Uint8Array>;
 };

@@ -1,34 +1,25 @@
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
-import type { Buffers } from '#bundles/layout/read-span';
+import { type Buffers, newBuffers } from '#bundles/layout/read-span';
 
-/** As those of newBuffers: a buffer is good until three more were taken. */
-const RING = 4;
-const CHUNK = 512 << 10;
-/** Most blobs have no more, and for those there need not be more memory. */
-const FIRST = 64 << 10;
+/** Those of blobs that are over: a stick full of them is copied with the memory that one needs, or as many as are copied at once. */
+const idle: Buffers[] = [];
 
-/** Those that no reader has now: a stick full of blobs is copied with the memory that a few need. */
-const idle: Buffer[] = [];
-
-/** A blob for copying, into buffers that are used again; see Source.stream. @throws what the source throws */
+/** A blob for copying; see Source.stream. @throws what the source throws */
 export async function* streamBlob(
   blobs: BlobSource,
   digest: Digest,
   signal?: AbortSignal,
+  buffers?: Buffers,
 ): AsyncGenerator<Uint8Array> {
-  const ring: Buffer[] = [];
-  let taken = 0;
-  const buffers: Buffers = () => {
-    const at = taken++;
-    if (at === 0) return Buffer.allocUnsafeSlow(FIRST);
-    return (ring[at % RING] ??= idle.pop() ?? Buffer.allocUnsafeSlow(CHUNK));
-  };
-  let last: Uint8Array | undefined;
-  for await (const chunk of await blobs.open(digest, signal, buffers)) {
-    last = chunk;
-    yield chunk;
+  if (buffers) {
+    yield* await blobs.open(digest, signal, buffers);
+    return;
   }
-  // The last chunk may still be on its way to a slow disk, and who reads no further, or failed, may have others: left to them.
-  idle.push(...ring.filter((buffer) => buffer.buffer !== last?.buffer));
+  const own = idle.pop() ?? newBuffers();
+  try {
+    yield* await blobs.open(digest, signal, own);
+  } finally {
+    idle.push(own);
+  }
 }

@@ -14,9 +14,9 @@ export const withBlobs = (source: Source, extra: ReadonlyMap<Digest, Buffer>): S
       return {
         name: blobs.name,
         size: async (digest) => extra.get(digest)?.byteLength ?? (await blobs.size(digest)),
-        open: async (digest, signal) => {
+        open: async (digest, signal, buffers) => {
           const bytes = extra.get(digest);
-          return bytes ? Readable.from([bytes]) : blobs.open(digest, signal);
+          return bytes ? Readable.from([bytes]) : blobs.open(digest, signal, buffers);
         },
         get: async (digest, wanted) => {
           const bytes = extra.get(digest);
@@ -24,9 +24,9 @@ export const withBlobs = (source: Source, extra: ReadonlyMap<Digest, Buffer>): S
         },
       };
     },
-    stream: (repository, digest, signal) => {
+    stream: (repository, digest, signal, buffers) => {
       const bytes = extra.get(digest);
-      return bytes ? Readable.from([bytes]) : source.stream(repository, digest, signal);
+      return bytes ? Readable.from([bytes]) : source.stream(repository, digest, signal, buffers);
     },
   };
 };

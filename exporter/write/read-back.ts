@@ -3,8 +3,9 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { Digest } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
-import { giveBuffers, takeBuffers } from './buffer-pool.ts';
-import { PAGE, readViews } from './read-views.ts';
+import { isRefusal, openDirect } from './open-direct.ts';
+import { type BufferPair, giveMemory, PAGE, takeMemory } from './page-memory.ts';
+import { readViews } from './read-views.ts';
 
 /** Bytes of a file, and what they must hash to. */
 export type FileSpan = {
@@ -32,13 +33,14 @@ export async function* readBack(
   { offset, size }: Pick<FileSpan, 'offset' | 'size'>,
   { past = true, signal }: ReadBackOptions = {},
 ): AsyncGenerator<Uint8Array> {
-  const handle = past ? await openDirect(path) : await open(path, 'r');
-  const buffers = takeBuffers();
+  const memory = takeMemory();
+  let handle: FileHandle | undefined;
   // Direct reads begin at a page; what stands before the span on its first one is read, too.
   let before = offset % PAGE;
   let left = size;
   try {
-    for await (const view of readViews(handle, buffers, path, {
+    handle = (past ? await openReadable(path, memory.halves) : undefined) ?? (await open(path, 'r'));
+    for await (const view of readViews(handle, memory.halves, path, {
       from: offset - before,
       size: size + before,
       signal,
@@ -49,34 +51,23 @@ export async function* readBack(
       if (chunk.byteLength > 0) yield chunk;
     }
   } finally {
-    giveBuffers(buffers);
-    await handle.close();
+    await handle?.close();
+    giveMemory(memory);
   }
 }
 
 /** Some file systems take the flag and refuse the first read, so that is tried here, too. */
-const openDirect = async (path: string): Promise<FileHandle> => {
-  // Missing where the system has no such thing.
-  const direct = (constants as { O_DIRECT?: number }).O_DIRECT;
-  if (direct !== undefined) {
-    let handle: FileHandle | undefined;
-    const buffers = takeBuffers();
-    try {
-      handle = await open(path, constants.O_RDONLY | direct);
-      await handle.read(buffers[0], 0, PAGE, 0);
-      return handle;
-    } catch (error) {
-      await handle?.close();
-      if (!isRefusal(error)) throw error;
-    } finally {
-      giveBuffers(buffers);
-    }
+const openReadable = async (path: string, [buffer]: BufferPair): Promise<FileHandle | undefined> => {
+  const handle = await openDirect(path, constants.O_RDONLY);
+  try {
+    await handle?.read(buffer, 0, PAGE, 0);
+    return handle;
+  } catch (error) {
+    await handle?.close();
+    if (isRefusal(error)) return undefined;
+    throw error;
   }
-  return open(path, 'r');
 };
-
-const isRefusal = (error: unknown): boolean =>
-  ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** Does the file hold exactly these bytes there? A missing file does not. @throws FleetError IO, PERMISSION, ABORTED */
 export const holdsSpan = async (span: FileSpan, options: ReadBackOptions = {}): Promise<boolean> => {

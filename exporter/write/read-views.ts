@@ -1,11 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { toFleetError } from '#bundles/errors';
-
-/** What O_DIRECT counts in, and a page of memory. */
-export const PAGE = 4096;
-
-/** Two buffers of one size, so that the next read is under way while the last bytes are used. */
-export type BufferPair = readonly [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>];
+import { type BufferPair, PAGE } from './page-memory.ts';
 
 /**
  * `size` bytes of a file from `from`, fewer where it ends, as views of two buffers that take turns: a view lasts until the next

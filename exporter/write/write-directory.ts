@@ -57,8 +57,7 @@ export const writeDirectory = async (
     await writeBlob(writer, source, blob, own, missing);
     written += sum(own.filter(({ path }) => missing.has(path)));
   };
-  // While files wait for the device and are read back, the next are fetched.
-  await inParallel(lacking, 3, write, signal);
+  await inParallel(lacking, AT_ONCE, write, signal);
   await syncDirectory(join(root, 'blobs/sha256'));
   if (chunks.size > 0) await syncDirectory(join(root, CHUNKS_FOLDER));
   for (const { path, digest, size, repository } of plan.files) {
@@ -106,5 +105,8 @@ const mayHold = async (path: string, size: number): Promise<boolean> => {
     return (error as NodeJS.ErrnoException).code !== 'ENOENT';
   }
 };
+
+/** While one is read back the next are fetched: as many as Node has threads for files. */
+const AT_ONCE = 4;
 
 const sum = (parts: readonly Part[]): number => parts.reduce((total, { size }) => total + size, 0);

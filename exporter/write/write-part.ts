@@ -3,6 +3,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import type { Part } from './part.ts';
+import type { PageMemory } from './page-memory.ts';
 import { holds } from './read-back.ts';
 import { writeSynced } from './write-synced.ts';
 
@@ -19,11 +20,13 @@ export type PartWriter = {
 /**
  * Writes one file under its final name only when it is known to be right: by reading it back from the device (which
  * hashes once, over what is really there), or by hashing on the way out. False: it was not right, and is gone again.
+ * @param memory that the content is read into
  * @throws FleetError DISK_FULL, PERMISSION, IO
  */
 export const writePart = async (
   { root, readBack, onBytes, signal }: PartWriter,
   part: Part,
+  memory: PageMemory,
   content: AsyncIterable<Uint8Array>,
 ): Promise<boolean> => {
   const final = join(root, part.path);
@@ -33,7 +36,7 @@ export const writePart = async (
     await mkdir(folder, { recursive: true });
     const bytes = counted(content, part.size, onBytes, signal);
     const write = readBack ? writeAndRead : writeHashed;
-    const right = await write(temporary, part, bytes, signal, onBytes);
+    const right = await write(temporary, part, memory, bytes, signal, onBytes);
     if (right) await rename(temporary, final);
     else await rm(temporary, { force: true });
     return right;
@@ -63,17 +66,19 @@ async function* counted(
 const writeAndRead = async (
   path: string,
   { size, digest }: Part,
+  memory: PageMemory,
   content: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
   onBytes: (bytes: number) => void,
 ): Promise<boolean> => {
-  await writeSynced(path, content, { size });
+  await writeSynced(path, content, { size, memory });
   return await holds(path, size, digest, signal, onBytes);
 };
 
 const writeHashed = async (
   path: string,
   part: Part,
+  memory: PageMemory,
   content: AsyncIterable<Uint8Array>,
 ): Promise<boolean> => {
   const hash = createHash('sha256');
@@ -85,6 +90,6 @@ const writeHashed = async (
       yield chunk;
     }
   };
-  await writeSynced(path, hashed(), { size: part.size });
+  await writeSynced(path, hashed(), { size: part.size, memory });
   return seen === part.size && `sha256:${hash.digest('hex')}` === part.digest;
 };

@@ -1,47 +1,57 @@
+import { constants } from 'node:fs';
 import { type FileHandle, open, truncate } from 'node:fs/promises';
 import { writeBehind } from '#bundles/layout/write-behind';
+import { inBlocks } from './in-blocks.ts';
+import { openDirect } from './open-direct.ts';
+import { BLOCK, giveMemory, type PageMemory, takeMemory } from './page-memory.ts';
+import { pieceWriter } from './piece-writer.ts';
 
-/** Written at once. Smaller pieces cost more to hand over than to write. */
-const BLOCK = 512 << 10;
-/** Bytes after which what was written is sent on to the device. */
+/** Bytes after which what was written is made to last. */
 const SYNC_EVERY = 32 << 20;
-/** As large as this they are handed on as they are. */
-const LARGE = 64 << 10;
 
 export type WriteSyncedOptions = {
   readonly from?: number;
   readonly size?: number;
+  readonly memory?: PageMemory | undefined;
   readonly onSynced?: (offset: number) => void;
 };
 
 /**
  * Writes a file to the device and not only to memory.
- * @param content each chunk valid until the next but one is asked for
+ * @param content each chunk valid until the next is asked for
  * @param from where a file that was begun is gone on with; 0: it must not be there
- * @param size about what will come, in bytes: a small file needs no large buffers
+ * @param size about what will come, in bytes: a small file is not worth opening twice
+ * @param memory that `content` is read into: what lies there is valid until the next but one is asked for, and written as it is
  * @param onSynced told how far the file is on the device, now and then and at the end @throws what the system, `content` and it throw
  */
 export const writeSynced = async (
   path: string,
   content: AsyncIterable<Uint8Array>,
-  { from = 0, size = BLOCK, onSynced }: WriteSyncedOptions = {},
+  { from = 0, size = BLOCK, memory, onSynced }: WriteSyncedOptions = {},
 ): Promise<void> => {
   if (from > 0) await truncate(path, from);
-  const file = await open(path, from > 0 ? 'a' : 'wx', 0o644);
+  const own = memory ?? takeMemory();
+  const file = await open(path, from > 0 ? 'r+' : 'wx', 0o644);
+  let direct: FileHandle | undefined;
   try {
-    const blocks = inBlocks(content, Math.max(1, Math.min(BLOCK, size)));
-    await (onSynced ? writeAndSync(file, blocks, from, onSynced) : writeBehind(file, blocks));
+    if (size >= BLOCK) direct = await openDirect(path, constants.O_WRONLY);
+    const pieces = inBlocks(content, own, from);
+    const write = pieceWriter({ file, direct }, from);
+    await (onSynced ? writeAndSync(file, pieces, write, from, onSynced) : writeBehind(pieces, write));
     await file.sync();
     if (onSynced) onSynced((await file.stat()).size);
   } finally {
+    await direct?.close();
     await file.close();
+    if (!memory) giveMemory(own);
   }
 };
 
-/** A large file goes to the device while it is written, and not all at the end. */
+/** A large file is made to last while it is written, and not all at the end. */
 const writeAndSync = async (
   file: FileHandle,
-  blocks: AsyncIterable<Uint8Array>,
+  pieces: AsyncIterable<Uint8Array>,
+  write: (piece: Uint8Array) => Promise<void>,
   from: number,
   onSynced: (offset: number) => void,
 ): Promise<void> => {
@@ -60,55 +70,22 @@ const writeAndSync = async (
   };
   const watched = async function* (): AsyncGenerator<Uint8Array> {
     let before = 0;
-    for await (const block of blocks) {
+    for await (const piece of pieces) {
       if (failure) throw failure.error;
       if (!syncing && offset - synced >= SYNC_EVERY) {
         synced = offset;
         syncing = sync(offset);
       }
-      yield block;
+      yield piece;
       // The one before is written when the next is asked for.
       offset += before;
-      before = block.byteLength;
+      before = piece.byteLength;
     }
   };
   try {
-    await writeBehind(file, watched());
+    await writeBehind(watched(), write);
   } finally {
     await syncing;
   }
   if (failure) throw failure.error;
 };
-
-/** Small pieces joined. Two blocks are enough: when one is asked for, the one before the last is written. */
-async function* inBlocks(content: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
-  const blocks = [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(size)] as const;
-  let block = blocks[0];
-  let filled = 0;
-  /** The last one handed on is the source's own: it is written only when another is handed on. */
-  let lent = false;
-  const take = (): Uint8Array => {
-    const full = block.subarray(0, filled);
-    block = block === blocks[0] ? blocks[1] : blocks[0];
-    filled = 0;
-    lent = false;
-    return full;
-  };
-  for await (const chunk of content) {
-    if (chunk.byteLength >= LARGE) {
-      if (filled > 0) yield take();
-      yield chunk;
-      lent = true;
-      continue;
-    }
-    for (let at = 0; at < chunk.byteLength; ) {
-      const taken = Math.min(chunk.byteLength - at, size - filled);
-      block.set(chunk.subarray(at, at + taken), filled);
-      filled += taken;
-      at += taken;
-      if (filled === size) yield take();
-    }
-    if (lent) yield take();
-  }
-  if (filled > 0) yield take();
-}

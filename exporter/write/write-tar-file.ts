@@ -11,7 +11,7 @@ import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
 import { checkBehindWriting } from './check-behind-writing.ts';
 import { checkFreeSpace, tooLargeFor } from './free-space.ts';
-import { PAGE } from './read-views.ts';
+import { PAGE } from './page-memory.ts';
 import { findRight, mediumOfPartial, PARTIAL } from './resume-tar.ts';
 import { splitBlobs } from './split-blobs.ts';
 import { entriesFrom, planEntries } from './tar-entries.ts';

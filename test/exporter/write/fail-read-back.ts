@@ -8,7 +8,7 @@ let opened = 0;
 
 Reflect.set(fs.promises, 'open', async (...values: Parameters<typeof real>) => {
   const [, flags] = values;
-  const isDirect = typeof flags === 'number' && (flags & fs.constants.O_DIRECT) !== 0;
+  const isDirect = flags === (fs.constants.O_RDONLY | fs.constants.O_DIRECT);
   if (isDirect) opened += 1;
   if (!isDirect || opened < 2) return await real(...values);
   throw Object.assign(new Error(`${errno}: the stick was pulled`), { code: errno });

@@ -32,16 +32,20 @@ const CHUNKS: Readonly<Record<string, readonly number[]>> = {
 const identity = await generateIdentity();
 const recipient = await identityToRecipient(identity);
 
+/** Whose memory it is. */
+const MEMORIES = ['the source', 'the reader'] as const;
+type Memory = (typeof MEMORIES)[number];
+
 const FORMS = ['tar', 'folder', 'folder in pieces', 'set', 'sealed set'] as const;
 
 /** As this world's source, but what it gave is no more once it need not be. */
-const poisoned = (source: Source, sizes: readonly number[]): Source => ({
+const poisoned = (source: Source, sizes: readonly number[], memory: Memory): Source => ({
   ...source,
-  stream: async function* (repository, digest, signal) {
+  stream: async function* (repository, digest, signal, buffers) {
     const chunks = await Array.fromAsync(source.stream(repository, digest, signal), (chunk) =>
       Buffer.from(chunk),
     );
-    yield* poisonedChunks(Buffer.concat(chunks), sizes);
+    yield* poisonedChunks(Buffer.concat(chunks), sizes, memory === 'the reader' ? buffers : undefined);
   },
 });
 
@@ -49,6 +53,7 @@ const fill = async (
   world: World,
   form: (typeof FORMS)[number],
   sizes: readonly number[],
+  memory: Memory,
 ): Promise<string> => {
   const to = world.path(form === 'tar' ? 'medium.tar' : 'medium');
   await using prepared = await prepare({
@@ -60,7 +65,7 @@ const fill = async (
     now: NOW,
     ...(form === 'sealed set' ? { sealTo: [recipient] } : {}),
   });
-  const source = poisoned(prepared.source, sizes);
+  const source = poisoned(prepared.source, sizes, memory);
   const options = {
     readBack: true,
     onBytes: () => {},
@@ -73,16 +78,19 @@ const fill = async (
 };
 
 describe('a medium from a source that uses its memory again as soon as it may, onto a slow disk', () => {
-  it.each(FORMS.flatMap((form) => Object.keys(CHUNKS).map((chunks) => ({ form, chunks }))))(
-    'holds what the source gave: $form, in $chunks',
-    async ({ form, chunks }) => {
+  const CASES = FORMS.flatMap((form) =>
+    Object.keys(CHUNKS).flatMap((chunks) => MEMORIES.map((memory) => ({ form, chunks, memory }))),
+  );
+  it.each(CASES)(
+    'holds what the source gave: $form, in $chunks, in memory of $memory',
+    async ({ form, chunks, memory }) => {
       await using world = await makeWorld();
       const bundle = { ...bundleOf('one'), images: [{ name: 'web', layers: LAYERS }] };
       await world.layout.release({ channel: KIOSK, version: 1, bundles: [bundle] });
       const write = async (): Promise<void> => {
         for (let turns = 0; turns < 5; turns += 1) await turn();
       };
-      const to = await meddle({ write }, () => fill(world, form, CHUNKS[chunks] ?? []));
+      const to = await meddle({ write }, () => fill(world, form, CHUNKS[chunks] ?? [], memory));
       await using open = await openMedium(to, { unseal: (bytes) => openAge(bytes, [identity]) });
       const { checks, ok } = await verifyMedium(open, undefined, NOW);
       expect(checks.filter((check) => !check.ok)).toEqual([]);

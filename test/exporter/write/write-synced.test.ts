@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { takeMemory } from '../../../exporter/write/page-memory.ts';
 import { writeSynced } from '../../../exporter/write/write-synced.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { meddle } from './meddle.ts';
@@ -49,15 +50,21 @@ describe('a file that is written to the device', () => {
       sizes,
       fc.integer({ min: 0, max: BYTES.byteLength }),
       fc.boolean(),
-      async (chunks, size, watched) => {
+      fc.boolean(),
+      fc.integer({ min: 0, max: 20_000 }),
+      async (chunks, size, watched, own, from) => {
         await rm(path, { force: true });
         const bytes = BYTES.subarray(0, size);
+        const begun = Math.min(from, size);
+        if (begun > 0) await writeFile(path, BYTES.subarray(0, begun + 5000));
         const onSynced = watched ? { onSynced: () => {} } : {};
-        await slowly(() => writeSynced(path, poisonedChunks(bytes, chunks), { size, ...onSynced }));
+        const memory = own ? takeMemory() : undefined;
+        const content = poisonedChunks(bytes.subarray(begun), chunks, memory?.ring);
+        await slowly(() => writeSynced(path, content, { from: begun, size, memory, ...onSynced }));
         expect((await readFile(path)).equals(bytes)).toBe(true);
       },
     );
-    await fc.assert(property, { numRuns: 40 });
+    await fc.assert(property, { numRuns: 80 });
   });
 
   it('is gone on with where it was cut', async () => {
