@@ -1,7 +1,7 @@
 import type { Descriptor } from '../bundle/manifest.ts';
 import type { Digest } from '../digest.ts';
 import type { BlobSource } from '../layout/blobs.ts';
-import { newBuffers } from '../layout/read-span.ts';
+import { type Buffers, newBuffers } from '../layout/read-span.ts';
 import { verified } from '../layout/verified.ts';
 import type { Shelf } from './destination.ts';
 import { makeLimit } from './limit.ts';
@@ -33,12 +33,28 @@ export const openCarrier = (
   /** Who brings a blob into a repository, and who was the first to bring it anywhere. */
   const brought = new Map<string, Promise<Carried>>();
   const firsts = new Map<Digest, { readonly path: string; readonly done: Promise<unknown> }>();
+  /** Of blobs that have arrived. Those of a try that failed may still be on their way down a dead line. */
+  const idle: Buffers[] = [];
+  const send = async (
+    shelf: Shelf,
+    { digest, size }: Descriptor,
+    options: Parameters<Shelf['pushBlob']>[2] & { readonly signal: AbortSignal },
+  ): Promise<Carried> => {
+    let buffers: Buffers | undefined;
+    const open = async (): Promise<AsyncIterable<Uint8Array>> => {
+      buffers = idle.pop() ?? newBuffers();
+      return verified(digest, size, await blobs.open(digest, options.signal, buffers), blobs.name);
+    };
+    const how = await shelf.pushBlob({ digest, size }, open, options);
+    if (buffers) idle.push(buffers);
+    return how;
+  };
   const push = async (
     { path, shelf }: { readonly path: string; readonly shelf: Shelf },
     blob: Descriptor,
     signal: AbortSignal,
   ): Promise<Carried> => {
-    const { digest, size } = blob;
+    const { digest } = blob;
     const first = firsts.get(digest);
     // A first that failed has said so to its own repository; this one then tries for itself.
     const there = await first?.done.then(
@@ -46,13 +62,8 @@ export const openCarrier = (
       () => false,
     );
     const from = first && there ? first.path : placeOf(digest);
-    const how = await limit(() =>
-      shelf.pushBlob(
-        { digest, size },
-        async () => verified(digest, size, await blobs.open(digest, signal, newBuffers(size)), blobs.name),
-        { signal, ...(from !== undefined && from !== path && { mountFrom: from }) },
-      ),
-    );
+    const mount = from !== undefined && from !== path ? { mountFrom: from } : {};
+    const how = await limit(() => send(shelf, blob, { signal, ...mount }));
     onCarried(path, blob, how);
     return how;
   };
