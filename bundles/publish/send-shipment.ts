@@ -47,23 +47,29 @@ export const sendShipment = async (shipment: Shipment, sending: Sending): Promis
   return { outcome: await movePointer(shipment, sending), freight };
 };
 
-/** Brings parcels into one repository, each stage when all before it are there. @throws as sendShipment */
+/**
+ * Brings parcels into one repository: the blobs of all stages side by side, as nobody finds a blob that no manifest names, and the
+ * manifests of each when those of all before it are there. @throws as sendShipment
+ */
 export const sendStages = async (
   path: string,
   stages: Shipment['stages'],
   sending: StageSending,
 ): Promise<Freight> => {
-  let freight = NO_FREIGHT;
-  for (const stage of stages) {
-    const sent = await allDone(stage.map((parcel) => sendParcel(path, parcel, sending)));
-    freight = sent.reduce(addFreight, freight);
-  }
-  return freight;
+  let before: Promise<unknown> = Promise.resolve();
+  const sent = stages.map((stage) => {
+    const needed = before;
+    const work = allDone(stage.map((parcel) => sendParcel(path, parcel, needed, sending)));
+    before = work;
+    return work;
+  });
+  return (await allDone(sent)).flat().reduce(addFreight, NO_FREIGHT);
 };
 
 const sendParcel = async (
   path: string,
   { tag, descriptor, bytes, blobs, subject }: Parcel,
+  needed: Promise<unknown>,
   { shelf, carrier, hasReferrers, repair, signal }: StageSending,
 ): Promise<Freight> => {
   signal.throwIfAborted();
@@ -74,6 +80,7 @@ const sendParcel = async (
     const carried = await allDone(
       blobs.map(async (blob) => ({ blob, how: await carrier.bring({ path, shelf }, blob, signal) })),
     );
+    await needed;
     await shelf.pushManifest(tag, { mediaType: descriptor.mediaType, bytes }, signal);
     freight = carried.reduce(
       (sum, { blob, how }) =>
@@ -81,6 +88,7 @@ const sendParcel = async (
       { ...NO_FREIGHT, manifests: 1 },
     );
   }
+  await needed;
   // Also for one that was there: a publisher may have been killed between the two.
   if (subject && hasReferrers) await attachReferrer(shelf, subject, descriptor, signal);
   return freight;
