@@ -7,6 +7,7 @@ import { formatBytes } from '#bundles/program/format-bytes';
 import { bytesOfStick } from '../plan/bytes-of-stick.ts';
 import { patchesInParts } from '../plan/patches-in-parts.ts';
 import type { Prepared } from '../prepare.ts';
+import { oneAhead } from '../source/one-ahead.ts';
 import { findLayout, stickOf } from './find-layout.ts';
 import { checkFreeSpace, largestFile } from './free-space.ts';
 import { LOCK, whileLocked } from './lock-medium.ts';
@@ -74,8 +75,12 @@ export const writeSet = async (
   const roots = prepared.targets.map(({ path }) => path);
   for (const root of roots) await checkPartSize(root, order);
   const layout = await findLayout(prepared, roots, order, options);
-  await using pieces = openPieces(source, options.signal);
-  const content: SetContent = { plan, source, layout, pieces };
+  await using ahead = oneAhead(
+    source,
+    layout.parts.flatMap(({ files }) => files.map(({ blob }) => blob)),
+  );
+  await using pieces = openPieces(ahead.source, options.signal);
+  const content: SetContent = { plan, source: ahead.source, layout, pieces };
   const said = {
     set: layout.set,
     sealed: layout.sealed,

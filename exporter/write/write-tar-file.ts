@@ -7,6 +7,7 @@ import { makeDirectory } from '#bundles/layout/make-directory';
 import { syncDirectory } from '#bundles/layout/write-file';
 import { entrySize } from '../plan/pack-parts.ts';
 import type { Plan } from '../plan/plan.ts';
+import { oneAhead } from '../source/one-ahead.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
 import { checkBehindWriting } from './check-behind-writing.ts';
@@ -47,7 +48,11 @@ export const writeTarFile = async (
     const total = blobs.reduce((sum, { size }) => sum + size, 0);
     options.onPhase?.({ name: 'writing', total, passes: options.readBack ? 2 : 1 });
     if (right.entries === 0) await rm(temporary, { force: true });
-    const content = writeTar(entriesFrom(entries, right.entries, source, options));
+    await using ahead = oneAhead(
+      source,
+      blobs.flatMap(({ blob }) => blob ?? []),
+    );
+    const content = writeTar(entriesFrom(entries, right.entries, ahead.source, options));
     const from = right.offset;
     if (options.readBack) {
       const spans = tarSpans(temporary, entries).filter((span) => !isRead(span, from));
