@@ -112,12 +112,13 @@ const syncedPeer = (input: PeerInput, imgpkg: string): Peer => {
   };
 };
 
-/** The same, and what the device gives back is held against what was written. */
+/** The same, and what the device gives back is held against what was written; so is what is brought in, before any of it is. */
 const readBackPeer = (input: PeerInput, imgpkg: string): Peer => ({
   ...syncedPeer(input, imgpkg),
   name: 'imgpkg, sync, read back',
   exportFull: `${syncedPeer(input, imgpkg).exportFull}\nbefore=$(openssl sha256 < out)\n[ "$(dd if=out iflag=direct bs=1M status=none | openssl sha256)" = "$before" ]`,
   exportDelta: undefined,
+  importFull: `openssl sha256 ../first/out > /dev/null\n${imgpkgPeer(input, imgpkg).importFull}`,
 });
 
 const zarfPeer = ({ source, target, first }: PeerInput, zarf: string): Peer => {
