@@ -1,8 +1,9 @@
-import { chmodSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
 import { inAscii } from './bundling/in-ascii.ts';
+import { linkTo } from './bundling/link-to.ts';
+import { nodeAsleep } from './bundling/node-asleep.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
 
 /**
@@ -17,15 +18,9 @@ const OUT = process.env['FLEET_BUNDLE_OUT'] ?? join(import.meta.dirname, 'dist',
 const FILE = 'fleet-agent.mjs';
 const { resolve } = createRequire(import.meta.url);
 
-/** What people type. Node follows the link, so the add-on is found all the same. */
 const linkToProgram = (): Plugin => ({
   name: 'link-to-program',
-  writeBundle: () => {
-    chmodSync(join(OUT, FILE), 0o755);
-    const link = join(OUT, 'fleet-agent');
-    rmSync(link, { force: true });
-    symlinkSync(FILE, link);
-  },
+  writeBundle: () => linkTo(join(OUT, FILE)),
 });
 
 const KUBERNETES = join('@kubernetes', 'client-node', 'dist');
@@ -87,30 +82,10 @@ const undiciInParts = (): Plugin => {
   };
 };
 
-const HTTP = '\0http';
-
-/**
- * An `import` of node:http reads all that it exports, WebSocket included, and for that Node evaluates an undici of its own
- * with fetch and web streams: 12 MiB of memory for nothing. Asked for in this way, that stays asleep.
- */
-const httpWithoutWeb = (): Plugin => ({
-  name: 'http-without-web',
-  resolveId: (source, _importer, { kind }) =>
-    kind === 'import-statement' && (source === 'http' || source === 'node:http') ? HTTP : null,
-  load: (id) => (id === HTTP ? "module.exports = process.getBuiltinModule('node:http');" : null),
-});
-
 export default defineConfig({
   input: 'agent/bundled-main.ts',
   platform: 'node',
-  plugins: [
-    sqliteBeside(OUT),
-    linkToProgram(),
-    kubeConfigAlone(),
-    undiciInParts(),
-    httpWithoutWeb(),
-    inAscii(),
-  ],
+  plugins: [sqliteBeside(OUT), linkToProgram(), kubeConfigAlone(), undiciInParts(), nodeAsleep(), inAscii()],
   output: {
     file: join(OUT, FILE),
     format: 'esm',

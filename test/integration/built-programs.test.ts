@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, readdir, rename } from 'node:fs/promises';
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
@@ -55,9 +55,35 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
+/** As if a Node of another version ran what NODE_OPTIONS of this are given to. */
+const nodeOf = async (version: string): Promise<NodeJS.ProcessEnv> => {
+  const file = join(folder.path, 'version.cjs');
+  const said = { version: `v${version}`, versions: { ...process.versions, node: version } };
+  await writeFile(
+    file,
+    `for (const [name, value] of Object.entries(${JSON.stringify(said)})) Object.defineProperty(process, name, { value });`,
+  );
+  return { ...env, NODE_OPTIONS: `--require ${JSON.stringify(file)}` };
+};
+
 const inBoth = async <T>(run: (form: Form) => Promise<T>): Promise<void> => {
   expect(await run('built')).toEqual(await run('checkout'));
 };
+
+describe.each(['export', 'scheduler'] as const)('fleet-%s of a Node that is too old', (program) => {
+  it.each([
+    ['checkout', `Start it with "npx fleet-${program}" in the checkout, which brings its own.`],
+    ['built', 'Install one where PATH finds it first.'],
+  ] as const)('says where there is another: %s', async (form, hint) => {
+    const { code, stderr } = await runCommand([programs[form][program], '--version'], {
+      env: await nodeOf('20.19.2'),
+    });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `fleet-${program}: NODE_TOO_OLD: Node v20.19.2 runs this, but 24 or newer is needed. ${hint}\n`,
+    });
+  });
+});
 
 describe('fleet-export as it is installed', () => {
   const start = (form: Form, words: readonly string[]): Promise<Outcome> =>

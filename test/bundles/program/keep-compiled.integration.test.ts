@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommand } from '../../harness/run-command.ts';
@@ -19,6 +19,18 @@ describe('what Node compiled of a program', () => {
     await mkdir(given);
     expect((await start({ HOME: folder.path, XDG_CACHE_HOME: given })).code).toBe(0);
     expect(existsSync(join(given, 'fleet-ferry/code'))).toBe(true);
+  });
+
+  it('goes with the first start of another month, and not before', async () => {
+    await using folder = await temporaryDirectory('compiled');
+    const code = join(folder.path, 'fleet-ferry/code');
+    const env = { HOME: folder.path, XDG_CACHE_HOME: folder.path };
+    await mkdir(join(code, '1/v24.0.0-x64'), { recursive: true });
+    expect((await start(env)).code).toBe(0);
+    expect(await readdir(code)).toEqual([expect.stringMatching(/^\d+$/)]);
+    await mkdir(join(code, 'of another program'));
+    expect((await start(env)).code).toBe(0);
+    expect(await readdir(code)).toHaveLength(2);
   });
 
   it('is kept nowhere for who has no such folder', async () => {
