@@ -1,4 +1,3 @@
-import './carry-lightly.ts';
 import { runProgram } from '#bundles/program/run-program';
 import { COMMANDS } from './commands.ts';
 

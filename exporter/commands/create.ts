@@ -5,6 +5,7 @@ import { FleetCommand } from '#bundles/program/fleet-command';
 import { formatBytes } from '#bundles/program/format-bytes';
 import { openProgress, type Progress } from '#bundles/program/progress';
 import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
+import { carryLightly } from '../carry-lightly.ts';
 import type { Plan } from '../plan/plan.ts';
 import { prepare } from '../prepare.ts';
 import { describeDeltas } from '../show/describe-deltas.ts';
@@ -77,6 +78,7 @@ export default class Create extends FleetCommand {
           signal: this.signal,
         });
       const options = { ...maxFileSize, readBack: flags['read-back'], seal: prepared.seal };
+      carryLightly();
       const exported = await this.export(prepared, options, set, progress);
       const { changes, written } = exported;
       const places = placesOf(prepared, exported.set);

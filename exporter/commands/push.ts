@@ -4,6 +4,7 @@ import { formatBytes } from '#bundles/program/format-bytes';
 import { openProgress } from '#bundles/program/progress';
 import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
 import { addFreight, type Freight } from '#bundles/publish/send-shipment';
+import { carryLightly } from '../carry-lightly.ts';
 import { type Pushed, type PushedPointer, pushMedium } from '../push/push-medium.ts';
 import { trustNotes } from '../verify/trust-notes.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, openGiven } from './open-given.ts';
@@ -64,6 +65,7 @@ A pointer never goes back: an older release than the registry has is refused (RO
       using progress = openProgress(flags.progress);
       await using registry = openSiteRegistry(flags.to, flags, process.env, progress);
       await using medium = await openGiven(argv as string[], flags);
+      carryLightly();
       const pushed = await pushMedium(
         medium,
         registry,

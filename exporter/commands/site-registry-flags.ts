@@ -7,6 +7,7 @@ import { openRegistry } from '#bundles/registry/open-registry';
 import type { Registry } from '#bundles/registry/registry';
 import { registryOptions } from '#bundles/registry/registry-access';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { compileLate } from '../compile-late.ts';
 import { describePause } from '../show/describe-pause.ts';
 import { ORDER_FLAGS } from './order-flags.ts';
 
@@ -27,8 +28,9 @@ export const openSiteRegistry = (
   flags: RegistryFlags,
   env: NodeJS.ProcessEnv,
   progress?: Progress,
-): Registry =>
-  openRegistry(
+): Registry => {
+  compileLate();
+  return openRegistry(
     parseRegistryAddress(where),
     registryOptions({
       plainHttp: wordList(flags['plain-http'], ',') ?? [],
@@ -38,6 +40,7 @@ export const openSiteRegistry = (
       onWait: progress && ((pause) => progress.wait(describePause(where, pause), pause.ms)),
     }),
   );
+};
 
 /** What of a medium is wanted. */
 export const SELECTION_FLAGS = {

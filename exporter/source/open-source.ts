@@ -1,5 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { type RegistryAccess, registryOptions } from '#bundles/registry/registry-access';
+import { compileLate } from '../compile-late.ts';
 import { openLayoutSource } from './layout-source.ts';
 import type { Source } from './source.ts';
 
@@ -13,6 +14,7 @@ export const openSource = async (where: string, access: RegistryAccess = NO_ACCE
   if (where.startsWith('oci://')) {
     // The HTTP client takes longer to load than a small layout to read.
     const { openRegistrySource } = await import('./registry-source.ts');
+    compileLate();
     return openRegistrySource(where, registryOptions(access));
   }
   if (!/^[a-z]+:\/\//.test(where)) return openLayoutSource(where);
