@@ -7,6 +7,8 @@ export type AskOptions = {
   /** Where what is typed is shown; by default where the question is. */
   readonly echo?: NodeJS.WritableStream | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** What to do where nothing was typed. */
+  readonly hint?: string;
 };
 
 /**
@@ -15,11 +17,12 @@ export type AskOptions = {
  */
 export const askLine = (
   question: string,
-  { input, output, echo = output, signal }: AskOptions,
+  { input, output, echo = output, signal, hint }: AskOptions,
 ): Promise<string> => {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const unanswered = new FleetError('ABORTED', 'nothing was typed', hint === undefined ? {} : { hint });
   if (signal?.aborted) {
-    reject(new FleetError('ABORTED', 'nothing was typed'));
+    reject(unanswered);
     return promise;
   }
   // The terminal's echo is off before anybody is asked, so that not a letter of a fast typist is shown.
@@ -31,15 +34,17 @@ export const askLine = (
     lines.setPrompt(question);
     lines.prompt();
   } else output.write(question);
+  let isEnded = false;
   lines.once('line', (line) => {
+    isEnded = true;
     resolve(line);
     lines.close();
   });
   lines.once('SIGINT', stop);
   lines.once('close', () => {
     signal?.removeEventListener('abort', stop);
-    if (echo !== output) output.write('\n');
-    reject(new FleetError('ABORTED', 'nothing was typed'));
+    if (!isEnded || echo !== output) output.write('\n');
+    reject(unanswered);
   });
   return promise;
 };

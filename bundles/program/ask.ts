@@ -22,7 +22,8 @@ export const ask = async (
   question: string,
   { flag, signal, input = process.stdin, output = process.stderr }: Asking,
 ): Promise<string> => {
-  if (canAsk({ input, output })) return askLine(question, { input, output, signal });
+  const hint = `Start it again, or answer with ${flag}`;
+  if (canAsk({ input, output })) return askLine(question, { input, output, signal, hint });
   throw new FleetError('USAGE', `nobody is there to answer ${JSON.stringify(question.trim())}`, {
     hint: `Answer with ${flag}, or start it at a terminal`,
   });

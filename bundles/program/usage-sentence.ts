@@ -25,6 +25,14 @@ const SENTENCES: readonly (readonly [RegExp, (...found: string[]) => string])[] 
     /^Expected (.*) to be one of: (.+)$/,
     (value, options) => `${JSON.stringify(value)} is none of ${options}`,
   ],
+  [
+    /^All of the following must be provided when using (--\S+): (.+)$/,
+    (flag, others) => `${flag} wants ${others} beside it`,
+  ],
+  [
+    /^(--[^\s=]+)=.* cannot also be provided when using (--\S+)$/,
+    (flag, other) => `${flag} and ${other} do not go together`,
+  ],
   [/^Unexpected arguments?: (.+)$/, (list) => `there is an argument too many: ${list}`],
   [/^Missing required flag (\S+)$/, (flag) => `--${flag.replace(/^--/, '')} is missing`],
 ];

@@ -22,6 +22,9 @@ export const FILE_SIZE_FLAG = {
   }),
 };
 
+/** Smaller files would be more than a file system, or the memory that lists them, has room for. */
+const SMALLEST_FILE = 1 << 20;
+
 /** @param isSet the medium is a set of parts @throws FleetError USAGE */
 export const maxFileSizeOf = (
   flags: { readonly 'max-file-size'?: string | undefined },
@@ -29,7 +32,17 @@ export const maxFileSizeOf = (
 ): { readonly maxFileSize?: number } => {
   const size = flags['max-file-size'];
   if (size === undefined) return {};
-  if (!isSet) return { maxFileSize: parseSize(size) };
+  if (!isSet) {
+    const maxFileSize = parseSize(size);
+    if (maxFileSize >= SMALLEST_FILE) return { maxFileSize };
+    throw new FleetError(
+      'USAGE',
+      `--max-file-size ${size} is too small: blobs would lie in countless files`,
+      {
+        hint: 'Give 1MiB or more',
+      },
+    );
+  }
   // What people want with it, a part does by itself.
   throw new FleetError('USAGE', '--max-file-size cuts the files of a folder; this medium is a set of parts', {
     hint: 'Say with --part-size how large a part may be',

@@ -35,7 +35,9 @@ export type VerifyOptions = {
 };
 
 export const notFilled = (path: string): FleetError =>
-  new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${path} yet`);
+  new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${path} yet`, {
+    hint: 'Was fleet-export create stopped? Run it again: it goes on where it stopped',
+  });
 
 /**
  * Everything a site would check, for every channel and site at once, and every blob read. A refusal does not end it: each
@@ -68,11 +70,12 @@ export const verifyMedium = async (
     );
   }
   if (root) {
+    const incomplete = list.checks.some(({ ok }) => !ok);
     await list.check(
       'blobs',
-      () => checkBlobs(open, expected, { clock, onBlob }, signal),
+      () => checkBlobs(open, expected, { clock, onBlob, incomplete }, signal),
       ({ checked, strangers }) => {
-        if (strangers > 0) advice.push(`${strangers} files under blobs/ belong to nothing on the medium`);
+        if (strangers > 0) advice.push(`${describeFiles(strangers)} to nothing on the medium`);
         return `${checked} read, each with its digest`;
       },
     );
@@ -86,3 +89,6 @@ export const verifyMedium = async (
     provenance,
   };
 };
+
+const describeFiles = (count: number): string =>
+  count === 1 ? '1 file under blobs/ belongs' : `${count} files under blobs/ belong`;

@@ -31,7 +31,12 @@ describe('a question', () => {
     const { input, output } = screen();
     const answer = ask('Really? ', { flag: '--yes', input, output });
     input.write(key);
-    await expect(answer).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(answer).rejects.toMatchObject({
+      code: 'ABORTED',
+      hint: 'Start it again, or answer with --yes',
+    });
+    // What is said about it does not follow the question on its line.
+    expect(String(output.read())).toMatch(/\n$/);
   });
 
   it('ends with the work it is part of', async () => {

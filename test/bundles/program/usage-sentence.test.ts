@@ -19,6 +19,14 @@ describe('what is said about a command line', () => {
     ],
     ['The following error occurred:\n  Missing required flag to', '--to is missing'],
     ['Expected --format=xml to be one of: json, text', '--format must be one of json, text, not "xml"'],
+    [
+      'All of the following must be provided when using --evidence: --sign-key, --to',
+      '--evidence wants --sign-key, --to beside it',
+    ],
+    [
+      '--stick-size=4GB cannot also be provided when using --parts',
+      '--stick-size and --parts do not go together',
+    ],
     ['Unexpected argument: again', 'there is an argument too many: again'],
     ['something  oclif\nwill say one day', 'something oclif will say one day'],
   ])('%s', (said, sentence) => {

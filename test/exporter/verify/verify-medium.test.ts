@@ -177,7 +177,16 @@ describe('verifying a medium', () => {
     await writeFile(world.path('medium', path), content);
     const { ok, advice } = await verify(world.path('medium'));
     expect(ok).toBe(true);
-    expect(advice.join()).toContain('1 files under blobs/ belong to nothing');
+    expect(advice.join()).toContain('1 file under blobs/ belongs to nothing');
+  });
+
+  it('says nothing of stray blobs where a bundle is refused, whose blobs all would be', async () => {
+    await using world = await makeKioskWorld();
+    await world.export('medium');
+    await rm(world.path('medium/blobs/sha256', LAYER));
+    await tarOf(world.path('medium'), world.path('medium.tar'));
+    expect((await verify(world.path('medium'))).advice.join()).not.toContain('belong');
+    expect(await codes(world.path('medium.tar'))).toEqual(['MISSING_BLOB']);
   });
 
   it('refuses a table of contents that points elsewhere', async () => {
