@@ -1,4 +1,5 @@
 import type { Descriptor } from '../bundle/manifest.ts';
+import type { Digest } from '../digest.ts';
 import { type FleetError, toFleetError } from '../errors.ts';
 import type { TrustRoot } from '../trust/root.ts';
 import { openCarrier } from './carrier.ts';
@@ -76,6 +77,7 @@ export const publishLayout = async (
   const carrier = openCarrier(layout.blobs, (repository, blob, how) => {
     if (how === 'uploaded') options.onUpload?.(repository, blob);
   });
+  const brought = new Set<Digest>();
   const limit = makeLimit(WIDTH);
   const tell = (outcome: PointerOutcome): PointerOutcome => {
     options.onPointer?.(outcome);
@@ -86,7 +88,11 @@ export const publishLayout = async (
       try {
         signal.throwIfAborted();
         return tell(
-          await publishPointer(pointer, { ...options, signal }, { layout, destination, chain, carrier }),
+          await publishPointer(
+            pointer,
+            { ...options, signal },
+            { layout, destination, chain, carrier, brought },
+          ),
         );
       } catch (error) {
         const known = toFleetError(error, `publishing ${pointer.repository}:${pointer.tag}`);
@@ -129,12 +135,14 @@ type Context = {
   readonly destination: Destination;
   readonly chain: () => Promise<readonly TrustRoot[]>;
   readonly carrier: ReturnType<typeof openCarrier>;
+  /** Of a dry run: what would go. */
+  readonly brought: Set<Digest>;
 };
 
 const publishPointer = async (
   pointer: Pointer,
   { dryRun = false, repair = false, now, signal }: PublishOptions,
-  { layout, destination, chain, carrier }: Context,
+  { layout, destination, chain, carrier, brought }: Context,
 ): Promise<PointerOutcome> => {
   const { repository, tag, artifact } = pointer;
   const shelf = destination.repository(repository);
@@ -147,7 +155,7 @@ const publishPointer = async (
   const { name } = shipment.order;
   if (before && before.digest !== artifact.digest) await judgePointer(shelf, shipment, before, roots);
   if (dryRun) {
-    const freight = await surveyShipment(shipment, shelf, repair, signal);
+    const freight = await surveyShipment(shipment, shelf, repair, brought, signal);
     return { ...outcome, name, outcome: 'planned', freight };
   }
   const { hasReferrers } = destination;

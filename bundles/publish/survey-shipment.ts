@@ -3,18 +3,22 @@ import type { Shelf } from './destination.ts';
 import { addFreight, type Freight, NO_FREIGHT } from './send-shipment.ts';
 import type { Parcel, Shipment } from './shipment.ts';
 
-/** What sending a shipment would take, by questions alone. What could be mounted is counted as an upload. */
+/**
+ * What sending a shipment would take, by questions alone.
+ * @param brought what shipments before it would bring into other repositories, to be mounted from there; this one's is added
+ */
 export const surveyShipment = async (
   shipment: Pick<Shipment, 'stages'>,
   shelf: Shelf,
   repair: boolean,
+  brought: Set<Digest>,
   signal: AbortSignal,
 ): Promise<Freight> => {
   const asked = new Set<Digest>();
   let freight = NO_FREIGHT;
   for (const parcel of shipment.stages.flat()) {
     signal.throwIfAborted();
-    freight = addFreight(freight, await surveyParcel(parcel, shelf, repair, asked, signal));
+    freight = addFreight(freight, await surveyParcel(parcel, shelf, repair, { asked, brought }, signal));
   }
   return freight;
 };
@@ -23,7 +27,7 @@ const surveyParcel = async (
   { tag, descriptor, blobs }: Parcel,
   shelf: Shelf,
   repair: boolean,
-  asked: Set<Digest>,
+  { asked, brought }: { readonly asked: Set<Digest>; readonly brought: Set<Digest> },
   signal: AbortSignal,
 ): Promise<Freight> => {
   const known = await shelf.resolve(tag, signal);
@@ -31,14 +35,21 @@ const surveyParcel = async (
   const fresh = blobs.filter(({ digest }) => !asked.has(digest));
   for (const { digest } of fresh) asked.add(digest);
   const found = await Promise.all(
-    fresh.map(async ({ digest, size }) => ({ size, there: (await shelf.blobs.size(digest)) === size })),
+    fresh.map(async ({ digest, size }) => ({
+      digest,
+      size,
+      there: (await shelf.blobs.size(digest)) === size,
+    })),
   );
   const absent = found.filter(({ there }) => !there);
+  const uploads = absent.filter(({ digest }) => !brought.has(digest));
+  for (const { digest } of uploads) brought.add(digest);
   return {
     ...NO_FREIGHT,
     manifests: known?.digest === descriptor.digest ? 0 : 1,
     there: found.length - absent.length,
-    uploaded: absent.length,
-    bytes: absent.reduce((sum, { size }) => sum + size, 0),
+    mounted: absent.length - uploads.length,
+    uploaded: uploads.length,
+    bytes: uploads.reduce((sum, { size }) => sum + size, 0),
   };
 };

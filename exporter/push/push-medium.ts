@@ -137,8 +137,11 @@ const survey = async (
   { repair, signal }: PushOrder,
 ): Promise<Sent> => {
   let images = NO_FREIGHT;
-  for (const { path, stages } of mirror)
-    images = addFreight(images, await surveyShipment({ stages }, registry.repository(path), repair, signal));
+  const brought = new Set<Digest>();
+  for (const { path, stages } of mirror) {
+    const shelf = registry.repository(path);
+    images = addFreight(images, await surveyShipment({ stages }, shelf, repair, brought, signal));
+  }
   const planned: PushedPointer[] = [];
   for (const one of pointers) {
     const { pointer, shipment, older } = one;
@@ -147,7 +150,7 @@ const survey = async (
       planned.push(unchanged(one));
       continue;
     }
-    const freight = await surveyShipment(shipment, registry.repository(repository), repair, signal);
+    const freight = await surveyShipment(shipment, registry.repository(repository), repair, brought, signal);
     const { name } = shipment.order;
     planned.push({ repository, tag, name, outcome: 'planned', wentBack: older, freight });
   }

@@ -1,7 +1,8 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
+import { makeDirectory } from '#bundles/layout/make-directory';
 import { readBlob } from '#bundles/layout/verified';
 import { syncDirectory } from '#bundles/layout/write-file';
 import { CHUNKS_FOLDER, type Medium } from '#bundles/medium/medium';
@@ -33,7 +34,7 @@ export const writeDirectory = async (
   options: WriteOptions,
 ): Promise<Written> => {
   const { signal, onBytes } = options;
-  await mkdir(join(root, 'blobs/sha256'), { recursive: true }).catch((error: unknown) => {
+  await makeDirectory(join(root, 'blobs/sha256')).catch((error: unknown) => {
     throw toFleetError(error, `writing to ${root}`);
   });
   await sweepTemporary(root);

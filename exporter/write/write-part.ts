@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
+import { makeDirectory } from '#bundles/layout/make-directory';
 import type { Part } from './part.ts';
 import type { PageMemory } from './page-memory.ts';
 import { holds } from './read-back.ts';
@@ -33,7 +34,7 @@ export const writePart = async (
   const folder = dirname(final);
   const temporary = join(folder, `.tmp-${randomUUID().slice(0, 8)}`);
   try {
-    await mkdir(folder, { recursive: true });
+    await makeDirectory(folder);
     const bytes = counted(content, part.size, onBytes, signal);
     const write = readBack ? writeAndRead : writeHashed;
     const right = await write(temporary, part, memory, bytes, signal, onBytes);

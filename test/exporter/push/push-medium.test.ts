@@ -1,3 +1,4 @@
+import type { Freight } from '#bundles/publish/send-shipment';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -217,6 +218,13 @@ test('a dry run sends nothing and counts what would go', async () => {
   expect(pointers).toMatchObject([{ outcome: 'planned', name: 'release 1' }]);
   expect(images.freight.uploaded).toBe(3);
   expect(registry.requests.filter((request) => request.startsWith('PUT'))).toEqual([]);
+  const sent = await push('base');
+  const lineOf = ({ freight: { uploaded, mounted, bytes } }: { readonly freight: Freight }) => [
+    uploaded,
+    mounted,
+    bytes,
+  ];
+  expect([images, ...pointers].map(lineOf)).toEqual([sent.images, ...sent.pointers].map(lineOf));
 });
 
 test('a set of parts is pushed as a whole medium is, and without one of its parts nothing is', async () => {

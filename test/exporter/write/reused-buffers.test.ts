@@ -21,7 +21,7 @@ const layerOf = (size: number): Buffer => {
   return layer;
 };
 
-const LAYERS = [layerOf(1_500_000), layerOf(700_003), layerOf(65_536), layerOf(900)];
+const LAYERS = [layerOf(1_200_000), layerOf(600_003), layerOf(65_536), layerOf(900)];
 
 const CHUNKS: Readonly<Record<string, readonly number[]>> = {
   'large ones': [512 << 10],
@@ -79,7 +79,14 @@ const fill = async (
 
 describe('a medium from a source that uses its memory again as soon as it may, onto a slow disk', () => {
   const CASES = FORMS.flatMap((form) =>
-    Object.keys(CHUNKS).flatMap((chunks) => MEMORIES.map((memory) => ({ form, chunks, memory }))),
+    Object.keys(CHUNKS).flatMap((chunks) =>
+      // Only files are written from where they were read into.
+      MEMORIES.filter((memory) => memory === 'the source' || form.startsWith('folder')).map((memory) => ({
+        form,
+        chunks,
+        memory,
+      })),
+    ),
   );
   it.each(CASES)(
     'holds what the source gave: $form, in $chunks, in memory of $memory',
