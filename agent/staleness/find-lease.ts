@@ -14,10 +14,12 @@ export const findLease = (
 ): { readonly lease: LeasePredicate; readonly seconds: number | undefined } | undefined => {
   const { state } = here;
   const { channel } = readTrustRow(state);
-  const root = readRoot(state);
-  if (!channel || !root) return undefined;
+  if (!channel) return undefined;
   const scope = formatChannel(channel);
-  const stored = keptUnder(readStatement(state, 'lease', scope), root.roles.lease, PREDICATES.lease);
+  const kept = readStatement(state, 'lease', scope);
+  // To read a root verifies it, and most releases have no lease.
+  const root = kept && readRoot(state);
+  const stored = root && keptUnder(kept, root.roles.lease, PREDICATES.lease);
   if (!stored || keptSubject(stored, 'release') !== readStatement(state, 'release', scope)?.digest) {
     return undefined;
   }

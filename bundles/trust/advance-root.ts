@@ -32,6 +32,7 @@ const checkFleet = (trusted: TrustRoot, candidate: TrustRoot): void => {
 };
 
 const step = (current: TrustRoot, next: TrustRoot): TrustRoot => {
+  if (next.digest === current.digest) return current;
   const subject = `root ${next.version}`;
   const [from, to] = [readRootDocument(current.bytes), readRootDocument(next.bytes)];
   if (next.version === current.version) {

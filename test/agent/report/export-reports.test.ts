@@ -111,7 +111,7 @@ describe('an exported report', () => {
     const { db } = world.agent.state;
     const filler = Array.from({ length: 10 }, () => 'x'.repeat(3900));
     db.transaction(() => {
-      for (let n = 0; n < 250; n++) appendEvent(world.agent, { type: 'drift', detail: { filler } });
+      for (let n = 0; n < 130; n++) appendEvent(world.agent, { type: 'drift', detail: { filler } });
     })();
     const reports = await exported(world);
     expect(reports.length).toBeGreaterThan(1);

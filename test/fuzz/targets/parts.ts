@@ -33,7 +33,7 @@ import { insist, type Target } from '../target.ts';
 const corpus = (name: string): Buffer => readFileSync(join(import.meta.dirname, '..', 'corpus', name));
 
 const PARTS_OF_SET = await Promise.all([1, 2, 3].map((number) => partBytes(number)));
-/** The first has a blob of three megabytes: what is changed are the small ones. */
+/** The first has a blob of a megabyte: what is changed are the small ones. */
 const SMALL = PARTS_OF_SET.slice(1);
 const SET = setOf();
 const LABEL = { format: 1, set: SET, number: 2, count: 3 };
