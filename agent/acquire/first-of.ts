@@ -1,5 +1,5 @@
 import type { BlobSource } from '#bundles/layout/blobs';
-import { missingBlob } from '#bundles/layout/verified';
+import { askFor, missingBlob } from '#bundles/layout/verified';
 
 /** One source, and where it lacks something another. @param one whose name messages say */
 export const firstOf = (one: BlobSource, other: BlobSource): BlobSource => ({
@@ -10,4 +10,5 @@ export const firstOf = (one: BlobSource, other: BlobSource): BlobSource => ({
       if ((await source.size(digest)) !== undefined) return source.open(digest, signal, buffers);
     throw missingBlob(digest, one.name);
   },
+  get: async (digest, wanted) => (await askFor(one, digest, wanted)) ?? (await askFor(other, digest, wanted)),
 });

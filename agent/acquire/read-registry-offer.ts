@@ -7,6 +7,7 @@ import { FleetError, isFleetError } from '#bundles/errors';
 import { parseArtifact } from '#bundles/layout/artifact';
 import type { BlobSource } from '#bundles/layout/blobs';
 import type { Document } from '#bundles/layout/document';
+import { askFor } from '#bundles/layout/verified';
 import { LEASE_ARTIFACT, RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
 import type { Channel } from '#bundles/names';
 import { channelRepository, siteRepository } from '#bundles/registry/references';
@@ -149,10 +150,22 @@ const blobsOf = (artifacts: readonly Artifact[], home: Repository, name: string)
       documents.map(({ digest, size }) => [digest, { size, repository }] as const),
     ),
   );
+  /** Of what was there: several look before one reads. */
+  const seen = new Map<Digest, number>();
+  const note = (digest: Digest, size: number | undefined): number | undefined => {
+    if (size !== undefined) seen.set(digest, size);
+    return size;
+  };
   return {
     name,
-    size: async (digest) => known.get(digest)?.size ?? (await home.blobs.size(digest)),
+    size: async (digest) =>
+      known.get(digest)?.size ?? seen.get(digest) ?? note(digest, await home.blobs.size(digest)),
     open: async (digest, signal, buffers) =>
       (known.get(digest)?.repository ?? home).blobs.open(digest, signal, buffers),
+    get: async (digest, wanted) => {
+      const { size, repository } = known.get(digest) ?? { repository: home };
+      const found = await askFor(repository.blobs, digest, wanted);
+      return found && { ...found, size: size ?? note(digest, found.size) };
+    },
   };
 };

@@ -88,7 +88,7 @@ const findApi = async (
       return await apiOf(host, options, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!isPassing(error) || !(await patience.wait(undefined, signal))) {
+      if (!isPassing(error) || !(await patience.wait(undefined, signal, host))) {
         throw unreachable({ doing, method: 'GET' }, host, error);
       }
     }

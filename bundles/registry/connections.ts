@@ -67,7 +67,7 @@ export const openDirectLines = (options: RegistryOptions, tls: SecureOptions): D
       });
     });
   };
-  return newDirectLines(open, patience);
+  return newDirectLines(open, patience, options.clock);
 };
 
 /** How TLS is done; made when it is first asked for, as that is not cheap. */

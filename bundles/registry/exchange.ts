@@ -77,7 +77,7 @@ export const newExchange = ({
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof FleetError) throw error;
-        if (!ask.once && isPassing(error) && (await patience.wait(undefined, signal))) continue;
+        if (!ask.once && isPassing(error) && (await patience.wait(undefined, signal, ask.url.host))) continue;
         throw unreachable(ask, ask.url.host, error);
       }
       const challenge = answer.header('www-authenticate');
@@ -91,7 +91,7 @@ export const newExchange = ({
         }
       }
       if (ask.once || !refusal.retryable) throw refusal;
-      if (!(await patience.wait(retryAfter(answer.header), signal))) throw refusal;
+      if (!(await patience.wait(retryAfter(answer.header), signal, answer.host))) throw refusal;
     }
   };
 };

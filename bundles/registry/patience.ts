@@ -15,9 +15,14 @@ const MAX_ASKED_MINUTES = 60;
 export type Patience = {
   /**
    * Waits for the next try; false when there are none left. @param asked milliseconds the registry asked for
+   * @param host who is waited for: it may be a token server, or where blobs are stored
    * @throws FleetError REGISTRY_UNREACHABLE when it has asked for too much in all
    */
-  readonly wait: (asked: number | undefined, signal: AbortSignal | undefined) => Promise<boolean>;
+  readonly wait: (
+    asked: number | undefined,
+    signal: AbortSignal | undefined,
+    host?: string,
+  ) => Promise<boolean>;
   /** It got further: all tries are there again. */
   readonly renew: () => void;
 };
@@ -37,7 +42,7 @@ export const newPatience = (
   let since = 0;
   stamina.begun();
   return {
-    wait: async (asked, signal) => {
+    wait: async (asked, signal, host) => {
       failures++;
       stamina.failed();
       if (failures === 1) since = stamina.moves();
@@ -46,8 +51,8 @@ export const newPatience = (
       const delay = Math.max(asked ?? 0, firstDelay * 2 ** (failures - 1));
       // Jitter also on what was asked for: a thousand agents were told the same second.
       const ms = Math.min(MAX_DELAY, Math.round(delay * (1 + random() / 2)));
-      if (asked !== undefined && stamina.asked(ms) > MAX_ASKED_MINUTES * 60_000) throw askedTooMuch();
-      onWait?.({ ms, asked: asked !== undefined });
+      if (asked !== undefined && stamina.asked(ms) > MAX_ASKED_MINUTES * 60_000) throw askedTooMuch(host);
+      onWait?.({ ms, asked: asked !== undefined, host });
       await sleep(ms, signal);
       return true;
     },
@@ -57,10 +62,10 @@ export const newPatience = (
   };
 };
 
-const askedTooMuch = (): FleetError =>
+const askedTooMuch = (host = 'the registry'): FleetError =>
   new FleetError(
     'REGISTRY_UNREACHABLE',
-    `the registry has asked to be waited for again and again, for ${MAX_ASKED_MINUTES} minutes in all`,
+    `${host} has asked to be waited for again and again, for ${MAX_ASKED_MINUTES} minutes in all`,
     { hint: 'Run it again later, what has arrived is kept; whoever runs the registry knows its limits' },
   );
 

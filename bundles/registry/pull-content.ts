@@ -7,7 +7,10 @@ import { isPassing, unreachable } from './registry-error.ts';
 import type { Answer } from './send.ts';
 
 /** What to read: a GET whose answer may be big. */
-export type Content = Pick<ClientAsk, 'doing' | 'path' | 'headers' | 'buffers' | 'wish' | 'signal'>;
+export type Content = Pick<ClientAsk, 'doing' | 'path' | 'headers' | 'buffers' | 'wish' | 'signal'> & {
+  /** Called where the registry answers 500, which is then as if there were no such thing: somebody asks elsewhere first. */
+  readonly onFailure?: (() => void) | undefined;
+};
 
 /** Getting this much further makes all tries new: on a bad line what counts is that it moves. */
 const PROGRESS = 64 << 10;
@@ -19,8 +22,9 @@ const PROGRESS = 64 << 10;
 export const pullContent = async (client: Client, content: Content): Promise<FoundBlob | undefined> => {
   // One for all of it: tries that each had tries of their own would be a long while for one blob.
   const patience = newPatience(client.options, client.stamina);
-  const first = await get(client, content, 0, patience);
-  if (first.status !== 404) {
+  const accept = content.onFailure ? [200, 404, 500] : [200, 404];
+  const first = await client.ask({ ...content, patience, method: 'GET', accept }, async (answer) => answer);
+  if (first.status !== 404 && first.status !== 500) {
     return {
       size: lengthOf(first),
       open: async () => stream(client, content, first, patience),
@@ -28,7 +32,8 @@ export const pullContent = async (client: Client, content: Content): Promise<Fou
     };
   }
   await discard(first);
-  client.stamina.moved();
+  if (first.status === 500) content.onFailure?.();
+  else client.stamina.moved();
   return undefined;
 };
 
@@ -69,17 +74,23 @@ async function* stream(
     }
     mark = given;
     const doing = `${content.doing}, after ${given}${total === undefined ? '' : ` of ${total}`} bytes`;
-    if (!isPassing(failure) || !(await patience.wait(undefined, signal)))
+    if (!isPassing(failure) || !(await patience.wait(undefined, signal, answer.host)))
       throw unreachable({ doing, method: 'GET' }, answer.host, failure);
-    answer = await get(client, { ...content, doing }, given, patience);
+    answer = await getOn(client, { ...content, doing }, given, patience);
     skip = await bytesToSkip(answer, given, doing);
   }
 }
 
-const get = (client: Client, content: Content, from: number, patience: Patience): Promise<Answer> => {
-  const headers = from > 0 ? { ...content.headers, range: `bytes=${from}-` } : content.headers;
-  const ask = { ...content, patience, method: 'GET' as const, accept: from > 0 ? [200, 206] : [200, 404] };
-  return client.ask({ ...ask, ...(headers && { headers }) }, async (answer) => answer);
+/** From a byte on, or all of it where no range can be had: what was given already is then read over. */
+const getOn = async (client: Client, content: Content, from: number, patience: Patience): Promise<Answer> => {
+  const ask = { ...content, patience, method: 'GET' as const };
+  const headers = { ...content.headers, range: `bytes=${from}-` };
+  const accept = from > 0 ? [200, 206, 416] : [200];
+  const answer = await client.ask({ ...ask, ...(from > 0 && { headers }), accept }, async (it) => it);
+  if (answer.status !== 416) return answer;
+  await discard(answer);
+  // Into memory of its own: what is read over would write over what those before still hold.
+  return client.ask({ ...ask, buffers: undefined, accept: [200] }, async (it) => it);
 };
 
 const lengthOf = (answer: Answer): number | undefined => {

@@ -64,6 +64,15 @@ export type Registry = AsyncDisposable & {
   readonly repositories: (signal?: AbortSignal) => Promise<readonly string[] | undefined>;
 };
 
+/** A pause between two tries. */
+export type Pause = {
+  readonly ms: number;
+  /** That long was asked for. */
+  readonly asked: boolean;
+  /** Who is waited for, where that is known: not always the registry itself. */
+  readonly host?: string | undefined;
+};
+
 /** How to reach registries; the same for all programs. */
 export type RegistryOptions = {
   /** 'host[:port]' that may be spoken to without TLS; loopback always may. */
@@ -74,8 +83,8 @@ export type RegistryOptions = {
   readonly authFile?: string | undefined;
   /** HTTPS_PROXY, NO_PROXY, HOME, DOCKER_CONFIG, REGISTRY_AUTH_FILE, XDG_RUNTIME_DIR; read nowhere else. */
   readonly env: NodeJS.ProcessEnv;
-  /** Called before each pause between two tries; `asked`: the registry said how long. */
-  readonly onWait?: ((pause: { readonly ms: number; readonly asked: boolean }) => void) | undefined;
+  /** Called before each pause between two tries. */
+  readonly onWait?: ((pause: Pause) => void) | undefined;
   /** Milliseconds, for tests of patience. */
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
   /** How often one request is tried in all, 5 unless said; who asks again by himself says less. */

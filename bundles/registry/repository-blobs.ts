@@ -3,9 +3,12 @@ import type { BlobSource, FoundBlob } from '../layout/blobs.ts';
 import type { Buffers } from '../layout/read-span.ts';
 import { missingBlob } from '../layout/verified.ts';
 import { discard } from './exchange.ts';
+import { newPatience } from './patience.ts';
 import { pullContent } from './pull-content.ts';
 import { ACCEPT, remember } from './pull-manifest.ts';
 import { type RepositoryClient, wishTo } from './repository-client.ts';
+
+type Place = 'blobs' | 'manifests';
 
 /** A repository as a source of bytes by digest: blobs, and the manifests, which a registry keeps apart from them. */
 export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
@@ -15,7 +18,7 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
   /** The likelier place first, so that a second request is the exception. */
   const places = (digest: Digest, isManifest = manifests.has(digest)) =>
     isManifest ? (['manifests', 'blobs'] as const) : (['blobs', 'manifests'] as const);
-  const asking = (place: 'blobs' | 'manifests', digest: Digest, verb: string, signal?: AbortSignal) => ({
+  const asking = (place: Place, digest: Digest, verb: string, signal?: AbortSignal) => ({
     doing: `${verb} ${shortDigest(digest)} in ${name}`,
     path: `${path}/${place}/${digest}`,
     wish: wishTo(path, 'pull'),
@@ -23,37 +26,63 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
     ...(place === 'manifests' && { headers: ACCEPT }),
   });
 
-  const find = async (
+  /**
+   * Asks one place after the other. docker-registry answers 500 where a blob is asked for as a manifest, which is what it is if
+   * somebody declared it so: before that counts as a failure, and is waited for, the blobs are asked.
+   */
+  const ask = async <T>(
+    digest: Digest,
+    where: ReturnType<typeof places>,
+    question: (place: Place, onFailure?: () => void) => Promise<T | undefined>,
+  ): Promise<T | undefined> => {
+    let failed = false;
+    const [first] = where;
+    const onFailure = (): void => {
+      failed = true;
+    };
+    for (const place of where) {
+      const found = await question(place, place === 'manifests' && place === first ? onFailure : undefined);
+      if (found === undefined) continue;
+      if (place === 'manifests') remember(repository, digest);
+      else if (failed) manifests.delete(digest);
+      return found;
+    }
+    const found = failed ? await question('manifests') : undefined;
+    if (found !== undefined) remember(repository, digest);
+    return found;
+  };
+
+  const find = (
     digest: Digest,
     where: ReturnType<typeof places>,
     signal?: AbortSignal,
     buffers?: Buffers,
-  ): Promise<FoundBlob | undefined> => {
-    for (const place of where) {
-      const found = await pullContent(client, { ...asking(place, digest, 'reading', signal), buffers });
-      if (!found) continue;
-      if (place === 'manifests') remember(repository, digest);
-      return found;
-    }
-    return undefined;
-  };
+  ): Promise<FoundBlob | undefined> =>
+    ask(digest, where, (place, onFailure) =>
+      pullContent(client, { ...asking(place, digest, 'reading', signal), buffers, onFailure }),
+    );
 
   return {
     name: source,
-    size: async (digest) => {
-      for (const place of places(digest)) {
-        const ask = { ...asking(place, digest, 'looking for'), method: 'HEAD' as const, accept: [200, 404] };
-        const size = await client.ask(ask, async (answer) => {
-          await discard(answer);
-          const length = answer.header('content-length') ?? '';
-          return answer.status === 200 && /^[0-9]{1,15}$/.test(length) ? Number(length) : undefined;
-        });
-        if (size === undefined) continue;
-        if (place === 'manifests') remember(repository, digest);
-        return size;
-      }
-      return undefined;
-    },
+    size: (digest) =>
+      ask(digest, places(digest), (place, onFailure) =>
+        client.ask(
+          {
+            ...asking(place, digest, 'looking for'),
+            method: 'HEAD',
+            accept: onFailure ? [200, 404, 500] : [200, 404],
+            // A failure that is passed over is no success yet.
+            patience: newPatience(client.options, client.stamina),
+          },
+          async (answer) => {
+            await discard(answer);
+            if (answer.status === 500) onFailure?.();
+            else client.stamina.moved();
+            const length = answer.header('content-length') ?? '';
+            return answer.status === 200 && /^[0-9]{1,15}$/.test(length) ? Number(length) : undefined;
+          },
+        ),
+      ),
     open: async (digest, signal, buffers) => {
       const found = await find(digest, places(digest), signal, buffers);
       if (!found) throw missingBlob(digest, source);

@@ -1,5 +1,6 @@
 import { readBundle } from '#bundles/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
+import { findManifest } from '#bundles/layout/read-manifest';
 import type { Channel } from '#bundles/names';
 import { channelRepository } from '#bundles/registry/references';
 import { readClosure } from '../source/read-closure.ts';
@@ -36,7 +37,7 @@ const blobsOfOne = async (
 ): Promise<ReadonlySet<Digest> | undefined> => {
   for (const channel of channels) {
     const blobs = source.blobs(channelRepository(channel));
-    if ((await blobs.size(digest)) === undefined) continue;
+    if (!(await findManifest(blobs, digest, signal))) continue;
     const closure = await readClosure(blobs, await readBundle(blobs, digest, signal), signal);
     return new Set(closure.map((blob) => blob.digest));
   }

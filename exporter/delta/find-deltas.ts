@@ -6,6 +6,7 @@ import { makePatch, type Patch } from '#bundles/delta/make-patch';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { BlobSource, BlobStore } from '#bundles/layout/blobs';
+import { findManifest } from '#bundles/layout/read-manifest';
 import { readBlob } from '#bundles/layout/verified';
 import { type Delta, DELTAS_FOLDER } from '#bundles/medium/medium';
 import type { Progress } from '#bundles/program/progress';
@@ -88,7 +89,7 @@ const readSlots = async ({
     fresh.push(...(await slotsOf(from, bundle.digest, signal)));
     for (const digest of knowledgeOf(bundle, bases).bases.flatMap(({ holds }) => [...holds.keys()])) {
       // One that only an earlier medium has cannot be read layer by layer here.
-      if (old.has(digest) || (await from.size(digest)) === undefined) continue;
+      if (old.has(digest) || !(await findManifest(from, digest, signal))) continue;
       old.set(digest, await slotsOf(from, digest, signal));
     }
   }

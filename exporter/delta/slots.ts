@@ -1,9 +1,9 @@
 import { isImage } from '#bundles/bundle/image-blobs';
-import { childrenOf, isManifestType, MAX_MANIFEST_BYTES, parseManifest } from '#bundles/bundle/manifest';
+import { childrenOf, isManifestType, parseManifest } from '#bundles/bundle/manifest';
 import { readBundle } from '#bundles/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
-import { readBlob } from '#bundles/layout/verified';
+import { findManifest } from '#bundles/layout/read-manifest';
 import type { BlobRef } from '#bundles/medium/medium';
 
 /** What a blob is for: in the next version of the bundle another has the same slot. */
@@ -44,8 +44,9 @@ const slotsOfImage = async (
   group: string,
   signal: AbortSignal | undefined,
 ): Promise<readonly Slot[]> => {
-  if ((await blobs.size(digest)) === undefined) return [];
-  const manifest = parseManifest(await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal));
+  const bytes = await findManifest(blobs, digest, signal);
+  if (!bytes) return [];
+  const manifest = parseManifest(bytes);
   if (!('manifests' in manifest))
     return manifest.layers.map((layer, index) => ({
       digest: layer.digest,

@@ -2,7 +2,14 @@ import type { Socket } from 'node:net';
 import type { Buffers } from '../../layout/read-span.ts';
 import type { Received } from '../receive.ts';
 import { lineFailure } from './line-failure.ts';
-import { type AnswerReading, HEAD_BLOCK, newSpill, readAnswer, type Reading } from './read-answer.ts';
+import {
+  type AnswerReading,
+  HEAD_BLOCK,
+  newSpill,
+  readAnswer,
+  type Reading,
+  type Unreadable,
+} from './read-answer.ts';
 import { requestHead } from './request-head.ts';
 
 export type OpenSocket = (reading: Reading) => Promise<Socket>;
@@ -21,11 +28,11 @@ export type DirectRequest = {
 /** One connection, for one request after the other. */
 export type DirectLine = {
   /**
-   * Undefined: the body's end cannot be told from the head; the connection is given up.
+   * One that is unreadable takes the connection along.
    * @param release called when the line can take the next request
    * @throws what the connection meets
    */
-  readonly get: (request: DirectRequest, release: () => void) => Promise<Received | undefined>;
+  readonly get: (request: DirectRequest, release: () => void) => Promise<Received | Unreadable>;
   readonly isOpen: () => boolean;
   /** @param error for who still reads */
   readonly close: (error: Error) => void;
@@ -81,7 +88,7 @@ export const openDirectLine = async (open: OpenSocket, patience: LinePatience): 
       const request = requestHead(origin, path, headers);
       signal?.throwIfAborted();
       if (!isOpen()) throw cut();
-      const { promise, resolve, reject } = Promise.withResolvers<Received | undefined>();
+      const { promise, resolve, reject } = Promise.withResolvers<Received | Unreadable>();
       const stop = (): void => end(toError(signal?.reason));
       // For all of a head: one that comes byte by byte is none.
       const late = setTimeout(
@@ -98,7 +105,7 @@ export const openDirectLine = async (open: OpenSocket, patience: LinePatience): 
           onHead: (received) => {
             clearTimeout(late);
             opened.setTimeout(patience.body);
-            if (received === undefined) opened.destroy();
+            if (!received.body) opened.destroy();
             resolve(received);
           },
           onEnd: (error) => {

@@ -8,6 +8,7 @@ import {
   type OpenSocket,
 } from './direct-line.ts';
 import { lineFailure } from './line-failure.ts';
+import type { Unreadable } from './read-answer.ts';
 
 /** Connections for what is big: bodies go from the socket into the reader's own buffers. */
 export type DirectLines = {
@@ -16,15 +17,22 @@ export type DirectLines = {
   readonly destroy: () => void;
 };
 
-/** @param connect a socket to an origin, its TLS done */
+/** Whoever answers in chunks mostly does so always; but a proxy is set up anew, and an agent asks for months. */
+const UNREADABLE_FOR = 15 * 60_000;
+
+/**
+ * @param connect a socket to an origin, its TLS done
+ * @param now milliseconds that only go forward
+ */
 export const newDirectLines = (
   connect: (origin: string, ...reading: Parameters<OpenSocket>) => ReturnType<OpenSocket>,
   patience: LinePatience,
+  now: () => number = () => performance.now(),
 ): DirectLines => {
   const idle = new Map<string, DirectLine[]>();
   const all = new Set<DirectLine>();
-  /** Origins whose answers have no length, or are in chunks. */
-  const others = new Set<string>();
+  /** Origins whose answers have no length, or are in chunks, and when that is to be seen again. */
+  const others = new Map<string, number>();
   let destroyed = false;
 
   const open = async (origin: string): Promise<DirectLine> => {
@@ -41,12 +49,12 @@ export const newDirectLines = (
     return undefined;
   };
 
-  const getBy = (line: DirectLine, request: DirectRequest): Promise<Received | undefined> =>
+  const getBy = (line: DirectLine, request: DirectRequest): Promise<Received | Unreadable> =>
     line.get(request, () => {
       idle.set(request.origin, [...(idle.get(request.origin) ?? []), line]);
     });
 
-  const getAnew = async (request: DirectRequest): Promise<Received | undefined> => {
+  const getAnew = async (request: DirectRequest): Promise<Received | Unreadable> => {
     const line = open(request.origin);
     try {
       return await getBy(await unlessAborted(line, request.signal), request);
@@ -62,7 +70,7 @@ export const newDirectLines = (
       const { origin, signal } = request;
       if (destroyed) throw gone();
       signal?.throwIfAborted();
-      if (others.has(origin)) return undefined;
+      if (now() < (others.get(origin) ?? Number.NEGATIVE_INFINITY)) return undefined;
       const used = idleOne(origin);
       const received = await (used
         ? // The other side may have closed it while nobody used it: no reason to make anybody wait (RFC 9112 section 9.3.1).
@@ -71,8 +79,10 @@ export const newDirectLines = (
             return getAnew(request);
           })
         : getAnew(request));
-      if (!received) others.add(origin);
-      return received;
+      if (received.body) return received;
+      // Errors are not told by who has the blobs: a proxy on the way may speak for once.
+      if (received.status < 400) others.set(origin, now() + UNREADABLE_FOR);
+      return undefined;
     },
     destroy: () => {
       destroyed = true;

@@ -14,9 +14,11 @@ export type AnswerReading = Reading & {
   readonly fail: (error: Error) => void;
 };
 
+/** An answer whose body's end cannot be told from its head. */
+export type Unreadable = { readonly status: number; readonly body: undefined };
+
 export type AnswerHooks = {
-  /** Undefined: the body's end cannot be told from the head. */
-  readonly onHead: (received: Received | undefined) => void;
+  readonly onHead: (received: Received | Unreadable) => void;
   /** Nothing more comes; behind it, unless there is an error, onHead or onDone. */
   readonly onEnd: (error: Error | undefined) => void;
   /** All of it came, and nothing behind it. */
@@ -151,7 +153,7 @@ export const readAnswer = (
     const { status, headers, length } = parsed;
     if (length === undefined) {
       finish();
-      hooks.onHead(undefined);
+      hooks.onHead({ status, body: undefined });
       return;
     }
     // Words about a failure are kept by who reads them; only what is copied goes into buffers that are used again.
@@ -191,7 +193,8 @@ export const readAnswer = (
     // What follows belongs to no answer that anybody asked for, nor does what comes behind it.
     persists &&= count === bytes.byteLength;
     left -= count;
-    if (block && bytes.buffer === block.buffer) return put(block, count);
+    if (block && bytes.buffer === block.buffer && bytes.byteOffset === block.byteOffset + filled)
+      return put(block, count);
     spill.set(bytes.subarray(0, count), spilled);
     spilled += count;
     fill();

@@ -2,10 +2,12 @@ import { describe, expect, it as test } from 'vitest';
 import { encodeManifest } from '#bundles/bundle/manifest';
 import { type Digest, digestOf } from '#bundles/digest';
 import { toDescriptor } from '#bundles/layout/document';
+import { readManifest } from '#bundles/layout/read-manifest';
 import { LEASE_ARTIFACT, OCI_EMPTY, OCI_MANIFEST, ROOT_JSON } from '#bundles/media-types';
 import { addDays } from '#bundles/time';
 import { pollRegistry } from '../../../agent/acquire/poll-registry.ts';
 import { type Pulled, pullRelease } from '../../../agent/acquire/pull-release.ts';
+import { readRegistryOffer } from '../../../agent/acquire/read-registry-offer.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { readSecretSets } from '../../../agent/store/secret-sets.ts';
 import { readFloors } from '../../../agent/store/trust.ts';
@@ -115,6 +117,26 @@ const IDLE = {
 };
 
 describe('an agent with leases and secrets behind a registry', () => {
+  test('asks of no blob twice whether it is there', async () => {
+    await using made = await online();
+    await made.publish(1);
+    await made.poll();
+    const heads = made.server.asked.filter((line) => /^HEAD .*sha256:/.test(line));
+    expect(heads.length).toBeGreaterThan(0);
+    expect(heads).toEqual([...new Set(heads)]);
+  });
+
+  test('gets what is read as a whole by one question', async () => {
+    await using made = await online();
+    await made.publish(1);
+    await using registry = made.server.open();
+    const { source } = await readRegistryOffer(made.it.agent, registry);
+    const release = made.server.tags.get(RELEASE_TAG) as Digest;
+    made.server.asked.length = 0;
+    await readManifest(source.blobs, release);
+    expect(made.server.asked).toEqual([`GET /v2/fleet/prod/factory-host/manifests/${release}`]);
+  });
+
   test('asks for each tag and writes nothing while nothing is new', async () => {
     await using made = await online();
     await made.publish(1);

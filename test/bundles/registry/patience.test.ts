@@ -40,6 +40,23 @@ describe('patience', () => {
     expect(delays).toEqual([7000, 60_000, 2000]);
   });
 
+  it('says before each pause how long it is, who is waited for, and whether that was asked for', async () => {
+    const pauses: unknown[] = [];
+    const patience = newPatience({
+      plainHttp: [],
+      env: {},
+      random: () => 0,
+      sleep: async () => {},
+      onWait: (pause) => pauses.push(pause),
+    });
+    await patience.wait(undefined, undefined, 'registry.example');
+    await patience.wait(7000, undefined, 'tokens.example');
+    expect(pauses).toEqual([
+      { ms: 500, asked: false, host: 'registry.example' },
+      { ms: 7000, asked: true, host: 'tokens.example' },
+    ]);
+  });
+
   it('is new after progress', async () => {
     const { delays, patience } = patienceWith(0);
     for (let times = 0; times < 20; times++) {
@@ -124,13 +141,13 @@ describe('patience of many requests with one registry', () => {
   it('is an hour in all with one that lets somebody through each time, and then it is said', async () => {
     const { begin, clock, stamina } = requests();
     const throttled = async (): Promise<void> => {
-      await begin().wait(60_000, undefined);
+      await begin().wait(60_000, undefined, 'registry.example:5000');
       stamina.moved();
     };
     for (let minute = 0; minute < 60; minute += 1) await throttled();
     await expect(throttled()).rejects.toMatchObject({
       code: 'REGISTRY_UNREACHABLE',
-      message: 'the registry has asked to be waited for again and again, for 60 minutes in all',
+      message: 'registry.example:5000 has asked to be waited for again and again, for 60 minutes in all',
     });
     expect(clock.slept).toBe(3_600_000);
     clock.now += 120_000;

@@ -95,6 +95,25 @@ describe.each(WAYS)('$way,', ({ buffers }) => {
       expect(server.seen).toHaveLength(3);
     });
 
+    it('goes on where the registry, or a proxy before it, refuses ranges', async () => {
+      await using server = await startHostileServer((request, response) => {
+        if (request.headers.range !== undefined) {
+          response
+            .writeHead(416, { 'content-length': 0, 'content-range': `bytes */${BLOB.byteLength}` })
+            .end();
+          return;
+        }
+        response.writeHead(200, { 'content-length': BLOB.byteLength });
+        const isFirst = server.seen.length === 1;
+        response.write(isFirst ? BLOB.subarray(0, 70_000) : BLOB, () => isFirst && response.destroy());
+      });
+      await using client = impatientClient(server.host);
+      expect(
+        (await readAll(await client.repository('a').blobs.open(DIGEST, undefined, buffers()))).equals(BLOB),
+      ).toBe(true);
+      expect(server.seen.map(({ headers }) => headers.range !== undefined)).toEqual([false, true, false]);
+    });
+
     it('goes on where the registry begins its range earlier than asked', async () => {
       await using server = await startHostileServer((request, response, nth) => {
         const from = Math.max(0, rangeOf(request.headers.range) - 1000);

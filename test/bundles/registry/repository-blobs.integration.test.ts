@@ -120,3 +120,82 @@ describe('what is read of a repository as a whole', () => {
     expect(server.seen.map(({ headers }) => headers.range)).toEqual([undefined, 'bytes=4-', 'bytes=8-']);
   });
 });
+
+describe('a blob that somebody declared to be a manifest', () => {
+  /** As docker-registry, which finds the blob and cannot read it as what it is not. */
+  const startDocker = (isDown = false) =>
+    startHostileServer(({ url, method }, response) => {
+      const [, kind, digest = ''] = /\/(blobs|manifests)\/(.*)$/.exec(url) ?? [];
+      const bytes = kind === 'blobs' && digest === BLOB && !isDown ? STATEMENT : undefined;
+      const status = bytes ? 200 : kind === 'manifests' && digest === BLOB ? 500 : 404;
+      response.writeHead(status, bytes && { 'content-length': bytes.byteLength });
+      response.end(method === 'GET' ? bytes : undefined);
+    });
+  /** What makes a client believe it: an index that says so. */
+  const INDEX = Buffer.from(
+    JSON.stringify({
+      schemaVersion: 2,
+      manifests: [{ mediaType: OCI_MANIFEST, digest: BLOB, size: STATEMENT.byteLength }],
+    }),
+  );
+
+  it('is found among the blobs without waiting, and there at once the next time', async () => {
+    await using server = await startDocker();
+    await using client = impatientClient(server.host);
+    const { blobs } = client.repository('a');
+    expect(await readManifest(blobs, BLOB)).toEqual(STATEMENT);
+    expect(await readBlob(blobs, BLOB, 1000)).toEqual(STATEMENT);
+    expect(client.delays).toEqual([]);
+    expect(lines(server.seen)).toEqual([`GET manifests/${BLOB}`, `GET blobs/${BLOB}`, `GET blobs/${BLOB}`]);
+  });
+
+  it('has a size all the same', async () => {
+    await using docker = await startHostileServer(({ url, method }, response) => {
+      const bytes = url.endsWith('/manifests/index')
+        ? INDEX
+        : url.includes('/blobs/')
+          ? STATEMENT
+          : undefined;
+      response.writeHead(bytes ? 200 : 500, bytes && { 'content-length': bytes.byteLength });
+      response.end(method === 'GET' ? bytes : undefined);
+    });
+    await using client = impatientClient(docker.host);
+    const repository = client.repository('a');
+    await repository.fetchManifest('index');
+    for (let n = 0; n < 2; n++) expect(await repository.blobs.size(BLOB)).toBe(STATEMENT.byteLength);
+    expect(client.delays).toEqual([]);
+    expect(lines(docker.seen).slice(1)).toEqual([
+      `HEAD manifests/${BLOB}`,
+      `HEAD blobs/${BLOB}`,
+      `HEAD blobs/${BLOB}`,
+    ]);
+  });
+
+  it('is looked for with the patience for all where the registry is down', async () => {
+    const children = ['one', 'two', 'three'].map((text) => digestOf(text));
+    const manifests = children.map((digest) => ({ mediaType: OCI_MANIFEST, digest, size: 3 }));
+    await using server = await startHostileServer(({ url }, response) => {
+      if (url.endsWith('/manifests/index')) response.end(JSON.stringify({ schemaVersion: 2, manifests }));
+      else response.writeHead(500).end();
+    });
+    await using client = impatientClient(server.host);
+    const repository = client.repository('a');
+    await repository.fetchManifest('index');
+    for (const digest of children)
+      expect(await thrownBy(() => repository.blobs.size(digest))).toMatchObject({
+        code: 'REGISTRY_UNREACHABLE',
+      });
+    expect(client.delays).toEqual([500, 1000, 2000, 4000]);
+  });
+
+  it('and is no blob either is a failure of the registry, which is asked again as ever', async () => {
+    await using server = await startDocker(true);
+    await using client = impatientClient(server.host);
+    const error = await thrownBy(() => readManifest(client.repository('a').blobs, BLOB));
+    expect(error).toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: expect.stringContaining(`${server.host} answered 500 to GET`),
+    });
+    expect(client.delays).toEqual([500, 1000, 2000, 4000]);
+  });
+});

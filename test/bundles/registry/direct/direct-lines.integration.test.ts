@@ -40,6 +40,10 @@ const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
 const connectionsOf = (server: RawServer): readonly number[] =>
   server.seen.map(({ connection }) => connection);
 
+/** undici asks for the connection to be kept, we need not: HTTP/1.1 does so by itself. */
+const whoAsked = (server: RawServer): readonly string[] =>
+  server.seen.map(({ head }) => (/^connection: keep-alive$/im.test(head) ? 'undici' : 'direct'));
+
 describe.concurrent('an answer', () => {
   it('is the same wherever its head, and what comes behind it, is split', async () => {
     const bytes = Buffer.concat([
@@ -118,6 +122,36 @@ describe.concurrent('an answer', () => {
       expect(client.delays).toEqual([]);
     },
   );
+
+  const IN_CHUNKS = `Transfer-Encoding: chunked\r\n\r\n${SMALL.byteLength.toString(16)}\r\n${SMALL.toString()}\r\n0\r\n\r\n`;
+
+  it.each([401, 404, 429, 503])('of %d in chunks says nothing about the answers to come', async (status) => {
+    await using server = await startRawServer(({ nth }, socket) => {
+      socket.write(nth === 1 ? `HTTP/1.1 ${status} x\r\n${IN_CHUNKS}` : wholeSmall);
+    });
+    await using client = clientOf(server);
+    for (let n = 0; n < 3; n++) expect(await readInto(client, SMALL_DIGEST)).toEqual(SMALL);
+    expect(whoAsked(server)).toEqual(['direct', 'undici', 'direct', 'direct']);
+  });
+
+  it.each([200, 307])('of %d in chunks is what all are like, for a quarter of an hour', async (status) => {
+    const clock = { now: 5 };
+    let inChunks = true;
+    await using storage = await startRawServer((_request, socket) => {
+      socket.write(wholeSmall);
+    });
+    await using server = await startRawServer((_request, socket) => {
+      const there = status === 307 ? `location: ${storage.url}/there\r\n` : '';
+      socket.write(inChunks ? `HTTP/1.1 ${status} x\r\n${there}${IN_CHUNKS}` : wholeSmall);
+    });
+    await using client = clientOf(server, { clock: () => clock.now });
+    for (let n = 0; n < 2; n++) expect(await readInto(client, SMALL_DIGEST)).toEqual(SMALL);
+    expect(whoAsked(server)).toEqual(['direct', 'undici', 'undici']);
+    inChunks = false;
+    clock.now += 15 * 60_000;
+    for (let n = 0; n < 2; n++) expect(await readInto(client, SMALL_DIGEST)).toEqual(SMALL);
+    expect(whoAsked(server).slice(3)).toEqual(['direct', 'direct']);
+  });
 
   it.each([
     'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n12345',
