@@ -40,13 +40,18 @@ export const openCarrier = (
     { digest, size }: Descriptor,
     options: Parameters<Shelf['pushBlob']>[2] & { readonly signal: AbortSignal },
   ): Promise<Carried> => {
-    let buffers: Buffers | undefined;
+    let free: Buffers | undefined;
     const open = async (): Promise<AsyncIterable<Uint8Array>> => {
-      buffers = idle.pop() ?? newBuffers();
-      return verified(digest, size, await blobs.open(digest, options.signal, buffers), blobs.name);
+      const buffers = idle.pop() ?? newBuffers();
+      const content = await blobs.open(digest, options.signal, buffers);
+      return (async function* () {
+        yield* verified(digest, size, content, blobs.name);
+        // Read to its end: nothing is on its way into them any more.
+        free = buffers;
+      })();
     };
     const how = await shelf.pushBlob({ digest, size }, open, options);
-    if (buffers) idle.push(buffers);
+    if (free) idle.push(free);
     return how;
   };
   const push = async (
