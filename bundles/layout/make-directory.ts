@@ -1,6 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError } from '../errors.ts';
+import { syncDirectory } from './sync-directory.ts';
 
 /**
  * `mkdir -p`, with the true reason when it fails. Node's own calls a read-only disk "no such file or directory", and never
@@ -31,10 +32,20 @@ const makeAll = async (path: string, mode: number | undefined): Promise<void> =>
   }
 };
 
+/** A folder lasts when the one above it does; that may be somebody else's, who lets nobody look into it. */
+const syncAbove = async (path: string): Promise<void> => {
+  try {
+    await syncDirectory(dirname(path));
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+};
+
 /** Makes one folder, or finds it made, by somebody who works beside too. */
 const makeOne = async (path: string, mode: number | undefined): Promise<void> => {
   try {
     await mkdir(path, { ...(mode !== undefined && { mode }) });
+    await syncAbove(path);
   } catch (error) {
     const isThere = await stat(path).then(
       (found) => found.isDirectory(),

@@ -27,5 +27,11 @@ export const writeBehind = async (
 /** Where the file stands. @throws what the file system throws */
 export const writeWhole = async (file: FileHandle, bytes: Uint8Array): Promise<void> => {
   for (let done = 0; done < bytes.byteLength; )
-    done += (await file.write(bytes, done, bytes.byteLength - done)).bytesWritten;
+    done += tookSome(await file.write(bytes, done, bytes.byteLength - done));
+};
+
+/** Bytes that a file has taken. None, and no error, would be asked for ever. @throws EIO */
+export const tookSome = ({ bytesWritten }: { readonly bytesWritten: number }): number => {
+  if (bytesWritten > 0) return bytesWritten;
+  throw Object.assign(new Error('EIO: a write took no bytes'), { code: 'EIO' });
 };

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeDirectory } from './make-directory.ts';
+import { renameSynced } from './rename-synced.ts';
 import { writeBehind, writeWhole } from './write-behind.ts';
 
 /** How the names begin of files that are being written; what a killed process leaves of them is rubbish. */
@@ -29,23 +30,10 @@ export const writeFileAtomically = async (
     } finally {
       await file.close();
     }
-    await rename(temporary, path);
+    await renameSynced(temporary, path);
   } catch (error) {
     // What went wrong first is what is told.
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
-  }
-  await syncDirectory(folder);
-};
-
-/** A rename is on disk only when its folder is; FAT has no folder to sync, which is no error. */
-export const syncDirectory = async (folder: string): Promise<void> => {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
-  } finally {
-    await handle.close();
   }
 };

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
-import { syncDirectory } from '#bundles/layout/write-file';
+import { syncDirectory } from '#bundles/layout/sync-directory';
 import { LOCK, lockMedium } from '../write/lock-medium.ts';
 import type { Leftover } from './leftover.ts';
 

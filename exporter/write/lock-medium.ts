@@ -2,6 +2,7 @@ import { lstat, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
+import { syncDirectory } from '#bundles/layout/sync-directory';
 import { toldGone } from './gone.ts';
 
 /** Beside a folder's own files; beside a tar it is the tar's name with this behind it. */
@@ -49,7 +50,10 @@ export const lockMedium = async (file: string, medium: string): Promise<MediumLo
           stays = false;
         },
         [Symbol.asyncDispose]: async () => {
-          if (!stays && (await isThere())) await rm(file, { force: true }).catch(() => {});
+          if (!stays && (await isThere()))
+            await rm(file, { force: true })
+              .then(() => syncDirectory(dirname(file)))
+              .catch(() => {});
           lock[Symbol.dispose]();
         },
       };

@@ -25,15 +25,25 @@ export type PageMemory = {
 const RING = 4;
 const WASM_PAGE = 64 << 10;
 
-/** JavaScript has no other memory that begins at a page. */
-const newMemory = (): PageMemory => {
+/** JavaScript has no other memory that begins at a page. Undefined where there is no address space left for it (`ulimit -v`). */
+const newPages = (size: number): ArrayBuffer | undefined => {
   const { WebAssembly } = globalThis as unknown as {
     readonly WebAssembly: {
       readonly Memory: new (size: { readonly initial: number }) => { readonly buffer: ArrayBuffer };
     };
   };
-  const initial = ((RING + 2) * BLOCK) / WASM_PAGE;
-  const { buffer } = new WebAssembly.Memory({ initial });
+  try {
+    return new WebAssembly.Memory({ initial: size / WASM_PAGE }).buffer;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+};
+
+const newMemory = (): PageMemory => {
+  const size = (RING + 2) * BLOCK;
+  const pages = newPages(size);
+  const buffer = pages ?? new ArrayBuffer(size);
   const block = (index: number): Buffer<ArrayBuffer> => Buffer.from(buffer, index * BLOCK, BLOCK);
   const ring = Array.from({ length: RING }, (_, index) => block(index));
   const half = (RING / 2) * BLOCK;
@@ -42,7 +52,7 @@ const newMemory = (): PageMemory => {
     ring: () => ring[taken++ % RING] as Buffer,
     blocks: [block(RING), block(RING + 1)],
     halves: [new Uint8Array(buffer, 0, half), new Uint8Array(buffer, half, half)],
-    isPaged: (bytes) => bytes.buffer === buffer && bytes.byteOffset % PAGE === 0,
+    isPaged: (bytes) => pages !== undefined && bytes.buffer === buffer && bytes.byteOffset % PAGE === 0,
   };
 };
 

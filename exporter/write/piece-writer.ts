@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { tookSome } from '#bundles/layout/write-behind';
 import { isRefusal } from './open-direct.ts';
 import { PAGE } from './page-memory.ts';
 
@@ -23,7 +24,7 @@ export const pieceWriter = ({ file, direct }: Ways, from: number): ((piece: Uint
     let done = 0;
     while (way && done < pages) {
       try {
-        done += (await way.write(piece, done, pages - done, at + done)).bytesWritten;
+        done += tookSome(await way.write(piece, done, pages - done, at + done));
       } catch (error) {
         // It took a part of a page before, or takes none at all.
         if (!isRefusal(error)) throw error;
@@ -31,6 +32,6 @@ export const pieceWriter = ({ file, direct }: Ways, from: number): ((piece: Uint
       }
     }
     while (done < piece.byteLength)
-      done += (await file.write(piece, done, piece.byteLength - done, at + done)).bytesWritten;
+      done += tookSome(await file.write(piece, done, piece.byteLength - done, at + done));
   };
 };

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { Digest } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
-import { isRefusal, openDirect } from './open-direct.ts';
-import { type BufferPair, giveMemory, PAGE, takeMemory } from './page-memory.ts';
+import { openReadable, type Readable } from './open-readable.ts';
+import { giveMemory, PAGE, takeMemory } from './page-memory.ts';
 import { readViews } from './read-views.ts';
 
 /** Bytes of a file, and what they must hash to. */
@@ -34,13 +33,13 @@ export async function* readBack(
   { past = true, signal }: ReadBackOptions = {},
 ): AsyncGenerator<Uint8Array> {
   const memory = takeMemory();
-  let handle: FileHandle | undefined;
+  let file: Readable | undefined;
   // Direct reads begin at a page; what stands before the span on its first one is read, too.
   let before = offset % PAGE;
   let left = size;
   try {
-    handle = (past ? await openReadable(path, memory.halves) : undefined) ?? (await open(path, 'r'));
-    for await (const view of readViews(handle, memory.halves, path, {
+    file = await openReadable(path, past);
+    for await (const view of readViews(file.read, memory.halves, path, {
       from: offset - before,
       size: size + before,
       signal,
@@ -51,23 +50,9 @@ export async function* readBack(
       if (chunk.byteLength > 0) yield chunk;
     }
   } finally {
-    await handle?.close();
-    giveMemory(memory);
+    await file?.close().finally(() => giveMemory(memory));
   }
 }
-
-/** Some file systems take the flag and refuse the first read, so that is tried here, too. */
-const openReadable = async (path: string, [buffer]: BufferPair): Promise<FileHandle | undefined> => {
-  const handle = await openDirect(path, constants.O_RDONLY);
-  try {
-    await handle?.read(buffer, 0, PAGE, 0);
-    return handle;
-  } catch (error) {
-    await handle?.close();
-    if (isRefusal(error)) return undefined;
-    throw error;
-  }
-};
 
 /** Does the file hold exactly these bytes there? A missing file does not. @throws FleetError IO, PERMISSION, ABORTED */
 export const holdsSpan = async (span: FileSpan, options: ReadBackOptions = {}): Promise<boolean> => {

@@ -1,5 +1,5 @@
-import type { FileHandle } from 'node:fs/promises';
 import { toFleetError } from '#bundles/errors';
+import type { Readable } from './open-readable.ts';
 import { type BufferPair, PAGE } from './page-memory.ts';
 
 /**
@@ -7,7 +7,7 @@ import { type BufferPair, PAGE } from './page-memory.ts';
  * is asked for. Whole pages are read, as direct reading wants it: the last view may hold more than is wanted.
  */
 export async function* readViews(
-  handle: FileHandle,
+  readPages: Readable['read'],
   buffers: BufferPair,
   name: string,
   {
@@ -22,7 +22,7 @@ export async function* readViews(
     if (position >= end) return 0;
     const length = Math.min(buffer.byteLength, Math.ceil((end - position) / PAGE) * PAGE);
     try {
-      return (await handle.read(buffer, 0, length, position)).bytesRead;
+      return await readPages(buffer, length, position);
     } catch (error) {
       throw toFleetError(error, `reading ${name}`);
     }

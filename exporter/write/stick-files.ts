@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { canonicalBytes } from '#bundles/canonical';
 import { hexOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { syncDirectory, writeFileAtomically } from '#bundles/layout/write-file';
+import { syncDirectory } from '#bundles/layout/sync-directory';
+import { writeFileAtomically } from '#bundles/layout/write-file';
 import { readStickParts } from '#bundles/medium/find-parts';
 import {
   CHUNKS_FOLDER,

@@ -11,12 +11,17 @@ export const OURS: readonly (readonly [folder: string, name: RegExp])[] = [
   [DELTAS_FOLDER, /^[0-9a-f]{32}\.zst$/],
 ];
 
-/** Files that a killed run left half-written. A folder of such a name is somebody else's, as a link is. */
-export const sweepTemporary = async (root: string): Promise<void> => {
+/** Files that a killed run left half-written; how many. A folder of such a name is somebody else's, as a link is. */
+export const sweepTemporary = async (root: string): Promise<number> => {
+  let removed = 0;
   for (const folder of ['', 'fleet', RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)]) {
-    for (const name of await list(join(root, folder)))
-      if (TEMPORARY.test(name)) await rm(join(root, folder, name), { force: true });
+    for (const name of await list(join(root, folder))) {
+      if (!TEMPORARY.test(name)) continue;
+      await rm(join(root, folder, name), { force: true });
+      removed += 1;
+    }
   }
+  return removed;
 };
 
 /** Blobs and pieces that the medium no longer names; files of any other name are somebody else's. Returns how many. */

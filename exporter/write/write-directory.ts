@@ -1,11 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { toFleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { readBlob } from '#bundles/layout/verified';
-import { syncDirectory } from '#bundles/layout/write-file';
-import { CHUNKS_FOLDER, type Medium } from '#bundles/medium/medium';
+import type { Medium } from '#bundles/medium/medium';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
@@ -16,6 +15,7 @@ import { holds } from './read-back.ts';
 import { splitBlobs } from './split-blobs.ts';
 import { removeSet } from './stick-files.ts';
 import { sweepTemporary, sweepUnreferenced } from './sweep.ts';
+import { syncFolders } from './sync-folders.ts';
 import { writeBlob } from './write-blob.ts';
 import { writeChanged } from './write-changed.ts';
 import type { WriteOptions, Written } from './write-options.ts';
@@ -37,7 +37,7 @@ export const writeDirectory = async (
   await makeDirectory(join(root, 'blobs/sha256')).catch((error: unknown) => {
     throw toFleetError(error, `writing to ${root}`);
   });
-  await sweepTemporary(root);
+  const swept = await sweepTemporary(root);
   const limit = options.maxFileSize ?? (await largestFile(root));
   const chunks = await splitBlobs(source, plan.blobs, limit, options);
   const parts = plan.blobs.map((blob) => partsOf(blob, chunks));
@@ -59,8 +59,6 @@ export const writeDirectory = async (
     written += sum(own.filter(({ path }) => missing.has(path)));
   };
   await inParallel(lacking, AT_ONCE, write, signal);
-  await syncDirectory(join(root, 'blobs/sha256'));
-  if (chunks.size > 0) await syncDirectory(join(root, CHUNKS_FOLDER));
   for (const { path, digest, size, repository } of plan.files) {
     written += await writeChanged(root, path, await readBlob(source.blobs(repository), digest, size, signal));
     if (!options.readBack || (await holds(join(root, path), size, digest, signal))) continue;
@@ -76,8 +74,25 @@ export const writeDirectory = async (
   const removed =
     parted +
     (await sweepUnreferenced(root, new Set([...parts.flat(), ...plan.files].map(({ path }) => path))));
-  await syncDirectory(join(root, 'blobs/sha256'));
+  await syncFolders(root);
+  if (swept > 0 && options.readBack) await checkShared(root, parts.flat(), options);
   return { written, removed };
+};
+
+/**
+ * On FAT a stick that was pulled in the moment of a rename has the same bytes under two names; with the half-written one they were
+ * given away, and may be those of another file now. @throws FleetError IO
+ */
+const checkShared = async (root: string, parts: readonly Part[], options: WriteOptions): Promise<void> => {
+  const [first] = await findMissing(root, parts, options);
+  if (first === undefined) return;
+  throw new FleetError(
+    'IO',
+    `${join(root, first)} was right and is not any more: files on this stick share their place`,
+    {
+      hint: 'It was pulled before in a bad moment: format it and run this again, or take another one',
+    },
+  );
 };
 
 /** What is not there, or not right: a file of the right size may still be damaged, so each is read. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
-import { syncDirectory } from '#bundles/layout/write-file';
+import { renameSynced } from '#bundles/layout/rename-synced';
 import { partName } from '#bundles/medium/part';
 import { sizeOf } from '#bundles/medium/plain-files';
 import { checkFreeSpace } from './free-space.ts';
@@ -69,7 +69,7 @@ export const writeLooseParts = async (
           hint: 'Move it away first, or give another folder; it is left as it is',
         });
       }
-      if (!same) await rename(temporary, path);
+      if (!same) await renameSynced(temporary, path);
       written += same ? 0 : size;
       parts.push({ number: part.number, stick: part.stick, path, size });
     } catch (error) {
@@ -78,6 +78,5 @@ export const writeLooseParts = async (
       await rm(temporary, { force: true });
     }
   }
-  await syncDirectory(folder);
   return { written, removed: 0, parts };
 };

@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
+import { renameSynced } from '#bundles/layout/rename-synced';
 import type { Part } from './part.ts';
 import type { PageMemory } from './page-memory.ts';
 import { holds } from './read-back.ts';
@@ -38,7 +39,7 @@ export const writePart = async (
     const bytes = counted(content, part.size, onBytes, signal);
     const write = readBack ? writeAndRead : writeHashed;
     const right = await write(temporary, part, memory, bytes, signal, onBytes);
-    if (right) await rename(temporary, final);
+    if (right) await renameSynced(temporary, final);
     else await rm(temporary, { force: true });
     return right;
   } catch (error) {

@@ -1,9 +1,10 @@
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { readBlob } from '#bundles/layout/verified';
-import { syncDirectory, writeFileAtomically } from '#bundles/layout/write-file';
+import { renameSynced } from '#bundles/layout/rename-synced';
+import { writeFileAtomically } from '#bundles/layout/write-file';
 import { PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE } from '#bundles/medium/medium';
 import { partPath, type StickPart, type StickParts, shortSet } from '#bundles/medium/part';
 import { sizeOf } from '#bundles/medium/plain-files';
@@ -22,6 +23,7 @@ import {
   sweepHalfParts,
 } from './stick-files.ts';
 import { sweepTemporary } from './sweep.ts';
+import { syncFolders } from './sync-folders.ts';
 import { writeChanged } from './write-changed.ts';
 import type { WriteOptions, Written } from './write-options.ts';
 import { type SetContent, writeSetPart } from './write-set-part.ts';
@@ -78,8 +80,7 @@ export const writeStick = async (
     const made = await make(temporary, content, part, options);
     finished.set(part.number, { number: part.number, path, ...made });
     await writeFileAtomically(progress, listBytes(listOf()));
-    await rename(temporary, join(root, path));
-    await syncDirectory(dirname(join(root, path)));
+    await renameSynced(temporary, join(root, path));
     written += made.size;
   }
   // A receipt names its agent: it is in the sealed parts, too.
@@ -96,7 +97,7 @@ export const writeStick = async (
   removed += await removeDirectoryMedium(root);
   if (layout.sealed) removed += await removePlainReceipts(root);
   await rm(progress, { force: true });
-  await syncDirectory(join(root, PARTS_FOLDER));
+  await syncFolders(root);
   return { written, removed };
 };
 
@@ -138,7 +139,7 @@ const findFinished = async (
     if (await holds(join(root, one.path), one.size, one.digest, signal, onBytes))
       finished.set(one.number, one);
     else if (await holds(half, one.size, one.digest, signal)) {
-      await rename(half, join(root, one.path));
+      await renameSynced(half, join(root, one.path));
       finished.set(one.number, one);
     }
   }

@@ -30,8 +30,8 @@ export const writeSynced = async (
   { from = 0, size = BLOCK, memory, onSynced }: WriteSyncedOptions = {},
 ): Promise<void> => {
   if (from > 0) await truncate(path, from);
-  const own = memory ?? takeMemory();
   const file = await open(path, from > 0 ? 'r+' : 'wx', 0o644);
+  const own = memory ?? takeMemory();
   let direct: FileHandle | undefined;
   try {
     if (size >= BLOCK) direct = await openDirect(path, constants.O_WRONLY);
@@ -41,8 +41,7 @@ export const writeSynced = async (
     await file.sync();
     if (onSynced) onSynced((await file.stat()).size);
   } finally {
-    await direct?.close();
-    await file.close();
+    await Promise.all([direct?.close(), file.close()]);
     if (!memory) giveMemory(own);
   }
 };

@@ -1,10 +1,10 @@
-import { rename, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BLOCK, MAX_SIZE } from '#bundles/archive/tar-header';
 import { writeTar } from '#bundles/archive/write-tar';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
-import { syncDirectory } from '#bundles/layout/write-file';
+import { renameSynced } from '#bundles/layout/rename-synced';
 import { entrySize } from '../plan/pack-parts.ts';
 import type { Plan } from '../plan/plan.ts';
 import { oneAhead } from '../source/one-ahead.ts';
@@ -69,8 +69,7 @@ export const writeTarFile = async (
     const { size } = await stat(temporary);
     signal?.throwIfAborted();
     await options.lock?.check();
-    await rename(temporary, path);
-    await syncDirectory(dirname(path));
+    await renameSynced(temporary, path);
     return { written: size - from, removed: 0 };
   } catch (cause) {
     const error = toFleetError(cause, `writing ${path}`);

@@ -6,7 +6,7 @@ import { type Digest, digestFromHex, digestOf, hexOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { BlobDirectory } from '#bundles/layout/blob-directory';
 import { readSpan } from '#bundles/layout/read-span';
-import { syncDirectory } from '#bundles/layout/write-file';
+import { syncDirectory } from '#bundles/layout/sync-directory';
 import { openConnections } from '#bundles/registry/connections';
 import { newPatience, retryAfter } from '#bundles/registry/patience';
 import type { RegistryOptions } from '#bundles/registry/registry';

@@ -4,7 +4,7 @@ import { access, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Digest, digestFromHex, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { syncDirectory } from '#bundles/layout/write-file';
+import { syncDirectory } from '#bundles/layout/sync-directory';
 import { hostError } from './host-error.ts';
 import type { Folder } from './live/open-folder.ts';
 

@@ -1,7 +1,8 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { syncDirectory, writeFileAtomically } from '#bundles/layout/write-file';
+import { syncDirectory } from '#bundles/layout/sync-directory';
+import { writeFileAtomically } from '#bundles/layout/write-file';
 import type { KeyedHash } from '../../../secrets/package-secrets.ts';
 import { errno, hostError } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
