@@ -12,6 +12,7 @@ export const fillForm = async (
   form: Form,
   recipient = process.env['TEST_RECIPIENT'] ?? '',
   order: Partial<Order> = {},
+  partSize: number = PART,
 ) => {
   await using prepared = await prepare({
     from: layout,
@@ -25,5 +26,5 @@ export const fillForm = async (
   });
   const options = { readBack: true, onBytes: () => {}, seal: prepared.seal };
   const isSet = form === 'set' || form === 'sealed';
-  return await exportMedium(prepared, options, isSet ? { partSize: PART, stickSizes: [] } : undefined);
+  return await exportMedium(prepared, options, isSet ? { partSize, stickSizes: [] } : undefined);
 };

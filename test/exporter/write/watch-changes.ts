@@ -9,6 +9,8 @@ export type Touch = {
   readonly call: string;
   /** Of the file or folder; of an open file the one that it was opened by. */
   readonly path: string;
+  /** Of a rename: where to. */
+  readonly to: string | undefined;
   /** Of an open file. */
   readonly isOpen: boolean;
   /** Nothing is changed by it. */
@@ -33,7 +35,13 @@ export const watchChanges = async (before: (touch: Touch) => void | Promise<void
     Reflect.set(target, name, async function watched(this: object, ...values: readonly unknown[]) {
       const path = target === prototype ? paths.get(this) : values[0];
       if (typeof path === 'string')
-        await before({ call: name, path, isOpen: target === prototype, reads: reads(values) });
+        await before({
+          call: name,
+          path,
+          to: name === 'rename' ? String(values[1]) : undefined,
+          isOpen: target === prototype,
+          reads: reads(values),
+        });
       const result = await Reflect.apply(call, this, values);
       if (name === 'open' && typeof path === 'string') paths.set(result as object, path);
       return result;
