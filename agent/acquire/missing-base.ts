@@ -1,9 +1,10 @@
-import { access, constants, rm } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Descriptor } from '#bundles/bundle/manifest';
 import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { removeSynced } from '#bundles/layout/remove-synced';
 import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
 import { leadsAway } from '#bundles/medium/plain-files';
 import { formatTime } from '#bundles/time';
@@ -79,7 +80,7 @@ export const removeNeeds = async (agent: Agent, medium: OpenMedium): Promise<voi
   for (const root of medium.roots) {
     try {
       if (await leadsAway(root, needsFile(agent))) continue;
-      await rm(join(root, needsFile(agent)), { force: true });
+      await removeSynced(join(root, needsFile(agent)));
     } catch (error) {
       // An import that succeeded does not fail for a note that cannot be taken off.
       if (!isOfTheStick(error)) throw error;

@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
-import { shortSet } from '#bundles/medium/part';
 import type { MediumParts, OpenMedium } from '#bundles/medium/medium';
+import { shortSet } from '#bundles/medium/part';
 
 /**
  * What a person reads who put in one stick of several: which parts are still needed, and why.

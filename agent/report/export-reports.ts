@@ -1,6 +1,7 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
+import { removeSynced } from '#bundles/layout/remove-synced';
 import { agentFolder, REPORTS_FOLDER } from '#bundles/medium/medium';
 import type { SigningKey } from '#bundles/trust/key';
 import { writeOntoMedium } from '../acquire/write-onto-medium.ts';
@@ -72,6 +73,6 @@ const removeSuperseded = async (
     const file = `${folder}/${name}`;
     const range = RANGE.exec(name);
     if (!range || fresh.has(file)) continue;
-    if (Number(range[1]) >= first && Number(range[2]) <= last) await rm(join(path, file), { force: true });
+    if (Number(range[1]) >= first && Number(range[2]) <= last) await removeSynced(join(path, file));
   }
 };

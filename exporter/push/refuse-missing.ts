@@ -1,8 +1,8 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { removeSynced } from '#bundles/layout/remove-synced';
 import { writeFileAtomically } from '#bundles/layout/write-file';
 import { agentFolder, type Medium, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
 import { nameSome } from '#bundles/name-some';
@@ -81,7 +81,7 @@ const writeNeeds = async (
 export const removeNeeds = async ({ roots, medium }: OpenMedium): Promise<void> => {
   if (!medium) return;
   try {
-    for (const root of roots) await rm(join(root, noteOf(medium).file), { force: true });
+    for (const root of roots) await removeSynced(join(root, noteOf(medium).file));
   } catch (error) {
     if (!isOfTheStick(error)) throw error;
   }
