@@ -7,7 +7,7 @@ import { isFleetError } from '#bundles/errors';
 import { readSpan } from '#bundles/layout/read-span';
 import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium, parseMedium } from '#bundles/medium/medium';
 import { sizeOf } from '#bundles/medium/plain-files';
-import { holdsSpan } from './read-back.ts';
+import { holdsSpan } from './device/read-back.ts';
 import type { PlannedEntry } from './tar-entries.ts';
 import type { WriteOptions } from './write-options.ts';
 

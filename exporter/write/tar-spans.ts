@@ -1,7 +1,7 @@
 import { BLOCK, encodeHeader, paddingOf } from '#bundles/archive/tar-header';
 import { digestOf } from '#bundles/digest';
 import type { PlannedBlob } from '../plan/plan.ts';
-import type { FileSpan } from './read-back.ts';
+import type { FileSpan } from './device/read-back.ts';
 import type { PlannedEntry } from './tar-entries.ts';
 
 /** Bytes of an archive that is to be, and whose they are: a blob's, or what the archive itself adds. */

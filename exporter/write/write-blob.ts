@@ -2,8 +2,8 @@ import { type ByteCursor, byteCursor } from '#bundles/archive/byte-cursor';
 import type { PlannedBlob } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
+import { giveMemory, takeMemory } from './device/page-memory.ts';
 import type { Part } from './part.ts';
-import { giveMemory, takeMemory } from './page-memory.ts';
 import { type PartWriter, writePart } from './write-part.ts';
 
 const CHUNK = 1 << 20;

@@ -6,9 +6,9 @@ import { makeDirectory } from '#bundles/layout/make-directory';
 import { renameSynced } from '#bundles/layout/rename-synced';
 import { partName } from '#bundles/medium/part';
 import { sizeOf } from '#bundles/medium/plain-files';
+import { holds } from './device/read-back.ts';
 import { checkFreeSpace } from './free-space.ts';
 import { LOCK, lockMedium } from './lock-medium.ts';
-import { holds } from './read-back.ts';
 import type { WriteOptions } from './write-options.ts';
 import { type SetContent, writeSetPart } from './write-set-part.ts';
 

@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { renameSynced } from '#bundles/layout/rename-synced';
+import type { PageMemory } from './device/page-memory.ts';
+import { holds } from './device/read-back.ts';
+import { writeSynced } from './device/write-synced.ts';
 import type { Part } from './part.ts';
-import type { PageMemory } from './page-memory.ts';
-import { holds } from './read-back.ts';
-import { writeSynced } from './write-synced.ts';
 
 /** What is left behind by a killed run: ours, and of no use. */
 export const TEMPORARY = /^\.tmp-[0-9a-f]{8}$/;

@@ -5,11 +5,11 @@ import { verified } from '#bundles/layout/verified';
 import type { CutPart } from '../plan/cut-set.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
+import { writeSynced } from './device/write-synced.ts';
 import { blobPath } from './part.ts';
 import type { PieceReader } from './piece-reader.ts';
 import type { SetLayout } from './set-layout.ts';
 import type { WriteOptions } from './write-options.ts';
-import { writeSynced } from './write-synced.ts';
 
 /** What every part is made from. */
 export type SetContent = {

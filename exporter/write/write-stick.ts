@@ -2,16 +2,16 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
-import { readBlob } from '#bundles/layout/verified';
 import { renameSynced } from '#bundles/layout/rename-synced';
+import { readBlob } from '#bundles/layout/verified';
 import { writeFileAtomically } from '#bundles/layout/write-file';
 import { PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE } from '#bundles/medium/medium';
 import { partPath, type StickPart, type StickParts, shortSet } from '#bundles/medium/part';
 import { sizeOf } from '#bundles/medium/plain-files';
 import type { CutPart } from '../plan/cut-set.ts';
 import { removePlainReceipts } from '../seal/remove-plain-receipts.ts';
+import { holds } from './device/read-back.ts';
 import { checkFreeSpace } from './free-space.ts';
-import { holds } from './read-back.ts';
 import { type SetLayout, stickParts } from './set-layout.ts';
 import {
   listBytes,

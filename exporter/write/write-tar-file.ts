@@ -10,15 +10,15 @@ import type { Plan } from '../plan/plan.ts';
 import { oneAhead } from '../source/one-ahead.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
-import { checkBehindWriting } from './check-behind-writing.ts';
+import { checkBehindWriting } from './device/check-behind-writing.ts';
+import { PAGE } from './device/page-memory.ts';
+import { writeSynced } from './device/write-synced.ts';
 import { checkFreeSpace, tooLargeFor } from './free-space.ts';
-import { PAGE } from './page-memory.ts';
 import { findRight, mediumOfPartial, PARTIAL } from './resume-tar.ts';
 import { splitBlobs } from './split-blobs.ts';
 import { entriesFrom, planEntries } from './tar-entries.ts';
 import { type TarSpan, tarSpans } from './tar-spans.ts';
 import type { WriteOptions, Written } from './write-options.ts';
-import { writeSynced } from './write-synced.ts';
 
 /**
  * The whole medium as one tar, the same bytes each time, metadata first. It grows under a temporary name beside the

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { takeMemory } from '../../../exporter/write/page-memory.ts';
-import { writeSynced } from '../../../exporter/write/write-synced.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
-import { meddle } from './meddle.ts';
-import { poisonedChunks } from './poisoned-chunks.ts';
+import { takeMemory } from '../../../../exporter/write/device/page-memory.ts';
+import { writeSynced } from '../../../../exporter/write/device/write-synced.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { meddle } from '../meddle.ts';
+import { poisonedChunks } from '../poisoned-chunks.ts';
 
 const MIB = 1 << 20;
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inBlocks } from '../../../exporter/write/in-blocks.ts';
-import { BLOCK, giveMemory, PAGE, takeMemory } from '../../../exporter/write/page-memory.ts';
+import { inBlocks } from '../../../../exporter/write/device/in-blocks.ts';
+import { BLOCK, giveMemory, PAGE, takeMemory } from '../../../../exporter/write/device/page-memory.ts';
 
 /** Content in chunks; some read into the writer's own memory, at the beginning of a page or behind it. */
 type Chunk = { readonly size: number; readonly place: 'elsewhere' | 'own' | 'own, off a page' };

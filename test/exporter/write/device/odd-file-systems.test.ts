@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PAGE } from '../../../exporter/write/page-memory.ts';
-import { pieceWriter } from '../../../exporter/write/piece-writer.ts';
-import { holds } from '../../../exporter/write/read-back.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
-import { meddle } from './meddle.ts';
+import { PAGE } from '../../../../exporter/write/device/page-memory.ts';
+import { pieceWriter } from '../../../../exporter/write/device/piece-writer.ts';
+import { holds } from '../../../../exporter/write/device/read-back.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { meddle } from '../meddle.ts';
 
 type Way = Pick<FileHandle, 'write'>;
 

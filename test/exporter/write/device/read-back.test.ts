@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { holds, holdsSpan, readBack } from '../../../exporter/write/read-back.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { holds, holdsSpan, readBack } from '../../../../exporter/write/device/read-back.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 
 describe('reading back', () => {
   it.each([0, 1, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_333_333])(

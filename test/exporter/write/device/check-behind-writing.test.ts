@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { checkBehindWriting } from '../../../exporter/write/check-behind-writing.ts';
-import type { FileSpan, ReadBackOptions } from '../../../exporter/write/read-back.ts';
+import { checkBehindWriting } from '../../../../exporter/write/device/check-behind-writing.ts';
+import type { FileSpan, ReadBackOptions } from '../../../../exporter/write/device/read-back.ts';
 
 const SPANS: readonly FileSpan[] = [0, 1, 2, 3].map((at) => ({
   path: 'file',

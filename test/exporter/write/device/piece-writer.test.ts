@@ -2,9 +2,9 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { BLOCK, giveMemory, PAGE, takeMemory } from '../../../exporter/write/page-memory.ts';
-import { pieceWriter } from '../../../exporter/write/piece-writer.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+import { BLOCK, giveMemory, PAGE, takeMemory } from '../../../../exporter/write/device/page-memory.ts';
+import { pieceWriter } from '../../../../exporter/write/device/piece-writer.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 
 type Write = FileHandle['write'];
 type Way = Pick<FileHandle, 'write'>;
