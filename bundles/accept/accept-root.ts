@@ -32,7 +32,7 @@ const pinnedRoot = (state: TrustState, offered: readonly Uint8Array[]): TrustRoo
   if (found) return parseRoot(found);
   throw new FleetError(
     'ROOT_UNKNOWN',
-    `none of the ${offered.length} trust roots here has the SHA-256 given at enrolment`,
+    `${offered.length === 1 ? 'the trust root here has not' : `none of the ${offered.length} trust roots here has`} the SHA-256 given at enrolment`,
     {
       subject: state.pinnedRoot,
       hint: 'Compare the value with the one the platform team gave you; do not go on if they differ',

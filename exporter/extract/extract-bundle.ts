@@ -13,6 +13,7 @@ import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
 import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
 import { EMPTY_CONFIG, type Referrer, referrerOf } from '#bundles/statements/referrer';
+import { notFilled } from '../check/not-filled.ts';
 
 export type Extracted = {
   readonly bundle: Descriptor;
@@ -80,7 +81,7 @@ const checkEmpty = async (directory: string): Promise<void> => {
 };
 
 const findBundle = ({ path, medium }: OpenMedium, channel: Channel, kind: BundleKind): MediumBundle => {
-  if (!medium) throw new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${path} yet`);
+  if (!medium) throw notFilled(path);
   const name = formatChannel(channel);
   const [entry, second] = medium.bundles.filter((it) => formatChannel(it) === name && it.kind === kind);
   if (second) throw new FleetError('EXTRA_BUNDLE', `${path} has two ${kind} bundles of ${name}`);

@@ -1,6 +1,5 @@
 import type { Descriptor } from '#bundles/bundle/manifest';
 import { compareBytes, type Digest } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
 import { EMPTY_DESCRIPTOR, encodeArtifact } from '#bundles/layout/artifact';
 import type { Document } from '#bundles/layout/document';
 import { layoutReference, withReference } from '#bundles/layout/layout';
@@ -10,6 +9,7 @@ import type { OpenMedium } from '#bundles/medium/medium';
 import type { Offering } from '#bundles/publish/offering';
 import { channelRepository, siteRepository } from '#bundles/registry/references';
 import { EMPTY_CONFIG } from '#bundles/statements/referrer';
+import { notFilled } from '../check/not-filled.ts';
 
 type Artifact = {
   readonly reference: string;
@@ -23,7 +23,7 @@ type Artifact = {
  * @throws FleetError MEDIUM_EMPTY
  */
 export const mediumOffering = ({ path, medium, blobs }: OpenMedium): Offering => {
-  if (!medium) throw new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${path} yet`);
+  if (!medium) throw notFilled(path);
   const made = new Map<Digest, Buffer>([[EMPTY_DESCRIPTOR.digest, EMPTY_CONFIG]]);
   let manifests: readonly Descriptor[] = [];
   for (const { reference, type, documents } of artifactsOf(medium.documents)) {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { FleetError } from '#bundles/errors';
 import { type RegistryAccess, registryOptions } from '#bundles/registry/registry-access';
 import { compileLate } from '../compile-late.ts';
@@ -5,6 +6,9 @@ import { openLayoutSource } from './layout-source.ts';
 import type { Source } from './source.ts';
 
 const NO_ACCESS: RegistryAccess = { plainHttp: [], caFile: undefined, authFile: undefined, env: {} };
+
+/** 'localhost:5000/fleet', 'registry.example/fleet': what stands before the first slash has a port, or the dots of a name. */
+const LIKE_A_REGISTRY = /^(?:[\w-]+:\d+|[\w-]+(?:\.[\w-]+)+(?::\d+)?)\//;
 
 /**
  * A registry ('oci://host[:port]/prefix') or a layout directory.
@@ -17,7 +21,13 @@ export const openSource = async (where: string, access: RegistryAccess = NO_ACCE
     compileLate();
     return openRegistrySource(where, registryOptions(access));
   }
-  if (!/^[a-z]+:\/\//.test(where)) return openLayoutSource(where);
+  if (!/^[a-z]+:\/\//.test(where)) {
+    if (LIKE_A_REGISTRY.test(where) && !existsSync(where))
+      throw new FleetError('USAGE', `there is no folder ${where}`, {
+        hint: `Is it a registry? Then write oci://${where}`,
+      });
+    return openLayoutSource(where);
+  }
   throw new FleetError('USAGE', `--from ${where} is an address, but not of a registry`, {
     hint: 'Give oci://host/prefix, or the folder that fleet-scheduler build wrote',
   });

@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
 import type { OpenMedium } from '#bundles/medium/medium';
+import { notFilled } from '../check/not-filled.ts';
 import { type BlobCheck, checkBlobs } from './check-blobs.ts';
 import { checkDeltas } from './check-deltas.ts';
 import { checkDocuments } from './check-documents.ts';
@@ -33,11 +33,6 @@ export type VerifyOptions = {
   /** Blobs that the judgement of the documents rests on, when it is done. */
   readonly onJudged?: (opened: ReadonlySet<Digest>) => void;
 };
-
-export const notFilled = (path: string): FleetError =>
-  new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${path} yet`, {
-    hint: 'Was fleet-export create stopped? Run it again: it goes on where it stopped',
-  });
 
 /**
  * Everything a site would check, for every channel and site at once, and every blob read. A refusal does not end it: each
