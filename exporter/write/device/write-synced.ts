@@ -34,7 +34,8 @@ export const writeSynced = async (
   const own = memory ?? takeMemory();
   let direct: FileHandle | undefined;
   try {
-    if (size >= BLOCK) direct = await openDirect(path, constants.O_WRONLY);
+    // Some let nobody open a file twice. What else may be wrong with it, the first write says.
+    if (size >= BLOCK) direct = await openDirect(path, constants.O_WRONLY).catch(() => undefined);
     const pieces = inBlocks(content, own, from);
     const write = pieceWriter({ file, direct }, from);
     await (onSynced ? writeAndSync(file, pieces, write, from, onSynced) : writeBehind(pieces, write));
