@@ -123,7 +123,10 @@ const readRelease = async (source: Source, channel: Channel): Promise<readonly O
   const known = (await source.channels().catch(() => [])).map(formatChannel);
   throw new FleetError('CHANNEL_MISSING', `${source.name} has no release of ${name}`, {
     subject: name,
-    hint: known.length > 0 ? `It has ${nameSome(known)}` : 'Is the name written right? Otherwise build and publish one first',
+    hint:
+      known.length > 0
+        ? `It has ${nameSome(known)}`
+        : 'Is the name written right? Otherwise build and publish one first',
   });
 };
 

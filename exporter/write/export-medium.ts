@@ -8,6 +8,7 @@ import type { Plan } from '../plan/plan.ts';
 import type { Prepared } from '../prepare.ts';
 import { toldGone } from './gone.ts';
 import { LOCK, whileLocked } from './lock-medium.ts';
+import { releaseBefore } from './release-before.ts';
 import { writeDirectory } from './write-directory.ts';
 import type { WriteOptions, Written } from './write-options.ts';
 import { type SetOrder, type WrittenSet, writeSet } from './write-set.ts';
@@ -40,20 +41,22 @@ export const exportMedium = async (
   }
   if (prepared.seal || options.seal) throw new FleetError('INTERNAL', 'what is sealed is written in parts');
   if (target.form === 'directory') {
-    return whileLocked(join(target.path, 'fleet', LOCK), target.path, async (lock) => ({
-      ...(await writeDirectory(plan, source, target.path, before, { ...options, lock })),
-      changes,
-    }));
+    const done = await whileLocked(join(target.path, 'fleet', LOCK), target.path, (lock) =>
+      writeDirectory(plan, source, target.path, before, { ...options, lock }),
+    );
+    await releaseBefore(target);
+    return { ...done, changes };
   }
   if (options.maxFileSize !== undefined && options.maxFileSize < MAX_SIZE) {
     throw new FleetError('USAGE', '--max-file-size cuts the files of a folder; a tar is one file', {
       hint: 'Give a folder with --to',
     });
   }
-  return whileLocked(`${target.path}${LOCK}`, target.path, async (lock) => ({
-    ...(await writeTarFile(plan, source, target.path, { ...options, lock })),
-    changes,
-  }));
+  const done = await whileLocked(`${target.path}${LOCK}`, target.path, (lock) =>
+    writeTarFile(plan, source, target.path, { ...options, lock }),
+  );
+  await releaseBefore(target);
+  return { ...done, changes };
 };
 
 const notAFolder = (path: string): FleetError =>

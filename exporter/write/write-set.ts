@@ -12,6 +12,7 @@ import { findLayout, stickOf } from './find-layout.ts';
 import { checkFreeSpace, largestFile } from './free-space.ts';
 import { LOCK, whileLocked } from './lock-medium.ts';
 import { openPieces } from './piece-reader.ts';
+import { releaseBefore } from './release-before.ts';
 import type { SetLayout } from './set-layout.ts';
 import type { SetWish } from './set-limits.ts';
 import { writeLooseParts } from './write-loose-parts.ts';
@@ -107,6 +108,11 @@ export const writeSet = async (
     const done = await whileLocked(join(root, 'fleet', LOCK), root, (lock) =>
       writeStick(root, content, own, { ...options, lock }),
     );
+    await releaseBefore({
+      before: prepared.targets.find(({ path }) => path === root)?.before,
+      path: root,
+      form: 'directory',
+    });
     const parts = own.map(({ number, size }) => ({
       number,
       stick,

@@ -14,8 +14,11 @@ import { type Touch, watchChanges } from './watch-changes.ts';
  */
 const newStick = (folder: string) => {
   const empty = new Set<string>();
+  const renamed = new Set<string>();
   const unnamed = new Set<string>();
   const unremoved = new Set<string>();
+  /** Had two names for a moment: the next run removes one, and gives their blocks away. */
+  const shared = new Set<string>();
   const name = (path: string): void => {
     unnamed.add(path);
     unremoved.delete(path);
@@ -27,7 +30,7 @@ const newStick = (folder: string) => {
     unremoved.add(path);
   };
   const sync = (path: string): void => {
-    empty.delete(path);
+    if (empty.delete(path) && renamed.delete(path) && unnamed.has(path)) shared.add(path);
     for (const names of [unnamed, unremoved])
       for (const one of names) if (dirname(one) === path) names.delete(one);
   };
@@ -36,9 +39,11 @@ const newStick = (folder: string) => {
       const path = resolve(given);
       if (!path.startsWith(`${folder}/`) && path !== folder) return;
       if (call === 'rename') {
+        const final = resolve(to ?? '');
         remove(path);
-        empty.add(resolve(to ?? ''));
-        name(resolve(to ?? ''));
+        empty.add(final);
+        renamed.add(final);
+        name(final);
       } else if (call === 'mkdir' || (call === 'open' && !reads)) {
         if (!existsSync(path)) name(path);
       } else if (call === 'rm' || call === 'rmdir') remove(path);
@@ -46,11 +51,16 @@ const newStick = (folder: string) => {
       else if (isOpen && (call === 'sync' || call === 'datasync')) sync(path);
     },
     /** What would be lost. */
-    lost: () => ({ empty: [...empty], unnamed: [...unnamed], unremoved: [...unremoved] }),
+    lost: () => ({
+      empty: [...empty],
+      unnamed: [...unnamed],
+      unremoved: [...unremoved],
+      shared: [...shared],
+    }),
   };
 };
 
-const NOTHING = { empty: [], unnamed: [], unremoved: [] };
+const NOTHING = { empty: [], unnamed: [], unremoved: [], shared: [] };
 
 let touched: ((touch: Touch) => void) | undefined;
 await watchChanges((touch) => touched?.(touch));

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openTarget } from '../../../exporter/write/target.ts';
@@ -19,6 +20,16 @@ describe('where a medium goes', () => {
       });
     },
   );
+
+  it('may be a tar of no bytes, which is what FAT has of one whose stick was pulled', async () => {
+    await using folder = await temporaryDirectory();
+    const path = join(folder.path, 'plant-7.tar');
+    await writeFile(path, '');
+    await using target = await openTarget(path);
+    expect(target).toMatchObject({ form: 'tar', before: undefined });
+    await writeFile(path, 'x');
+    await expect(openTarget(path)).rejects.toMatchObject({ code: 'MEDIUM_INVALID' });
+  });
 
   it('may be a new folder or file elsewhere', async () => {
     await using folder = await temporaryDirectory();
