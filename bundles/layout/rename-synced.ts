@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncDirectory } from './sync-directory.ts';
@@ -11,7 +12,8 @@ import { syncDirectory } from './sync-directory.ts';
  * before the new name is the only one: until then the old content is there, and with one sector the new.
  */
 export const renameSynced = async (from: string, to: string): Promise<void> => {
-  const old = await open(to, 'r').catch(() => undefined);
+  // Whatever it is: a pipe would wait for somebody to write.
+  const old = await open(to, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined);
   try {
     await rename(from, to);
     await syncDirectory(dirname(to));
