@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { type Digest, shortDigest } from '../digest.ts';
 import { FleetError } from '../errors.ts';
 import type { BlobSource, FoundBlob, WantedBlob } from './blobs.ts';
 
 /**
- * Passes bytes through while hashing them; the last step throws if they were not the ones announced. Reads no further
- * than the announced size, so that a lying source cannot fill a disk.
+ * Passes bytes through while hashing them; the last are handed on only if all are the ones announced, as who knows how many he wants
+ * asks for no more. Reads no further than the announced size, so that a lying source cannot fill a disk.
  * @throws FleetError SIZE_MISMATCH, DIGEST_MISMATCH
  */
 export async function* verified(
@@ -17,24 +17,26 @@ export async function* verified(
   const hash = createHash('sha256');
   let seen = 0;
   for await (const chunk of content) {
+    if (chunk.byteLength === 0) continue;
     seen += chunk.byteLength;
     if (seen > size) throw wrongSize(digest, size, `more than ${size}`, from);
     hash.update(chunk);
+    if (seen === size) checkDigest(hash, digest, from);
     yield chunk;
   }
   if (seen !== size) throw wrongSize(digest, size, String(seen), from);
-  const actual: Digest = `sha256:${hash.digest('hex')}`;
-  if (actual !== digest) {
-    throw new FleetError(
-      'DIGEST_MISMATCH',
-      `blob ${shortDigest(digest)} in ${from} has other content: ${shortDigest(actual)}`,
-      {
-        subject: digest,
-        hint: 'The copy is damaged or was changed; make it again',
-      },
-    );
-  }
+  if (size === 0) checkDigest(hash, digest, from);
 }
+
+const checkDigest = (hash: Hash, digest: Digest, from: string): void => {
+  const actual: Digest = `sha256:${hash.digest('hex')}`;
+  if (actual === digest) return;
+  throw new FleetError(
+    'DIGEST_MISMATCH',
+    `blob ${shortDigest(digest)} in ${from} has other content: ${shortDigest(actual)}`,
+    { subject: digest, hint: 'The copy is damaged or was changed; make it again' },
+  );
+};
 
 /** A blob of another size than it should have. */
 export const wrongSize = (digest: Digest, size: number, actual: string, from: string): FleetError =>

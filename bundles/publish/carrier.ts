@@ -45,9 +45,13 @@ export const openCarrier = (
       const buffers = idle.pop() ?? newBuffers();
       const content = await blobs.open(digest, options.signal, buffers);
       return (async function* () {
-        yield* verified(digest, size, content, blobs.name);
-        // Read to its end: nothing is on its way into them any more.
-        free = buffers;
+        let left = size;
+        for await (const chunk of verified(digest, size, content, blobs.name)) {
+          left -= chunk.byteLength;
+          // Nothing is read into them any more, and when all has arrived nothing is on its way out of them.
+          if (left === 0) free = buffers;
+          yield chunk;
+        }
       })();
     };
     const how = await shelf.pushBlob({ digest, size }, open, options);

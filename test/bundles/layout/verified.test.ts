@@ -23,6 +23,18 @@ describe('a verified stream', () => {
     );
   });
 
+  it('hands on the last bytes of nothing else, to who takes as many as were announced and asks for no end', async () => {
+    const damaged = Buffer.from(content);
+    damaged[3] = 0;
+    const stream = verified(digest, content.length, streamOf(damaged, [7]), 'here');
+    let taken = 0;
+    const take = async (): Promise<void> => {
+      while (taken < content.length) taken += (await stream.next()).value?.byteLength ?? 0;
+    };
+    await expect(take()).rejects.toMatchObject({ code: 'DIGEST_MISMATCH' });
+    expect(taken).toBeLessThan(content.length);
+  });
+
   it.each([
     ['DIGEST_MISMATCH', 'with another byte', Buffer.from('the bytes that were ANNOUNCED')],
     ['SIZE_MISMATCH', 'that is cut', content.subarray(0, -1)],
