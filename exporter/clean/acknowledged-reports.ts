@@ -3,6 +3,7 @@ import { isFleetError } from '#bundles/errors';
 import type { OpenMedium } from '#bundles/medium/medium';
 import { hashLine } from '#bundles/report/event';
 import { type FoundReport, findReports, readReport } from '#bundles/report/find-reports';
+import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
 import { claimedAgent } from '../base/report-base.ts';
 import type { AgentsOf } from '../reports/medium-agents.ts';
 import { newestReceipt } from '../reports/newest-receipt.ts';
@@ -22,12 +23,12 @@ type Link = { readonly seq: number; readonly prev: Digest; readonly hash: Digest
  */
 export const acknowledgedReports = async (medium: OpenMedium, agentsOf: AgentsOf): Promise<Acknowledged> => {
   const notes: string[] = [];
-  const byAgent = new Map<string, { readonly found: FoundReport; readonly links: readonly Link[] }[]>();
+  const byAgent = new Map<string, Own[]>();
   for (const found of await findReports(medium)) {
     try {
-      const { statement, events } = await readReport(medium, found);
+      const { statement, links } = await readOwn(medium, found);
       const agent = claimedAgent(statement, found.path);
-      byAgent.set(agent, [...(byAgent.get(agent) ?? []), { found, links: linksOf(events) }]);
+      byAgent.set(agent, [...(byAgent.get(agent) ?? []), { found, links }]);
     } catch (error) {
       if (!isFleetError(error) || error.exitCode === 6) throw error;
       notes.push(`${found.path} stays: it cannot be read as a report`);
@@ -43,16 +44,40 @@ export const acknowledgedReports = async (medium: OpenMedium, agentsOf: AgentsOf
     const known = new Map<number, Digest>([[receipt.to, receipt.head]]);
     const linked = linkBack(own, known);
     for (const { found, links } of own) {
-      const last = links.at(-1)?.seq ?? Number.POSITIVE_INFINITY;
-      if (last > receipt.to) continue;
-      if (linked.has(found.path)) reports.push({ ...found, agent, upTo: receipt.to });
+      const last = links ? links.at(-1)?.seq : endOf(found.path);
+      if ((last ?? Number.POSITIVE_INFINITY) > receipt.to) continue;
+      if (!links || linked.has(found.path)) reports.push({ ...found, agent, upTo: receipt.to });
       else notes.push(`${found.path} stays: its events are not those that the receipt is for`);
     }
   }
   return { reports, notes };
 };
 
-type Own = { readonly found: FoundReport; readonly links: readonly Link[] };
+type Own = {
+  readonly found: FoundReport;
+  /** Undefined: its events are gone already. An agent writes the statement last; only who removes reports leaves one alone. */
+  readonly links: readonly Link[] | undefined;
+};
+
+const readOwn = async (
+  medium: OpenMedium,
+  found: FoundReport,
+): Promise<{ readonly statement: Buffer; readonly links: Own['links'] }> => {
+  if (found.endings.has('ndjson')) {
+    const { statement, events } = await readReport(medium, found);
+    return { statement, links: linksOf(events) };
+  }
+  return {
+    statement: await medium.readFile(`${found.path}.sigstore.json`, MAX_STATEMENT_BYTES),
+    links: undefined,
+  };
+};
+
+/** The last event by the report's name: '.../000000000001-000000000010'. */
+const endOf = (path: string): number | undefined => {
+  const end = /-(\d{12})$/.exec(path)?.[1];
+  return end === undefined ? undefined : Number(end);
+};
 
 /** Paths of the reports that hang together with what is known, again and again until none is new. @param known grows */
 const linkBack = (reports: readonly Own[], known: Map<number, Digest>): ReadonlySet<string> => {
@@ -60,7 +85,7 @@ const linkBack = (reports: readonly Own[], known: Map<number, Digest>): Readonly
   for (let before = -1; before !== linked.size; ) {
     before = linked.size;
     for (const { found, links } of reports) {
-      if (linked.has(found.path) || !isLinked(links, known)) continue;
+      if (!links || linked.has(found.path) || !isLinked(links, known)) continue;
       linked.add(found.path);
       for (const { seq, prev, hash } of links) known.set(seq, hash).set(seq - 1, prev);
     }

@@ -48,6 +48,15 @@ describe('cleaning a stick', () => {
     expect(await paths(world, false)).toEqual([]);
   });
 
+  it('finds the statement that a killed run left of a report whose events it had removed, and no other', async () => {
+    await using world = await makeStick();
+    const { stick, diary } = world;
+    const halves = [await diary.report(stick, 1, 8), await diary.report(stick, 9, 25)];
+    for (const half of halves) await rm(world.path('stick', `${half}.ndjson`));
+    await diary.receipt(stick, 20, world.fleet.keys.receipt);
+    expect(await paths(world)).toEqual([`${halves[0]}.sigstore.json`]);
+  });
+
   it('keeps what the receipt is not for: another life of the machine, a gap, a receipt by a stranger', async () => {
     await using world = await makeStick();
     const { stick, diary } = world;
