@@ -45,12 +45,14 @@ const syncAbove = async (path: string): Promise<void> => {
 const makeOne = async (path: string, mode: number | undefined): Promise<void> => {
   try {
     await mkdir(path, { ...(mode !== undefined && { mode }) });
-    await syncAbove(path);
   } catch (error) {
     const isThere = await stat(path).then(
       (found) => found.isDirectory(),
       () => false,
     );
     if (!isThere) throw error;
+    return;
   }
+  // Outside, where a folder that is there now would hide what went wrong.
+  await syncAbove(path);
 };

@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { syncDirectory } from '#bundles/layout/sync-directory';
 import { CHUNKS_FOLDER, DELTAS_FOLDER, PARTS_FOLDER, RECEIPTS_FOLDER } from '#bundles/medium/medium';
 
@@ -18,15 +18,11 @@ const FOLDERS = [
  * still there has the blocks that the next file gets. @throws the system's errors
  */
 export const syncFolders = async (root: string): Promise<void> => {
-  for (const folder of FOLDERS) await unlessMissing(syncDirectory(join(root, folder)), 'ENOENT', 'ENOTDIR');
-  // It may be new itself, and above it may be nothing of ours.
-  await unlessMissing(syncDirectory(dirname(resolve(root))), 'EACCES', 'EPERM');
-};
-
-const unlessMissing = async (work: Promise<void>, ...codes: readonly string[]): Promise<void> => {
-  try {
-    await work;
-  } catch (error) {
-    if (!codes.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  for (const folder of FOLDERS) {
+    try {
+      await syncDirectory(join(root, folder));
+    } catch (error) {
+      if (!['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
   }
 };
