@@ -59,7 +59,13 @@ export const sendStages = async (
   let before: Promise<unknown> = Promise.resolve();
   const sent = stages.map((stage) => {
     const needed = before;
-    const work = allDone(stage.map((parcel) => sendParcel(path, parcel, needed, sending)));
+    const work = allDone(stage.map((parcel) => sendParcel(path, parcel, needed, sending))).then(
+      async (done) => {
+        // One without parcels, too, is over when those before it are.
+        await needed;
+        return done;
+      },
+    );
     before = work;
     return work;
   });
