@@ -1,5 +1,5 @@
 import { rowsOfTitle } from './find-attack-tests.ts';
-import type { AttackCase, AttackRow } from './rows.ts';
+import type { AttackCase, AttackRow } from './row.ts';
 
 export type TestResult = {
   readonly file: string;

@@ -1,47 +1,8 @@
-import type { ErrorCode } from '#bundles/errors';
-
-/** What a program answers to an attack: a refusal by its code, or ACCEPT where nothing was wrong. */
-export type Answer = ErrorCode | 'ACCEPT';
-
-/** One way to try it. `title`: words that the title of its test has, where a row has several. */
-export type AttackCase = { readonly expect: Answer; readonly title?: string };
-
-/**
- * A row of the attack table. Its tests are those whose titles begin with its id; docs/errors.md shows `attack` and `answer`, and
- * test/docs/attacks.test.ts holds the two together.
- */
-export type AttackRow = {
-  readonly id: string;
-  readonly name: string;
-  /** What the attacker does. */
-  readonly attack: string;
-  /** As a reader is told it: codes in backticks, and what else happens. */
-  readonly answer: string;
-  readonly cases: readonly AttackCase[];
-};
-
-/** One case, one code. */
-const row = (id: string, name: string, attack: string, expect: Answer): AttackRow => ({
-  id,
-  name,
-  attack,
-  answer: expect === 'ACCEPT' ? expect : `\`${expect}\``,
-  cases: [{ expect }],
-});
-
-const rowOf = (
-  id: string,
-  name: string,
-  attack: string,
-  answer: string,
-  cases: readonly (readonly [expect: Answer, title?: string])[],
-): AttackRow => ({
-  id,
-  name,
-  attack,
-  answer,
-  cases: cases.map(([expect, title]) => (title === undefined ? { expect } : { expect, title })),
-});
+import { type AttackRow, row, rowOf } from './row.ts';
+import { FLOODS } from './rows-floods.ts';
+import { LOCAL_USERS } from './rows-local-users.ts';
+import { FOUND_MEDIA, OFFICE } from './rows-office.ts';
+import { BUILDS, HOST_BOUNDS, SCHEMAS, SHOWN_SECRETS } from './rows-tenants.ts';
 
 /** Media and metadata. */
 export const MEDIA: readonly AttackRow[] = [
@@ -594,4 +555,18 @@ export const IMAGES: readonly AttackRow[] = [
   ),
 ];
 
-export const ROWS: readonly AttackRow[] = [...MEDIA, ...ARCHIVES, ...PARTS, ...NETWORK, ...IMAGES];
+export const ROWS: readonly AttackRow[] = [
+  ...MEDIA,
+  ...FOUND_MEDIA,
+  ...ARCHIVES,
+  ...PARTS,
+  ...NETWORK,
+  ...IMAGES,
+  ...OFFICE,
+  ...SCHEMAS,
+  ...BUILDS,
+  ...HOST_BOUNDS,
+  ...SHOWN_SECRETS,
+  ...LOCAL_USERS,
+  ...FLOODS,
+];

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { CODES } from '#bundles/errors';
 import { findAttackTests, rowsOfTitle } from '../attacks/find-attack-tests.ts';
 import { judge, type TestResult } from '../attacks/judge.ts';
-import { ARCHIVES, type AttackRow, ROWS } from '../attacks/rows.ts';
+import type { AttackRow } from '../attacks/row.ts';
+import { ARCHIVES, ROWS } from '../attacks/rows.ts';
 
 /** The attack table, docs/errors.md and the tests name the same rows. That they are true is shown by `npm run attacks`. */
 const ROOT = join(import.meta.dirname, '..', '..');

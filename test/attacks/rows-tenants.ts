@@ -1,0 +1,13 @@
+import type { AttackRow } from './row.ts';
+
+/** Patterns and schemas of an application repository (N1 to N9). */
+export const SCHEMAS: readonly AttackRow[] = [];
+
+/** What building an application repository may reach, and what it may cost (N10 to N19). */
+export const BUILDS: readonly AttackRow[] = [];
+
+/** What a package may name on a host, and which secrets (N20 to N29). */
+export const HOST_BOUNDS: readonly AttackRow[] = [];
+
+/** Secret values and image names of an application repository (N30 to N39). */
+export const SHOWN_SECRETS: readonly AttackRow[] = [];
