@@ -2,26 +2,20 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
 import { inAscii } from './bundling/in-ascii.ts';
-import { linkTo } from './bundling/link-to.ts';
 import { nodeAsleep } from './bundling/node-asleep.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
+import { startFile } from './bundling/start-file.ts';
 
 /**
- * `npm run bundle:agent`: the agent as one file with its SQLite add-on beside it, for machines without a checkout:
- * dist/agent/fleet-agent.mjs and dist/agent/better_sqlite3.node. `FLEET_ADDON` names the platform of the add-on
- * (linux-x64, linux-arm64); the file itself is the same for all.
+ * `npm run bundle:agent`: the agent for machines without a checkout. dist/agent holds main.mjs (the whole program),
+ * fleet-agent.mjs (checks the version of Node, then imports main.mjs), the link fleet-agent, and the SQLite add-on
+ * better_sqlite3.node. `FLEET_ADDON` names the platform of the add-on (linux-x64, linux-arm64); the rest is the same for all.
  *
  * What it leaves out and squeezes is for a daemon that sleeps most of the time: every module it evaluates, and the text
  * of the whole file, stay in its memory. `npm run bench idle-agent` says how much.
  */
 const OUT = process.env['FLEET_BUNDLE_OUT'] ?? join(import.meta.dirname, 'dist', 'agent');
-const FILE = 'fleet-agent.mjs';
 const { resolve } = createRequire(import.meta.url);
-
-const linkToProgram = (): Plugin => ({
-  name: 'link-to-program',
-  writeBundle: () => linkTo(join(OUT, FILE)),
-});
 
 const KUBERNETES = join('@kubernetes', 'client-node', 'dist');
 const TYPED_API = '\0kubernetes-typed-api';
@@ -85,13 +79,19 @@ const undiciInParts = (): Plugin => {
 export default defineConfig({
   input: 'agent/bundled-main.ts',
   platform: 'node',
-  plugins: [sqliteBeside(OUT), linkToProgram(), kubeConfigAlone(), undiciInParts(), nodeAsleep(), inAscii()],
+  plugins: [
+    sqliteBeside(OUT),
+    startFile(import.meta.dirname, 'agent/fleet-agent.js', OUT),
+    kubeConfigAlone(),
+    undiciInParts(),
+    nodeAsleep(),
+    inAscii(),
+  ],
   output: {
-    file: join(OUT, FILE),
+    file: join(OUT, 'main.mjs'),
     format: 'esm',
     codeSplitting: false,
     // Functions keep their names: stack traces of a machine far away are read by people.
     minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
-    banner: '#!/usr/bin/env node',
   },
 });

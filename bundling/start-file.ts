@@ -1,13 +1,13 @@
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Plugin } from 'rolldown';
-import { linkTo } from './link-to.ts';
 
-/** What the first file of a program says in the checkout, and here. */
+const KEEP_COMPILED = "import('#bundles/program/keep-compiled')";
+
+/** What the first file of a program says in the checkout, and its replacement in the installed program. */
 const WORDS = (name: string): readonly (readonly [checkout: string, built: string])[] => [
-  ["import('#bundles/program/keep-compiled')", "import('./keep-compiled.mjs')"],
   ["import('./main.ts')", "import('./main.mjs')"],
-  // Here is no Node to bring.
+  // An installed program brings no Node.
   [
     `Start it with "npx ${name}" in the checkout, which brings its own.`,
     'Install one where PATH finds it first.',
@@ -15,18 +15,26 @@ const WORDS = (name: string): readonly (readonly [checkout: string, built: strin
 ];
 
 /**
- * The first file of a program as it is, with what it imports beside it: an older Node must be able to read it, a shell too, and
- * Node only keeps what it compiles after that was asked for.
- * @param file exporter/fleet-export.js
+ * Copies the first file of a program beside its bundle, main.mjs, and links the program's name to it. The file stays plain
+ * JavaScript, so that an older Node (and, for some, a shell) can parse it and report NODE_TOO_OLD.
+ * @param file path from `root`, such as exporter/fleet-export.js
  */
 export const startFile = (root: string, file: string, out: string): Plugin => ({
   name: 'start-file',
   writeBundle: () => {
     const name = basename(file, '.js');
     const target = join(out, `${name}.mjs`);
-    writeFileSync(target, WORDS(name).reduce(replaceOnce, readFileSync(join(root, file), 'utf8')));
-    copyFileSync(join(root, 'bundles/program/keep-compiled.js'), join(out, 'keep-compiled.mjs'));
-    linkTo(target);
+    let text = WORDS(name).reduce(replaceOnce, readFileSync(join(root, file), 'utf8'));
+    if (text.includes(KEEP_COMPILED)) {
+      text = text.replace(KEEP_COMPILED, "import('./keep-compiled.mjs')");
+      copyFileSync(join(root, 'bundles/program/keep-compiled.js'), join(out, 'keep-compiled.mjs'));
+    }
+    writeFileSync(target, text);
+    chmodSync(target, 0o755);
+    // The name that people type. Node follows the link, so it finds what lies beside the file.
+    const link = join(out, name);
+    rmSync(link, { force: true });
+    symlinkSync(basename(target), link);
   },
 });
 

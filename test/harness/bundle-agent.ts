@@ -4,8 +4,8 @@ import { runOrFail } from './run-command.ts';
 const repository = join(import.meta.dirname, '../..');
 
 /**
- * Makes what `npm run bundle:agent` makes, into a folder of one's own: fleet-agent.mjs, its add-on, and the link that people
- * type. Nothing else is needed to run it but Node. @returns the path of fleet-agent.mjs
+ * Makes what `npm run bundle:agent` makes, into `directory`. It needs nothing but Node to run.
+ * @returns the path of fleet-agent.mjs; the whole program is main.mjs beside it
  */
 export const bundleAgent = async (directory: string): Promise<string> => {
   const program = join(repository, 'node_modules/.bin/rolldown');

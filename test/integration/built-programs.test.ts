@@ -7,6 +7,7 @@ import { COMMANDS as EXPORT } from '../../exporter/commands.ts';
 import { digestsOf, filesOf } from '../exporter/files-of.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../exporter/world.ts';
 import { buildPrograms } from '../harness/build-programs.ts';
+import { bundleAgent } from '../harness/bundle-agent.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
 import { NOW } from '../harness/signed-fleet.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
@@ -19,7 +20,7 @@ type Form = 'checkout' | 'built';
 let folder: TemporaryDirectory;
 let world: World;
 let env: NodeJS.ProcessEnv;
-let programs: Readonly<Record<Form, { readonly export: string; readonly scheduler: string }>>;
+let programs: Readonly<Record<Form, Readonly<Record<'agent' | 'export' | 'scheduler', string>>>>;
 
 beforeAll(async () => {
   folder = await temporaryDirectory('built programs');
@@ -32,6 +33,7 @@ beforeAll(async () => {
   await buildPrograms(made);
   // It may lie anywhere, and nothing of where it was made is looked for.
   await rename(made, installed);
+  const agent = await bundleAgent(join(folder.path, 'agent'));
   const home = join(folder.path, 'home');
   await mkdir(home);
   env = {
@@ -41,10 +43,12 @@ beforeAll(async () => {
   };
   programs = {
     checkout: {
+      agent: join(REPOSITORY, 'agent/fleet-agent.js'),
       export: join(REPOSITORY, 'exporter/fleet-export.js'),
       scheduler: join(REPOSITORY, 'scheduler/fleet-scheduler.js'),
     },
     built: {
+      agent: join(agent, '../fleet-agent'),
       export: join(installed, 'exporter/fleet-export'),
       scheduler: join(installed, 'scheduler/fleet-scheduler'),
     },
@@ -70,7 +74,7 @@ const inBoth = async <T>(run: (form: Form) => Promise<T>): Promise<void> => {
   expect(await run('built')).toEqual(await run('checkout'));
 };
 
-describe.each(['export', 'scheduler'] as const)('fleet-%s of a Node that is too old', (program) => {
+describe.each(['agent', 'export', 'scheduler'] as const)('fleet-%s of a Node that is too old', (program) => {
   it.each([
     ['checkout', `Start it with "npx fleet-${program}" in the checkout, which brings its own.`],
     ['built', 'Install one where PATH finds it first.'],

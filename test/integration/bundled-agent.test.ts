@@ -87,16 +87,17 @@ describeWith(['kube', 'kwok', 'containerd', 'dockerRegistry'], 'the agent as one
     };
   };
 
-  it('is a file, its add-on and the name that people type', async () => {
+  it('is a program, its start file, its add-on and the name that people type', async () => {
     expect((await readdir(dirname(program))).toSorted()).toEqual([
       'better_sqlite3.node',
       'fleet-agent',
       'fleet-agent.mjs',
+      'main.mjs',
     ]);
     const typed = await runCommand([join(dirname(program), 'fleet-agent'), '--version']);
     expect(typed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^fleet-agent\/\d/), stderr: '' });
     // Of one byte a character in V8, and without a word of where it was made.
-    const text = await readFile(program, 'latin1');
+    const text = await readFile(mainOf(program), 'latin1');
     expect(text).not.toMatch(/[^\0-\x7f]/);
     // 12 MiB of web things that nobody asked for would come with it.
     expect(text).not.toMatch(/from ?"(node:)?http"/);
@@ -220,13 +221,15 @@ type Coverage = {
   }[];
 };
 
+const mainOf = (program: string): string => join(dirname(program), 'main.mjs');
+
 /** How often V8 ran the piece of the program where `what` stands: the innermost counted range around it says so. */
 const timesEvaluated = async (program: string, folder: string, what: RegExp): Promise<number | undefined> => {
-  const offset = (await readFile(program, 'latin1')).search(what);
+  const offset = (await readFile(mainOf(program), 'latin1')).search(what);
   expect(offset).toBeGreaterThan(0);
   const [file = ''] = await readdir(folder);
   const { result } = JSON.parse(await readFile(join(folder, file), 'utf8')) as Coverage;
-  const script = result.find(({ url }) => url.endsWith('/fleet-agent.mjs'));
+  const script = result.find(({ url }) => url.endsWith('/main.mjs'));
   const around = script?.functions
     .flatMap(({ ranges }) => ranges)
     .filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset)
