@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
 import { parseDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
@@ -54,6 +55,7 @@ export class Enroll extends AgentCommand {
       labels: parseLabels(flags.label ?? []),
       pinnedRoot: parseRootDigest(flags['root-sha256']),
     };
+    await requireRoot(config);
     const { fleet } = wish;
     if (args.medium !== undefined && fleet === undefined)
       throw new FleetError('USAGE', 'a request on a medium needs --fleet');
@@ -115,6 +117,16 @@ export class Enroll extends AgentCommand {
     return enrolled;
   }
 }
+
+/** A host's files go below `root`: a mistyped one would be found out by the first import, far away. @throws FleetError CONFIG_INVALID */
+const requireRoot = async ({ root, targets }: Config): Promise<void> => {
+  if (!targets.includes('host')) return;
+  const found = await stat(root).catch(() => undefined);
+  if (found?.isDirectory()) return;
+  throw new FleetError('CONFIG_INVALID', `root: ${root} is ${found ? 'not a directory' : 'absent'}`, {
+    hint: 'Create it, or name the directory below which files are written ("/" on a host)',
+  });
+};
 
 /** 256 bits in any writing, and no book. */
 const MAX_TOKEN = 4096;

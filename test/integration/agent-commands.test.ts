@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -31,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-const start = (...words: readonly string[]) =>
+const start = (env: NodeJS.ProcessEnv, words: readonly string[]) =>
   spawn(process.execPath, [PROGRAM, ...words], {
     env: {
       ...process.env,
@@ -39,13 +40,16 @@ const start = (...words: readonly string[]) =>
       FLEET_AGENT_STATE: at('state'),
       FLEET_AGENT_ROOT: at('root'),
       FLEET_AGENT_SERVICES: 'none',
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
 /** The program as a person starts it. */
-const agent = async (...words: readonly string[]) => {
-  const child = start(...words);
+const agent = (...words: readonly string[]) => agentWith({}, ...words);
+
+const agentWith = async (env: NodeJS.ProcessEnv, ...words: readonly string[]) => {
+  const child = start(env, words);
   const [out, err, [code]] = await Promise.all([
     Array.fromAsync(child.stdout),
     Array.fromAsync(child.stderr),
@@ -88,6 +92,18 @@ describe('fleet-agent, from the first start', () => {
     });
   });
 
+  it('refuses to enrol a host whose root is absent or no directory', async () => {
+    expect(await enroll('--root', at('nowhere'))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`CONFIG_INVALID: root: ${at('nowhere')} is absent`),
+    });
+    await writeFile(at('file'), '');
+    expect(await enroll('--root', at('file'))).toMatchObject({
+      err: expect.stringContaining(`root: ${at('file')} is not a directory`),
+    });
+    expect(existsSync(at('state/state.db'))).toBe(false);
+  });
+
   it('enrols, imports, and shows what runs', async () => {
     expect(await enroll()).toMatchObject({ code: 0, out: expect.stringContaining('fingerprint') });
     expect(await enroll('--label', 'ring=1')).toMatchObject({ code: 2 });
@@ -98,6 +114,14 @@ describe('fleet-agent, from the first start', () => {
     expect(status).toMatchObject({
       release: { version: 1 },
       packages: [{ assignment: 'line', status: 'healthy' }],
+    });
+  });
+
+  it('says where it looked for a kubeconfig when it finds none', async () => {
+    const env = { HOME: at('root'), KUBECONFIG: '', FLEET_AGENT_TARGETS: 'kubernetes' };
+    expect(await agentWith(env, 'doctor')).toMatchObject({
+      code: 8,
+      out: expect.stringMatching(/cluster +bad +.*no kubeconfig found: KUBECONFIG is not set/),
     });
   });
 
@@ -145,7 +169,7 @@ describe('fleet-agent, from the first start', () => {
   });
 
   it('as a daemon logs a JSON object a line and ends cleanly on SIGTERM', async () => {
-    const daemon = start('run', '--interval', '1s');
+    const daemon = start({}, ['run', '--interval', '1s']);
     const lines: { msg: string; level: string }[] = [];
     let text = '';
     for await (const chunk of daemon.stdout) {

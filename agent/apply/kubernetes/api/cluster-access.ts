@@ -27,9 +27,13 @@ export type AccessOptions = {
   readonly context: string;
 };
 
+/** Server that the library assumes when it finds neither a kubeconfig nor a service account. */
+const NOTHING_FOUND = 'http://localhost:8080';
+
 /**
  * Reads the kubeconfig as kubectl does: contexts, certificates, tokens, exec plugins. The library is large, so it is
- * loaded here and nowhere else. @throws FleetError CONFIG_INVALID
+ * loaded here and nowhere else.
+ * @throws FleetError CONFIG_INVALID when there is no kubeconfig, it cannot be read, or its context names no cluster
  */
 export const openClusterAccess = async ({ kubeconfig, context }: AccessOptions): Promise<ClusterAccess> => {
   const { KubeConfig } = await import('@kubernetes/client-node');
@@ -49,6 +53,13 @@ export const openClusterAccess = async ({ kubeconfig, context }: AccessOptions):
       'CONFIG_INVALID',
       `${from} has no cluster for context ${JSON.stringify(config.getCurrentContext() ?? '')}`,
       { hint: names.length > 0 ? `Its contexts: ${names.slice(0, 20).join(', ')}` : 'Name a kubeconfig' },
+    );
+  }
+  if (kubeconfig === '' && cluster.server === NOTHING_FOUND) {
+    throw new FleetError(
+      'CONFIG_INVALID',
+      'no kubeconfig found: KUBECONFIG is not set, ~/.kube/config is absent, and this is no pod with a service account',
+      { hint: 'Set "kubeconfig:" in the configuration of the agent, or take kubernetes out of "targets:"' },
     );
   }
   const server = cluster.server.replace(/\/+$/, '');
