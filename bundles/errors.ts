@@ -194,6 +194,7 @@ export const CODES = {
   // Clusters and images
   API_UNREACHABLE: unreachable,
   API_DENIED: missing,
+  WEBHOOK_UNREACHABLE: unreachable,
   API_REFUSED: failed,
   FIELD_CONFLICT: failed,
   CONTAINERD_UNREACHABLE: unreachable,

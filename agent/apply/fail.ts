@@ -38,7 +38,11 @@ export const fail = ({ agent, operation }: Work, cause: unknown, also: () => voi
 const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError): boolean =>
   code === 'API_UNREACHABLE' && (phase !== 'stage' || rollingBack || kind === 'correct');
 
-const OF_OTHERS: ReadonlySet<string> = new Set(['API_DENIED', 'PATH_CLAIMED']);
+/**
+ * Codes that are not retryable for a person's command, and yet are caused by the surroundings of a package: a missing right,
+ * a read-only or immutable file system, an object that another package still owns.
+ */
+const SURROUNDINGS: ReadonlySet<string> = new Set(['API_DENIED', 'PERMISSION', 'PATH_CLAIMED']);
 
 const failForward = (agent: Agent, operation: Operation, error: FleetError): void => {
   const { state } = agent;
@@ -47,10 +51,9 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   const row = operation.checks.length > 0 ? { ...before, checks: operation.checks } : before;
   const said = { code: error.code, message: sentenceOf(error) };
   const failed = { ...operation, ...said };
-  // A full disk, a systemd that does not answer, a right that the cluster has not granted yet or what another package has not
-  // let go is no fault of the package: it is tried again at the next look, as a correction is, and only another reason than
-  // the last one is news.
-  const triedAgain = kind === 'correct' || error.retryable || OF_OTHERS.has(error.code);
+  // What the surroundings cause (a full or read-only disk, a systemd or webhook that does not answer, a right that is not
+  // granted yet) is tried again at the next look, as a correction is. It is reported again only when the reason changes.
+  const triedAgain = kind === 'correct' || error.retryable || SURROUNDINGS.has(error.code);
   if (!triedAgain) saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()) });
   if (!triedAgain || row.code !== said.code || row.message !== said.message) {
     tellFailed(agent, operation, said);

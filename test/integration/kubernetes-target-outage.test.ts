@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { openClusterAccess } from '../../agent/apply/kubernetes/api/cluster-access.ts';
 import { openKubernetesApi } from '../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { kubernetesTarget } from '../../agent/apply/kubernetes/kubernetes-target.ts';
+import { reconcile } from '../../agent/apply/reconcile.ts';
 import type { Target } from '../../agent/apply/target.ts';
 import { openOperation } from '../../agent/journal/operations.ts';
 import { findFailure } from '../../agent/store/failures.ts';
@@ -29,6 +30,20 @@ const targetOf = (kubeconfig: string): Target =>
     adopt: 'ifUnowned',
   });
 
+/** Nobody listens where it is said to be, and without it no ConfigMap is admitted. */
+const WEBHOOK = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: away}
+webhooks:
+  - name: away.example.org
+    clientConfig: {url: "https://127.0.0.1:9/"}
+    rules: [{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [configmaps]}]
+    failurePolicy: Fail
+    sideEffects: None
+    timeoutSeconds: 1
+    admissionReviewVersions: [v1]
+`;
+
 const configMap = (name: string, text: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: default}\ndata: {text: ${text}}\n---\n`;
 
@@ -50,6 +65,32 @@ describeWith(['kube', 'kwok'], 'a cluster in trouble', ({ kube, kwok }) => {
     const wanted = findPackage(site.agent.state, 'big')?.desired;
     expect(findFailure(site.agent.state, 'big', wanted)).toBeUndefined();
     expect(site.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+  });
+
+  it('whose admission webhook is down takes the package at the next look after it is back', async () => {
+    await using cluster = await startOwnCluster({ kube, kwok });
+    await using site = await createSite(targetOf(cluster.kubeconfig));
+    const kubectl = async (args: readonly string[], input?: string): Promise<void> => {
+      const { code, stderr } = await cluster.kubectl([...args], input === undefined ? {} : { input });
+      expect(code, stderr).toBe(0);
+    };
+    await kubectl(['apply', '-f', '-'], WEBHOOK);
+    await expect
+      .poll(() => site.release([pack('small', configMap('small', 'x'))]), { timeout: 20_000 })
+      .toMatchObject([
+        {
+          outcome: 'failed',
+          code: 'WEBHOOK_UNREACHABLE',
+          message: expect.stringContaining('away.example.org'),
+        },
+      ]);
+    const told = site.events().length;
+    expect(await reconcile(site.agent)).toMatchObject([{ outcome: 'failed' }]);
+    expect(site.events()).toHaveLength(told);
+    await kubectl(['delete', 'validatingwebhookconfiguration', 'away']);
+    await expect
+      .poll(() => reconcile(site.agent), { timeout: 20_000 })
+      .toMatchObject([{ assignment: 'small', outcome: 'created' }]);
   });
 
   it('whose credentials come from a plugin and change is asked with the new ones', async () => {

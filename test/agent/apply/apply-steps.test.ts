@@ -30,6 +30,8 @@ test('a machine that goes down in the middle of a step has not failed the packag
 test.each([
   ['a full disk', 'DISK_FULL'],
   ['a right that is not granted yet', 'API_DENIED'],
+  ['a read-only file system', 'PERMISSION'],
+  ['an admission webhook that is down', 'WEBHOOK_UNREACHABLE'],
 ] as const)(
   '%s is not the package’s fault: it is tried again at every look, and told once',
   async (_, code) => {

@@ -43,7 +43,7 @@ export const readStatus = (body: string): Status => {
 /** What the server says with a 500 of a manifest that does not fit the schema: no other try will make it fit. */
 const MALFORMED =
   /failed to create typed patch object|failed to create manager for existing fields|unable to convert/i;
-const WEBHOOK_AWAY = /failed calling webhook/i;
+const WEBHOOK_AWAY = /failed calling webhook "([^"]*)"/i;
 /** A Service that the cluster has no address or port left for: it may be tried again, but the server is not away. */
 const NONE_LEFT = /failed to allocate .*range is full/i;
 
@@ -58,10 +58,9 @@ export const isPassing = (code: number, status: Status): boolean =>
 const isWebhookDenial = (code: number, { message = '' }: Status): boolean =>
   code >= 500 && /admission webhook .* denied/.test(message);
 
-/** A refusal or a broken webhook that comes with a 500: the server itself is there. */
+/** A refusal that comes with a 500: the server itself is there. */
 const isAnswer = (code: number, status: Status): boolean =>
   MALFORMED.test(status.message ?? '') ||
-  WEBHOOK_AWAY.test(status.message ?? '') ||
   NONE_LEFT.test(status.message ?? '') ||
   isWebhookDenial(code, status);
 
@@ -93,11 +92,21 @@ export const toApiError = (code: number, status: Status, doing: Doing, server: s
     case 413:
       return new FleetError('API_REFUSED', `${what} is too large for the API server: ${said}`);
     default:
+      if (WEBHOOK_AWAY.test(status.message ?? ''))
+        return webhookUnreachable(verb, what, status.message ?? '');
       return (code >= 500 || code === 429) && !isAnswer(code, status)
         ? unreachable(server, `it answers ${code}`, undefined, said)
         : refused(verb, what, said);
   }
 };
+
+/** The server's words may quote the object that the webhook was asked about; the name of the webhook is enough. */
+const webhookUnreachable = (verb: string, what: string, message: string): FleetError =>
+  new FleetError(
+    'WEBHOOK_UNREACHABLE',
+    `${what} was not ${pastOf(verb)}: the admission webhook ${WEBHOOK_AWAY.exec(message)?.[1] ?? ''} does not answer`,
+    { hint: 'The agent tries again at its next look; restart what serves the webhook if it stays away' },
+  );
 
 const refused = (verb: string, what: string, said: string): FleetError =>
   new FleetError('API_REFUSED', `${what} was not ${pastOf(verb)}: ${said}`);

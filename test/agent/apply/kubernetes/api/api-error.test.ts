@@ -14,7 +14,7 @@ describe('an answer that is no success', () => {
     [413, 'Request entity too large', 'API_REFUSED'],
     [422, 'Invalid value: 99999', 'API_REFUSED'],
     [500, 'failed to create typed patch object: .data.a: expected string', 'API_REFUSED'],
-    [500, 'failed calling webhook "x": connection refused', 'API_REFUSED'],
+    [500, 'failed calling webhook "x": connection refused', 'WEBHOOK_UNREACHABLE'],
     [500, 'Internal error occurred: failed to allocate a serviceIP: range is full', 'API_REFUSED'],
     [500, 'etcdserver: mvcc: database space exceeded', 'API_UNREACHABLE'],
     [507, 'no space left on device', 'API_UNREACHABLE'],
