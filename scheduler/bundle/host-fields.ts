@@ -31,7 +31,8 @@ export const mode = textThat(
   'Write four octal digits in quotes, like "0640"',
 );
 
-const account = textThat(
+/** Of a user or group. */
+export const account = textThat(
   (value) => /^[a-z_][a-z0-9_-]{0,31}$/.test(value),
   'is no name of a user or group',
   'Write a name, not a number, like root or www-data',

@@ -85,6 +85,7 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     sources: [...assembly.snapshots, ...workloads.snapshots].toSorted((a, b) => compareBytes(a.role, b.role)),
     imageLocks: assembly.imageLocks,
     ...(assembly.contentLocks.size > 0 && { contentLocks: assembly.contentLocks }),
+    ...workspacesOf(objects),
     ...imagePoliciesOf(objects, assembly.imageIndexes),
     ...imageFieldsOf(objects),
     ...(assembly.imageAttachments.size > 0 && { imageAttachments: assembly.imageAttachments }),
@@ -174,6 +175,11 @@ const imagePoliciesOf = (
 ): Pick<Platform, 'imagePolicies' | 'imageIndexes'> => {
   const policies = byName(ofKind(objects, 'ImagePolicy').map((object) => object.imagePolicy));
   return policies.length === 0 ? {} : { imagePolicies: policies, imageIndexes };
+};
+
+const workspacesOf = (objects: readonly PlatformObject[]): Pick<Platform, 'workspaces'> => {
+  const workspaces = byName(ofKind(objects, 'Workspace').map((object) => object.workspace));
+  return workspaces.length === 0 ? {} : { workspaces };
 };
 
 const imageFieldsOf = (objects: readonly PlatformObject[]): Pick<Platform, 'imageFields'> => {

@@ -146,6 +146,21 @@ export type SchedulingPolicy = {
   readonly at: Place;
 };
 
+/** What packages of a workspace may name on a host, and which secret sets, beyond their own (docs/workspaces.md). */
+export type HostGrants = {
+  /** Absolute paths; what is below them counts too. */
+  readonly paths: readonly string[];
+  /** Unit names; `*` stands for any characters. */
+  readonly units: readonly string[];
+  /** Users and groups. */
+  readonly users: readonly string[];
+  /** Names of secret sets; `*` stands for any characters. */
+  readonly secretSets: readonly string[];
+};
+
+/** What the platform grants the registered applications of one workspace. */
+export type Workspace = { readonly name: string; readonly host: HostGrants; readonly at: Place };
+
 /** One environment of the platform, loaded: everything that scheduling and rendering it needs. */
 export type Platform = {
   readonly form: PlatformForm;
@@ -167,6 +182,8 @@ export type Platform = {
   readonly imageLocks: ReadonlyMap<string, string>;
   /** What the addresses that hosts' packages fetch from are locked to; absent for none. */
   readonly contentLocks?: ContentLocks;
+  /** By name; absent where the platform has no Workspace object, and every workspace has the defaults. */
+  readonly workspaces?: readonly Workspace[];
   /** Signatures that images must carry, by name; absent for none. */
   readonly imagePolicies?: readonly ImagePolicy[];
   /** A locked manifest's digest to that of the index it was chosen from. Only with policies. */

@@ -30,6 +30,7 @@ import { imagePolicyFields } from './image-policy-fields.ts';
 import { type KindReader, kindReader, schedulingPolicy, TEMPLATE_FIELDS } from './kalypso-kinds.ts';
 import type { ConfigObject, RepositoryFolder } from './platform-object.ts';
 import { schemaText } from './schema-text.ts';
+import { workspaceFields } from './workspace-fields.ts';
 
 export const FLEET_GROUP = 'fleet-ferry';
 
@@ -255,6 +256,12 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       ...repositoryPlace(reading),
     }),
   ),
+  Workspace: kindReader(objectName, workspaceFields, (metadata, spec, at) => ({
+    kind: 'Workspace',
+    name: metadata.name,
+    at,
+    workspace: { name: metadata.name, ...spec, at },
+  })),
   Workload: kindReader(
     name,
     fields({ deploymentTargets: optional(list(targetFields), []), configSchemas: optional(list(text), []) }),

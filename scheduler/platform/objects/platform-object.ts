@@ -11,6 +11,7 @@ import type {
   SchedulingPolicy,
   Template,
   Value,
+  Workspace,
 } from '../model.ts';
 import type { Revision } from '../sources/location.ts';
 import type { Bounds } from './bounds.ts';
@@ -69,6 +70,7 @@ type Spec =
       /** Where `workload` stands. */
       readonly repositoryAt?: Place;
     }
+  | { readonly kind: 'Workspace'; readonly workspace: Workspace }
   | {
       readonly kind: 'Workload';
       readonly labels: Labels;

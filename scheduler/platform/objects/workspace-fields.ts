@@ -1,0 +1,37 @@
+import { account, hostPath, textThat } from '../../bundle/host-fields.ts';
+import { BAD, fields, list, optional, refuse, type Shape } from '../yaml/shape.ts';
+
+const MAX_ENTRIES = 256;
+
+const some =
+  <T>(shape: Shape<T>): Shape<readonly T[]> =>
+  (node, path, reading) => {
+    const read = list(shape)(node, path, reading);
+    if (read === BAD || read.length <= MAX_ENTRIES) return read;
+    return refuse(reading, node, `${path} has more than ${MAX_ENTRIES} entries`);
+  };
+
+const unitPattern = textThat(
+  (value) => /^[A-Za-z0-9:_.@*-]{1,240}$/.test(value) && value.split('*').length <= 4,
+  'is not a pattern of unit names',
+  'Write it like label-sync.service or label-*; * stands for any characters',
+);
+
+const setPattern = textThat(
+  (value) => /^[a-z0-9*](?:[a-z0-9*-]{0,61}[a-z0-9*])?$/.test(value) && value.split('*').length <= 4,
+  'is not a pattern of names of secret sets',
+  'Write the name that fleet-scheduler secrets set was given; * stands for any characters',
+);
+
+/** What a workspace's packages may name beyond their own: see docs/workspaces.md. */
+const hostFields = fields({
+  paths: optional(some(hostPath), []),
+  units: optional(some(unitPattern), []),
+  users: optional(some(account), []),
+  secretSets: optional(some(setPattern), []),
+});
+
+/** A Workspace's spec: what the platform grants one team beyond the defaults. */
+export const workspaceFields = fields({
+  host: optional(hostFields, { paths: [], units: [], users: [], secretSets: [] }),
+});
