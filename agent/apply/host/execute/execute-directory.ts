@@ -1,11 +1,14 @@
 import { constants } from 'node:fs';
-import { mkdir, open, rmdir } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rmdir } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { FleetError } from '#bundles/errors';
 import type { Step, StepResult } from '../../target.ts';
 import { errno, hostError } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { DirectoryDetail, DirectoryRemovalDetail } from '../host-step.ts';
-import { openFolder } from '../live/open-folder.ts';
+import { inDirectory } from '../live/held-directory.ts';
+import { type Folder, openFolder } from '../live/open-folder.ts';
+import { isOurs } from '../live/who-may-change.ts';
 import { openParent } from './open-parent.ts';
 import type { Metadata } from './write-into.ts';
 
@@ -17,13 +20,13 @@ export const executeDirectory = async (
   step: Step,
   { path, mode, owner }: DirectoryDetail,
 ): Promise<StepResult> => {
-  const made = await make(options, path);
-  if (made || mode !== null) await adjust(options, path, { mode: mode ?? PARENT_MODE, owner });
+  await using parent = await openParent(options.root, path);
+  const made = await make(parent, path);
+  if (made || mode !== null) await adjust(parent, path, { mode: mode ?? PARENT_MODE, owner });
   return { key: step.key, outcome: step.outcome, reason: step.reason };
 };
 
-const make = async (options: HostTargetOptions, path: string): Promise<boolean> => {
-  await using parent = await openParent(options.root, path);
+const make = async (parent: Folder, path: string): Promise<boolean> => {
   try {
     await mkdir(parent.at(posix.basename(path)), 0o700);
     await parent.sync();
@@ -34,19 +37,42 @@ const make = async (options: HostTargetOptions, path: string): Promise<boolean> 
   }
 };
 
-const adjust = async (options: HostTargetOptions, path: string, { mode, owner }: Metadata): Promise<void> => {
-  await using parent = await openParent(options.root, path);
+const adjust = async (parent: Folder, path: string, metadata: Metadata): Promise<void> => {
+  const { mode, owner } = metadata;
   try {
     await using directory = await open(
       parent.at(posix.basename(path)),
       constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
     );
+    if (!parent.trusted) await refuseOpeningUp(directory, path, metadata);
     if (owner) await directory.chown(owner.uid, owner.gid);
     await directory.chmod(mode);
     await directory.sync();
   } catch (error) {
     throw hostError(error, `setting mode and owner of ${path}`);
   }
+};
+
+/**
+ * Whoever can rename entries of the parent can put one closed directory of root in the place of another, to have it opened up by its new
+ * name. An empty one gives nothing away.
+ * @throws FleetError APPLY_FAILED
+ */
+const refuseOpeningUp = async (
+  directory: FileHandle,
+  path: string,
+  { mode, owner }: Metadata,
+): Promise<void> => {
+  const { uid, mode: before } = await directory.stat();
+  const opens = (owner !== null && !isOurs(owner.uid)) || (mode & ~before & 0o077) !== 0;
+  if (!isOurs(uid) || !opens) return;
+  const names = await readdir(inDirectory(directory, path, '.'));
+  if (names.length > 0)
+    throw new FleetError(
+      'APPLY_FAILED',
+      `${path} is a directory of root with files in it, where others can move directories: it is not opened up to others`,
+      { hint: 'Set its mode and owner by hand, or move it away' },
+    );
 };
 
 /** Removes a directory of ours if it is empty; gives another one back its mode and owner. */
@@ -61,7 +87,7 @@ export const executeDirectoryRemoval = async (
   if (!created) {
     if (replaced) {
       const { mode, uid, gid } = replaced;
-      await adjust(options, path, { mode, owner: options.isRoot ? { uid, gid } : null });
+      await adjust(parent, path, { mode, owner: options.isRoot ? { uid, gid } : null });
     }
     return done;
   }

@@ -1,9 +1,9 @@
-import { constants } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Content } from '../desired/read-wanted.ts';
 import { hostError } from '../host-error.ts';
+import { openFile } from '../live/open-file.ts';
 import type { Folder } from '../live/open-folder.ts';
 import { type Entry, readEntryIn } from '../live/read-entry.ts';
 import { temporaryName } from '../live/temporary-name.ts';
@@ -22,7 +22,10 @@ export const readReplaceable = async (folder: Folder, name: string, path: string
   );
 };
 
-/** Makes it the file that is wanted; bytes that are there already are not written again. */
+/**
+ * Makes it the file that is wanted. Bytes that are there already are not written again, unless somebody else may have placed the file
+ * there: mode and owner of a hard link are those of a file elsewhere, too.
+ */
 export const putFile = async (
   folder: Folder,
   name: string,
@@ -32,29 +35,32 @@ export const putFile = async (
   metadata: Metadata,
   signal: AbortSignal,
 ): Promise<void> => {
-  if (live.type !== 'file' || live.digest !== wanted.digest) {
-    const content = 'bytes' in wanted ? wanted.bytes : await wanted.open(signal);
-    return await writeInto(folder, name, content, metadata, path);
+  if (live.type === 'file' && live.digest === wanted.digest) {
+    if (await adjust(folder, name, path, live, metadata)) return await dropLeftover(folder, name, path, live);
   }
-  await adjust(folder, name, path, live, metadata);
-  await dropLeftover(folder, name, path, live);
+  const content = 'bytes' in wanted ? wanted.bytes : await wanted.open(signal);
+  await writeInto(folder, name, content, metadata, path);
 };
 
-/** Mode and owner alone: the file keeps its bytes and times. */
+/** Mode and owner alone: the file keeps its bytes and times. False where it has to be written anew. */
 const adjust = async (
   folder: Folder,
   name: string,
   path: string,
   live: Extract<Entry, { type: 'file' }>,
   { mode, owner }: Metadata,
-): Promise<void> => {
+): Promise<boolean> => {
   const isOwner = !owner || (live.uid === owner.uid && live.gid === owner.gid);
-  if (live.mode === mode && isOwner) return;
+  if (live.mode === mode && isOwner) return true;
+  if (!folder.trusted) return false;
   try {
-    await using file = await open(folder.at(name), constants.O_RDONLY | constants.O_NOFOLLOW);
+    await using found = await openFile(folder, name);
+    if (!found || found.stats.nlink > 1) return false;
+    const { file } = found;
     if (owner && !isOwner) await file.chown(owner.uid, owner.gid);
     await file.chmod(mode);
     await file.sync();
+    return true;
   } catch (error) {
     throw hostError(error, `setting mode and owner of ${path}`);
   }

@@ -1,7 +1,6 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { FleetError } from '#bundles/errors';
 import { errno, hostError } from '../host-error.ts';
+import { openFile } from './open-file.ts';
 import { openFolder } from './open-folder.ts';
 
 export type Ids = { readonly uid: number; readonly gid: number };
@@ -23,8 +22,10 @@ const readDatabase = async (root: string, name: string): Promise<ReadonlyMap<str
   await using folder = await openFolder(root, '/etc');
   if (folder === undefined) return undefined;
   try {
-    await using file = await open(folder.at(name), constants.O_RDONLY | constants.O_NOFOLLOW);
-    const lines = (await file.readFile('utf8')).split('\n').map((line) => line.split(':'));
+    await using found = await openFile(folder, name);
+    if (!found)
+      throw new FleetError('APPLY_FAILED', `/etc/${name} is not a plain file: owners cannot be looked up`);
+    const lines = (await found.file.readFile('utf8')).split('\n').map((line) => line.split(':'));
     return new Map(lines.flatMap(([account, , id]) => (account && isId(id) ? [[account, Number(id)]] : [])));
   } catch (error) {
     if (errno(error) === 'ENOENT') return undefined;

@@ -1,8 +1,8 @@
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
-import { isAbsolute, join, relative } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import { errno, hostError } from '../host-error.ts';
+import { type Component, componentsOf, linkTarget } from './follow-link.ts';
+import { enter, type Held, inDirectory, openRoot } from './held-directory.ts';
 
 /** A directory held open: names in it are looked up in this directory, whatever happens to the path meanwhile. */
 export type Folder = AsyncDisposable & {
@@ -12,96 +12,74 @@ export type Folder = AsyncDisposable & {
   readonly at: (name: string) => string;
   /** Makes a rename, link or unlink in it durable. */
   readonly sync: () => Promise<void>;
+  /** Nobody but root and the agent's user can replace it, an entry of theirs in it, or a directory above it. */
+  readonly trusted: boolean;
 };
 
-const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** As many as Linux follows in one path (path_resolution(7)). */
 const MAX_LINKS = 40;
 
 /**
- * Opens the directory `path` of the host whose '/' is `root`; undefined when it or a parent is missing or
- * no directory: nothing is there either way.
- * It is walked component by component without following a link, so nobody can swap a component for a link under us.
- * A link is followed only by resolving it first: it must stay inside root and belong to root or to us.
- * @throws FleetError APPLY_FAILED (link that leads out, dangles or is a stranger's), PERMISSION
+ * Opens the directory `path` of the host whose '/' is `root`; undefined when it or a parent is missing or no directory. Everything
+ * that reads or changes the host goes through it.
+ *
+ * It opens one component at a time, in the directory that it holds open and without following a link (openat(2) with
+ * O_NOFOLLOW), so replacing a component meanwhile leads nowhere else. A symbolic link is followed only by walking its target in the
+ * same way, and only where nobody but root and the agent's user could have placed it (follow-link.ts).
+ * @throws FleetError APPLY_FAILED (a link that is not followed, leads out of root or nowhere), PERMISSION, IO
  */
 export const openFolder = async (root: string, path: string): Promise<Folder | undefined> => {
-  let parts = path.split('/').filter((part) => part !== '');
-  for (let links = 0; links <= MAX_LINKS; links++) {
-    const walked = await walk(root, parts);
-    if (walked.type === 'missing') return undefined;
-    if (walked.type === 'folder') return walked.folder;
-    const target = await followInside(root, walked.link);
-    parts = [...target, ...walked.rest];
+  const way: Held[] = [await openRoot(root)];
+  try {
+    if (!(await walk(root, path, way))) return undefined;
+    const found = way.pop();
+    return found && asFolder(root, found);
+  } finally {
+    await close(way);
   }
-  throw new FleetError('APPLY_FAILED', `${path} leads through more than ${MAX_LINKS} symbolic links`);
 };
 
-type Walked =
-  | { readonly type: 'missing' }
-  | { readonly type: 'folder'; readonly folder: Folder }
-  | { readonly type: 'link'; readonly link: readonly string[]; readonly rest: readonly string[] };
-
-const walk = async (root: string, parts: readonly string[]): Promise<Walked> => {
-  let handle = await open(root, constants.O_RDONLY | constants.O_DIRECTORY).catch((error: unknown) => {
-    throw errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR'
-      ? new FleetError('APPLY_FAILED', `the host's root ${root} is no directory`, { cause: error })
-      : hostError(error, `opening ${root}`);
-  });
-  for (const [index, part] of parts.entries()) {
-    const here = parts.slice(0, index + 1);
-    const name = `/${here.join('/')}`;
-    const child = join(base(handle, join(root, ...parts.slice(0, index))), part);
-    try {
-      const next = await open(child, FLAGS);
-      await handle.close();
-      handle = next;
-    } catch (error) {
-      const code = errno(error);
-      const stats = await lstat(child).catch(() => undefined);
-      await handle.close();
-      if (stats?.isSymbolicLink()) return { type: 'link', link: here, rest: parts.slice(index + 1) };
-      if (code === 'ENOENT' || code === 'ENOTDIR') return { type: 'missing' };
-      throw hostError(error, `opening ${name}`);
+/** Walks on from the root that is held; true when the last of `way` is what `path` names. */
+const walk = async (root: string, path: string, way: Held[]): Promise<boolean> => {
+  const left: Component[] = componentsOf(path).toReversed();
+  let links = 0;
+  for (let next = left.pop(); next; next = left.pop()) {
+    if (next.name === '..') {
+      if (way.length > 1) await close(way.splice(-1));
+      else if (root !== '/') throw leadsOut(root, next.link ?? path);
+      continue;
     }
+    const here = way.at(-1) as Held;
+    const found = await enter(root, here, next.name);
+    if (found.type === 'directory') {
+      way.push(found.held);
+      continue;
+    }
+    if (found.type === 'missing' && next.link !== undefined)
+      throw new FleetError('APPLY_FAILED', `${next.link} is a symbolic link that leads nowhere`);
+    if (found.type !== 'link') return false;
+    links += 1;
+    if (links > MAX_LINKS)
+      throw new FleetError('APPLY_FAILED', `${path} leads through more than ${MAX_LINKS} symbolic links`);
+    const target = await linkTarget(root, way, found);
+    if (target === undefined) throw leadsOut(root, found.path);
+    if (target.absolute) await close(way.splice(1));
+    left.push(...target.components.toReversed());
   }
-  return { type: 'folder', folder: asFolder(handle, join(root, ...parts)) };
+  return true;
 };
 
-/** Linux looks a name up in an open directory through /proc; elsewhere the path that was just walked has to do. */
-const base = (handle: FileHandle, walked: string): string =>
-  process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : walked;
+const leadsOut = (root: string, link: string): FleetError =>
+  new FleetError('APPLY_FAILED', `${link} is a symbolic link that leads out of ${root}: not followed`);
 
-const asFolder = (handle: FileHandle, walked: string): Folder => ({
+const close = async (way: readonly Held[]): Promise<void> => {
+  for (const { handle } of way) await handle.close();
+};
+
+const asFolder = (root: string, { handle, path, trusted }: Held): Folder => ({
   handle,
-  at: (name) => join(base(handle, walked), name),
+  at: (name) => inDirectory(handle, join(root, path), name),
   sync: () => handle.sync(),
+  trusted,
   [Symbol.asyncDispose]: () => handle.close(),
 });
-
-/** The components of where a link leads, seen from root. */
-const followInside = async (root: string, link: readonly string[]): Promise<readonly string[]> => {
-  const name = `/${link.join('/')}`;
-  const path = join(root, ...link);
-  const { uid } = await lstat(path).catch((error: unknown) => {
-    throw hostError(error, `reading the link ${name}`);
-  });
-  // Whoever may place links in the way of root's writes could have us write anywhere: only root's and our own count.
-  if (uid !== 0 && uid !== process.geteuid?.())
-    throw new FleetError(
-      'APPLY_FAILED',
-      `${name} is a symbolic link that belongs to user ${uid}: not followed`,
-    );
-  const target = await realpath(path).catch((error: unknown) => {
-    throw errno(error) === 'ENOENT'
-      ? new FleetError('APPLY_FAILED', `${name} is a symbolic link that leads nowhere`, { cause: error })
-      : hostError(error, `following the link ${name}`);
-  });
-  const inside = relative(await realpath(root), target);
-  if (inside === '..' || inside.startsWith('../') || isAbsolute(inside))
-    throw new FleetError(
-      'APPLY_FAILED',
-      `${name} is a symbolic link that leads out of ${root}: not followed`,
-    );
-  return inside.split('/').filter((part) => part !== '');
-};

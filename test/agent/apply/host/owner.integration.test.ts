@@ -1,4 +1,18 @@
-import { chown, lchown, lstat, mkdir, rm, symlink } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmod,
+  chown,
+  lchown,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  rename,
+  rm,
+  rmdir,
+  symlink,
+} from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { applyTo, lines, never, packageOf, sandbox } from './sandbox.ts';
 
@@ -57,6 +71,156 @@ describe.skipIf(process.getuid?.() !== 0)('owners, as root', () => {
     await lchown(host.at('/home/conf'), 0, 0);
     await applyTo(host.target, host.inventory, desired);
     expect(await host.read('/etc/x')).toBe('1');
+  });
+});
+
+const MALLORY = 1234;
+
+/** A host with a home of a local user in it, and a directory of root's beside. */
+const withMallory = async () => {
+  const host = await sandbox();
+  await mkdir(host.at('/etc/cron.d'));
+  await mkdir(host.at('/home/mallory'), { recursive: true });
+  await chown(host.at('/home/mallory'), MALLORY, MALLORY);
+  /** A link of hers. */
+  const plant = async (target: string, path: string) => {
+    await symlink(target, host.at(path));
+    await lchown(host.at(path), MALLORY, MALLORY);
+  };
+  return Object.assign(host, { plant });
+};
+
+const script = (path: string) => packageOf({ files: { [path]: { content: '#!/bin/sh\n', mode: '0755' } } });
+
+describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () => {
+  it("L1: a link of root's that leads to a link of hers is followed no further -> APPLY_FAILED", async () => {
+    await using host = await withMallory();
+    await symlink('../home/mallory/app', host.at('/etc/app'));
+    await host.plant('../../etc/cron.d', '/home/mallory/app');
+    await expect(applyTo(host.target, host.inventory, script('/etc/app/run'))).rejects.toMatchObject({
+      code: 'APPLY_FAILED',
+      message: '/home/mallory/app is a symbolic link that belongs to user 1234: not followed',
+    });
+    expect(await readdir(host.at('/etc/cron.d'))).toEqual([]);
+  });
+
+  it.each([
+    ['belongs to her', async () => {}],
+    [
+      'everybody can write to',
+      async (home: string) => {
+        await chown(home, 0, 0);
+        await chmod(home, 0o777);
+      },
+    ],
+    [
+      'her group can write to',
+      async (home: string) => {
+        await chown(home, 0, MALLORY);
+        await chmod(home, 0o775);
+      },
+    ],
+  ])("L2: a link of root's in a directory that %s is not followed -> APPLY_FAILED", async (_, prepare) => {
+    await using host = await withMallory();
+    await symlink('../../etc/cron.d', host.at('/home/mallory/app'));
+    await prepare(host.at('/home/mallory'));
+    await expect(applyTo(host.target, host.inventory, script('/home/mallory/app/run'))).rejects.toMatchObject(
+      {
+        code: 'APPLY_FAILED',
+        message:
+          '/home/mallory/app is a symbolic link in a directory that others can change (/home/mallory): not followed',
+      },
+    );
+    expect(await readdir(host.at('/etc/cron.d'))).toEqual([]);
+  });
+
+  it("in a sticky directory are not followed, while root's are", async () => {
+    await using host = await withMallory();
+    await mkdir(host.at('/tmp'));
+    await chmod(host.at('/tmp'), 0o1777);
+    await host.plant('../etc/cron.d', '/tmp/hers');
+    await symlink('../etc', host.at('/tmp/roots'));
+    await expect(applyTo(host.target, host.inventory, script('/tmp/hers/x'))).rejects.toMatchObject({
+      code: 'APPLY_FAILED',
+    });
+    await applyTo(host.target, host.inventory, script('/tmp/roots/x'));
+    expect(await host.read('/etc/x')).toBe('#!/bin/sh\n');
+  });
+
+  it('do not hinder what a package keeps in her directory', async () => {
+    await using host = await withMallory();
+    await applyTo(host.target, host.inventory, script('/home/mallory/bin/run'));
+    expect(await host.read('/home/mallory/bin/run')).toBe('#!/bin/sh\n');
+    await applyTo(host.target, host.inventory, undefined);
+    expect(await readdir(host.at('/home/mallory'))).toEqual([]);
+  });
+
+  it('L4: a hard link of hers to a file of root keeps that file as it is -> ACCEPT', async () => {
+    await using host = await withMallory();
+    await host.put('/etc/shadow', '#!/bin/sh\n', 0o600);
+    await link(host.at('/etc/shadow'), host.at('/home/mallory/run'));
+    const hers = { content: '#!/bin/sh\n', mode: '0644', owner: 'kiosk', group: 'kiosk' };
+    const desired = packageOf({ files: { '/home/mallory/run': hers } });
+    const { results } = await applyTo(host.target, host.inventory, desired);
+    expect(results.at(-1)?.outcome).toBe('configured');
+    expect(await host.tree()).toContain('etc/shadow file 600 #!/bin/sh\n');
+    expect(await ids(host.at('/etc/shadow'))).toEqual([0, 0]);
+    expect(await ids(host.at('/home/mallory/run'))).toEqual([1234, 2345]);
+  });
+
+  it('L5: a closed directory of root that she moved to another name is not opened up -> APPLY_FAILED', async () => {
+    await using host = await withMallory();
+    const desired = packageOf({
+      directories: {
+        '/home/mallory/closed': { mode: '0700' },
+        '/home/mallory/open': { owner: 'kiosk', group: 'kiosk' },
+      },
+      files: { '/home/mallory/closed/key': 'secret' },
+    });
+    await applyTo(host.target, host.inventory, desired);
+    await rmdir(host.at('/home/mallory/open'));
+    await rename(host.at('/home/mallory/closed'), host.at('/home/mallory/open'));
+    await expect(applyTo(host.target, host.inventory, desired)).rejects.toMatchObject({
+      code: 'APPLY_FAILED',
+      message: expect.stringContaining('/home/mallory/open is a directory of root'),
+    });
+    expect(await host.tree()).toContain('home/mallory/open directory 700');
+  });
+
+  it('L3: swapped for a directory and back while the agent writes, lead nowhere -> APPLY_FAILED', async () => {
+    await using host = await withMallory();
+    await chmod(host.folder, 0o711);
+    await symlink('../home/mallory/app', host.at('/etc/app'));
+    const swap = `
+      const { mkdirSync, renameSync, symlinkSync } = require('node:fs');
+      process.chdir(${JSON.stringify(host.at('/home/mallory'))});
+      mkdirSync('app');
+      symlinkSync('../../etc/cron.d', 'link');
+      process.stdout.write('ready');
+      const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.random() * 6);
+      for (;;) {
+        renameSync('app', 'directory'); renameSync('link', 'app');
+        pause();
+        renameSync('app', 'link'); renameSync('directory', 'app');
+        pause();
+      }`;
+    const mallory = spawn(process.execPath, ['-e', swap], { uid: MALLORY, gid: MALLORY });
+    try {
+      await once(mallory.stdout, 'data');
+      const codes = new Set<string>();
+      for (const at of Array.from({ length: 200 }, (_, index) => index)) {
+        const path = at % 2 === 0 ? `/etc/app/${at}` : `/home/mallory/app/${at}`;
+        const code = await applyTo(host.target, { owned: [] }, script(path)).then(
+          () => 'ACCEPT',
+          ({ code }: { code: string }) => code,
+        );
+        codes.add(code);
+      }
+      expect([...codes].toSorted()).toEqual(['ACCEPT', 'APPLY_FAILED']);
+    } finally {
+      mallory.kill('SIGKILL');
+    }
+    expect(await readdir(host.at('/etc/cron.d'))).toEqual([]);
   });
 });
 

@@ -1,0 +1,76 @@
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FleetError } from '#bundles/errors';
+import { errno, hostError } from '../host-error.ts';
+import { isKept } from './who-may-change.ts';
+
+/** An open directory on the way to another one. */
+export type Held = {
+  readonly handle: FileHandle;
+  /** Where it was found below the root, links resolved: '/usr/lib', '' for the root itself. */
+  readonly path: string;
+  /** Nobody but root and the agent's user can replace it or what is theirs in it, or a directory above it. */
+  readonly trusted: boolean;
+};
+
+/** A symbolic link as it was found in a held directory. */
+export type FoundLink = { readonly path: string; readonly target: string; readonly stats: Stats };
+
+export type Entered =
+  | { readonly type: 'directory'; readonly held: Held }
+  | ({ readonly type: 'link' } & FoundLink)
+  | { readonly type: 'missing' }
+  | { readonly type: 'no directory' };
+
+const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY;
+
+/** @throws FleetError APPLY_FAILED where the host's root is no directory, PERMISSION */
+export const openRoot = async (root: string): Promise<Held> => {
+  const handle = await open(root, DIRECTORY).catch((error: unknown) => {
+    throw errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR'
+      ? new FleetError('APPLY_FAILED', `the host's root ${root} is no directory`, { cause: error })
+      : hostError(error, `opening ${root}`);
+  });
+  return hold(handle, '', true);
+};
+
+/** Opens an entry of a held directory if it is a directory; a link is read, not followed. @throws FleetError PERMISSION, IO, APPLY_FAILED */
+export const enter = async (
+  root: string,
+  { handle, path, trusted }: Held,
+  name: string,
+): Promise<Entered> => {
+  const inside = `${path}/${name}`;
+  const child = inDirectory(handle, join(root, path), name);
+  try {
+    const next = await open(child, DIRECTORY | constants.O_NOFOLLOW).catch((error: unknown) => {
+      // Linux says ENOTDIR of a link, too.
+      if (errno(error) === 'ENOTDIR' || errno(error) === 'ELOOP') return undefined;
+      throw error;
+    });
+    if (next) return { type: 'directory', held: await hold(next, inside, trusted) };
+    const stats = await lstat(child);
+    if (stats.isSymbolicLink()) return { type: 'link', path: inside, target: await readlink(child), stats };
+    if (!stats.isDirectory()) return { type: 'no directory' };
+  } catch (error) {
+    if (errno(error) === 'ENOENT') return { type: 'missing' };
+    throw hostError(error, `opening ${inside}`);
+  }
+  throw new FleetError('APPLY_FAILED', `${inside} was replaced while it was opened`, {
+    hint: 'Run it again',
+  });
+};
+
+const hold = async (handle: FileHandle, path: string, above: boolean): Promise<Held> => {
+  try {
+    return { handle, path, trusted: above && isKept(await handle.stat()) };
+  } catch (error) {
+    await handle.close();
+    throw hostError(error, `looking at ${path}`);
+  }
+};
+
+/** Linux looks a name up in an open directory through /proc; elsewhere the path that was just walked has to do. */
+export const inDirectory = (handle: FileHandle, walked: string, name: string): string =>
+  join(process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : walked, name);
