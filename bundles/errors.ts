@@ -273,11 +273,19 @@ export const formatError = (error: FleetError): string => {
   return plainText(`${head.filter(Boolean).join('')}${text}${hint}`);
 };
 
-/** What a stranger wrote may be quoted in a message: it must not move the reader's cursor or colour their terminal. */
+/** Control, format (bidirectional controls, zero width), separator and invisible filler characters, without \n and \t. */
+const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/**
+ * Escapes what a terminal would obey or not show, as \uXXXX of its UTF-16 code units: a stranger's text can neither move the
+ * cursor nor colour, reorder or hide what stands beside it. JSON stays JSON with the same values.
+ */
 export const plainText = (text: string): string =>
-  text.replaceAll(
-    /[^\P{Cc}\n\t]/gu,
-    (char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  text.replaceAll(UNSEEN, (found) =>
+    found
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
   );
 
 /** Operating-system failures become our codes; anything else is returned as INTERNAL with its cause kept. */

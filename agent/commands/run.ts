@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { pino } from 'pino';
-import { isFleetError } from '#bundles/errors';
+import { isFleetError, plainText } from '#bundles/errors';
 import type { Config } from '../config/config.ts';
 import { sleep } from '../daemon/bell.ts';
 import type { Log } from '../daemon/log.ts';
@@ -45,6 +45,7 @@ export class Run extends AgentCommand {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      hooks: { streamWrite: plainText },
     });
     await this.keep(config, this.edge(config, flags), log);
     return undefined;

@@ -1,4 +1,4 @@
-import { FleetError } from '../errors.ts';
+import { FleetError, plainText } from '../errors.ts';
 import { askLine } from './ask-line.ts';
 
 type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
@@ -23,7 +23,7 @@ export const ask = async (
   { flag, signal, input = process.stdin, output = process.stderr }: Asking,
 ): Promise<string> => {
   const hint = `Start it again, or answer with ${flag}`;
-  if (canAsk({ input, output })) return askLine(question, { input, output, signal, hint });
+  if (canAsk({ input, output })) return askLine(plainText(question), { input, output, signal, hint });
   throw new FleetError('USAGE', `nobody is there to answer ${JSON.stringify(question.trim())}`, {
     hint: `Answer with ${flag}, or start it at a terminal`,
   });

@@ -1,4 +1,4 @@
-import { Command, Errors, Flags } from '@oclif/core';
+import { Command, Errors, Flags, ux } from '@oclif/core';
 import {
   type FleetError,
   formatError,
@@ -52,6 +52,14 @@ export abstract class FleetCommand extends Command {
     super.log(plainText(message), ...args);
   }
 
+  protected override logJson(json: unknown): void {
+    ux.stdout(plainText(JSON.stringify(json, null, 2)));
+  }
+
+  override warn(input: string | Error): string | Error {
+    return super.warn(plainText(typeof input === 'string' ? input : input.message));
+  }
+
   /** One line on standard error, for people; `--json` output stays clean on standard output. */
   protected say(line: string): void {
     if (!this.jsonEnabled()) process.stderr.write(`${plainText(line)}\n`);
@@ -68,7 +76,7 @@ export abstract class FleetCommand extends Command {
     } else {
       process.stderr.write(`${this.config.bin}: ${formatError(refusal)}\n`);
       if (refusal.code === 'INTERNAL')
-        process.stderr.write(`${refusal.cause instanceof Error ? refusal.cause.stack : ''}\n`);
+        process.stderr.write(`${plainText((refusal.cause instanceof Error && refusal.cause.stack) || '')}\n`);
     }
     return undefined;
   }

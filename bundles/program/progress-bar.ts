@@ -1,4 +1,5 @@
 import type { SingleBar } from 'cli-progress';
+import { plainText } from '../errors.ts';
 import { formatBytes } from './format-bytes.ts';
 import type { Phase, PhaseState } from './progress-meter.ts';
 import type { ProgressView } from './progress-view.ts';
@@ -64,11 +65,11 @@ const formatOf = ({ total, unit }: Phase): string =>
 const textsOf = ({ phase, done, perSecond, secondsLeft, waiting }: PhaseState) => {
   const amount = (count: number): string => (phase.unit === 'blobs' ? `${count} blobs` : formatBytes(count));
   return {
-    phase: phase.name,
+    phase: plainText(phase.name),
     amount: phase.unit === 'blobs' ? String(done) : amount(done),
     all: amount(phase.total),
     rate: perSecond === undefined ? '' : `${formatBytes(perSecond)}/s`,
-    note: waiting ?? (secondsLeft === undefined ? '' : `${formatClock(secondsLeft)} left`),
+    note: plainText(waiting ?? (secondsLeft === undefined ? '' : `${formatClock(secondsLeft)} left`)),
   };
 };
 

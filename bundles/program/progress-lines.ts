@@ -1,3 +1,4 @@
+import { plainText } from '../errors.ts';
 import type { PhaseState } from './progress-meter.ts';
 import type { ProgressView } from './progress-view.ts';
 
@@ -14,7 +15,7 @@ export const progressLines = ({ stream, every, always }: Options): ProgressView 
   let shown: PhaseState['phase'] | undefined;
   const show = (state: PhaseState): void => {
     shown = state.phase;
-    stream.write(`${JSON.stringify(lineOf(state))}\n`);
+    stream.write(`${plainText(JSON.stringify(lineOf(state)))}\n`);
   };
   return {
     every,

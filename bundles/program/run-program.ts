@@ -1,5 +1,5 @@
 import { Errors, run } from '@oclif/core';
-import { FleetError, formatError, toFleetError } from '../errors.ts';
+import { FleetError, formatError, plainText, toFleetError } from '../errors.ts';
 import { chooseCommands, type Commands, loadCommands } from './commands.ts';
 import { errorJson, usageError } from './fleet-command.ts';
 import { loadConfig, type Program } from './load-config.ts';
@@ -22,7 +22,8 @@ export const runProgram = async (program: Program, argv: readonly string[]): Pro
     // A command that does not exist never reaches FleetCommand.
     const refusal = error instanceof Errors.CLIError ? unknownCommand(program, error) : toFleetError(error);
     process.exitCode = refusal.exitCode;
-    if (argv.includes('--json')) process.stdout.write(`${JSON.stringify(errorJson(refusal), null, 2)}\n`);
+    if (argv.includes('--json'))
+      process.stdout.write(`${plainText(JSON.stringify(errorJson(refusal), null, 2))}\n`);
     else process.stderr.write(`${program.name}: ${formatError(refusal)}\n`);
   }
 };

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Flags } from '@oclif/core';
-import { FleetError, formatError, toFleetError } from '#bundles/errors';
+import { FleetError, formatError, plainText, toFleetError } from '#bundles/errors';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { isRepositoryName } from '#bundles/registry/registry-address';
 import { fillShelves } from '../serve/fill-shelves.ts';
@@ -84,9 +84,9 @@ Images are at <host>/<repository>, with the tag i-<digest> and by digest; as a m
         },
       });
       const server = await startServer({ listen, tls }, handler);
-      for (const note of notes) process.stderr.write(`Note: ${note}.\n`);
+      for (const note of notes) process.stderr.write(`Note: ${plainText(note)}.\n`);
       process.stderr.write(
-        `Serving ${medium.path} at ${server.url}: ${count(repositories.size, 'repository', 'repositories')}, ${count(images, 'image', 'images')}. Ctrl-C ends it.\n`,
+        `Serving ${plainText(medium.path)} at ${server.url}: ${count(repositories.size, 'repository', 'repositories')}, ${count(images, 'image', 'images')}. Ctrl-C ends it.\n`,
       );
       if (!this.signal.aborted) await once(this.signal, 'abort');
       await server[Symbol.asyncDispose]();

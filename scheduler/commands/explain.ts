@@ -1,5 +1,5 @@
 import { Args, Flags } from '@oclif/core';
-import { FleetError } from '#bundles/errors';
+import { FleetError, plainText } from '#bundles/errors';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
 import { platformFlags } from '../configuration-flags.ts';
@@ -57,6 +57,6 @@ layer, why that layer holds, and what it overrode. For a pair that is no assignm
 
   /** What was asked for goes to standard output, so that it can be piped. */
   private tell(lines: readonly string[]): void {
-    if (!this.jsonEnabled()) process.stdout.write(`${lines.join('\n')}\n`);
+    if (!this.jsonEnabled()) process.stdout.write(`${plainText(lines.join('\n'))}\n`);
   }
 }

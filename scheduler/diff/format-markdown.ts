@@ -1,5 +1,5 @@
 import type { ItemDiff } from '#bundles/diff/compare-items';
-import { formatError } from '#bundles/errors';
+import { formatError, plainText } from '#bundles/errors';
 import type { AssignmentDiff, EnvironmentDiff, TypeDiff } from './compare-environments.ts';
 import { differs } from './compare-environments.ts';
 import { formatImage, notesOf } from './format-diff.ts';
@@ -17,8 +17,8 @@ const MAX_DIFF = 12_000;
  * COMMENT_LIMIT. What does not fit is counted, not cut in the middle of a line.
  */
 export const formatMarkdown = (diffs: readonly EnvironmentDiff[]): string => {
-  const heads = diffs.map(formatHead).join('\n');
-  const blocks = diffs.flatMap(formatBlocks);
+  const heads = plainText(diffs.map(formatHead).join('\n'));
+  const blocks = diffs.flatMap(formatBlocks).map(plainText);
   let text = heads.length > COMMENT_LIMIT - RESERVE ? cut(heads, COMMENT_LIMIT - RESERVE) : heads;
   let left = 0;
   for (const block of blocks) {
@@ -108,5 +108,5 @@ const escape = (text: string): string =>
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
-    .replaceAll('@', '@\u200b')
+    .replaceAll('@', '@&#8203;')
     .replaceAll(/\s+/g, ' ');

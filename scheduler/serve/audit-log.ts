@@ -1,10 +1,12 @@
 import { type Logger, pino } from 'pino';
+import { plainText } from '#bundles/errors';
 
-/** How every line of the hub looks: JSON, with the level as a word. */
+/** How every line of the hub and the signer looks: JSON, with the level as a word, safe to show on a terminal. */
 export const LOG_OPTIONS = {
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (label: string) => ({ level: label }) },
+  hooks: { streamWrite: plainText },
 };
 
 /**

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
-import { FleetError } from '#bundles/errors';
+import { FleetError, plainText } from '#bundles/errors';
 import { PRESENCE_PATH } from '#bundles/hub/hub-api';
 import { parseStrictJson } from '#bundles/strict-json';
 import { agentRoutes } from './agent-routes.ts';
@@ -86,6 +86,8 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
       done(error as Error);
     }
   });
+  // People read answers with curl, on a terminal.
+  server.setReplySerializer((payload) => plainText(JSON.stringify(payload)));
   server.setErrorHandler(refuse);
   server.setNotFoundHandler((request, reply) => {
     send(request, reply, 404, { code: 'USAGE', message: 'the hub has no such path' });
@@ -153,7 +155,10 @@ const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): v
 };
 
 const send = (_: FastifyRequest, reply: FastifyReply, status: number, body: object): void => {
-  void reply.code(status).type('application/json').send(JSON.stringify(body));
+  void reply
+    .code(status)
+    .type('application/json')
+    .send(plainText(JSON.stringify(body)));
 };
 
 /** Bytes that are no HTTP request, or come too slowly. Whoever does not even finish a handshake gets no words. */

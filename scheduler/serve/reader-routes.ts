@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { FleetError } from '#bundles/errors';
+import { FleetError, plainText } from '#bundles/errors';
 import { STATUS_PATH } from '#bundles/hub/hub-api';
 import { parseName } from '#bundles/names';
 import type { ActualFilter } from '../hub/status/read-actual.ts';
@@ -19,7 +19,7 @@ export const readerRoutes = (server: HubServer, context: Context): void => {
     const { filter, text } = readQuery(request);
     const { lines, json } = await readStatus(hub, filter, clock());
     void reply.header('cache-control', 'no-store').header('vary', 'accept');
-    return text ? reply.type('text/plain; charset=utf-8').send(`${lines.join('\n')}\n`) : json;
+    return text ? reply.type('text/plain; charset=utf-8').send(`${plainText(lines.join('\n'))}\n`) : json;
   });
 
   server.get('/metrics', forReaders, async (_, reply) =>

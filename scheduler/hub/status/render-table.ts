@@ -1,4 +1,5 @@
 import { hexOf } from '#bundles/digest';
+import { plainText } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { formatAge } from './format-age.ts';
 import type { Aged, Cell, Drift, Health, Row, Running, Source, Verdict } from './what-runs-where.ts';
@@ -49,7 +50,10 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
     `${isQuiet(row) ? '' : '! '}${row.verdict}${row.silent ? ', silent' : ''}`,
   ]);
   const notes = [...sources.values()].map(({ number, text }) => `[${number}] ${text}`);
-  return [...align([HEADINGS, ...cells]), ...(notes.length > 0 ? ['', ...notes] : [])].map(plain);
+  return [
+    ...align([HEADINGS, ...cells.map((row) => row.map(plainCell))]),
+    ...(notes.length > 0 ? ['', ...notes] : []),
+  ];
 };
 
 /** Without the release's number: a package that several releases share keeps the number of the one that brought it. */
@@ -78,6 +82,5 @@ const align = (rows: readonly (readonly string[])[]): readonly string[] => {
   );
 };
 
-/** Codes and names came from far away: no escape sequence of theirs reaches the terminal. */
-// oxlint-disable-next-line no-control-regex
-const plain = (line: string): string => line.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '?');
+/** Agents choose the text of codes: it must stay in its cell, and take the width that is counted for it. */
+const plainCell = (text: string): string => plainText(text.replaceAll(/[\n\t]/g, ' '));

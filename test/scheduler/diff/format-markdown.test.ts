@@ -57,7 +57,7 @@ test('backticks, HTML and mentions in what is shown stay text', () => {
   const text = formatMarkdown([environment([assignment('shop`<b>@me', evil)])]);
   expect(text).toContain('\n``````diff\n');
   expect(text.match(/^``````$/gm)).toHaveLength(1);
-  expect(text).toContain('shop\\`&lt;b&gt;@\u200bme');
+  expect(text).toContain('shop\\`&lt;b&gt;@&#8203;me');
 });
 
 test('it is never longer than a comment may be, and says what is missing', () => {

@@ -46,6 +46,28 @@ describe('what runs where', () => {
     expect((await made.get(STATUS_PATH, { ...headers, accept: '*/*' })).body).toEqual(json.body);
   });
 
+  it('F7: shows bidirectional and invisible characters of an agent as escapes -> ACCEPT', async () => {
+    await using made = await testServer();
+    const agent = testAgent('plant-7/press-1');
+    const certificate = await join(made, agent);
+    const code = 'A\u202eB\u2066C\u200fD\u2028E';
+    const said = { type: 'package', assignment: 'gateway', package: `sha256:${'a'.repeat(64)}` } as const;
+    const lines = chain(agent, [
+      { ...said, outcome: 'created' },
+      { ...said, outcome: 'failed', code },
+    ]);
+    await hand(made, await reportOf(agent, lines), certificate);
+    const headers = bearer(await made.reader());
+    const [text, json] = [
+      await made.get(`${STATUS_PATH}?format=text`, headers),
+      await made.get(STATUS_PATH, headers),
+    ];
+    expect(text.status === 200 && json.status === 200 ? 'ACCEPT' : text.text).toBe('ACCEPT');
+    expect(text.text).toContain(String.raw`A\u202eB\u2066C\u200fD\u2028E`);
+    expect(`${text.text}${json.text}`).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(json.body).toMatchObject({ rows: [{ health: { code } }] });
+  });
+
   it('can be asked of one site or environment', async () => {
     await using made = await withReport();
     const headers = bearer(await made.reader());

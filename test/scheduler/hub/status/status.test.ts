@@ -189,16 +189,19 @@ describe('the table', () => {
     ]);
   });
 
-  it('lets no escape sequence of an agent through', () => {
+  it.each([
+    ['an escape sequence', '\u001b[2J', String.raw`\u001b[2J`],
+    ['a line feed', 'A\nB', 'A B'],
+    ['a bidirectional override', 'A\u202eB', String.raw`A\u202eB`],
+    ['a bidirectional isolate', 'A\u2066B', String.raw`A\u2066B`],
+  ])('shows %s in the code of an agent as text', (_, code, shown) => {
     const cell = { seq: 1, at: formatTime(NOW), source: source(1, 1, NOW) };
     const evil = runs('oven', '1', {
-      health: { ...cell, outcome: 'failed', type: 'check', code: '\u001b[2J', message: null },
+      health: { ...cell, outcome: 'failed', type: 'check', code, message: null },
     });
-    const text = renderTable(whatRunsWhere(wants({ oven: digest('1') }), [agentWith([evil])], NOW), NOW).join(
-      '\n',
-    );
-    expect(text).toContain('failed ?[2J');
-    expect(text).not.toContain('\u001b');
+    const lines = renderTable(whatRunsWhere(wants({ oven: digest('1') }), [agentWith([evil])], NOW), NOW);
+    expect(lines[1]).toContain(`failed ${shown}, `);
+    expect(lines.join('')).not.toContain(code);
   });
 
   it.each([
