@@ -3,6 +3,7 @@ import { imageBlobs, isImage } from '#bundles/bundle/image-blobs';
 import type { Descriptor } from '#bundles/bundle/manifest';
 import type { Bundle } from '#bundles/bundle/read-bundle';
 import { compareBytes, type Digest } from '#bundles/digest';
+import { normaliseImageName } from '#bundles/images/image-name';
 import type { BlobSource } from '#bundles/layout/blobs';
 import type { ImageProvider } from './image-provider.ts';
 
@@ -29,7 +30,9 @@ export const imagesOf = (bundles: readonly Pick<Bundle, 'kind' | 'config'>[]): r
     if (kind !== 'kubernetes') continue;
     for (const entry of config.closure.filter(isImage)) {
       const known = images.get(entry.digest);
-      const names = new Set([...(known?.names ?? []), ...(entry.names ?? [])]);
+      // The kubelet looks for the normal form, however bundles of older schedulers spell it.
+      const own = (entry.names ?? []).flatMap((name) => [name, normaliseImageName(name)]);
+      const names = new Set([...(known?.names ?? []), ...own]);
       const attachments = new Set([...(known?.attachments ?? []), ...(entry.attachments ?? [])]);
       images.set(entry.digest, {
         ...entry,

@@ -1,4 +1,5 @@
 import { FleetError } from '../errors.ts';
+import { parseImageName, repositoryOf } from '../images/image-name.ts';
 import { isRepositoryName } from './registry-address.ts';
 
 /**
@@ -8,10 +9,9 @@ import { isRepositoryName } from './registry-address.ts';
  * @throws FleetError IMAGE_REFUSED for a host that cannot be part of a path
  */
 export const mirrorPath = (name: string): string => {
-  const repository = name.slice(0, name.includes('@') ? name.indexOf('@') : undefined);
-  const slash = repository.indexOf('/');
-  const path = `${repository.slice(0, slash).replace(':', '_')}${repository.slice(slash)}`;
-  if (slash > 0 && isRepositoryName(path)) return path;
+  const image = parseImageName(name);
+  const path = image && repositoryOf({ ...image, host: image.host.replace(':', '_') });
+  if (path !== undefined && isRepositoryName(path)) return path;
   throw new FleetError(
     'IMAGE_REFUSED',
     `${name} has no place in a registry: its host or path cannot be part of one`,

@@ -1,10 +1,10 @@
 import { compareBytes } from '#bundles/digest';
 import { type FleetError, isFleetError, type Place, toFleetError } from '#bundles/errors';
+import { normaliseImageName } from '#bundles/images/image-name';
 import type { Application } from '../application/application.ts';
 import { type Applications, loadApplications } from '../application/load-applications.ts';
 import type { Tools } from '../application/tool.ts';
 import { imagesInPackage } from '../bundle/images-in-package.ts';
-import { normaliseImage } from '../bundle/pin-image.ts';
 import type { Charts } from '../charts/charts.ts';
 import type { Platform, RenderedPackage } from '../platform/model.ts';
 import type { Sources } from '../platform/sources/open-sources.ts';
@@ -31,12 +31,6 @@ export type References = {
   readonly problems: readonly FleetError[];
 };
 
-/** 'docker.io/library/nginx:1.27', whatever it was written like. */
-export const fullReference = (image: string): string => {
-  const { repository, tag } = normaliseImage(image);
-  return `${repository}:${tag ?? 'latest'}`;
-};
-
 /**
  * Every image that the manifests of these environments name by tag alone, those of applications and those that templates
  * write, with the platforms they are to run on.
@@ -60,8 +54,7 @@ export const collectReferences = async (
       if (clusterType.target !== 'kubernetes') continue;
       const application = applicationOrTell(applications, rendered, problems);
       for (const { image, at } of imagesInPackage(rendered, application, rules, problems)) {
-        const { repository, digest } = normaliseImage(image);
-        const key = digest === undefined ? fullReference(image) : `${repository}@${digest}`;
+        const key = normaliseImageName(image);
         const known = found.get(key) ?? { image, at, platforms: new Set() };
         for (const one of clusterType.platforms) known.platforms.add(one);
         found.set(key, known);

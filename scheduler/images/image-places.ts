@@ -1,9 +1,9 @@
 import type { Descriptor } from '#bundles/bundle/manifest';
 import { FleetError, isFleetError } from '#bundles/errors';
+import { normaliseImageName } from '#bundles/images/image-name';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { type Layout, referenceOf } from '#bundles/layout/layout';
 import type { Registry, RegistryOptions } from '#bundles/registry/registry';
-import { fullReference } from './collect-references.ts';
 import type { Beside } from './find-attachments.ts';
 import { layoutBeside } from './layout-beside.ts';
 
@@ -28,7 +28,7 @@ export const layoutPlaces = ({ directory, blobs, manifests }: Layout): ImagePlac
   const byName = new Map<string, Descriptor>();
   for (const descriptor of manifests) {
     for (const name of [referenceOf(descriptor), descriptor.annotations?.[CONTAINERD_NAME]]) {
-      if (name !== undefined && !name.includes('@')) byName.set(fullReference(name), descriptor);
+      if (name !== undefined && !name.includes('@')) byName.set(normaliseImageName(name), descriptor);
     }
   }
   const here = layoutBeside({ blobs, manifests });

@@ -1,14 +1,7 @@
-/** distribution/reference: [host[:port]/]path[:tag][@digest], path in lower case. */
-const COMPONENT = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
-const LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';
-const HOST = `(?:${LABEL}(?:\\.${LABEL})*|\\[[0-9a-fA-F:]+\\])(?::[0-9]+)?`;
-const REFERENCE = new RegExp(
-  `^(?:${HOST}/)?${COMPONENT}(?:/${COMPONENT})*(?::[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
-);
-const MAX_LENGTH = 512;
+import { parseImageName } from '#bundles/images/image-name';
 
 /** Can a container runtime read it as the name of an image? */
-export const isImageReference = (text: string): boolean => text.length <= MAX_LENGTH && REFERENCE.test(text);
+export const isImageReference = (text: string): boolean => parseImageName(text) !== undefined;
 
 /** Does it look like one that somebody means to be pulled, and not like any other word? */
 export const looksLikeImage = (text: string): boolean =>

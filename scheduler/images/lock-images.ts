@@ -1,9 +1,9 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
-import { normaliseImage } from '../bundle/pin-image.ts';
+import { normaliseImageName } from '#bundles/images/image-name';
 import { withPlace } from '../platform/with-place.ts';
 import { chooseManifest } from './choose-manifest.ts';
-import { fullReference, type ImageReference } from './collect-references.ts';
+import type { ImageReference } from './collect-references.ts';
 import type { ImagePlaces } from './image-places.ts';
 
 /** One line of the lock file. `image` is its key as it stands or will stand there, values are 'host/repo@sha256:...'. */
@@ -37,11 +37,11 @@ export const lockImages = async (
   renew: (reference: string) => boolean,
   signal: AbortSignal,
 ): Promise<LockOutcome> => {
-  const known = new Map([...locks].map(([key, value]) => [fullReference(key), { key, value }]));
+  const known = new Map([...locks].map(([key, value]) => [normaliseImageName(key), { key, value }]));
   const locked: LockedImage[] = [];
   const problems: FleetError[] = [];
   for (const reference of references) {
-    const full = fullReference(reference.image);
+    const full = normaliseImageName(reference.image);
     const old = known.get(full);
     const image = old?.key ?? reference.image;
     if (old && !renew(full)) {
@@ -74,7 +74,7 @@ const resolve = async (
   const digest = await chooseManifest(found.source, found.descriptor, platforms, image, signal);
   const top = found.descriptor.digest;
   return {
-    after: `${normaliseImage(image).repository}@${digest}`,
+    after: `${full.slice(0, full.lastIndexOf(':'))}@${digest}`,
     ...(digest !== top && { index: top }),
   };
 };

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { normaliseImageName } from '#bundles/images/image-name';
 import { openTools } from '../application/find-tool.ts';
 import { cachedCharts } from '../charts/chart-cache.ts';
 import type { ChartPlaces } from '../charts/chart-places.ts';
@@ -11,7 +12,7 @@ import { loadEnvironments } from '../platform/load-environments.ts';
 import type { PlatformOptions } from '../platform/load-options.ts';
 import { findRoot, type Root, sourcesOf } from '../platform/load-platform.ts';
 import { eachOnce, newProblems, throwProblems } from '../platform/problems.ts';
-import { collectReferences, fullReference, type ImageReference } from './collect-references.ts';
+import { collectReferences, type ImageReference } from './collect-references.ts';
 import type { ImagePlaces } from './image-places.ts';
 import { type LockedAttachments, lockAttachments } from './lock-attachments.ts';
 import { collectCharts, lockCharts } from './lock-charts.ts';
@@ -114,7 +115,7 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
         options.signal,
       );
   const missing = [...charts.problems, ...images.problems, ...beside.problems];
-  const used = new Set([...references.map(({ image }) => fullReference(image)), ...chartKeys]);
+  const used = new Set([...references.map(({ image }) => normaliseImageName(image)), ...chartKeys]);
   const complete = options.environments === undefined && unread.length === 0;
   return {
     file: await updateLockFile(resolve(root.location.directory), locked, [
@@ -125,7 +126,9 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
     attachments: beside.changed,
     leftOut: beside.leftOut,
     unused: complete
-      ? [...root.imageLocks.keys()].filter((key) => !used.has(isChartKey(key) ? key : fullReference(key)))
+      ? [...root.imageLocks.keys()].filter(
+          (key) => !used.has(isChartKey(key) ? key : normaliseImageName(key)),
+        )
       : [],
     missing,
     unread: eachOnce(unread),
@@ -140,9 +143,9 @@ const freshOf = (
   locked: readonly LockedImage[],
   renew: (reference: string) => boolean,
 ): readonly FreshImage[] => {
-  const at = new Map(references.map((one) => [fullReference(one.image), one.at]));
+  const at = new Map(references.map((one) => [normaliseImageName(one.image), one.at]));
   return locked.flatMap((one) => {
-    const full = fullReference(one.image);
+    const full = normaliseImageName(one.image);
     const place = at.get(full);
     return place && (one.before === undefined || renew(full)) ? [{ ...one, at: place }] : [];
   });
@@ -184,9 +187,9 @@ const renewOf = (
   images: readonly string[],
 ): ((reference: string) => boolean) => {
   if (update === 'all') return () => true;
-  const known = new Set(images.map(fullReference));
-  const wanted = new Set(update.map(fullReference));
-  const foreign = update.find((image) => !known.has(fullReference(image)));
+  const known = new Set(images.map(normaliseImageName));
+  const wanted = new Set(update.map(normaliseImageName));
+  const foreign = update.find((image) => !known.has(normaliseImageName(image)));
   if (foreign !== undefined) {
     throw new FleetError('USAGE', `no manifest runs ${foreign}`, {
       hint:

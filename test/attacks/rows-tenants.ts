@@ -1,4 +1,4 @@
-import type { AttackRow } from './row.ts';
+import { type AttackRow, rowOf } from './row.ts';
 
 /** Patterns and schemas of an application repository (N1 to N9). */
 export const SCHEMAS: readonly AttackRow[] = [];
@@ -10,4 +10,12 @@ export const BUILDS: readonly AttackRow[] = [];
 export const HOST_BOUNDS: readonly AttackRow[] = [];
 
 /** Secret values and image names of an application repository (N30 to N39). */
-export const SHOWN_SECRETS: readonly AttackRow[] = [];
+export const SHOWN_SECRETS: readonly AttackRow[] = [
+  rowOf(
+    'N30',
+    'another spelling',
+    'naming an image in another spelling than its signature policy and the lock file do',
+    '`IMAGE_UNSIGNED`; the lock entry holds for every spelling',
+    [['IMAGE_UNSIGNED', 'spelled in another way']],
+  ),
+];

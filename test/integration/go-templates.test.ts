@@ -5,10 +5,11 @@ import { FUNCTION_NAMES, findFunction } from '../../scheduler/render/go/function
 import { compileRegexp, findMatches } from '../../scheduler/render/go/regexp/regexp.ts';
 import { RegexpError } from '../../scheduler/render/go/regexp/syntax.ts';
 import { toYaml } from '../../scheduler/render/to-yaml.ts';
+import { hasGo } from '../harness/go-oracle.ts';
 import { compare, showComparison } from './go-templates/compare.ts';
 import { encode, generated, handwritten, yamlValue } from './go-templates/corpus.ts';
 import { calls, callsOf, OURS, templates } from './go-templates/grammar.ts';
-import { buildOracle, hasGo, type Oracle } from './go-templates/oracle.ts';
+import { buildOracle, type Oracle } from './go-templates/oracle.ts';
 import { regexpCase } from './go-templates/regexps.ts';
 
 /**

@@ -9,11 +9,14 @@ const MAX_KEYS = 16;
 /** The part before the first slash, where it is a registry's host or may stand for one. */
 const HOST = /^(?:localhost|[^/]*[.:*][^/]*)\//;
 
-/** Names are matched as bundles write them, so 'nginx' would match nothing and nobody would know. */
+/** What no name of an image has behind its host: upper case, a tag. */
+const REPOSITORY = /^[^/]*(?:\/[a-z0-9._*/-]*)?$/;
+
+/** Names are matched in their normal form, so 'nginx' would match nothing and nobody would know. */
 const pattern: Shape<string> = (node, path, reading) => {
   const value = text(node, path, reading);
   if (value === BAD) return BAD;
-  if (/[@\s]|\*{3}/.test(value) || value.length > MAX_PATTERN || value === '') {
+  if (/[@\s]|\*{3}/.test(value) || !REPOSITORY.test(value) || value.length > MAX_PATTERN || value === '') {
     return refuse(
       reading,
       node,

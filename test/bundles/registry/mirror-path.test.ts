@@ -9,11 +9,13 @@ describe('where an image lies in the registry of a site', () => {
     ['docker.io/library/nginx', 'docker.io/library/nginx'],
     ['registry.example:5000/team/app', 'registry.example_5000/team/app'],
     ['localhost/app', 'localhost/app'],
+    ['docker.io/nginx', 'docker.io/library/nginx'],
+    ['app', 'docker.io/library/app'],
   ])('%s is at %s', (name, path) => {
     expect(mirrorPath(`${name}@${digest}`)).toBe(path);
   });
 
-  it.each(['app', '[::1]:5000/app', '../x/app'])('%s has no place', (name) => {
+  it.each(['App', '[::1]:5000/app', '../x/app'])('%s has no place', (name) => {
     try {
       mirrorPath(`${name}@${digest}`);
       expect.unreachable();

@@ -20,3 +20,13 @@ it('only what the closure brings along vouches for an image, wherever the rest m
     expect(await verdict(() => checkImages(source, less, []))).toBe('MISSING_BLOB');
   }
 });
+
+it('N30: an image spelled in another way -> IMAGE_UNSIGNED', async () => {
+  const blobs: Blobs = new Map();
+  const manifest = putImage(blobs, { layers: [await putLayer(blobs, { app: 'app' })] });
+  const policy = { ...policyOf(newKey()), match: ['docker.io/library/nginx'] };
+  for (const name of ['docker.io/nginx', 'index.docker.io/nginx', 'DOCKER.IO/library/nginx']) {
+    const images = { closure: [closureEntry(manifest, name)], imagePolicy: [policy] };
+    expect(await verdict(() => checkImages(sourceOf(blobs), images, []))).toBe('IMAGE_UNSIGNED');
+  }
+});

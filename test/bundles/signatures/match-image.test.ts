@@ -52,4 +52,21 @@ describe('the policies that an image is under', () => {
     expect(on('registry.example/free/app', 'other.example/app')).toEqual(['all', 'other']);
     expect(on()).toEqual([]);
   });
+
+  it.each([
+    ['docker.io/library/nginx', 'docker.io/nginx'],
+    ['docker.io/library/nginx', 'index.docker.io/nginx'],
+    ['docker.io/library/nginx', 'INDEX.Docker.io/library/nginx'],
+    ['docker.io/library/nginx', 'registry-1.docker.io/library/nginx'],
+    ['docker.io/nginx', 'docker.io/library/nginx'],
+    ['docker.io/ng*', 'nginx'],
+    ['index.docker.io/**', 'nginx'],
+    ['docker.io/team/*', 'team/app'],
+    ['registry.example/team/*', 'Registry.Example:443/team/app'],
+    ['Registry.Example:443/team/*', 'registry.example/team/app'],
+    ['**', '../no name'],
+  ])('N30: %s holds for an image spelled %s', (pattern, name) => {
+    const policies = [policy('signed', [pattern]), policy('but', ['**'], [pattern])];
+    expect(policiesOn(policies, [`${name}@${digest}`]).map((one) => one.name)).toEqual(['signed']);
+  });
 });
