@@ -73,6 +73,9 @@ export type HostCheck =
       readonly timeoutSeconds: number;
     };
 
+/** Its name in the folder of a package. */
+export const HOST_PACKAGE = 'package.json';
+
 /** package.json of a host package: final, everything resolved (docs/bundle-format.md section 5). */
 export type HostPackage = {
   readonly id: string;

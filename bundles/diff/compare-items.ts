@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { structuredPatch } from 'diff';
 import { stringify } from 'yaml';
+import { HOST_PACKAGE } from '../bundle/host-package.ts';
 import { compareBytes } from '../digest.ts';
-import { maskSecrets } from './mask-secrets.ts';
-import type { Item, KubernetesObject } from './read-items.ts';
+import { holdsSecret, maskSecrets } from './mask-secrets.ts';
+import type { Item } from './read-items.ts';
+import { mayHoldSecret, parseText } from './read-text.ts';
 
 /** What becomes of one object, or of one file that holds none. */
 export type ItemDiff = {
@@ -23,9 +25,8 @@ const CONTEXT = 3;
 export const compareItems = (before: Item | undefined, after: Item | undefined): ItemDiff | undefined => {
   const item = after ?? before;
   if (!item || (before && after && isSame(before, after))) return undefined;
-  const [left, right] = maskSecrets(before?.object, after?.object);
   const outcome = before ? (after ? 'configured' : 'deleted') : 'created';
-  const diff = unified(textOf(before, left), textOf(after, right));
+  const diff = unified(...textsOf(before, after));
   return { object: item.key, file: item.file, outcome, diff };
 };
 
@@ -34,20 +35,41 @@ const isSame = (before: Item, after: Item): boolean =>
     ? isDeepStrictEqual(before.object, after.object)
     : before.text === after.text && before.object === after.object;
 
-const textOf = (item: Item | undefined, object: KubernetesObject | undefined): string => {
-  if (!item) return '';
-  if (object) return canonical(object);
-  // A Secret that is no YAML is still one.
-  return /^\s*["']?kind["']?:\s*["']?Secret\b/m.test(item.text)
-    ? 'a Secret that cannot be read: not shown\n'
-    : item.text;
+/** What is shown of the two: of objects as they are, of other text its values where a Secret is in it, or nothing. */
+const textsOf = (before: Item | undefined, after: Item | undefined): readonly [string, string] => {
+  const [left, right] = [contentOf(before), contentOf(after)];
+  const masked = maskSecrets(left.values, right.values);
+  const texts = [textOf(left, masked[0]), textOf(right, masked[1])] as const;
+  return texts[0] === texts[1]
+    ? [`${texts[0].trimEnd()} (before)\n`, `${texts[1].trimEnd()} (after)\n`]
+    : texts;
 };
+
+type Content = {
+  /** One for each document; undefined where there is nothing to parse, or where it cannot be parsed. */
+  readonly values: readonly unknown[] | undefined;
+  /** Shown where no value had to be hidden. */
+  readonly text: string | undefined;
+};
+
+const contentOf = (item: Item | undefined): Content => {
+  if (!item) return { values: undefined, text: '' };
+  if (item.object) return { values: [item.object], text: undefined };
+  if (item.unshown !== undefined) return { values: undefined, text: `${item.unshown}: not shown\n` };
+  if (item.file !== HOST_PACKAGE && !mayHoldSecret(item.text)) return { values: undefined, text: item.text };
+  const values = parseText(item.text);
+  if (!values) return { values, text: 'it may hold a Secret and cannot be read: not shown\n' };
+  return holdsSecret(values) ? { values, text: undefined } : { values: undefined, text: item.text };
+};
+
+const textOf = ({ text }: Content, values: readonly unknown[] | undefined): string =>
+  text ?? (values ?? []).map(canonical).join('---\n');
 
 const FIRST = ['apiVersion', 'kind', 'metadata', 'name'];
 
 /** One order of keys, so that only what means something else differs; what names an object comes first. */
-const canonical = (object: KubernetesObject): string =>
-  stringify(object, {
+const canonical = (value: unknown): string =>
+  stringify(value, {
     lineWidth: 0,
     aliasDuplicateObjects: false,
     sortMapEntries: (a, b) => {

@@ -1,45 +1,150 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KubernetesObject } from './read-items.ts';
+import { mayHoldSecret, parseText } from './read-text.ts';
+import { isPrivate } from './unshown-files.ts';
 
-type Pair = readonly [KubernetesObject | undefined, KubernetesObject | undefined];
+type Fields = { readonly [field: string]: unknown };
 
-const FIELDS = ['data', 'stringData'] as const;
+/** What a value is shown as. The one that differs is marked, and nothing else about it is shown: no length, no digest. */
+const HIDDEN = '***';
+
+/** Fields of a Secret that say nothing of its values. */
+const SHOWN_OF_SECRET: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'type', 'immutable']);
+/** Fields of an entry of Kustomize's secretGenerator that name things only. */
+const SHOWN_OF_GENERATOR: ReadonlySet<string> = new Set([
+  'name',
+  'namespace',
+  'behavior',
+  'type',
+  'options',
+  'files',
+  'envs',
+  'env',
+]);
+/** What kinds beside Secret (SealedSecret's template, ClusterSecret) hold values in. */
+const VALUE_FIELDS: ReadonlySet<string> = new Set(['data', 'stringData']);
 
 /** What kubectl and others keep a copy of the whole object in. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** A Secret's values are not shown, only that one differs: a comment or a log is no place for them, nor for their hashes. */
-export const maskSecrets = (
-  before: KubernetesObject | undefined,
-  after: KubernetesObject | undefined,
-): Pair => [before && mask(before, after, '*** (before)'), after && mask(after, before, '*** (after)')];
+/** Deeper text in text is not read, only left out. */
+const MAX_NESTED = 3;
 
-const mask = (
-  object: KubernetesObject,
-  other: KubernetesObject | undefined,
-  changed: string,
-): KubernetesObject => {
-  if (object['kind'] !== 'Secret') return object;
-  const masked: Record<string, unknown> = { ...object };
-  for (const field of FIELDS) {
-    const values = recordOf(object[field]);
-    if (!values) continue;
-    const others = recordOf(other?.[field]) ?? {};
-    masked[field] = Object.fromEntries(
-      Object.entries(values).map(([key, value]) => [
-        key,
-        !(key in others) || isDeepStrictEqual(value, others[key]) ? '***' : changed,
-      ]),
-    );
-  }
-  const metadata = recordOf(object['metadata']);
-  const annotations = recordOf(metadata?.['annotations']);
-  if (annotations && LAST_APPLIED in annotations)
-    masked['metadata'] = { ...metadata, annotations: { ...annotations, [LAST_APPLIED]: '***' } };
-  return masked;
+/**
+ * Two states of an object, a list of objects or any other parsed value, without the values of Secrets: of those at the top, in
+ * lists, in templates of other kinds, in a text that is itself YAML or JSON, and of Kustomize's secretGenerator. Every place that
+ * shows an object to a person takes it from here. A value that differs is `*** (before)` and `*** (after)`, any other `***`.
+ */
+export const maskSecrets = <T>(before: T, after: T): readonly [before: T, after: T] => [
+  mask(before, after, { mark: `${HIDDEN} (before)`, nested: 0 }) as T,
+  mask(after, before, { mark: `${HIDDEN} (after)`, nested: 0 }) as T,
+];
+
+/** Is there anything in a parsed value that must not be shown? */
+export const holdsSecret = (value: unknown, nested = 0): boolean =>
+  !isDeepStrictEqual(mask(value, undefined, { mark: HIDDEN, nested }), value);
+
+type Masking = {
+  /** What a value that differs is shown as. */
+  readonly mark: string;
+  /** How many texts this one stands in. */
+  readonly nested: number;
+  /** In an object of a kind like SealedSecret. */
+  readonly inSecretKind?: boolean;
 };
 
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
+const mask = (value: unknown, other: unknown, masking: Masking): unknown => {
+  if (typeof value === 'string')
+    return isSecretText(value, masking.nested) ? hidden(value, other, masking) : value;
+  if (Array.isArray(value)) {
+    const others: readonly unknown[] = Array.isArray(other) ? other : [];
+    return value.map((item, index) => mask(item, others[index], masking));
+  }
+  const fields = fieldsOf(value);
+  if (!fields) return value;
+  const kind = typeof fields['kind'] === 'string' ? fields['kind'].trim().toLowerCase() : '';
+  const others = fieldsOf(other) ?? {};
+  if (kind === 'secret') return maskSecret(fields, others, masking);
+  if (isPrivate(fields)) return maskPrivate(fields, others, masking);
+  const within = kind === '' ? masking : { ...masking, inSecretKind: kind.includes('secret') };
+  return mapFields(fields, (field, key) => {
+    const beside = others[key];
+    if (kind === 'secretlist' && key === 'items') return maskItems(field, beside, masking, maskSecret);
+    if (key === 'secretGenerator') return maskItems(field, beside, masking, maskGenerator);
+    if (within.inSecretKind === true && VALUE_FIELDS.has(key) && fieldsOf(field))
+      return leaves(field, beside, masking);
+    return mask(field, beside, within);
+  });
+};
+
+/** Text that is YAML or JSON with a Secret in it, or that looks like it and cannot be read. */
+const isSecretText = (text: string, nested: number): boolean => {
+  if (!mayHoldSecret(text)) return false;
+  const values = nested < MAX_NESTED ? parseText(text) : undefined;
+  return values === undefined || holdsSecret(values, nested + 1);
+};
+
+const maskSecret = (fields: Fields, others: Fields, masking: Masking): Fields =>
+  mapFields(fields, (field, key) => {
+    if (!SHOWN_OF_SECRET.has(key)) return leaves(field, others[key], masking);
+    return key === 'metadata' ? maskMetadata(field, others[key], masking) : mask(field, others[key], masking);
+  });
+
+/** A file of a host package that others may not read there: its digest and size would tell two contents apart. */
+const maskPrivate = (fields: Fields, others: Fields, masking: Masking): Fields =>
+  mapFields(fields, (field, key) =>
+    key === 'digest' || key === 'size'
+      ? hidden(field, others[key], masking)
+      : mask(field, others[key], masking),
+  );
+
+const maskMetadata = (value: unknown, other: unknown, masking: Masking): unknown => {
+  const metadata = fieldsOf(value);
+  const annotations = fieldsOf(metadata?.['annotations']);
+  const masked = mask(value, other, masking);
+  if (!annotations || !(LAST_APPLIED in annotations)) return masked;
+  const [shown, before] = [masked as { annotations: Fields }, fieldsOf(fieldsOf(other)?.['annotations'])];
+  const copy = hidden(annotations[LAST_APPLIED], before?.[LAST_APPLIED], masking);
+  return { ...shown, annotations: { ...shown.annotations, [LAST_APPLIED]: copy } };
+};
+
+const maskGenerator = (fields: Fields, others: Fields, masking: Masking): Fields =>
+  mapFields(fields, (field, key) =>
+    SHOWN_OF_GENERATOR.has(key) ? mask(field, others[key], masking) : leaves(field, others[key], masking),
+  );
+
+const maskItems = (
+  value: unknown,
+  other: unknown,
+  masking: Masking,
+  one: (fields: Fields, others: Fields, masking: Masking) => Fields,
+): unknown => {
+  if (!Array.isArray(value)) return leaves(value, other, masking);
+  const others: readonly unknown[] = Array.isArray(other) ? other : [];
+  return value.map((item: unknown, index) => {
+    const fields = fieldsOf(item);
+    return fields
+      ? one(fields, fieldsOf(others[index]) ?? {}, masking)
+      : hidden(item, others[index], masking);
+  });
+};
+
+/** Keys as they are, and of everything at them only whether it differs. */
+const leaves = (value: unknown, other: unknown, masking: Masking): unknown => {
+  const fields = fieldsOf(value);
+  if (!fields) return hidden(value, other, masking);
+  const others = fieldsOf(other) ?? {};
+  return mapFields(fields, (field, key) => leaves(field, others[key], masking));
+};
+
+const hidden = (value: unknown, other: unknown, { mark }: Masking): unknown => {
+  if (value === null) return value;
+  return other === undefined || isDeepStrictEqual(value, other) ? HIDDEN : mark;
+};
+
+const mapFields = (fields: Fields, one: (field: unknown, key: string) => unknown): Fields =>
+  Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, one(field, key)]));
+
+const fieldsOf = (value: unknown): Fields | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+    ? (value as Fields)
     : undefined;

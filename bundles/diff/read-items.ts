@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { type Document, parseAllDocuments, visit } from 'yaml';
 import { digestOf, shortDigest } from '../digest.ts';
+import { parseText } from './read-text.ts';
+import { unshownFiles } from './unshown-files.ts';
 
 /** One thing that is compared: an object of a file, or a file that is made of none. */
 export type Item = {
@@ -10,15 +11,19 @@ export type Item = {
   /** Undefined for plain text. */
   readonly object: KubernetesObject | undefined;
   readonly text: string;
+  /** Why its text is not shown, only that it differs. */
+  readonly unshown?: string;
 };
 
 export type KubernetesObject = { readonly [field: string]: unknown };
 
 /** All objects of a package's files by identity: where in which file one stands does not count. */
 export const readItems = (files: ReadonlyMap<string, Buffer>): ReadonlyMap<string, Item> => {
+  const unshown = unshownFiles(files);
   const items = new Map<string, Item>();
   for (const [path, bytes] of files) {
-    for (const item of itemsOf(path, bytes)) {
+    const why = unshown.get(path);
+    for (const item of why === undefined ? itemsOf(path, bytes) : [withoutText(path, bytes, why)]) {
       let { key } = item;
       for (let count = 2; items.has(key); count += 1) key = `${item.key} (${count})`;
       items.set(key, { ...item, key });
@@ -31,50 +36,35 @@ const itemsOf = (path: string, bytes: Buffer): readonly Item[] => {
   if (!isUtf8(bytes) || bytes.includes(0))
     return [asText(path, `binary, ${bytes.length} bytes, ${shortDigest(digestOf(bytes))}\n`)];
   const text = bytes.toString('utf8');
-  const objects = /\.ya?ml$/.test(path) ? objectsOf(text) : undefined;
+  const objects = /\.(?:ya?ml|json)$/.test(path) ? objectsOf(text) : undefined;
   if (!objects) return [asText(path, text)];
   return objects.map((object) => ({ key: identityOf(object), file: path, object, text: '' }));
 };
 
 const asText = (path: string, text: string): Item => ({ key: path, file: path, object: undefined, text });
 
-/** What is shown says everything that an alias stands for once more, up to a hundred times. */
-const MAX_ALIASED = 256 << 10;
-
-const hasAlias = (document: Document): boolean => {
-  let found = false;
-  visit(document, {
-    Alias: () => {
-      found = true;
-      return visit.BREAK;
-    },
-  });
-  return found;
-};
+const withoutText = (path: string, bytes: Buffer, unshown: string): Item => ({
+  ...asText(path, bytes.toString('latin1')),
+  unshown,
+});
 
 /** The objects of a file in which every document is one; undefined for any other YAML. */
 const objectsOf = (text: string): readonly KubernetesObject[] | undefined => {
-  try {
-    const documents = parseAllDocuments(text, { uniqueKeys: false, intAsBigInt: true, logLevel: 'silent' });
-    if (text.length > MAX_ALIASED && documents.some(hasAlias)) return undefined;
-    const values: unknown[] = [];
-    for (const document of documents) {
-      if (document.errors.length > 0) return undefined;
-      const value: unknown = document.toJS({ maxAliasCount: 100 });
-      if (value !== null) values.push(value);
-    }
-    const objects = values.flatMap(itemsOfList);
-    return objects.length > 0 && objects.every(isObject) ? objects : undefined;
-  } catch {
-    // Aliases without end: the text says what there is to say.
-    return undefined;
-  }
+  const objects = parseText(text)?.flatMap(itemsOfList) ?? [];
+  return objects.length > 0 && objects.every(isObject) ? objects : undefined;
 };
 
 const itemsOfList = (value: unknown): readonly unknown[] => {
   const { kind, items } = (value ?? {}) as Record<string, unknown>;
-  return typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items) ? items : [value];
+  if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [value];
+  // The API server gives them without their kind.
+  return kind === 'SecretList' ? items.map((item: unknown) => asSecret(item)) : items;
 };
+
+const asSecret = (item: unknown): unknown =>
+  typeof item === 'object' && item !== null && !Array.isArray(item)
+    ? { apiVersion: 'v1', ...item, kind: 'Secret' }
+    : item;
 
 const isObject = (value: unknown): value is KubernetesObject => {
   const { kind, apiVersion, metadata } = (value ?? {}) as Record<string, unknown>;

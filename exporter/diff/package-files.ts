@@ -1,7 +1,7 @@
 import { unpackLayer } from '#bundles/archive/unpack-layer';
 import type { BundleAssignment, BundleKind } from '#bundles/bundle/config';
-import { parseHostPackage } from '#bundles/bundle/host-package';
-import { type Digest, digestOf } from '#bundles/digest';
+import { HOST_PACKAGE, parseHostPackage } from '#bundles/bundle/host-package';
+import type { Digest } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
 import { readBlob } from '#bundles/layout/verified';
@@ -68,18 +68,10 @@ const readLayer = async (
     : readBlob(blobs, layer, MAX_LAYER_BYTES, signal);
 };
 
-/** package.json line by line, and encrypted files by what they are: nobody reads the rest of them. */
+/** package.json line by line. */
 const readable = (files: Files): Files => {
-  const spec = files.get('package.json');
+  const spec = files.get(HOST_PACKAGE);
   if (!spec) return files;
-  const { secrets = [] } = parseHostPackage(spec);
-  const sealed = new Set(secrets.flatMap((secret) => ('content' in secret ? [secret.content] : [])));
-  return new Map(
-    [...files].map(([path, bytes]) => {
-      if (path === 'package.json')
-        return [path, Buffer.from(`${JSON.stringify(JSON.parse(bytes.toString('utf8')), null, 2)}\n`)];
-      if (!sealed.has(path)) return [path, bytes];
-      return [path, Buffer.from(`encrypted, ${bytes.byteLength} bytes, ${digestOf(bytes)}\n`)];
-    }),
-  );
+  const text = `${JSON.stringify(parseHostPackage(spec), null, 2)}\n`;
+  return new Map([...files, [HOST_PACKAGE, Buffer.from(text)]]);
 };

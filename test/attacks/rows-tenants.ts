@@ -18,4 +18,11 @@ export const SHOWN_SECRETS: readonly AttackRow[] = [
     '`IMAGE_UNSIGNED`; the lock entry holds for every spelling',
     [['IMAGE_UNSIGNED', 'spelled in another way']],
   ),
+  rowOf(
+    'N31',
+    'values in a difference',
+    'a Secret in JSON, a list, a template, a text, a script or with a mistake, so that a difference or a pull request shows its values',
+    'ACCEPT; `***` is shown, and whether it differs',
+    [['ACCEPT', 'are not shown, only that they differ']],
+  ),
 ];
