@@ -156,6 +156,7 @@ export const buildEnvironment = async (
     sources,
     advice: [
       ...schedule.advice,
+      ...applications.advice,
       ...unknownKinds(bundles.flatMap(({ unknown }) => unknown)),
       ...firstOfEachField(bundles.flatMap(({ suspects }) => suspects)),
       ...plainSecrets(bundles.flatMap((built) => built.plainSecrets)),

@@ -1,6 +1,6 @@
-import { access, constants } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
 import { FleetError } from '#bundles/errors';
+import { findProgram } from './find-program.ts';
+import { isolatingCommand } from './network-isolation.ts';
 import { runTool } from './run-tool.ts';
 import type { Tool, ToolName, Tools } from './tool.ts';
 import { workFolder } from './work-folder.ts';
@@ -52,11 +52,17 @@ const HINTS: Readonly<Record<ToolName, string>> = {
   xz: 'Install xz (package xz-utils), so that it is found on the PATH: Debian packs its packages with it',
 };
 
-/** @param env the PATH to look in */
+/**
+ * Each tool runs in a network namespace of its own where this machine can make one (`network` says whether).
+ * @param env the PATH to look in
+ */
 export const openTools = (env: Readonly<Record<string, string | undefined>>, signal: AbortSignal): Tools => {
   const found = new Map<ToolName, Promise<Tool | undefined>>();
+  const path = env['PATH'] ?? '';
+  let isolating: Promise<readonly string[]> | undefined;
+  const isolate = (): Promise<readonly string[]> => (isolating ??= isolatingCommand(path, signal));
   return async (name, application) => {
-    const looking = found.get(name) ?? look(name, env['PATH'] ?? '', signal);
+    const looking = found.get(name) ?? look({ name, path, isolate, signal });
     found.set(name, looking);
     const tool = await looking;
     if (tool) return tool;
@@ -67,7 +73,14 @@ export const openTools = (env: Readonly<Record<string, string | undefined>>, sig
   };
 };
 
-const look = async (name: ToolName, path: string, signal: AbortSignal): Promise<Tool | undefined> => {
+type Looking = {
+  readonly name: ToolName;
+  readonly path: string;
+  readonly isolate: () => Promise<readonly string[]>;
+  readonly signal: AbortSignal;
+};
+
+const look = async ({ name, path, isolate, signal }: Looking): Promise<Tool | undefined> => {
   for (const variant of VARIANTS[name]) {
     const program = await findProgram(variant.program, path);
     if (program === undefined) continue;
@@ -80,22 +93,14 @@ const look = async (name: ToolName, path: string, signal: AbortSignal): Promise<
       signal,
     });
     const version = code === 0 ? variant.read(out.toString('utf8')) : undefined;
-    if (version !== undefined) return { name, version, command: [program, ...variant.words] };
+    if (version !== undefined) {
+      const before = await isolate();
+      const network = before.length === 0 ? 'shared' : 'none';
+      return { name, version, network, command: [...before, program, ...variant.words] };
+    }
     throw new FleetError('TOOL_MISSING', `${program} does not say its version`, {
       hint: `It should answer to '${variant.version.join(' ')}'; it said: ${errors.trim().split('\n').at(-1) ?? ''}`,
     });
-  }
-  return undefined;
-};
-
-const findProgram = async (name: string, path: string): Promise<string | undefined> => {
-  for (const folder of path.split(delimiter).filter((one) => one !== '')) {
-    const file = join(folder, name);
-    const runs = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (runs) return file;
   }
   return undefined;
 };

@@ -1,16 +1,26 @@
-import { isMap, isScalar, isSeq, parseDocument, visit } from 'yaml';
-import { FleetError } from '#bundles/errors';
+import { isUtf8 } from 'node:buffer';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseAllDocuments,
+  parseDocument,
+  type Scalar,
+  visit,
+} from 'yaml';
+import { FleetError, type Place } from '#bundles/errors';
 import { isRemote } from '../platform/sources/kustomization-file.ts';
 
 /** Fields that may name folders, which are kustomizations of their own. */
-const FOLDER_FIELDS = [
-  'resources',
-  'bases',
-  'components',
-  'generators',
-  'transformers',
-  'validators',
-] as const;
+const FOLDER_FIELDS = ['resources', 'bases', 'components'] as const;
+
+/** Fields that name settings of Kustomize's own generators and transformers: files, folders or texts with the object in them. */
+const SETTINGS_FIELDS = ['generators', 'transformers', 'validators'] as const;
 
 /** Fields that make Kustomize load or run something besides files. */
 const REFUSED_FIELDS = ['helmCharts', 'helmChartInflationGenerator', 'helmGlobals'] as const;
@@ -21,38 +31,80 @@ const LISTING_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'meta
 export type Kustomization = {
   /** Of the repository: 'overlays/prod/kustomization.yaml'. */
   readonly file: string;
-  /** As written: files, folders, or texts with an object in them. */
+  /** Files and folders, as written. */
   readonly entries: readonly string[];
+  /** Files and folders with settings of generators and transformers, as written. Settings written in place are checked and left out. */
+  readonly settings: readonly string[];
   /** Nothing but a list of resources. */
   readonly listing: boolean;
 };
 
 /**
  * What a kustomization names, and nothing that lies elsewhere: what comes over the network may be something else tomorrow.
+ * Kustomize reads field names without regard to case, and so does this.
  * @param shown how messages name the file @throws FleetError YAML_SYNTAX, OBJECT_INVALID, FIELD_INVALID
  */
 export const readKustomization = (file: string, shown: string, bytes: Buffer): Kustomization => {
-  const document = parseDocument(bytes.toString('utf8'), { prettyErrors: false });
-  const [mistake] = document.errors;
-  if (mistake)
-    throw new FleetError('YAML_SYNTAX', `this is not YAML: ${mistake.message}`, { at: { file: shown } });
+  const lines = new LineCounter();
+  const document = parseDocument(textIn(shown, bytes), { prettyErrors: false, lineCounter: lines });
+  refuseMistakes(document, { file: shown });
   const { contents } = document;
   if (!isMap(contents))
     throw new FleetError('OBJECT_INVALID', 'this is no kustomization', { at: { file: shown } });
-  for (const field of REFUSED_FIELDS) {
-    if (contents.has(field))
-      throw new FleetError('FIELD_INVALID', `${field} is not taken: it would fetch a chart`, {
-        at: { file: shown },
-        hint: 'Make the chart a deployment target of its own, of type helm',
-      });
+  const pairs = contents.items.map(({ key, value }) => ({ name: textOf(key) ?? '', key, value }));
+  const named = (field: string) => pairs.filter(({ name }) => name.toLowerCase() === field.toLowerCase());
+  const at = (node: unknown): Place => placeIn(shown, lines, node);
+  for (const { name, key } of REFUSED_FIELDS.flatMap(named)) {
+    throw new FleetError('FIELD_INVALID', `${name} is not taken: it would fetch a chart`, {
+      at: at(key),
+      hint: 'Make the chart a deployment target of its own, of type helm',
+    });
   }
-  refuseUrls(document, shown);
-  const entries = FOLDER_FIELDS.flatMap((field) => {
-    const list = contents.get(field);
-    return isSeq(list) ? list.items.flatMap((item) => (isScalar(item) ? String(item.value) : [])) : [];
-  });
-  const keys = contents.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''));
-  return { file, entries, listing: keys.every((key) => LISTING_FIELDS.has(key)) };
+  refuseAddresses(document, at);
+  const listed = (fields: readonly string[]): readonly Scalar[] =>
+    fields
+      .flatMap(named)
+      .flatMap(({ value }) => (isSeq(value) ? value.items : []))
+      .filter((item) => isScalar(item));
+  const settings = listed(SETTINGS_FIELDS).map((item) => ({ item, text: String(item.value) }));
+  const inPlace = settings.filter(({ text }) => holdsObject(text));
+  for (const { item, text } of inPlace) checkSettings(text, () => at(item));
+  return {
+    file,
+    entries: listed(FOLDER_FIELDS).map(({ value }) => String(value)),
+    settings: settings.filter(({ text }) => !holdsObject(text)).map(({ text }) => text),
+    listing: pairs.every(({ name }) => LISTING_FIELDS.has(name)),
+  };
+};
+
+/** Refuses a file with settings of generators and transformers that names an address. @throws FleetError FIELD_INVALID */
+export const checkSettingsFile = (shown: string, bytes: Buffer): void => {
+  const lines = new LineCounter();
+  checkSettings(textIn(shown, bytes), (node) => placeIn(shown, lines, node), lines);
+};
+
+const checkSettings = (text: string, at: (node: unknown) => Place, lineCounter?: LineCounter): void => {
+  const documents = parseAllDocuments(text, { prettyErrors: false, ...(lineCounter && { lineCounter }) });
+  for (const document of Array.isArray(documents) ? documents : []) {
+    refuseMistakes(document, at(undefined));
+    refuseAddresses(document, at);
+  }
+};
+
+/** Go's YAML reader takes UTF-16 as well, in which an address would not be found. */
+const textIn = (shown: string, bytes: Buffer): string => {
+  if (isUtf8(bytes) && !bytes.includes(0)) return bytes.toString('utf8');
+  throw new FleetError('YAML_SYNTAX', 'this is not YAML in UTF-8', { at: { file: shown } });
+};
+
+const refuseMistakes = ({ errors: [mistake] }: Document.Parsed, at: Place): void => {
+  if (mistake) throw new FleetError('YAML_SYNTAX', `this is not YAML: ${mistake.message}`, { at });
+};
+
+/** Kustomize takes an entry that is YAML of an object for the object, whether it has several lines or one. */
+const holdsObject = (text: string): boolean => {
+  const [first] = parseAllDocuments(text, { prettyErrors: false });
+  return first !== undefined && (isMap(first.contents) || isSeq(first.contents));
 };
 
 /** Fields whose values are no files: an address among them is a value like any other. */
@@ -61,20 +113,63 @@ const VALUES: ReadonlySet<string> = new Set([
   'patch',
   'commonAnnotations',
   'commonLabels',
+  'annotations',
+  'labels',
   'metadata',
   'images',
+  'imageTag',
+  'jsonOp',
   'options',
 ]);
 
-const refuseUrls = (document: ReturnType<typeof parseDocument>, shown: string): void => {
-  visit(document, {
-    Pair: (_, pair) => (isScalar(pair.key) && VALUES.has(String(pair.key.value)) ? visit.SKIP : undefined),
-    Scalar: (_, node) => {
-      if (typeof node.value !== 'string' || !isRemote(node.value)) return;
-      throw new FleetError('FIELD_INVALID', `${node.value} lies outside of the repository`, {
-        at: { file: shown },
-        hint: 'Copy it into the repository: what is fetched while rendering is pinned by nobody',
-      });
-    },
-  });
+/** Tags that change nothing about what a text says. `!!binary` is text in base64 for Go's YAML reader. */
+const PLAIN_TAG = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/;
+
+/** Every other text may become a path that Kustomize loads, so none may be an address: neither whole nor behind `key=`. */
+const refuseAddresses = (document: Document | Document.Parsed, at: (node: unknown) => Place): void => {
+  const seen = new Set<Node>();
+  const check = (node: Node | null, above: readonly Walked[]): void =>
+    visit(node, {
+      Pair: (_, pair) => (VALUES.has(textOf(pair.key) ?? '') ? visit.SKIP : undefined),
+      Node: (_, node, path) => {
+        const field = fieldOf([...above, ...path]);
+        if (node.tag !== undefined && !PLAIN_TAG.test(node.tag))
+          throw new FleetError('FIELD_INVALID', `${field} has the tag ${node.tag}`, {
+            at: at(node),
+            hint: 'Write the text without a tag',
+          });
+        if (isScalar(node)) refuseAddress(node.value, field, at(node));
+        if (!isAlias(node)) return;
+        const meant = node.resolve(document);
+        if (!meant || seen.has(meant)) return;
+        seen.add(meant);
+        check(meant, [...above, ...path]);
+      },
+    });
+  check(document.contents, []);
+};
+
+type Walked = Document | Node | Pair;
+
+const refuseAddress = (value: unknown, field: string, at: Place): void => {
+  if (typeof value !== 'string') return;
+  const address = [value, value.slice(value.indexOf('=') + 1)].find((one) => isRemote(one.trim()));
+  if (address === undefined) return;
+  throw new FleetError(
+    'FIELD_INVALID',
+    `${field} names ${address.trim()}, which lies outside of the repository`,
+    { at, hint: 'Copy it into the repository: nothing is fetched over the network while rendering' },
+  );
+};
+
+const fieldOf = (path: readonly Walked[]): string =>
+  path.flatMap((one) => ('key' in one ? [textOf(one.key) ?? '?'] : [])).join('.') || 'the kustomization';
+
+const textOf = (node: unknown): string | undefined => (isScalar(node) ? String(node.value) : undefined);
+
+const placeIn = (file: string, lines: LineCounter, node: unknown): Place => {
+  const start = (node as Node | null)?.range?.[0];
+  if (start === undefined) return { file };
+  const { line, col } = lines.linePos(start);
+  return { file, line, column: col };
 };

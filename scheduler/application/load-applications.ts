@@ -11,6 +11,7 @@ import type { Application } from './application.ts';
 import type { ApplicationSource, HelmSource, ReadApplication } from './application-source.ts';
 import { addTraits, type ChartTraits, chartTraits, textTraits } from './chart-traits.ts';
 import { kubernetesVersion } from './kubernetes-version.ts';
+import { notIsolated } from './network-isolation.ts';
 import { bundlesApplication, readApplication } from './read-application.ts';
 import { renderHelm } from './render-helm.ts';
 import { renderKustomize } from './render-kustomize.ts';
@@ -23,6 +24,8 @@ export type Applications = {
   /** Programs that rendered some of them. */
   readonly tools: readonly { readonly name: string; readonly version: string }[];
   readonly charts: readonly PinnedChart[];
+  /** What is odd about how they were rendered, and blocks nothing. */
+  readonly advice: readonly FleetError[];
 };
 
 export type ApplicationsInput = {
@@ -82,6 +85,7 @@ export const loadApplications = async (
     charts: [...used.charts.values()].toSorted((a, b) =>
       compareBytes(`${a.name}:${a.version}`, `${b.name}:${b.version}`),
     ),
+    advice: notIsolated([...used.tools.values()]),
   };
 };
 

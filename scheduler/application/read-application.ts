@@ -6,6 +6,7 @@ import { findKustomization } from '../platform/sources/kustomization-file.ts';
 import type { Location } from '../platform/sources/location.ts';
 import { cleanPath, type Source, type Sources } from '../platform/sources/open-sources.ts';
 import type { HelmSource, ReadApplication } from './application-source.ts';
+import { checkValuesSchemas } from './check-values-schema.ts';
 import { readKustomization } from './kustomization.ts';
 import { type ManifestSettings, manifestSettings } from './manifest-settings.ts';
 import { readKustomizeTree } from './read-kustomize-tree.ts';
@@ -109,6 +110,7 @@ const helmSource = (
 ): HelmSource => ({ kind: 'helm', chart, values, configUnder, releaseName, hooks });
 
 const checkChart = (files: ReadonlyMap<string, Buffer>, shown: string): ReadonlyMap<string, Buffer> => {
+  checkValuesSchemas(files, shown);
   if (files.has('Chart.yaml')) return files;
   throw new FleetError('REFERENCE_MISSING', `there is no Chart.yaml in ${shown}`, {
     hint: 'Let path name the folder of the chart, or chart one of a registry',

@@ -1,12 +1,15 @@
 import { posix } from 'node:path';
-import { FleetError } from '#bundles/errors';
+import { FleetError, type Place } from '#bundles/errors';
 import type { SourceSnapshot } from '../platform/model.ts';
 import { findKustomization } from '../platform/sources/kustomization-file.ts';
 import type { Source } from '../platform/sources/open-sources.ts';
 import type { ReadApplication } from './application-source.ts';
-import { readKustomization } from './kustomization.ts';
+import { checkSettingsFile, readKustomization } from './kustomization.ts';
 
 const MAX_FOLDERS = 200;
+
+/** What a folder's objects are for: the result, or the settings of a generator or transformer. */
+type FolderToRead = { readonly path: string; readonly role: 'objects' | 'settings' };
 
 /**
  * The folder of a kustomization and every other folder that it, or one of those, names: an overlay's base lies beside
@@ -33,32 +36,43 @@ export const readKustomizeTree = async (
   };
   const covers = (path: string) => (at: string) => at === '.' || path === at || path.startsWith(`${at}/`);
   take(first, folder);
-  const waiting = [folder];
+  const waiting: FolderToRead[] = [{ path: folder, role: 'objects' }];
   const done = new Set<string>();
-  for (const one of waiting) {
-    if (done.has(one)) continue;
-    done.add(one);
+  for (const { path: one, role } of waiting) {
+    if (done.has(`${role} ${one}`)) continue;
+    done.add(`${role} ${one}`);
     if (done.size > MAX_FOLDERS)
       throw new FleetError('TOO_MANY', `the kustomization names more than ${MAX_FOLDERS} folders`);
     if (!folders.some(covers(one))) take(await read(one), one);
     const file = findKustomization(tree, one);
     if (file === undefined) throw noKustomization(one);
-    const { entries } = readKustomization(file, shown.get(file) ?? file, tree.get(file) ?? Buffer.alloc(0));
-    for (const entry of entries.filter((it) => !it.includes('\n'))) {
+    const at = { file: shown.get(file) ?? file };
+    const named = readKustomization(file, at.file, tree.get(file) ?? Buffer.alloc(0));
+    if (role === 'settings' && !named.listing) throw madeSettings(one, at);
+    const follow = (entry: string, as: FolderToRead['role']): void => {
       const path = posix.join(one, entry).replace(/(?<=.)\/$/, '');
-      if (tree.has(path)) continue;
+      const bytes = tree.get(path);
+      if (bytes && as === 'settings') checkSettingsFile(shown.get(path) ?? path, bytes);
+      if (bytes) return;
       if (path === '..' || path.startsWith('../') || posix.isAbsolute(entry))
-        throw new FleetError('FIELD_INVALID', `${entry} leads out of the repository`, {
-          at: { file: shown.get(file) ?? file },
-        });
-      waiting.push(path);
-    }
+        throw new FleetError('FIELD_INVALID', `${entry} leads out of the repository`, { at });
+      waiting.push({ path, role: as });
+    };
+    for (const entry of named.entries) follow(entry, role);
+    for (const entry of named.settings) follow(entry, 'settings');
   }
   return {
     source: { kind: 'kustomize', folder, tree, shown: (file) => shown.get(file) ?? file },
     snapshots,
   };
 };
+
+/** What patches make of settings is known only while Kustomize runs, and settings name the files that it loads. */
+const madeSettings = (folder: string, at: Place): FleetError =>
+  new FleetError('FIELD_INVALID', `${folder} has generators or transformers and does more than list them`, {
+    at,
+    hint: 'Keep only resources in its kustomization: their settings are taken as they are written',
+  });
 
 const noKustomization = (folder: string): FleetError =>
   new FleetError('REFERENCE_MISSING', `${folder} is no file, and no folder with a kustomization.yaml`, {

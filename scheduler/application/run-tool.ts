@@ -6,7 +6,8 @@ import type { Tool } from './tool.ts';
 const TOOL_LIMITS = { milliseconds: 60_000, bytes: 64 << 20 };
 
 export type ToolRun = {
-  readonly tool: Pick<Tool, 'name' | 'command'>;
+  /** `name` is for messages. */
+  readonly tool: Pick<Tool, 'command'> & { readonly name: string };
   readonly args: readonly string[];
   readonly cwd: string;
   /** An empty folder: home, configuration, caches and the only place of programs. */
@@ -20,7 +21,8 @@ export type ToolResult = { readonly code: number; readonly out: Buffer; readonly
 
 /**
  * Runs a rendering tool with nothing of this machine's: no configuration, no kubeconfig, no plugins, no other programs
- * (git is one), and every request sent to a proxy that is not there. A failure is a result.
+ * (git is one), and every request sent to a proxy that is not there. What isolates it from the network stands in its command
+ * (network-isolation.ts). A failure is a result.
  * @throws FleetError TEMPLATE_LIMIT when it takes too long or writes too much, ABORTED, IO
  */
 export const runTool = async (run: ToolRun): Promise<ToolResult> => {

@@ -1,10 +1,24 @@
-import { type AttackRow, rowOf } from './row.ts';
+import { type AttackRow, row, rowOf } from './row.ts';
 
 /** Patterns and schemas of an application repository (N1 to N9). */
 export const SCHEMAS: readonly AttackRow[] = [];
 
 /** What building an application repository may reach, and what it may cost (N10 to N19). */
-export const BUILDS: readonly AttackRow[] = [];
+export const BUILDS: readonly AttackRow[] = [
+  rowOf(
+    'N10',
+    'kustomization that fetches',
+    'a kustomization, or settings of its generators, that make Kustomize fetch from the office: behind a key, an anchor, a patch',
+    '`FIELD_INVALID`; what is not found by name has no network: `TEMPLATE_FAILED`',
+    [['FIELD_INVALID'], ['TEMPLATE_FAILED']],
+  ),
+  row(
+    'N11',
+    'schema of values that fetches',
+    "a chart whose values.schema.json refers to the network or to the office's disk",
+    'FIELD_INVALID',
+  ),
+];
 
 /** What a package may name on a host, and which secrets (N20 to N29). */
 export const HOST_BOUNDS: readonly AttackRow[] = [];

@@ -1,7 +1,9 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { formatError } from '../../bundles/errors.ts';
 import { openTools } from '../../scheduler/application/find-tool.ts';
+import { isolatingCommand, notIsolated } from '../../scheduler/application/network-isolation.ts';
 import { runTool } from '../../scheduler/application/run-tool.ts';
 import { workFolder } from '../../scheduler/application/work-folder.ts';
 import { temporaryDirectory } from '../scheduler/file-tree.ts';
@@ -54,10 +56,29 @@ it('a tool that says no version is not used', async () => {
   await say('v4.1.0');
   expect(await openTools({ PATH: `/nowhere:${folder}` }, signal)('helm', 'shop-web')).toMatchObject({
     version: 'v4.1.0',
-    command: [join(folder, 'helm')],
+    command: expect.arrayContaining([join(folder, 'helm')]),
   });
   await say('hello');
   expect(await toldLater(openTools({ PATH: folder }, signal)('helm', 'shop-web'))).toContain(
     'does not say its version',
   );
+});
+
+it('a tool runs in a network namespace of its own', async () => {
+  const command = await isolatingCommand('', signal);
+  expect(command.length).toBeGreaterThan(0);
+  const { out } = await run('', {
+    tool: { name: 'cat', command: [...command, '/bin/cat', '/proc/self/net/dev'] },
+  });
+  expect(out.match(/^ *\w+:/gm)).toEqual(['    lo:']);
+});
+
+it('a machine without network namespaces renders, and says so', () => {
+  const tool = { name: 'helm', version: 'v3', command: ['/bin/helm'] } as const;
+  expect(notIsolated([{ ...tool, network: 'none' }])).toEqual([]);
+  expect(
+    notIsolated([{ ...tool, network: 'shared' }])
+      .map(formatError)
+      .join(),
+  ).toContain('TOOL_MISSING: helm ran with the network of this machine');
 });

@@ -1,6 +1,10 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { openTools } from '../../scheduler/application/find-tool.ts';
+import { renderKustomize } from '../../scheduler/application/render-kustomize.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import {
@@ -75,8 +79,31 @@ describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
         }),
       );
       const { held } = await makeApplications(directory, programs);
-      expect(held.join()).toContain(`FIELD_INVALID: ${entry} lies outside of the repository`);
+      expect(held.join()).toContain(
+        `FIELD_INVALID: resources names ${entry}, which lies outside of the repository`,
+      );
     }
+  });
+
+  it('N10: what would be fetched from the loopback is not reached, found by name or not -> TEMPLATE_FAILED', async () => {
+    await using server = await countingServer();
+    const signal = new AbortController().signal;
+    const tool = await openTools({ PATH: dirname(paths.kustomize) }, signal)('kustomize', 'shop-web');
+    expect(tool.network).toBe('none');
+    const text = `configMapGenerator: [{name: a, files: ["k=${server.url}/x"]}]\n`;
+    const source = {
+      kind: 'kustomize',
+      folder: 'app',
+      tree: new Map([['app/kustomization.yaml', Buffer.from(text)]]),
+      shown: (path: string) => path,
+    } as const;
+    const built = renderKustomize(source, tool, 'shop-web', signal);
+    await expect(built).rejects.toMatchObject({ code: 'TEMPLATE_FAILED' });
+    expect(server.requests()).toBe(0);
+    // The same without the namespace: the server would have been reached.
+    const shared = { ...tool, network: 'shared', command: [paths.kustomize, 'build'] } as const;
+    await renderKustomize(source, shared, 'shop-web', signal);
+    expect(server.requests()).toBe(1);
   });
 
   it('cannot read what lies outside its folder, or run a plugin', async () => {
@@ -107,6 +134,21 @@ describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
     );
   });
 });
+
+const countingServer = async () => {
+  let requests = 0;
+  const server = createServer((_, response) => {
+    requests += 1;
+    response.end('text');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests: () => requests,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+};
 
 const CHART = {
   'chart/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 1.0.0\n',

@@ -153,7 +153,8 @@ describeWith(['sops', 'kustomize'], 'SOPS, the other way to a site', ({ sops, ku
       tree: new Map(tree),
       shown: (path: string) => path,
     } as const;
-    const tool = { name: 'kustomize', version: 'v5', command: [kustomize, 'build'] } as const;
+    const command = [kustomize, 'build'];
+    const tool = { name: 'kustomize', version: 'v5', network: 'shared', command } as const;
     const application = await renderKustomize(source, tool, 'shop', new AbortController().signal);
     const carried = textOf(assemble(application), 'manifests/db.yaml');
     const { code, stdout } = await decrypt('kustomized.yaml', carried);

@@ -16,6 +16,6 @@ export const isKustomization = (path: string): boolean => {
 
 /** Kinds of addresses that Kustomize would fetch: URLs, git's own forms, and hosts it knows. */
 const REMOTE =
-  /^(?:[a-z][a-z0-9+.-]*:\/\/|git::|[^\s/@:]+@[^\s/:]+:|(?:github\.com|gitlab\.com|bitbucket\.org)[/:])|[?&]ref=/i;
+  /^(?:[a-z][a-z0-9+.-]*:\/\/|git::|gh:|[^\s/@:]+@[^\s/:]+:|(?:github\.com|gitlab\.com|bitbucket\.org)[/:])|[?&]ref=/i;
 
 export const isRemote = (entry: string): boolean => !entry.includes('\n') && REMOTE.test(entry);

@@ -97,6 +97,65 @@ describe('an application’s files', () => {
     expect((await read({ path: 'one' })).source.kind).toBe('kustomize');
   });
 
+  it('N10: of an overlay are not taken where patches make settings of a generator -> FIELD_INVALID', async () => {
+    const generator = 'apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\n';
+    const { read } = await world({
+      'made/kustomization.yaml': 'generators: [../gen]\n',
+      'gen/kustomization.yaml':
+        'resources: [a.yaml]\npatches: [{patch: "[{op: add, path: /files, value: [http://127.0.0.1:1/x]}]"}]\n',
+      'gen/a.yaml': generator,
+      'listed/kustomization.yaml': 'generators: [../list]\n',
+      'list/kustomization.yaml': 'resources: [a.yaml]\n',
+      'list/a.yaml': `${generator}files: ["k=http://127.0.0.1:1/x"]\n`,
+      'good/kustomization.yaml': 'generators: [../plain]\n',
+      'plain/kustomization.yaml': 'resources: [a.yaml]\n',
+      'plain/a.yaml': `${generator}literals: [a=b]\n`,
+    });
+    const made = read({ path: 'made' });
+    await expect(made).rejects.toMatchObject({
+      code: 'FIELD_INVALID',
+      message: 'gen has generators or transformers and does more than list them',
+    });
+    await expect(read({ path: 'listed' })).rejects.toMatchObject({
+      code: 'FIELD_INVALID',
+      at: { file: 'apps/shop/list/a.yaml', line: 4 },
+    });
+    expect((await read({ path: 'good' })).source.kind).toBe('kustomize');
+  });
+
+  it.each([
+    ['the network', { $ref: 'http://127.0.0.1:1/x.json' }],
+    ['the disk', { properties: { a: { $ref: 'file:///etc/hostname' } } }],
+    ['the disk, by a relative name', { properties: { a: { $ref: 'x.json' } } }],
+    ['a base that it names', { $id: 'http://127.0.0.1:1/a.json', $defs: { a: { $ref: 'b.json' } } }],
+    ['a draft of its own', { $schema: 'http://127.0.0.1:1/draft.json' }],
+  ])(
+    'N11: of a chart are not taken where a schema of values is loaded from %s -> FIELD_INVALID',
+    async (_, schema) => {
+      const text = JSON.stringify(schema);
+      for (const path of ['values.schema.json', 'charts/db/values.schema.json']) {
+        const { read } = await world({ 'chart/Chart.yaml': 'name: a', [`chart/${path}`]: text });
+        await expect(read({ path: 'chart' })).rejects.toMatchObject({
+          code: 'FIELD_INVALID',
+          at: { file: `apps/shop/chart/${path}` },
+        });
+      }
+    },
+  );
+
+  it('of a chart may have a schema of values that refers to itself', async () => {
+    const { read } = await world({
+      'chart/Chart.yaml': 'name: a',
+      'chart/values.schema.json': JSON.stringify({
+        $schema: 'http://json-schema.org/draft-07/schema#',
+        $id: 'https://example.com/web.json',
+        properties: { a: { $ref: '#/$defs/a' }, b: { $ref: 'https://example.com/web.json#/$defs/a' } },
+        $defs: { a: { type: 'string', default: '$ref' } },
+      }),
+    });
+    expect((await read({ path: 'chart' })).source.kind).toBe('helm');
+  });
+
   it('of a chart have their values from anywhere in the repository, in the order given', async () => {
     const { read } = await world({
       'chart/Chart.yaml': 'name: a',
