@@ -2,7 +2,9 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Config, durationMs } from '../config/config.ts';
 import { fullName, type Identity } from '../store/identity.ts';
+import { readReplaced } from '../store/inventory.ts';
 import { placeHeld } from '../store/lock.ts';
+import type { State } from '../store/state.ts';
 import { hostTarget } from './host/host-target.ts';
 import { runCommand } from './host/run-command.ts';
 import { openClusterAccess } from './kubernetes/api/cluster-access.ts';
@@ -17,21 +19,27 @@ const REQUEST_MS = 60_000;
 const STEP_MS = 120_000;
 
 /** What this agent applies packages to, as its configuration says. Nothing is connected to before it is needed. */
-export const makeTargets = async (config: Config, identity: Identity): Promise<readonly Target[]> =>
+export const makeTargets = async (
+  config: Config,
+  identity: Identity,
+  state: State,
+): Promise<readonly Target[]> =>
   config.targets.map((kind) => {
     switch (kind) {
       case 'host':
-        return makeHost(config);
+        return makeHost(config, state);
       case 'kubernetes':
         return makeKubernetes(config, identity);
     }
   });
 
-const makeHost = (config: Config): Target =>
+const makeHost = (config: Config, state: State): Target =>
   hostTarget({
     root: config.root,
     services: config.services,
     backups: join(config.state, 'replaced'),
+    maxBackupBytes: config.replacedMib * (1 << 20),
+    pinnedBackups: () => readReplaced(state),
     isRoot: process.getuid?.() === 0,
     run: runCommand,
   });

@@ -75,6 +75,9 @@ export type Drift = {
   readonly message: string;
 };
 
+/** Copies of replaced things that were removed. */
+export type Pruned = { readonly files: number; readonly bytes: number };
+
 /** What `doctor` says of one thing that packages depend on. */
 export type Examined = {
   readonly name: string;
@@ -116,6 +119,11 @@ export type Target = {
     owned: readonly OwnedObject[],
     signal: AbortSignal,
   ) => Promise<readonly string[]>;
+  /**
+   * Removes copies of replaced things that no package puts back: all of them, or the oldest of what is more than may be kept.
+   * @throws FleetError PERMISSION, IO
+   */
+  readonly pruneCopies?: (which: 'all' | 'too many') => Promise<Pruned>;
   /** For `doctor`: is it there, may we do what we need to? Changes nothing, never throws for what it finds. */
   readonly examine?: (signal: AbortSignal) => Promise<readonly Examined[]>;
   /**

@@ -28,6 +28,7 @@ export type ConfigFlags = {
   readonly interval?: string | undefined;
   readonly 'max-validity-days'?: number | undefined;
   readonly 'prune-budget'?: number | undefined;
+  readonly 'replaced-mib'?: number | undefined;
   readonly clock?: string | undefined;
   readonly targets?: readonly string[] | undefined;
   readonly kubeconfig?: string | undefined;
@@ -63,6 +64,7 @@ export abstract class AgentCommand extends FleetCommand {
       interval: flags.interval,
       maxValidityDays: flags['max-validity-days'],
       pruneBudget: flags['prune-budget'],
+      replacedMib: flags['replaced-mib'],
       clock: flags.clock,
       targets: wordList(flags.targets, ','),
       kubeconfig: flags.kubeconfig,
@@ -122,7 +124,7 @@ export abstract class AgentCommand extends FleetCommand {
     return {
       state,
       identity,
-      targets: await makeTargets(config, identity),
+      targets: await makeTargets(config, identity, state),
       images: await makeProviders(config, process.env),
       edge,
       policy: policyOf(config),

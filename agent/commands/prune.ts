@@ -1,5 +1,8 @@
+import { formatBytes } from '#bundles/program/format-bytes';
 import { confirmPrune } from '../apply/confirm-prune.ts';
 import type { PackageResult } from '../apply/package-result.ts';
+import { pruneCopies } from '../apply/prune-copies.ts';
+import type { Pruned } from '../apply/target.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
@@ -7,14 +10,20 @@ export class Prune extends AgentCommand {
   static override summary = 'Remove the packages that left the bundle, however many they are.';
   static override description =
     'A release that would remove more packages than the prune budget, or all of them, waits for a person: a mistake in a ' +
-    'policy looks just like it. See "status" for what would go. This confirms the release that is wanted now, and no other.';
+    'policy looks just like it. See "status" for what would go. This confirms the release that is wanted now, and no other. ' +
+    'It also removes the copies of replaced files that no package puts back when it leaves.';
   static override examples = ['<%= config.bin %> prune'];
 
-  async run(): Promise<{ readonly packages: readonly PackageResult[] }> {
+  async run(): Promise<{ readonly packages: readonly PackageResult[]; readonly copies: Pruned }> {
     const { flags } = await this.parse(Prune);
-    const packages = await this.changing(flags, confirmPrune);
+    const { packages, copies } = await this.changing(flags, async (agent) => ({
+      packages: await confirmPrune(agent),
+      copies: await pruneCopies(agent, 'all'),
+    }));
     this.log(packages.length === 0 ? 'Nothing is to be removed.' : showPackages(packages));
+    if (copies.files > 0)
+      this.log(`Removed ${copies.files} copies of replaced files (${formatBytes(copies.bytes)}).`);
     process.exitCode = exitCodeOf(packages);
-    return { packages };
+    return { packages, copies };
   }
 }

@@ -48,6 +48,11 @@ export const CONFIG_FLAGS = {
     env: 'FLEET_AGENT_PRUNE_BUDGET',
     helpGroup: 'CONFIGURATION',
   }),
+  'replaced-mib': Flags.integer({
+    description: 'MiB for copies of files that packages replaced [default: 1024]',
+    env: 'FLEET_AGENT_REPLACED_MIB',
+    helpGroup: 'CONFIGURATION',
+  }),
   clock: Flags.string({
     description: 'auto, trusted or untrusted: is the clock known to be right? [default: auto]',
     env: 'FLEET_AGENT_CLOCK',

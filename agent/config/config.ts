@@ -20,6 +20,8 @@ export type Config = {
   readonly interval: string;
   readonly maxValidityDays: number;
   readonly pruneBudget: number;
+  /** MiB that copies of replaced files may have together. */
+  readonly replacedMib: number;
   readonly clock: ClockTrust;
   readonly targets: readonly ('host' | 'kubernetes')[];
   /** '': in the cluster by the pod's service account, else KUBECONFIG or ~/.kube/config. */

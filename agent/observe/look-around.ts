@@ -1,6 +1,7 @@
 import type { Agent } from '../agent.ts';
 import { type PackageResult, resultOf, withResumed } from '../apply/package-result.ts';
 import { resume } from '../apply/perform.ts';
+import { pruneCopies } from '../apply/prune-copies.ts';
 import { reconcile } from '../apply/reconcile.ts';
 import { letGoImages } from '../images/let-go-images.ts';
 import { forgetOldOperations } from '../journal/operations.ts';
@@ -34,6 +35,7 @@ export const lookAround = async (agent: Agent, { mayBegin = true } = {}): Promis
   // What was seen of packages that are about to change would be old before it is told.
   const drift = agent.news?.aborted ? [] : await observe(frozenBy(agent) ? onlyReporting(agent) : agent);
   await collectGarbage(agent.state);
+  await pruneCopies(agent, 'too many');
   // What is being brought for a release that is not accepted yet is wanted by no package so far.
   if (readPull(agent.state).length === 0) await letGoImages(agent);
   forgetOldOperations(agent.state);

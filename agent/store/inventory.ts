@@ -1,3 +1,4 @@
+import type { Digest } from '#bundles/digest';
 import type { OwnedObject } from '../apply/target.ts';
 import type { State } from './state.ts';
 
@@ -17,6 +18,18 @@ export const readTaken = ({ db }: State, assignment: string): ReadonlyMap<string
   const rows = db.prepare('SELECT key, assignment FROM owned WHERE assignment <> ?').all(assignment);
   return new Map((rows as Row[]).map((row) => [row.key, row.assignment]));
 };
+
+/** Digests of the files that packages put back when they leave. */
+export const readReplaced = ({ db }: State): ReadonlySet<Digest> =>
+  new Set(
+    db
+      .prepare(
+        `SELECT json_extract(state, '$.replaced.digest') FROM owned
+         WHERE key LIKE 'file:%' AND json_extract(state, '$.replaced.digest') IS NOT NULL`,
+      )
+      .pluck()
+      .all() as Digest[],
+  );
 
 /** Before the first write: the new keys join the old ones, so that no crash leaves a file that nobody owns. */
 export const addOwned = ({ db }: State, assignment: string, objects: readonly OwnedObject[]): void => {

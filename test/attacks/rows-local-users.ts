@@ -1,4 +1,4 @@
-import { type AttackRow, row } from './row.ts';
+import { type AttackRow, row, rowOf } from './row.ts';
 
 /** Local users of a host that runs an agent (L1 to L19). */
 export const LOCAL_USERS: readonly AttackRow[] = [
@@ -32,4 +32,21 @@ export const LOCAL_USERS: readonly AttackRow[] = [
     "moving a closed directory of root within one's own directory to the name of an open one",
     'APPLY_FAILED',
   ),
+  row(
+    'L6',
+    'disk filled by copies',
+    "large files in the place of a package's file, to have each copied before it is replaced",
+    'ACCEPT',
+  ),
+  rowOf(
+    'L7',
+    'endless file',
+    "a sparse file of terabytes in the place of a package's file",
+    'ACCEPT without reading it; reading what may be compared ends at SIGTERM with `ABORTED`',
+    [
+      ['ACCEPT', 'of a tebibyte'],
+      ['ABORTED', 'that has to be read'],
+    ],
+  ),
+  row('L8', 'pipe', "a pipe that nobody writes to in the place of a package's file", 'APPLY_FAILED'),
 ];

@@ -1,3 +1,5 @@
+import type { BackupLimits } from './backups/make-room.ts';
+
 export type CommandResult = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
 /** Runs a program to its end, no shell. A failing, missing or timed-out program is a result; only an abort throws. */
@@ -12,12 +14,11 @@ export type Run = (
   },
 ) => Promise<CommandResult>;
 
-export type HostTargetOptions = {
+/** `backups` is a folder in the agent's state: what was replaced, by digest, and what each unit was last started with. */
+export type HostTargetOptions = BackupLimits & {
   /** Directory that stands for '/'. */
   readonly root: string;
   readonly services: 'systemd' | 'none';
-  /** Folder in the agent's state: what was replaced, by digest, and what each unit was last started with. */
-  readonly backups: string;
   /** Whether owners can be set. */
   readonly isRoot: boolean;
   readonly run: Run;

@@ -21,6 +21,13 @@ export type FileDetail = {
   readonly owner: OwnerToSet;
   /** Content that may be overwritten without a copy: we wrote it. */
   readonly ours: readonly Digest[];
+  /** Bytes of the largest of `ours`. Plans of older agents do not say. */
+  readonly largest?: number;
+  /**
+   * Where the package takes the path over in this step: the digest that the inventory says will be put back when the package leaves,
+   * or null for none.
+   */
+  readonly putsBack?: Digest | null;
   /** Records of what was started (started.ts) that this change makes out of date. */
   readonly outdates: readonly string[];
 };
@@ -28,6 +35,7 @@ export type FileDetail = {
 export type FileRemovalDetail = {
   readonly path: string;
   readonly ours: readonly Digest[];
+  readonly largest?: number;
   readonly replaced: Replaced | null;
   readonly outdates: readonly string[];
 };

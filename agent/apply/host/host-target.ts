@@ -1,4 +1,5 @@
 import type { Target } from '../target.ts';
+import { pruneBackups } from './backups/make-room.ts';
 import { executeStep } from './execute/execute-step.ts';
 import type { HostTargetOptions } from './host-options.ts';
 import { observeHost } from './observe/observe-host.ts';
@@ -22,6 +23,7 @@ export const hostTarget = (options: HostTargetOptions): Target => ({
       () => settleHost(options, desired, signal),
       (checks) => checks.some(({ outcome }) => outcome === 'failed'),
     ),
+  pruneCopies: (which) => pruneBackups(options, which),
   restore: (desired, owned, signal) => restoreHostSecrets(options, desired, owned, signal),
   observe: (desired, owned, signal) =>
     unlessGoingDown(options, () => observeHost(options, desired, owned, signal)),

@@ -1,6 +1,7 @@
 import type { Json } from '#bundles/canonical';
 import type { Digest } from '#bundles/digest';
 import type { OwnedObject } from '../target.ts';
+import type { Entry } from './live/read-entry.ts';
 
 /** What stood at a path before a package took it: put back when the package goes. A file's bytes are in `backups`. */
 export type Replaced =
@@ -17,7 +18,10 @@ export type OwnedFile = {
   readonly digest: Digest;
   /** Content of ours that may still be there if the plan that wrote this state did not get far. */
   readonly previous: readonly Digest[];
-  readonly replaced?: Replaced;
+  /** Bytes of the largest of these contents. Inventories of older agents do not say. */
+  readonly largest?: number;
+  /** null: what was there could not be copied, and belonged to somebody who could have put anything there. */
+  readonly replaced?: Replaced | null;
 };
 
 export type OwnedDirectory = {
@@ -68,3 +72,17 @@ export const readOwned = (objects: readonly OwnedObject[]): Owned => {
 /** A state, detail or other record of ours as plain JSON: fields that are undefined are left out. */
 export const asJson = (state: object): { readonly [key: string]: Json } =>
   Object.fromEntries<Json>(Object.entries(state).filter(([, value]) => value !== undefined));
+
+/** What is at a path now, as it is put back later; undefined where that cannot be: nothing, a directory, a file that was not read. */
+export const snapshot = (
+  live: Entry,
+  digest = live.type === 'file' ? live.digest : null,
+): Replaced | undefined => {
+  if (live.type === 'file' && digest !== null) {
+    const { type, mode, uid, gid } = live;
+    return { type, digest, mode, uid, gid };
+  }
+  if (live.type !== 'link') return undefined;
+  const { type, target, uid, gid } = live;
+  return { type, target, uid, gid };
+};

@@ -18,6 +18,7 @@ const DEFAULTS = {
   interval: '5m',
   maxValidityDays: 400,
   pruneBudget: 5,
+  replacedMib: 1024,
   clock: 'auto',
   targets: ['host'],
   kubeconfig: '',

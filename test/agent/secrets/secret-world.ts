@@ -52,6 +52,8 @@ export const hostOf = (folder: string): Target =>
     root: join(folder, 'host'),
     services: 'none',
     backups: join(folder, 'state/replaced'),
+    maxBackupBytes: 64 << 20,
+    pinnedBackups: () => new Set(),
     isRoot: process.getuid?.() === 0,
     run: runCommand,
   });

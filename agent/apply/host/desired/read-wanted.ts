@@ -27,12 +27,13 @@ export type Content =
   | { readonly bytes: Buffer }
   | { readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>> };
 
-/** A file as it shall be; `digest` is of the final bytes, site values included. */
-export type WantedFile = WantedDirectory & { readonly digest: Digest } & Content;
+/** A file as it shall be; `digest` and `size` are of the final bytes, site values included. */
+export type WantedFile = WantedDirectory & { readonly digest: Digest; readonly size: number } & Content;
 
 /** A file made of a secret. `digest` is for comparing in memory and goes nowhere; `hash` may be kept. */
 export type WantedSecret = WantedDirectory & {
   readonly bytes: Buffer;
+  readonly size: number;
   readonly digest: Digest;
   readonly hash: ReturnType<KeyedHash>;
 };
@@ -108,7 +109,8 @@ const asFile = (file: HostFile, desired: DesiredPackage, siteInputs: SiteInputs)
     );
   const inputs = siteInputs.filter((input) => input.file === file.path);
   const bytes = finalBytes(file, content, inputs);
-  return { ...asDirectory(file), bytes, digest: inputs.length === 0 ? file.digest : digestOf(bytes) };
+  const digest = inputs.length === 0 ? file.digest : digestOf(bytes);
+  return { ...asDirectory(file), bytes, size: bytes.length, digest };
 };
 
 const asBlob = (
@@ -126,7 +128,7 @@ const asBlob = (
     );
   const open = async (signal: AbortSignal) =>
     verified(digest, size, await blobs.open(digest, signal, newBuffers(size)), blobs.name);
-  return { ...asDirectory(file), digest, open };
+  return { ...asDirectory(file), digest, size, open };
 };
 
 const asSecret = (secret: HostSecret, desired: DesiredPackage): WantedSecret => {
@@ -134,7 +136,8 @@ const asSecret = (secret: HostSecret, desired: DesiredPackage): WantedSecret => 
   const bytes = secretBytes(secret, desired);
   // Opened by the same hand (open-package.ts), so one is not there without the other.
   if (!secrets) throw new FleetError('INTERNAL', `${secret.path}: its secret was not opened`);
-  return { ...asDirectory(secret), bytes, digest: digestOf(bytes), hash: secrets.hash(bytes) };
+  const { length: size } = bytes;
+  return { ...asDirectory(secret), bytes, size, digest: digestOf(bytes), hash: secrets.hash(bytes) };
 };
 
 const secretBytes = (secret: HostSecret, { secrets, files }: DesiredPackage): Buffer => {

@@ -1,20 +1,22 @@
 import { posix } from 'node:path';
 import type { Step, StepResult } from '../../target.ts';
-import { openBackup } from '../backups.ts';
+import { openBackup } from '../backups/open-backup.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { FileRemovalDetail } from '../host-step.ts';
 import { isBack } from '../live/is-back.ts';
 import { openFolder } from '../live/open-folder.ts';
 import { readEntryIn } from '../live/read-entry.ts';
-import { outdate, saveIfForeign } from './execute-file.ts';
+import { outdate } from './execute-file.ts';
 import { removeFile } from './put-file.ts';
+import { describeSaved, saveIfForeign } from './save-if-foreign.ts';
 import { linkInto, writeInto } from './write-into.ts';
 
 /** Deletes a file of ours, or puts back what was there before it. What somebody changed meanwhile is saved first. */
 export const executeFileRemoval = async (
   options: HostTargetOptions,
   step: Step,
-  { path, ours, replaced, outdates }: FileRemovalDetail,
+  { path, ours, largest = 0, replaced, outdates }: FileRemovalDetail,
+  signal: AbortSignal,
 ): Promise<StepResult> => {
   const result = (reason: string, outcome = step.outcome): StepResult => ({ key: step.key, outcome, reason });
   await using folder = await openFolder(options.root, posix.dirname(path));
@@ -23,12 +25,13 @@ export const executeFileRemoval = async (
       ? result('its directory is gone, so nothing is put back', 'skipped')
       : result(step.reason);
   const name = posix.basename(path);
-  const live = await readEntryIn(folder, name, path);
+  const maxBytes = Math.max(largest, options.maxBackupBytes);
+  const live = await readEntryIn(folder, name, path, { maxBytes, signal });
   if (live.type === 'directory' || live.type === 'other')
     return result('it is no plain file now, which is not ours', 'skipped');
   if (replaced && isBack(live, replaced, options.isRoot) && !live.leftover) return result(step.reason);
 
-  const saved = await saveIfForeign(options, folder, name, path, live, ours);
+  const saved = await saveIfForeign(options, { folder, name, path, live, ours }, signal);
   await outdate(options, outdates);
   if (replaced) {
     const owner = options.isRoot ? { uid: replaced.uid, gid: replaced.gid } : null;
@@ -38,5 +41,5 @@ export const executeFileRemoval = async (
       await writeInto(folder, name, content, { mode: replaced.mode, owner }, path);
     }
   } else await removeFile(folder, name, path);
-  return result([step.reason, ...saved].join('; '));
+  return result([step.reason, ...describeSaved(saved, options)].join('; '));
 };

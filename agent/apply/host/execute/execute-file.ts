@@ -1,16 +1,18 @@
 import { posix } from 'node:path';
-import { type Digest, hexOf, shortDigest } from '#bundles/digest';
+import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { formatBytes } from '#bundles/program/format-bytes';
 import type { Step, StepResult } from '../../target.ts';
-import { backUp, hasBackup } from '../backups.ts';
+import { hasBackup } from '../backups/open-backup.ts';
 import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { FileDetail } from '../host-step.ts';
-import type { Folder } from '../live/open-folder.ts';
-import type { Entry } from '../live/read-entry.ts';
+import { isOurs } from '../live/who-may-change.ts';
+import { asJson, snapshot } from '../owned-state.ts';
 import { writeStarted } from '../systemd/started.ts';
 import { openParent } from './open-parent.ts';
-import { putFile, readReplaceable } from './put-file.ts';
+import { putFile, type Replaceable, readReplaceable } from './put-file.ts';
+import { describeSaved, type Saved, saveIfForeign } from './save-if-foreign.ts';
 
 /**
  * Makes a file what the plan says, looking again first: what was not ours to overwrite is saved, whenever it came;
@@ -31,29 +33,49 @@ export const executeFile = async (
     });
   await using folder = await openParent(options.root, path);
   const name = posix.basename(path);
-  const live = await readReplaceable(folder, name, path);
+  const maxBytes = Math.max(file.size, detail.largest ?? 0, options.maxBackupBytes);
+  const live = await readReplaceable(folder, name, path, { maxBytes, signal });
 
-  const saved = await saveIfForeign(options, folder, name, path, live, detail.ours);
+  const saved = await saveIfForeign(options, { folder, name, path, live, ours: detail.ours }, signal);
+  if (saved.type === 'not copied' && detail.putsBack !== undefined)
+    refuseToLose(options, path, live, file.digest);
   await outdate(options, detail.outdates);
-  await putFile(folder, name, path, live, file, detail, signal);
-  return { key: step.key, outcome: step.outcome, reason: [step.reason, ...saved].join('; ') };
+  await putFile({ folder, name, path, live }, file, detail, signal);
+  const reason = [step.reason, ...describeSaved(saved, options)].join('; ');
+  return {
+    key: step.key,
+    outcome: step.outcome,
+    reason,
+    ...(await whatComesBack(options, detail, live, saved)),
+  };
 };
 
-/** Keeps a copy of what somebody else wrote; says so. The digest's beginning is its name in the backups folder. */
-export const saveIfForeign = async (
-  options: HostTargetOptions,
-  folder: Folder,
-  name: string,
+/** The first copy is what the package puts back when it leaves: what an administrator put there is not lost for its size. */
+const refuseToLose = (
+  { maxBackupBytes }: HostTargetOptions,
   path: string,
-  live: Entry,
-  ours: readonly Digest[],
-): Promise<readonly string[]> => {
-  if (live.type === 'link') return [`it was a link to ${live.target}`];
-  if (live.type !== 'file' || ours.includes(live.digest)) return [];
-  if (!(await hasBackup(options.backups, live.digest))) await backUp(options.backups, folder, name, path);
-  return [
-    `a copy is kept as ${hexOf(live.digest).slice(0, shortDigest(live.digest).length - 'sha256:'.length)}`,
-  ];
+  live: Replaceable,
+  wanted: Digest,
+): void => {
+  if (live.type !== 'file' || live.digest === wanted || !isOurs(live.uid)) return;
+  const [size, room] = [live.size, maxBackupBytes].map(formatBytes);
+  throw new FleetError(
+    'APPLY_FAILED',
+    `${path} was there before the package, and its ${size} do not fit into the ${room} for copies of replaced files`,
+    { hint: 'Move it away, or raise replacedMib in the configuration of the agent' },
+  );
+};
+
+/** What was there may have changed since the plan, or not have been copied: then another thing is put back than planned, or nothing. */
+const whatComesBack = async (
+  options: HostTargetOptions,
+  { putsBack }: FileDetail,
+  live: Replaceable,
+  saved: Saved,
+): Promise<Pick<StepResult, 'state'>> => {
+  if (putsBack === undefined || putsBack === null || (await hasBackup(options.backups, putsBack))) return {};
+  const replaced = saved.type === 'copied' ? snapshot(live, saved.digest) : undefined;
+  return { state: { replaced: replaced ? asJson(replaced) : null } };
 };
 
 /** Before the change: see started.ts. */

@@ -6,7 +6,7 @@ import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { SecretDetail, SecretRemovalDetail } from '../host-step.ts';
 import { type Folder, openFolder } from '../live/open-folder.ts';
-import { readEntryIn } from '../live/read-entry.ts';
+import { NO_BYTES, readEntryIn } from '../live/read-entry.ts';
 import { outdate } from './execute-file.ts';
 import { openParent } from './open-parent.ts';
 import { putFile, readReplaceable, removeFile } from './put-file.ts';
@@ -34,9 +34,9 @@ export const executeSecret = async (
   await using folder = await openParent(options.root, path);
   await checkInMemory(options, folder, path);
   const name = posix.basename(path);
-  const live = await readReplaceable(folder, name, path);
+  const live = await readReplaceable(folder, name, path, { maxBytes: secret.size, signal });
   await outdate(options, detail.outdates);
-  await putFile(folder, name, path, live, secret, detail, signal);
+  await putFile({ folder, name, path, live }, secret, detail, signal);
   return { key: step.key, outcome: step.outcome, reason: step.reason };
 };
 
@@ -54,12 +54,13 @@ export const executeSecretRemoval = async (
   options: HostTargetOptions,
   step: Step,
   { path, outdates }: SecretRemovalDetail,
+  signal: AbortSignal,
 ): Promise<StepResult> => {
   const done = { key: step.key, outcome: step.outcome, reason: step.reason };
   await using folder = await openFolder(options.root, posix.dirname(path));
   if (!folder) return done;
   const name = posix.basename(path);
-  const live = await readEntryIn(folder, name, path);
+  const live = await readEntryIn(folder, name, path, { maxBytes: NO_BYTES, signal });
   if (live.type === 'directory' || live.type === 'other')
     return { ...done, outcome: 'skipped', reason: 'it is no plain file now, which is not ours' };
   await outdate(options, outdates);

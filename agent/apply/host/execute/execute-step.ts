@@ -28,11 +28,11 @@ export const executeStep = async (
     case 'file':
       return executeFile(options, step, typed.detail, desired && readWanted(desired), signal);
     case 'file-removal':
-      return executeFileRemoval(options, step, typed.detail);
+      return executeFileRemoval(options, step, typed.detail, signal);
     case 'secret':
       return executeSecret(options, step, typed.detail, desired && readWanted(desired), signal);
     case 'secret-removal':
-      return executeSecretRemoval(options, step, typed.detail);
+      return executeSecretRemoval(options, step, typed.detail, signal);
     case 'daemon-reload':
       return executeReload(options, step, signal);
     case 'unit':

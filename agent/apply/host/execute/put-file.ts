@@ -1,20 +1,30 @@
 import { rm } from 'node:fs/promises';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import type { Place } from '../backups/back-up.ts';
 import type { Content } from '../desired/read-wanted.ts';
 import { hostError } from '../host-error.ts';
 import { openFile } from '../live/open-file.ts';
 import type { Folder } from '../live/open-folder.ts';
 import { type Entry, readEntryIn } from '../live/read-entry.ts';
+import type { Bounds } from '../live/read-up-to.ts';
 import { temporaryName } from '../live/temporary-name.ts';
 import { type Metadata, writeInto } from './write-into.ts';
 
 /** What a file may take the place of. */
 export type Replaceable = Exclude<Entry, { readonly type: 'directory' | 'other' }>;
 
+/** A place in an open directory, and what was found there. */
+export type Found = Place & { readonly live: Replaceable };
+
 /** What is where a file shall be. @throws FleetError APPLY_FAILED where that cannot be replaced by a file; those of readEntryIn */
-export const readReplaceable = async (folder: Folder, name: string, path: string): Promise<Replaceable> => {
-  const live = await readEntryIn(folder, name, path);
+export const readReplaceable = async (
+  folder: Folder,
+  name: string,
+  path: string,
+  bounds: Bounds,
+): Promise<Replaceable> => {
+  const live = await readEntryIn(folder, name, path, bounds);
   if (live.type !== 'directory' && live.type !== 'other') return live;
   throw new FleetError(
     'APPLY_FAILED',
@@ -27,26 +37,21 @@ export const readReplaceable = async (folder: Folder, name: string, path: string
  * there: mode and owner of a hard link are those of a file elsewhere, too.
  */
 export const putFile = async (
-  folder: Folder,
-  name: string,
-  path: string,
-  live: Entry,
+  at: Found,
   wanted: { readonly digest: Digest } & Content,
   metadata: Metadata,
   signal: AbortSignal,
 ): Promise<void> => {
-  if (live.type === 'file' && live.digest === wanted.digest) {
-    if (await adjust(folder, name, path, live, metadata)) return await dropLeftover(folder, name, path, live);
-  }
+  const { folder, name, path, live } = at;
+  if (live.type === 'file' && live.digest === wanted.digest && (await adjust(at, live, metadata)))
+    return await dropLeftover(at);
   const content = 'bytes' in wanted ? wanted.bytes : await wanted.open(signal);
   await writeInto(folder, name, content, metadata, path);
 };
 
 /** Mode and owner alone: the file keeps its bytes and times. False where it has to be written anew. */
 const adjust = async (
-  folder: Folder,
-  name: string,
-  path: string,
+  { folder, name, path }: Found,
   live: Extract<Entry, { type: 'file' }>,
   { mode, owner }: Metadata,
 ): Promise<boolean> => {
@@ -66,7 +71,7 @@ const adjust = async (
   }
 };
 
-const dropLeftover = async (folder: Folder, name: string, path: string, live: Entry): Promise<void> => {
+const dropLeftover = async ({ folder, name, path, live }: Found): Promise<void> => {
   if (!live.leftover) return;
   try {
     await rm(folder.at(temporaryName(name)), { force: true });

@@ -18,8 +18,8 @@ type Known = Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs'> & {
 };
 
 export type KnownDigests = {
-  /** The digest of an open file, read anew unless nothing was done to it since it was read last. */
-  readonly of: (file: FileHandle, read: () => Promise<Digest>) => Promise<Digest>;
+  /** The digest of an open file, read anew unless nothing was done to it since it was read last; null where reading gave none. */
+  readonly of: (file: FileHandle, read: () => Promise<Digest | null>) => Promise<Digest | null>;
 };
 
 /**
@@ -42,7 +42,7 @@ export const knownDigests = (now: () => number): KnownDigests => {
       const after = await file.stat({ bigint: true });
       const changed = Number(after.ctimeNs / 1_000_000n);
       // A clock that was set back says nothing about what is older.
-      if (isSame(before, after) && changed + SETTLED_MS < at)
+      if (digest !== null && isSame(before, after) && changed + SETTLED_MS < at)
         known.set(key, { ...stampOf(after), digest, until: at + TRUSTED_MS });
       const [oldest] = known.keys();
       if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);

@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readlink } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { lstat, readlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { type Digest, digestFromHex, digestOf } from '#bundles/digest';
+import type { Digest } from '#bundles/digest';
 import { errno, hostError } from '../host-error.ts';
-import { knownDigests } from './known-digest.ts';
+import { digestOfFile } from './digest-of-file.ts';
+import { openFile } from './open-file.ts';
 import { type Folder, openFolder } from './open-folder.ts';
+import type { Bounds } from './read-up-to.ts';
 import { temporaryName } from './temporary-name.ts';
 
 type Meta = { readonly mode: number; readonly uid: number; readonly gid: number };
@@ -13,41 +14,57 @@ type Meta = { readonly mode: number; readonly uid: number; readonly gid: number 
 /** What is at a path now. `leftover`: a write of ours to this path was cut short. */
 export type Entry = { readonly leftover: boolean } & (
   | { readonly type: 'missing' }
-  | ({ readonly type: 'file'; readonly digest: Digest } & Meta)
+  | ({
+      readonly type: 'file';
+      readonly size: number;
+      /** null: it has more bytes than the caller had read, so it is none of what the caller compares it with. */
+      readonly digest: Digest | null;
+    } & Meta)
   | ({ readonly type: 'link'; readonly target: string } & Meta)
   | ({ readonly type: 'directory' } & Meta)
   | { readonly type: 'other' }
 );
 
-/** As readEntryIn, for a path of the host. @throws FleetError APPLY_FAILED, PERMISSION, IO: never 'missing' by mistake */
-export const readEntry = async (root: string, path: string): Promise<Entry> => {
+/** For callers that do not compare content. */
+export const NO_BYTES = -1;
+
+/** As readEntryIn, for a path of the host. @throws FleetError APPLY_FAILED, PERMISSION, IO, ABORTED: never 'missing' by mistake */
+export const readEntry = async (root: string, path: string, bounds: Bounds): Promise<Entry> => {
   if (path === '/') return { type: 'directory', leftover: false, mode: 0o755, uid: 0, gid: 0 };
   await using folder = await openFolder(root, dirname(path));
-  return folder ? await readEntryIn(folder, basename(path), path) : { type: 'missing', leftover: false };
+  if (!folder) return { type: 'missing', leftover: false };
+  return await readEntryIn(folder, basename(path), path, bounds);
 };
 
 /** Reads many entries: files of one folder in a row open it once. */
 export const entryReader = (
   root: string,
-): AsyncDisposable & { readonly read: (path: string) => Promise<Entry> } => {
+  signal: AbortSignal,
+): AsyncDisposable & { readonly read: (path: string, maxBytes: number) => Promise<Entry> } => {
   let parent: string | undefined;
   let folder: Folder | undefined;
   return {
-    read: async (path) => {
+    read: async (path, maxBytes) => {
       if (dirname(path) !== parent) {
         await folder?.[Symbol.asyncDispose]();
         [parent, folder] = [undefined, undefined];
         folder = await openFolder(root, dirname(path));
         parent = dirname(path);
       }
-      return folder ? readEntryIn(folder, basename(path), path) : { type: 'missing', leftover: false };
+      if (!folder) return { type: 'missing', leftover: false };
+      return await readEntryIn(folder, basename(path), path, { maxBytes, signal });
     },
     [Symbol.asyncDispose]: async () => folder?.[Symbol.asyncDispose](),
   };
 };
 
-/** Looks at `name` in an open folder; a file's bytes are hashed. `path` is what errors call it. */
-export const readEntryIn = async (folder: Folder, name: string, path: string): Promise<Entry> => {
+/** Looks at `name` in an open folder; a file of at most `maxBytes` is hashed. `path` is what errors call it. */
+export const readEntryIn = async (
+  folder: Folder,
+  name: string,
+  path: string,
+  bounds: Bounds,
+): Promise<Entry> => {
   try {
     const leftover = (await statOf(folder.at(temporaryName(name)))) !== undefined;
     const stats = await statOf(folder.at(name));
@@ -56,14 +73,10 @@ export const readEntryIn = async (folder: Folder, name: string, path: string): P
       return { type: 'link', leftover, target: await readlink(folder.at(name)), ...meta(stats) };
     if (stats.isDirectory()) return { type: 'directory', leftover, ...meta(stats) };
     if (!stats.isFile()) return { type: 'other', leftover };
-    // It may have become a fifo since: opening one would wait for ever.
-    await using file = await open(
-      folder.at(name),
-      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-    );
-    const now = await file.stat();
-    if (!now.isFile()) return { type: 'other', leftover };
-    return { type: 'file', leftover, digest: await digestOfHandle(file, now.size), ...meta(now) };
+    await using found = await openFile(folder, name);
+    if (!found) return { type: 'other', leftover };
+    const digest = await digestOfFile(found, bounds);
+    return { type: 'file', leftover, size: found.stats.size, digest, ...meta(found.stats) };
   } catch (error) {
     throw hostError(error, `reading ${path}`);
   }
@@ -79,18 +92,3 @@ const statOf = async (path: string): Promise<Stats | undefined> => {
 };
 
 const meta = (stats: Stats): Meta => ({ mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid });
-
-const SMALL = 1 << 20;
-
-/** Of this process: each starts with a full look. */
-const known = knownDigests(Date.now);
-
-const digestOfHandle = async (file: FileHandle, size: number): Promise<Digest> => {
-  if (size <= SMALL) return digestOf(await file.readFile());
-  return await known.of(file, async () => {
-    const hash = createHash('sha256');
-    for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 1 << 18 }))
-      hash.update(chunk as Buffer);
-    return digestFromHex(hash.digest('hex'));
-  });
-};

@@ -1,19 +1,22 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { hostError } from '../host-error.ts';
+import { openFile } from './open-file.ts';
 import { openFolder } from './open-folder.ts';
+import { type Bounds, readUpTo } from './read-up-to.ts';
 
-/** The text of a plain file of the host that readEntry has seen. @throws FleetError PERMISSION, APPLY_FAILED, IO */
-export const readText = async (root: string, path: string): Promise<string> => {
+/**
+ * The text of a plain file of the host, of its first `maxBytes` at most; undefined where there is none.
+ * @throws FleetError PERMISSION, APPLY_FAILED, IO, ABORTED
+ */
+export const readText = async (root: string, path: string, bounds: Bounds): Promise<string | undefined> => {
   await using folder = await openFolder(root, posix.dirname(path));
-  if (!folder) return '';
+  if (!folder) return undefined;
   try {
-    await using file = await open(
-      folder.at(posix.basename(path)),
-      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-    );
-    return await file.readFile('utf8');
+    await using found = await openFile(folder, posix.basename(path));
+    if (!found) return undefined;
+    const pieces: Buffer[] = [];
+    for await (const piece of readUpTo(found.file, bounds, found.stats.size)) pieces.push(Buffer.from(piece));
+    return Buffer.concat(pieces).toString();
   } catch (error) {
     throw hostError(error, `reading ${path}`);
   }

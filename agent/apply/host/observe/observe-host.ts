@@ -3,7 +3,7 @@ import { readWanted, type Wanted, type WantedDirectory, type WantedFile } from '
 import { stopIfAborted } from '../host-error.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { type Accounts, readAccounts, resolveOwner } from '../live/accounts.ts';
-import { type Entry, entryReader, readEntry } from '../live/read-entry.ts';
+import { type Entry, entryReader, NO_BYTES, readEntry } from '../live/read-entry.ts';
 import { directoryKey, fileKey, type Owned, readOwned, secretKey } from '../owned-state.ts';
 import { octal } from '../plan/plan-context.ts';
 import { observeUnit } from './observe-unit.ts';
@@ -23,20 +23,20 @@ export const observeHost = async (
   const drifts: Drift[] = [];
   for (const directory of wanted.directories) {
     stopIfAborted(signal);
-    const live = await readEntry(options.root, directory.path);
+    const live = await readEntry(options.root, directory.path, { maxBytes: NO_BYTES, signal });
     drifts.push(...compare(options, accounts, directoryKey(directory.path), directory, 'directory', live));
   }
-  await using reader = entryReader(options.root);
+  await using reader = entryReader(options.root, signal);
   const look = async (key: string, file: WantedFile, source: string): Promise<void> => {
     stopIfAborted(signal);
-    const live = await reader.read(file.path);
+    const live = await reader.read(file.path, file.size);
     if (live.type === 'file' && live.digest !== file.digest)
       drifts.push({ key, what: 'content', message: `${file.path} has other content than ${source}` });
     drifts.push(...compare(options, accounts, key, file, 'file', live));
   };
   for (const file of wanted.files.values()) await look(fileKey(file.path), file, 'the package');
   for (const secret of wanted.secrets.values()) await look(secretKey(secret.path), secret, 'its secret');
-  drifts.push(...(await observeExtra(options, wanted, readOwned(objects))));
+  drifts.push(...(await observeExtra(options, wanted, readOwned(objects), signal)));
   if (options.services === 'systemd')
     for (const unit of wanted.units) {
       stopIfAborted(signal);
@@ -91,17 +91,19 @@ const observeExtra = async (
   options: HostTargetOptions,
   wanted: Wanted,
   owned: Owned,
+  signal: AbortSignal,
 ): Promise<readonly Drift[]> => {
   const extra: Drift[] = [];
   for (const [path, own] of owned.files) {
     if (wanted.files.has(path)) continue;
-    const live = await readEntry(options.root, path);
-    if (live.type === 'file' && live.digest === own.digest && own.replaced === undefined)
+    const maxBytes = own.largest ?? options.maxBackupBytes;
+    const live = await readEntry(options.root, path, { maxBytes, signal });
+    if (live.type === 'file' && live.digest === own.digest && !own.replaced)
       extra.push({ key: fileKey(path), what: 'extra', message: `${path} is no longer in the package` });
   }
   for (const path of owned.secrets) {
     if (wanted.secrets.has(path)) continue;
-    const live = await readEntry(options.root, path);
+    const live = await readEntry(options.root, path, { maxBytes: NO_BYTES, signal });
     if (live.type === 'file')
       extra.push({ key: secretKey(path), what: 'extra', message: `${path} is no longer in the package` });
   }

@@ -5,7 +5,7 @@ import type { Wanted, WantedDirectory } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type DirectoryDetail, note, toStep } from '../host-step.ts';
 import { openFolder } from '../live/open-folder.ts';
-import { readEntry } from '../live/read-entry.ts';
+import { NO_BYTES, readEntry } from '../live/read-entry.ts';
 import {
   asJson,
   directoryKey,
@@ -103,7 +103,9 @@ const lookAt = async (context: PlanContext, path: string, gone: ReadonlySet<stri
   const other = context.taken.get(fileKey(path));
   if (other !== undefined) throw inTheWay(path, `a file of ${other}`, 'a directory');
   if (own?.replaced) throw inTheWay(path, 'a file that was there before the package', 'a directory');
-  return gone.has(path) ? ({ type: 'missing' } as const) : await readEntry(context.options.root, path);
+  return gone.has(path)
+    ? ({ type: 'missing' } as const)
+    : await readEntry(context.options.root, path, { maxBytes: NO_BYTES, signal: context.signal });
 };
 
 const typeName = (type: 'file' | 'link' | 'other'): string =>

@@ -1,11 +1,11 @@
 import type { Digest } from '#bundles/digest';
 import type { OwnedObject, Step } from '../../target.ts';
-import { hasBackup } from '../backups.ts';
+import { hasBackup } from '../backups/open-backup.ts';
 import type { WantedFile } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type FileDetail, note, toStep } from '../host-step.ts';
 import { type Entry, entryReader } from '../live/read-entry.ts';
-import { asJson, fileKey, type OwnedFile, type Replaced } from '../owned-state.ts';
+import { asJson, fileKey, type OwnedFile, type Replaced, snapshot } from '../owned-state.ts';
 import { compareMeta, inTheWay, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
 
 export type FileChange = {
@@ -21,33 +21,56 @@ export type FilePlan = { readonly list: readonly FileChange[]; readonly owns: re
 export const planFiles = async (context: PlanContext, gone: ReadonlySet<string>): Promise<FilePlan> => {
   const list: FileChange[] = [];
   const owns: OwnedObject[] = [];
-  await using reader = entryReader(context.options.root);
+  await using reader = entryReader(context.options.root, context.signal);
   for (const file of context.wanted?.files.values() ?? []) {
     stopIfAborted(context.signal);
     const live: Entry = gone.has(file.path)
       ? { type: 'missing', leftover: false }
-      : await reader.read(file.path);
-    owns.push({ key: fileKey(file.path), state: asJson(await ownedAfter(context, file, live)) });
-    list.push({ path: file.path, ...planFile(context, file, live, await isUncopied(context, file, live)) });
+      : await reader.read(file.path, bytesToRead(context, file));
+    const owned = await ownedAfter(context, file, live);
+    owns.push({ key: fileKey(file.path), state: asJson(owned) });
+    const takeover = await takeoverOf(context, file, live, owned);
+    list.push({ path: file.path, ...planFile(context, file, live, takeover) });
   }
   return { list, owns };
 };
 
+/** As many as content of ours can have, or a copy of somebody else's: what has more is neither. */
+const bytesToRead = ({ owned, options }: PlanContext, { path, size }: WantedFile): number =>
+  Math.max(size, owned.files.get(path)?.largest ?? 0, options.maxBackupBytes);
+
 /**
- * Was a first plan cut short after the inventory was written and before the copy was made? Then what is there is still
+ * uncopied: a first plan was cut short after the inventory was written and before the copy was made. Then what is there is still
  * somebody else's, even if it has the very bytes of ours.
+ * putsBack: FileDetail.
  */
-const isUncopied = async (context: PlanContext, file: WantedFile, live: Entry): Promise<boolean> => {
-  const replaced = context.owned.files.get(file.path)?.replaced;
-  if (replaced?.type !== 'file' || live.type !== 'file' || live.digest !== replaced.digest) return false;
-  return !(await hasBackup(context.options.backups, replaced.digest));
+type Takeover = { readonly uncopied: boolean; readonly putsBack: Digest | null | undefined };
+
+const takeoverOf = async (
+  context: PlanContext,
+  file: WantedFile,
+  live: Entry,
+  owned: OwnedFile,
+): Promise<Takeover> => {
+  const before = context.owned.files.get(file.path);
+  const isCutShort =
+    before?.replaced?.type === 'file' && !(await hasBackup(context.options.backups, before.replaced.digest));
+  return {
+    uncopied:
+      isCutShort &&
+      live.type === 'file' &&
+      before.replaced?.type === 'file' &&
+      live.digest === before.replaced.digest,
+    putsBack:
+      before && !isCutShort ? undefined : owned.replaced?.type === 'file' ? owned.replaced.digest : null,
+  };
 };
 
 const planFile = (
   context: PlanContext,
   file: WantedFile,
   live: Entry,
-  uncopied: boolean,
+  { uncopied, putsBack }: Takeover,
 ): Omit<FileChange, 'path'> => {
   const key = fileKey(file.path);
   const before = context.owned.files.get(file.path);
@@ -59,6 +82,8 @@ const planFile = (
   const known = before ? [before.digest, ...before.previous] : [];
   const detail: Omit<FileDetail, 'outdates'> = {
     path: file.path,
+    largest: Math.max(file.size, before?.largest ?? 0),
+    ...(putsBack !== undefined && { putsBack }),
     digest: file.digest,
     mode: file.mode,
     owner: context.options.isRoot && ids ? ids : null,
@@ -75,7 +100,7 @@ const planFile = (
 
   if (live.type === 'missing') return act('created', ['missing', ...unowned]);
   const origin = before
-    ? live.type === 'file' && detail.ours.includes(live.digest)
+    ? isOneOf(live, detail.ours)
       ? []
       : ['it was changed since it was written']
     : ['it was there before the package'];
@@ -92,18 +117,24 @@ const planFile = (
   return { changes: false, step: () => step };
 };
 
-const digestOfFile = (live: Entry): Digest | undefined => (live.type === 'file' ? live.digest : undefined);
+const digestOfFile = (live: Entry): Digest | null => (live.type === 'file' ? live.digest : null);
+
+const isOneOf = (live: Entry, digests: readonly Digest[]): boolean => {
+  const digest = digestOfFile(live);
+  return digest !== null && digests.includes(digest);
+};
 
 /** The state to remember, before anything is written. */
 const ownedAfter = async (context: PlanContext, file: WantedFile, live: Entry): Promise<OwnedFile> => {
   const before = context.owned.files.get(file.path);
   const ours = before ? [before.digest, ...before.previous] : [];
-  const isOurs = live.type === 'file' && ours.includes(live.digest);
   const replaced = await replacedBy(context, before, ours, live);
+  const digest = digestOfFile(live);
   return {
     digest: file.digest,
+    largest: Math.max(file.size, isOneOf(live, ours) && live.type === 'file' ? live.size : 0),
     // Until the step is done the old content stays, and it must still be known as ours then.
-    previous: isOurs && live.digest !== file.digest ? [live.digest] : [],
+    previous: digest !== null && ours.includes(digest) && digest !== file.digest ? [digest] : [],
     ...(replaced && { replaced }),
   };
 };
@@ -115,22 +146,12 @@ const ownedAfter = async (context: PlanContext, file: WantedFile, live: Entry): 
 const replacedBy = async (
   context: PlanContext,
   before: OwnedFile | undefined,
-  ours: readonly string[],
+  ours: readonly Digest[],
   live: Entry,
-): Promise<Replaced | undefined> => {
+): Promise<Replaced | null | undefined> => {
   if (!before) return snapshot(live);
   const known = before.replaced;
   if (known?.type !== 'file' || live.type !== 'file') return known;
-  if (live.digest === known.digest || ours.includes(live.digest) || ours.includes(known.digest)) return known;
+  if (live.digest === known.digest || isOneOf(live, ours) || ours.includes(known.digest)) return known;
   return (await hasBackup(context.options.backups, known.digest)) ? known : snapshot(live);
-};
-
-const snapshot = (live: Entry): Replaced | undefined => {
-  if (live.type === 'file') {
-    const { type, digest, mode, uid, gid } = live;
-    return { type, digest, mode, uid, gid };
-  }
-  if (live.type !== 'link') return undefined;
-  const { type, target, uid, gid } = live;
-  return { type, target, uid, gid };
 };

@@ -7,7 +7,7 @@ import { hostError, stopIfAborted } from '../host-error.ts';
 import { note, toStep } from '../host-step.ts';
 import { isBack } from '../live/is-back.ts';
 import { openFolder } from '../live/open-folder.ts';
-import { type Entry, readEntry } from '../live/read-entry.ts';
+import { type Entry, NO_BYTES, readEntry } from '../live/read-entry.ts';
 import {
   directoryKey,
   fileKey,
@@ -81,7 +81,9 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
   const key = fileKey(path);
   const other = context.taken.get(key);
   if (other !== undefined) return listed(note(key, 'unchanged', `now belongs to ${other}`), false);
-  const live = await readEntry(context.options.root, path);
+  const { options, signal } = context;
+  const maxBytes = Math.max(own.largest ?? 0, options.maxBackupBytes);
+  const live = await readEntry(options.root, path, { maxBytes, signal });
   const ours = [own.digest, ...own.previous];
   const replaced = own.replaced ?? null;
   if (live.type === 'directory' || live.type === 'other')
@@ -92,7 +94,8 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
     if (live.type === 'missing' && !replaced)
       return listed(note(key, 'unchanged', 'it is gone already'), true);
   }
-  const changed = live.type === 'link' || (live.type === 'file' && !ours.includes(live.digest));
+  const changed =
+    live.type === 'link' || (live.type === 'file' && (live.digest === null || !ours.includes(live.digest)));
   const why = [
     replaced ? 'what was there before is put back' : 'no longer in the package',
     ...(changed ? ['it was changed since it was written'] : []),
@@ -103,7 +106,7 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
     step: (outdates) =>
       toStep(key, replaced ? 'configured' : 'deleted', why, {
         kind: 'file-removal',
-        detail: { path, ours, replaced, outdates },
+        detail: { path, ours, largest: own.largest ?? 0, replaced, outdates },
       }),
   };
 };
@@ -113,7 +116,7 @@ const planSecretRemoval = async (context: PlanContext, path: string): Promise<On
   const key = secretKey(path);
   const other = context.taken.get(key);
   if (other !== undefined) return listed(note(key, 'unchanged', `now belongs to ${other}`), false);
-  const live = await readEntry(context.options.root, path);
+  const live = await lookAt(context, path);
   if (live.type === 'directory' || live.type === 'other')
     return listed(note(key, 'skipped', `it is ${describe(live)} now, which is not ours`), false);
   if (live.type === 'missing' && !live.leftover)
@@ -129,6 +132,10 @@ const planSecretRemoval = async (context: PlanContext, path: string): Promise<On
   };
 };
 
+/** What it holds does not matter. */
+const lookAt = ({ options, signal }: PlanContext, path: string): Promise<Entry> =>
+  readEntry(options.root, path, { maxBytes: NO_BYTES, signal });
+
 const describe = (live: Entry): string => (live.type === 'directory' ? 'a directory' : 'no plain file');
 
 const planFolderRemoval = async (
@@ -140,7 +147,7 @@ const planFolderRemoval = async (
   const key = keyOfDirectory(path, own);
   const other = context.taken.get(directoryKey(path)) ?? context.taken.get(parentKey(path));
   if (other !== undefined) return listed(note(key, 'unchanged', `now belongs to ${other}`), false);
-  const live = await readEntry(context.options.root, path);
+  const live = await lookAt(context, path);
   if (live.type === 'missing') return listed(note(key, 'unchanged', 'it is gone already'), true);
   if (live.type !== 'directory')
     return listed(note(key, 'skipped', 'it is no directory now, which is not ours'), false);

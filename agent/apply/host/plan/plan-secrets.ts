@@ -14,12 +14,12 @@ import type { FileChange, FilePlan } from './plan-files.ts';
 export const planSecrets = async (context: PlanContext, gone: ReadonlySet<string>): Promise<FilePlan> => {
   const list: FileChange[] = [];
   const owns: OwnedObject[] = [];
-  await using reader = entryReader(context.options.root);
+  await using reader = entryReader(context.options.root, context.signal);
   for (const secret of context.wanted?.secrets.values() ?? []) {
     stopIfAborted(context.signal);
     const live: Entry = gone.has(secret.path)
       ? { type: 'missing', leftover: false }
-      : await reader.read(secret.path);
+      : await reader.read(secret.path, secret.size);
     owns.push({ key: secretKey(secret.path), state: {} });
     list.push({ path: secret.path, ...planSecret(context, secret, live) });
   }

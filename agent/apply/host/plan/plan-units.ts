@@ -21,6 +21,11 @@ import {
 } from '../systemd/unit-state.ts';
 import type { PlanContext } from './plan-context.ts';
 
+/** systemd reads none that is larger. */
+const MAX_UNIT_BYTES = 1 << 20;
+/** A larger file of somebody else that a unit watches is not read: its changes restart nothing. */
+const MAX_WATCHED_BYTES = 64 << 20;
+
 export type UnitPlan = {
   /** Before any file goes: stopping and disabling need the unit's file. */
   readonly removals: readonly Step[];
@@ -177,7 +182,7 @@ const planUnit = async (
 
 /** Would enabling the unit link it elsewhere than it is linked: by a change now, or one that was cut short? */
 const needsLinks = async (
-  { wanted, options }: PlanContext,
+  { wanted, options, signal }: PlanContext,
   unit: HostUnit,
   changed: ReadonlySet<string>,
 ): Promise<boolean> => {
@@ -186,9 +191,9 @@ const needsLinks = async (
   const path = [...changed].find((path) => hasFragment(unit.name, [path]));
   if (path === undefined) return false;
   const file = wanted?.files.get(path);
-  const live = await readEntry(options.root, path);
-  if (!file || !('bytes' in file) || live.type !== 'file') return true;
-  return installSection(await readText(options.root, path)) !== installSection(file.bytes.toString());
+  if (!file || !('bytes' in file)) return true;
+  const text = await readText(options.root, path, { maxBytes: MAX_UNIT_BYTES, signal });
+  return text === undefined || installSection(text) !== installSection(file.bytes.toString());
 };
 
 const enablementStep = (
@@ -218,7 +223,7 @@ const describeActivity = (activity: 'start' | 'restart' | 'stop', state: UnitSta
 
 /** What the unit will run with: our files as they will be, others as they are. */
 const inputsOf = async (
-  { wanted, options, owned, taken }: PlanContext,
+  { wanted, options, owned, taken, signal }: PlanContext,
   watches: readonly string[],
 ): Promise<Inputs> => {
   const inputs: Record<string, Inputs[string]> = {};
@@ -228,8 +233,8 @@ const inputsOf = async (
     // Of a secret that goes, or is another package's, there is no keyed hash here, and no other may be kept.
     if (secret || owned.secrets.has(path) || taken.has(secretKey(path))) continue;
     const ours = wanted?.files.get(path);
-    const live = ours ?? (await readEntry(options.root, path));
-    if ('digest' in live) inputs[path] = live.digest;
+    const live = ours ?? (await readEntry(options.root, path, { maxBytes: MAX_WATCHED_BYTES, signal }));
+    if ('digest' in live && live.digest !== null) inputs[path] = live.digest;
   }
   return inputs;
 };

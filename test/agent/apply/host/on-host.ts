@@ -46,6 +46,8 @@ const target = hostTarget({
   root: '/',
   services: 'systemd',
   backups: `${state}/backups`,
+  maxBackupBytes: 64 << 20,
+  pinnedBackups: () => new Set(),
   isRoot: true,
   run: runCommand,
 });

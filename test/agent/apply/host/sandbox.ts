@@ -1,6 +1,7 @@
 import { chmod, lstat, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type HostTargetOptions, hostTarget } from '../../../../agent/apply/host/host-target.ts';
+import { readOwned } from '../../../../agent/apply/host/owned-state.ts';
 import { runCommand } from '../../../../agent/apply/host/run-command.ts';
 import type {
   DesiredPackage,
@@ -10,7 +11,7 @@ import type {
   Target,
 } from '../../../../agent/apply/target.ts';
 import type { HostCheck, HostUnit } from '../../../../bundles/bundle/host-package.ts';
-import { digestOf } from '../../../../bundles/digest.ts';
+import { type Digest, digestOf } from '../../../../bundles/digest.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 
 export const never: AbortSignal = new AbortController().signal;
@@ -86,10 +87,26 @@ export const applyTo = async (
     ...new Map([...inventory.owned, ...owns].map((object) => [object.key, object])).values(),
   ];
   const results: StepResult[] = [];
-  for (const step of steps.slice(0, limit)) results.push(await target.execute(step, desired, never));
-  if (steps.length <= limit) inventory.owned = owns;
+  for (const step of steps.slice(0, limit)) {
+    const result = await target.execute(step, desired, never);
+    results.push(result);
+    inventory.owned = inventory.owned.map((object) => noted(object, result));
+  }
+  const keys = new Set(owns.map(({ key }) => key));
+  if (steps.length <= limit) inventory.owned = inventory.owned.filter(({ key }) => keys.has(key));
   return { plan, results };
 };
+
+const noted = (object: OwnedObject, { key, state }: StepResult): OwnedObject =>
+  object.key === key && state ? { ...object, state: { ...object.state, ...state } } : object;
+
+/** Digests of what the package puts back when it leaves. */
+const replacedOf = ({ owned }: Inventory): ReadonlySet<Digest> =>
+  new Set(
+    [...readOwned(owned).files.values()].flatMap(({ replaced }) =>
+      replaced?.type === 'file' ? [replaced.digest] : [],
+    ),
+  );
 
 /** 'created file:/etc/x: missing', a line a step; the unchanged ones are left out. */
 export const lines = (steps: readonly Pick<StepResult, 'key' | 'outcome' | 'reason'>[]): readonly string[] =>
@@ -104,10 +121,13 @@ export const sandbox = async (given: Partial<HostTargetOptions> = {}) => {
   await mkdir(join(root, 'etc'), { recursive: true });
   await writeFile(join(root, 'etc/passwd'), 'root:x:0:0::/root:/bin/sh\nkiosk:x:1234:2345::/:/bin/false\n');
   await writeFile(join(root, 'etc/group'), 'root:x:0:\nkiosk:x:2345:\n');
+  const inventory: Inventory = { owned: [] };
   const options: HostTargetOptions = {
     root,
     services: 'none',
     backups: join(folder.path, 'state/backups'),
+    maxBackupBytes: 64 << 20,
+    pinnedBackups: () => replacedOf(inventory),
     isRoot: process.getuid?.() === 0,
     run: runCommand,
     ...given,
@@ -118,7 +138,7 @@ export const sandbox = async (given: Partial<HostTargetOptions> = {}) => {
     root,
     options,
     target: hostTarget(options),
-    inventory: { owned: [] } as Inventory,
+    inventory,
     at,
     read: (path: string) => readFile(at(path), 'utf8'),
     put: async (path: string, content: string, mode = 0o644) => {

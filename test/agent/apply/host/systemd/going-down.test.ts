@@ -8,6 +8,8 @@ const host = (answer: string, more: Partial<HostTargetOptions> = {}): HostTarget
   root: '/',
   services: 'systemd',
   backups: '/nowhere',
+  maxBackupBytes: 0,
+  pinnedBackups: () => new Set(),
   isRoot: true,
   run: async () => ({ code: answer === 'running' ? 0 : 1, stdout: `${answer}\n`, stderr: '' }),
   ...more,

@@ -1,0 +1,67 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Digest, digestFromHex, hexOf } from '#bundles/digest';
+import { syncDirectory } from '#bundles/layout/sync-directory';
+import { hostError } from '../host-error.ts';
+import { openFile } from '../live/open-file.ts';
+import type { Folder } from '../live/open-folder.ts';
+import { readUpTo } from '../live/read-up-to.ts';
+import { type BackupLimits, makeRoom } from './make-room.ts';
+import { writeSparse } from './write-sparse.ts';
+
+/** A copy cut short has this prefix; backups themselves are named by 64 hex digits. */
+const PARTIAL = '.tmp-';
+
+export type Place = { readonly folder: Folder; readonly name: string; readonly path: string };
+
+/**
+ * Copies a file of the host into the backups folder, by digest, durably: before anything replaces or deletes it. Only root (the
+ * agent's user) can read it there, whatever the file's own mode was. Older copies that no package puts back make room for it.
+ * @returns undefined where it does not fit, or is no plain file any more
+ * @throws FleetError DISK_FULL, PERMISSION, IO, ABORTED
+ */
+export const backUp = async (
+  limits: BackupLimits,
+  { folder, name, path }: Place,
+  signal: AbortSignal,
+): Promise<Digest | undefined> => {
+  const { backups } = limits;
+  const temporary = join(backups, `${PARTIAL}${randomUUID().slice(0, 8)}`);
+  try {
+    await mkdir(backups, { recursive: true, mode: 0o700 });
+    await sweep(backups);
+    await using found = await openFile(folder, name);
+    if (!found || !(await makeRoom(limits, found.stats.size))) return undefined;
+    const hash = createHash('sha256');
+    const bounds = { maxBytes: limits.maxBackupBytes + 1, signal };
+    await using to = await open(temporary, 'wx', 0o600);
+    const size = await writeSparse(to, hashing(readUpTo(found.file, bounds, found.stats.size), hash));
+    // It may have grown since there was room for it.
+    if (size > found.stats.size && !(await makeRoom(limits, size))) return undefined;
+    await to.sync();
+    const digest = digestFromHex(hash.digest('hex'));
+    await rename(temporary, join(backups, hexOf(digest)));
+    await syncDirectory(backups);
+    return digest;
+  } catch (error) {
+    throw hostError(error, `saving ${path} before it is replaced`);
+  } finally {
+    await rm(temporary, { force: true }).catch(() => {});
+  }
+};
+
+async function* hashing(
+  pieces: AsyncIterable<Buffer>,
+  hash: ReturnType<typeof createHash>,
+): AsyncGenerator<Buffer, void> {
+  for await (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
+}
+
+const sweep = async (backups: string): Promise<void> => {
+  for (const name of await readdir(backups))
+    if (name.startsWith(PARTIAL)) await rm(join(backups, name), { force: true });
+};
