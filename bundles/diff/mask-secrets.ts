@@ -89,7 +89,7 @@ const maskSecret = (fields: Fields, others: Fields, masking: Masking): Fields =>
     return key === 'metadata' ? maskMetadata(field, others[key], masking) : mask(field, others[key], masking);
   });
 
-/** A file of a host package that others may not read there: its digest and size would tell two contents apart. */
+/** A file of a host package that only its owner may read there: its digest and size would tell two contents apart. */
 const maskPrivate = (fields: Fields, others: Fields, masking: Masking): Fields =>
   mapFields(fields, (field, key) =>
     key === 'digest' || key === 'size'

@@ -1,11 +1,11 @@
 import { HOST_PACKAGE, parseHostPackage } from '../bundle/host-package.ts';
 import { isFleetError } from '../errors.ts';
 
-const OTHERS_READ = 0o004;
+const GROUP_OR_OTHERS_READ = 0o044;
 
 /**
- * Files of a host package whose content is for nobody who reads a difference: encrypted ones, and those that others may not read
- * on the host. By path in the package, with the reason.
+ * Files of a host package whose content is for nobody who reads a difference: encrypted ones, and those that only
+ * their owner may read on the host. By path in the package, with the reason.
  */
 export const unshownFiles = (files: ReadonlyMap<string, Buffer>): ReadonlyMap<string, string> => {
   const spec = files.get(HOST_PACKAGE);
@@ -15,7 +15,7 @@ export const unshownFiles = (files: ReadonlyMap<string, Buffer>): ReadonlyMap<st
     return new Map([
       ...placed.flatMap((file) =>
         'content' in file && isPrivate(file)
-          ? [[file.content, 'others may not read it on the host'] as const]
+          ? [[file.content, 'only its owner may read it on the host'] as const]
           : [],
       ),
       ...secrets.flatMap((secret) => ('content' in secret ? [[secret.content, 'encrypted'] as const] : [])),
@@ -29,4 +29,6 @@ export const unshownFiles = (files: ReadonlyMap<string, Buffer>): ReadonlyMap<st
 
 /** @param file of a host package or a part of its package.json */
 export const isPrivate = ({ mode }: { readonly mode?: unknown }): boolean =>
-  typeof mode === 'string' && /^[0-7]{4}$/.test(mode) && (Number.parseInt(mode, 8) & OTHERS_READ) === 0;
+  typeof mode === 'string' &&
+  /^[0-7]{4}$/.test(mode) &&
+  (Number.parseInt(mode, 8) & GROUP_OR_OTHERS_READ) === 0;

@@ -225,12 +225,12 @@ describe('files of a host package', () => {
     return [...left.keys()].map((key) => compareItems(left.get(key), right.get(key))?.diff ?? '').join('\n');
   };
 
-  it('N31: are not shown where others may not read them there, nor are their digest and size', () => {
-    const text = shown('0640');
+  it('N31: are not shown where only their owner may read them there, nor are their digest and size', () => {
+    const text = shown('0400');
     expect(text).not.toMatch(/canary|2d6f6e65|68726565|: 1[02]\b/);
-    expect(text).toContain('-others may not read it on the host: not shown (before)');
+    expect(text).toContain('-only its owner may read it on the host: not shown (before)');
     expect(text).toContain('+encrypted: not shown (after)');
     expect(text).toContain('digest: "*** (before)"');
-    expect(shown('0644')).toContain('-canary-one');
+    expect(shown('0640')).toContain('-canary-one');
   });
 });
