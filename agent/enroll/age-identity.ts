@@ -1,17 +1,16 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import { writeFileAtomically } from '#bundles/layout/write-file';
+import { readPrivateFile } from './read-private-file.ts';
 
 /** What this site's secrets are opened with: `AGE-SECRET-KEY-1...`, readable by its owner alone (security.md section 6). */
 export const ageFile = (directory: string): string => join(directory, 'agent.age');
 
-/** @returns undefined for an agent that has none @throws FleetError PERMISSION, IO */
+/** @returns undefined for an agent that has none @throws FleetError PERMISSION, also where others can read it; IO */
 export const findAgeIdentity = async (directory: string): Promise<string | undefined> => {
   try {
-    return (await readFile(ageFile(directory), 'utf8')).trim();
+    return (await readPrivateFile(ageFile(directory), 'the age identity of this agent'))?.trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw toFleetError(error, `reading ${ageFile(directory)}`);
   }
 };

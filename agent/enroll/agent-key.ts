@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { writeFileAtomically } from '#bundles/layout/write-file';
 import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/key';
+import { readPrivateFile } from './read-private-file.ts';
 
 /** The agent's own key: PKCS#8 PEM, readable by its owner alone. */
 export const keyFile = (directory: string): string => join(directory, 'agent.key');
@@ -11,10 +11,13 @@ export const keyFile = (directory: string): string => join(directory, 'agent.key
 export const loadKey = async (directory: string): Promise<SigningKey> => {
   const key = await findKey(directory);
   if (key) return key;
-  throw new FleetError('KEY_MISSING', `${keyFile(directory)} is not there`, {
+  throw keyMissing(directory);
+};
+
+const keyMissing = (directory: string): FleetError =>
+  new FleetError('KEY_MISSING', `${keyFile(directory)} is not there`, {
     hint: 'Restore it from a backup, or enrol again with an empty state directory',
   });
-};
 
 /** A key that an interrupted enrolment made is used, not replaced. */
 export const loadOrMakeKey = async (directory: string): Promise<SigningKey> => {
@@ -29,20 +32,27 @@ export const loadOrMakeKey = async (directory: string): Promise<SigningKey> => {
   return loadSigningKey(pem);
 };
 
-/** The same as PEM, as TLS wants it. @throws FleetError PERMISSION, IO */
+/** The same as PEM, as TLS wants it. @throws FleetError KEY_MISSING, PERMISSION, IO */
 export const loadKeyText = async (directory: string): Promise<string> => {
+  const text = await findKeyText(directory);
+  if (text !== undefined) return text;
+  throw keyMissing(directory);
+};
+
+const findKey = async (directory: string): Promise<SigningKey | undefined> => {
+  const text = await findKeyText(directory);
   try {
-    return await readFile(keyFile(directory), 'utf8');
+    return text === undefined ? undefined : loadSigningKey(text);
   } catch (error) {
     throw toFleetError(error, `reading ${keyFile(directory)}`);
   }
 };
 
-const findKey = async (directory: string): Promise<SigningKey | undefined> => {
+/** @throws FleetError PERMISSION, also where others can read it; IO */
+const findKeyText = async (directory: string): Promise<string | undefined> => {
   try {
-    return loadSigningKey(await readFile(keyFile(directory), 'utf8'));
+    return await readPrivateFile(keyFile(directory), 'the key of this agent');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw toFleetError(error, `reading ${keyFile(directory)}`);
   }
 };

@@ -1,7 +1,8 @@
-import { constants } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { trustedTime } from '#bundles/accept/trusted-time';
 import { toFleetError } from '#bundles/errors';
+import { databaseFiles, isExposed } from '#bundles/program/keep-private';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { runCommand } from '../apply/host/run-command.ts';
@@ -12,6 +13,7 @@ import { keyFile } from '../enroll/agent-key.ts';
 import { examineIdentity } from '../secrets/examine-identity.ts';
 import { readStaleness } from '../staleness/read-staleness.ts';
 import { readCondition } from '../store/conditions.ts';
+import { stateFile } from '../store/state.ts';
 import { readRoot, readTrustRow } from '../store/trust.ts';
 
 export type Finding = Examined;
@@ -66,20 +68,29 @@ const permissions = async ({ config, state }: Patient): Promise<Finding> => {
   try {
     await access(state.directory, constants.W_OK);
     await access(config.root, constants.W_OK);
-    const open = await readableByOthers([keyFile(state.directory), ageFile(state.directory)]);
-    if (open === undefined) {
-      return {
-        name: 'permissions',
-        verdict: 'good',
-        message: `${state.directory} and ${config.root} can be written`,
-      };
+    const key = await readableByOthers([keyFile(state.directory), ageFile(state.directory)]);
+    if (key !== undefined) {
+      const message = `others can read ${key}: run chmod 600 on it, and enrol again if somebody may have read it`;
+      return { name: 'permissions', verdict: 'bad', message };
     }
-    const message = `others can read ${open}: run chmod 600 on it, and think about a new key`;
-    return { name: 'permissions', verdict: 'bad', message };
+    const [exposed] = exposedState(state.directory);
+    if (exposed !== undefined) return exposed;
+    const message = `${state.directory} and ${config.root} can be written`;
+    return { name: 'permissions', verdict: 'good', message };
   } catch (error) {
     return { name: 'permissions', verdict: 'bad', message: toFleetError(error).message };
   }
 };
+
+/** What the agent keeps its memory in. It tightens what belongs to its user when it starts; the rest is for a person. */
+const exposedState = (directory: string): readonly Finding[] =>
+  [directory, ...databaseFiles(stateFile(directory))].flatMap((path) => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found || !isExposed(found)) return [];
+    const mode = found.isDirectory() ? '700' : '600';
+    const message = `others can read or change ${path}: run chmod ${mode} on it`;
+    return [{ name: 'permissions', verdict: found.uid === process.geteuid?.() ? 'bad' : 'warning', message }];
+  });
 
 /** An agent of before secrets has no age identity. */
 const readableByOthers = async (files: readonly string[]): Promise<string | undefined> => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { type BlobDirectory, openBlobDirectory } from '#bundles/layout/blob-directory';
+import { keepDatabasePrivate, keepDirectoryPrivate } from '#bundles/program/keep-private';
 import { MIGRATIONS } from './migrations.ts';
 
 /** An agent's memory: one SQLite file and the blobs beside it. */
@@ -16,7 +17,7 @@ export type State = Disposable & {
 export const stateFile = (directory: string): string => join(directory, 'state.db');
 
 /**
- * Opens (or, with `create`, makes) the state directory and brings its schema up to date.
+ * Opens (or, with `create`, makes) the state directory, for the agent's user alone, and brings its schema up to date.
  * @throws FleetError NOT_ENROLLED when there is none, AGENT_TOO_OLD, STORE_CORRUPT, PERMISSION
  */
 export const openState = (directory: string, { create = false } = {}): State => {
@@ -24,6 +25,8 @@ export const openState = (directory: string, { create = false } = {}): State => 
   if (!create && !existsSync(file)) throw notEnrolled(directory);
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
+    keepDirectoryPrivate(directory);
+    keepDatabasePrivate(file);
     const db = new Database(file, { timeout: 5000 });
     // FULL: the journal of a half-done step must survive the plug being pulled right after.
     db.pragma('journal_mode = WAL');

@@ -18,9 +18,14 @@ export const checkPrivate = (
   otherwise = 'encrypt the key with: fleet-scheduler keys protect',
 ): void => {
   if (!stat.isFile() || (stat.mode & EXPOSED & ~GROUP_READ_ONLY) === 0) return;
+  refuseExposed(stat, file, what, `Run chmod 600 on it; where a stick cannot do that, ${otherwise}`);
+};
+
+/** @throws FleetError PERMISSION */
+export const refuseExposed = (stat: Pick<Stats, 'mode'>, file: string, what: string, hint: string): never => {
   throw new FleetError('PERMISSION', `${what} can be read or changed by others (mode ${octal(stat.mode)})`, {
     at: { file },
-    hint: `Run chmod 600 on it; where a stick cannot do that, ${otherwise}`,
+    hint,
   });
 };
 

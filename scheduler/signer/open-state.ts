@@ -4,6 +4,7 @@ import type { Digest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { tryExclusiveLock } from '#bundles/program/exclusive-lock';
+import { keepDatabasePrivate } from '#bundles/program/keep-private';
 
 /** One version of a line of statements ('release:prod/kiosk', 'site:plant-7', 'lease:prod/kiosk') that was signed. */
 export type SignedVersion = {
@@ -66,6 +67,7 @@ export const openSignerState = async (directory: string): Promise<SignerState> =
 };
 
 const openDatabase = (file: string, lock: Disposable): SignerState => {
+  keepDatabasePrivate(file);
   const db = new SQLite(file);
   db.pragma('journal_mode = WAL');
   // Each commit waits for the disk: a version that is forgotten could be signed twice.

@@ -49,4 +49,17 @@ export const LOCAL_USERS: readonly AttackRow[] = [
     ],
   ),
   row('L8', 'pipe', "a pipe that nobody writes to in the place of a package's file", 'APPLY_FAILED'),
+  row(
+    'L9',
+    'open database',
+    "reading the agent's database where an older agent left it readable: it is closed at the next start",
+    'ACCEPT',
+  ),
+  row(
+    'L10',
+    'open key',
+    "reading the agent's key or age identity, which somebody made readable",
+    'PERMISSION',
+  ),
+  row('L11', 'lock held', "holding the agent's lock by reading its file", 'ACCEPT'),
 ];

@@ -4,6 +4,7 @@ import SQLite from 'better-sqlite3';
 import { type Dialect, type Driver, Kysely, type LogEvent, SqliteDialect } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { FleetError } from '#bundles/errors';
+import { keepDatabasePrivate } from '#bundles/program/keep-private';
 import { MIGRATIONS } from './migrations.ts';
 import { storeError } from './store-error.ts';
 import type { Database, Tables, Tx } from './tables.ts';
@@ -25,7 +26,7 @@ export type StoreOptions = {
 const BUSY_TIMEOUT_MS = 10_000;
 
 /**
- * Opens or makes the SQLite file of one fleet's hub. Durable: a commit that returned survives a power cut.
+ * Opens or makes the SQLite file of one fleet's hub, which its owner alone may read. Durable: a commit that returned survives a power cut.
  * @throws FleetError WRONG_FLEET for another fleet's file, STORE_CORRUPT, PERMISSION ...
  */
 export const openStore = async (file: string, fleet: string, options: StoreOptions = {}): Promise<Store> => {
@@ -60,7 +61,8 @@ export const openStore = async (file: string, fleet: string, options: StoreOptio
 
 const openDatabase = async (file: string, { log }: StoreOptions): Promise<Database> => {
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    keepDatabasePrivate(file);
     const database = new SQLite(file, { timeout: BUSY_TIMEOUT_MS });
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');

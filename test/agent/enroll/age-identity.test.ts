@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '#bundles/canonical';
@@ -65,6 +65,19 @@ describe('the age identity of an agent', () => {
     const identity = (await findAgeIdentity(it.state.directory)) ?? '';
     expect(identity).toMatch(/^AGE-SECRET-KEY-1/);
     expect(it.state.db.serialize().includes(identity)).toBe(false);
+  });
+
+  it('L10: is not used when others can read it -> PERMISSION', async () => {
+    await using it = await place();
+    await it.ask();
+    await chmod(ageFile(it.state.directory), 0o644);
+    const refused = {
+      code: 'PERMISSION',
+      message: 'the age identity of this agent can be read or changed by others (mode 0644)',
+      at: { file: ageFile(it.state.directory) },
+    };
+    await expect(findAgeIdentity(it.state.directory)).rejects.toMatchObject(refused);
+    await expect(loadOrMakeRecipient(it.state.directory)).rejects.toMatchObject(refused);
   });
 
   it('is made once: asked again, the request is the same', async () => {

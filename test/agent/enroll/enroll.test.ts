@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
@@ -6,7 +6,7 @@ import { agentFolder } from '#bundles/medium/medium';
 import { parseCertificateRequest } from '#bundles/trust/certificate-request';
 import { fingerprint } from '#bundles/trust/key';
 import { parseDocument } from '#bundles/validate';
-import { keyFile, loadKey } from '../../../agent/enroll/agent-key.ts';
+import { keyFile, loadKey, loadKeyText } from '../../../agent/enroll/agent-key.ts';
 import { enroll } from '../../../agent/enroll/enroll.ts';
 import type { Wish } from '../../../agent/enroll/take-identity.ts';
 import { readOutbox } from '../../../agent/report/outbox.ts';
@@ -95,10 +95,26 @@ describe('an enrolment', () => {
     expect(findIdentity(it.state)).toBeUndefined();
   });
 
+  it('L10: does not use a key that others can read -> PERMISSION', async () => {
+    await using it = await place();
+    await it.ask();
+    const file = keyFile(it.state.directory);
+    for (const mode of [0o644, 0o604, 0o602]) {
+      await chmod(file, mode);
+      const refused = { code: 'PERMISSION', hint: expect.stringContaining('Run chmod 600 on it') };
+      await expect(loadKey(it.state.directory)).rejects.toMatchObject(refused);
+      await expect(loadKeyText(it.state.directory)).rejects.toMatchObject(refused);
+      await expect(it.ask()).rejects.toMatchObject(refused);
+    }
+    // The group of the process is nobody else: volumes in clusters are given to it.
+    await chmod(file, 0o660);
+    await expect(loadKey(it.state.directory)).resolves.toBeDefined();
+  });
+
   it('says when the key is gone, or is no key', async () => {
     await using it = await place();
     await expect(loadKey(it.state.directory)).rejects.toMatchObject({ code: 'KEY_MISSING' });
-    await writeFile(keyFile(it.state.directory), 'no key');
+    await writeFile(keyFile(it.state.directory), 'no key', { mode: 0o600 });
     await expect(loadKey(it.state.directory)).rejects.toMatchObject({ code: 'KEY_FORMAT' });
   });
 });

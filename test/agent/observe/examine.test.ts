@@ -6,6 +6,7 @@ import type { Config } from '../../../agent/config/config.ts';
 import { ageFile } from '../../../agent/enroll/age-identity.ts';
 import { keyFile } from '../../../agent/enroll/agent-key.ts';
 import { examine, type Finding } from '../../../agent/observe/examine.ts';
+import { stateFile } from '../../../agent/store/state.ts';
 import { packTestBundle } from '../../harness/signed-medium.ts';
 import { createWorld, NOW, onePackage, testEdge, type World } from '../world.ts';
 
@@ -51,6 +52,22 @@ describe('the doctor', () => {
     });
     expect((await look(world, { edge: testEdge(addDays(NOW, 650)) })).root.verdict).toBe('warning');
     expect((await look(world, { edge: testEdge(addDays(NOW, 700)) })).root.verdict).toBe('bad');
+  });
+
+  it('finds a state directory or a database that others can read', async () => {
+    await using world = await createWorld();
+    const { directory } = world.agent.state;
+    await chmod(directory, 0o755);
+    expect((await look(world)).permissions).toMatchObject({
+      verdict: 'bad',
+      message: `others can read or change ${directory}: run chmod 700 on it`,
+    });
+    await chmod(directory, 0o700);
+    await chmod(`${stateFile(directory)}-wal`, 0o604);
+    expect((await look(world)).permissions).toMatchObject({
+      verdict: 'bad',
+      message: `others can read or change ${stateFile(directory)}-wal: run chmod 600 on it`,
+    });
   });
 
   it('finds that nothing vouches for what runs, since when, why and what to do; and a broken glass', async () => {

@@ -1,5 +1,9 @@
+import { spawnSync } from 'node:child_process';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { acquireLock } from '../../../agent/store/lock.ts';
+import { tryPullLock } from '../../../agent/store/pull-lock.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { NOW } from '../world.ts';
 
@@ -13,6 +17,19 @@ describe('the lock of a state directory', () => {
         `fleet-agent import (process ${process.pid}, since 2026-11-21T08:00:00Z)`,
       ),
     });
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('L11: is on a file that no other user can open -> ACCEPT', async () => {
+    await using folder = await temporaryDirectory('lock');
+    await chmod(folder.path, 0o755);
+    for (const lock of [await acquireLock(folder.path, 'import', NOW), tryPullLock(folder.path)])
+      lock?.[Symbol.dispose]();
+    for (const name of ['lock.db', 'pull-lock.db']) {
+      const reading = spawnSync('cat', [join(folder.path, name)], { uid: 1234, gid: 1234, encoding: 'utf8' });
+      expect(reading.stderr).toContain('Permission denied');
+    }
+    using lock = await acquireLock(folder.path, 'run', NOW);
+    expect(lock ? 'ACCEPT' : '').toBe('ACCEPT');
   });
 
   it('is waited for as long as is said', async () => {

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MIGRATIONS } from '../../../agent/store/migrations.ts';
@@ -15,6 +15,31 @@ describe('a state directory', () => {
     expect(state.db.pragma('journal_mode', { simple: true })).toBe('wal');
     expect(state.db.pragma('synchronous', { simple: true })).toBe(2);
     expect(state.db.pragma('user_version', { simple: true })).toBe(MIGRATIONS.length);
+  });
+
+  const modes = async (path: string) => {
+    const names = ['.', ...(await readdir(path)).filter((name) => name.startsWith('state.db'))];
+    const all = await Promise.all(
+      names.map(async (name) => [name, (await stat(join(path, name))).mode & 0o777]),
+    );
+    return Object.fromEntries(all) as Record<string, number>;
+  };
+  const PRIVATE = { '.': 0o700, 'state.db': 0o600, 'state.db-shm': 0o600, 'state.db-wal': 0o600 };
+
+  it("L9: is the agent's alone, and made so where an older agent left it open -> ACCEPT", async () => {
+    await using folder = await temporaryDirectory('state');
+    const path = join(folder.path, 'state');
+    {
+      using state = openState(path, { create: true });
+      expect(state.db.open).toBe(true);
+      expect(await modes(path)).toEqual(PRIVATE);
+      await chmod(path, 0o755);
+      for (const name of ['state.db', 'state.db-shm', 'state.db-wal']) await chmod(join(path, name), 0o644);
+      using second = openState(path);
+      expect(second.db.open ? 'ACCEPT' : '').toBe('ACCEPT');
+      expect(await modes(path)).toEqual(PRIVATE);
+    }
+    expect(await modes(path)).toEqual({ '.': 0o700, 'state.db': 0o600 });
   });
 
   it('of a newer agent is not touched', async () => {

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -16,6 +16,26 @@ describe("the hub's database", () => {
     const synchronous = await sql<{ synchronous: number }>`pragma synchronous`.execute(store.db);
     expect(journal.rows).toEqual([{ journal_mode: 'wal' }]);
     expect(synchronous.rows).toEqual([{ synchronous: 2 }]);
+  });
+
+  it('belongs to its owner alone, and so does a directory made for it', async () => {
+    await using folder = await temporaryDirectory('store');
+    const file = join(folder.path, 'sub/hub.db');
+    const mode = async (path: string) => (await stat(path)).mode & 0o777;
+    const open = () => openStore(file, 'acme');
+    {
+      await using store = await open();
+      expect(store.fleet).toBe('acme');
+      expect(await mode(join(folder.path, 'sub'))).toBe(0o700);
+      for (const suffix of ['', '-wal', '-shm']) expect(await mode(`${file}${suffix}`)).toBe(0o600);
+      for (const suffix of ['', '-wal', '-shm']) await chmod(`${file}${suffix}`, 0o644);
+      await using _second = await open();
+      for (const suffix of ['', '-wal', '-shm']) expect(await mode(`${file}${suffix}`)).toBe(0o600);
+    }
+    // A directory that is there may be others' too.
+    await chmod(join(folder.path, 'sub'), 0o755);
+    await using _again = await open();
+    expect(await mode(join(folder.path, 'sub'))).toBe(0o755);
   });
 
   it('keeps all of a transaction or nothing', async () => {
