@@ -223,7 +223,7 @@ describe('a package whose secret cannot be had', () => {
       { code: 'SECRET_UNREADABLE', message: expect.stringContaining('agent.age') },
       {},
     ]);
-    await writeFile(file, identity);
+    await writeFile(file, identity, { mode: 0o600 });
     expect(await retryPackages(it.agent, 'app')).toEqual([{ assignment: 'app', outcome: 'created' }]);
   });
 });

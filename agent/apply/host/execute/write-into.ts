@@ -1,8 +1,11 @@
-import { lchown, open, rename, rm, symlink } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chown, lchown, open, rename, rm, symlink } from 'node:fs/promises';
+import { FleetError } from '#bundles/errors';
 import { hostError } from '../host-error.ts';
 import type { OwnerToSet } from '../host-step.ts';
 import type { Folder } from '../live/open-folder.ts';
 import { temporaryName } from '../live/temporary-name.ts';
+import { isOurs } from '../live/who-may-change.ts';
 
 export type Metadata = { readonly mode: number; readonly owner: OwnerToSet };
 
@@ -48,10 +51,28 @@ export const linkInto = async (
   try {
     await rm(temporary, { force: true });
     await symlink(target, temporary);
-    if (owner) await lchown(temporary, owner.uid, owner.gid);
+    if (owner) await giveLink(temporary, owner, path);
     await rename(temporary, folder.at(name));
     await folder.sync();
   } catch (error) {
     throw hostError(error, `writing the link ${path}`);
   }
+};
+
+/** O_PATH of Linux: names a thing, a link too, without opening it. Node has no constant for it. */
+const O_PATH = 0o10000000;
+
+/**
+ * Gives a link of ours away. Where others can rename entries, its name may stand for another file by now, so on Linux the link itself is
+ * held. @throws FleetError APPLY_FAILED
+ */
+const giveLink = async (name: string, { uid, gid }: NonNullable<OwnerToSet>, path: string): Promise<void> => {
+  if (process.platform !== 'linux') return await lchown(name, uid, gid);
+  await using held = await open(name, O_PATH | constants.O_NOFOLLOW);
+  const stats = await held.stat();
+  if (!stats.isSymbolicLink() || !isOurs(stats.uid))
+    throw new FleetError('APPLY_FAILED', `${path} was replaced while it was written`, {
+      hint: 'Run it again',
+    });
+  await chown(`/proc/self/fd/${held.fd}`, uid, gid);
 };

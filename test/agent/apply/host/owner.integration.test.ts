@@ -8,6 +8,7 @@ import {
   lstat,
   mkdir,
   readdir,
+  readlink,
   rename,
   rm,
   rmdir,
@@ -171,6 +172,17 @@ describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () =>
     expect(await host.tree()).toContain('etc/shadow file 600 #!/bin/sh\n');
     expect(await ids(host.at('/etc/shadow'))).toEqual([0, 0]);
     expect(await ids(host.at('/home/mallory/run'))).toEqual([1234, 2345]);
+  });
+
+  it('that a package replaced are hers again when it leaves', async () => {
+    await using host = await withMallory();
+    await host.plant('../../etc/passwd', '/home/mallory/run');
+    await applyTo(host.target, host.inventory, script('/home/mallory/run'));
+    expect(await ids(host.at('/home/mallory/run'))).toEqual([0, 0]);
+    await applyTo(host.target, host.inventory, undefined);
+    expect(await readlink(host.at('/home/mallory/run'))).toBe('../../etc/passwd');
+    expect(await ids(host.at('/home/mallory/run'))).toEqual([MALLORY, MALLORY]);
+    expect(await ids(host.at('/etc/passwd'))).toEqual([0, 0]);
   });
 
   it('L5: a closed directory of root that she moved to another name is not opened up -> APPLY_FAILED', async () => {
