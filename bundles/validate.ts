@@ -26,8 +26,10 @@ import stickParts from '../docs/schemas/stick-parts.schema.json' with { type: 'j
 import verificationCheck from '../docs/schemas/verification-check.schema.json' with { type: 'json' };
 import verificationPredicate from '../docs/schemas/verification-predicate.schema.json' with { type: 'json' };
 import { FleetError } from './errors.ts';
+import { type Shape, shapeOf } from './json-shape.ts';
 import { compileSchema } from './schema/compile-schema.ts';
 import type { Check } from './schema/mistake.ts';
+import { type JsonLimits, parseStrictJson } from './strict-json.ts';
 
 /** The published schemas are the parsers: a document that another implementation may write is one that we read. */
 const SCHEMAS = {
@@ -102,3 +104,26 @@ export const parseDocument = <T>(name: DocumentName, value: unknown, what: strin
   }
   return value as T;
 };
+
+const shapes = new Map<DocumentName, Shape>();
+
+const shapeFor = (name: DocumentName): Shape => {
+  const known = shapes.get(name);
+  if (known) return known;
+  const shape = shapeOf(SCHEMAS[name]);
+  shapes.set(name, shape);
+  return shape;
+};
+
+/**
+ * Reads a document that a stranger may have written, and checks it as parseDocument does. Unknown fields are checked to be JSON, and
+ * left out of the result: do not use it for what is written again or whose signature covers the parsed form.
+ * @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED
+ */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as for parseDocument
+export const readDocument = <T>(
+  name: DocumentName,
+  bytes: Uint8Array,
+  limits: Omit<JsonLimits, 'shape'>,
+  what: string,
+): T => parseDocument<T>(name, parseStrictJson(bytes, { ...limits, shape: shapeFor(name) }, what), what);

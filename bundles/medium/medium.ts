@@ -7,9 +7,8 @@ import { FleetError } from '../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import type { Document } from '../layout/document.ts';
 import type { ReadOptions } from '../layout/read-span.ts';
-import { parseStrictJson } from '../strict-json.ts';
 import type { Timestamp } from '../time.ts';
-import { parseDocument } from '../validate.ts';
+import { readDocument } from '../validate.ts';
 
 export type BlobRef = { readonly digest: Digest; readonly size: number };
 
@@ -127,8 +126,7 @@ export const MAX_MEDIUM_BYTES = 64 << 20;
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED, BAD_NAME, MEDIUM_INVALID */
 export const parseMedium = (bytes: Uint8Array): Medium => {
-  const json = parseStrictJson(bytes, { maxBytes: MAX_MEDIUM_BYTES }, MEDIUM_FILE);
-  const medium = parseDocument<Medium>('medium', json, MEDIUM_FILE);
+  const medium = readDocument<Medium>('medium', bytes, { maxBytes: MAX_MEDIUM_BYTES }, MEDIUM_FILE);
   for (const { path } of medium.chunks.flatMap(({ files }) => files)) checkFilePath(path, CHUNKS_FOLDER);
   const cut = new Set<Digest>();
   for (const { digest } of medium.chunks) {

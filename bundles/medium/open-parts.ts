@@ -10,7 +10,7 @@ import { chunkedBlobs, type OpenFile } from './chunked-blobs.ts';
 import type { FoundParts } from './find-parts.ts';
 import { type GatheredPart, gatherParts, partTitle } from './gather-parts.ts';
 import { indexParts, type PartIndex } from './index-parts.ts';
-import { type MediumParts, type OpenMedium, type OpenOptions, parseMedium } from './medium.ts';
+import { MEDIUM_FILE, type MediumParts, type OpenMedium, type OpenOptions, parseMedium } from './medium.ts';
 import { blobPath } from './open-tar.ts';
 import { listFiles, notThere, readOptional } from './plain-files.ts';
 
@@ -62,6 +62,7 @@ export const openParts = async (found: readonly FoundParts[], options: OpenOptio
       return [...new Set([...inside, ...plain.flat()])].toSorted(compareBytes);
     },
     readFile: async (file, maxBytes) => {
+      if (file === MEDIUM_FILE) return first.medium;
       for (const root of roots) {
         const bytes = await readOptional(join(root, file), maxBytes);
         if (bytes) return bytes;

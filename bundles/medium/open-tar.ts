@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { fileCursor } from '../archive/file-cursor.ts';
-import { readTar, type TarItem } from '../archive/read-tar.ts';
+import { readItem } from '../archive/read-item.ts';
+import { readTar } from '../archive/read-tar.ts';
 import { compareBytes, type Digest, digestFromHex, hexOf } from '../digest.ts';
 import { FleetError, toFleetError } from '../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
@@ -47,7 +48,7 @@ const openHandle = async (
     maxEntries: MAX_ENTRIES,
   })) {
     if (item.directory) continue;
-    if (item.path === MEDIUM_FILE) medium = await readMedium(item);
+    if (item.path === MEDIUM_FILE) medium = parseMedium(await readItem(item, MAX_MEDIUM_BYTES));
     else if (!medium && BLOB.test(item.path)) {
       throw new FleetError('ORDER', `${path} has blobs before ${MEDIUM_FILE}`, {
         hint: 'Make the medium again with fleet-export',
@@ -88,16 +89,6 @@ const openHandle = async (
     },
     [Symbol.asyncDispose]: () => handle.close(),
   };
-};
-
-const readMedium = async (item: TarItem): Promise<Medium> => {
-  if (item.size > MAX_MEDIUM_BYTES) {
-    throw new FleetError(
-      'META_TOO_LARGE',
-      `${MEDIUM_FILE} has ${item.size} bytes, at most ${MAX_MEDIUM_BYTES} are read`,
-    );
-  }
-  return parseMedium(Buffer.concat(await Array.fromAsync(item.content)));
 };
 
 /** Where a blob lies in a layout. */

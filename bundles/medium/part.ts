@@ -39,7 +39,7 @@ export type StickParts = {
 /** The digits of a file's name hold four. */
 export const MAX_PARTS = 9999;
 
-const MAX_LABEL_BYTES = 4096;
+export const MAX_LABEL_BYTES = 4096;
 const MAX_STICK_PARTS_BYTES = 4 << 20;
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, SCHEMA */

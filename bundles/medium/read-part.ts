@@ -1,11 +1,12 @@
 import { fileCursor } from '../archive/file-cursor.ts';
 import type { RandomAccess } from '../archive/random-access.ts';
+import { readItem } from '../archive/read-item.ts';
 import { readTar, type TarItem } from '../archive/read-tar.ts';
 import { type Digest, digestOf } from '../digest.ts';
 import { FleetError } from '../errors.ts';
 import type { Span } from '../layout/read-span.ts';
 import { MAX_MEDIUM_BYTES, MEDIUM_FILE, PART_FILE } from './medium.ts';
-import { type PartLabel, parsePartLabel } from './part.ts';
+import { MAX_LABEL_BYTES, type PartLabel, parsePartLabel } from './part.ts';
 
 /** A part whose every header was read, and of its content the label and the table of contents. */
 export type ReadPart = {
@@ -35,7 +36,7 @@ export const readPart = async (bytes: RandomAccess): Promise<ReadPart> => {
     const { path, offset, size } = item;
     if (!label) {
       if (path !== PART_FILE) throw new FleetError('ORDER', `it does not begin with ${PART_FILE}`);
-      label = parsePartLabel(await contentOf(item, MAX_MEDIUM_BYTES));
+      label = parsePartLabel(await readItem(item, MAX_LABEL_BYTES));
       continue;
     }
     if (item.directory) continue;
@@ -51,13 +52,7 @@ export const readPart = async (bytes: RandomAccess): Promise<ReadPart> => {
 };
 
 const readTable = async (item: TarItem, set: Digest): Promise<Buffer> => {
-  const bytes = await contentOf(item, MAX_MEDIUM_BYTES);
+  const bytes = await readItem(item, MAX_MEDIUM_BYTES);
   if (digestOf(bytes) === set) return bytes;
   throw new FleetError('DIGEST_MISMATCH', `its ${MEDIUM_FILE} is not the one of its set`);
-};
-
-const contentOf = async ({ path, size, content }: TarItem, most: number): Promise<Buffer> => {
-  if (size > most)
-    throw new FleetError('META_TOO_LARGE', `${path} has ${size} bytes, at most ${most} are read`);
-  return Buffer.concat(await Array.fromAsync(content));
 };

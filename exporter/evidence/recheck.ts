@@ -2,7 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/layout/blobs';
-import type { Medium } from '#bundles/medium/medium';
+import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium } from '#bundles/medium/medium';
 import { nameSome } from '#bundles/name-some';
 import { parseTime } from '#bundles/time';
 import type { PublicKey } from '#bundles/trust/key';
@@ -13,7 +13,7 @@ import { checkDocuments } from '../verify/check-documents.ts';
 import { type Check, type CheckList, checkList } from '../verify/check-list.ts';
 import { elsewhereOf } from '../verify/elsewhere.ts';
 import { checkRefused, type GivenMedium } from './check-refused.ts';
-import { contentsOf } from './contents-of.ts';
+
 import { type CheckLine, countLines, OPEN_LINE } from './evidence.ts';
 import { type Evidence, type EvidenceFolder, openEvidence, verifyEvidence } from './read-evidence.ts';
 
@@ -268,7 +268,7 @@ const checkMedium = async (
 ): Promise<number> => {
   if ('refusal' in given) throw given.refusal;
   const { open: medium } = given;
-  const contents = await contentsOf(medium);
+  const contents = await medium.readFile(MEDIUM_FILE, MAX_MEDIUM_BYTES);
   if (digestOf(contents) !== mediumDigest) {
     throw new FleetError(
       'EVIDENCE_INVALID',

@@ -7,7 +7,7 @@ import { openBlobDirectory } from '#bundles/layout/blob-directory';
 import { readBlob } from '#bundles/layout/verified';
 import { writeFileAtomically } from '#bundles/layout/write-file';
 import { VERIFICATION_PREDICATE } from '#bundles/media-types';
-import type { OpenMedium } from '#bundles/medium/medium';
+import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type OpenMedium } from '#bundles/medium/medium';
 import { signPayload } from '#bundles/statements/envelope';
 import { encodeStatement } from '#bundles/statements/verify-statement';
 import { formatTime } from '#bundles/time';
@@ -16,7 +16,7 @@ import { VERSION } from '#bundles/version';
 import type { BlobCheck } from '../verify/check-blobs.ts';
 import type { Check } from '../verify/check-list.ts';
 import type { Verification } from '../verify/verify-medium.ts';
-import { contentsOf } from './contents-of.ts';
+
 import {
   BLOB_LINE,
   CHECKS_FILE,
@@ -73,7 +73,7 @@ export const writeEvidence = async (
   const checks = verification.checks.map(toLine);
   const blobLines = blobs.map(toBlobLine);
   const lines = [...checks, ...blobLines];
-  const contents = await contentsOf(open);
+  const contents = await open.readFile(MEDIUM_FILE, MAX_MEDIUM_BYTES);
   const text = Buffer.from(lines.map((line) => `${canonicalJson(line)}\n`).join(''));
   const statement = await signPayload(
     encodeStatement(

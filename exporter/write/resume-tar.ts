@@ -1,6 +1,7 @@
 import { fileCursor } from '#bundles/archive/file-cursor';
 import { openFileAccess } from '#bundles/archive/open-file-access';
 import type { RandomAccess } from '#bundles/archive/random-access';
+import { readItem } from '#bundles/archive/read-item';
 import { readTar } from '#bundles/archive/read-tar';
 import { BLOCK, encodeHeader, paddingOf } from '#bundles/archive/tar-header';
 import { isFleetError } from '#bundles/errors';
@@ -24,7 +25,7 @@ export const mediumOfPartial = async (path: string): Promise<Medium | undefined>
     await using bytes = await openFileAccess(path);
     for await (const item of readTar(fileCursor(bytes, bytes.size), { maxEntries: 3 })) {
       if (item.path !== MEDIUM_FILE || item.size > MAX_MEDIUM_BYTES) continue;
-      return parseMedium(Buffer.concat(await Array.fromAsync(item.content)));
+      return parseMedium(await readItem(item, MAX_MEDIUM_BYTES));
     }
   } catch (error) {
     // Cut before its table of contents, or another file under that name.

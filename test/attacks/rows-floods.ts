@@ -1,7 +1,14 @@
-import { type AttackRow, rowOf } from './row.ts';
+import { type AttackRow, row, rowOf } from './row.ts';
 
 /** Floods: unsigned input that costs memory, disk or time (F1 to F19). */
 export const FLOODS: readonly AttackRow[] = [
+  row('F1', 'unknown fields', '64 MiB of objects in a field of medium.json that nobody knows', 'ACCEPT'),
+  row(
+    'F2',
+    'small JSON, large memory',
+    'known fields, or keys, of tables of contents and lists that take many times their bytes in memory',
+    'TOO_LARGE',
+  ),
   rowOf(
     'F7',
     'misleading text',
