@@ -9,6 +9,12 @@ export const FLOODS: readonly AttackRow[] = [
     'known fields, or keys, of tables of contents and lists that take many times their bytes in memory',
     'TOO_LARGE',
   ),
+  row(
+    'F3',
+    'flood of contradictions',
+    'one report after the other that contradicts what the agent said before, of 4 MB each',
+    'REPORT_CHAIN',
+  ),
   rowOf(
     'F7',
     'misleading text',

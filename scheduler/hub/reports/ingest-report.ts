@@ -1,15 +1,14 @@
-import { canonicalJson } from '#bundles/canonical';
-import { digestOf } from '#bundles/digest';
-import { type ErrorCode, FleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import type { Event } from '#bundles/report/event';
 import { formatTime } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
 import { findFallenFloors } from './check-floors.ts';
-import { compareChain, type StoredLink } from './compare-chain.ts';
+import { type Comparison, compareChain, type StoredLink } from './compare-chain.ts';
 import { findHead } from './find-head.ts';
 import type { JudgedReport } from './judge-report.ts';
+import { raiseAlarm } from './raise-alarm.ts';
 import { updateStates } from './update-states.ts';
 
 export type Received = { readonly source: string; readonly now: Date };
@@ -45,8 +44,7 @@ export const ingestReportIn = async (
   const current = await readAgent(tx, agent);
   const row = toReportRow(report, current, received);
   const comparison = compareChain(report, await readLinks(tx, row));
-  if (comparison.kind === 'contradicts')
-    return keepApart(tx, report, { ...row, apart: 1 }, comparison.message);
+  if (comparison.kind === 'contradicts') return keepApart(tx, report, { ...row, apart: 1 }, comparison);
   await addReport(tx, row);
   const { known } = comparison;
   const fresh = report.events.filter(({ seq }) => !known.has(seq));
@@ -56,7 +54,7 @@ export const ingestReportIn = async (
   const fallen = await findFallenFloors(tx, current, row);
   const alarms: string[] = [];
   for (const message of fallen) {
-    await raise(tx, row, 'ROLLBACK', message, null);
+    await raiseAlarm(tx, row, { code: 'ROLLBACK', message, events: null });
     alarms.push(message);
   }
   return { taken: fresh.length, known: known.size, alarms, apart: undefined };
@@ -112,43 +110,29 @@ const addReport = async (tx: Tx, row: ReportRow): Promise<void> => {
     .execute();
 };
 
-/** Nothing is dropped silently: report and events stay as evidence, and an alarm says so until somebody has looked. */
+/** Evidence for people: up to this many bytes of a report are kept whole, of a longer one the lines around the contradiction. */
+const MAX_EVIDENCE_BYTES = 256 << 10;
+
+/** Report and evidence stay beside an alarm that says so until somebody has looked; no event of it counts. */
 const keepApart = async (
   tx: Tx,
   report: JudgedReport,
   row: ReportRow,
-  message: string,
+  { seq, message }: Extract<Comparison, { kind: 'contradicts' }>,
 ): Promise<Ingested> => {
   await addReport(tx, row);
-  await raise(tx, row, 'REPORT_CHAIN', message, report.lines.join('\n'));
+  const at = seq - report.predicate.from;
+  const whole = report.lines.join('\n');
+  const events =
+    Buffer.byteLength(whole) <= MAX_EVIDENCE_BYTES
+      ? whole
+      : report.lines.slice(Math.max(0, at - 1), at + 2).join('\n');
+  await raiseAlarm(tx, row, { code: 'REPORT_CHAIN', message, events });
   const apart = new FleetError('REPORT_CHAIN', `${message}; the report is kept apart`, {
     subject: row.agent,
     hint: 'The machine was put back from a copy, or two machines share its key: enrol it with a new key',
   });
   return { taken: 0, known: 0, alarms: [message], apart };
-};
-
-const raise = async (
-  tx: Tx,
-  row: ReportRow,
-  code: ErrorCode,
-  message: string,
-  events: string | null,
-): Promise<void> => {
-  const { agent, digest } = row;
-  await tx
-    .insertInto('alarm')
-    .values({
-      id: digestOf(canonicalJson([agent, row.life, code, message, digest])),
-      agent,
-      code,
-      message,
-      report: digest,
-      raised_at: row.received_at,
-      events,
-    })
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .execute();
 };
 
 /** Rows of one INSERT: SQLite binds 32,766 values at most, PostgreSQL 65,535. */

@@ -13,7 +13,8 @@ export type ActualFilter = { readonly environment?: string | undefined; readonly
 export type Actual = {
   readonly agents: readonly ActualAgent[];
   readonly gaps: readonly { readonly agent: string; readonly gaps: readonly Gap[] }[];
-  readonly alarms: readonly AlarmRow[];
+  /** Without their evidence. */
+  readonly alarms: readonly Omit<AlarmRow, 'events'>[];
 };
 
 type AgentReports = ReadonlyMap<Digest, Source>;
@@ -36,7 +37,12 @@ export const readActual = async (
   for (const row of rows) {
     if ((newest.get(row.id) ?? 0) > row.head_seq) gaps.push({ agent: row.id, gaps: await findGaps(db, row) });
   }
-  const alarms = await db.selectFrom('alarm').selectAll().orderBy('raised_at').orderBy('id').execute();
+  const alarms = await db
+    .selectFrom('alarm')
+    .select(['id', 'agent', 'code', 'message', 'report', 'raised_at'])
+    .orderBy('raised_at')
+    .orderBy('id')
+    .execute();
   const since = silentSince(now);
   return {
     agents: rows.map((row) =>

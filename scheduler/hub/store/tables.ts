@@ -170,7 +170,7 @@ export type AlarmRow = {
   readonly message: string;
   readonly report: Digest;
   readonly raised_at: Timestamp;
-  /** Events that were kept apart, as NDJSON. */
+  /** Events that were kept apart, as NDJSON; of a long report those around the contradiction. */
   readonly events: string | null;
 };
 
