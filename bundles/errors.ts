@@ -288,10 +288,19 @@ export const plainText = (text: string): string =>
       .join(''),
   );
 
+/** Where a text stops being JSON, as far as the engine says it: its own words quote a piece of the text, which may be a secret. */
+export const jsonFault = (error: unknown): string => {
+  const [place] = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '') ?? [];
+  return place === undefined ? 'not JSON' : `not JSON at ${place}`;
+};
+
+const withoutContent = (error: Error): string =>
+  error instanceof SyntaxError && /\bJSON\b/.test(error.message) ? jsonFault(error) : error.message;
+
 /** Operating-system failures become our codes; anything else is returned as INTERNAL with its cause kept. */
 export const toFleetError = (error: unknown, doing?: string): FleetError => {
   if (error instanceof FleetError) return error;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? withoutContent(error) : String(error);
   const said = doing ? `${doing}: ${text}` : text;
   // What an AbortSignal throws is a DOMException, whose code is a number.
   if (error instanceof Error && error.name === 'AbortError') {

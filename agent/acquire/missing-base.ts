@@ -1,18 +1,15 @@
 import { access, constants } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Descriptor } from '#bundles/bundle/manifest';
 import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { removeSynced } from '#bundles/layout/remove-synced';
 import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
-import { leadsAway } from '#bundles/medium/plain-files';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { heldWithImages } from '../images/held-bundles.ts';
 import { fullName } from '../store/identity.ts';
 import type { Source } from './source.ts';
-import { writeOntoMedium } from './write-onto-medium.ts';
+import { removeFromMedium, writeOntoMedium } from './write-onto-medium.ts';
 
 /**
  * The medium counts on blobs that are not here. Writes onto it, if it can be written, what would help: the next trip to
@@ -79,8 +76,7 @@ const writeNeeds = async (
 export const removeNeeds = async (agent: Agent, medium: OpenMedium): Promise<void> => {
   for (const root of medium.roots) {
     try {
-      if (await leadsAway(root, needsFile(agent))) continue;
-      await removeSynced(join(root, needsFile(agent)));
+      await removeFromMedium(root, needsFile(agent));
     } catch (error) {
       // An import that succeeded does not fail for a note that cannot be taken off.
       if (!isOfTheStick(error)) throw error;

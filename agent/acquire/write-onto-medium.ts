@@ -1,7 +1,5 @@
-import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { writeFileAtomically } from '#bundles/layout/write-file';
-import { leadsAway } from '#bundles/medium/plain-files';
+import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/medium/write-onto-medium';
 
 /**
  * Writes one file onto a medium that is a directory, whole or not at all.
@@ -9,16 +7,19 @@ import { leadsAway } from '#bundles/medium/plain-files';
  * where it would be written elsewhere
  */
 export const writeOntoMedium = async (medium: string, file: string, bytes: Uint8Array): Promise<void> => {
-  // Whoever made the stick would choose where on this machine its agent writes.
-  if (await leadsAway(medium, file)) {
-    throw new FleetError('MEDIUM_INVALID', `a link on ${medium} leads ${file} to another place`, {
-      hint: 'Nothing was written; use a stick that fleet-export has filled, or an empty one',
-    });
-  }
   try {
-    await writeFileAtomically(join(medium, file), bytes);
+    await writeFileOntoMedium(medium, file, bytes);
   } catch (error) {
     throw notWritable(error, `writing ${file} onto ${medium}`);
+  }
+};
+
+/** Removes one file of a medium that is a directory, if it is there. @throws FleetError as writeOntoMedium */
+export const removeFromMedium = async (medium: string, file: string): Promise<void> => {
+  try {
+    await removeFileFromMedium(medium, file);
+  } catch (error) {
+    throw notWritable(error, `removing ${file} from ${medium}`);
   }
 };
 

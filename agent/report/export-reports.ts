@@ -1,10 +1,9 @@
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { stat } from 'node:fs/promises';
 import { FleetError } from '#bundles/errors';
-import { removeSynced } from '#bundles/layout/remove-synced';
 import { agentFolder, REPORTS_FOLDER } from '#bundles/medium/medium';
+import { namesIn } from '#bundles/medium/names-in';
 import type { SigningKey } from '#bundles/trust/key';
-import { writeOntoMedium } from '../acquire/write-onto-medium.ts';
+import { removeFromMedium, writeOntoMedium } from '../acquire/write-onto-medium.ts';
 import type { Agent } from '../agent.ts';
 import { fullName } from '../store/identity.ts';
 import { signedBatches } from './signed-batches.ts';
@@ -20,7 +19,7 @@ export type ExportedReport = {
 /**
  * Writes every event that the hub has not acknowledged onto a medium, signed, oldest first. Doing it again writes the
  * same ranges again, until a receipt comes back.
- * @throws FleetError NOT_ENROLLED, MEDIUM_MISSING, USAGE for a tar, DISK_FULL, PERMISSION
+ * @throws FleetError NOT_ENROLLED, MEDIUM_MISSING, MEDIUM_INVALID for a link on the way, USAGE for a tar, DISK_FULL, PERMISSION
  */
 export const exportReports = async (
   agent: Agent,
@@ -69,10 +68,10 @@ const removeSuperseded = async (
   const [first, last] = [reports[0]?.from, reports.at(-1)?.to];
   if (first === undefined || last === undefined) return;
   const fresh = new Set<string>(reports.flatMap(({ files }) => files));
-  for (const name of await readdir(join(path, folder))) {
+  for (const name of await Array.fromAsync(namesIn(path, folder))) {
     const file = `${folder}/${name}`;
     const range = RANGE.exec(name);
     if (!range || fresh.has(file)) continue;
-    if (Number(range[1]) >= first && Number(range[2]) <= last) await removeSynced(join(path, file));
+    if (Number(range[1]) >= first && Number(range[2]) <= last) await removeFromMedium(path, file);
   }
 };

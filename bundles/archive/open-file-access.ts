@@ -1,10 +1,17 @@
-import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { toFleetError } from '../errors.ts';
+import { openRegularFile } from './open-regular-file.ts';
 import type { RandomAccess } from './random-access.ts';
 
-/** A file at random access, with the size that it has now. @throws FleetError PERMISSION, IO, INTERNAL */
-export const openFileAccess = async (path: string): Promise<RandomAccess> => {
-  const handle = await open(path, 'r').catch((error: unknown) => {
+/**
+ * A file at random access, with the size that it has now.
+ * @param openFile how it is opened; as the path says unless given @throws FleetError MEDIUM_INVALID, PERMISSION, IO, INTERNAL
+ */
+export const openFileAccess = async (
+  path: string,
+  openFile: () => Promise<FileHandle> = () => openRegularFile(path),
+): Promise<RandomAccess> => {
+  const handle = await openFile().catch((error: unknown) => {
     throw toFleetError(error, `opening ${path}`);
   });
   try {

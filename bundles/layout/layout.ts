@@ -26,12 +26,15 @@ const LAYOUT_FILE = '{"imageLayoutVersion":"1.0.0"}';
 /** References look like 'prod/kiosk:release': repository, colon, tag. */
 export const layoutReference = (repository: string, tag: string): string => `${repository}:${tag}`;
 
-/** @throws FleetError MEDIUM_MISSING when there is nothing, LAYOUT_INVALID when it is something else */
-export const openLayout = async (directory: string): Promise<Layout> => {
-  const [marker, index] = await Promise.all([
-    readOptional(directory, 'oci-layout'),
-    readOptional(directory, 'index.json'),
-  ]);
+/** How the two files of a layout are read; undefined where one is not there. */
+type ReadFile = (directory: string, file: string) => Promise<Buffer | undefined>;
+
+/**
+ * @param read for a layout of somebody else's @throws FleetError MEDIUM_MISSING when there is nothing, LAYOUT_INVALID when it is
+ * something else
+ */
+export const openLayout = async (directory: string, read: ReadFile = readOptional): Promise<Layout> => {
+  const [marker, index] = await Promise.all([read(directory, 'oci-layout'), read(directory, 'index.json')]);
   if (!marker || !index) {
     throw new FleetError(
       'MEDIUM_MISSING',
@@ -71,17 +74,17 @@ const readIndex = (directory: string, bytes: Buffer): readonly Descriptor[] => {
  * Opens the layout, or an empty one in memory where the folder is not there yet or holds none.
  * @throws FleetError LAYOUT_INVALID where index.json is gone: to start over would number releases from 1 again
  */
-export const openOrStartLayout = async (directory: string): Promise<Layout> => {
+export const openOrStartLayout = async (
+  directory: string,
+  read: ReadFile = readOptional,
+): Promise<Layout> => {
   try {
-    return await openLayout(directory);
+    return await openLayout(directory, read);
   } catch (error) {
     if (!(error instanceof FleetError && error.code === 'MEDIUM_MISSING')) throw error;
   }
   const empty: Layout = { directory, blobs: openBlobDirectory(directory), manifests: [] };
-  const [marker, index] = await Promise.all([
-    readOptional(directory, 'oci-layout'),
-    readOptional(directory, 'index.json'),
-  ]);
+  const [marker, index] = await Promise.all([read(directory, 'oci-layout'), read(directory, 'index.json')]);
   if (index) return { ...empty, manifests: readIndex(directory, index) };
   if (!marker) return empty;
   throw new FleetError(
@@ -137,7 +140,7 @@ export const withReference = (
   { ...descriptor, annotations: { ...descriptor.annotations, [REF_NAME]: reference } },
 ];
 
-const readOptional = async (directory: string, file: string): Promise<Buffer | undefined> => {
+const readOptional: ReadFile = async (directory, file) => {
   try {
     return await readFile(join(directory, file));
   } catch (error) {

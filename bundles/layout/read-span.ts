@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { RandomAccess } from '../archive/random-access.ts';
 import { FleetError, toFleetError } from '../errors.ts';
 
@@ -71,15 +71,21 @@ export async function* readSpan(
   }
 }
 
-/** A whole file, opened when somebody reads: what nobody reads is not left open. */
-export async function* readWhole(path: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array> {
+/**
+ * A whole file, opened when somebody reads: what nobody reads is not left open.
+ * @param openFile how it is opened; undefined, as ENOENT: it is gone, and whoever reads it has found it a moment ago
+ */
+export async function* readWhole(
+  path: string,
+  options: ReadOptions = {},
+  openFile: () => Promise<FileHandle | undefined> = () => open(path, 'r'),
+): AsyncGenerator<Uint8Array> {
   options.signal?.throwIfAborted();
-  const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    // Whoever reads it has found it a moment ago.
-    if (error.code === 'ENOENT')
-      throw new FleetError('IO', `${path} is not there any more`, { cause: error });
+  const handle = await openFile().catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw gone(path, error);
     throw toFleetError(error, `reading ${path}`);
   });
+  if (!handle) throw gone(path);
   try {
     const { size } = await handle.stat();
     yield* readSpan(handle, { offset: 0, size }, path, options);
@@ -87,3 +93,6 @@ export async function* readWhole(path: string, options: ReadOptions = {}): Async
     await handle.close();
   }
 }
+
+const gone = (path: string, cause?: unknown): FleetError =>
+  new FleetError('IO', `${path} is not there any more`, { cause });

@@ -12,12 +12,14 @@ import { syncDirectory } from './sync-directory.ts';
  * before the new name is the only one: until then the old content is there, and with one sector the new.
  */
 export const renameSynced = async (from: string, to: string): Promise<void> => {
-  // Whatever it is: a pipe would wait for somebody to write.
-  const old = await open(to, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined);
+  // Whatever it is: a pipe would wait for somebody to write, and what a link leads to is not replaced.
+  const old = await open(to, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch(
+    () => undefined,
+  );
   try {
     await rename(from, to);
     await syncDirectory(dirname(to));
-    const file = await open(to, 'r');
+    const file = await open(to, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     try {
       await file.sync();
     } finally {

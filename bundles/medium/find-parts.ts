@@ -1,15 +1,18 @@
-import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { openFileAccess } from '../archive/open-file-access.ts';
+import type { RandomAccess } from '../archive/random-access.ts';
 import { compareBytes, type Digest } from '../digest.ts';
-import { toFleetError } from '../errors.ts';
+import { FleetError } from '../errors.ts';
 import { MEDIUM_FILE, PART_FILE, PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE } from './medium.ts';
 import { namesIn } from './names-in.ts';
 import { parsePartName, parseStickParts, type StickPart, type StickParts } from './part.ts';
-import { readOptional, sizeOf } from './plain-files.ts';
+import { openFileOf, readOptional, sizeOf } from './plain-files.ts';
 
 /** A file that may be a part. */
 export type Candidate = {
   readonly path: string;
+  /** Where it was found, and its path from there; undefined: the person named the file itself. */
+  readonly found?: { readonly root: string; readonly file: string };
   /** What its name or the stick's list says. */
   readonly number: number | undefined;
   readonly listed?: StickPart;
@@ -33,16 +36,16 @@ export const findParts = async (folder: string): Promise<FoundParts | undefined>
   const list = await readStickParts(folder, PARTS_FILE);
   if (list) {
     const candidates = list.parts.map((listed) => ({
-      path: join(folder, listed.path),
+      ...foundAt(folder, listed.path),
       number: listed.number,
       listed,
     }));
     return { path: folder, root: folder, set: list.set, candidates };
   }
-  if ((await sizeOf(join(folder, MEDIUM_FILE))) !== undefined) return undefined;
-  if ((await sizeOf(join(folder, PROGRESS_FILE))) !== undefined) return undefined;
-  for (const place of [folder, join(folder, PARTS_FOLDER)]) {
-    const candidates = await partsIn(place);
+  if ((await sizeOf(folder, MEDIUM_FILE)) !== undefined) return undefined;
+  if ((await sizeOf(folder, PROGRESS_FILE)) !== undefined) return undefined;
+  for (const place of ['', PARTS_FOLDER]) {
+    const candidates = await partsIn(folder, place);
     if (candidates.length > 0) return { path: folder, root: folder, set: undefined, candidates };
   }
   return undefined;
@@ -50,39 +53,59 @@ export const findParts = async (folder: string): Promise<FoundParts | undefined>
 
 /** The list of parts of a stick, or of those that are done. @throws FleetError BAD_JSON, SCHEMA, PERMISSION, IO */
 export const readStickParts = async (root: string, file: string): Promise<StickParts | undefined> => {
-  const bytes = await readOptional(join(root, file));
+  const bytes = await readOptional(root, file);
   return bytes && parseStickParts(bytes, file);
 };
 
 /** One part that was named by itself, and its neighbours of the same set. */
 export const findNeighbours = async (file: string): Promise<FoundParts> => {
   const set = parsePartName(basename(file))?.set;
-  const all = set === undefined ? [] : await partsIn(dirname(file));
+  const all = set === undefined ? [] : await partsIn(dirname(file), '');
   const others = all.filter(({ path }) => path !== file && parsePartName(basename(path))?.set === set);
   const own = { path: file, number: parsePartName(basename(file))?.number };
   return { path: file, root: undefined, set: undefined, candidates: [own, ...others] };
 };
 
-const partsIn = async (folder: string): Promise<readonly Candidate[]> => {
+/** What has the name of a part and is no regular file is refused when it is opened. */
+const partsIn = async (root: string, folder: string): Promise<readonly Candidate[]> => {
   const candidates: Candidate[] = [];
-  for await (const name of namesIn(folder, (entry) => !entry.isDirectory())) {
+  for await (const name of namesIn(root, folder, (entry) => !entry.isDirectory())) {
     const said = parsePartName(name);
-    if (said) candidates.push({ path: join(folder, name), number: said.number });
+    if (said) candidates.push({ ...foundAt(root, join(folder, name)), number: said.number });
   }
   return candidates.toSorted((a, b) => compareBytes(a.path, b.path));
 };
 
+const foundAt = (root: string, file: string): Pick<Candidate, 'path' | 'found'> => ({
+  path: join(root, file),
+  found: { root, file },
+});
+
+/** @throws FleetError MISSING_BLOB, MEDIUM_INVALID, PERMISSION, IO */
+export const openCandidate = ({ path, found }: Pick<Candidate, 'path' | 'found'>): Promise<RandomAccess> =>
+  found === undefined
+    ? openFileAccess(path)
+    : openFileAccess(path, async () => {
+        const handle = await openFileOf(found.root, found.file);
+        if (handle) return handle;
+        throw new FleetError('MISSING_BLOB', 'it is not there any more');
+      });
+
 const AGE = 'age-encryption.org/v1\n';
 
 /** What a file is by its first bytes; a tar of another kind is a medium of its own. */
+export const kindOfBytes = async (
+  bytes: Pick<RandomAccess, 'read'>,
+): Promise<'sealed' | 'part' | 'other'> => {
+  const start = Buffer.alloc(64);
+  const { bytesRead } = await bytes.read(start, 0, start.byteLength, 0);
+  const text = start.toString('latin1', 0, bytesRead);
+  if (text.startsWith(AGE)) return 'sealed';
+  return [`${PART_FILE}\0`, `./${PART_FILE}\0`].some((name) => text.startsWith(name)) ? 'part' : 'other';
+};
+
+/** The same of a file that the person named. @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
 export const kindOfFile = async (path: string): Promise<'sealed' | 'part' | 'other'> => {
-  try {
-    await using handle = await open(path, 'r');
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(64), 0, 64, 0);
-    const start = buffer.toString('latin1', 0, bytesRead);
-    if (start.startsWith(AGE)) return 'sealed';
-    return [`${PART_FILE}\0`, `./${PART_FILE}\0`].some((name) => start.startsWith(name)) ? 'part' : 'other';
-  } catch (error) {
-    throw toFleetError(error, `opening ${path}`);
-  }
+  await using bytes = await openFileAccess(path);
+  return await kindOfBytes(bytes);
 };

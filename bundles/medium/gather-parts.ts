@@ -1,10 +1,8 @@
-import { stat } from 'node:fs/promises';
-import { openFileAccess } from '../archive/open-file-access.ts';
 import type { RandomAccess } from '../archive/random-access.ts';
 import { type Digest, shortDigest } from '../digest.ts';
 import { FleetError, isFleetError, toFleetError } from '../errors.ts';
 import { nameSome } from '../name-some.ts';
-import { type Candidate, type FoundParts, kindOfFile } from './find-parts.ts';
+import { type Candidate, type FoundParts, kindOfBytes, openCandidate } from './find-parts.ts';
 import type { MediumParts, OpenOptions, PartFile } from './medium.ts';
 import { MAX_PARTS, shortSet } from './part.ts';
 import { type ReadPart, readPart } from './read-part.ts';
@@ -73,18 +71,21 @@ const MAX_ENTRIES = 2_000_000;
 const FOR_ALL = ['MEDIUM_SEALED', 'NOT_A_RECIPIENT', 'KEY_FORMAT', 'ABORTED', 'PERMISSION'] as const;
 
 const openPart = async (
-  { path, number, listed }: Candidate,
+  candidate: Candidate,
   set: Digest | undefined,
   unseal: OpenOptions['unseal'],
   cleanup: AsyncDisposableStack,
 ): Promise<GatheredPart> => {
-  const size = await sizeOfPart(path);
+  const { path, number, listed } = candidate;
+  await using opening = new AsyncDisposableStack();
+  const file = opening.use(await openCandidate(candidate));
+  const { size } = file;
   if (listed && size !== listed.size) {
     throw new FleetError('TRUNCATED', `it has ${size} bytes where ${listed.size} were written`, {
       hint: AGAIN,
     });
   }
-  const sealed = (await kindOfFile(path)) === 'sealed';
+  const sealed = (await kindOfBytes(file)) === 'sealed';
   if (sealed && !unseal) {
     throw new FleetError(
       'MEDIUM_SEALED',
@@ -94,8 +95,6 @@ const openPart = async (
       },
     );
   }
-  await using opening = new AsyncDisposableStack();
-  const file = opening.use(await openFileAccess(path));
   const bytes = sealed && unseal ? opening.use(await unseal(file)) : file;
   const read = await readPart(bytes);
   if (set !== undefined && read.label.set !== set)
@@ -115,16 +114,6 @@ const openPart = async (
 };
 
 const AGAIN = 'Copy or send this one part again; the others are good';
-
-const sizeOfPart = async (path: string): Promise<number> => {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT')
-      throw new FleetError('MISSING_BLOB', 'it is not there any more', { hint: AGAIN });
-    throw toFleetError(error, `reading ${path}`);
-  });
-  if (!found.isFile()) throw new FleetError('MEDIUM_INVALID', 'it is not a file');
-  return found.size;
-};
 
 /** 'part 3 (/media/stick/fleet/parts/...-0003.tar)': what a person sends again. */
 export const partTitle = ({

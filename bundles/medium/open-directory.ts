@@ -1,40 +1,40 @@
 import { join } from 'node:path';
-import { openBlobDirectory } from '../layout/blob-directory.ts';
 import { readWhole } from '../layout/read-span.ts';
 import { chunkedBlobs, type OpenFile } from './chunked-blobs.ts';
+import { openFolderBlobs } from './folder-blobs.ts';
 import { MEDIUM_FILE, type OpenMedium, parseMedium } from './medium.ts';
-import { listFiles, notThere, readOptional, sizeOf } from './plain-files.ts';
+import { listFiles, notThere, openFileOf, readOptional, sizeOf } from './plain-files.ts';
 
-/** @throws FleetError of parseMedium */
+/** @throws FleetError of parseMedium; MEDIUM_INVALID */
 export const openDirectory = async (path: string): Promise<OpenMedium> => {
-  const bytes = await readOptional(join(path, MEDIUM_FILE));
+  const bytes = await readOptional(path, MEDIUM_FILE);
   const medium = bytes && parseMedium(bytes);
   const openFile: OpenFile = async (file, options) => {
-    if ((await sizeOf(join(path, file))) === undefined) throw notThere(file, path);
-    return readWhole(join(path, file), options);
+    if ((await sizeOf(path, file)) === undefined) throw notThere(file, path);
+    return readWhole(join(path, file), options, () => openFileOf(path, file));
   };
-  return {
-    ...openPlainFiles(path),
-    medium,
-    blobs: chunkedBlobs(openBlobDirectory(path, `medium ${path}`), medium?.chunks ?? [], openFile),
-  };
+  const plain = openPlainFiles(path);
+  return { ...plain, medium, blobs: chunkedBlobs(plain.blobs, medium?.chunks ?? [], openFile) };
 };
 
 /**
  * A stick without a word of what it was filled with: requests, reports and receipts are files of their own in every form,
  * and those of a medium that cannot be read here can.
  */
-export const openPlainFiles = (path: string): OpenMedium => ({
-  path,
-  form: 'directory',
-  roots: [path],
-  medium: undefined,
-  blobs: openBlobDirectory(path, `medium ${path}`),
-  files: (folder) => listFiles(path, folder),
-  readFile: async (file, maxBytes) => {
-    const bytes = await readOptional(join(path, file), maxBytes);
-    if (!bytes) throw notThere(file, path);
-    return bytes;
-  },
-  [Symbol.asyncDispose]: async () => {},
-});
+export const openPlainFiles = (path: string): OpenMedium => {
+  const blobs = openFolderBlobs(path);
+  return {
+    path,
+    form: 'directory',
+    roots: [path],
+    medium: undefined,
+    blobs,
+    files: (folder) => listFiles(path, folder),
+    readFile: async (file, maxBytes) => {
+      const bytes = await readOptional(path, file, maxBytes);
+      if (!bytes) throw notThere(file, path);
+      return bytes;
+    },
+    [Symbol.asyncDispose]: () => blobs[Symbol.asyncDispose](),
+  };
+};

@@ -6,6 +6,7 @@ import { openDirectory } from './open-directory.ts';
 import { openParts } from './open-parts.ts';
 import { openTar } from './open-tar.ts';
 import { refuseOtherFile } from './refuse-other-file.ts';
+import { refuseOtherKinds } from './refuse-other-kinds.ts';
 
 /**
  * @param path a stick, a folder that parts were copied into, a tar, or one part; several for the sticks of one set
@@ -39,7 +40,10 @@ const lookAt = async (path: string) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') throw notThere(path, error);
     throw toFleetError(error, `opening ${path}`);
   });
-  if (found.isDirectory()) return (await findParts(path)) ?? 'directory';
+  if (found.isDirectory()) {
+    await refuseOtherKinds(path);
+    return (await findParts(path)) ?? 'directory';
+  }
   if (found.isFile()) {
     if ((await kindOfFile(path)) !== 'other') return findNeighbours(path);
     await refuseOtherFile(path);

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { compareBytes, type Digest } from '../digest.ts';
 import { FleetError } from '../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
@@ -64,7 +63,7 @@ export const openParts = async (found: readonly FoundParts[], options: OpenOptio
     readFile: async (file, maxBytes) => {
       if (file === MEDIUM_FILE) return first.medium;
       for (const root of roots) {
-        const bytes = await readOptional(join(root, file), maxBytes);
+        const bytes = await readOptional(root, file, maxBytes);
         if (bytes) return bytes;
       }
       throw notThere(file, path);

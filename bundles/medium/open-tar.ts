@@ -1,5 +1,6 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { fileCursor } from '../archive/file-cursor.ts';
+import { openRegularFile } from '../archive/open-regular-file.ts';
 import { readItem } from '../archive/read-item.ts';
 import { readTar } from '../archive/read-tar.ts';
 import { compareBytes, type Digest, digestFromHex, hexOf } from '../digest.ts';
@@ -26,7 +27,7 @@ export const openTar = async (
   path: string,
   enough: (medium: Medium, file: string) => boolean = () => false,
 ): Promise<OpenMedium> => {
-  const handle = await open(path, 'r').catch((error: unknown) => {
+  const handle = await openRegularFile(path).catch((error: unknown) => {
     throw toFleetError(error, `opening ${path}`);
   });
   try {

@@ -1,64 +1,106 @@
-import { lstat, readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants } from 'node:fs';
+import { type FileHandle, opendir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { openRegularFile } from '../archive/open-regular-file.ts';
 import { compareBytes } from '../digest.ts';
 import { FleetError, toFleetError } from '../errors.ts';
+import { type HeldFolder, holdFolder, named } from './hold-folder.ts';
+import { type Found, lookAt, otherKind } from './kind-of.ts';
 import { MAX_MEDIUM_BYTES } from './medium.ts';
 
-/** Files below a folder of a stick, as paths from the stick's root, sorted; none where it is not. */
-export const listFiles = async (root: string, folder: string): Promise<readonly string[]> => {
-  try {
-    const entries = await readdir(join(root, folder), { withFileTypes: true, recursive: true });
-    return entries
-      .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
-      .map((entry) => join(entry.parentPath, entry.name).slice(join(root, '/').length))
-      .toSorted(compareBytes);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    throw toFleetError(error, `listing ${join(root, folder)}`);
-  }
-};
+/** What lies in a folder of a medium is counted while it is listed: somebody else made it. */
+const MAX_LISTED = 500_000;
 
-/** A small file, or undefined where there is none. @throws FleetError TOO_LARGE, MEDIUM_INVALID, PERMISSION, IO */
+/** Ours are at most two folders below the one that is listed. */
+const MAX_DEPTH = 3;
+
+/**
+ * Regular files below a folder of a medium, as paths from its root, sorted; none where it is not there. No link is followed.
+ * @throws FleetError MEDIUM_INVALID where a link or file is in the folder's place, TOO_MANY, PERMISSION, IO
+ */
+export const listFiles = (root: string, folder: string): Promise<readonly string[]> =>
+  reading(join(root, folder), async () => {
+    const files: string[] = [];
+    let seen = 0;
+    const list = async (path: string, depth: number): Promise<void> => {
+      await using held = await holdFolder(root, path);
+      if (!held) return;
+      const below: string[] = [];
+      await named(held, async () => {
+        for await (const entry of await opendir(held.path, { bufferSize: 1024 })) {
+          if (++seen > MAX_LISTED)
+            throw new FleetError('TOO_MANY', `${join(root, folder)} has more than ${MAX_LISTED} files`, {
+              hint: 'Remove what does not belong there, or use another medium',
+            });
+          if (entry.isFile() && !entry.name.startsWith('.')) files.push(`${path}/${entry.name}`);
+          else if (entry.isDirectory()) below.push(`${path}/${entry.name}`);
+        }
+      });
+      if (depth < MAX_DEPTH) for (const one of below) await list(one, depth + 1);
+    };
+    await list(folder, 0);
+    return files.toSorted(compareBytes);
+  });
+
+/** A small file of a medium, or undefined where there is none. @throws FleetError TOO_LARGE, MEDIUM_INVALID, PERMISSION, IO */
 export const readOptional = async (
-  file: string,
+  root: string,
+  path: string,
   maxBytes = MAX_MEDIUM_BYTES,
 ): Promise<Buffer | undefined> => {
-  const size = await sizeOf(file);
-  if (size === undefined) return undefined;
-  if (size > maxBytes)
-    throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
-  return readFile(file).catch((error: unknown) => {
-    throw toFleetError(error, `reading ${file}`);
+  const file = join(root, path);
+  return reading(file, async () => {
+    await using handle = await openFileOf(root, path);
+    if (!handle) return undefined;
+    const { size } = await handle.stat();
+    if (size > maxBytes)
+      throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
+    return await handle.readFile();
   });
 };
 
-/** Undefined where nothing is. A pipe or device would be read for ever. @throws FleetError MEDIUM_INVALID */
-export const sizeOf = async (file: string): Promise<number | undefined> => {
-  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
-    throw toFleetError(error, `reading ${file}`);
+/** Bytes of a file of a medium; undefined where nothing is. @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
+export const sizeOf = (root: string, path: string): Promise<number | undefined> =>
+  reading(join(root, path), async () => {
+    await using folder = await folderOf(root, path);
+    return folder && (await fileIn(folder, basename(path)))?.size;
   });
-  if (found && !found.isFile()) throw new FleetError('MEDIUM_INVALID', `${file} is not a file`);
-  return found?.size;
+
+/**
+ * Opens a file of a medium for reading: every folder above it and the file itself without following a link, and nothing but a
+ * regular file. @returns undefined where nothing is @throws FleetError MEDIUM_INVALID; otherwise the system's error
+ */
+export const openFileOf = async (root: string, path: string): Promise<FileHandle | undefined> => {
+  await using folder = await folderOf(root, path);
+  return folder && (await openFileIn(folder, basename(path)));
+};
+
+/** The same in a folder that is held already. */
+export const openFileIn = async (folder: HeldFolder, name: string): Promise<FileHandle | undefined> => {
+  if (!(await fileIn(folder, name))) return undefined;
+  return named(folder, () => openRegularFile(join(folder.path, name), constants.O_NOFOLLOW));
+};
+
+/** Undefined where nothing is. @throws FleetError MEDIUM_INVALID for what is no regular file */
+export const fileIn = async (folder: HeldFolder, name: string): Promise<Found | undefined> => {
+  const found = await named(folder, () => lookAt(join(folder.path, name)));
+  if (found && found.kind !== 'file') throw otherKind(join(folder.name, name), found.kind, 'file');
+  return found;
+};
+
+const folderOf = (root: string, path: string): Promise<HeldFolder | undefined> =>
+  holdFolder(root, dirname(path));
+
+const reading = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw toFleetError(error, `reading ${what}`);
+  }
 };
 
 export const notThere = (file: string, path: string): FleetError =>
   new FleetError('MISSING_BLOB', `${file} is not on the medium ${path}`);
-
-/**
- * Is one of the folders above a file of a stick a symbolic link, which nothing of ours is? What lies behind is not the stick's, to
- * be written or removed.
- */
-export const leadsAway = async (root: string, path: string): Promise<boolean> => {
-  const folders = path.split('/').slice(0, -1);
-  for (const at of folders.keys()) {
-    const found = await lstat(join(root, ...folders.slice(0, at + 1))).catch(() => undefined);
-    if (!found) return false;
-    if (found.isSymbolicLink()) return true;
-  }
-  return false;
-};
 
 /** What cannot be looked at is none. */
 export const isFolder = async (path: string): Promise<boolean> =>

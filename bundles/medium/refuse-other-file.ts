@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { openRegularFile } from '../archive/open-regular-file.ts';
 import { FleetError, toFleetError } from '../errors.ts';
 
 /**
@@ -60,7 +60,7 @@ const otherFile = (start: Buffer): Other | undefined => {
 
 const beginningOf = async (path: string): Promise<Buffer> => {
   try {
-    await using handle = await open(path, 'r');
+    await using handle = await openRegularFile(path);
     const most = 32_774;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
     return buffer.subarray(0, bytesRead);

@@ -1,6 +1,7 @@
 import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 import { FleetError, type Place } from '../errors.ts';
 import type { Check, Mistake } from '../schema/mistake.ts';
+import { yamlFault } from './yaml-fault.ts';
 
 /** Enough for whoever likes anchors, and no bomb. */
 const MAX_ALIASES = 100;
@@ -24,8 +25,7 @@ export const parseSettings = <T>(
     return new FleetError('CONFIG_INVALID', message, { at: { file, line, column } satisfies Place });
   };
   const [broken] = document.errors;
-  if (broken)
-    throw invalid(`this is not YAML: ${broken.message.split('\n')[0] ?? broken.code}`, broken.pos[0]);
+  if (broken) throw invalid(`this is not YAML: ${yamlFault(broken)}`, broken.pos[0]);
   const value = valueOf(document, (why) => invalid(`this is not YAML: ${why}`, 0));
   const mistake = check(value);
   // The schema that it was just held against is what T is written after.

@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { compareBytes } from '#bundles/digest';
 import {
   CHUNKS_FOLDER,
@@ -9,13 +7,13 @@ import {
   REPORTS_FOLDER,
   REQUESTS_FOLDER,
 } from '#bundles/medium/medium';
-import { leadsAway } from '#bundles/medium/plain-files';
+import { namesIn } from '#bundles/medium/names-in';
+import { sizeOf } from '#bundles/medium/plain-files';
 import type { AgentsOf } from '../reports/medium-agents.ts';
 import { TEMPORARY } from '../write/write-part.ts';
 import { acknowledgedReports } from './acknowledged-reports.ts';
 import { answeredNeeds } from './answered-needs.ts';
 import type { Leftover, Leftovers } from './leftover.ts';
-import { namesIn } from '#bundles/medium/names-in';
 import { oldParts } from './old-parts.ts';
 
 /** Where this program and agents write files under a temporary name first. */
@@ -32,7 +30,8 @@ export const findLeftovers = async (
   const files: Leftover[] = [];
   const notes: string[] = [];
   const add = async (root: string, path: string, why: string): Promise<void> => {
-    const size = (await leadsAway(root, path)) ? undefined : await sizeOf(join(root, path));
+    // What cannot be looked at, and what is no file, stays.
+    const size = await sizeOf(root, path).catch(() => undefined);
     if (size !== undefined) files.push({ root, path, bytes: size, why });
   };
   const onEach = async (path: string, why: string): Promise<void> => {
@@ -62,7 +61,7 @@ const temporaryFiles = async (root: string, medium: OpenMedium): Promise<readonl
   const folders = [...FOLDERS, ...(await reportFolders(root, medium))];
   const found: string[] = [];
   for (const folder of folders)
-    for await (const name of namesIn(join(root, folder)))
+    for await (const name of namesIn(root, folder))
       if (TEMPORARY.test(name)) found.push(folder === '' ? name : `${folder}/${name}`);
   return found;
 };
@@ -72,12 +71,6 @@ const reportFolders = async (root: string, medium: OpenMedium): Promise<readonly
   const known = (await medium.files(REPORTS_FOLDER)).map((path) => path.slice(0, path.lastIndexOf('/')));
   return [...new Set(known)].filter((folder) => /^fleet\/reports\/[0-9a-f]{32}$/.test(folder) && root !== '');
 };
-
-const sizeOf = async (file: string): Promise<number | undefined> =>
-  stat(file).then(
-    (found) => (found.isFile() ? found.size : undefined),
-    () => undefined,
-  );
 
 const sorted = (files: readonly Leftover[]): readonly Leftover[] =>
   files.toSorted((a, b) => compareBytes(a.root, b.root) || compareBytes(a.path, b.path));

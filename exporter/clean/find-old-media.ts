@@ -66,7 +66,7 @@ const readAll = async (
 /** Each tar by itself, the parts of a set together; sorted. Other names are not ours. */
 export const mediaIn = async (folder: string): Promise<readonly (readonly string[])[]> => {
   const groups = new Map<string, string[]>();
-  for await (const name of namesIn(folder)) {
+  for await (const name of namesIn(folder, '')) {
     const set = parsePartName(name)?.set;
     if (set === undefined && !name.endsWith('.tar')) continue;
     const key = set ?? name;

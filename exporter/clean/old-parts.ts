@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { kindOfFile, readStickParts } from '#bundles/medium/find-parts';
+import { kindOfBytes, openCandidate, readStickParts } from '#bundles/medium/find-parts';
 import { PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE } from '#bundles/medium/medium';
 import { parsePartName, shortSet } from '#bundles/medium/part';
 import { namesIn } from '#bundles/medium/names-in';
@@ -14,12 +14,13 @@ export const oldParts = async (root: string, isFilled: boolean): Promise<readonl
   // Copied by hand, they are the medium.
   if (wanted.size === 0 && !isFilled) return [];
   const old: string[] = [];
-  for await (const name of namesIn(join(root, PARTS_FOLDER))) {
+  for await (const name of namesIn(root, PARTS_FOLDER)) {
     const set = parsePartName(name)?.set;
     if (set === undefined || wanted.has(set)) continue;
     // A name alone makes no part.
-    const kind = await kindOfFile(join(root, PARTS_FOLDER, name));
-    if (kind !== 'other') old.push(`${PARTS_FOLDER}/${name}`);
+    const file = `${PARTS_FOLDER}/${name}`;
+    await using bytes = await openCandidate({ path: join(root, file), found: { root, file } });
+    if ((await kindOfBytes(bytes)) !== 'other') old.push(file);
   }
   return old;
 };

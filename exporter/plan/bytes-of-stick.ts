@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { digestOf } from '#bundles/digest';
 import { PARTS_FILE } from '#bundles/medium/medium';
 import { partPath, type StickPart } from '#bundles/medium/part';
@@ -25,7 +24,7 @@ export const bytesOfStick = async (
   for (const { number, size } of parts) {
     const path = partPath(sizes.set, number, sizes.sealed);
     const one = recorded.find((it) => it.number === number && it.path === path);
-    const isThere = one && (await sizeAt(join(root ?? '', path))) === one.size;
+    const isThere = one && (await sizeAt(root ?? '', path)) === one.size;
     listed.push(isThere ? one : { number, path, size, digest: digestOf('') });
     if (!isThere) toWrite += size;
   }
@@ -49,4 +48,5 @@ const recordedParts = async (root: string, sizes: SetSizes): Promise<readonly St
 };
 
 /** What cannot be looked at is for create to tell. */
-const sizeAt = (path: string): Promise<number | undefined> => sizeOf(path).catch(() => undefined);
+const sizeAt = (root: string, path: string): Promise<number | undefined> =>
+  sizeOf(root, path).catch(() => undefined);

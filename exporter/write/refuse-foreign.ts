@@ -1,4 +1,4 @@
-import { lstat, open, readdir, readFile } from 'node:fs/promises';
+import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BLOCK, encodeHeader } from '#bundles/archive/tar-header';
 import type { Descriptor } from '#bundles/bundle/manifest';
@@ -6,6 +6,8 @@ import { hexOf } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { layoutMarker, openLayout, referenceOf } from '#bundles/layout/layout';
 import { readStickParts } from '#bundles/medium/find-parts';
+import { type Kind, lookAt } from '#bundles/medium/kind-of';
+import { readOptional } from '#bundles/medium/plain-files';
 import {
   MEDIUM_FILE,
   PARTS_FILE,
@@ -29,13 +31,13 @@ const FILES = ['oci-layout', 'index.json', MEDIUM_FILE, PARTS_FILE, PROGRESS_FIL
  */
 export const refuseForeign = async (root: string): Promise<void> => {
   for (const folder of FOLDERS) {
-    const kind = await kindOf(join(root, folder));
+    const kind = await kindAt(join(root, folder));
     if (kind !== undefined && kind !== 'folder')
       throw foreign(join(root, folder), `is a ${kind} and no folder`);
   }
   const there = new Set<string>();
   for (const file of FILES) {
-    const kind = await kindOf(join(root, file));
+    const kind = await kindAt(join(root, file));
     if (kind !== undefined && kind !== 'file') throw foreign(join(root, file), `is a ${kind} and no file`);
     if (kind !== undefined) there.add(file);
   }
@@ -77,7 +79,7 @@ const refuseOtherList = async (root: string): Promise<void> => {
 export const refuseForeignBeside = async (tar: string): Promise<void> => {
   await isLock(`${tar}${LOCK}`);
   const partial = `${tar}${PARTIAL}`;
-  const kind = await kindOf(partial);
+  const kind = await kindAt(partial);
   if (kind === undefined) return;
   if (kind !== 'file') throw foreign(partial, `is a ${kind} and no file`);
   const size = layoutMarker().byteLength;
@@ -95,7 +97,7 @@ export const refuseForeignBeside = async (tar: string): Promise<void> => {
 
 /** Who copies an image onto the medium with another tool would lose it. */
 const refuseOtherImages = async (root: string): Promise<void> => {
-  const manifests = await openLayout(root).then(
+  const manifests = await openLayout(root, readOptional).then(
     (layout) => layout.manifests,
     (error: unknown): readonly Descriptor[] => {
       // One that is damaged is written anew.
@@ -135,17 +137,11 @@ const underNames = async (root: string, names: typeof OURS): Promise<readonly st
   return found;
 };
 
-const kindOf = async (path: string): Promise<'file' | 'folder' | 'link' | 'device' | undefined> => {
-  try {
-    const found = await lstat(path);
-    if (found.isSymbolicLink()) return 'link';
-    if (found.isDirectory()) return 'folder';
-    return found.isFile() ? 'file' : 'device';
-  } catch (error) {
-    // Below a file there is nothing, and the file itself is told.
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+const kindAt = async (path: string): Promise<Kind | undefined> => {
+  const found = await lookAt(path).catch((error: unknown) => {
     throw toFleetError(error, `looking at ${path}`);
-  }
+  });
+  return found?.kind;
 };
 
 const foreign = (path: string, why: string): FleetError =>

@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import { fileCursor } from '#bundles/archive/file-cursor';
 import { openFileAccess } from '#bundles/archive/open-file-access';
 import type { RandomAccess } from '#bundles/archive/random-access';
@@ -20,7 +21,7 @@ export type TarProgress = { readonly entries: number; readonly offset: number };
 
 /** The table of contents of an archive that was begun: its date is the one to go on with. Undefined where there is none. */
 export const mediumOfPartial = async (path: string): Promise<Medium | undefined> => {
-  if ((await sizeOf(path)) === undefined) return undefined;
+  if ((await sizeOf(dirname(path), basename(path))) === undefined) return undefined;
   try {
     await using bytes = await openFileAccess(path);
     for await (const item of readTar(fileCursor(bytes, bytes.size), { maxEntries: 3 })) {
@@ -43,7 +44,7 @@ export const findRight = async (
   entries: readonly PlannedEntry[],
   { readBack, onPhase, onBytes, signal }: WriteOptions,
 ): Promise<TarProgress> => {
-  if ((await sizeOf(path)) === undefined) return { entries: 0, offset: 0 };
+  if ((await sizeOf(dirname(path), basename(path))) === undefined) return { entries: 0, offset: 0 };
   await using bytes = await openFileAccess(path);
   onPhase?.({ name: 'checking what is there', total: bytes.size });
   let offset = 0;

@@ -51,10 +51,10 @@ export const sumsOf = (parts: readonly StickPart[]): Buffer =>
  * there, the rest is known to be ours. Returns how many files went.
  */
 export const removeDirectoryMedium = async (root: string): Promise<number> => {
-  if ((await sizeOf(join(root, MEDIUM_FILE))) === undefined) return 0;
+  if ((await sizeOf(root, MEDIUM_FILE)) === undefined) return 0;
   let removed = await sweepUnreferenced(root, new Set());
   for (const path of ['index.json', 'oci-layout', MEDIUM_FILE]) {
-    if ((await sizeOf(join(root, path))) === undefined) continue;
+    if ((await sizeOf(root, path)) === undefined) continue;
     await rm(join(root, path), { force: true });
     removed += 1;
   }
@@ -72,7 +72,7 @@ export const removeParts = async (
   let removed = 0;
   for (const { path } of parts) {
     if (keep.some((one) => one.path === path)) continue;
-    if ((await sizeOf(join(root, path))) === undefined) continue;
+    if ((await sizeOf(root, path)) === undefined) continue;
     await rm(join(root, path), { force: true });
     removed += 1;
   }
@@ -109,7 +109,7 @@ export const removeSet = async (root: string): Promise<number> => {
   }
   let removed = 0;
   for (const path of [PARTS_FILE, SUMS_FILE]) {
-    if ((await sizeOf(join(root, path))) === undefined) continue;
+    if ((await sizeOf(root, path)) === undefined) continue;
     await rm(join(root, path), { force: true });
     removed += 1;
   }

@@ -53,7 +53,8 @@ export const writeLooseParts = async (
   const parts: Loose['parts'][number][] = [];
   let written = 0;
   for (const part of wanted) {
-    const path = join(folder, partName(layout.set, part.number, layout.sealed));
+    const name = partName(layout.set, part.number, layout.sealed);
+    const path = join(folder, name);
     const temporary = join(folder, `.tmp-${randomUUID().slice(0, 8)}`);
     try {
       const { size, digest } = await writeSetPart(content, part, temporary, options);
@@ -62,7 +63,7 @@ export const writeLooseParts = async (
           hint: 'Do not use this disk; take another one',
         });
       }
-      const there = await sizeOf(path);
+      const there = await sizeOf(folder, name);
       const same = there !== undefined && (await holds(path, size, digest, options.signal));
       if (there !== undefined && !same) {
         throw new FleetError('MEDIUM_INVALID', `${path} is there and is another file`, {

@@ -155,7 +155,7 @@ const checkFree = async (
   ours: readonly StickPart[],
 ): Promise<void> => {
   const path = partPath(layout.set, number, layout.sealed);
-  if (ours.some((one) => one.path === path) || (await sizeOf(join(root, path))) === undefined) return;
+  if (ours.some((one) => one.path === path) || (await sizeOf(root, path)) === undefined) return;
   throw new FleetError(
     'MEDIUM_INVALID',
     `${join(root, path)} is there and was not put there by this program`,

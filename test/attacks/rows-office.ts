@@ -1,7 +1,76 @@
-import type { AttackRow } from './row.ts';
+import { type AttackRow, row, rowOf } from './row.ts';
 
 /** Media that a stranger prepared, read by any program (M40 to M59). */
-export const FOUND_MEDIA: readonly AttackRow[] = [];
+export const FOUND_MEDIA: readonly AttackRow[] = [
+  row(
+    'M40',
+    'contents by link',
+    'the table of contents is a link to a file that only root may read, so that the refusal quotes it in the signed report',
+    'MEDIUM_INVALID',
+  ),
+  row(
+    'M41',
+    'links and pipes on a medium',
+    'a symbolic link, pipe or socket in the place of a folder, file, part or blob of a medium, for any program that reads or cleans it',
+    'MEDIUM_INVALID',
+  ),
+  row(
+    'M42',
+    'pipe in place of a document',
+    'a named pipe under the digest of a document, so that fleet-export verify never ends',
+    'MEDIUM_INVALID',
+  ),
+  row(
+    'M43',
+    'folder changed while it is used',
+    'a folder of a medium is replaced by a link between the look at it and the write into it',
+    'MEDIUM_INVALID',
+  ),
+  row(
+    'M44',
+    'quoted text',
+    'a document that is not JSON, so that the error of the parser quotes a piece of it in logs, events and reports',
+    'BAD_JSON',
+  ),
+  row(
+    'M45',
+    'report by link',
+    'a symbolic link at the path at which the next report of the agent will be written',
+    'MEDIUM_INVALID',
+  ),
+];
 
 /** What the office does with a medium that comes back (O1 to O19). */
-export const OFFICE: readonly AttackRow[] = [];
+export const OFFICE: readonly AttackRow[] = [
+  row(
+    'O1',
+    'releases by link',
+    "blobs of a stick are a link to the office's releases, and its table of contents lists them as superseded receipts, so that reports import removes them",
+    'MEDIUM_INVALID',
+  ),
+  rowOf(
+    'O2',
+    'false receipts',
+    'the unsigned table of contents calls other blobs superseded receipts',
+    'ACCEPT; only what a signature proves to be ours is removed',
+    [['ACCEPT']],
+  ),
+  row(
+    'O3',
+    'links at the office',
+    'a symbolic link in the place of any folder or file of a stick that reports import and sites enroll read or write',
+    'MEDIUM_INVALID',
+  ),
+  row(
+    'O7',
+    'pipes at the office',
+    'a named pipe in the place of any folder or file of a stick, so that reports import or sites enroll never ends',
+    'MEDIUM_INVALID',
+  ),
+  row(
+    'O8',
+    'request or report by link',
+    'a request or report on a stick is a link to a private key of the office',
+    'MEDIUM_EMPTY',
+  ),
+];

@@ -1,7 +1,6 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { FleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import type { OpenMedium } from '#bundles/medium/medium';
+import { removeFileFromMedium } from '#bundles/medium/write-onto-medium';
 import type { NewDocument } from '../../publish/artifact.ts';
 import { type Hub, publishSite, siteSigner } from '../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
@@ -81,10 +80,11 @@ const answer = async (
   const documents: NewDocument[] = [];
   for (const { site } of sites)
     documents.push(...(await siteDocuments(site.name, { db: hub.store.db, keys: hub.keys })).documents);
-  const answered = await addDocuments(medium, hub.keys.root.fleet, documents, now);
+  const answered = await addDocuments(medium, hub.keys.roots, documents, now);
   if (!answered.written) return answered;
-  for (const { enrolments } of sites) {
-    for (const { request } of enrolments) await rm(join(medium.path, request.path), { force: true });
-  }
+  for (const { request } of sites.flatMap(({ enrolments }) => enrolments))
+    await removeFileFromMedium(medium.path, request.path).catch((error: unknown) => {
+      throw toFleetError(error, `removing ${request.path} from ${medium.path}`);
+    });
   return answered;
 };

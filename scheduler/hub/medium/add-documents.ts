@@ -1,14 +1,16 @@
-import { join } from 'node:path';
 import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
-import { openBlobDirectory } from '#bundles/layout/blob-directory';
 import type { Document } from '#bundles/layout/document';
-import { openOrStartLayout, writeLayoutIndex } from '#bundles/layout/layout';
-import { writeFileAtomically } from '#bundles/layout/write-file';
+import { encodeIndex, layoutMarker, openOrStartLayout } from '#bundles/layout/layout';
 import { MEDIUM_FILE, type Medium, type OpenMedium } from '#bundles/medium/medium';
+import { blobPath } from '#bundles/medium/open-tar';
+import { readOptional } from '#bundles/medium/plain-files';
+import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/medium/write-onto-medium';
 import { formatTime } from '#bundles/time';
+import type { TrustRoot } from '#bundles/trust/root';
 import { type NewDocument, toDocument } from '../../publish/artifact.ts';
+import { provenOurs } from './proven-ours.ts';
 
 /** Whether the stick can go straight back, and if not, why. */
 export type Answered = { readonly written: true } | { readonly written: false; readonly why: string };
@@ -16,21 +18,25 @@ export type Answered = { readonly written: true } | { readonly written: false; r
 /**
  * Puts documents onto the medium that brought the question; each takes the place of the older one about the same. Order
  * of docs/bundle-format.md section 10: blobs, medium.json, index.json, then what nothing names any more; a stick pulled
- * at any moment holds the old medium or the new one. Bundles on it stay as they are.
+ * at any moment holds the old medium or the new one. Bundles on it stay as they are. Its table of contents is unsigned, so of what it
+ * calls superseded only that goes which the fleet's own signature proves to be ours.
+ * @param roots of the fleet, the newest last
+ * @throws FleetError MEDIUM_INVALID where a link or something else is in the place of a folder or file; DISK_FULL, IO
  */
 export const addDocuments = async (
   medium: OpenMedium,
-  fleet: string,
+  roots: readonly TrustRoot[],
   documents: readonly NewDocument[],
   now: Date,
 ): Promise<Answered> => {
+  const fleet = roots.at(-1)?.fleet ?? '';
   if (medium.form === 'tar') return { written: false, why: 'it is a tar file; export a new one' };
   if (medium.form === 'parts')
     return { written: false, why: 'its parts are never changed; export a new one' };
   if (medium.medium && medium.medium.fleet !== fleet)
     return { written: false, why: `it carries the fleet ${medium.medium.fleet}` };
   try {
-    await write(medium.path, medium.medium ?? emptyMedium(fleet, now), documents);
+    await write(medium.path, medium.medium ?? emptyMedium(fleet, now), documents, roots);
     return { written: true };
   } catch (error) {
     const refusal = error instanceof FleetError ? error : toFleetError(error, `writing to ${medium.path}`);
@@ -49,18 +55,26 @@ const emptyMedium = (fleet: string, now: Date): Medium => ({
   critical: [],
 });
 
-const write = async (path: string, medium: Medium, added: readonly NewDocument[]): Promise<void> => {
-  const layout = await openOrStartLayout(path);
-  const blobs = openBlobDirectory(path, `medium ${path}`);
+const write = async (
+  path: string,
+  medium: Medium,
+  added: readonly NewDocument[],
+  roots: readonly TrustRoot[],
+): Promise<void> => {
+  const { manifests } = await openOrStartLayout(path, readOptional);
   for (const document of added) {
-    const { digest, size } = toDocument(document);
-    await blobs.write(digest, size, document.bytes);
+    const file = blobPath(toDocument(document).digest);
+    const there = await readOptional(path, file);
+    if (!there?.equals(document.bytes)) await writeFileOntoMedium(path, file, document.bytes);
   }
   const documents = mergeDocuments(medium.documents, added.map(toDocument));
-  await writeFileAtomically(join(path, MEDIUM_FILE), canonicalBytes({ ...medium, documents }));
-  await writeLayoutIndex(layout, layout.manifests);
-  const named = new Set([...documents, ...medium.bundles, ...layout.manifests].map(({ digest }) => digest));
-  for (const { digest } of medium.documents) if (!named.has(digest)) await blobs.remove(digest);
+  await writeFileOntoMedium(path, MEDIUM_FILE, canonicalBytes({ ...medium, documents }));
+  await writeFileOntoMedium(path, 'index.json', encodeIndex(manifests));
+  await writeFileOntoMedium(path, 'oci-layout', layoutMarker());
+  const named = new Set([...documents, ...medium.bundles, ...manifests].map(({ digest }) => digest));
+  const superseded = medium.documents.filter(({ digest }) => !named.has(digest));
+  for (const { digest } of await provenOurs(superseded, path, roots))
+    await removeFileFromMedium(path, blobPath(digest));
 };
 
 /** One document for each thing that can be said, sorted, so that the order of visits never shows. */

@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import { compareBytes } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
-import { writeFileAtomically } from '#bundles/layout/write-file';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { agentFolder, type OpenMedium, RECEIPTS_FOLDER } from '#bundles/medium/medium';
+import { writeFileOntoMedium } from '#bundles/medium/write-onto-medium';
 import type { Hub } from '../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
 import { abortIfAsked, orRefuse, type Refused } from '../refused.ts';
@@ -141,13 +140,13 @@ const answerMedium = async (
 ): Promise<Answered | undefined> => {
   if (receipts.length === 0) return undefined;
   const documents = receipts.map(({ site, row }) => receiptDocument(site, row));
-  const answered = await addDocuments(medium, hub.keys.root.fleet, documents, now);
+  const answered = await addDocuments(medium, hub.keys.roots, documents, now);
   if (!answered.written) return answered;
   for (const { row } of receipts) {
-    await writeFileAtomically(
-      join(medium.path, RECEIPTS_FOLDER, `${agentFolder(row.agent)}.sigstore.json`),
-      Buffer.from(row.receipt),
-    );
+    const file = `${RECEIPTS_FOLDER}/${agentFolder(row.agent)}.sigstore.json`;
+    await writeFileOntoMedium(medium.path, file, Buffer.from(row.receipt)).catch((error: unknown) => {
+      throw toFleetError(error, `writing ${file} onto ${medium.path}`);
+    });
   }
   return answered;
 };

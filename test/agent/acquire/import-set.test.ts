@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sealAge } from '#bundles/age/seal-age';
@@ -250,8 +250,8 @@ describe('a delta in parts', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ missing: assumed });
 
     // Where the note cannot lie, the words say so.
-    await rm(join(path, 'fleet/requests'), { recursive: true });
-    await writeFile(join(path, 'fleet/requests'), 'in the way');
+    await rm(file);
+    await mkdir(file);
     const again = await refusedWith(importMedium(world.agent, path));
     expect(again.hint).toContain('Nothing can be written onto it: ask for a full medium');
   });

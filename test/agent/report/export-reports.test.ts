@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
@@ -138,9 +138,46 @@ describe('an exported report', () => {
     const refused: unknown = await exported(world).catch((error: unknown) => error);
     expect(refused).toMatchObject({
       code: 'MEDIUM_INVALID',
-      message: expect.stringContaining('to another place'),
+      message: expect.stringContaining('is a link and no folder'),
     });
     expect(await readdir(elsewhere)).toEqual([]);
+  });
+});
+
+describe('a stick that somebody prepared', () => {
+  it('M45: has no report written where a link is at its path -> MEDIUM_INVALID', async () => {
+    await using world = await worldWithEvents();
+    const [first] = await exported(world);
+    const [outside, at] = [join(world.folder, 'outside'), join(await stick(world), first?.files[0] ?? '')];
+    await writeFile(outside, 'untouched');
+    await rm(at);
+    await symlink(outside, at);
+    const refused: unknown = await exported(world).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'MEDIUM_INVALID', message: `${at} is a link and no file` });
+    expect(await readFile(outside, 'utf8')).toBe('untouched');
+  });
+
+  it('M40: tells nothing in its report of a file that its table of contents links to -> MEDIUM_INVALID', async () => {
+    await using world = await worldWithEvents();
+    const secret = join(world.folder, 'root-only');
+    await writeFile(secret, 'canary:$6$canary:20000:0:99999:7:::');
+    const prepared = join(world.folder, 'prepared');
+    await mkdir(join(prepared, 'fleet'), { recursive: true });
+    await symlink(secret, join(prepared, 'fleet/medium.json'));
+    const refused: unknown = await importMedium(world.agent, prepared).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'MEDIUM_INVALID' });
+    // The same text on the stick itself is refused without a word of it.
+    await rm(join(prepared, 'fleet/medium.json'));
+    await writeFile(join(prepared, 'fleet/medium.json'), await readFile(secret));
+    const damaged: unknown = await importMedium(world.agent, prepared).catch((error: unknown) => error);
+    expect(damaged).toMatchObject({ code: 'BAD_JSON' });
+    const events = JSON.stringify(world.events());
+    expect(events.match(/MEDIUM_INVALID|BAD_JSON/g)).toEqual(['MEDIUM_INVALID', 'BAD_JSON']);
+    const [report] = await exported(world);
+    const signed = await readFile(join(await stick(world), report?.files[0] ?? ''), 'utf8');
+    expect(signed).toContain('BAD_JSON');
+    for (const text of [String(refused), String(damaged), events, signed])
+      expect(text).not.toContain('canary');
   });
 });
 

@@ -87,7 +87,9 @@ describe.each(FORMS)('a medium as a %s', (form, write) => {
       expect((await medium.readFile('fleet/reports/a/1.ndjson', 5)).toString()).toBe('first');
       expect(await verdict(() => medium.readFile('fleet/reports/a/1.ndjson', 4))).toBe('TOO_LARGE');
       expect(await verdict(() => medium.readFile('fleet/reports/c', 4))).toBe('MISSING_BLOB');
-      expect(await verdict(() => medium.readFile('oci-layout/x', 4))).toBe('MISSING_BLOB');
+      // Below a file there is nothing in a tar; in a folder a file is in a folder's place.
+      const below = form === 'tar' ? 'MISSING_BLOB' : 'MEDIUM_INVALID';
+      expect(await verdict(() => medium.readFile('oci-layout/x', 4))).toBe(below);
     }));
 
   it('may be empty but for what agents wrote', () =>

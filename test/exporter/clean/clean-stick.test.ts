@@ -1,4 +1,4 @@
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { canonicalBytes } from '#bundles/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
@@ -11,6 +11,7 @@ import { removeLeftovers } from '../../../exporter/clean/remove-leftovers.ts';
 import { mediumAgents } from '../../../exporter/reports/medium-agents.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 import { filesOf } from '../files-of.ts';
+import { refused } from '../refused.ts';
 import { agentDiary } from '../reports/agent-diary.ts';
 import { makeKioskWorld, type World } from '../world.ts';
 
@@ -92,7 +93,7 @@ describe('cleaning a stick', () => {
     expect(await paths(world)).toEqual([...ours, part(sets[0])].toSorted());
   });
 
-  it('finds nothing behind a link: that is not on the stick', async () => {
+  it('M41: removes nothing where a link leads away from the stick -> MEDIUM_INVALID', async () => {
     await using world = await makeStick();
     const elsewhere = world.path('archive');
     await mkdir(elsewhere);
@@ -103,7 +104,12 @@ describe('cleaning a stick', () => {
     await mkdir(`${elsewhere}/sha256`);
     await writeFile(`${elsewhere}/sha256/.tmp-0123abcd`, 'x');
     await symlink(elsewhere, `${world.stick}/blobs`);
+    expect(await refused(paths(world, false))).toBe('MEDIUM_INVALID');
+    await rm(`${world.stick}/blobs`);
+    expect(await refused(paths(world, false))).toBe('MEDIUM_INVALID');
+    await rm(`${world.stick}/fleet/parts`);
     expect(await paths(world, false)).toEqual([]);
+    expect((await readdir(elsewhere)).length).toBe(3);
   });
 
   it('finds a need that the agent has answered by a later report of its own', async () => {
