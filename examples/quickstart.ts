@@ -38,6 +38,13 @@ const writeConfigurations = async (): Promise<void> => {
   await writeFile(at('agent.yaml'), `state: ${at('host-state')}\nroot: ${at('host')}\nservices: none\n`);
 };
 
+/** What the technician reads out and the office compares. */
+const fingerprintOf = ({ stdout }: Ran): string => {
+  const [fingerprint] = /^ {2}[0-9a-f]{64}$/m.exec(stdout) ?? [];
+  if (fingerprint === undefined) throw new Broken(`the agent printed no fingerprint: ${stdout}`);
+  return fingerprint.trim();
+};
+
 const refusedWith = (ran: Ran, code: string): void => {
   if (!ran.stderr.includes(code))
     throw new Broken(`this should have been refused as ${code}, but: ${ran.stderr}`);
@@ -67,7 +74,7 @@ const main = async (): Promise<void> => {
   const sha256 = await sha256Of(at('keys', '1.root.json'));
   await mkdir(at('host'));
   await mkdir(at('stick'));
-  await agent([
+  const asked = await agent([
     'enroll',
     at('stick'),
     '--fleet',
@@ -83,7 +90,7 @@ const main = async (): Promise<void> => {
   ]);
 
   title('At the office: the request is answered, the stick is filled');
-  await scheduler('sites', 'enroll', at('stick'));
+  await scheduler('sites', 'enroll', at('stick'), '--accept', fingerprintOf(asked));
   await scheduler('sites', 'set', SITE, 'lineNumber=7');
   await run('fleet-export', ['create', '--from', at('releases'), '--site', SITE, '--to', at('stick')]);
   await run('fleet-export', ['verify', at('stick'), '--root-sha256', sha256]);

@@ -2,12 +2,14 @@ import { Args, Flags } from '@oclif/core';
 import { CODES, FleetError, formatError } from '#bundles/errors';
 import { openFiles } from '#bundles/medium/open-files';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
+import { ask, canAsk } from '#bundles/program/ask';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
 import { hubFlags } from '../configuration-flags.ts';
 import type { Enrolment } from '../hub/enroll/enroll-agents.ts';
 import { type EnrolledMedium, enrollMedium } from '../hub/enroll/enroll-medium.ts';
 import type { EnrolmentStep } from '../hub/enroll/plan-enrolment.ts';
+import type { EnrolmentRequest } from '../hub/enroll/read-requests.ts';
 import { openHub } from '../hub/hub.ts';
 import { describeRefused } from '../hub/refused.ts';
 import { channelOf } from '../hub/sites/agent-record.ts';
@@ -22,9 +24,9 @@ const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
 
 export default class SitesEnroll extends FleetCommand {
   static override description =
-    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nCompare the fingerprint with the one that the agent printed. Channel and labels of an agent that is enrolled already change only with --channel or --update.';
+    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nAnybody can put a request onto a stick: compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. Channel and labels of an agent that is enrolled already change only with --channel or --update.';
   static override examples = [
-    '<%= config.bin %> <%= command.id %> /media/stick',
+    '<%= config.bin %> <%= command.id %> /media/stick --accept 5f3c...e1',
     '<%= config.bin %> <%= command.id %> /media/stick --site plant-7 --channel prod/factory-host --accept 5f3c...e1',
   ];
   static override args = {
@@ -35,12 +37,14 @@ export default class SitesEnroll extends FleetCommand {
     site: Flags.string({ description: "Only this site's requests" }),
     channel: Flags.string({ description: 'Follow this environment/type, whatever the request says' }),
     accept: Flags.string({
-      description: 'Only the key with this SHA-256 fingerprint (64 hex digits)',
+      description:
+        'Take the key with this SHA-256 fingerprint (64 hex digits), and no other; required where nobody can be asked',
       multiple: true,
       multipleNonGreedy: true,
     }),
     'replace-key': Flags.boolean({
-      description: 'Let a known agent come with another key; the old one is refused from then on',
+      description:
+        'Let a known agent come with another key, named with --accept; the old one is refused from then on',
     }),
     update: Flags.boolean({ description: 'Let a known agent have the channel and labels it asks for' }),
   };
@@ -51,6 +55,7 @@ export default class SitesEnroll extends FleetCommand {
       site: flags.site === undefined ? undefined : parseName(flags.site, 'site'),
       channel: flags.channel === undefined ? undefined : parseChannel(flags.channel),
       accept: (flags.accept ?? []).map(parseFingerprint),
+      confirm: this.jsonEnabled() || !canAsk() ? undefined : this.#confirm,
       replaceKey: flags['replace-key'],
       update: flags.update,
     };
@@ -75,6 +80,18 @@ export default class SitesEnroll extends FleetCommand {
     }
     return { ...toJson(result), remarks };
   }
+
+  readonly #confirm = async ({ id, channel, labels, fingerprint }: EnrolmentRequest): Promise<boolean> => {
+    const wishes = [formatChannel(channel), ...Object.entries(labels).map((pair) => pair.join('='))];
+    this.say(
+      `${id} asks to be enrolled for ${wishes.join(' ')}. The fingerprint of its key:\n  ${fingerprint}`,
+    );
+    const answer = await ask('Did the agent print this fingerprint? [y/N] ', {
+      flag: `--accept ${fingerprint}`,
+      signal: this.signal,
+    });
+    return /^y(es)?$/i.test(answer.trim());
+  };
 
   #print({ sites, left, refused, answered }: EnrolledMedium, path: string): void {
     for (const { site, enrolments } of sites) {

@@ -60,7 +60,6 @@ const termsOf = (token: TokenRow): EnrolmentOptions => ({
       channel: { environment: token.environment, clusterType: token.cluster_type },
     }),
   ...(token.labels !== null && { labels: JSON.parse(token.labels) as Record<string, string> }),
-  accept: [],
   replaceKey: token.replace_key === 1,
   update: false,
 });

@@ -106,6 +106,6 @@ const changeAgent = (
       labels: labelsOf(current),
       ...(recipient && { recipient }),
     };
-    await enrollAgent(tx, request, { accept: [], replaceKey: true, update: false }, now);
+    await enrollAgent(tx, request, { replaceKey: true, update: false }, now);
     await issueSite(tx, site, context.signer, now);
   });

@@ -62,6 +62,24 @@ export const OFFICE: readonly AttackRow[] = [
     'MEDIUM_INVALID',
   ),
   row(
+    'O4',
+    'request of a stranger',
+    'one more request on a stick, in the hope that sites enroll takes all of them',
+    'USAGE',
+  ),
+  row(
+    'O5',
+    'key taken over',
+    'a request for the name of a known agent, in the hope that sites enroll --replace-key takes it',
+    'USAGE',
+  ),
+  row(
+    'O6',
+    'key taken over beside another',
+    'a request with another key for a known agent, beside the one that was named with --accept',
+    'ALREADY_ENROLLED',
+  ),
+  row(
     'O7',
     'pipes at the office',
     'a named pipe in the place of any folder or file of a stick, so that reports import or sites enroll never ends',

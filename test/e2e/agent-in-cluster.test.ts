@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
+import { acceptRequests } from '../harness/accept-requests.ts';
 import { importAgentBase } from '../harness/agent-base-image.ts';
 import { bundleAgent } from '../harness/bundle-agent.ts';
 import { describeWith } from '../harness/describe-with.ts';
@@ -140,7 +141,8 @@ describeWith(
 
     it('is enrolled by stick, and brings up what a stick with images brings', async () => {
       succeed(await agent(...ENROLL, office.rootSha256));
-      succeed(await office.scheduler('sites', 'enroll', join(media.path, 'fleet')));
+      const stick = join(media.path, 'fleet');
+      succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
       await office.build();
       await office.fill(join(media.path, 'fleet'), 'plant-7');
       const imported = succeed(await agent('import', '/media/fleet'));

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
+import { acceptRequests } from '../harness/accept-requests.ts';
 import { asRoot } from '../harness/as-root.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
@@ -124,7 +125,7 @@ describeWith(
         await using site = await startSite('content-site', factoryBase, stick);
         const shell = async (script: string) => succeed(await site.shell(script)).stdout.trim();
         succeed(await site.enroll(office.rootSha256, 'shop-4', 'screen-1', 'prod/kiosk'));
-        succeed(await office.scheduler('sites', 'enroll', stick));
+        succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
         await office.fill(stick, 'shop-4');
         succeed(await site.agent('import', '/media/stick'));
 

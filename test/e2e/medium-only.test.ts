@@ -1,6 +1,7 @@
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { acceptRequests } from '../harness/accept-requests.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { openOffice, succeed } from './office.ts';
@@ -29,7 +30,7 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     // There is no way in or out but the stick.
     expect((await site.shell('ip -o link | grep -vc " lo:"')).stdout.trim()).toBe('0');
     succeed(await site.enroll(office.rootSha256, SITE, 'press-2', CHANNEL));
-    succeed(await office.scheduler('sites', 'enroll', stick));
+    succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
     succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7'));
     await office.fill(stick, SITE);
     succeed(await site.agent('import', '/media/stick'));
@@ -118,7 +119,7 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     await using site = await startSite('plant-eight', factoryBase, media.path);
     const at = (path: string): string => path.replace(media.path, '/media/stick');
     succeed(await site.enroll(office.rootSha256, SITE, 'press-2', CHANNEL, at(stick)));
-    succeed(await office.scheduler('sites', 'enroll', stick));
+    succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
     succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7'));
     await office.fill(stick, SITE);
     await office.fill(old, SITE);
@@ -140,7 +141,7 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     await mkdir(foreign);
     await using neighbour = await startSite('plant-nine', factoryBase, foreign);
     succeed(await neighbour.enroll(office.rootSha256, 'plant-9', 'press-1', CHANNEL));
-    succeed(await office.scheduler('sites', 'enroll', foreign));
+    succeed(await office.scheduler('sites', 'enroll', foreign, ...(await acceptRequests(foreign))));
     succeed(await office.scheduler('sites', 'set', 'plant-9', 'lineNumber=1'));
     await office.fill(foreign, 'plant-9');
     const wrong = await site.agent('import', at(foreign));
@@ -160,7 +161,7 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     await using shop = await startSite('shop', factoryBase, stick);
     succeed(await press.enroll(office.rootSha256, SITE, 'press-2', CHANNEL));
     succeed(await shop.enroll(office.rootSha256, SITE, 'screen-1', 'prod/kiosk'));
-    succeed(await office.scheduler('sites', 'enroll', stick));
+    succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
     succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=3'));
     await office.fill(stick, SITE);
     succeed(await press.agent('import', '/media/stick'));
@@ -187,7 +188,7 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     await office.build();
     await using site = await startSite('power', factoryBase, stick);
     succeed(await site.enroll(office.rootSha256, SITE, 'press-2', CHANNEL));
-    succeed(await office.scheduler('sites', 'enroll', stick));
+    succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
     succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7'));
     await office.fill(stick, SITE);
     let cuts = 0;

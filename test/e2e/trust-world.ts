@@ -1,5 +1,6 @@
 import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { acceptRequests } from '../harness/accept-requests.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { type Office, openOffice, program, succeed } from './office.ts';
 
@@ -103,7 +104,7 @@ export const openTrustOffice = async (folder: string): Promise<TrustOffice> => {
         });
       const names = ['--fleet', 'halden', '--site', site, '--name', name, '--channel', channel];
       succeed(await agent(['enroll', stick, ...names, '--root-sha256', office.rootSha256]));
-      await scheduler('sites', 'enroll', stick, ...words);
+      await scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick)), ...words);
       await scheduler('sites', 'set', site, 'lineNumber=7');
       return {
         stick,

@@ -15,6 +15,7 @@ import { registryProvider } from '../../agent/images/registry/registry-provider.
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
 import { folderTarget } from '../agent/folder-target.ts';
 import { openFast, testAgent, testEdge } from '../agent/world.ts';
+import { acceptRequests } from '../harness/accept-requests.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
@@ -237,7 +238,7 @@ spec:
       await enroll(state, edge, wish, stick);
       await mkdir(at('hub'), { recursive: true });
       const enrolling = ['--keys', 'keys', '--layout', 'releases', '--db', 'hub/hub.db'];
-      await succeed(run('sites', 'enroll', stick, ...enrolling));
+      await succeed(run('sites', 'enroll', stick, ...(await acceptRequests(stick)), ...enrolling));
       await succeed(exporter('create', '--from', 'releases', '--site', 'plant-7', '--to', stick));
       await succeed(exporter('verify', stick, '--root-sha256', root.slice(7)));
 

@@ -22,6 +22,7 @@ import { openFast, testAgent, testEdge } from '../agent/world.ts';
 import { policyOf } from '../bundles/signatures/sign-image.ts';
 import { newKey } from '../bundles/trust/new-key.ts';
 import { verdict } from '../bundles/verdict.ts';
+import { acceptRequests } from '../harness/accept-requests.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
@@ -218,9 +219,9 @@ spec:
       const edge = testEdge(new Date());
       await enroll(state, edge, wish, stick);
       await mkdir(at('hub'), { recursive: true });
-      await succeed(
-        run('sites', 'enroll', stick, '--keys', 'keys', '--layout', 'releases', '--db', 'hub/hub.db'),
-      );
+      const accepted = await acceptRequests(stick);
+      const places = ['--keys', 'keys', '--layout', 'releases', '--db', 'hub/hub.db'];
+      await succeed(run('sites', 'enroll', stick, ...accepted, ...places));
       await succeed(exporter('create', '--from', 'releases', '--site', 'plant-7', '--to', stick));
       const verified = await succeed(exporter('verify', stick, '--root-sha256', root.slice(7)));
       expect(verified).toMatch(/\d images signed as the policies ask/);

@@ -6,6 +6,7 @@ import { parseMedium } from '#bundles/medium/medium';
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
 import { type Blobs, putAttestation, putImage, putIndex, putLayer } from '../agent/images/image-fixture.ts';
 import { type Office, openOffice, succeed } from '../e2e/office.ts';
+import { acceptRequests } from '../harness/accept-requests.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { makeBusyboxImage } from '../harness/kubernetes/busybox-image.ts';
 import { type KubernetesNode, NODE_KUBECONFIG, startNode, WORK_TREE } from '../harness/kubernetes/node.ts';
@@ -90,7 +91,7 @@ describeWith(['nodeBase', 'kube', 'busybox'], 'a cluster that nothing reaches bu
 
   it('runs the pods of a release from the images that came with it', async () => {
     succeed(await agent(...ENROLL, office.rootSha256));
-    succeed(await office.scheduler('sites', 'enroll', stick.path));
+    succeed(await office.scheduler('sites', 'enroll', stick.path, ...(await acceptRequests(stick.path))));
     await office.build();
     await office.fill(stick.path, 'plant-7');
     const imported = await agent('import', '/media/stick');

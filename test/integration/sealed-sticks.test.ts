@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PROGRAMS, type ProgramName, sha256Of } from '../../examples/story.ts';
+import { acceptRequests } from '../harness/accept-requests.ts';
 import { makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
@@ -51,7 +52,8 @@ describeWith(['age'], 'sealed sticks, from the office to a host and to another o
       const asked = await agent(name, 'enroll', at(`request-${name}`), ...who, '--root-sha256', root);
       expect(asked.code, asked.stderr).toBe(0);
       const office = ['--config', 'office.yaml', '--now', '2026-11-21T08:30:00Z'];
-      await ok('fleet-scheduler', 'sites', 'enroll', at(`request-${name}`), ...office);
+      const accepted = await acceptRequests(at(`request-${name}`));
+      await ok('fleet-scheduler', 'sites', 'enroll', at(`request-${name}`), ...accepted, ...office);
       await ok('fleet-scheduler', 'sites', 'set', site, 'lineNumber=7', ...office);
     }
     const create = [

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hexOf } from '#bundles/digest';
 import { type Medium, parseMedium } from '#bundles/medium/medium';
 import { type Office, openOffice, program, succeed } from '../e2e/office.ts';
+import { acceptRequests } from '../harness/accept-requests.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
@@ -77,7 +78,7 @@ beforeAll(async () => {
     'prod/factory-host',
   ];
   succeed(await agent('enroll', ...who, '--root-sha256', office.rootSha256, stick()));
-  succeed(await office.scheduler('sites', 'enroll', stick()));
+  succeed(await office.scheduler('sites', 'enroll', stick(), ...(await acceptRequests(stick()))));
   succeed(await office.scheduler('sites', 'set', 'plant-7', 'lineNumber=7'));
   await office.fill(stick(), 'plant-7');
   succeed(await agent('import', stick()));

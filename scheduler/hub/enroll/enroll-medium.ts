@@ -1,6 +1,7 @@
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { OpenMedium } from '#bundles/medium/medium';
 import { removeFileFromMedium } from '#bundles/medium/write-onto-medium';
+import { nameSome } from '#bundles/name-some';
 import type { NewDocument } from '../../publish/artifact.ts';
 import { type Hub, publishSite, siteSigner } from '../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
@@ -10,9 +11,19 @@ import { type EnrolledSite, enrollAgents } from './enroll-agents.ts';
 import type { EnrolmentOptions } from './plan-enrolment.ts';
 import { type EnrolmentRequest, readRequests } from './read-requests.ts';
 
+/** Which requests are taken. Anybody can put one onto a stick, so a person compares each fingerprint. */
+export type EnrolmentChoice = {
+  /** Only this site's requests. */
+  readonly site?: string | undefined;
+  /** Fingerprints that were compared: only requests for these keys are taken. */
+  readonly accept: readonly string[];
+  /** Asks a person for each request where `accept` names none; undefined: nobody is there to be asked. */
+  readonly confirm?: ((request: EnrolmentRequest) => Promise<boolean>) | undefined;
+};
+
 export type EnrolledMedium = {
   readonly sites: readonly EnrolledSite[];
-  /** Requests that the options left for another time. */
+  /** Requests that were not chosen. */
   readonly left: readonly EnrolmentRequest[];
   readonly refused: readonly Refused[];
   /** undefined: there was nothing to answer. */
@@ -22,12 +33,13 @@ export type EnrolledMedium = {
 /**
  * Takes the requests on a medium: registers the agents, signs the statements of their sites, writes them to the layout
  * and back onto the medium, and last removes what was answered. Cut off anywhere, the same call goes on.
- * @throws FleetError MEDIUM_EMPTY when there is no request, UNKNOWN_KEY when none is for an accepted key
+ * @throws FleetError MEDIUM_EMPTY when there is no request, UNKNOWN_KEY when none is for an accepted key, USAGE where nobody said
+ * which keys to accept
  */
 export const enrollMedium = async (
   hub: Hub,
   medium: OpenMedium,
-  options: EnrolmentOptions,
+  options: EnrolmentOptions & EnrolmentChoice,
   now: Date,
   signal?: AbortSignal,
 ): Promise<EnrolledMedium> => {
@@ -38,8 +50,7 @@ export const enrollMedium = async (
       hint: 'Run fleet-agent enroll on the machine, with this medium',
     });
   }
-  const chosen = requests.filter((request) => isChosen(request, options));
-  checkAccepted(chosen, options, medium.path);
+  const chosen = await choose(requests, options, medium.path, signal);
   const signer = await siteSigner(hub);
   const sites: EnrolledSite[] = [];
   for (const [site, group] of Map.groupBy(chosen, (request) => request.site)) {
@@ -53,14 +64,43 @@ export const enrollMedium = async (
   return { sites, left: requests.filter((request) => !chosen.includes(request)), refused, answered };
 };
 
-const isChosen = (request: EnrolmentRequest, { site, accept }: EnrolmentOptions): boolean =>
-  (site === undefined || request.site === site) &&
-  (accept.length === 0 || accept.includes(request.fingerprint));
+const choose = async (
+  requests: readonly EnrolmentRequest[],
+  { site, accept, confirm, replaceKey }: EnrolmentOptions & EnrolmentChoice,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly EnrolmentRequest[]> => {
+  const asking = requests.filter((request) => site === undefined || request.site === site);
+  if (accept.length > 0) {
+    const chosen = asking.filter(({ fingerprint }) => accept.includes(fingerprint));
+    checkAccepted(chosen, accept, path);
+    return chosen;
+  }
+  if (asking.length > 0 && (replaceKey || !confirm)) throw unnamed(asking, replaceKey, path);
+  const chosen: EnrolmentRequest[] = [];
+  for (const request of asking) {
+    abortIfAsked(signal);
+    if (await confirm?.(request)) chosen.push(request);
+  }
+  return chosen;
+};
+
+const unnamed = (requests: readonly EnrolmentRequest[], replaceKey: boolean, path: string): FleetError => {
+  const shown = nameSome(
+    requests.map(({ id, fingerprint }) => `${id} with the key ${fingerprint}`),
+    5,
+  );
+  const why = replaceKey ? 'a key is replaced only by one that is named' : 'no key was accepted';
+  return new FleetError('USAGE', `${why}: ${path} has a request of ${shown}`, {
+    subject: '--accept',
+    hint: 'Compare the fingerprint with the one that the agent printed, and give it with --accept',
+  });
+};
 
 /** Whoever names a key wants that key: another one in its place is what the comparison is there to find. */
 const checkAccepted = (
   chosen: readonly EnrolmentRequest[],
-  { accept }: EnrolmentOptions,
+  accept: readonly string[],
   path: string,
 ): void => {
   const absent = accept.find((wanted) => !chosen.some(({ fingerprint }) => fingerprint === wanted));

@@ -14,13 +14,9 @@ import type { AgentKeyRow, AgentRow } from '../store/tables.ts';
 import type { EnrolmentRequest } from './read-requests.ts';
 
 export type EnrolmentOptions = {
-  /** Only this site's requests. */
-  readonly site?: string | undefined;
   /** Whatever the request wishes. */
   readonly channel?: Channel | undefined;
   readonly labels?: Labels | undefined;
-  /** Only keys with these fingerprints; without any, all. */
-  readonly accept: readonly string[];
   /** A known agent may come with another key. */
   readonly replaceKey: boolean;
   /** A known agent may move to the channel and labels it wishes for. */
@@ -106,7 +102,7 @@ const otherKey = (request: EnrolmentRequest, known: AgentRow): FleetError =>
     `${request.id} is known with another key since ${known.enrolled_at}${known.revoked_at === null ? '' : `, and was revoked on ${known.revoked_at}`}`,
     {
       subject: request.fingerprint,
-      hint: 'If this machine lost its key or was replaced, compare the fingerprint and add --replace-key: the old key is refused from then on',
+      hint: 'If this machine lost its key or was replaced, compare the fingerprint and name it with --accept, and add --replace-key: the old key is refused from then on',
     },
   );
 

@@ -47,7 +47,7 @@ const verifyWithHint = (report: SignedReport, agent: AgentRow, what: string): Ve
     if (!isFleetError(error, 'UNKNOWN_KEY')) throw error;
     throw new FleetError('UNKNOWN_KEY', `${what} is not signed by the key that agent was enrolled with`, {
       ...(error.subject !== undefined && { subject: error.subject }),
-      hint: 'If the machine was set up again, enrol it again: fleet-scheduler sites enroll <medium> --replace-key',
+      hint: 'If the machine was set up again, enrol it again: fleet-scheduler sites enroll <medium> --replace-key --accept <fingerprint>',
       cause: error,
     });
   }

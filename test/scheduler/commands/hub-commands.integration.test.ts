@@ -12,6 +12,7 @@ import SitesRenew from '../../../scheduler/commands/sites-renew.ts';
 import SitesRevoke from '../../../scheduler/commands/sites-revoke.ts';
 import SitesSet from '../../../scheduler/commands/sites-set.ts';
 import Status from '../../../scheduler/commands/status.ts';
+import { acceptRequests } from '../../harness/accept-requests.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { ask, chain, HOSTS, happenings, report, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
@@ -52,6 +53,10 @@ describe('root', () => {
   });
 });
 
+/** As somebody who has compared every fingerprint on the stick. */
+const enrolAll = async (stick: string, hub: TestHub) =>
+  runCommandClass(SitesEnroll, [stick, ...(await acceptRequests(stick)), ...places(hub)]);
+
 describe('the way of a stick through the commands', () => {
   it('goes from the request over values and a report to the table', async () => {
     await using hub = await testHub();
@@ -60,6 +65,10 @@ describe('the way of a stick through the commands', () => {
     const stick = await hub.stick();
     await ask(stick, agent);
     const key = fingerprint(agent.key.public);
+    const unasked = await runCommandClass(SitesEnroll, [stick, ...at]);
+    expect([unasked.code, unasked.err]).toEqual([2, expect.stringContaining(`with the key ${key}`)]);
+    const unnamed = await runCommandClass(SitesEnroll, [stick, '--replace-key', ...at]);
+    expect([unnamed.code, unnamed.err]).toEqual([2, expect.stringContaining('one that is named')]);
     const enrolled = await runCommandClass(SitesEnroll, [stick, '--accept', key.toUpperCase(), ...at]);
     expect(enrolled.out).toContain(`plant-7/press-1 enrolled  prod/factory-host  key ${key}`);
     expect(enrolled.out).toContain('fleet-agent import');
@@ -128,14 +137,14 @@ describe('the way of a stick through the commands', () => {
     const agent = testAgent('plant-7/press-1');
     const stick = await hub.stick();
     await ask(stick, agent);
-    await runCommandClass(SitesEnroll, [stick, ...places(hub)]);
+    await enrolAll(stick, hub);
     await runCommandClass(SitesSet, ['plant-7', 'port=8080', ...places(hub)]);
     const index = join(hub.layout, 'index.json');
     const before = await readFile(index, 'utf8');
     await ask(stick, agent);
     const other = places(hub, join(hub.path, 'other.db'));
     for (const [version, words] of [
-      [1, [SitesEnroll, stick]],
+      [1, [SitesEnroll, stick, ...(await acceptRequests(stick))]],
       [2, [SitesSet, 'plant-7', 'port=1']],
     ] as const) {
       const [command, ...rest] = words;
@@ -154,7 +163,7 @@ describe('the way of a stick through the commands', () => {
     const [good, stranger] = [testAgent('plant-7/press-1'), testAgent('plant-9/stranger')];
     const stick = await hub.stick();
     await ask(stick, good);
-    await runCommandClass(SitesEnroll, [stick, ...places(hub)]);
+    await enrolAll(stick, hub);
     await report(stick, good, chain(good, happenings(1)));
     await report(stick, stranger, chain(stranger, happenings(1)));
     const ran = await runCommandClass(ReportsImport, [stick, ...places(hub)]);
@@ -174,12 +183,12 @@ describe('the way of a stick through the commands', () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));
-    await runCommandClass(SitesEnroll, [stick, ...places(hub)]);
+    await enrolAll(stick, hub);
     await ask(stick, testAgent('plant-7/press-1'));
-    const one = await runCommandClass(SitesEnroll, [stick, ...places(hub)]);
+    const one = await enrolAll(stick, hub);
     expect([one.code, one.err]).toEqual([2, expect.stringContaining('--replace-key')]);
     await ask(stick, testAgent('plant-7/press-2'));
-    const both = await runCommandClass(SitesEnroll, [stick, ...places(hub)]);
+    const both = await enrolAll(stick, hub);
     expect([both.code, both.err]).toEqual([8, expect.stringContaining('REQUESTS_REFUSED')]);
     expect(both.out).toContain('plant-7/press-2 enrolled');
   });

@@ -14,9 +14,9 @@ import type { ReceiptPredicate, ReportPredicate } from '#bundles/statements/pred
 import { addDays, formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/certificate-request';
 import type { SigningKey } from '#bundles/trust/key';
-import { enrollMedium } from '../../../scheduler/hub/enroll/enroll-medium.ts';
+import { type EnrolmentChoice, enrollMedium } from '../../../scheduler/hub/enroll/enroll-medium.ts';
 import type { EnrolmentOptions } from '../../../scheduler/hub/enroll/plan-enrolment.ts';
-import { requestPath } from '../../../scheduler/hub/enroll/read-requests.ts';
+import { readRequests, requestPath } from '../../../scheduler/hub/enroll/read-requests.ts';
 import type { Hub } from '../../../scheduler/hub/hub.ts';
 import { importReports } from '../../../scheduler/hub/reports/import-reports.ts';
 import { openStore, type StoreOptions } from '../../../scheduler/hub/store/open-store.ts';
@@ -37,7 +37,11 @@ export type TestHub = Hub & {
   readonly signedFleet: SignedFleet;
   /** A fresh folder: the stick. */
   readonly stick: (name?: string) => Promise<string>;
-  readonly enroll: (stick: string, options?: Partial<EnrolmentOptions>) => ReturnType<typeof enrollMedium>;
+  /** Every fingerprint on the stick is accepted by its name, unless said. */
+  readonly enroll: (
+    stick: string,
+    options?: Partial<EnrolmentOptions & EnrolmentChoice>,
+  ) => ReturnType<typeof enrollMedium>;
   readonly importFrom: (stick: string, now?: Date) => ReturnType<typeof importReports>;
 };
 
@@ -114,7 +118,11 @@ const openHub = async (template: Template, options: StoreOptions = {}): Promise<
     },
     enroll: async (stick, given = {}) => {
       await using medium = await openMedium(stick);
-      return await enrollMedium(hub, medium, { accept: [], replaceKey: false, update: false, ...given }, NOW);
+      const all = await readRequests(medium, FLEET, []);
+      const accept = all
+        .filter(({ site }) => site === (given.site ?? site))
+        .map(({ fingerprint }) => fingerprint);
+      return await enrollMedium(hub, medium, { accept, replaceKey: false, update: false, ...given }, NOW);
     },
     importFrom: async (stick, now = NOW) => {
       await using medium = await openMedium(stick);

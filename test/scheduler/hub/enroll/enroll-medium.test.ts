@@ -123,8 +123,78 @@ describe('enrolling from a medium', () => {
     await using again = { ...hub, layout: join(hub.path, 'layout-2'), [Symbol.asyncDispose]: async () => {} };
     await using medium = await openMedium(stick);
     const { enrollMedium } = await import('../../../../scheduler/hub/enroll/enroll-medium.ts');
-    await enrollMedium(again, medium, { accept: [], replaceKey: false, update: false }, NOW);
+    await enrollMedium(
+      again,
+      medium,
+      { accept: [fingerprint(agent.key.public)], replaceKey: false, update: false },
+      NOW,
+    );
     expect((await acceptAs(hub, agent, stick)).site.statement.digest).toBe(signed.payload);
+  });
+
+  it('O4: takes no request whose fingerprint nobody has compared -> USAGE', async () => {
+    await using hub = await testHub();
+    const [agent, stick] = [testAgent('plant-7/press-1'), await hub.stick()];
+    const path = await ask(stick, agent);
+    const refused: unknown = await hub.enroll(stick, { accept: [] }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining(`plant-7/press-1 with the key ${fingerprint(agent.key.public)}`),
+      hint: expect.stringContaining('--accept'),
+    });
+    expect(await hub.store.db.selectFrom('agent').selectAll().execute()).toEqual([]);
+    expect(await readdir(stick)).toEqual(['fleet']);
+    expect(await readFile(join(stick, path))).toBeTruthy();
+  });
+
+  it('asks a person for each request where none is named, and takes those that were affirmed', async () => {
+    await using hub = await testHub();
+    const stick = await hub.stick();
+    const agents = ['plant-7/press-1', 'plant-7/press-2', 'plant-8/oven'].map((id) => testAgent(id));
+    for (const agent of agents) await ask(stick, agent);
+    const asked: string[] = [];
+    const result = await hub.enroll(stick, {
+      accept: [],
+      site: 'plant-7',
+      confirm: async ({ id, fingerprint: shown }) => {
+        asked.push(shown);
+        return id === 'plant-7/press-2';
+      },
+    });
+    expect(asked.toSorted()).toEqual(
+      agents
+        .slice(0, 2)
+        .map(({ key }) => fingerprint(key.public))
+        .toSorted(),
+    );
+    expect(steps(result)).toEqual([['plant-7/press-2', 'register']]);
+    expect(result.left.map(({ id }) => id).toSorted()).toEqual(['plant-7/press-1', 'plant-8/oven']);
+  });
+
+  it('O5: replaces no key but one that is named, also where a person could be asked -> USAGE', async () => {
+    await using hub = await enrolledHub();
+    const stick = await hub.stick();
+    const intruder = testAgent('plant-7/press-1');
+    await ask(stick, intruder);
+    const given = { accept: [], replaceKey: true, confirm: async () => true };
+    const refused: unknown = await hub.enroll(stick, given).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'USAGE', message: expect.stringContaining('named') });
+    const [known] = await hub.store.db.selectFrom('agent').selectAll().execute();
+    expect(known?.key).toBe(hub.agent.key.public.pem);
+  });
+
+  it('O6: replaces the key of no other agent than the one whose new key is named -> ALREADY_ENROLLED', async () => {
+    await using hub = await enrolledHub();
+    const stick = await hub.stick();
+    const [wanted, intruder] = [testAgent('plant-7/press-2'), testAgent('plant-7/press-1')];
+    await ask(stick, wanted);
+    await ask(stick, intruder);
+    const result = await hub.enroll(stick, { accept: [fingerprint(wanted.key.public)], replaceKey: true });
+    expect(steps(result)).toEqual([['plant-7/press-2', 'register']]);
+    expect(result.left.map(({ id }) => id)).toEqual([intruder.id]);
+    expect(codes((await hub.enroll(stick)).refused)).toEqual(['ALREADY_ENROLLED']);
+    const known = await hub.store.db.selectFrom('agent').selectAll().where('id', '=', intruder.id).execute();
+    expect(known[0]?.key).toBe(hub.agent.key.public.pem);
   });
 
   it('takes no other key for a known name, and says how', async () => {
