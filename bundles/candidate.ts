@@ -16,4 +16,32 @@ export type Candidate = {
   readonly tools?: readonly { readonly name: string; readonly version: string }[];
   /** Bundles of earlier releases whose packages stood in for what was held. */
   readonly kept?: readonly { readonly clusterType: string; readonly bundle: Digest }[];
+  /** What assignments depend on, by the file or application that declares it; absent in candidates of older versions. */
+  readonly declared?: readonly Declared[];
+};
+
+/** The names that one file, or one application's folder, declares. */
+export type Declared = {
+  /** Path of the file; `<role>:<path>` in Kalypso's form; `workload/<registration>` for an application's folder. */
+  readonly in: string;
+  readonly registrations?: readonly string[];
+  /** Deployment targets of the environment. */
+  readonly targets?: readonly string[];
+  readonly policies?: readonly DeclaredPolicy[];
+};
+
+export type DeclaredPolicy = {
+  readonly name: string;
+  readonly workspace: string;
+  readonly targets: DeclaredSelector;
+  readonly clusterTypes: DeclaredSelector;
+};
+
+type DeclaredSelector = {
+  readonly matchLabels: Readonly<Record<string, string>>;
+  readonly matchExpressions: readonly {
+    readonly key: string;
+    readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+    readonly values: readonly string[];
+  }[];
 };

@@ -61,6 +61,7 @@ export const CODES = {
   PLATFORM_INVALID: input,
   SECRET_PLAIN: input,
   ASSIGNMENTS_HELD: attention,
+  REMOVALS_HELD: attention,
   // Sources
   SOURCE_UNREACHABLE: unreachable,
   SOURCE_MISSING: missing,

@@ -25,6 +25,9 @@ export const LEASE_ARTIFACT = 'application/vnd.fleet-ferry.lease.v1';
 
 /** A bundle that waits for more signatures. It stays in the layout and is never published. */
 export const AWAITING_ARTIFACT = 'application/vnd.fleet-ferry.awaiting.v1';
+/** Why the last build did not release a channel: it stays in the layout. */
+export const WAITING_ARTIFACT = 'application/vnd.fleet-ferry.waiting.v1';
+export const WAITING_JSON = 'application/vnd.fleet-ferry.waiting.v1+json';
 
 export const ROOT_JSON = 'application/vnd.fleet-ferry.root.v1+json';
 export const REVOCATIONS_JSON = 'application/vnd.fleet-ferry.revocations.v1+json';

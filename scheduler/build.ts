@@ -19,10 +19,12 @@ import { environmentsOf } from './platform/list-environments.ts';
 import type { PlatformOptions } from './platform/load-options.ts';
 import { findRoot, loadPlatform, type Root, sourcesOf } from './platform/load-platform.ts';
 import type { Platform } from './platform/model.ts';
+import { didYouMean } from './platform/nearest-name.ts';
 import { eachOnce, newProblems, problemsOf, throwProblems } from './platform/problems.ts';
 import type { Sources } from './platform/sources/open-sources.ts';
 import { openReleases, type Releases } from './publish/open-releases.ts';
 import { type ChannelOutcome, publishEnvironment } from './publish-environment.ts';
+import type { Allowance } from './removals/allowance.ts';
 import { checkSigners, type KeyDirectory } from './sign/key-directory.ts';
 import type { EvidencePlace } from './signatures/evidence-place.ts';
 import { layoutEvidence } from './signatures/layout-evidence.ts';
@@ -52,6 +54,8 @@ export type BuildOptions = PlatformOptions & {
   readonly charts?: Charts;
   /** Files that hosts' packages name by address; without it only those that were fetched before. */
   readonly contents?: Contents;
+  /** Packages that releases may remove although nobody deleted them; none when left out. */
+  readonly allowRemovals?: Allowance;
   readonly now: Date;
   readonly signal: AbortSignal;
   /** Called when an environment is done and its releases are in the layout; for one that cannot be read, at the end. */
@@ -159,7 +163,7 @@ const chooseEnvironments = (root: Root, asked: readonly string[] | undefined): r
   if (unknown === undefined) return [...new Set(asked ?? known)];
   throw new FleetError('PLATFORM_INVALID', `the platform has no environment ${JSON.stringify(unknown)}`, {
     ...(root.form === 'fleet' && { at: root.fleet.at }),
-    hint: `It has ${known.join(', ')}`,
+    hint: `${didYouMean(unknown, known) ?? ''}It has ${known.join(', ')}`,
   });
 };
 
@@ -201,7 +205,7 @@ const buildOne = async (
     environment,
     candidate: digestOf(canonicalBytes(built.candidate)),
     channels: await publishEnvironment(built, releases, options),
-    heldWorkloads: (platform.heldWorkloads ?? []).map(({ registration, errors }) => ({
+    heldWorkloads: (built.platform.heldWorkloads ?? []).map(({ registration, errors }) => ({
       registration,
       errors,
     })),

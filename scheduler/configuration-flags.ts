@@ -59,6 +59,15 @@ export const platformFlags = {
 export const environmentFlag = (description: string) =>
   Flags.string({ char: 'e', multiple: true, multipleNonGreedy: true, description });
 
+export const allowRemovalsFlag = Flags.string({
+  description:
+    'Packages that a release may take away though their Workload or policy was not deleted: names, or a number for each channel',
+  env: 'FLEET_ALLOW_REMOVALS',
+  multiple: true,
+  multipleNonGreedy: true,
+  delimiter: ',',
+});
+
 /** What the hub's commands need. */
 export const hubFlags = { config, keys, layout, db };
 

@@ -10,6 +10,7 @@ import { parseRecipient } from '#bundles/secrets/recipient';
 import schema from '../docs/schemas/scheduler-config.schema.json' with { type: 'json' };
 import { parseMap, type SourceMap } from './platform/sources/location.ts';
 import { isRepositoryUrl } from './platform/sources/repository-url.ts';
+import { type Allowance, parseAllowance } from './removals/allowance.ts';
 import { flagOf, SETTING_NAMES, SETTINGS, type Setting, variableOf } from './settings.ts';
 
 /** What was given on the command line or in the environment, by flag name; oclif has merged the two. */
@@ -21,6 +22,8 @@ export type GivenSettings = {
   /** --environment and --plain-http, repeatable: instead of those of the file. */
   readonly environment?: readonly string[] | string | undefined;
   readonly 'plain-http'?: readonly string[] | string | undefined;
+  /** --allow-removals, repeatable: instead of those of the file. */
+  readonly 'allow-removals'?: readonly string[] | string | undefined;
   /** --hostname, repeatable: instead of those of the file. */
   readonly hostname?: readonly string[] | string | undefined;
   readonly [flag: string]: unknown;
@@ -36,6 +39,8 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly plainHttp: readonly string[];
   /** Images that are in no layout come from the registries that their names say. */
   readonly pullImages: boolean;
+  /** Packages that releases may remove although nobody deleted them. */
+  readonly allowRemovals: Allowance;
   /** Rendered trees are proposed on a branch of their own. */
   readonly treePullRequest: boolean;
   /** Names and addresses that the hub's certificate is for; undefined: this machine's. */
@@ -78,6 +83,9 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     environments: wordList(given.environment, ',') ?? said.environments,
     plainHttp: wordList(given['plain-http'], ',') ?? said.plainHttp ?? [],
     pullImages: given['pull-images'] === true || said.pullImages === true,
+    allowRemovals: parseAllowance(
+      wordList(given['allow-removals'], ',') ?? [said.allowRemovals ?? []].flat(),
+    ),
     treePullRequest: given['tree-pull-request'] === true || said.treePullRequest === true,
     hostnames: wordList(given.hostname, ',') ?? said.hostnames,
     escrow:
@@ -122,6 +130,7 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
   readonly environments?: readonly string[];
   readonly plainHttp?: readonly string[];
   readonly pullImages?: boolean;
+  readonly allowRemovals?: number | readonly string[];
   readonly treePullRequest?: boolean;
   readonly hostnames?: readonly string[];
   readonly secrets?: { readonly escrow?: string };

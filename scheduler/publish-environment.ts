@@ -1,5 +1,4 @@
 import type { Descriptor } from '#bundles/bundle/manifest';
-import { readBundle } from '#bundles/bundle/read-bundle';
 import { canonicalBytes } from '#bundles/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { type ErrorCode, FleetError, type Place } from '#bundles/errors';
@@ -13,17 +12,21 @@ import { isApproved, signBundle } from './approvals/sign-bundle.ts';
 import type { EnvironmentBuild } from './build-environment.ts';
 import type { BuiltBundle } from './bundle/build-bundle.ts';
 import { followWithLeases } from './lease/follow-with-leases.ts';
-import type { Platform } from './platform/model.ts';
 import { fitHeld, fitSources } from './publish/fit-statement.ts';
 import type { Releases } from './publish/open-releases.ts';
 import { publishRelease } from './publish/publish-release.ts';
 import { readPrevious } from './publish/read-previous.ts';
 import type { PublishedRelease } from './publish/read-release.ts';
-import { awaitingReference, bundleReference } from './publish/references.ts';
+import { awaitingReference, bundleReference, waitingReference } from './publish/references.ts';
 import { findRevoked, type Revoked, readRevocations } from './publish/revocation-list.ts';
 import { copyImages, restoreBlobs, writeBundle } from './publish/write-blobs.ts';
 import { releaseReferences } from './reissue/reissue-release.ts';
 import { type Renewed, renewRelease } from './reissue/renew-release.ts';
+import { type Allowance, NO_ALLOWANCE } from './removals/allowance.ts';
+import { openRemovals } from './removals/find-removals.ts';
+import { judgeBundle } from './removals/judge-bundle.ts';
+import type { Removal } from './removals/removal.ts';
+import { removalsHeld, writeWaiting } from './removals/waiting.ts';
 import type { KeyDirectory } from './sign/key-directory.ts';
 
 /** What happened to one channel. */
@@ -31,9 +34,18 @@ export type ChannelOutcome = Channel & {
   /**
    * 'renewed': the same bundle under a new number, for its release ends soon or a rotation has left it behind.
    * 'awaiting': it lacks signatures (docs/signing.md); sites keep what they have. 'blocked':
-   * releasing would take away, at every site, a package that is only held. 'revoked': what was built was withdrawn.
+   * releasing would take away, at every site, a package that is only held. 'removals-held': it would take away packages
+   * that nobody deleted. 'revoked': what was built was withdrawn.
    */
-  readonly outcome: 'released' | 'renewed' | 'awaiting' | 'unchanged' | 'empty' | 'blocked' | 'revoked';
+  readonly outcome:
+    | 'released'
+    | 'renewed'
+    | 'awaiting'
+    | 'unchanged'
+    | 'empty'
+    | 'blocked'
+    | 'removals-held'
+    | 'revoked';
   readonly version: number;
   readonly bundle: Digest | undefined;
   readonly assignments: number;
@@ -45,6 +57,10 @@ export type ChannelOutcome = Channel & {
     readonly kept: Digest | undefined;
     readonly error: FleetError;
   }[];
+  /** Packages that the last release has and the bundle that was built has not. */
+  readonly removals: readonly Removal[];
+  /** Why the channel waits: with 'removals-held'. */
+  readonly waits?: FleetError;
   /** Blobs of an unchanged bundle that were missing or damaged in the layout and were written again. */
   readonly restored: number;
   /** Why the bundle that was built may not be released. */
@@ -55,7 +71,13 @@ export type ChannelOutcome = Channel & {
   readonly leaseVoid?: FleetError;
 };
 
-type Publishing = { readonly keys: KeyDirectory; readonly now: Date; readonly signal: AbortSignal };
+type Publishing = {
+  readonly keys: KeyDirectory;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  /** Packages that may go although nobody deleted them; none when left out. */
+  readonly allowRemovals?: Allowance;
+};
 
 /**
  * Signs and writes what changed of an environment. All blobs come first, and the index once and last: no reader finds a
@@ -73,13 +95,17 @@ export const publishEnvironment = async (
   const references = new Map<string, Descriptor>();
   const gone: string[] = [];
   const outcomes: ChannelOutcome[] = [];
+  const { allowRemovals = NO_ALLOWANCE } = options;
+  const findRemovals = openRemovals(layout, built, options.keys.roots, options.signal);
   for (const bundle of built.bundles) {
     options.signal.throwIfAborted();
     const channel = { environment: built.platform.environment, clusterType: bundle.clusterType.name };
     const previous = await readPrevious(layout, channel, options.keys.roots, options.now);
     const revocations = await readRevocations(layout, options.keys.root.fleet, channel, previous);
     const revoked = findRevoked(revocations, [bundle.bundle.digest]);
-    const outcome = revoked ? 'revoked' : await judge(layout, bundle, previous, built.platform);
+    const { outcome, removals, unmeant } = revoked
+      ? { outcome: 'revoked' as const, removals: [], unmeant: [] }
+      : await judgeBundle(bundle, previous, findRemovals, allowRemovals);
     const next = { ...common, bundle, previous, revocations };
     const fresh = outcome === 'released' ? await release(layout, channel, next, options) : undefined;
     // What stays must stay good, whatever keeps the new one back.
@@ -89,6 +115,9 @@ export const publishEnvironment = async (
     const step = unsigned ? await release(layout, channel, next, options) : fresh;
     for (const [reference, descriptor] of step?.references ?? kept?.renewed?.references ?? [])
       references.set(reference, descriptor);
+    if (outcome !== 'removals-held') gone.push(waitingReference(channel));
+    else
+      for (const [name, entry] of await writeWaiting(layout, channel, unmeant)) references.set(name, entry);
     // What waited was replaced by what is released now, or is not wanted any more.
     if (['released', 'unchanged', 'empty', 'revoked'].includes(step?.outcome ?? outcome))
       gone.push(awaitingReference(channel));
@@ -99,6 +128,8 @@ export const publishEnvironment = async (
       ...described,
       version,
       restored,
+      removals,
+      ...(unmeant.length > 0 && { waits: removalsHeld(channel, unmeant) }),
       ...(revoked && { revoked }),
       ...(kept?.fault && !step && { fault: kept.fault }),
       ...(outcome === 'unchanged' && !step ? nowAt(kept?.renewed) : {}),
@@ -134,30 +165,6 @@ const renew = async (
 
 const nowAt = (renewed: Renewed | undefined): Partial<ChannelOutcome> =>
   renewed?.outcome === 'renewed' ? { outcome: 'renewed', version: renewed.version } : {};
-
-/**
- * An empty bundle is released only to take away what an earlier one brought; and nothing is taken away because somebody's
- * template failed today.
- */
-const judge = async (
-  layout: Layout,
-  { bundle, held }: BuiltBundle,
-  previous: PublishedRelease | undefined,
-  { heldWorkloads = [] }: Platform,
-): Promise<ChannelOutcome['outcome']> => {
-  const before = previous?.subjects.get(`bundle/${bundle.kind}`);
-  if (before === undefined) return bundle.config.assignments.length === 0 ? 'empty' : 'released';
-  if (before === bundle.digest) return 'unchanged';
-  const lost = new Set(held.filter(({ kept }) => !kept).map(({ assignment }) => assignment.target.name));
-  if (lost.size === 0 && heldWorkloads.length === 0) return 'released';
-  const unread = new Set(heldWorkloads.map(({ workspace }) => workspace));
-  const now = new Set(bundle.config.assignments.map(({ id }) => id));
-  const { config } = await readBundle(layout.blobs, before);
-  const gone = config.assignments.filter(({ id }) => !now.has(id));
-  return gone.some(({ id, workspace }) => lost.has(id) || unread.has(workspace ?? ''))
-    ? 'blocked'
-    : 'released';
-};
 
 type NextRelease = {
   /** The candidate document. */
@@ -219,7 +226,7 @@ const describe = (
   { bundle, held }: BuiltBundle,
   outcome: ChannelOutcome['outcome'],
   previous: PublishedRelease | undefined,
-): Omit<ChannelOutcome, 'restored'> => ({
+): Omit<ChannelOutcome, 'restored' | 'removals'> => ({
   ...channel,
   outcome,
   version: previous?.predicate.version ?? 0,

@@ -8,7 +8,7 @@ import { findRoot, loadPlatform, sourcesOf } from './platform/load-platform.ts';
 import { eachOnce, endsRun, newProblems, type Problems, problemsOf } from './platform/problems.ts';
 import type { Sources } from './platform/sources/open-sources.ts';
 import { type Finding, type Found, groupFindings } from './validate/group-findings.ts';
-import { findIdleSelectors } from './validate/idle-selectors.ts';
+import { findIdleSelectors, type IdleSelectors } from './validate/idle-selectors.ts';
 import { checkRange, unjudgedTypes } from './validate/kubernetes/unjudged-types.ts';
 import { createMissingFinder, type MissingValue } from './validate/missing-values.ts';
 
@@ -63,6 +63,10 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
       found.push(...problems.map((one) => ({ error: one, environment })));
     }
   }
+  const idle = idleSelectors(environments, builds);
+  found.push(
+    ...idle.problems.flatMap((error) => environments.map((environment) => ({ error, environment }))),
+  );
   const findings = groupFindings(found.map((one) => withMissing(one, builds)));
   return {
     environments,
@@ -70,7 +74,7 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
     findings,
     advice: [
       ...eachKindOnce(eachOnce(builds.flatMap(({ advice }) => advice))),
-      ...idleSelectors(environments, builds),
+      ...idle.advice,
       ...eachOnce(
         options.kubernetes === undefined
           ? builds.flatMap(({ platform }) => unjudgedTypes(platform.clusterTypes))
@@ -84,8 +88,10 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
 const idleSelectors = (
   environments: readonly string[],
   builds: readonly EnvironmentBuild[],
-): readonly FleetError[] =>
-  builds.length === environments.length ? findIdleSelectors(builds.map(({ platform }) => platform)) : [];
+): IdleSelectors =>
+  builds.length === environments.length
+    ? findIdleSelectors(builds.map(({ platform }) => platform))
+    : { problems: [], advice: [] };
 
 /** Undefined where what says which environments there are has itself more than one mistake: then those are told. */
 const environmentsAt = async (

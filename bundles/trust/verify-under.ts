@@ -12,7 +12,7 @@ export type VerifiedUnder = { readonly root: TrustRoot; readonly verified: Verif
 export const verifyUnder = (
   envelopes: readonly Buffer[],
   roots: readonly TrustRoot[],
-  role: 'release' | 'lease',
+  role: 'release' | 'lease' | 'bundle',
   predicateType: string,
   what: string,
 ): VerifiedUnder => {

@@ -49,6 +49,7 @@ export const makeCandidate = ({
     ...(files.size === 0 ? {} : { files: byName(files) }),
     tools: [{ name: 'fleet-scheduler', version: VERSION }, ...applications.tools],
     ...(kept.length === 0 ? {} : { kept }),
+    ...(platform.declarations ? { declared: platform.declarations.declared } : {}),
   };
 };
 

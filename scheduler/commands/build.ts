@@ -17,10 +17,16 @@ import { openCharts } from '../charts/charts.ts';
 import { contentCache, openContents } from '../content/contents.ts';
 import { openContentPlaces } from '../content/download.ts';
 import { readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags, environmentFlag, registryFlags } from '../configuration-flags.ts';
+import {
+  allowRemovalsFlag,
+  configurationFlags,
+  environmentFlag,
+  registryFlags,
+} from '../configuration-flags.ts';
 import { openImageRegistries } from '../images/image-places.ts';
 import { eachOnce } from '../platform/problems.ts';
 import type { ChannelOutcome } from '../publish-environment.ts';
+import { describeRemovals } from '../removals/removal.ts';
 import { openKeyDirectory } from '../sign/key-directory.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 import { platformOptions } from './platform-options.ts';
@@ -36,6 +42,7 @@ held with its reason and blocks nobody else.`;
     '<%= config.bin %> build --platform examples/platform --keys keys --layout out --images images',
     '<%= config.bin %> build --platform examples/platform --keys keys --layout out --pull-images --plain-http edge:5000',
     '<%= config.bin %> build --platform examples/platform --keys keys --layout out --environment prod --previous out',
+    '<%= config.bin %> build --platform examples/platform --keys keys --layout out --allow-removals order-api-cloud',
     '<%= config.bin %> build --candidate sha256:... --keys keys --layout out --environment qa',
   ];
   static override flags = {
@@ -60,6 +67,7 @@ held with its reason and blocks nobody else.`;
       max: 64,
       description: 'Bundles made at the same time [default: one a processor]',
     }),
+    'allow-removals': allowRemovalsFlag,
     fleet: Flags.string({ description: "Fleet name, for Kalypso's form [default: the root's]" }),
   };
 
@@ -99,6 +107,7 @@ held with its reason and blocks nobody else.`;
       ...(configuration.pullImages && { pull: (name: string) => registries.repository(name) }),
       ...(flags.previous !== undefined && { previous: flags.previous }),
       ...(flags.workers !== undefined && { workers: flags.workers }),
+      allowRemovals: configuration.allowRemovals,
       keys: keyDirectory,
       layout: requireSetting(configuration, 'layout'),
       now: this.readNow(flags.now),
@@ -108,6 +117,8 @@ held with its reason and blocks nobody else.`;
     const failed = outcome.environments.flatMap(({ problems }) => problems);
     const held = outcome.environments.flatMap(countHeld).reduce((sum, one) => sum + one, 0);
     if (held > 0) process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
+    if (outcome.channels.some(({ waits }) => waits))
+      process.exitCode = new FleetError('REMOVALS_HELD', '').exitCode;
     if (outcome.channels.some((channel) => channel.outcome === 'revoked'))
       process.exitCode = new FleetError('REVOKED', '').exitCode;
     const [first] = failed;
@@ -118,8 +129,9 @@ held with its reason and blocks nobody else.`;
           digest === undefined ? [] : [[environment, digest]],
         ),
       ),
-      channels: outcome.channels.map(({ held: lines, leaseVoid, fault, ...channel }) => ({
+      channels: outcome.channels.map(({ held: lines, leaseVoid, fault, waits, ...channel }) => ({
         ...channel,
+        ...(waits && { waits: this.toErrorJson(waits) }),
         ...(fault && { fault: this.toErrorJson(fault) }),
         ...(leaseVoid && { leaseVoid: this.toErrorJson(leaseVoid) }),
         held: lines.map(({ error: _, ...line }) => line),
@@ -156,6 +168,7 @@ held with its reason and blocks nobody else.`;
   }: EnvironmentOutcome): void {
     for (const channel of channels) {
       this.say(describeChannel(channel));
+      for (const line of removalLines(channel)) this.say(line);
       if (channel.fault)
         this.say(`${formatChannel(channel)}: its release was not renewed: ${formatError(channel.fault)}`);
       if (channel.leaseVoid)
@@ -185,6 +198,17 @@ held with its reason and blocks nobody else.`;
   }
 }
 
+/** Every package that a release takes away, or would take away, with the reason. */
+const removalLines = (channel: ChannelOutcome): readonly string[] => {
+  const verb = channel.outcome === 'released' || channel.outcome === 'awaiting' ? 'removes' : 'would remove';
+  return [
+    ...describeRemovals(channel.removals, channel.clusterType).map(
+      (line) => `${formatChannel(channel)} ${verb} ${line}`,
+    ),
+    ...(channel.waits ? [formatError(channel.waits)] : []),
+  ];
+};
+
 type BuildPlaces = { readonly layout: string | undefined; readonly previous: string | undefined };
 
 const countHeld = ({ channels, heldWorkloads }: EnvironmentOutcome): number =>
@@ -202,6 +226,8 @@ const describeChannel = (channel: ChannelOutcome): string => {
         : `${name} no release: no policy puts anything there`;
     case 'blocked':
       return `${name} no release: it would remove what is only held. Give --previous with the layout of the last release.`;
+    case 'removals-held':
+      return `${name} no release: it would remove packages that nobody deleted; sites keep release ${channel.version}`;
     case 'revoked':
       return `${name} no release: bundle ${channel.bundle ? shortDigest(channel.bundle) : ''} was revoked${channel.revoked ? ` at ${channel.revoked.at}: ${channel.revoked.reason}` : ''}`;
     case 'awaiting':

@@ -6,7 +6,13 @@ import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import type { Authority } from '#bundles/trust/certificate';
 import { type Configuration, readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags, environmentFlag, hubFlags, registryFlags } from '../configuration-flags.ts';
+import {
+  allowRemovalsFlag,
+  configurationFlags,
+  environmentFlag,
+  hubFlags,
+  registryFlags,
+} from '../configuration-flags.ts';
 import { hasNoSites, openHub } from '../hub/hub.ts';
 import { LOG_OPTIONS } from '../serve/audit-log.ts';
 import { makeKeepCurrent } from '../serve/keep-current.ts';
@@ -46,6 +52,7 @@ export default class Serve extends FleetCommand {
     images,
     registry,
     environment: environmentFlag('Build only this environment'),
+    'allow-removals': allowRemovalsFlag,
     'pull-images': Flags.boolean({
       description: 'Images that are in no layout come from the registries that their names say',
     }),

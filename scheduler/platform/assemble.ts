@@ -1,9 +1,11 @@
 import { compareBytes } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import type { ContentLocks } from '../content/content-locks.ts';
+import { findMisspelled } from '../schedule/find-misspelled.ts';
 import { mayDefineKinds } from '../validate/kubernetes/custom-kinds.ts';
 import { objectKey, refuseClashes } from './check-clashes.ts';
 import { orderLayers, type Placed } from './config-layers.ts';
+import { readDeclarations } from './declarations.ts';
 import { type Arrival, toDeploymentTargets } from './deployment-targets.ts';
 import { builtInTemplates } from './fleet/built-in-templates.ts';
 import type { PlatformRoot } from './fleet/find-fleet.ts';
@@ -68,7 +70,9 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     assembly.form === 'fleet' ? assembly.chain : [],
   );
   if (!assembly.holdWorkloads) problems.found.push(...workloads.held.flatMap((one) => one.errors));
-  const advice: FleetError[] = [...workloads.advice];
+  const advice: FleetError[] = [];
+  const targets = byName([...ownTargets(assembly, placed), ...workloads.targets]);
+  const policies = byName(ofKind(objects, 'SchedulingPolicy').map((object) => object.policy));
   const main = ofKind(objects, 'BaseRepo').find((base) => base.name === 'main');
   return {
     form: assembly.form,
@@ -78,8 +82,8 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     promotedCommit: main?.commit,
     templates: templatesOf(objects),
     clusterTypes: byName(ofKind(objects, 'ClusterType').map((object) => object.clusterType)),
-    targets: byName([...ownTargets(assembly, placed), ...workloads.targets]),
-    policies: byName(ofKind(objects, 'SchedulingPolicy').map((object) => object.policy)),
+    targets,
+    policies,
     configs: orderLayers(assembly.form, placed, advice),
     schemas: byName(ofKind(objects, 'ConfigSchema').map((object) => object.schema)),
     sources: [...assembly.snapshots, ...workloads.snapshots].toSorted((a, b) => compareBytes(a.role, b.role)),
@@ -94,9 +98,10 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
         repositoryOf(assembly, name, workload),
       ),
     ),
-    ...heldOf(workloads.held),
+    ...heldOf([...workloads.held, ...misspelledIn({ form: assembly.form, targets, policies })]),
     ...gitOpsOf(objects),
     ...definitionsOf(assembly.parts),
+    declarations: readDeclarations({ ...assembly, objects, targets, filled: workloads.filled }),
     ...(advice.length > 0 && { advice }),
   };
 };
@@ -189,6 +194,15 @@ const imageFieldsOf = (objects: readonly PlatformObject[]): Pick<Platform, 'imag
 
 const heldOf = (held: readonly HeldWorkload[]): { heldWorkloads?: readonly HeldWorkload[] } =>
   held.length > 0 ? { heldWorkloads: held } : {};
+
+/** As a Workload that cannot be read: sites keep the package of a target whose label is misspelled. */
+const misspelledIn = (platform: Pick<Platform, 'form' | 'targets' | 'policies'>): readonly HeldWorkload[] =>
+  [...findMisspelled(platform)].map(([{ registration, workload, workspace, at }, error]) => ({
+    registration: registration ?? workload,
+    workspace,
+    at,
+    errors: [error],
+  }));
 
 /** In our form these stand in crds/; Kalypso's platforms may have them anywhere. */
 const definitionsOf = (parts: readonly Part[]): Pick<Platform, 'definitions'> => {

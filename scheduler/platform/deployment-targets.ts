@@ -43,4 +43,5 @@ export const toDeploymentTargets = (
       ...(arrival.registration !== undefined && { registration: arrival.registration }),
       ...(arrival.bounds !== undefined && { bounds: arrival.bounds }),
       at: target.at,
+      ...(target.labelPlaces && { labelPlaces: target.labelPlaces }),
     }));

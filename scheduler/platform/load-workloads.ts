@@ -8,6 +8,7 @@ import type { ObjectOf } from './objects/platform-object.ts';
 import { ofKind } from './objects/platform-object.ts';
 import { readObjects } from './objects/read-objects.ts';
 import { attempt, newProblems } from './problems.ts';
+import { didYouMean } from './nearest-name.ts';
 import type { Location } from './sources/location.ts';
 import type { Source, Sources } from './sources/open-sources.ts';
 
@@ -22,7 +23,8 @@ export type LoadedWorkloads = {
   readonly targets: readonly DeploymentTarget[];
   readonly snapshots: readonly SourceSnapshot[];
   readonly held: readonly HeldWorkload[];
-  readonly advice: readonly FleetError[];
+  /** Registrations whose Workloads have a deployment target, of whatever environment. */
+  readonly filled: ReadonlySet<string>;
 };
 
 /** Repositories asked at the same time. */
@@ -41,7 +43,7 @@ export const loadWorkloads = async (
     targets: loaded.flatMap((one) => one.targets),
     snapshots: loaded.flatMap((one) => one.snapshots),
     held: loaded.flatMap((one) => one.held),
-    advice: loaded.flatMap((one) => one.advice),
+    filled: new Set(loaded.flatMap((one) => [...one.filled])),
   };
 };
 
@@ -59,12 +61,18 @@ const loadWorkload = async (
   const snapshots = source ? [source.snapshot] : [];
   if (problems.found.length === 0) {
     const targets = workloads.flatMap((workload) => toDeploymentTargets(workload, environment, arrival));
-    return { targets, snapshots, held: [], advice: workloads.flatMap((one) => strangers(one, chain)) };
+    const filled = new Set(workloads.some((one) => one.targets.length > 0) ? [registration.name] : []);
+    const unknown = workloads.flatMap((one) => unknownEnvironments(one, chain));
+    return { targets, snapshots, held: toHeld(registration, unknown), filled };
   }
-  const { name, workspace, at } = registration;
   const errors = problems.found.map((error) => withRegistration(error, registration));
-  return { targets: [], snapshots, held: [{ registration: name, workspace, at, errors }], advice: [] };
+  return { targets: [], snapshots, held: toHeld(registration, errors), filled: new Set() };
 };
+
+const toHeld = (
+  { name, workspace, at }: ObjectOf<'WorkloadRegistration'>,
+  errors: readonly FleetError[],
+): readonly HeldWorkload[] => (errors.length === 0 ? [] : [{ registration: name, workspace, at, errors }]);
 
 /** A repository that cannot be read is a mistake of the line that names it. */
 const withRegistration = (error: FleetError, registration: ObjectOf<'WorkloadRegistration'>): FleetError =>
@@ -77,8 +85,14 @@ const withRegistration = (error: FleetError, registration: ObjectOf<'WorkloadReg
         cause: error,
       });
 
-/** A target for an environment that is none runs nowhere. */
-const strangers = (workload: ObjectOf<'Workload'>, chain: readonly string[]): readonly FleetError[] =>
+/**
+ * Targets of environments that the fleet does not have: they run nowhere. The Workload is held, so that sites keep the
+ * packages of a target whose environment is misspelled; its other targets are built.
+ */
+const unknownEnvironments = (
+  workload: ObjectOf<'Workload'>,
+  chain: readonly string[],
+): readonly FleetError[] =>
   workload.targets
     .filter((target) => chain.length > 0 && !chain.includes(target.environment))
     .map(
@@ -86,7 +100,11 @@ const strangers = (workload: ObjectOf<'Workload'>, chain: readonly string[]): re
         new FleetError(
           'REFERENCE_MISSING',
           `target ${target.name} is for the environment ${target.environment}, which the fleet does not have`,
-          { subject: `Workload ${workload.name}`, at: target.at, hint: `It has ${chain.join(', ')}` },
+          {
+            subject: `Workload ${workload.name}`,
+            at: target.environmentAt ?? target.at,
+            hint: `${didYouMean(target.environment, chain) ?? ''}It has ${chain.join(', ')}`,
+          },
         ),
     );
 

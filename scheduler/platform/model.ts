@@ -5,6 +5,7 @@ import type { Attachment } from '../images/attachment.ts';
 import type { ImageFields } from '../images/image-fields.ts';
 import type { Mould } from '../render/remember-renders.ts';
 import type { TemplateContext, TemplateValue } from '../render/template-context.ts';
+import type { Declarations } from './declarations.ts';
 import type { Bounds } from './objects/bounds.ts';
 import type { Location } from './sources/location.ts';
 
@@ -97,6 +98,8 @@ export type DeploymentTarget = {
   /** What its registration allows its manifests to write outside of its own namespace. */
   readonly bounds?: Bounds;
   readonly at: Place;
+  /** Where the values of its own labels stand. */
+  readonly labelPlaces?: Readonly<Record<string, Place>>;
 };
 
 /** An application whose own repository cannot be read or is wrong: its targets are unknown, nobody else is blocked. */
@@ -200,6 +203,8 @@ export type Platform = {
   readonly gitOps?: { readonly repo: string; readonly branch: string; readonly path: string };
   /** Files that may define kinds (CustomResourceDefinition), by which objects are judged. */
   readonly definitions?: readonly { readonly shown: string; readonly bytes: Buffer }[];
+  /** Where what assignments depend on is declared; absent in a platform that was not read from files. */
+  readonly declarations?: Declarations;
   /** What is odd but not wrong: worth telling, blocks nothing. */
   readonly advice?: readonly FleetError[];
 };

@@ -29,3 +29,6 @@ export const revocationsReference = (channel: Channel): string =>
 /** The bundle of a channel that waits for an approval. It stays in the layout. */
 export const awaitingReference = (channel: Channel): string =>
   layoutReference(channelRepository(channel), 'awaiting');
+/** Why the last build did not release a channel, though nobody has to sign anything. It stays in the layout. */
+export const waitingReference = (channel: Channel): string =>
+  layoutReference(channelRepository(channel), 'waiting');

@@ -1,5 +1,7 @@
 import { FleetError, type Place } from '#bundles/errors';
+import { builtInTemplates } from '../platform/fleet/built-in-templates.ts';
 import type { ClusterType, Platform, Template, TemplateType } from '../platform/model.ts';
+import { didYouMean } from '../platform/nearest-name.ts';
 import { type Mould, type Renders, rememberRenders } from './remember-renders.ts';
 import type { TemplateContext } from './template-context.ts';
 import type { CompiledTemplate, TemplateSource } from './template-source.ts';
@@ -27,7 +29,7 @@ export const createTemplateBook = (
   const open = (clusterType: ClusterType, type: TemplateType): Entry => {
     const name = clusterType[FIELDS[type]];
     const template = platform.templates.get(name);
-    if (!template) throw missing(clusterType, type, name);
+    if (!template) throw missing(clusterType, type, name, platform.templates);
     // Kalypso's scheduler does not look at the type (behaviour spec section 1).
     if (platform.form === 'fleet' && template.type !== type) throw wrongType(clusterType, type, template);
     const entry = entries.get(name) ?? compileAll(template, compile, known);
@@ -87,11 +89,16 @@ const FIELDS = {
 const placeOfName = (clusterType: ClusterType, type: TemplateType): Place =>
   clusterType.places?.[FIELDS[type]] ?? clusterType.at;
 
-const missing = (clusterType: ClusterType, type: TemplateType, name: string): FleetError =>
+const missing = (
+  clusterType: ClusterType,
+  type: TemplateType,
+  name: string,
+  own: Platform['templates'],
+): FleetError =>
   new FleetError('REFERENCE_MISSING', `there is no Template ${name}, which ${FIELDS[type]} names`, {
     subject: `ClusterType ${clusterType.name}`,
     at: placeOfName(clusterType, type),
-    hint: 'Write that Template, or name another one',
+    hint: `${didYouMean(name, [...own.keys(), ...builtInTemplates().map((one) => one.name)]) ?? ''}Write that Template, or name another one`,
   });
 
 const wrongType = (clusterType: ClusterType, type: TemplateType, template: Template): FleetError =>

@@ -1,6 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import type { Assignment, DeploymentTarget, HeldAssignment, Platform } from '../platform/model.ts';
 import { findDependencyFaults } from './find-dependency-faults.ts';
+import { findMisspelled } from './find-misspelled.ts';
 import { findNameFaults } from './find-name-faults.ts';
 import { selectPairs } from './select-pairs.ts';
 
@@ -33,7 +34,7 @@ export const schedulePlatform = (platform: Platform): Schedule => {
       ...(platform.advice ?? []),
       ...advice,
       ...unselected,
-      ...nowhere(platform, selected, nameFaults),
+      ...nowhere(platform, selected, new Set([...nameFaults.keys(), ...findMisspelled(platform).keys()])),
     ],
   };
 };
@@ -42,7 +43,7 @@ export const schedulePlatform = (platform: Platform): Schedule => {
 const nowhere = (
   { targets }: Platform,
   selected: ReadonlySet<DeploymentTarget>,
-  told: ReadonlyMap<DeploymentTarget, FleetError>,
+  told: ReadonlySet<DeploymentTarget>,
 ): readonly FleetError[] => {
   const [first, ...more] = targets.filter((target) => !selected.has(target) && !told.has(target));
   if (!first) return [];

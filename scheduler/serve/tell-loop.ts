@@ -46,4 +46,15 @@ export const tellLoop = (registry: Registry, watch: Pick<Watch, 'counters' | 'tr
         held.set({ environment }, count);
     },
   });
+  const waiting = new Gauge({
+    name: 'fleet_waiting_channels',
+    help: 'Channels that the last build did not release, for it would have removed packages that nobody deleted',
+    labelNames: ['environment'],
+    registers,
+    collect: () => {
+      waiting.reset();
+      for (const [environment, count] of Object.entries(watch.counters().waitingChannels))
+        waiting.set({ environment }, count);
+    },
+  });
 };

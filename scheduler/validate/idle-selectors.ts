@@ -1,58 +1,106 @@
-import { FleetError, formatError } from '#bundles/errors';
+import { FleetError, formatPlace } from '#bundles/errors';
 import { matchesClusterType, matchesTarget } from '../compose/match-selector.ts';
-import type { Platform } from '../platform/model.ts';
+import type { Labels, Platform } from '../platform/model.ts';
+import { equalityTerms, misspelled, targetTerms, type Term } from '../schedule/find-misspelled.ts';
 import { matchLabels } from '../schedule/match-labels.ts';
 import { selectsTarget } from '../schedule/select-pairs.ts';
+
+export type IdleSelectors = {
+  /** Those that name a label or value which is nearly one that there is: in our form only. */
+  readonly problems: readonly FleetError[];
+  /** Those that may be meant for what is still to come. */
+  readonly advice: readonly FleetError[];
+};
+
+type Idle = { readonly error: FleetError; readonly isMisspelled: boolean };
 
 /**
  * Selectors that find nothing in any of these environments: nearly always a slip of the pen, which would go unseen. What
  * finds something in one environment is meant for that one.
  */
-export const findIdleSelectors = (environments: readonly Platform[]): readonly FleetError[] => {
+export const findIdleSelectors = (environments: readonly Platform[]): IdleSelectors => {
   const [first, ...others] = environments.map(
-    (platform) => new Map(idleIn(platform).map((error) => [formatError(error), error])),
+    (platform) => new Map(idleIn(platform).map((idle) => [keyOf(idle), idle])),
   );
-  if (!first) return [];
-  return [...first].filter(([text]) => others.every((other) => other.has(text))).map(([, error]) => error);
+  const everywhere = [...(first ?? [])]
+    .filter(([key]) => others.every((other) => other.has(key)))
+    .map(([key, idle]) => others.map((other) => other.get(key)).find((one) => one?.isMisspelled) ?? idle);
+  const [problems = [], advice = []] = [true, false].map((wanted) =>
+    everywhere.filter(({ isMisspelled }) => isMisspelled === wanted).map(({ error }) => error),
+  );
+  return { problems, advice };
 };
 
-const idleIn = (platform: Platform): readonly FleetError[] => [
-  ...idlePolicies(platform),
-  ...idleLayers(platform),
-];
+/** What is near a word depends on the environment; what the word is does not. */
+const keyOf = ({ error: { subject, at, message } }: Idle): string =>
+  [subject, at && formatPlace(at), message].join('\0');
 
-const idlePolicies = ({ policies, targets, clusterTypes }: Platform): readonly FleetError[] =>
+const idleIn = (platform: Platform): readonly Idle[] => {
+  const idle = [...idlePolicies(platform), ...idleLayers(platform)];
+  return platform.form === 'fleet' ? idle : idle.map((one) => ({ ...one, isMisspelled: false }));
+};
+
+const idlePolicies = ({ policies, targets, clusterTypes }: Platform): readonly Idle[] =>
   policies.flatMap((policy) => {
-    const nothing = [
-      ...(targets.some((target) => selectsTarget(policy, target)) ? [] : ['deployment target']),
-      ...(clusterTypes.some(({ labels }) => matchLabels(policy.clusterTypes, labels))
-        ? []
-        : ['cluster type']),
-    ];
-    if (nothing.length === 0) return [];
-    return new FleetError('REFERENCE_MISSING', `the policy selects no ${nothing.join(' and no ')}`, {
+    const noTarget = !targets.some((target) => selectsTarget(policy, target));
+    const noType = !clusterTypes.some(({ labels }) => matchLabels(policy.clusterTypes, labels));
+    if (!noTarget && !noType) return [];
+    const nothing = [...(noTarget ? ['deployment target'] : []), ...(noType ? ['cluster type'] : [])];
+    const meant =
+      (noTarget && meantOf(targetTerms(policy), targets)) ||
+      (noType && meantOf(equalityTerms(policy.clusterTypes), clusterTypes));
+    const error = new FleetError('REFERENCE_MISSING', `the policy selects no ${nothing.join(' and no ')}`, {
       subject: `SchedulingPolicy ${policy.name}`,
       at: policy.at,
-      hint: 'Compare its selectors with the labels of what it is meant for',
+      hint: meant || 'Compare its selectors with the labels of what it is meant for',
     });
+    return { error, isMisspelled: Boolean(meant) };
   });
 
+/** 'It asks for place: halls. Did you mean place: hall?'; undefined where nothing is near. */
+const meantOf = (terms: readonly Term[], all: readonly { readonly labels: Labels }[]): string | undefined => {
+  const keys = new Set(all.flatMap(({ labels }) => Object.keys(labels)));
+  for (const { key, values } of terms) {
+    const there = new Set(all.map(({ labels }) => labels[key]).filter((value) => value !== undefined));
+    if (values.some((value) => there.has(value))) continue;
+    const otherKey = keys.has(key) ? undefined : misspelled(key, keys);
+    if (otherKey !== undefined) return `It asks for the label ${key}. Did you mean ${otherKey}?`;
+    for (const value of values) {
+      const other = misspelled(value, there);
+      if (other !== undefined) return `It asks for ${key}: ${value}. Did you mean ${key}: ${other}?`;
+    }
+  }
+  return undefined;
+};
+
 /** A label that no cluster type and no deployment target has: then the layer holds for nothing, whatever else it says. */
-const idleLayers = ({ configs, targets, clusterTypes }: Platform): readonly FleetError[] =>
-  configs.flatMap((layer) => {
-    const idle = Object.entries(layer.selector).find(
+const idleLayers = ({ configs, schemas, targets, clusterTypes }: Platform): readonly Idle[] =>
+  [
+    ...configs.map((layer) => ({ ...layer, what: 'values hold' })),
+    ...schemas.map((schema) => ({ ...schema, name: `ConfigSchema ${schema.name}`, what: 'rules hold' })),
+  ].flatMap(({ name, selector, at, what }) => {
+    const idle = Object.entries(selector).find(
       ([key, value]) =>
         !clusterTypes.some((one) => matchesClusterType(key, value, one)) &&
         !targets.some((one) => matchesTarget(key, value, one)),
     );
     if (!idle) return [];
-    return new FleetError(
+    const [key, value] = idle;
+    const meant = meantOf(
+      [{ key, values: [value] }],
+      [...clusterTypes.map(withNames('cluster-type')), ...targets.map(withNames('deployment-target'))],
+    );
+    const error = new FleetError(
       'REFERENCE_MISSING',
       `it selects by ${idle.join('=')}, which no cluster type and no deployment target has`,
-      {
-        subject: layer.name,
-        at: layer.at,
-        hint: 'Its values hold for nothing; look for a slip of the pen',
-      },
+      { subject: name, at, hint: meant ?? `Its ${what} for nothing; look for a slip of the pen` },
     );
+    return { error, isMisspelled: meant !== undefined };
+  });
+
+/** Three keys of a selector name things instead of labels (behaviour spec 2.4); targets have their workload as a label. */
+const withNames =
+  (key: 'cluster-type' | 'deployment-target') =>
+  ({ name, labels }: { readonly name: string; readonly labels: Labels }) => ({
+    labels: { ...labels, [key]: name },
   });

@@ -17,6 +17,7 @@ import type { BuildMemory } from '../incremental/build-memory.ts';
 import { sourcesOf } from '../platform/load-platform.ts';
 import type { ChannelOutcome } from '../publish-environment.ts';
 import { openKeyDirectory } from '../sign/key-directory.ts';
+import { describeRemovals } from '../removals/removal.ts';
 import { faultFields } from './fault-fields.ts';
 import { heldEntries } from './held-entries.ts';
 import { recordSources } from './record-sources.ts';
@@ -29,6 +30,8 @@ export type Built = {
   readonly seconds: number;
   /** Held assignments and applications by environment; of those that were built. */
   readonly held: Readonly<Record<string, number>>;
+  /** Channels that wait because their release would remove too much, likewise. */
+  readonly waiting: Readonly<Record<string, number>>;
   /** Why all or some of it was not built. */
   readonly failure: FleetError | undefined;
 };
@@ -46,6 +49,7 @@ export const buildStep = async (
   const { configuration, env, cwd, clock, log } = options;
   const started = clock();
   const held: Record<string, number> = {};
+  const waiting: Record<string, number> = {};
   const platform = platformOptions(configuration, { cwd, env, signal });
   // One that is down today is read as it was; the look at it says that it is down.
   const sources = recordSources(sourcesOf({ ...platform, staleOk: true, files: memory.files }));
@@ -63,10 +67,15 @@ export const buildStep = async (
       return;
     }
     held[outcome.environment] = countHeld(outcome);
+    waiting[outcome.environment] = outcome.channels.filter(({ waits }) => waits).length;
     log.info(summarise(outcome), 'built');
     for (const entry of heldEntries(outcome)) log.warn(entry, 'held');
     for (const channel of outcome.channels) {
       const name = formatChannel(channel);
+      if (channel.waits)
+        log.warn({ channel: name, ...removed(channel), ...faultFields(channel.waits) }, 'not released');
+      else if (channel.removals.length > 0)
+        log.info({ channel: name, ...removed(channel) }, 'removes packages');
       if (channel.fault) log.error({ channel: name, ...faultFields(channel.fault) }, 'release not renewed');
       if (channel.leaseVoid) log.warn({ channel: name, ...faultFields(channel.leaseVoid) }, 'lease void');
     }
@@ -91,6 +100,7 @@ export const buildStep = async (
       ...(configuration.pullImages && {
         pull: (name: string) => registries.repository(name),
       }),
+      allowRemovals: configuration.allowRemovals,
       memory,
       now: started,
       signal,
@@ -104,6 +114,7 @@ export const buildStep = async (
     watched: sources.watched(),
     seconds: (clock().getTime() - started.getTime()) / 1000,
     held,
+    waiting,
     failure,
   };
 };
@@ -125,8 +136,14 @@ const summarise = (outcome: EnvironmentOutcome): object => {
     held: countHeld(outcome),
     ...(blocked.length > 0 && { blocked }),
     ...(awaiting.length > 0 && { awaiting }),
+    ...(which('removals-held').length > 0 && { removalsHeld: which('removals-held').map(formatChannel) }),
     ...(which('revoked').length > 0 && { revoked: which('revoked').map(formatChannel) }),
   };
 };
+
+/** Every package by name: what is deleted at sites is not summed up. */
+const removed = ({ removals, clusterType }: ChannelOutcome): object => ({
+  removes: describeRemovals(removals, clusterType),
+});
 
 const withNumber = (channel: ChannelOutcome): string => `${formatChannel(channel)} ${channel.version}`;

@@ -23,6 +23,8 @@ export type WatchCounters = {
   readonly lastSuccessAt: Date | undefined;
   /** By environment, of the last build. */
   readonly heldAssignments: Readonly<Record<string, number>>;
+  /** By environment, of the last build: channels that wait because their release would remove too much. */
+  readonly waitingChannels: Readonly<Record<string, number>>;
 };
 
 export type Watch = {
@@ -57,6 +59,7 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
     lastBuildSeconds: undefined,
     lastSuccessAt: undefined,
     heldAssignments: {},
+    waitingChannels: {},
   };
   const alarm = makeAlarm();
   const repositories = makeRepositories(options);
@@ -77,13 +80,14 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
     if (changed || buildAgain) {
       // Until it has succeeded: a change that met a full disk is built when there is room.
       buildAgain = true;
-      const { watched, seconds, held, failure } = await buildStep(options, memory, signal);
+      const { watched, seconds, held, waiting, failure } = await buildStep(options, memory, signal);
       signal.throwIfAborted();
       built = true;
       repositories.remember(watched, failure === undefined);
       counters.lastBuildSeconds = seconds;
       // A build that failed says nothing of the environments it did not come to.
       counters.heldAssignments = failure ? { ...counters.heldAssignments, ...held } : held;
+      counters.waitingChannels = failure ? { ...counters.waitingChannels, ...waiting } : waiting;
       if (failure) buildFailure = failure;
       else {
         buildFailure = undefined;

@@ -81,6 +81,24 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     files: [{ name: 'https://files.example/agent_1.2_amd64.deb', digest }],
     tools: [{ name: 'helm', version: 'v3.22.0' }],
     kept: [{ clusterType: 'line', bundle: digest }],
+    declared: [
+      {
+        in: 'base/policies.yaml',
+        registrations: ['gateway'],
+        targets: ['gateway-line'],
+        policies: [
+          {
+            name: 'lines',
+            workspace: 'production',
+            targets: { matchLabels: { runs: 'line' }, matchExpressions: [] },
+            clusterTypes: {
+              matchLabels: {},
+              matchExpressions: [{ key: 'place', operator: 'In', values: ['factory'] }],
+            },
+          },
+        ],
+      },
+    ],
   },
   event: {
     agent: 'plant-7/line-1',

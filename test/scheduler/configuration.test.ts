@@ -28,8 +28,25 @@ describe('the configuration of the scheduler', () => {
       environments: undefined,
       plainHttp: [],
       pullImages: false,
+      allowRemovals: { count: 0, names: new Set() },
       treePullRequest: false,
     });
+  });
+
+  it.each([
+    ['allowRemovals: 2\n', undefined, { count: 2, names: new Set() }],
+    [
+      'allowRemovals: [shop-web, shop-api]\n',
+      undefined,
+      { count: 0, names: new Set(['shop-web', 'shop-api']) },
+    ],
+    ['allowRemovals: 2\n', ['shop-web'], { count: 0, names: new Set(['shop-web']) }],
+    ['', 'shop-web,3', { count: 3, names: new Set(['shop-web']) }],
+  ])('takes what a release may remove as a number or as names: %o and %o', async (text, flag, allowed) => {
+    await using folder = await temporaryDirectory('configuration');
+    await writeFile(join(folder.path, 'fleet-scheduler.yaml'), text);
+    const given = flag === undefined ? {} : { 'allow-removals': flag };
+    expect((await readConfiguration(given, folder.path)).allowRemovals).toEqual(allowed);
   });
 
   it('takes no registry that is a folder, wherever it is said', async () => {

@@ -13,6 +13,7 @@ import { parseDocument } from '#bundles/validate';
 import { readDocuments } from '../../publish/artifact.ts';
 import { readRelease } from '../../publish/read-release.ts';
 import { releaseReference } from '../../publish/references.ts';
+import { readWaiting } from '../../removals/waiting.ts';
 import { abortIfAsked } from '../refused.ts';
 import type { Desired } from './what-runs-where.ts';
 
@@ -67,7 +68,8 @@ const readVerified = async (
     const { config } = await readBundle(layout.blobs, digest, signal);
     for (const assignment of config.assignments) packages.set(assignment.id, assignment.package);
   }
-  return { kind: 'release', version, issuedAt, expires, rollout, packages, held };
+  const waits = await readWaiting(layout, channel);
+  return { kind: 'release', version, issuedAt, expires, rollout, packages, held, waits };
 };
 
 /** @throws FleetError UNSIGNED, UNKNOWN_KEY, SUBJECT_MISMATCH ... */

@@ -16,6 +16,8 @@ export type Desired =
       readonly packages: ReadonlyMap<string, Digest>;
       /** Assignments that did not render: 'name: why'. */
       readonly held: readonly string[];
+      /** Why the last build did not make the next release. */
+      readonly waits?: readonly string[];
     }
   | { readonly kind: 'none' }
   /** It is there, but its signatures or contents are not what they should be. */

@@ -4,6 +4,7 @@ import { assemble, type Part } from '../assemble.ts';
 import { layerRole } from '../layer-role.ts';
 import type { LoadOptions } from '../load-options.ts';
 import type { Platform, SourceSnapshot } from '../model.ts';
+import { didYouMean } from '../nearest-name.ts';
 import type { ObjectOf, PlatformObject, RepositoryFolder } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
 import { attempt, type Problems } from '../problems.ts';
@@ -39,7 +40,10 @@ export const loadFleet = async (
     throw new FleetError(
       'PLATFORM_INVALID',
       `the fleet has no environment ${JSON.stringify(options.environment)}`,
-      { at: fleet.at, hint: `It has ${fleet.environments.join(', ')}` },
+      {
+        at: fleet.at,
+        hint: `${didYouMean(options.environment, fleet.environments) ?? ''}It has ${fleet.environments.join(', ')}`,
+      },
     );
   }
   const inEnvironment = `environments/${options.environment}/`;
@@ -156,7 +160,7 @@ const refuseStrays = (source: Source, fleet: ObjectOf<'Fleet'>, problems: Proble
     problems.found.push(
       new FleetError('REFERENCE_MISSING', `environments/${folder} is no environment of the fleet`, {
         at: { file: `${source.prefix}environments/${folder}` },
-        hint: `Add ${folder} to fleet.yaml, or rename the folder: the fleet has ${fleet.environments.join(', ')}`,
+        hint: `${didYouMean(folder, fleet.environments) ?? ''}Add ${folder} to fleet.yaml, or rename the folder: the fleet has ${fleet.environments.join(', ')}`,
       }),
     );
   }

@@ -2,6 +2,7 @@ import { FleetError } from '#bundles/errors';
 import { assemble, type Part } from '../assemble.ts';
 import type { LoadOptions } from '../load-options.ts';
 import type { Labels, Platform } from '../model.ts';
+import { didYouMean } from '../nearest-name.ts';
 import { type ObjectOf, ofKind, type RepositoryFolder } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
 import { attempt, type Problems } from '../problems.ts';
@@ -106,7 +107,7 @@ const toPart = (source: Source, from: Part['from'], problems: Problems, labels: 
 const unknownEnvironment = (name: string, root: KalypsoRoot): FleetError => {
   const names = root.environments.map((one) => one.name).toSorted();
   return new FleetError('PLATFORM_INVALID', `the platform has no environment ${JSON.stringify(name)}`, {
-    hint: `It has ${names.join(', ')}`,
+    hint: `${didYouMean(name, names) ?? ''}It has ${names.join(', ')}`,
   });
 };
 

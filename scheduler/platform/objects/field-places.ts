@@ -1,5 +1,6 @@
 import { isMap, isScalar, isSeq, type Node } from 'yaml';
 import type { Place } from '#bundles/errors';
+import type { WorkloadTarget } from './platform-object.ts';
 import { childOf, placeIn, type Reading } from '../yaml/shape.ts';
 
 /** Where the fields of an object's spec stand, those that are there. */
@@ -36,12 +37,28 @@ export const keyPlaces = (values: Node | null, reading: Reading): { readonly [ke
   return Object.fromEntries(places);
 };
 
-/** Where the deployment target with this index stands in its Workload. */
-export const targetPlace = (reading: Reading, index: number): Place => {
+/** Where the deployment target with this index stands in its Workload, its environment, and its labels' values. */
+export const targetPlaces = (
+  reading: Reading,
+  index: number,
+): Pick<WorkloadTarget, 'at' | 'environmentAt' | 'labelPlaces'> => {
   const { root } = reading.parsed;
   const spec = isMap(root) ? childOf(root, 'spec') : null;
   const targets = isMap(spec) ? childOf(spec, 'deploymentTargets') : null;
-  return placeIn(reading, isSeq(targets) ? (targets.items[index] as Node) : null);
+  const target = isSeq(targets) ? (targets.items[index] as Node) : null;
+  const at = placeIn(reading, target);
+  if (!isMap(target)) return { at };
+  const labels = childOf(target, 'labels');
+  const values = isMap(labels) ? labels.items : [];
+  return {
+    at,
+    environmentAt: placeIn(reading, childOf(target, 'environment')),
+    labelPlaces: Object.fromEntries(
+      values.flatMap(({ key, value }) =>
+        isScalar(key) ? [[String(key.value), placeIn(reading, value as Node)]] : [],
+      ),
+    ),
+  };
 };
 
 /** Where the repository of a WorkloadRegistration stands: the line to look at when it cannot be read. */

@@ -24,7 +24,7 @@ import {
   text,
 } from '../yaml/shape.ts';
 import { readBounds } from './bounds.ts';
-import { fieldPlaces, keyPlaces, repositoryPlace, targetPlace } from './field-places.ts';
+import { fieldPlaces, keyPlaces, repositoryPlace, targetPlaces } from './field-places.ts';
 import { imageFieldsFields } from './image-fields-fields.ts';
 import { imagePolicyFields } from './image-policy-fields.ts';
 import { type KindReader, kindReader, schedulingPolicy, TEMPLATE_FIELDS } from './kalypso-kinds.ts';
@@ -272,7 +272,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       labels: metadata.labels,
       targets: spec.deploymentTargets.map((target, index) => ({
         ...target,
-        at: targetPlace(reading, index),
+        ...targetPlaces(reading, index),
       })),
       configSchemas: spec.configSchemas,
     }),

@@ -16,7 +16,7 @@ import {
   text,
 } from '../yaml/shape.ts';
 import { readBounds } from './bounds.ts';
-import { fieldPlaces, repositoryPlace, targetPlace } from './field-places.ts';
+import { fieldPlaces, repositoryPlace, targetPlaces } from './field-places.ts';
 import { type Metadata, objectShape } from './metadata.ts';
 import type { PlatformObject, RepositoryFolder } from './platform-object.ts';
 import { parseSchemaText } from './schema-text.ts';
@@ -175,7 +175,7 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
         ...target,
         dependsOn: [],
         critical: false,
-        at: targetPlace(reading, index),
+        ...targetPlaces(reading, index),
       })),
       configSchemas: spec.configSchemas,
       coerces: true,

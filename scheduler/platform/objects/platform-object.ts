@@ -36,6 +36,10 @@ export type WorkloadTarget = {
   readonly dependsOn: readonly string[];
   readonly critical: boolean;
   readonly at: Place;
+  /** Where its environment stands. */
+  readonly environmentAt?: Place;
+  /** Where the value of each of its labels stands. */
+  readonly labelPlaces?: Readonly<Record<string, Place>>;
 };
 
 type Spec =

@@ -1,5 +1,6 @@
 import { isMap, isScalar } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
+import { didYouMean } from '../nearest-name.ts';
 import type { Source } from '../sources/open-sources.ts';
 import type { SourceFile } from '../sources/read-files.ts';
 import { type ParsedDocument, parseDocuments, placeOf } from '../yaml/parse-documents.ts';
@@ -129,7 +130,7 @@ const readerFor = (
           `${group} has no kind ${JSON.stringify(kind)} that is written by hand`,
           {
             at,
-            hint: `It has ${Object.keys(kinds).join(', ')}`,
+            hint: `${didYouMean(kind, Object.keys(kinds)) ?? ''}It has ${Object.keys(kinds).join(', ')}`,
           },
         ),
   );

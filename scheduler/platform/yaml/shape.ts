@@ -1,6 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { isName } from '#bundles/names';
+import { didYouMean } from '../nearest-name.ts';
 import { type ParsedDocument, placeOf } from './parse-documents.ts';
 import { scalarText } from './scalar-text.ts';
 
@@ -73,9 +74,9 @@ export const oneOf =
     const value = text(node, path, reading);
     if (value === BAD) return BAD;
     const found = words.find((word) => word === value);
-    return (
-      found ?? refuse(reading, node, `${path} must be ${words.join(' or ')}, not ${JSON.stringify(value)}`)
-    );
+    if (found !== undefined) return found;
+    const hint = didYouMean(value, words)?.trimEnd();
+    return refuse(reading, node, `${path} must be ${words.join(' or ')}, not ${JSON.stringify(value)}`, hint);
   };
 
 /** A DNS label of at most 63 characters. */
@@ -188,7 +189,7 @@ const refuseUnknown = (map: YAMLMap, known: readonly string[], path: string, rea
       reading,
       pair.key,
       `${path === '' ? 'the object' : path} has no field ${JSON.stringify(String(key))}`,
-      `It may have ${known.join(', ')}`,
+      `${didYouMean(String(key), known) ?? ''}It may have ${known.join(', ')}`,
       'UNKNOWN_FIELD',
     );
   }

@@ -1,7 +1,7 @@
 import type { Node } from 'yaml';
 import type { Value } from '../../platform/model.ts';
 import { testPattern } from '../test-pattern.ts';
-import { nearestName } from './nearest-name.ts';
+import { nearestName } from '../../platform/nearest-name.ts';
 import { wrongScalar } from './scalar-checks.ts';
 import type { Scalar } from './type-expression.ts';
 import {

@@ -12,6 +12,7 @@ test('what the loop has counted stands in the metrics as it is when they are ask
     lastBuildSeconds: undefined,
     lastSuccessAt: undefined,
     heldAssignments: {},
+    waitingChannels: {},
   };
   tellLoop(registry, { counters: () => counters, trouble: () => undefined });
   expect(await registry.metrics()).toContain('fleet_loop_total{what="built"} 0');
@@ -22,6 +23,7 @@ test('what the loop has counted stands in the metrics as it is when they are ask
     lastBuildSeconds: 1.5,
     lastSuccessAt: new Date('2026-11-21T08:00:00Z'),
     heldAssignments: { prod: 2 },
+    waitingChannels: { prod: 1 },
   };
   await registry.metrics();
   const lines = (await registry.metrics()).split('\n');
@@ -32,6 +34,7 @@ test('what the loop has counted stands in the metrics as it is when they are ask
     'fleet_last_build_seconds 1.5',
     'fleet_last_success_timestamp_seconds 1795248000',
     'fleet_held_assignments{environment="prod"} 2',
+    'fleet_waiting_channels{environment="prod"} 1',
   ])
     expect(lines).toContain(line);
 });

@@ -36,7 +36,7 @@ describe('a mistake is told with its place', () => {
     [
       'a field at the top that is not known',
       kalypso('ClusterType', 'specs: {}\nspec: {reconciler: a, namespaceService: b, configType: c}\n'),
-      'base-main/one.yaml:5:1: UNKNOWN_FIELD: ClusterType it: the object has no field "specs". It may have apiVersion, kind, metadata, spec, status.',
+      'base-main/one.yaml:5:1: UNKNOWN_FIELD: ClusterType it: the object has no field "specs". Did you mean spec? It may have apiVersion, kind, metadata, spec, status.',
     ],
     [
       'a field that is missing',
@@ -61,7 +61,7 @@ describe('a mistake is told with its place', () => {
     [
       'a word out of the set',
       kalypso('Template', 'spec:\n  type: reconcile\n  manifests: []\n'),
-      'base-main/one.yaml:6:9: FIELD_INVALID: Template it: spec.type must be reconciler or namespace or config, not "reconcile"',
+      'base-main/one.yaml:6:9: FIELD_INVALID: Template it: spec.type must be reconciler or namespace or config, not "reconcile". Did you mean reconciler?',
     ],
     [
       'a manifest that is an object, as before 2023',
@@ -76,7 +76,7 @@ describe('a mistake is told with its place', () => {
     [
       'an unknown kind of Kalypso',
       `apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterTyp\nmetadata:\n  name: it\n`,
-      'base-main/one.yaml:2:7: UNKNOWN_KIND: scheduler.kalypso.io has no kind "ClusterTyp" that is written by hand. It has Environment, BaseRepo, GitOpsRepo, ClusterType, Template, ConfigSchema, WorkloadRegistration, Workload, DeploymentTarget, SchedulingPolicy.',
+      'base-main/one.yaml:2:7: UNKNOWN_KIND: scheduler.kalypso.io has no kind "ClusterTyp" that is written by hand. Did you mean ClusterType? It has Environment, BaseRepo, GitOpsRepo, ClusterType, Template, ConfigSchema, WorkloadRegistration, Workload, DeploymentTarget, SchedulingPolicy.',
     ],
     [
       'a kind that the scheduler writes',
