@@ -5,6 +5,7 @@ import type { TrustRoot } from '../trust/root.ts';
 import { openCarrier } from './carrier.ts';
 import { choosePointers, type Selection } from './choose-pointers.ts';
 import type { Destination } from './destination.ts';
+import { findRemoved } from './find-removed.ts';
 import { judgePointer } from './judge-pointer.ts';
 import { makeLimit } from './limit.ts';
 import type { Offering } from './offering.ts';
@@ -40,6 +41,8 @@ export type PointerOutcome = {
   /** 'planned': only with dryRun. 'failed': `error` says why; the others are not affected. */
   readonly outcome: 'sent' | 'unchanged' | 'superseded' | 'planned' | 'failed';
   readonly freight: Freight;
+  /** Packages that the release out there has and the new one has not; undefined where there is none or it cannot be read. */
+  readonly removes?: readonly string[];
   readonly error?: FleetError;
 };
 
@@ -153,15 +156,20 @@ const publishPointer = async (
   const roots = await chain();
   const shipment = await planShipment(layout.blobs, pointer, roots.at(-1) as TrustRoot, now, signal);
   const { name } = shipment.order;
-  if (before && before.digest !== artifact.digest) await judgePointer(shelf, shipment, before, roots);
+  const isNew = before && before.digest !== artifact.digest;
+  if (isNew) await judgePointer(shelf, shipment, before, roots);
+  const compared = { repository, artifact, roots, signal };
+  const removes =
+    isNew && tag === 'release' ? await findRemoved(layout.blobs, shelf, { ...compared, before }) : undefined;
+  const told = { name, ...(removes && { removes }) };
   if (dryRun) {
     const freight = await surveyShipment(shipment, shelf, repair, brought, signal);
-    return { ...outcome, name, outcome: 'planned', freight };
+    return { ...outcome, ...told, outcome: 'planned', freight };
   }
   const { hasReferrers } = destination;
   const sending = { shelf, carrier, chain: roots, before, hasReferrers, repair, signal };
   const sent = await sendShipment(shipment, sending);
   const nothingLost =
     before?.digest === artifact.digest && sent.freight.uploaded + sent.freight.mounted === 0;
-  return { ...outcome, name, ...sent, ...(nothingLost && { outcome: 'unchanged' as const }) };
+  return { ...outcome, ...told, ...sent, ...(nothingLost && { outcome: 'unchanged' as const }) };
 };

@@ -114,6 +114,8 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
       },
       onPointer: (outcome) => {
         if (outcome.outcome !== 'unchanged') this.say(describePointer(outcome));
+        const { repository, removes = [] } = outcome;
+        if (removes.length > 0) this.say(`${repository}: sites lose ${removes.join(', ')}`);
       },
     });
     this.#conclude(outcomes, where);

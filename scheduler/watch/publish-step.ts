@@ -32,9 +32,13 @@ export const makePublishStep = ({ configuration, env, clock, log }: WatchOptions
       registryOptions({ ...configuration, env }),
       clock(),
     );
-    const tell = ({ repository, tag, name, outcome, freight, error }: PointerOutcome): void => {
+    const tell = ({ repository, tag, name, outcome, freight, removes = [], error }: PointerOutcome): void => {
       if (error) log.error({ repository, tag, ...faultFields(error) }, 'not published');
-      else if (outcome !== 'unchanged') log.info({ repository, tag, name, bytes: freight.bytes }, outcome);
+      else if (outcome !== 'unchanged')
+        log.info(
+          { repository, tag, name, bytes: freight.bytes, ...(removes.length > 0 && { removes }) },
+          outcome,
+        );
     };
     const outcomes = await publishLayout(layout, destination, { now: clock(), signal, onPointer: tell });
     const failed = outcomes.find(({ error }) => error)?.error;

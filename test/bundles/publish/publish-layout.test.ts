@@ -201,6 +201,31 @@ describe('publishing a layout', () => {
     expect(again.every(({ outcome }) => outcome === 'unchanged')).toBe(true);
   });
 
+  it('names the packages that the release out there has and the new one has not, before and while it is sent', async () => {
+    await using world = await makeWorld();
+    const [signal, two] = [
+      new AbortController().signal,
+      { ...bundleOf('one').packages, label: { 'a.yaml': 'a: 1\n' } },
+    ];
+    await world.layout.release({
+      channel: KIOSK,
+      version: 2,
+      bundles: [{ ...bundleOf('one'), packages: two }],
+    });
+    await world.publish();
+    await world.layout.release({ channel: KIOSK, version: 3, bundles: [bundleOf('two')] });
+    const publish = async (dryRun: boolean) => {
+      const layout = await openLayout(world.path('layout'));
+      const outcomes = await publishLayout(layout, world.registry, { now: NOW, signal, dryRun });
+      return outcomes.flatMap(({ repository, outcome, removes }) =>
+        removes ? [[repository, outcome, removes]] : [],
+      );
+    };
+    expect(await publish(true)).toEqual([['prod/kiosk', 'planned', ['label']]]);
+    expect(await publish(false)).toEqual([['prod/kiosk', 'sent', ['label']]]);
+    expect(await publish(false)).toEqual([]);
+  });
+
   it('sends again what a registry has lost, when it is asked to look', async () => {
     await using world = await makeWorld();
     await world.publish();

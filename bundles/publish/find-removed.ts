@@ -1,0 +1,71 @@
+import { packageNames } from '../bundle/package-names.ts';
+import { type Descriptor, MAX_MANIFEST_BYTES } from '../bundle/manifest.ts';
+import { compareBytes, type Digest } from '../digest.ts';
+import { isFleetError } from '../errors.ts';
+import { parseArtifact } from '../layout/artifact.ts';
+import type { BlobSource } from '../layout/blobs.ts';
+import { readBlob } from '../layout/verified.ts';
+import type { TrustRoot } from '../trust/root.ts';
+import type { Shelf } from './destination.ts';
+import { readSignedRelease } from './read-order.ts';
+
+type Comparison = {
+  readonly repository: string;
+  /** The release in the layout. */
+  readonly artifact: Descriptor;
+  /** The release that is published. */
+  readonly before: Descriptor;
+  readonly roots: readonly TrustRoot[];
+  readonly signal: AbortSignal;
+};
+
+/**
+ * The packages that the published release has and the one in the layout has not, by name. Only told: where the published
+ * one cannot be read to its end, undefined.
+ */
+export const findRemoved = async (
+  layout: BlobSource,
+  shelf: Pick<Shelf, 'name' | 'blobs'>,
+  { repository, artifact, before, roots, signal }: Comparison,
+): Promise<readonly string[] | undefined> => {
+  try {
+    const there = await bundlesIn(shelf.blobs, repository, before, roots);
+    const here = await bundlesIn(layout, repository, artifact, roots);
+    const [old, now] = [
+      there.filter((one) => !here.includes(one)),
+      here.filter((one) => !there.includes(one)),
+    ];
+    // A build keeps the bundles of its past releases: mostly nothing is fetched.
+    const isHere = await Promise.all(old.map(async (digest) => (await layout.size(digest)) !== undefined));
+    const gone = await packageNames(isHere.every(Boolean) ? layout : shelf.blobs, old, signal);
+    const kept = await packageNames(layout, now, signal);
+    return [...gone.difference(kept)].toSorted(compareBytes);
+  } catch (error) {
+    if (isFleetError(error) && error.exitCode !== 1) return undefined;
+    throw error;
+  }
+};
+
+/** The bundles that a release names, by whichever of the fleet's roots vouches for it. */
+const bundlesIn = async (
+  blobs: BlobSource,
+  repository: string,
+  { digest }: Descriptor,
+  roots: readonly TrustRoot[],
+): Promise<readonly Digest[]> => {
+  const documents = parseArtifact(await readBlob(blobs, digest, MAX_MANIFEST_BYTES), {
+    what: `${repository}:release`,
+  });
+  let first: unknown;
+  for (const root of roots.toReversed()) {
+    try {
+      const { statement } = await readSignedRelease(repository, blobs, documents, root);
+      return statement.subjects.flatMap(({ name, digest: bundle }) =>
+        name.startsWith('bundle/') ? [bundle] : [],
+      );
+    } catch (error) {
+      first ??= error;
+    }
+  }
+  throw first;
+};
