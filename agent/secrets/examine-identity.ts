@@ -17,7 +17,7 @@ export const examineIdentity = async ({ state, identity }: Here): Promise<Examin
   const { recipient: asked } = JSON.parse(identity.request) as Request;
   const file = ageFile(state.directory);
   const mine = await ownRecipient(state.directory);
-  if (mine.error !== undefined) return finding('bad', `${mine.error}; ${AGAIN}`);
+  if (mine.error !== undefined) return finding('bad', mine.error);
   if (mine.recipient === undefined && asked !== undefined)
     return finding('bad', `${file} is lost, so no secret can be opened any more; ${AGAIN}`);
   if (mine.recipient !== asked && asked !== undefined)
@@ -60,6 +60,9 @@ const ownRecipient = async (
     const { recipientOf } = await import('#bundles/secrets/recipient');
     return { recipient: await recipientOf(identity) };
   } catch (error) {
-    return { error: `${ageFile(directory)}: ${toFleetError(error).message}` };
+    const { code, message } = toFleetError(error);
+    // Restoring a file that others can read mends nothing.
+    const todo = code === 'PERMISSION' ? 'make it readable for the agent alone, by chmod 600' : AGAIN;
+    return { error: `${ageFile(directory)}: ${message}; ${todo}` };
   }
 };
