@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { hostError } from '../host-error.ts';
+import { errno, hostError } from '../host-error.ts';
 import { openFile } from './open-file.ts';
 import { openFolder } from './open-folder.ts';
 import { type Bounds, readUpTo } from './read-up-to.ts';
@@ -18,6 +18,7 @@ export const readText = async (root: string, path: string, bounds: Bounds): Prom
     for await (const piece of readUpTo(found.file, bounds, found.stats.size)) pieces.push(Buffer.from(piece));
     return Buffer.concat(pieces).toString();
   } catch (error) {
+    if (errno(error) === 'ENOENT') return undefined;
     throw hostError(error, `reading ${path}`);
   }
 };
