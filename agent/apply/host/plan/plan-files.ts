@@ -53,17 +53,14 @@ const takeoverOf = async (
   owned: OwnedFile,
 ): Promise<Takeover> => {
   const before = context.owned.files.get(file.path);
+  const known = before?.replaced?.type === 'file' ? before.replaced.digest : undefined;
+  const uncopied = known !== undefined && digestOfFile(live) === known;
+  // Content of ours is there: then the copy was made, whatever became of it since.
+  const written = !before || live.type !== 'file' || isOneOf(live, [before.digest, ...before.previous]);
   const isCutShort =
-    before?.replaced?.type === 'file' && !(await hasBackup(context.options.backups, before.replaced.digest));
-  return {
-    uncopied:
-      isCutShort &&
-      live.type === 'file' &&
-      before.replaced?.type === 'file' &&
-      live.digest === before.replaced.digest,
-    putsBack:
-      before && !isCutShort ? undefined : owned.replaced?.type === 'file' ? owned.replaced.digest : null,
-  };
+    known !== undefined && (uncopied || !written) && !(await hasBackup(context.options.backups, known));
+  const digest = owned.replaced?.type === 'file' ? owned.replaced.digest : null;
+  return { uncopied: uncopied && isCutShort, putsBack: before && !isCutShort ? undefined : digest };
 };
 
 const planFile = (

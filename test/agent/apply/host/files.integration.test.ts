@@ -182,6 +182,11 @@ describe('a file that was there before the package', () => {
       message: expect.stringContaining('/etc/motd'),
     });
     expect(await host.read('/etc/motd')).toBe('v1');
+    // Nor is it forgotten by the next version.
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/motd': 'v2' } }));
+    await expect(applyTo(host.target, host.inventory, undefined)).rejects.toMatchObject({
+      code: 'APPLY_FAILED',
+    });
   });
 });
 
