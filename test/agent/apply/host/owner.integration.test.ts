@@ -204,8 +204,11 @@ describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () =>
     expect(await host.tree()).toContain('home/mallory/open directory 700');
   });
 
-  it('L3: swapped for a directory and back while the agent writes, lead nowhere -> APPLY_FAILED', async () => {
+  it('L3: swapped for a directory and back while the agent writes and removes, lead nowhere -> APPLY_FAILED', async () => {
     await using host = await withMallory();
+    await host.put('/etc/cron.d/run', 'of root', 0o600);
+    await mkdir(host.at('/etc/cron.d/sub'), { mode: 0o700 });
+    const before = (await host.tree()).filter((line) => line.startsWith('etc/cron.d'));
     await chmod(host.folder, 0o711);
     await symlink('../home/mallory/app', host.at('/etc/app'));
     const swap = `
@@ -225,15 +228,23 @@ describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () =>
     try {
       await once(mallory.stdout, 'data');
       const codes = new Set<string>();
-      for (const at of Array.from({ length: 200 }, (_, index) => index)) {
-        const path = at % 2 === 0 ? `/etc/app/${at}` : `/home/mallory/app/${at}`;
-        codes.add(await answerOf(applyTo(host.target, { owned: [] }, script(path))));
+      for (let at = 0; at < 150; at += 1) {
+        const folder = at % 2 === 0 ? '/etc/app' : '/home/mallory/app';
+        const desired = packageOf({
+          directories: { [`${folder}/sub`]: { owner: 'kiosk', group: 'kiosk' } },
+          files: { [`${folder}/run`]: { content: '#!/bin/sh\n', mode: '0755', owner: 'kiosk' } },
+        });
+        const inventory = { owned: [] };
+        codes.add(await answerOf(applyTo(host.target, inventory, desired)));
+        codes.add(await answerOf(applyTo(host.target, inventory, undefined)));
       }
       expect([...codes].toSorted()).toEqual(['ACCEPT', 'APPLY_FAILED']);
     } finally {
       mallory.kill('SIGKILL');
     }
-    expect(await readdir(host.at('/etc/cron.d'))).toEqual([]);
+    expect((await host.tree()).filter((line) => line.startsWith('etc/cron.d'))).toEqual(before);
+    for (const path of ['/etc/cron.d', '/etc/cron.d/run', '/etc/cron.d/sub'])
+      expect(await ids(host.at(path))).toEqual([0, 0]);
   });
 });
 
