@@ -47,6 +47,8 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly hostnames: readonly string[] | undefined;
   /** age recipient that every secret set is sealed to beside the site's agents. */
   readonly escrow: string | undefined;
+  /** What one agent may ask of the hub; what is left out is the hub's own limit. */
+  readonly agentQuota: FileSettings['agentQuota'];
 };
 
 const CONFIGURATION_FILE = 'fleet-scheduler.yaml';
@@ -88,6 +90,7 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     ),
     treePullRequest: given['tree-pull-request'] === true || said.treePullRequest === true,
     hostnames: wordList(given.hostname, ',') ?? said.hostnames,
+    agentQuota: said.agentQuota,
     escrow:
       said.secrets?.escrow === undefined
         ? undefined
@@ -134,6 +137,7 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
   readonly treePullRequest?: boolean;
   readonly hostnames?: readonly string[];
   readonly secrets?: { readonly escrow?: string };
+  readonly agentQuota?: { readonly requestsPerMinute?: number; readonly bytesPerMinute?: number };
 };
 
 const check = compileSchema(schema);

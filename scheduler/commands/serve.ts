@@ -26,6 +26,7 @@ import { lockHub } from '../serve/lock-hub.ts';
 import { createMetrics } from '../serve/metrics.ts';
 import { channelPublisher } from '../serve/publish-channels.ts';
 import { sitePublisher } from '../serve/publish-sites.ts';
+import { AGENT_QUOTA } from '../serve/quota.ts';
 import { repeat } from '../serve/repeat.ts';
 import type { CertificateSource } from '../serve/server-certificate.ts';
 import { startHub } from '../serve/start-hub.ts';
@@ -138,6 +139,7 @@ export default class Serve extends FleetCommand {
       log,
       publishSites: sitePublisher(configuration, clock, process.env),
       hooks: loop?.hooks,
+      agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });
     log.info({ fleet: root.fleet, root: root.version, host: running.host, port: running.port }, 'listening');
     if (!this.signal.aborted) await once(this.signal, 'abort');

@@ -14,11 +14,12 @@ import {
 } from '#bundles/hub/hub-api';
 import { makeLimit } from '#bundles/publish/limit';
 import { MAX_REPORT_BYTES } from '#bundles/report/report';
-import { createAdmission } from './admit.ts';
+import type { BodyGate } from './admit-body.ts';
 import { authenticateAgent, type Caller, checkCurrentKey } from './authenticate-agent.ts';
 import type { Context } from './context.ts';
 import { enrollOnline } from './enroll-online.ts';
 import type { HubServer } from './hub-server.ts';
+import { STRANGERS_PER_MINUTE } from './reader-routes.ts';
 import { renewCertificate } from './renew-certificate.ts';
 import { takeReport } from './take-report.ts';
 
@@ -31,59 +32,51 @@ declare module 'fastify' {
 export type AgentRouteOptions = {
   readonly certificateOf: (request: FastifyRequest) => X509Certificate | undefined;
   readonly enrolmentsPerMinute: number;
+  readonly gate: BodyGate;
 };
 
 /** Events as one JSON string: every quotation mark of a line costs two bytes. */
 const REPORT_BODY_BYTES = 2 * MAX_REPORT_BYTES + (256 << 10);
 /** An empty object; what later versions may add is small. */
 const PRESENCE_BODY_BYTES = 4 << 10;
-const ADMISSION = { places: 32, each: 2, queue: 2000, waitMs: 30_000 };
 
 /** What agents ask for. */
 export const agentRoutes = (server: HubServer, context: Context, options: AgentRouteOptions): void => {
   const { hub } = context;
-  const { certificateOf, enrolmentsPerMinute: max } = options;
-  const admission = createAdmission(ADMISSION);
+  const { certificateOf, gate, enrolmentsPerMinute: max } = options;
 
   server.get(
     ROOTS_PATH,
+    { config: { rateLimit: STRANGERS_PER_MINUTE } },
     (): RootsAnswer => ({
       roots: hub.keys.roots.map(({ bytes }) => bytes.toString('base64')),
     }),
   );
 
-  server.post(ENROLL_PATH, { config: { rateLimit: { max, timeWindow: 60_000 } } }, answerEnrolment(context));
+  server.post(
+    ENROLL_PATH,
+    {
+      // Behind the limit of its address, which counts first.
+      preParsing: (request, reply, payload) => gate.stranger(request, reply).then(() => payload),
+      config: { rateLimit: { max, timeWindow: 60_000 } },
+    },
+    answerEnrolment(context),
+  );
 
-  const admitForRenewal = async (request: FastifyRequest): Promise<void> => {
+  const admitForRenewal = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     request.caller = await authenticateAgent(certificateOf(request), context, { allowExpired: true });
+    await gate.agent(request, reply);
   };
   server.post(CERTIFICATE_PATH, { onRequest: admitForRenewal }, answerRenewal(context));
 
-  const admitWithReport = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const caller = await authenticateAgent(certificateOf(request), context);
     checkCurrentKey(caller);
     request.caller = caller;
-    const leave = await admission.enter(caller.agent.id);
-    reply.raw.once('close', leave);
-    // Gone while it waited: nobody will close it again.
-    if (reply.raw.destroyed || request.raw.destroyed) leave();
+    await gate.agent(request, reply);
   };
-  server.post(
-    REPORTS_PATH,
-    { bodyLimit: REPORT_BODY_BYTES, onRequest: admitWithReport },
-    answerReport(context),
-  );
-
-  const admitPresence = async (request: FastifyRequest): Promise<void> => {
-    const caller = await authenticateAgent(certificateOf(request), context);
-    checkCurrentKey(caller);
-    request.caller = caller;
-  };
-  server.post(
-    PRESENCE_PATH,
-    { bodyLimit: PRESENCE_BODY_BYTES, onRequest: admitPresence },
-    answerPresence(context),
-  );
+  server.post(REPORTS_PATH, { bodyLimit: REPORT_BODY_BYTES, onRequest: admit }, answerReport(context));
+  server.post(PRESENCE_PATH, { bodyLimit: PRESENCE_BODY_BYTES, onRequest: admit }, answerPresence(context));
 };
 
 const answerEnrolment =

@@ -1,4 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
@@ -9,9 +10,12 @@ import { parseStrictJson } from '#bundles/strict-json';
 import { agentRoutes } from './agent-routes.ts';
 import { peerCertificate } from './authenticate-agent.ts';
 import type { Context } from './context.ts';
+import { createBodyGate } from './admit-body.ts';
 import { type HookRoutes, hookRoutes } from './hook-routes.ts';
 import { type HttpRefusal, toHttpRefusal } from './http-status.ts';
 import type { HubServer } from './hub-server.ts';
+import { AGENT_QUOTA, type AgentQuota } from './quota.ts';
+import { readBody } from './read-body.ts';
 import { readerRoutes } from './reader-routes.ts';
 
 declare module 'fastify' {
@@ -29,6 +33,7 @@ export type ServerOptions = {
   readonly hooks?: HookRoutes | undefined;
   /** Requests to be enrolled that one address may make in a minute. */
   readonly enrolmentsPerMinute?: number;
+  readonly agentQuota?: AgentQuota | undefined;
   /** Where a request's client certificate is taken from. */
   readonly certificateOf?: (request: FastifyRequest) => X509Certificate | undefined;
 };
@@ -78,14 +83,14 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
 
   // Our reader, not Fastify's: duplicate keys and depth are refused as everywhere (security: "caps first").
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    try {
+  server.addContentTypeParser(
+    'application/json',
+    async (request: FastifyRequest, payload: IncomingMessage) => {
       const maxBytes = request.routeOptions.bodyLimit ?? BODY_BYTES;
-      done(null, parseStrictJson(body as Buffer, { maxBytes, maxDepth: MAX_DEPTH }, 'the request'));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
+      const body = await readBody(payload, { maxBytes, place: request.place });
+      return parseStrictJson(body, { maxBytes, maxDepth: MAX_DEPTH }, 'the request');
+    },
+  );
   // People read answers with curl, on a terminal.
   server.setReplySerializer((payload) => plainText(JSON.stringify(payload)));
   server.setErrorHandler(refuse);
@@ -112,12 +117,14 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
         },
       ),
   });
+  const gate = createBodyGate(options.agentQuota ?? AGENT_QUOTA);
   agentRoutes(server, context, {
+    gate,
     certificateOf: options.certificateOf ?? peerCertificate,
     enrolmentsPerMinute: options.enrolmentsPerMinute ?? ENROLMENTS_PER_MINUTE,
   });
   readerRoutes(server, context);
-  if (options.hooks) await hookRoutes(server, options.hooks);
+  if (options.hooks) await hookRoutes(server, options.hooks, gate);
   return server;
 };
 
@@ -149,8 +156,10 @@ const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): v
   else if (status === 503) request.log.warn({ code: body.code, err: error }, 'could not');
   request.refusal = body;
   if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter);
-  // Whoever was revoked gets nothing more out of a connection that was opened before.
-  if (status === 403 || status === 401) reply.header('connection', 'close');
+  // Whoever was revoked gets nothing more out of a connection that was opened before; and of a body that was refused nothing
+  // more is awaited.
+  const isCut = request.place !== undefined && !request.raw.readableEnded;
+  if (status === 403 || status === 401 || isCut) reply.header('connection', 'close');
   send(request, reply, status, body);
 };
 

@@ -10,10 +10,15 @@ import type { HubServer } from './hub-server.ts';
 
 const READY_MS = 1_000;
 
+/** Of one address. Monitors of a whole site may have the same; each asks every few seconds. */
+export const STRANGERS_PER_MINUTE = { max: 1200, timeWindow: 60_000 };
+
 /** What people and their monitors ask for. */
 export const readerRoutes = (server: HubServer, context: Context): void => {
   const { hub, metrics, clock } = context;
-  const forReaders = { onRequest: (request: FastifyRequest) => checkReader(request, context) };
+  const limited = { config: { rateLimit: STRANGERS_PER_MINUTE } };
+  // Behind the limit, so that tokens cannot be guessed without end.
+  const forReaders = { ...limited, preHandler: (request: FastifyRequest) => checkReader(request, context) };
 
   server.get(STATUS_PATH, forReaders, async (request, reply) => {
     const { filter, text } = readQuery(request);
@@ -26,10 +31,10 @@ export const readerRoutes = (server: HubServer, context: Context): void => {
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
 
-  server.get('/healthz', async (_, reply) => answer(reply, 'ok'));
+  server.get('/healthz', limited, async (_, reply) => answer(reply, 'ok'));
 
   const checkReady = atMostEvery(READY_MS, () => writeAndSign(context));
-  server.get('/readyz', async (_, reply) => {
+  server.get('/readyz', limited, async (_, reply) => {
     await checkReady();
     return answer(reply, 'ready');
   });

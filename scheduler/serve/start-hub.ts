@@ -12,6 +12,7 @@ import type { ListenAddress } from './listen-address.ts';
 import type { Metrics } from './metrics.ts';
 import { createMirror, type PublishSites } from './mirror-sites.ts';
 import { notePresence } from './note-presence.ts';
+import type { AgentQuota } from './quota.ts';
 import { repeat } from './repeat.ts';
 import {
   type CertificateSource,
@@ -31,6 +32,7 @@ export type HubOptions = {
   readonly publishSites?: PublishSites | undefined;
   readonly hooks?: HookRoutes | undefined;
   readonly enrolmentsPerMinute?: number;
+  readonly agentQuota?: AgentQuota | undefined;
   /** Between two looks at the hub's own certificate. */
   readonly certificateMs?: number;
 };
@@ -74,6 +76,7 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     log,
     tls: tlsOptions(shown, hub),
     hooks: options.hooks,
+    agentQuota: options.agentQuota,
     ...(options.enrolmentsPerMinute !== undefined && { enrolmentsPerMinute: options.enrolmentsPerMinute }),
   });
   tellEnds(metrics, shown, options);

@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { FleetError } from '#bundles/errors';
+import type { Place } from './admit.ts';
+
+export type BodyLimits = {
+  readonly maxBytes: number;
+  /** What it was let in with; undefined for one that is read without. */
+  readonly place: Place | undefined;
+};
+
+/** A body has so much time, and a second more for each so many bytes of it: 4 MiB over a satellite come in time. */
+const GRACE_MS = 15_000;
+const BYTES_PER_SECOND = 8 << 10;
+const LOOK_MS = 1_000;
+
+/**
+ * The whole body, judged while it arrives. After a refusal the rest is not kept.
+ * @throws FleetError TOO_LARGE, BUSY for one that is too slow or has to make room, ABORTED where the caller went away
+ */
+export const readBody = (payload: IncomingMessage, { maxBytes, place }: BodyLimits): Promise<Buffer> => {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  const since = performance.now();
+  let size = 0;
+  const tooLarge = (): FleetError =>
+    new FleetError('TOO_LARGE', `the request has more than ${maxBytes} bytes, which this path takes`);
+
+  const onData = (chunk: Buffer): void => {
+    size += chunk.byteLength;
+    if (size > maxBytes) end(() => reject(tooLarge()));
+    else chunks.push(chunk);
+  };
+  const onEnd = (): void => end(() => resolve(Buffer.concat(chunks, size)));
+  const onGone = (): void =>
+    end(() => reject(new FleetError('ABORTED', 'the caller went away in the middle of a request')));
+  const onSlow = (): void => end(() => reject(place?.signal.reason as FleetError));
+  const look = setInterval(() => {
+    const late = performance.now() - since - GRACE_MS;
+    if (late > (size / BYTES_PER_SECOND) * 1000)
+      end(() => reject(new FleetError('BUSY', 'the request arrives too slowly')));
+  }, LOOK_MS).unref();
+
+  const end = (settle: () => void): void => {
+    clearInterval(look);
+    payload.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
+    place?.signal.removeEventListener('abort', onSlow);
+    place?.arrived();
+    settle();
+    chunks.length = 0;
+    // The connection ends with the answer; until then what still comes is let through.
+    if (!payload.readableEnded) payload.on('error', () => {}).resume();
+  };
+
+  if (Number(payload.headers['content-length'] ?? 0) > maxBytes) end(() => reject(tooLarge()));
+  else if (place?.signal.aborted === true) onSlow();
+  else {
+    place?.signal.addEventListener('abort', onSlow);
+    payload.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
+  }
+  return promise;
+};
