@@ -50,6 +50,7 @@ export const CODES = {
   OBJECT_CLASH: input,
   NAMESPACE_FOREIGN: input,
   CLUSTER_SCOPED: input,
+  OUT_OF_BOUNDS: input,
   IMAGE_UNPINNED: input,
   IMAGE_UNKNOWN: input,
   CHART_UNPINNED: input,

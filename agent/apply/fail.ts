@@ -40,9 +40,14 @@ const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError)
 
 /**
  * Codes that are not retryable for a person's command, and yet are caused by the surroundings of a package: a missing right,
- * a read-only or immutable file system, an object that another package still owns.
+ * a read-only or immutable file system, bounds that the next release may widen, an object that another package still owns.
  */
-const SURROUNDINGS: ReadonlySet<string> = new Set(['API_DENIED', 'PERMISSION', 'PATH_CLAIMED']);
+const SURROUNDINGS: ReadonlySet<string> = new Set([
+  'API_DENIED',
+  'OUT_OF_BOUNDS',
+  'PERMISSION',
+  'PATH_CLAIMED',
+]);
 
 const failForward = (agent: Agent, operation: Operation, error: FleetError): void => {
   const { state } = agent;

@@ -7,6 +7,7 @@ import { openPackage } from '../secrets/open-package.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import type { State } from '../store/state.ts';
+import { boundsOf } from './check-bounds.ts';
 import { resolveInputs } from './site-inputs.ts';
 import type { DesiredPackage } from './target.ts';
 import { packageFiles, unpackedLayer } from './unpacked-layer.ts';
@@ -33,8 +34,8 @@ export const loadPackage = async (
     );
   }
   const inputs = await resolveInputs(bundle.config, readSiteValues(state, ref.siteValues), agent);
-  const { namespace } = bundle.config.assignments.find(({ id }) => id === ref.assignment) ?? {};
-  const opened = await openPackage(state, ref, files, namespace, signal);
+  const known = bundle.config.assignments.find(({ id }) => id === ref.assignment);
+  const opened = await openPackage(state, ref, files, known?.namespace, signal);
   return {
     assignment: ref.assignment,
     package: ref.package,
@@ -42,6 +43,7 @@ export const loadPackage = async (
     files: opened.files,
     ...(ref.blobs && { blobs: only(state.blobs, ref.blobs) }),
     ...(opened.secrets && { secrets: opened.secrets }),
+    bounds: boundsOf(known),
     siteInputs: inputs.filter(({ assignment }) => assignment === ref.assignment),
   };
 };

@@ -5,6 +5,7 @@ import { addOwned, readOwned, readTaken } from '../store/inventory.ts';
 import { readPackages } from '../store/packages.ts';
 import type { State } from '../store/state.ts';
 import { fail } from './fail.ts';
+import { checkBounds } from './check-bounds.ts';
 import type { Plan } from './target.ts';
 import type { Work } from './work.ts';
 
@@ -43,6 +44,9 @@ const planFor = async ({ agent, target, operation, goal, load }: Work): Promise<
   const { state, signal } = agent;
   const owned = readOwned(state, operation.assignment);
   const desired = await load();
+  // What is here already was let in before: it is put right, and gone back to.
+  if (desired && !operation.rollingBack && operation.kind !== 'correct')
+    checkBounds(desired, target.kind, state.directory);
   const others = readTaken(state, operation.assignment);
   const leaving = leavingPackages(state);
   const taken = new Map([...others].filter(([, owner]) => !leaving.has(owner)));

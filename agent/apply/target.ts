@@ -4,6 +4,7 @@ import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/layout/blobs';
 import type { Outcome } from '#bundles/report/event';
 import type { PackageSecrets } from '../secrets/package-secrets.ts';
+import type { Bounds } from './check-bounds.ts';
 
 /**
  * What the agent asks of the thing it applies packages to: a host, a cluster's API. Everything between the two
@@ -22,6 +23,8 @@ export type DesiredPackage = {
   readonly blobs?: BlobSource;
   /** Site values to put into exact fields, already validated against the bundle's schema. */
   readonly siteInputs: readonly (SiteInputField & { readonly value: Json })[];
+  /** What it may name; absent: it is the platform's own. */
+  readonly bounds?: Bounds;
   /** What of it is secret, opened; absent where nothing is. */
   readonly secrets?: PackageSecrets;
 };

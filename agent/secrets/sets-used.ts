@@ -2,8 +2,8 @@ import type { BundleKind } from '#bundles/bundle/config';
 import { parseHostPackage } from '#bundles/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import { SECRET_SET } from '#bundles/secrets/annotations';
-import { isRecord, parseManifests } from '../apply/kubernetes/desired/parse-manifests.ts';
+import { SECRET_SET, secretSetsIn } from '#bundles/secrets/annotations';
+import { parseManifests } from '../apply/kubernetes/desired/parse-manifests.ts';
 import type { SetsUsed } from '../store/secret-sets.ts';
 
 /**
@@ -30,13 +30,5 @@ const ofHost = (files: ReadonlyMap<string, Buffer>): readonly string[] => {
 /** Most packages have none, and reading YAML takes time. */
 const ofManifests = (files: ReadonlyMap<string, Buffer>): readonly string[] => {
   const mentioning = [...files].filter(([, bytes]) => bytes.includes(SECRET_SET));
-  return parseManifests(new Map(mentioning)).flatMap(({ value }) => namesIn(value));
-};
-
-const namesIn = (node: unknown): readonly string[] => {
-  if (Array.isArray(node)) return node.flatMap(namesIn);
-  if (!isRecord(node)) return [];
-  return Object.entries(node).flatMap(([key, value]) =>
-    key === SECRET_SET && typeof value === 'string' ? [value] : namesIn(value),
-  );
+  return parseManifests(new Map(mentioning)).flatMap(({ value }) => secretSetsIn(value));
 };

@@ -1,3 +1,4 @@
+import type { PackageBounds } from '../bounds/package-bounds.ts';
 import type { Json } from '../canonical.ts';
 import type { Digest } from '../digest.ts';
 import type { ImagePolicy } from '../signatures/image-policy.ts';
@@ -16,6 +17,8 @@ export type BundleAssignment = {
   readonly layer: Digest;
   /** Files of a host package that are blobs of the closure, sorted; absent for none. */
   readonly blobs?: readonly Digest[];
+  /** What the package may name; absent for the platform's own, and in bundles from before there were any. */
+  readonly bounds?: PackageBounds;
   readonly dependsOn: readonly string[];
   readonly critical: boolean;
   readonly workspace?: string;

@@ -17,20 +17,18 @@ import { placeContents } from '../content/place-contents.ts';
 import type { RenderedPackage } from '../platform/model.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
 import { checkHostPaths, type ResolvedFile } from './check-host-paths.ts';
+import { checkHostBounds, hostBoundsOf, UNIT_FOLDER } from './host-bounds.ts';
 import { checkSiteInputs } from './check-site-inputs.ts';
 import type { HostCheckObject, HostFileObject, HostPackageObject } from './host-package-object.ts';
 import { hostPackagesOf } from './host-packages.ts';
 import { resolveSecret } from './host-secrets.ts';
-
-/** Where a unit's own file goes. */
-const UNIT_FOLDER = '/etc/systemd/system';
 
 type Bytes = { readonly path: string; readonly bytes: Buffer };
 
 /**
  * The package of a host: what the platform's templates rendered as HostPackage, what the application brings, and the
  * platform configuration at the file that asks for it; resolved to a package.json that an agent only has to carry out.
- * @throws FleetError YAML_SYNTAX, FIELD_INVALID, REFERENCE_MISSING, OBJECT_CLASH ... with file:line:column
+ * @throws FleetError YAML_SYNTAX, FIELD_INVALID, REFERENCE_MISSING, OBJECT_CLASH, OUT_OF_BOUNDS ... with file:line:column
  */
 export const assembleHost = async (
   rendered: RenderedPackage,
@@ -38,7 +36,7 @@ export const assembleHost = async (
   access: ContentAccess,
 ): Promise<AssembledPackage> => {
   const { target } = rendered.assignment;
-  const { all: objects, own } = hostPackagesOf(rendered, application);
+  const { all: objects, own, platform } = hostPackagesOf(rendered, application);
   // What a template of the platform's brings is there for the application, and no application.
   if (own.length === 0) {
     throw new FleetError(
@@ -77,6 +75,15 @@ export const assembleHost = async (
   };
   const inputs = objects.flatMap((object) => object.siteInputs);
   checkSiteInputs(inputs, files);
+  const bounds = hostBoundsOf(target, platform);
+  const places = {
+    directories,
+    files,
+    secrets: objects.flatMap((object) => object.secrets),
+    units: objects.flatMap((object) => object.units),
+    checks: objects.flatMap((object) => object.checks),
+  };
+  checkHostBounds(spec, target, bounds, { places, files });
   const document = canonicalBytes(spec);
   checkReadable(document);
   return assembled({
@@ -95,6 +102,7 @@ export const assembleHost = async (
     ],
     images: [],
     ...(contents.length > 0 && { contents }),
+    bounds,
   });
 };
 

@@ -2,7 +2,6 @@ import { FleetError } from '#bundles/errors';
 import { type Application, showFile } from '../application/application.ts';
 import { type ImageRules, imageRules } from '../images/image-rules.ts';
 import type { Assignment, RenderedFile, RenderedPackage } from '../platform/model.ts';
-import type { Bounds } from '../platform/objects/bounds.ts';
 import { throwProblems } from '../platform/problems.ts';
 import { type AssembledPackage, assembled } from './assembled-package.ts';
 import { imagesOfCharts } from './images-of-charts.ts';
@@ -14,7 +13,7 @@ import { isPartOfPackage } from './reconciler-traits.ts';
 import { findTorn, withoutNamespace } from './secret-documents.ts';
 import { identityOf } from './share-manifest.ts';
 import { findSharedPackage, makeSharedPackage } from './share-package.ts';
-import { boundsOf, UNBOUND } from './tenancy.ts';
+import { boundsOf, kubernetesBoundsOf, type ObjectBounds, UNBOUND } from './tenancy.ts';
 
 /** Folder of the application's own objects inside the package. */
 const MANIFESTS = 'manifests/';
@@ -37,7 +36,12 @@ export const assembleKubernetes = (
   const { assignment, namespace } = rendered;
   const { offline } = assignment.clusterType;
   const problems: FleetError[] = [];
-  const read = (shown: string, path: string, file: Pick<RenderedFile, 'bytes' | 'from'>, bounds: Bounds) => {
+  const read = (
+    shown: string,
+    path: string,
+    file: Pick<RenderedFile, 'bytes' | 'from'>,
+    bounds: ObjectBounds,
+  ) => {
     const input = { shown, namespace, offline, imageLocks, rules, judge, bounds, from: file.from };
     // The bytes of a mould are made only where they are needed.
     return {
@@ -79,6 +83,9 @@ export const assembleKubernetes = (
           namespace,
         )
       : [];
+  const platforms = files
+    .filter(({ path }) => !path.startsWith(MANIFESTS))
+    .flatMap(({ made }) => made.secrets?.filled ?? []);
   const charts = pinCharts(application, rules, imageLocks, problems);
   const secrets = files.flatMap(({ made }) => made.secrets ?? []);
   const encrypted = secrets.flatMap((one) => one.encrypted);
@@ -107,8 +114,9 @@ export const assembleKubernetes = (
     images,
     unknown: files.flatMap((file) => file.made.unknown),
     suspects: files.flatMap(({ made }) => made.suspects ?? []),
-    ...(secrets.some((one) => one.encrypted.length + one.filled > 0) && { needsSecrets: true }),
+    ...(secrets.some((one) => one.encrypted.length + one.filled.length > 0) && { needsSecrets: true }),
     plainSecrets: secrets.flatMap(({ plain }) => plain),
+    bounds: kubernetesBoundsOf(assignment.target, platforms),
   });
 };
 

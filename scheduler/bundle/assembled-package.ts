@@ -1,3 +1,4 @@
+import type { PackageBounds } from '#bundles/bounds/package-bounds';
 import type { SiteInputField } from '#bundles/bundle/config';
 import { type PackageFile, packageDigest } from '#bundles/bundle/package-digest';
 import { compareBytes, type Digest } from '#bundles/digest';
@@ -7,6 +8,7 @@ import type { Content } from '../content/content.ts';
 import type { Assignment, Value } from '../platform/model.ts';
 import { digestIn, filesIn, type PackageImage, type Pieces } from './package-image.ts';
 import type { PreparedObject } from './prepared-manifest.ts';
+import { kubernetesBoundsOf } from './tenancy.ts';
 
 /** A package ready to be packed: every file of its folder, final. */
 export type AssembledPackage = {
@@ -35,6 +37,8 @@ export type AssembledPackage = {
   readonly needsSecrets?: boolean;
   /** Secrets in plain text. */
   readonly plainSecrets?: readonly PreparedObject[];
+  /** What it may name, for its agent to check once more; absent for a package of the platform's own. */
+  readonly bounds?: PackageBounds | undefined;
   /** What `files` are written from, where other packages differ from it in their namespace alone. */
   readonly image?: PackageImage;
 };
@@ -94,6 +98,10 @@ export class ImagePackage implements AssembledPackage {
 
   get files(): readonly PackageFile[] {
     return filesIn(this.image, this.namespace);
+  }
+
+  get bounds(): PackageBounds | undefined {
+    return kubernetesBoundsOf(this.assignment.target, []);
   }
 
   get siteInputs(): AssembledPackage['siteInputs'] {

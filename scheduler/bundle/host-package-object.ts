@@ -5,7 +5,7 @@ import { isSecretKey } from '#bundles/secrets/parse';
 import type { Value } from '../platform/model.ts';
 import { objectShape } from '../platform/objects/metadata.ts';
 import { freeRecord } from '../platform/yaml/free-value.ts';
-import { type ParsedDocument, parseDocuments, placeOf } from '../platform/yaml/parse-documents.ts';
+import { type ParsedDocument, parseDocuments } from '../platform/yaml/parse-documents.ts';
 import {
   BAD,
   childOf,
@@ -64,6 +64,7 @@ export type HostCheckObject = {
   readonly url: string | undefined;
   readonly status: number;
   readonly timeoutSeconds: number;
+  readonly at: Place;
 };
 
 /** A file below /run/: of a key of a sealed set, or of a file that SOPS encrypted. */
@@ -165,7 +166,7 @@ const spec = fields({
   files: optional(list(placed(file)), []),
   secrets: optional(list(placed(secret)), []),
   units: optional(list(placed(unit)), []),
-  checks: optional(list(check), []),
+  checks: optional(list(placed(check)), []),
   siteInputs: optional(
     list(
       placed(
@@ -210,7 +211,7 @@ export const readHostPackages = (shownFile: string, bytes: Buffer): readonly Hos
           files: files.map(({ value: it, at }) => checkFile({ ...it, at }, reading)),
           secrets: secrets.map(({ value: it, at }) => checkSecret({ ...it, at }, reading)),
           units: units.map(({ value: it, at }) => checkUnit({ ...it, at }, reading)),
-          checks: checks.map((it) => checkCheck(it, parsed, problems)),
+          checks: checks.map(({ value: it, at }) => checkCheck({ ...it, at }, problems)),
           ...toContents(value.spec, reading),
         },
       ];
@@ -263,12 +264,12 @@ const NEEDS: Readonly<Record<HostCheckObject['type'], 'unit' | 'argv' | 'url'>> 
   http: 'url',
 };
 
-const checkCheck = (it: HostCheckObject, parsed: ParsedDocument, problems: FleetError[]): HostCheckObject => {
+const checkCheck = (it: HostCheckObject, problems: FleetError[]): HostCheckObject => {
   const value = it[NEEDS[it.type]];
   if (value === undefined || value.length === 0) {
     problems.push(
       new FleetError('FIELD_INVALID', `check ${it.name} of type ${it.type} needs ${NEEDS[it.type]}`, {
-        at: placeOf(parsed.text, parsed.root),
+        at: it.at,
       }),
     );
   }

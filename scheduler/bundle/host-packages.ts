@@ -6,6 +6,7 @@ import { type HostPackageObject, readHostPackages } from './host-package-object.
 export type HostPackages = {
   readonly all: readonly HostPackageObject[];
   readonly own: readonly HostPackageObject[];
+  readonly platform: readonly HostPackageObject[];
 };
 
 /** @throws FleetError YAML_SYNTAX, FIELD_INVALID ... with file:line:column */
@@ -16,5 +17,5 @@ export const hostPackagesOf = (rendered: RenderedPackage, application: Applicati
   const platform = rendered.files
     .filter(({ path }) => path === 'namespace.yaml' || path === 'reconciler.yaml')
     .flatMap(({ path, bytes }) => readHostPackages(`${rendered.assignment.target.name}/${path}`, bytes));
-  return { all: [...platform, ...own], own };
+  return { all: [...platform, ...own], own, platform };
 };

@@ -86,6 +86,7 @@ export const readLastGood = async (
         .flatMap(({ names }) => names ?? [])
         .filter((name) => files.some(({ bytes }) => bytes.includes(name))),
       ...(contents.length > 0 && { contents }),
+      ...(known.bounds && { bounds: known.bounds }),
     });
     if (kept.digest === known.package) return kept;
     throw new FleetError(

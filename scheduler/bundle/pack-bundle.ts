@@ -167,11 +167,12 @@ const packApart = async (packages: readonly AssembledPackage[]): Promise<Packing
 };
 
 const toAssignment = (
-  { assignment: { target }, id, digest, namespace, contents }: AssembledPackage,
+  { assignment: { target }, id, digest, namespace, contents, bounds }: AssembledPackage,
   layer: Digest,
 ): BundleAssignment => ({
   // In the order of canonical JSON, which then has nothing to sort.
   ...(contents && { blobs: [...new Set(contents.map((one) => one.digest))].toSorted(compareBytes) }),
+  ...(bounds && { bounds }),
   critical: target.critical,
   dependsOn: target.dependsOn.toSorted(compareBytes),
   deploymentTarget: target.shortName,

@@ -11,7 +11,14 @@ import {
 } from './kubernetes-object.ts';
 import { pinImage } from './pin-image.ts';
 import type { ManifestCache, ManifestInput, PreparedManifest, PreparedObject } from './prepared-manifest.ts';
-import { checkEncrypted, checkFilled, isFilled, isPlainSecret } from './secret-documents.ts';
+import {
+  checkEncrypted,
+  checkFilled,
+  findForeignSet,
+  isFilled,
+  isPlainSecret,
+  setsOf,
+} from './secret-documents.ts';
 import { findShared, identityOf, keepShared, type SharedManifests } from './share-manifest.ts';
 import { sopsMac } from './sops-mac.ts';
 import { boundsKey, findTrespass } from './tenancy.ts';
@@ -80,6 +87,8 @@ const prepare = (
     if (wrong.length === 0 && judge?.isUnknown(object)) unknown.push(toPrepared(object));
     const trespass = findTrespass(object, namespace, bounds);
     if (trespass) problems.push(trespass);
+    const foreign = wrong.length === 0 ? findForeignSet(object, bounds) : undefined;
+    if (foreign) problems.push(foreign);
     if (isEncrypted) continue;
     stampNamespace(object, namespace);
     suspects.push(...pinImages(object, { offline, imageLocks, rules }, images, problems));
@@ -100,9 +109,11 @@ const secretsOf = (objects: readonly KubernetesObject[]): Pick<PreparedManifest,
     const mac = sopsMac(object);
     return mac === undefined ? [] : [{ ...toPrepared(object), mac }];
   });
-  const filled = objects.filter(isFilled).length;
+  const filled = objects.flatMap(setsOf);
   const plain = objects.filter(isPlainSecret).map(toPrepared);
-  return encrypted.length + filled + plain.length === 0 ? {} : { secrets: { encrypted, filled, plain } };
+  return encrypted.length + filled.length + plain.length === 0
+    ? {}
+    : { secrets: { encrypted, filled, plain } };
 };
 
 const toPrepared = ({ apiVersion, kind, name, namespace, at }: KubernetesObject): PreparedObject => ({

@@ -1,8 +1,8 @@
 import type { FleetError } from '#bundles/errors';
 import type { ImageRules } from '../images/image-rules.ts';
 import type { RenderedFile } from '../platform/model.ts';
-import type { Bounds } from '../platform/objects/bounds.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
+import type { ObjectBounds } from './tenancy.ts';
 
 /** A manifest file as it goes into a package. */
 export type PreparedManifest = {
@@ -28,8 +28,8 @@ export type PreparedObject = Pick<KubernetesObject, 'apiVersion' | 'kind' | 'nam
 export type ManifestSecrets = {
   /** Documents that SOPS encrypted: no byte of their values may change. */
   readonly encrypted: readonly (PreparedObject & { readonly mac: string })[];
-  /** Secrets that agents fill from a sealed set. */
-  readonly filled: number;
+  /** The sealed sets that agents fill Secrets from. */
+  readonly filled: readonly string[];
   /** Secrets that anybody with the repository or the bundle can read. */
   readonly plain: readonly PreparedObject[];
 };
@@ -55,7 +55,7 @@ export type ManifestInput = {
   /** What the clusters it is for would refuse in an object; `target` names those clusters. */
   readonly judge?: ManifestJudge | undefined;
   /** What its author may write. */
-  readonly bounds: Bounds;
+  readonly bounds: ObjectBounds;
 };
 
 /** A manifest prepared for a stand-in, cut where the namespace goes. */

@@ -1,13 +1,15 @@
 import { isMap, isScalar } from 'yaml';
+import { allowsName } from '#bundles/bounds/package-bounds';
 import { FleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
-import { SECRET_KEYS, SECRET_SET } from '#bundles/secrets/annotations';
+import { SECRET_KEYS, SECRET_SET, secretSetsIn } from '#bundles/secrets/annotations';
 import { isSecretKey } from '#bundles/secrets/parse';
 import { findImages } from '../images/find-images.ts';
 import { type ImageRules, imageRules } from '../images/image-rules.ts';
 import { isClusterScoped, type KubernetesObject, placeOfField } from './kubernetes-object.ts';
 import type { ManifestSecrets, PreparedObject } from './prepared-manifest.ts';
 import { sopsMac } from './sops-mac.ts';
+import type { ObjectBounds } from './tenancy.ts';
 
 /** What would stop an encrypted document from being applied, or from being carried as it is. */
 export const checkEncrypted = (
@@ -40,6 +42,30 @@ export const checkEncrypted = (
 /** Does the object ask to be filled from a sealed set? */
 export const isFilled = (object: KubernetesObject): boolean =>
   annotationOf(object, SECRET_SET) !== undefined || annotationOf(object, SECRET_KEYS) !== undefined;
+
+/** The sets that an object asks for, wherever in it; '' where it asks for one without a name. */
+export const setsOf = (object: KubernetesObject): readonly string[] => {
+  const filled = isFilled(object) ? [annotationOf(object, SECRET_SET) ?? ''] : [];
+  return mentions(object, SECRET_SET) ? [...filled, ...secretSetsIn(plainOf(object))] : filled;
+};
+
+/** A set that its author may not read. Asked of an encrypted document too: SOPS leaves the annotation's key in clear. */
+export const findForeignSet = (
+  object: KubernetesObject,
+  bounds: Pick<ObjectBounds, 'secretSets'>,
+): FleetError | undefined => {
+  const set = setsOf(object).find((name) => !allowsName(bounds.secretSets, name));
+  if (set === undefined) return undefined;
+  return new FleetError(
+    'OUT_OF_BOUNDS',
+    `it would be filled from the secret set ${JSON.stringify(set)}, which is not one of its own`,
+    {
+      subject: `${object.kind} ${object.name}`,
+      at: placeOfField(object, ['metadata', 'annotations', SECRET_SET]),
+      hint: `Name one of ${bounds.secretSets.join(', ')}, or let the platform grant it in its Workspace: host: {secretSets: [${set}]}`,
+    },
+  );
+};
 
 /** What is wrong with an object that asks to be filled. */
 export const checkFilled = (object: KubernetesObject): readonly FleetError[] => {
@@ -85,11 +111,25 @@ const isKeyList = (text: string): boolean => {
   );
 };
 
-const annotationOf = ({ parsed }: KubernetesObject, name: string): string | undefined => {
-  const value: unknown = parsed.document.getIn(['metadata', 'annotations', name]);
+/** Agents resolve aliases and `<<` before they look. */
+const annotationOf = (object: KubernetesObject, name: string): string | undefined => {
+  const value: unknown =
+    object.parsed.document.getIn(['metadata', 'annotations', name]) ??
+    (mentions(object, name) ? plainOf(object).metadata?.annotations?.[name] : undefined);
   if (value === undefined) return undefined;
   return typeof value === 'string' ? value : '';
 };
+
+const mentions = ({ parsed }: KubernetesObject, name: string): boolean => parsed.text.text.includes(name);
+
+type Plain = {
+  readonly metadata?: { readonly annotations?: Readonly<Record<string, unknown>> | null } | null;
+};
+
+const plainOf = ({ parsed }: KubernetesObject): Plain =>
+  (parsed.document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {}) as Plain;
+
+const MAX_ALIASES = 100;
 
 /** A Secret with values that everybody can read. */
 export const isPlainSecret = (object: KubernetesObject): boolean =>

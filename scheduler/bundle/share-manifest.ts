@@ -98,7 +98,7 @@ export const forNamespace = (
     ...(secrets && {
       secrets: {
         encrypted: secrets.encrypted.map((object) => ({ ...putIn(object), mac: put(object.mac) })),
-        filled: secrets.filled,
+        filled: secrets.filled.map(put),
         plain: secrets.plain.map(putIn),
       },
     }),

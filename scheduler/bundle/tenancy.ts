@@ -1,21 +1,50 @@
+import { type PackageBounds, tenantBounds } from '#bundles/bounds/package-bounds';
+import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { DeploymentTarget } from '../platform/model.ts';
 import { ALLOW_CLUSTER_SCOPED, ALLOW_NAMESPACES, type Bounds } from '../platform/objects/bounds.ts';
 import { isClusterScoped, type KubernetesObject, placeOfField } from './kubernetes-object.ts';
 
+/** What the objects of a package may name. */
+export type ObjectBounds = Bounds & Pick<Required<PackageBounds>, 'secretSets'>;
+
 /** The platform's own: rendered files, and workloads that stand in the platform itself. */
-export const UNBOUND: Bounds = { clusterScoped: ['*'], namespaces: ['*'] };
+export const UNBOUND: ObjectBounds = { clusterScoped: ['*'], namespaces: ['*'], secretSets: ['*'] };
+
+/**
+ * What a package of a registered application may name on a host, and which secret sets; undefined for a workload that stands
+ * in the platform itself. Only names that the platform chose count: of a workload, its author says the name.
+ */
+export const packageBoundsOf = (
+  target: DeploymentTarget,
+): Required<Omit<PackageBounds, 'platform'>> | undefined =>
+  target.registration === undefined
+    ? undefined
+    : tenantBounds([target.registration, target.workspace], target.name, target.grants);
 
 /**
  * A registered application is a tenant: only its own namespace, and what the platform's registration allows it
  * (docs/decisions/0018-tenants-stay-inside.md). A workload that stands in the platform was written by who may do all.
  */
-export const boundsOf = (target: DeploymentTarget): Bounds =>
-  target.registration === undefined ? UNBOUND : (target.bounds ?? { clusterScoped: [], namespaces: [] });
+export const boundsOf = (target: DeploymentTarget): ObjectBounds => {
+  const own = packageBoundsOf(target);
+  return own
+    ? { ...(target.bounds ?? { clusterScoped: [], namespaces: [] }), secretSets: own.secretSets }
+    : UNBOUND;
+};
+
+/** What a package of a cluster may name. @param platforms sets that the platform's templates name in it */
+export const kubernetesBoundsOf = (
+  target: DeploymentTarget,
+  platforms: readonly string[],
+): PackageBounds | undefined => {
+  const own = packageBoundsOf(target);
+  return own && { secretSets: [...new Set([...own.secretSets, ...platforms])].toSorted(compareBytes) };
+};
 
 /** Tells apart what was judged under other bounds. */
-export const boundsKey = ({ clusterScoped, namespaces }: Bounds): string =>
-  `${clusterScoped.join(',')};${namespaces.join(',')}`;
+export const boundsKey = ({ clusterScoped, namespaces, secretSets }: ObjectBounds): string =>
+  `${clusterScoped.join(',')};${namespaces.join(',')};${secretSets.join(',')}`;
 
 /** What is wrong with an object of a tenant, if anything: NAMESPACE_FOREIGN, CLUSTER_SCOPED. */
 export const findTrespass = (

@@ -54,6 +54,7 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
   const { problems } = assembly;
   const placed = uniqueObjects(assembly);
   const objects = placed.map((one) => one.object);
+  const workspaces = workspacesOf(objects);
   const workloads = await loadWorkloads(
     assembly.sources,
     ofKind(objects, 'WorkloadRegistration').map((registration) => ({
@@ -63,6 +64,7 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
         workspace: registration.workspace,
         registration: registration.name,
         bounds: registration.bounds,
+        grants: workspaces.workspaces?.find(({ name }) => name === registration.workspace)?.host,
         deliveryLabels: assembly.registrationLabels(registration),
       },
     })),
@@ -89,7 +91,7 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     sources: [...assembly.snapshots, ...workloads.snapshots].toSorted((a, b) => compareBytes(a.role, b.role)),
     imageLocks: assembly.imageLocks,
     ...(assembly.contentLocks.size > 0 && { contentLocks: assembly.contentLocks }),
-    ...workspacesOf(objects),
+    ...workspaces,
     ...imagePoliciesOf(objects, assembly.imageIndexes),
     ...imageFieldsOf(objects),
     ...(assembly.imageAttachments.size > 0 && { imageAttachments: assembly.imageAttachments }),

@@ -1,4 +1,4 @@
-import type { DeploymentTarget, Labels } from './model.ts';
+import type { DeploymentTarget, HostGrants, Labels } from './model.ts';
 import type { Bounds } from './objects/bounds.ts';
 import type { ObjectOf } from './objects/platform-object.ts';
 
@@ -7,6 +7,7 @@ export type Arrival = {
   readonly workspace: string;
   readonly registration?: string;
   readonly bounds?: Bounds | undefined;
+  readonly grants?: HostGrants | undefined;
   /** Labels that Kalypso's delivery puts on a Workload, and that its templates can see. */
   readonly deliveryLabels: Labels;
 };
@@ -42,6 +43,7 @@ export const toDeploymentTargets = (
       critical: target.critical,
       ...(arrival.registration !== undefined && { registration: arrival.registration }),
       ...(arrival.bounds !== undefined && { bounds: arrival.bounds }),
+      ...(arrival.grants !== undefined && { grants: arrival.grants }),
       at: target.at,
       ...(target.labelPlaces && { labelPlaces: target.labelPlaces }),
     }));

@@ -97,6 +97,8 @@ export type DeploymentTarget = {
   readonly registration?: string;
   /** What its registration allows its manifests to write outside of its own namespace. */
   readonly bounds?: Bounds;
+  /** What its workspace is granted; absent where it has no Workspace object. Only with a registration. */
+  readonly grants?: HostGrants;
   readonly at: Place;
   /** Where the values of its own labels stand. */
   readonly labelPlaces?: Readonly<Record<string, Place>>;

@@ -21,7 +21,56 @@ export const BUILDS: readonly AttackRow[] = [
 ];
 
 /** What a package may name on a host, and which secrets (N20 to N29). */
-export const HOST_BOUNDS: readonly AttackRow[] = [];
+export const HOST_BOUNDS: readonly AttackRow[] = [
+  row(
+    'N20',
+    'system path',
+    'a package writes a file to sudoers.d, PAM, ssh, cron, ld.so, udev, systemd, /root or a home, or beside its own folder',
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N21',
+    "the agent's own",
+    "a package, the platform's own too, writes the agent's configuration, state, program or units",
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N22',
+    'foreign unit',
+    "a package enables, stops or replaces a unit of the system's or of another team's",
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N23',
+    'unit as root',
+    'a unit without User=, or with an Exec line, file, link or capability that reaches root',
+    'OUT_OF_BOUNDS',
+  ),
+  row('N24', 'check as root', 'an exec check, which the agent runs as root', 'OUT_OF_BOUNDS'),
+  row('N25', 'foreign owner', 'a file for a user or group that was not granted', 'OUT_OF_BOUNDS'),
+  rowOf(
+    'N26',
+    'foreign secret set',
+    "a file or an annotated Secret of another team's secret set, also behind an alias",
+    '`OUT_OF_BOUNDS`',
+    [
+      ['OUT_OF_BOUNDS', 'on a host'],
+      ['OUT_OF_BOUNDS', 'on a cluster'],
+    ],
+  ),
+  row('N27', 'own grant', 'an application repository brings a Workspace that grants it root', 'UNKNOWN_KIND'),
+  rowOf(
+    'N28',
+    'past the build',
+    'a signed bundle has a package outside of the bounds that it carries; one from before bounds has a reserved path',
+    '`OUT_OF_BOUNDS`: that package fails, the others go on',
+    [
+      ['OUT_OF_BOUNDS', 'bounds that its bundle carries'],
+      ['OUT_OF_BOUNDS', 'without bounds'],
+      ['OUT_OF_BOUNDS', 'on a cluster'],
+    ],
+  ),
+];
 
 /** Secret values and image names of an application repository (N30 to N39). */
 export const SHOWN_SECRETS: readonly AttackRow[] = [

@@ -107,6 +107,12 @@ describeWith(
         await mkdir(join(host, 'debs'));
         await runOrFail(['cp', await makeDeb(work, '0.1'), join(host, 'debs/extra.deb')]);
         await office.edit('apps/info-screen/host/package.yaml', () => packageYaml(base, 'greeter-1.deb'));
+        await office.edit('platform/base/workspaces/retail.yaml', (before) =>
+          before.replace(
+            '  host:\n',
+            `  host:\n    paths: [${MODEL}, /etc/apt/sources.list.d/screen.list]\n`,
+          ),
+        );
         const unlocked = await office.scheduler('build', '--images', 'images', '--environment', 'prod');
         expect(unlocked.stdout + unlocked.stderr).toMatch(
           /apps\/info-screen\/host\/package\.yaml:7:7: CONTENT_UNPINNED: nothing says what .*\/labels\.bin must be/,

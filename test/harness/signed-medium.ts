@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { packLayer } from '#bundles/archive/pack-layer';
 import { type TarEntry, writeTar } from '#bundles/archive/write-tar';
+import type { PackageBounds } from '#bundles/bounds/package-bounds';
 import type { BundleConfig, SiteInputField } from '#bundles/bundle/config';
 import type { HostCheck, HostPackage, HostSecret, HostUnit } from '#bundles/bundle/host-package';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
@@ -119,6 +120,8 @@ export type TestPackage = {
   readonly checks?: readonly HostCheck[];
   readonly dependsOn?: readonly string[];
   readonly critical?: boolean;
+  readonly workspace?: string;
+  readonly bounds?: PackageBounds;
   /** Fields of env files that the site fills in, each a string that must be there. */
   readonly inputs?: readonly Omit<SiteInputField, 'assignment'>[];
   /** Other bytes than the digest in the bundle's config says: what a careless publisher could sign. */
@@ -182,6 +185,8 @@ export const packTestBundle = (
       ...(it.blobs && { blobs: Object.values(it.blobs).map((text) => digestOf(text)) }),
       dependsOn: it.dependsOn ?? [],
       critical: it.critical ?? false,
+      ...(it.workspace !== undefined && { workspace: it.workspace }),
+      ...(it.bounds && { bounds: it.bounds }),
     })),
     siteInputs: {
       schema: {

@@ -90,8 +90,8 @@ it('is what a build is made again from after every branch has moved on', async (
     platformFiles({
       'platform/base/config.yaml': (files['platform/base/config.yaml'] ?? '').replace('info', 'debug'),
       'apps/shop/host/package.yaml': (files['apps/shop/host/package.yaml'] ?? '').replace(
-        '/opt/web',
-        '/opt/new',
+        '/opt/shop/web',
+        '/opt/shop/new',
       ),
     }),
   );

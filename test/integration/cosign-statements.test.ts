@@ -228,7 +228,7 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
       'apps/shop/host/package.yaml': ours(
         'HostPackage',
         'web',
-        'spec:\n  directories: [{path: /opt/third}]\n',
+        'spec:\n  directories: [{path: /opt/shop/third}]\n',
       ),
     });
     await scheduler('build', '--platform', 'platform', '--environment', 'prod');

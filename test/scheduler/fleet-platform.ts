@@ -32,5 +32,9 @@ export const fleetPlatform = (): Record<string, string> => ({
     - {name: web, environment: prod, critical: true, manifests: {path: host}}
 `,
   ),
-  'apps/shop/host/package.yaml': ours('HostPackage', 'web', 'spec:\n  directories: [{path: /opt/web}]\n'),
+  'apps/shop/host/package.yaml': ours(
+    'HostPackage',
+    'web',
+    'spec:\n  directories: [{path: /opt/shop/web}]\n',
+  ),
 });

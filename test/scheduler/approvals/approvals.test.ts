@@ -145,7 +145,7 @@ test('what goes back to what runs waits no longer', async () => {
   await it.approve(world.keys.approver);
   await it.edit('/opt/shop');
   await it.build(LATER);
-  await it.edit('/opt/web');
+  await it.edit('/opt/shop/web');
   expect(await it.build(LATER)).toMatchObject({ outcome: 'unchanged' });
   expect(await it.waiting()).toBeUndefined();
   await expect(it.approve(world.keys.approver)).rejects.toMatchObject({ code: 'NOTHING_AWAITING' });

@@ -9,7 +9,8 @@ import { clusterType, renderedPackage, target } from '../model-objects.ts';
 
 const at = { file: 'x.yaml', line: 1, column: 1 };
 const edge = clusterType('edge', { offline: true });
-const rendered = renderedPackage(edge, target('shop/web', { registration: 'shop', at }), {
+const grants = { paths: [], units: [], users: [], secretSets: ['mqtt'] };
+const rendered = renderedPackage(edge, target('shop/web', { registration: 'shop', grants, at }), {
   namespace: 'shop',
 });
 
@@ -180,4 +181,25 @@ test('what was prepared for one namespace serves the next, and is as if it had b
     expect(textOf(shared, 'manifests/db.yaml')).toBe(texts['db.yaml']);
     expect(textOf(shared, 'kustomization.yaml')).toContain(`"value": "${namespace}"`);
   }
+});
+
+test.for([
+  ['plain', secret('', '  annotations: {fleet-ferry/secret-set: payroll}\n')],
+  ['behind an alias', secret('', '  labels: &a {fleet-ferry/secret-set: payroll}\n  annotations: *a\n')],
+  [
+    'in a List',
+    `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {fleet-ferry/secret-set: payroll}}}\n`,
+  ],
+  [
+    'in an encrypted document',
+    secret(DATA + sops('a'), '  annotations: {fleet-ferry/secret-set: payroll}\n'),
+  ],
+] as const)('N26: a foreign secret set on a cluster, %s -> OUT_OF_BOUNDS', ([, text]) => {
+  const said = refused({ 'db.yaml': text });
+  expect(said).toMatch(/^app\/db\.yaml:\d+:\d+: OUT_OF_BOUNDS: Secret (?:db|a): /);
+  expect(said).toContain('host: {secretSets: [payroll]}');
+});
+
+test('what agents check once more is in the package', () => {
+  expect(assemble({ 'a.yaml': secret('') }).bounds).toEqual({ secretSets: ['mqtt', 'shop', 'team'] });
 });

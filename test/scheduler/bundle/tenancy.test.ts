@@ -1,18 +1,29 @@
 import { expect, test } from 'vitest';
 import { type FleetError, formatError } from '#bundles/errors';
 import { prepareManifest } from '../../../scheduler/bundle/prepare-manifest.ts';
-import { boundsOf, UNBOUND } from '../../../scheduler/bundle/tenancy.ts';
-import { type Bounds, readBounds } from '../../../scheduler/platform/objects/bounds.ts';
+import { boundsOf, type ObjectBounds, UNBOUND } from '../../../scheduler/bundle/tenancy.ts';
+import { readBounds } from '../../../scheduler/platform/objects/bounds.ts';
 import { target } from '../model-objects.ts';
 
 const OWN = 'dev-edge-shop-web';
-const NONE: Bounds = { clusterScoped: [], namespaces: [] };
+const NONE: ObjectBounds = { clusterScoped: [], namespaces: [], secretSets: [] };
 
-const problemsOf = (text: string, bounds: Bounds = NONE, cache = new Map()): readonly string[] => {
+const problemsOf = (
+  text: string,
+  bounds: Partial<ObjectBounds> = NONE,
+  cache = new Map(),
+): readonly string[] => {
   const problems: FleetError[] = [];
   const bytes = Buffer.from(text);
   prepareManifest(
-    { shown: 'shop/x.yaml', bytes, namespace: OWN, offline: false, imageLocks: new Map(), bounds },
+    {
+      shown: 'shop/x.yaml',
+      bytes,
+      namespace: OWN,
+      offline: false,
+      imageLocks: new Map(),
+      bounds: { ...NONE, ...bounds },
+    },
     cache,
     problems,
   );
@@ -75,9 +86,12 @@ test('what the registration allows is allowed, and no more, whatever was judged 
 
 test('a registered application is bound; a Workload of the platform itself is not', () => {
   expect(boundsOf(target('shop/web'))).toEqual(UNBOUND);
-  expect(boundsOf(target('shop/web', { registration: 'shop' }))).toEqual(NONE);
+  expect(boundsOf(target('shop/web', { registration: 'shop' }))).toEqual({
+    ...NONE,
+    secretSets: ['shop', 'team'],
+  });
   const bounds = { clusterScoped: ['ClusterRole'], namespaces: [] };
-  expect(boundsOf(target('shop/web', { registration: 'shop', bounds }))).toEqual(bounds);
+  expect(boundsOf(target('shop/web', { registration: 'shop', bounds }))).toMatchObject(bounds);
 });
 
 test('annotations name kinds and namespaces with commas or spaces between', () => {

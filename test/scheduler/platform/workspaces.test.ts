@@ -90,11 +90,24 @@ describe('the workspaces of a platform', () => {
     await expect(loading).rejects.toThrow(/platform\/base\/teams\.yaml:\d+:\d+: /);
   });
 
-  test('cannot come from the repository of an application', async () => {
-    await expect(
-      load({ 'apps/shop/deploy/grant.yaml': workspace('shop', '{users: [root]}') }),
-    ).rejects.toThrow(
-      /grant\.yaml:1:1: UNKNOWN_KIND: Workspace shop: a Workspace cannot come from an application's repository/,
-    );
+  test('N27: own grant, from the repository of an application -> UNKNOWN_KIND', async () => {
+    const directory = await temporaryDirectory();
+    await writeFiles(directory, {
+      ...fleetPlatform(),
+      'apps/shop/deploy/grant.yaml': workspace('shop', '{users: [root]}'),
+    });
+    const platform = join(directory, 'platform');
+    const error: unknown = await loadPlatform({
+      platform,
+      environment: 'prod',
+      maps: [],
+      cacheDirectory: join(directory, 'cache'),
+      env: {},
+    }).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({
+      code: 'UNKNOWN_KIND',
+      message: "a Workspace cannot come from an application's repository",
+      at: { line: 1, column: 1 },
+    });
   });
 });

@@ -35,6 +35,7 @@ const platform = (manifests: Readonly<Record<string, string>>): Record<string, s
     'shop',
     'spec:\n  workspace: sales\n  workload: {repo: ../apps/shop, path: ./deploy/}\n',
   ),
+  'platform/base/sales.yaml': ours('Workspace', 'sales', 'spec: {host: {secretSets: [mqtt]}}\n'),
   'apps/shop/deploy/shop.yaml': ours(
     'Workload',
     'shop',

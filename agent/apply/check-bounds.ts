@@ -1,0 +1,63 @@
+import { hostTrespasses } from '#bundles/bounds/host-trespass';
+import { foreignSets, type PackageBounds } from '#bundles/bounds/package-bounds';
+import { coversPath } from '#bundles/bounds/reserved-paths';
+import type { BundleAssignment, BundleKind } from '#bundles/bundle/config';
+import { parseHostPackage } from '#bundles/bundle/host-package';
+import { FleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
+import { setsUsed } from '../secrets/sets-used.ts';
+import type { DesiredPackage } from './target.ts';
+
+/** 'platform': a package of the platform's own. 'unsaid': a tenant's, in a bundle from before bounds were written down. */
+export type Bounds = PackageBounds | 'platform' | 'unsaid';
+
+/** A package without a workspace and without bounds is the platform's own (docs/bundle-format.md section 4). */
+export const boundsOf = (assignment: Pick<BundleAssignment, 'bounds' | 'workspace'> | undefined): Bounds =>
+  assignment?.bounds ?? ((assignment?.workspace ?? '') === '' ? 'platform' : 'unsaid');
+
+/**
+ * The scheduler has judged the same before it signed; this is for a scheduler that was deceived or is out of date.
+ * @param state the agent's own directory, which no package may write to
+ * @throws FleetError OUT_OF_BOUNDS and those of reading the package
+ */
+export const checkBounds = (
+  { assignment, files, bounds = 'platform' }: DesiredPackage,
+  kind: BundleKind,
+  state: string,
+): void => {
+  const found = kind === 'host' ? ofHost(files, bounds, state) : ofCluster(files, bounds);
+  if (found.length === 0) return;
+  throw new FleetError(
+    'OUT_OF_BOUNDS',
+    `${assignment} names what its workspace may not: ${nameSome(found, MAX_NAMED)}`,
+    {
+      subject: assignment,
+      hint: 'Tell the platform team: the package has to change, or its Workspace has to grant it; nothing was written',
+    },
+  );
+};
+
+const MAX_NAMED = 5;
+
+const ofHost = (files: DesiredPackage['files'], bounds: Bounds, state: string): readonly string[] => {
+  const document = files.get('package.json');
+  if (!document) return [];
+  const spec = parseHostPackage(document);
+  const found = hostTrespasses(spec, bounds, (file) =>
+    'content' in file ? files.get(file.content) : undefined,
+  ).map(({ message }) => message);
+  const inState = [...spec.directories, ...spec.files, ...(spec.secrets ?? [])].filter(({ path }) =>
+    coversPath(state, path),
+  );
+  return [...found, ...inState.map(({ path }) => `${path} belongs to the agent itself`)];
+};
+
+const ofCluster = (files: DesiredPackage['files'], bounds: Bounds): readonly string[] => {
+  if (typeof bounds === 'string') return [];
+  const used = setsUsed('kubernetes', files);
+  // What cannot be read fails when it is planned, before anything is written.
+  if (used === 'all') return [];
+  return foreignSets(bounds, used).map(
+    (name) => `the secret set ${JSON.stringify(name)} is not one of its own`,
+  );
+};

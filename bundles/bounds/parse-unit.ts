@@ -1,0 +1,50 @@
+/** One setting of a unit file, with the section it stands in. */
+export type UnitSetting = {
+  readonly section: string;
+  readonly name: string;
+  readonly value: string;
+  readonly line: number;
+};
+
+const MAX_BYTES = 256 << 10;
+
+/**
+ * Settings of a unit file in order, as systemd.syntax(7) has them. What readers, or versions of systemd, could read in two
+ * ways is not read at all: other line ends, control characters, comments within a continued line.
+ * @returns the settings, or a text that says what is wrong and in which line
+ */
+export const parseUnit = (bytes: Buffer): readonly UnitSetting[] | string => {
+  if (bytes.byteLength > MAX_BYTES) return `has more than ${MAX_BYTES} bytes`;
+  const text = bytes.toString('utf8');
+  if (!Buffer.from(text).equals(bytes)) return 'is not UTF-8';
+  if (/[^\P{Cc}\t\n]|\uFEFF|\p{Zl}|\p{Zp}/u.test(text)) return 'has control characters';
+  const settings: UnitSetting[] = [];
+  let section = '';
+  let open: { readonly text: string; readonly line: number } | undefined;
+  for (const [at, raw] of text.split('\n').entries()) {
+    const here = raw.trim();
+    const isComment = here === '' || here.startsWith('#') || here.startsWith(';');
+    if (open && isComment) return `continues line ${open.line} into a comment or an empty line`;
+    if (isComment) continue;
+    const { text: joined, line }: { text: string; line: number } = open
+      ? { text: `${open.text} ${here}`, line: open.line }
+      : { text: here, line: at + 1 };
+    if (joined.endsWith('\\')) {
+      open = { text: joined.slice(0, -1), line };
+      continue;
+    }
+    open = undefined;
+    const heading = /^\[([^\]]+)\]$/.exec(joined)?.[1];
+    const equals = joined.indexOf('=');
+    if (heading !== undefined) section = heading;
+    else if (equals < 1 || section === '') return `line ${line} is neither a section nor a setting`;
+    else
+      settings.push({
+        section,
+        name: joined.slice(0, equals).trim(),
+        value: joined.slice(equals + 1).trim(),
+        line,
+      });
+  }
+  return open ? `ends in a continued line ${open.line}` : settings;
+};

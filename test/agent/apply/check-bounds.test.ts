@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { boundsOf, checkBounds } from '../../../agent/apply/check-bounds.ts';
+import type { DesiredPackage } from '../../../agent/apply/target.ts';
+import { liveFiles } from '../folder-target.ts';
+import { createWorld, onePackage, type World } from '../world.ts';
+
+const live = (world: World) => liveFiles(join(world.folder, 'machine'));
+const bounds = { paths: ['/opt/label'], secretSets: ['label'], units: ['label.*'], users: [] };
+const tenant = { workspace: 'printing', bounds };
+
+describe('a host package outside of its bounds', () => {
+  it('N28: outside of the bounds that its bundle carries fails alone -> OUT_OF_BOUNDS', async () => {
+    await using world = await createWorld();
+    const result = await world.release(1, [
+      onePackage('label', 'x', { files: { '/opt/label/a': 'a', '/etc/sudoers.d/label': 'b' }, ...tenant }),
+      onePackage('other', 'one', { workspace: 'other', bounds: { paths: ['/opt/other'] } }),
+    ]);
+    expect(result.packages).toMatchObject([
+      { assignment: 'label', outcome: 'failed', code: 'OUT_OF_BOUNDS' },
+      { assignment: 'other', outcome: 'created' },
+    ]);
+    expect(result.packages[0]?.message).toContain('/etc/sudoers.d/label is reserved to the system');
+    expect(live(world)).toEqual({ '/opt/other': 'one' });
+  });
+
+  it('is tried again when a release grants it, and needs no retry', async () => {
+    await using world = await createWorld();
+    const label = onePackage('label', 'x', { files: { '/srv/labels/a': 'a' }, ...tenant });
+    expect((await world.release(1, [label])).packages).toMatchObject([{ code: 'OUT_OF_BOUNDS' }]);
+    const grant = { ...label, bounds: { ...bounds, paths: ['/srv/labels'] } };
+    expect((await world.release(2, [grant])).packages).toMatchObject([{ outcome: 'created' }]);
+    expect(live(world)).toEqual({ '/srv/labels/a': 'a' });
+  });
+
+  it('N28: without bounds, in a bundle from before, names a reserved path -> OUT_OF_BOUNDS', async () => {
+    await using world = await createWorld();
+    const old = { workspace: 'printing' };
+    const { packages } = await world.release(1, [
+      onePackage('cron', 'x', { files: { '/etc/cron.d/a': 'a' }, ...old }),
+      onePackage('free', 'x', { files: { '/srv/anything': 'a' }, ...old }),
+      onePackage('ours', 'x', { files: { '/etc/cron.d/b': 'b' } }),
+    ]);
+    expect(packages).toMatchObject([
+      { assignment: 'cron', code: 'OUT_OF_BOUNDS' },
+      { assignment: 'free', outcome: 'created' },
+      { assignment: 'ours', outcome: 'created' },
+    ]);
+  });
+
+  it("is refused for what is the agent's own, also in a package of the platform", async () => {
+    await using world = await createWorld();
+    const { directory } = world.agent.state;
+    for (const [version, path] of ['/etc/fleet-agent/agent.yaml', `${directory}/state.db`].entries()) {
+      const { packages } = await world.release(version + 1, [
+        onePackage('ops', 'x', { files: { [path]: 'x' } }),
+      ]);
+      expect(packages).toMatchObject([{ assignment: 'ops', code: 'OUT_OF_BOUNDS' }]);
+    }
+    expect(live(world)).toEqual({});
+  });
+});
+
+describe('a package of a cluster', () => {
+  const manifest = (set: string) =>
+    `apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\n  annotations:\n    fleet-ferry/secret-set: ${set}\n`;
+  const desired = (text: string, more: Partial<DesiredPackage> = {}): DesiredPackage => ({
+    assignment: 'shop-web',
+    package: 'sha256:0',
+    siteValues: 'sha256:0',
+    files: new Map([['manifests/db.yaml', Buffer.from(text)]]),
+    siteInputs: [],
+    bounds: { secretSets: ['shop', 'sales-*'] },
+    ...more,
+  });
+
+  it("N28: on a cluster, of another team's secret set -> OUT_OF_BOUNDS", () => {
+    let code = 'ACCEPT';
+    try {
+      checkBounds(desired(manifest('payroll')), 'kubernetes', '/state');
+    } catch (error) {
+      ({ code } = error as { code: string });
+    }
+    expect(code).toBe('OUT_OF_BOUNDS');
+  });
+
+  it.each([
+    ['a set of its own', desired(manifest('shop'))],
+    ['a set that a pattern grants', desired(manifest('sales-db'))],
+    ["a package of the platform's own", desired(manifest('payroll'), { bounds: 'platform' })],
+    ['a bundle from before bounds', desired(manifest('payroll'), { bounds: 'unsaid' })],
+    ['what is no YAML, which fails when it is planned', desired('a: [fleet-ferry/secret-set')],
+  ])('is let in: %s', (_, made) => {
+    expect(() => checkBounds(made, 'kubernetes', '/state')).not.toThrow();
+  });
+});
+
+test('bounds are those of the bundle; without them a workspace says whose the package is', () => {
+  expect(boundsOf({ bounds, workspace: 'printing' })).toBe(bounds);
+  expect(boundsOf({ workspace: 'printing' })).toBe('unsaid');
+  expect(boundsOf({ workspace: '' })).toBe('platform');
+  expect(boundsOf({})).toBe('platform');
+});
