@@ -41,7 +41,7 @@ export const hostTrespasses = (
     ...units.flatMap(({ name }, index) => (isAgentUnit(name) ? agents({ part: 'units', index }, name) : [])),
   ];
   if (bounds === 'platform') return ofAgent;
-  const unitFiles = new Set(units.map(({ name }) => `${UNIT_FOLDER}/${name}`));
+  const unitFiles = new Map(units.map(({ name }) => [`${UNIT_FOLDER}/${name}`, name]));
   if (bounds === 'unsaid') {
     const reserved = named.filter(
       ({ path }) => isReserved(path) && !isAgentPath(path) && !unitFiles.has(path),
@@ -106,12 +106,15 @@ const pathMistake = (path: string): Pick<Trespass, 'message' | 'grant'> => ({
 const isAllowed = (
   { part, path }: { readonly part: Trespass['part']; readonly path: string },
   bounds: PackageBounds,
-  unitFiles: ReadonlySet<string>,
+  unitFiles: ReadonlyMap<string, string>,
 ): boolean =>
   allowsPath(bounds.paths, path) ||
-  // Whether the unit may be named is asked where it is named.
-  (part === 'files' && unitFiles.has(path)) ||
+  (part === 'files' && isOwnUnitFile(unitFiles.get(path), bounds)) ||
   (part === 'secrets' && path !== SECRETS_IN_MEMORY && coversPath(SECRETS_IN_MEMORY, path));
+
+/** Whether the unit may be named is asked where it is named; one that a template names gets no file from somebody else. */
+const isOwnUnitFile = (name: string | undefined, { platform = [] }: PackageBounds): boolean =>
+  name !== undefined && !platform.includes(name);
 
 const ownersOf = (
   it: Part & { readonly path: string; readonly owner: string; readonly group: string },

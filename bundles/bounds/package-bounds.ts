@@ -44,10 +44,7 @@ export const tenantBounds = (
       ...(grants?.paths ?? []),
     ]),
     secretSets: sorted([...own, ...(grants?.secretSets ?? [])]),
-    units: sorted([
-      ...own.flatMap((name) => [`${name}.*`, `${name}-*`, `${name}@*`]),
-      ...(grants?.units ?? []),
-    ]),
+    units: sorted([...own.flatMap((name) => [`${name}.*`, `${name}@*`]), ...(grants?.units ?? [])]),
     users: sorted(grants?.users ?? []),
   };
 };

@@ -32,7 +32,9 @@ export const hostBoundsOf = (
 
 const broughtBy = ({ directories, files, secrets, units, checks }: HostPackageObject): readonly string[] => [
   ...[...directories, ...files, ...secrets].map(({ path }) => path),
-  ...units.flatMap(({ name }) => [name, `${UNIT_FOLDER}/${name}`]),
+  ...units.flatMap(({ name, source, content }) =>
+    source === undefined && content === undefined ? [name] : [name, `${UNIT_FOLDER}/${name}`],
+  ),
   ...checks.filter(({ type }) => type === 'exec').map(({ argv }) => checkKey(argv)),
 ];
 

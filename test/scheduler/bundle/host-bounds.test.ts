@@ -161,25 +161,35 @@ describe('a path', () => {
 describe('a unit', () => {
   const name = (unitName: string, more = ''): string => `  units:\n  - {name: ${unitName}${more}}\n`;
 
-  test.for(['label.service', 'label-sync.timer', 'label@.service', 'label@1.service', 'printing.path'])(
+  test.for(['label.service', 'label.timer', 'label@.service', 'label@1.service', 'printing.path'])(
     'of its own is taken: %s',
     async (own) => {
       expect((await assemble(name(own))).owns).toEqual([own]);
     },
   );
 
-  test.for(['ssh.service', 'labels.service', 'cron.service', 'ssh-host.service', 'multi-user.target'])(
-    'N22: stops %s -> OUT_OF_BOUNDS',
-    async (foreign) => {
-      expect((await refusal(name(foreign, ', enabled: false, active: false'))).code).toBe('OUT_OF_BOUNDS');
-    },
-  );
+  test.for([
+    'ssh.service',
+    'labels.service',
+    'label-press.service',
+    'cron.service',
+    'ssh-host.service',
+    'multi-user.target',
+  ])('N22: stops %s -> OUT_OF_BOUNDS', async (foreign) => {
+    expect((await refusal(name(foreign, ', enabled: false, active: false'))).code).toBe('OUT_OF_BOUNDS');
+  });
 
   test('N22: stops the agent, by whatever grant -> OUT_OF_BOUNDS', async () => {
     const all = granted({ units: ['*'], users: ['root'] });
     expect((await refusal(name('fleet-agent.service', ', active: false'), all)).code).toBe('OUT_OF_BOUNDS');
     await assemble(name('cups.service'), all);
   });
+});
+
+test('N22: writes the file of a unit that a template names -> OUT_OF_BOUNDS', async () => {
+  const spec = file('/etc/systemd/system/cups.service');
+  const template = '  units:\n  - {name: cups.service}\n';
+  expect((await refusal(spec, {}, template)).code).toBe('OUT_OF_BOUNDS');
 });
 
 describe('a unit file', () => {
