@@ -10,14 +10,16 @@ const MAX_BYTES = 256 << 10;
 
 /**
  * Settings of a unit file in order, as systemd.syntax(7) has them. What readers, or versions of systemd, could read in two
- * ways is not read at all: other line ends, control characters, comments within a continued line.
+ * ways is not read at all: other line ends and spaces, control characters, comments within or before a continued line.
  * @returns the settings, or a text that says what is wrong and in which line
  */
 export const parseUnit = (bytes: Buffer): readonly UnitSetting[] | string => {
   if (bytes.byteLength > MAX_BYTES) return `has more than ${MAX_BYTES} bytes`;
   const text = bytes.toString('utf8');
   if (!Buffer.from(text).equals(bytes)) return 'is not UTF-8';
-  if (/[^\P{Cc}\t\n]|\uFEFF|\p{Zl}|\p{Zp}/u.test(text)) return 'has control characters';
+  // Spaces beyond ASCII's are letters to systemd.
+  if (/[^\P{Cc}\t\n]|[^\P{Z} ]|\uFEFF/u.test(text))
+    return 'has control characters or spaces that are not ASCII';
   const settings: UnitSetting[] = [];
   let section = '';
   let open: { readonly text: string; readonly line: number } | undefined;
@@ -25,6 +27,8 @@ export const parseUnit = (bytes: Buffer): readonly UnitSetting[] | string => {
     const here = raw.trim();
     const isComment = here === '' || here.startsWith('#') || here.startsWith(';');
     if (open && isComment) return `continues line ${open.line} into a comment or an empty line`;
+    if (/\\[ \t]+$|\\\\$/.test(raw) || (isComment && raw.endsWith('\\')))
+      return `ends line ${at + 1} in a backslash that may or may not continue it`;
     if (isComment) continue;
     const { text: joined, line }: { text: string; line: number } = open
       ? { text: `${open.text} ${here}`, line: open.line }

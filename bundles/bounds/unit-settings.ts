@@ -39,13 +39,21 @@ const TARGETS = oneOf(
 );
 
 const units: Rule = (value, scope) =>
-  words(value).every((name) => TARGETS(name, scope) || (!name.includes('%') && scope.unit(name)));
+  words(value).every(
+    (name) => TARGETS(name, scope) || (/^[A-Za-z0-9:_.@-]+$/.test(name) && scope.unit(name)),
+  );
 
 const users: Rule = (value, scope) => words(value).every((name) => scope.user(name));
 
-/** `+`, `!` and `|` run a command as root or in a shell of its own; so does one behind a lone semicolon. */
+/**
+ * `+`, `!` and `|` run a command as root or in a shell of its own, in quotes and as `\x2b` too; so does a command behind a lone
+ * semicolon.
+ */
 const command: Rule = (value) =>
-  value === '' || (/^[-@:]*[^-@:+!|\s]/.test(value) && !/(?:^|\s);(?:\s|$)/.test(value));
+  value === '' || (/^[-@:]*[A-Za-z0-9/_.]/.test(value) && !/(?:^|\s);(?:\s|$)/.test(value));
+
+/** Without patterns and specifiers, which systemd would expand to another path. */
+const plainPath = (path: string): boolean => /^\/[A-Za-z0-9._@/+:-]+$/.test(path);
 
 const directoriesIn =
   (home: string): Rule =>
@@ -53,10 +61,16 @@ const directoriesIn =
     words(value).every((name) => /^[A-Za-z0-9._/-]+$/.test(name) && directory(`${home}/${name}`));
 
 /** '-/etc/label/x.env': a minus lets it be missing. */
-const environmentFile: Rule = (value, { file }) => value === '' || file(value.replace(/^-/, ''));
+const environmentFile: Rule = (value, { file }) => {
+  const path = value.replace(/^-/, '');
+  return value === '' || (plainPath(path) && file(path));
+};
 
 /** 'name:/etc/label/key'. */
-const credential: Rule = (value, { file }) => file(/^[A-Za-z0-9_.-]{1,128}:(\/.*)$/.exec(value)?.[1] ?? '');
+const credential: Rule = (value, { file }) => {
+  const path = /^[A-Za-z0-9_.-]{1,128}:(\/.*)$/.exec(value)?.[1] ?? '';
+  return plainPath(path) && file(path);
+};
 
 const all = (names: string, rule: Rule): readonly (readonly [string, Rule])[] =>
   words(names).map((name) => [name, rule]);

@@ -224,6 +224,16 @@ describe('a unit file', () => {
     ['a user in another section', '[Unit]\nUser=labels'],
     ['a user behind a carriage return', '# \rUser=labels'],
     ['a user in a comment of a continued line', 'Environment=A=1 \\\n# x\nUser=labels'],
+    [
+      'a user behind an even number of backslashes',
+      'Environment=A=1 \\\\\nExecStartPre=+/bin/sh\nDynamicUser=yes',
+    ],
+    ['a user behind a backslash and a space', 'Environment=A=1 \\ \nExecStartPre=+/bin/sh\nDynamicUser=yes'],
+    ['a command behind another space', 'Environment=A=1 \\\u00A0\nExecStartPre=+/bin/sh\nDynamicUser=yes'],
+    ['a user behind a continued comment', '# x \\\nUser=labels'],
+    ['a prefix in quotes', 'DynamicUser=yes\nExecStartPre="+/bin/sh" -c id'],
+    ['an escaped prefix', 'DynamicUser=yes\nExecStartPre=-\\x2b/bin/sh -c id'],
+    ['a specifier in a path', 'DynamicUser=yes\nLoadCredential=x:/etc/label/%I'],
     ['a full privileges prefix', 'DynamicUser=yes\nExecStartPre=+/bin/sh -c id'],
     ['a prefix behind another', 'DynamicUser=yes\nExecStartPre=-@!/bin/sh sh -c id'],
     ['a second command', 'DynamicUser=yes\nExecStartPost=/bin/true ; +/bin/sh -c id'],
@@ -241,7 +251,8 @@ describe('a unit file', () => {
     ['a foreign unit to start', 'DynamicUser=yes\n[Unit]\nWants=debug-shell.service'],
     ['a reboot', 'DynamicUser=yes\n[Unit]\nFailureAction=reboot-force'],
   ] as const)('N23: with %s -> OUT_OF_BOUNDS', async ([, lines]) => {
-    const error = await refusal(service(lines), granted({ users: ['labels'] }));
+    // A file whose name systemd would take for another's.
+    const error = await refusal(service(lines) + file('"/etc/label/%I"'), granted({ users: ['labels'] }));
     expect(error.code).toBe('OUT_OF_BOUNDS');
     expect(error.hint).toContain('Workspace printing: host: {users: [root]}');
   });
