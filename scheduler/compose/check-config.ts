@@ -59,11 +59,15 @@ export const createConfigJudge = (form: PlatformForm): ConfigJudge => {
   return (composition, target) => {
     const schemas = [
       ...composition.schemas.map((one) =>
-        schemaOf(one, () => toSchema(one, one.fault === undefined ? one : { error: one.fault })),
+        schemaOf(one, () => toSchema(form, one, one.fault === undefined ? one : { error: one.fault })),
       ),
       ...target.configSchemas.map((text, index) =>
         schemaOf(`${target.coerces === true}\0${text}`, () =>
-          toSchema({ ...target, name: `${target.name}/configSchemas[${index}]` }, parseSchemaText(text)),
+          toSchema(
+            form,
+            { ...target, name: `${target.name}/configSchemas[${index}]` },
+            parseSchemaText(text),
+          ),
         ),
       ),
     ];
@@ -85,6 +89,7 @@ export const createConfigCheck = (form: PlatformForm): ConfigCheck => {
 };
 
 const toSchema = (
+  form: PlatformForm,
   { name, at, coerces = false }: { readonly name: string; readonly at: Place; readonly coerces?: boolean },
   parsed: { schema: Value } | { error: string },
 ): Schema => {
@@ -93,11 +98,12 @@ const toSchema = (
       subject: `ConfigSchema ${name}`,
       at,
       cause,
+      ...(cause instanceof FleetError && cause.hint !== undefined && { hint: cause.hint }),
     });
   if ('error' in parsed) return { name, at, coerces, source: null, validate: invalid(parsed.error) };
   const source = parsed.schema;
   try {
-    const check = compileSchema(source);
+    const check = compileSchema(source, form);
     const validate = (data: unknown): readonly ErrorObject[] | FleetError => {
       try {
         return check(data);

@@ -1,96 +1,47 @@
-import { isIP, isIPv4 } from 'node:net';
-import { Ajv, type AnySchema, type ErrorObject, type Options } from 'ajv';
+import { Ajv, type ErrorObject, type Options } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import draft6 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' };
-import { FleetError } from '#bundles/errors';
-import type { Value } from '../platform/model.ts';
-import { compilePattern, testPattern } from '../validate/test-pattern.ts';
+import { compileAuthorSchema, type Engine } from '#bundles/author-schema/compile-author-schema';
+import type { PlatformForm, Value } from '../platform/model.ts';
+import { FORMATS } from './schema-formats.ts';
 import { upgradeDraft04 } from './upgrade-draft-04.ts';
 
-/** A pattern that cannot run for ever. @throws FleetError SCHEMA_INVALID when it is none */
-function safePattern(pattern: string): { readonly test: (text: string) => boolean } {
-  compilePattern(pattern);
-  return { test: (text) => testPattern(pattern, text) };
-}
+const OPTIONS: Options = { strict: false, allowUnionTypes: true, verbose: true };
+const LIMITS = { maxValues: 10_000 };
 
-const OPTIONS: Options = {
-  allErrors: true,
-  strict: false,
-  logger: false,
-  // A schema cannot reach out: without loadSchema a remote $ref is an error when it is compiled.
-  validateSchema: true,
-  allowUnionTypes: true,
-  verbose: true,
-  // Every reference is a call, and every call is paid for: references that multiply would run for ever.
-  inlineRefs: false,
-  passContext: true,
-  code: {
-    regExp: Object.assign(safePattern, { code: 'safePattern' }),
-    process: (code: string) =>
-      code.replaceAll(/(function validate\d+\(data, \{.*?\}=\{\}\)\{)/g, '$1this?.spend?.();'),
-  },
-};
-
-/** Schemas of people take a few thousand for their largest values. */
-const MAX_CALLS = 200_000;
-
-/** Everything that is wrong with a value; nothing when it is right. @throws FleetError SCHEMA_INVALID where judging would not end */
+/** Everything that is wrong with a value; nothing when it is right. @throws FleetError SCHEMA_INVALID where judging takes too long */
 export type SchemaCheck = (data: unknown) => readonly ErrorObject[];
 
-type Engine = Pick<Ajv, 'compile' | 'addFormat'>;
-
 /** A server has the same schema again in every build, and an engine takes its time. */
-const compiled = new WeakMap<object, SchemaCheck>();
+const compiled: Readonly<Record<PlatformForm, WeakMap<object, SchemaCheck>>> = {
+  fleet: new WeakMap(),
+  kalypso: new WeakMap(),
+};
 
 /**
- * Compiles a JSON Schema of any draft from 4 to 2020-12, told by its `$schema` (draft 7 without one).
- * @throws Error when it is no schema, or refers to something outside of itself
+ * Compiles a JSON Schema of any draft from 4 to 2020-12, told by its `$schema` (draft 7 without one). Kalypso's patterns are Go's, ours
+ * are JSON Schema's.
+ * @throws FleetError SCHEMA_INVALID when it costs too much, or refers to something outside of itself
+ * @throws Error when it is no schema
  */
-export const compileSchema = (schema: Value): SchemaCheck => {
-  if (typeof schema !== 'object' || schema === null) return compileNew(schema);
-  const check = compiled.get(schema) ?? compileNew(schema);
-  compiled.set(schema, check);
+export const compileSchema = (schema: Value, form: PlatformForm): SchemaCheck => {
+  if (typeof schema !== 'object' || schema === null) return compileNew(schema, form);
+  const check = compiled[form].get(schema) ?? compileNew(schema, form);
+  compiled[form].set(schema, check);
   return check;
 };
 
-const compileNew = (schema: Value): SchemaCheck => {
+const compileNew = (schema: Value, form: PlatformForm): SchemaCheck => {
   const draft = draftOf(schema);
-  const validate = compileWith(
-    withFormats(engineFor(draft)),
-    draft === '04' ? upgradeDraft04(schema) : schema,
-  );
-  return (data) => {
-    let calls = 0;
-    const context = {
-      spend: () => {
-        calls += 1;
-        if (calls > MAX_CALLS) throw tooMuch('its references multiply, and judging by it would not end');
-      },
-    };
-    try {
-      return validate.call(context, data) ? [] : (validate.errors ?? []);
-    } catch (error) {
-      // A reference that comes back to itself without going into the value.
-      if (error instanceof RangeError) throw tooMuch('it refers to itself without end');
-      throw error;
-    }
-  };
-};
-
-const tooMuch = (why: string): FleetError => new FleetError('SCHEMA_INVALID', why);
-
-const compileWith = (engine: Engine, schema: Value): ReturnType<Engine['compile']> => {
-  try {
-    return engine.compile(schema as AnySchema);
-  } catch (error) {
-    if (error instanceof RangeError) throw tooMuch('it nests too deep');
-    const ref = error instanceof Error && 'missingRef' in error ? String(error.missingRef) : undefined;
-    if (ref === undefined) throw error;
-    throw tooMuch(
-      `it refers to ${ref}, which is not in it, and nothing is fetched: write that schema into it`,
-    );
-  }
+  return compileAuthorSchema(draft === '04' ? upgradeDraft04(schema) : schema, {
+    engine: (options) => engineFor(draft, options),
+    patterns: form === 'kalypso' ? 're2' : 'ecma',
+    limits: LIMITS,
+    formats: FORMATS,
+    // In Kalypso's validator nothing beside a $ref counts.
+    options: { ...OPTIONS, ignoreKeywordsWithRef: form === 'kalypso' },
+  });
 };
 
 type Draft = '04' | '06' | '07' | '2019' | '2020';
@@ -108,49 +59,16 @@ const draftOf = (schema: Value): Draft => {
   return '07';
 };
 
-/** A new engine for each schema: two schemas may have the same $id. */
-const engineFor = (draft: Draft): Engine => {
+const engineFor = (draft: Draft, options: Options): Engine => {
   switch (draft) {
     case '2019':
-      return new Ajv2019(OPTIONS);
+      return new Ajv2019(options);
     case '2020':
-      return new Ajv2020(OPTIONS);
+      return new Ajv2020(options);
     case '06':
-      return new Ajv(OPTIONS).addMetaSchema(draft6);
+      return new Ajv(options).addMetaSchema(draft6, undefined, false);
     case '04':
     case '07':
-      return new Ajv(OPTIONS);
+      return new Ajv(options);
   }
-};
-
-/** The formats configuration uses; others are not judged. */
-const withFormats = (engine: Engine): Engine => {
-  const formats: Readonly<Record<string, (text: string) => boolean>> = {
-    ipv4: isIPv4,
-    ipv6: (text) => isIP(text) === 6,
-    hostname: (text) =>
-      text.length <= 253 && /^(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*$/i.test(text),
-    uri: (text) => /^[a-z][a-z0-9+.-]*:/i.test(text) && URL.canParse(text),
-    'uri-reference': (text) => URL.canParse(text, 'http://host/'),
-    email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
-    date: (text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && isDate(text),
-    'date-time': (text) =>
-      /^\d{4}-\d{2}-\d{2}t\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:z|[+-]\d{2}:\d{2})$/i.test(text) &&
-      isDate(text.slice(0, 10)),
-    uuid: (text) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
-    regex: (text) => {
-      try {
-        return new RegExp(text, 'u') instanceof RegExp;
-      } catch {
-        return false;
-      }
-    },
-  };
-  for (const [name, test] of Object.entries(formats)) engine.addFormat(name, test);
-  return engine;
-};
-
-const isDate = (text: string): boolean => {
-  const day = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 };

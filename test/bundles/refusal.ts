@@ -10,3 +10,14 @@ export const refusal = (call: () => unknown): ErrorCode | undefined => {
     throw error;
   }
 };
+
+/** The error itself, where a test looks at its message and place. */
+export const refusalOf = (call: () => unknown): FleetError => {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
+  throw new Error('it was let through');
+};

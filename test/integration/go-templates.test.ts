@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compileLinear, findAll } from '#bundles/pattern/linear';
+import { PatternError } from '#bundles/pattern/pattern-error';
 import { FORBIDDEN_NAMES } from '../../scheduler/render/go/functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from '../../scheduler/render/go/functions/functions.ts';
-import { compileRegexp, findMatches } from '../../scheduler/render/go/regexp/regexp.ts';
-import { RegexpError } from '../../scheduler/render/go/regexp/syntax.ts';
 import { toYaml } from '../../scheduler/render/to-yaml.ts';
 import { hasGo } from '../harness/go-oracle.ts';
 import { compare, showComparison } from './go-templates/compare.ts';
@@ -136,6 +136,8 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
         const own = regexpMatches(pattern, text);
         const theirs = answers[index]?.output ?? 'refused';
         if (theirs !== 'refused' && theirs !== 'null') matching += 1;
+        // RE2 takes each name of a group once; Go takes it twice (docs/kalypso.md).
+        if (own === 'refused' && namesGroupTwice(pattern)) return [];
         return own === theirs ? [] : [{ pattern, text, theirs, own, error: answers[index]?.error }];
       });
       expect(differences.slice(0, 10)).toEqual([]);
@@ -162,20 +164,20 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
   });
 });
 
+const namesGroupTwice = (pattern: string): boolean => {
+  const names = [...pattern.matchAll(/\(\?P?<(\w+)>/g)].map(([, name]) => name);
+  return new Set(names).size < names.length;
+};
+
 /** All matches with their groups, as UTF-8 offsets, written as the oracle writes them. */
 const regexpMatches = (pattern: string, text: string): string => {
   try {
-    const regexp = compileRegexp(pattern);
-    const groups = regexp.groups.length * 2;
-    const found = findMatches(regexp, text, Infinity, () => undefined).map((match) =>
-      Array.from({ length: groups }, (_unused, slot) => {
-        const at = match[slot];
-        return at === undefined ? -1 : Buffer.byteLength(text.slice(0, at));
-      }),
+    const found = findAll(compileLinear(pattern), text, Infinity, () => undefined).map((match) =>
+      match.map((at) => (at < 0 ? -1 : Buffer.byteLength(text.slice(0, at)))),
     );
     return found.length === 0 ? 'null' : JSON.stringify(found);
   } catch (error) {
-    if (error instanceof RegexpError) return 'refused';
+    if (error instanceof PatternError) return 'refused';
     throw error;
   }
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { formatError } from '../../../bundles/errors.ts';
+import { type FleetError, formatError } from '../../../bundles/errors.ts';
 import { createConfigCheck } from '../../../scheduler/compose/check-config.ts';
 import { createComposer } from '../../../scheduler/compose/compose-config.ts';
 import type { PlatformForm, Value } from '../../../scheduler/platform/model.ts';
@@ -11,13 +11,22 @@ const check = (
   schemas: readonly Value[],
   own: readonly string[] = [],
 ): string | undefined => {
+  const error = verdict(form, values, schemas, own);
+  return error && formatError(error);
+};
+
+const verdict = (
+  form: PlatformForm,
+  values: Record<string, Value>,
+  schemas: readonly Value[],
+  own: readonly string[] = [],
+): FleetError | undefined => {
   const composer = createComposer({
     configs: [layer('base', { values })],
     schemas: schemas.map((one, at) => schema(`s${at}`, one)),
   });
   const shop = target('shop/web', { configSchemas: own });
-  const error = createConfigCheck(form)(composer(clusterType('edge'), shop), shop, 'edge/shop-web');
-  return error && formatError(error);
+  return createConfigCheck(form)(composer(clusterType('edge'), shop), shop, 'edge/shop-web');
 };
 
 test('a wrong value is named with its path, the assignment and its own place', () => {
@@ -69,18 +78,76 @@ test('a schema that points elsewhere is refused, not fetched', () => {
     );
 });
 
-test('a pattern that would run for ever takes no time; with look-around it is stopped', () => {
+test('a pattern that would run for ever takes no time; one with look-around is refused', () => {
   const start = performance.now();
   const text = `${'a'.repeat(3000)}!`;
   expect(check('fleet', { v: text }, [{ properties: { v: { pattern: '^(a+)+$' } } }])).toMatch(
     /must match pattern/,
   );
   expect(check('fleet', { v: text }, [{ properties: { v: { pattern: '^(?=a)(a+)+$' } } }])).toMatch(
-    /SCHEMA_INVALID: ConfigSchema s0: .*takes more than 250 ms on a text of 3001 characters/,
+    /SCHEMA_INVALID: ConfigSchema s0: .*the pattern "\^\(\?=a\)\(a\+\)\+\$" cannot be used: it has look-around .* Patterns run in linear time \(RE2\)/,
   );
-  expect(check('fleet', { v: 'ab' }, [{ properties: { v: { pattern: '^(?=a)ab$' } } }])).toBeUndefined();
   expect(check('fleet', { v: 'ab' }, [{ properties: { v: { pattern: '(' } } }])).toMatch(/SCHEMA_INVALID/);
   expect(performance.now() - start).toBeLessThan(5000);
+});
+
+test.for([
+  ['^(?=a)ab$'],
+  ['^(?<!a)ab$'],
+  ['^(a)\\1$'],
+  ['^(?:(?:a{100}){9}b{1000}){1}(?:c{900}d{900}){10}$'],
+] as const)('N7: pattern beyond RE2, %s -> SCHEMA_INVALID', ([pattern]) => {
+  const error = verdict('fleet', { v: 'ab' }, [{ properties: { v: { pattern } } }]);
+  expect(error?.code).toBe('SCHEMA_INVALID');
+  expect(error?.hint).toMatch(/^Patterns run in linear time \(RE2\)/);
+});
+
+test('N8: catastrophic pattern, on the text that it does not match -> CONFIG_SCHEMA', () => {
+  const start = performance.now();
+  for (const pattern of ['^(a+)+$', '^(a|aa)+$', '(x+x+)+y', '^(.*a){20}$']) {
+    const values = { v: `${'a'.repeat(2000)}${'x'.repeat(2000)}!` };
+    expect(verdict('fleet', values, [{ properties: { v: { pattern } } }])?.code).toBe('CONFIG_SCHEMA');
+  }
+  expect(performance.now() - start).toBeLessThan(10_000);
+});
+
+test.for([
+  '',
+  'https://json-schema.org/draft/2019-09/schema',
+  'https://json-schema.org/draft/2020-12/schema',
+])('every pattern of a schema counts, with $schema "%s"', ($schema) => {
+  const own = {
+    ...($schema && { $schema }),
+    properties: { a: { pattern: '^a+$' }, b: { pattern: '^b+$' } },
+    patternProperties: { '^c': { type: 'number' }, '^d': { type: 'boolean' } },
+    additionalProperties: false,
+  };
+  expect(check('fleet', { a: 'aa', b: 'bb', c: 1, d: true }, [own])).toBeUndefined();
+  expect(check('fleet', { a: 'bb', b: 'aa' }, [own])).toMatch(/a must match .*; b must match/);
+  expect(check('fleet', { c: 'x', d: 1 }, [own])).toMatch(/c must be number .*; d must be boolean/);
+  expect(check('fleet', { e: 1 }, [own])).toMatch(/e is not allowed/);
+});
+
+test('a name of Object’s prototype is missing until somebody sets it', () => {
+  expect(check('fleet', {}, [{ required: ['toString'] }])).toMatch(/toString is missing/);
+  expect(check('fleet', {}, [{ properties: { constructor: { type: 'object' } } }])).toBeUndefined();
+});
+
+test('patterns are JSON Schema’s in our form, and Go’s in Kalypso’s', () => {
+  const spaces = [{ properties: { v: { pattern: '^\\s$' } } }];
+  expect(check('fleet', { v: '\u00a0' }, spaces)).toBeUndefined();
+  expect(check('kalypso', { v: '\u00a0' }, spaces)).toMatch(/must match pattern/);
+  expect(check('kalypso', { v: 'a' }, [{ properties: { v: { pattern: '^\\u0061$' } } }])).toMatch(
+    /SCHEMA_INVALID/,
+  );
+});
+
+test('N5: multiplying references in the schema of a configuration -> SCHEMA_INVALID', () => {
+  const level = (at: number): Value => ({
+    allOf: [{ $ref: `#/$defs/${at + 1}` }, { $ref: `#/$defs/${at + 1}` }],
+  });
+  const $defs = Object.fromEntries(Array.from({ length: 41 }, (_, at) => [at, at === 40 ? {} : level(at)]));
+  expect(verdict('fleet', {}, [{ $defs, $ref: '#/$defs/0' }])?.code).toBe('SCHEMA_INVALID');
 });
 
 test('references that multiply or come back to themselves are stopped', () => {

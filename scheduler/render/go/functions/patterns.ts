@@ -1,6 +1,6 @@
+import { compileLinear, findAll, type LinearPattern, type Match } from '#bundles/pattern/linear';
+import { PatternError } from '#bundles/pattern/pattern-error';
 import { checkLength, fail, type Run, spend } from '../../run.ts';
-import { compileRegexp, findMatch, findMatches, type Match, type Regexp } from '../regexp/regexp.ts';
-import { parsePattern, quoteMeta, RegexpError } from '../regexp/syntax.ts';
 import { stringList } from '../value.ts';
 import { type FunctionTable, fixed, mustTwins } from './template-function.ts';
 
@@ -8,56 +8,66 @@ import { type FunctionTable, fixed, mustTwins } from './template-function.ts';
 
 /** Patterns are nearly always written in the template, so a few compiled ones serve all renders. */
 const CACHE_SIZE = 256;
-const cache = new Map<string, Regexp>();
+const cache = new Map<string, LinearPattern | PatternError>();
 
-const compile = (run: Run, pattern: string): Regexp => {
-  const known = cache.get(pattern);
-  if (known) return known;
+const compile = (pattern: string): LinearPattern | PatternError => {
+  const known = cache.get(pattern) ?? orError(() => compileLinear(pattern));
+  if (cache.size >= CACHE_SIZE) cache.clear();
+  cache.set(pattern, known);
+  return known;
+};
+
+const orError = (work: () => LinearPattern): LinearPattern | PatternError => {
   try {
-    const regexp = compileRegexp(pattern);
-    spend(run, regexp.program.length);
-    if (cache.size >= CACHE_SIZE) cache.clear();
-    cache.set(pattern, regexp);
-    return regexp;
+    return work();
   } catch (error) {
-    if (error instanceof RegexpError) return fail(run, error.message);
+    if (error instanceof PatternError) return error;
     throw error;
   }
+};
+
+const compiled = (run: Run, pattern: string): LinearPattern => {
+  const found = compile(pattern);
+  if (found instanceof PatternError)
+    return fail(
+      run,
+      `the regular expression ${JSON.stringify(pattern.slice(0, 80))} cannot be used: it ${found.message}`,
+    );
+  spend(run, found.size >> 3);
+  return found;
 };
 
 /** Is it an expression at all? One that is too large is, and fails where it is used. */
 const isRegexp = (pattern: string): boolean => {
-  try {
-    parsePattern(pattern);
-    return true;
-  } catch (error) {
-    if (error instanceof RegexpError) return false;
-    throw error;
-  }
+  const found = compile(pattern);
+  return !(found instanceof PatternError) || found.beyond;
 };
 
 const matches = (run: Run, pattern: string, text: string): boolean =>
-  findMatch(compile(run, pattern), text, 0, meter(run)) !== undefined;
+  compiled(run, pattern).test(text, meter(run));
 
 const meter = (run: Run) => (steps: number) => spend(run, steps);
 
 const all = (run: Run, pattern: string, text: string, limit = Infinity): readonly Match[] =>
-  findMatches(compile(run, pattern), text, limit < 0 ? Infinity : limit, meter(run));
+  findAll(compiled(run, pattern), text, limit < 0 ? Infinity : limit, meter(run));
 
 const whole = (text: string, [start = 0, end = 0]: Match): string => text.slice(start, end);
 
+/** Regular expression text that matches this text only. */
+const quoteMeta = (text: string): string => text.replace(/[\\.+*?()|[\]{}^$]/g, '\\$&');
+
 /** `$1`, `${1}`, `$name`, `$$` of a replacement, as Go's Expand reads them: the longest name counts, so `$1x` is none. */
-const expand = (template: string, regexp: Regexp, text: string, match: Match): string =>
+const expand = (template: string, { names }: LinearPattern, text: string, match: Match): string =>
   template.replace(/\$(?:\$|(\w+)|\{(\w+)\})/g, (written: string, bare?: string, braced?: string) => {
     if (written === '$$') return '$';
     const name = bare ?? braced ?? '';
-    // Of groups with one name the first that took part counts.
     const index = /^\d+$/.test(name)
       ? Number(name)
-      : regexp.groups.findIndex((group, at) => group === name && match[at * 2] !== undefined);
-    const start = match[index * 2];
-    const end = match[index * 2 + 1];
-    return index < 0 || start === undefined || end === undefined ? '' : text.slice(start, end);
+      : Object.hasOwn(names, name)
+        ? (names[name] as number)
+        : -1;
+    const start = match[index * 2] ?? -1;
+    return start < 0 ? '' : text.slice(start, match[index * 2 + 1]);
   });
 
 const replace = (run: Run, pattern: string, text: string, by: (match: Match) => string): string => {
@@ -73,7 +83,7 @@ const replace = (run: Run, pattern: string, text: string, by: (match: Match) => 
 };
 
 const split = (run: Run, pattern: string, text: string, limit: number): string[] => {
-  compile(run, pattern);
+  compiled(run, pattern);
   if (limit === 0) return [];
   if (pattern !== '' && text === '') return [''];
   const parts: string[] = [];
@@ -95,14 +105,14 @@ const listed = (items: string[]): string[] => stringList(items, items.length ===
 const ALL: FunctionTable = {
   regexMatch: fixed(['string', 'string'], matches),
   regexFind: fixed(['string', 'string'], (run, pattern, text) => {
-    const match = findMatch(compile(run, pattern), text, 0, meter(run));
+    const match = compiled(run, pattern).find(text, 0, meter(run));
     return match ? whole(text, match) : '';
   }),
   regexFindAll: fixed(['string', 'string', 'int'], (run, pattern, text, limit) =>
     listed(all(run, pattern, text, limit).map((match) => whole(text, match))),
   ),
   regexReplaceAll: fixed(['string', 'string', 'string'], (run, pattern, text, by) =>
-    replace(run, pattern, text, (match) => expand(by, compile(run, pattern), text, match)),
+    replace(run, pattern, text, (match) => expand(by, compiled(run, pattern), text, match)),
   ),
   regexReplaceAllLiteral: fixed(['string', 'string', 'string'], (run, pattern, text, by) =>
     replace(run, pattern, text, () => by),
