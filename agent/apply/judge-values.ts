@@ -1,44 +1,88 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { AuthorCheck } from '#bundles/author-schema/compile-author-schema';
+import { compileSiteSchema } from '#bundles/author-schema/compile-site-schema';
 import type { BundleConfig } from '#bundles/bundle/config';
-import { FleetError } from '#bundles/errors';
+import { isFleetError } from '#bundles/errors';
 
 type Schema = BundleConfig['siteInputs']['schema'];
+type Values = Readonly<Record<string, unknown>>;
 
 /**
- * Holds a site's values against the schema that its bundle brings: any JSON Schema that a platform team wrote.
- * @returns the first mistake, without the value; undefined where they fit @throws FleetError SITE_VALUES where it is no schema
+ * `wrong`: the first mistake, without the value. `unusable`: inputs whose part of the schema is no JSON Schema, or costs more than a
+ * judgement may (bundles/author-schema/meter.ts), each with the reason; values of the others were judged.
  */
-export const judgeValues = (
-  schema: Schema,
-  values: Readonly<Record<string, unknown>>,
-): string | undefined => {
-  const validate = compile(schema);
-  return validate(values) ? undefined : say(validate.errors?.[0]);
+export type Verdict = {
+  readonly wrong?: string;
+  readonly unusable: ReadonlyMap<string, string>;
 };
 
-const ajv = new Ajv2020({ strict: false, validateSchema: false, validateFormats: false, logger: false });
-/** The last few schemas by their text: every look of the daemon asks for the same one, package by package. */
-const compiled = new Map<string, ValidateFunction>();
-const MAX_COMPILED = 8;
+const FITS: Verdict = { unusable: new Map() };
 
-const compile = (schema: Schema): ValidateFunction => {
+/**
+ * Holds a site's values against the schema that its bundle brings. Parts of it come from tenants: where the whole cannot be judged, each
+ * input is judged by itself, so that one tenant's schema takes the values of no other package.
+ */
+export const judgeValues = (schema: Schema, values: Values): Verdict => {
+  const whole = judge(schema, values, 'bundle');
+  if (whole === undefined) return FITS;
+  if ('wrong' in whole) return { ...FITS, wrong: whole.wrong };
+  const { properties, required } = schema as {
+    readonly properties?: { readonly [name: string]: unknown };
+    readonly required?: readonly string[];
+  };
+  const names = new Set([...Object.keys(properties ?? {}), ...(required ?? [])]);
+  const unusable = new Map<string, string>();
+  for (const name of names) {
+    const part = {
+      ...schema,
+      properties: properties && Object.hasOwn(properties, name) ? { [name]: properties[name] } : {},
+      required: required?.includes(name) === true ? [name] : [],
+    };
+    const found = judge(part as Schema, values, 'input');
+    if (found === undefined) continue;
+    if ('wrong' in found) return { wrong: found.wrong, unusable };
+    unusable.set(name, found.reason);
+  }
+  return { unusable };
+};
+
+type Outcome = { readonly wrong: string } | { readonly reason: string } | undefined;
+
+/** The last few schemas by their text: every look of the daemon asks for the same one, package by package. */
+const compiled = new Map<string, AuthorCheck | { readonly reason: string }>();
+/** Verdicts that took the whole budget, so that each look does not pay for them again. */
+const costly = new Map<string, { readonly reason: string }>();
+const MAX_KEPT = 8;
+
+const judge = (schema: Schema, values: Values, what: 'bundle' | 'input'): Outcome => {
   const text = JSON.stringify(schema);
-  const known = compiled.get(text);
+  const check = compiled.get(text) ?? keep(compiled, text, compile(schema, what));
+  if (typeof check !== 'function') return check;
+  const key = `${text}\n${JSON.stringify(values)}`;
+  const known = costly.get(key);
   if (known) return known;
   try {
-    const validate = ajv.compile(schema);
-    // Ajv would keep every schema for ever.
-    ajv.removeSchema(schema);
-    const [oldest] = compiled.keys();
-    if (compiled.size === MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
-    compiled.set(text, validate);
-    return validate;
-  } catch (cause) {
-    throw new FleetError('SITE_VALUES', "the bundle's schema of site values is no JSON Schema", { cause });
+    const [error] = check(values);
+    if (!error) return undefined;
+    const place = error.instancePath.slice(1);
+    return { wrong: `${place === '' ? 'they' : place} ${error.message ?? 'do not fit'}` };
+  } catch (error) {
+    return keep(costly, key, { reason: reasonOf(error) });
   }
 };
 
-const say = (error: ErrorObject | undefined): string => {
-  const place = error?.instancePath.slice(1) ?? '';
-  return `${place === '' ? 'they' : place} ${error?.message ?? 'do not fit'}`;
+const compile = (schema: Schema, what: 'bundle' | 'input'): AuthorCheck | { readonly reason: string } => {
+  try {
+    return compileSiteSchema(schema, what);
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  }
+};
+
+const reasonOf = (error: unknown): string => (isFleetError(error) ? error.message : 'it is no JSON Schema');
+
+const keep = <T>(map: Map<string, T>, key: string, value: T): T => {
+  const [oldest] = map.keys();
+  if (map.size === MAX_KEPT && oldest !== undefined) map.delete(oldest);
+  map.set(key, value);
+  return value;
 };

@@ -33,7 +33,8 @@ export const loadPackage = async (
       { subject: ref.package, hint: 'Tell the platform team: what was signed does not fit together' },
     );
   }
-  const inputs = await resolveInputs(bundle.config, readSiteValues(state, ref.siteValues), agent);
+  const values = readSiteValues(state, ref.siteValues);
+  const siteInputs = await resolveInputs(bundle.config, values, agent, ref.assignment);
   const known = bundle.config.assignments.find(({ id }) => id === ref.assignment);
   const opened = await openPackage(state, ref, files, known?.namespace, signal);
   return {
@@ -44,7 +45,7 @@ export const loadPackage = async (
     ...(ref.blobs && { blobs: only(state.blobs, ref.blobs) }),
     ...(opened.secrets && { secrets: opened.secrets }),
     bounds: boundsOf(known),
-    siteInputs: inputs.filter(({ assignment }) => assignment === ref.assignment),
+    siteInputs,
   };
 };
 

@@ -8,27 +8,39 @@ export type ResolvedInput = SiteInputField & { readonly value: Json };
 /**
  * The site's values, an agent's own over them, validated by the bundle's schema and put to the fields that ask for them.
  * A field whose value the schema lets be absent keeps what the package says. Values are never in a message.
+ * @param assignment whose fields are wanted, all without it. An input that cannot be judged, because its part of the schema costs too
+ *   much or is no JSON Schema, fails the packages that have it and no others: without an assignment it is passed over.
  * @throws FleetError SITE_VALUES
  */
 export const resolveInputs = async (
   config: BundleConfig,
   document: SiteValues,
   agent: string,
+  assignment?: string,
 ): Promise<readonly ResolvedInput[]> => {
   const { schema, fields } = config.siteInputs;
   const values = { ...document.values, ...document.agents[agent] };
+  const wanted =
+    assignment === undefined ? fields : fields.filter((field) => field.assignment === assignment);
   if (!asksNothing(schema)) {
     // With what it needs it is a tenth of an idle agent, and most fleets have no site values.
     const { judgeValues } = await import('./judge-values.ts');
-    const wrong = judgeValues(schema, values);
+    const { wrong, unusable } = judgeValues(schema, values);
     if (wrong !== undefined)
       throw new FleetError(
         'SITE_VALUES',
         `the values of site ${document.site} do not fit what this bundle needs: ${wrong}`,
         { hint: 'Ask the platform team to complete the values of this site' },
       );
+    const unjudged = wanted.find(({ input }) => unusable.has(input));
+    if (unjudged && assignment !== undefined)
+      throw new FleetError(
+        'SITE_VALUES',
+        `the value ${unjudged.input} of site ${document.site} cannot be judged by the schema of the package: ${unusable.get(unjudged.input)}`,
+        { subject: assignment, hint: 'Ask the application team to simplify the schema of this site input' },
+      );
   }
-  return fields
+  return wanted
     .filter(({ input }) => Object.hasOwn(values, input))
     .map((field) => ({ ...field, value: values[field.input] as Json }));
 };

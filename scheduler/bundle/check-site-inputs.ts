@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { compileSiteSchema } from '#bundles/author-schema/compile-site-schema';
 import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/strict-json';
 import type { ResolvedFile } from './check-host-paths.ts';
@@ -84,26 +84,18 @@ const childOf = (node: unknown, token: string): unknown => {
 const isObject = (node: unknown): node is Record<string, unknown> =>
   typeof node === 'object' && node !== null && !Array.isArray(node);
 
-/** Strict, so that a keyword with a slip of the pen does not let everything through. */
-const OPTIONS = {
-  strict: true,
-  strictTypes: false,
-  strictRequired: false,
-  allowUnionTypes: true,
-  validateFormats: false,
-  logger: false,
-} as const;
-
 /** As it will stand in the bundle, where a `$ref` to `#` means the whole. */
 const checkSchema = (input: SiteInputObject): void => {
   try {
-    new Ajv2020(OPTIONS).compile({ type: 'object', properties: { [input.name]: input.schema } });
+    // A value that is surely none of its: what the engine compiles late is compiled here and not at a site.
+    compileSiteSchema({ type: 'object', properties: { [input.name]: input.schema } }, 'build')({});
   } catch (error) {
+    const hint = error instanceof FleetError ? error.hint : undefined;
     throw refusal(
       'SCHEMA_INVALID',
       input,
       `has a schema that cannot be used: ${(error as Error).message}`,
-      'Write it in JSON Schema 2020-12',
+      hint ?? 'Write it in JSON Schema 2020-12',
     );
   }
 };

@@ -122,8 +122,10 @@ export type TestPackage = {
   readonly critical?: boolean;
   readonly workspace?: string;
   readonly bounds?: PackageBounds;
-  /** Fields of env files that the site fills in, each a string that must be there. */
-  readonly inputs?: readonly Omit<SiteInputField, 'assignment'>[];
+  /** Fields of env files that the site fills in, each a string that must be there, or what `schema` says. */
+  readonly inputs?: readonly (Omit<SiteInputField, 'assignment'> & {
+    readonly schema?: { readonly [keyword: string]: Json };
+  })[];
   /** Other bytes than the digest in the bundle's config says: what a careless publisher could sign. */
   readonly lie?: boolean;
 };
@@ -191,10 +193,12 @@ export const packTestBundle = (
     siteInputs: {
       schema: {
         type: 'object',
-        properties: Object.fromEntries(inputs.map(({ input }) => [input, { type: 'string' }])),
+        properties: Object.fromEntries(
+          inputs.map(({ input, schema }) => [input, schema ?? { type: 'string' }]),
+        ),
         required: inputs.map(({ input }) => input),
       },
-      fields: inputs,
+      fields: inputs.map(({ schema: _, ...field }) => field),
     },
     requirements: {},
     closure: [...new Map(closure.map((entry) => [entry.digest, entry])).values()],
@@ -292,7 +296,7 @@ export type TestSite = {
   }[];
   readonly issuedAt?: Date;
   readonly expires?: Date;
-  readonly values?: Readonly<Record<string, string>>;
+  readonly values?: Readonly<Record<string, Json>>;
   /** Sealed sets by name. */
   readonly secrets?: Readonly<Record<string, Uint8Array>>;
   readonly agentValues?: Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import type { Json } from '#bundles/canonical';
+import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { judgeValues } from '../../../agent/apply/judge-values.ts';
+import { lookAround } from '../../../agent/observe/look-around.ts';
+import { findPackage } from '../../../agent/store/packages.ts';
+import { packTestBundle, type TestPackage } from '../../harness/signed-medium.ts';
+import { createWorld, SITE } from '../world.ts';
+
+const deep = (depth: number): Json => (depth === 0 ? {} : { a: deep(depth - 1) });
+
+const recursive = {
+  minProperties: 1,
+  anyOf: [1, 2].map(() => ({ properties: { a: { $ref: '#/properties/tree' } } })),
+};
+
+const part = (properties: Readonly<Record<string, Json>>) => ({
+  type: 'object' as const,
+  properties,
+  required: Object.keys(properties),
+});
+
+const withInput = (
+  id: string,
+  input: string,
+  schema: NonNullable<TestPackage['inputs']>[number]['schema'],
+) => ({
+  id,
+  files: { [`/etc/${id}.env`]: 'A=1\n' },
+  inputs: [{ input, file: `/etc/${id}.env`, pointer: '/LINE', ...(schema && { schema }) }],
+});
+
+describe('values that cannot be judged', () => {
+  it('are those of one input, and the others are judged by themselves', () => {
+    const schema = part({ line: { type: 'integer' }, tree: recursive });
+    const tree = deep(30);
+    const verdict = judgeValues(schema, { line: 1, tree });
+    expect(verdict.wrong).toBeUndefined();
+    expect([...verdict.unusable.keys()]).toEqual(['tree']);
+    expect(judgeValues(schema, { line: 'x', tree })).toMatchObject({ wrong: 'line must be integer' });
+    expect(judgeValues(schema, { line: 1, tree: deep(3) }).unusable.size).toBe(0);
+    expect(judgeValues(schema, { tree: deep(3) }).wrong).toMatch(/must have required property 'line'/);
+  });
+
+  it('cost their budget once for each value', () => {
+    const schema = part({ tree: recursive, other: {} });
+    const values = { tree: deep(31), other: 1 };
+    judgeValues(schema, values);
+    const start = performance.now();
+    for (let again = 0; again < 100; again++) expect(judgeValues(schema, values).unusable.size).toBe(1);
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+
+  it.each([
+    ['a type that is none', { type: 'nonsense' }],
+    ['a reference that leads nowhere', { $ref: 'https://example.com/x' }],
+    ['a pattern with look-around', { pattern: '(?=a)' }],
+    ['a list of types that is a map', { type: { a: 1 } }],
+  ])('are those of an input with %s', (_, broken) => {
+    const { wrong, unusable } = judgeValues(part({ line: { type: 'integer' }, broken }), {
+      line: 1,
+      broken: 'a',
+    });
+    expect(wrong).toBeUndefined();
+    expect([...unusable.keys()]).toEqual(['broken']);
+  });
+
+  it('N6: schema that explodes at the site, fails its own package and no other -> SITE_VALUES', async () => {
+    await using world = await createWorld();
+    const bundle = packTestBundle(world.fleet, [
+      withInput('app', 'line', undefined),
+      withInput('bad', 'tree', recursive),
+      { id: 'plain', files: { '/opt/plain': 'x' } },
+    ]);
+    const agents = [{ name: 'kiosk-1', key: world.agent.identity.key }];
+    const values = { line: '4', tree: deep(25) };
+    const site = { site: SITE, version: 1, agents, values };
+    const start = performance.now();
+    const { packages } = await importMedium(
+      world.agent,
+      await world.medium({ site, release: { version: 1, bundle } }),
+    );
+    expect(packages).toMatchObject([
+      { assignment: 'app', outcome: 'created' },
+      { assignment: 'bad', outcome: 'failed', code: 'SITE_VALUES' },
+      { assignment: 'plain', outcome: 'created' },
+    ]);
+    const { state } = world.agent;
+    expect(findPackage(state, 'bad')?.message).toMatch(
+      /^bad: the value tree of site plant-7 cannot be judged/,
+    );
+    await lookAround(world.agent);
+    expect(findPackage(state, 'app')?.drift).toBeUndefined();
+    expect(performance.now() - start).toBeLessThan(15_000);
+  });
+});
