@@ -6,6 +6,7 @@ import { inParallel } from '#bundles/in-parallel';
 import type { Charts, PinnedChart } from '../charts/charts.ts';
 import type { DeploymentTarget, Platform, RenderedPackage, SourceSnapshot } from '../platform/model.ts';
 import type { Sources } from '../platform/sources/open-sources.ts';
+import { endsRun } from '../platform/problems.ts';
 import { withPlace } from '../platform/with-place.ts';
 import type { Application } from './application.ts';
 import type { ApplicationSource, HelmSource, ReadApplication } from './application-source.ts';
@@ -51,17 +52,20 @@ export const loadApplications = async (
   const read = await readAll(input, bundled, signal);
   const used: Used = { tools: new Map(), charts: new Map(), traits: new Map() };
   const jobs = new Map<string, () => Promise<Application>>();
-  const keys = new Map<RenderedPackage, string>();
+  const keys = new Map<RenderedPackage, string | FleetError>();
   for (const rendered of bundled) {
     const found = read.of(rendered);
     if (!found || found instanceof FleetError || found.source.kind === 'plain') continue;
-    const job = jobOf(rendered, found.source, input, used, signal);
-    keys.set(rendered, job.key);
-    if (!jobs.has(job.key)) jobs.set(job.key, job.run);
+    const { source } = found;
+    const job = await orError(async () => jobOf(rendered, source, input, used, signal));
+    keys.set(rendered, job instanceof FleetError ? job : job.key);
+    if (!(job instanceof FleetError) && !jobs.has(job.key)) jobs.set(job.key, job.run);
   }
   const made = new Map(
     await inParallel(jobs, availableParallelism(), async ([key, run]) => [key, await orError(run)] as const),
   );
+  const resultOf = (key: string | FleetError): Application | FleetError | undefined =>
+    key instanceof FleetError ? key : made.get(key);
   return {
     of: (rendered) => {
       const found = read.of(rendered);
@@ -71,7 +75,7 @@ export const loadApplications = async (
           ? found
           : found.source.kind === 'plain'
             ? found.source.application
-            : made.get(keys.get(rendered) ?? '');
+            : resultOf(keys.get(rendered) ?? '');
       if (result instanceof FleetError) {
         const { name, at } = rendered.assignment.target;
         throw withPlace(result, at, name);
@@ -124,7 +128,7 @@ const orError = async <T>(work: () => Promise<T>): Promise<T | FleetError> => {
     return await work();
   } catch (error) {
     const known = toFleetError(error, 'reading an application');
-    if (known.code === 'INTERNAL' || known.code === 'ABORTED') throw known;
+    if (endsRun(known)) throw known;
     return known;
   }
 };

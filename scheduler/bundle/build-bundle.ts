@@ -174,7 +174,7 @@ const placeImage = (error: FleetError, rendered: RenderedPackage, input: BundleI
 
 /** The last good package of a held one does not fit any more: then nothing is released, and both reasons are told. */
 const withoutKept = ({ assignment, error }: HeldPackage, why: FleetError): HeldPackage => {
-  if (why.code === 'INTERNAL' || why.code === 'ABORTED') throw why;
+  if (endsRun(why)) throw why;
   const { code, subject, at, hint } = error;
   const message = `${error.message}; and its last good package cannot stay: ${why.message}`;
   return {

@@ -8,6 +8,7 @@ import { hostPackagesOf } from '../bundle/host-packages.ts';
 import { chartKey, openCharts } from '../charts/charts.ts';
 import { noCharts } from '../charts/no-charts.ts';
 import type { Platform } from '../platform/model.ts';
+import { endsRun } from '../platform/problems.ts';
 import type { Sources } from '../platform/sources/open-sources.ts';
 import { renderPlatform } from '../render/render-platform.ts';
 import { schedulePlatform } from '../schedule/schedule-platform.ts';
@@ -46,7 +47,7 @@ export const collectContents = async (
         for (const object of hostPackagesOf(rendered, application).all) collect(object, files, charts);
       } catch (error) {
         const known = toFleetError(error);
-        if (known.code === 'INTERNAL' || known.code === 'ABORTED') throw known;
+        if (endsRun(known)) throw known;
         problems.push(known);
       }
     }

@@ -1,5 +1,5 @@
 import { compareBytes } from '#bundles/digest';
-import { type FleetError, isFleetError, type Place, toFleetError } from '#bundles/errors';
+import { type FleetError, type Place, toFleetError } from '#bundles/errors';
 import { normaliseImageName } from '#bundles/images/image-name';
 import type { Application } from '../application/application.ts';
 import { type Applications, loadApplications } from '../application/load-applications.ts';
@@ -7,6 +7,7 @@ import type { Tools } from '../application/tool.ts';
 import { imagesInPackage } from '../bundle/images-in-package.ts';
 import type { Charts } from '../charts/charts.ts';
 import type { Platform, RenderedPackage } from '../platform/model.ts';
+import { endsRun } from '../platform/problems.ts';
 import type { Sources } from '../platform/sources/open-sources.ts';
 import { renderPlatform } from '../render/render-platform.ts';
 import { schedulePlatform } from '../schedule/schedule-platform.ts';
@@ -80,7 +81,7 @@ const applicationOrTell = (
     return applications.of(rendered);
   } catch (error) {
     const known = toFleetError(error);
-    if (isFleetError(known, 'INTERNAL') || isFleetError(known, 'ABORTED')) throw known;
+    if (endsRun(known)) throw known;
     problems.push(known);
     return undefined;
   }

@@ -1,7 +1,7 @@
 import { compareBytes, type Digest, parseDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
-import { endsRun } from '../platform/problems.ts';
+import { endsJudging } from '../platform/problems.ts';
 import { type Attachment, formatAttachment, type Take } from './attachment.ts';
 import type { ImageReference } from './collect-references.ts';
 import { findAttachments } from './find-attachments.ts';
@@ -99,7 +99,7 @@ const look = async (
     };
   } catch (error) {
     const failed = toFleetError(error, `looking what lies beside ${one.name}`);
-    if (endsRun(failed)) throw failed;
+    if (endsJudging(failed)) throw failed;
     const { code, message, subject, hint } = failed;
     const problem = new FleetError(code, `what lies beside ${one.name} is not known: ${message}`, {
       ...(subject !== undefined && { subject }),

@@ -5,9 +5,14 @@ export type Problems = { readonly found: FleetError[] };
 
 export const newProblems = (): Problems => ({ found: [] });
 
-/** Not a mistake in what was read: it was stopped, is our own fault, or the disk here is full. Whoever collects mistakes lets it through. */
-export const endsRun = ({ code }: FleetError): boolean =>
-  code === 'ABORTED' || code === 'INTERNAL' || code === 'DISK_FULL';
+/**
+ * The run was stopped, or the disk here is full: not a mistake in what was read. An unexpected exception (INTERNAL) is not among them:
+ * content of one application that causes it holds that application, as any other mistake of its does.
+ */
+export const endsRun = ({ code }: FleetError): boolean => code === 'ABORTED' || code === 'DISK_FULL';
+
+/** As endsRun, where no application's content is read: an unexpected exception then says nothing about what is judged. */
+export const endsJudging = (error: FleetError): boolean => endsRun(error) || error.code === 'INTERNAL';
 
 /** Runs a step; a mistake in it is kept and the step gives undefined, so that the next step can look for its own. */
 export const attempt = async <T>(problems: Problems, step: () => Promise<T>): Promise<T | undefined> => {

@@ -6,6 +6,6 @@ export const withPlace = (
   at: Place | undefined,
   subject: string | undefined = error.subject,
 ): FleetError =>
-  error.at || error.code === 'INTERNAL' || error.code === 'ABORTED'
+  error.at || error.code === 'ABORTED'
     ? error
     : new FleetError(error.code, error.message, { subject, at, hint: error.hint, cause: error });

@@ -16,7 +16,7 @@ import {
   readSignatures,
 } from '#bundles/signatures/read-signatures';
 import { isWrappedIndex, namedBy } from '#bundles/signatures/signed-index';
-import { endsRun } from '../platform/problems.ts';
+import { endsJudging } from '../platform/problems.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 
 type Contents = {
@@ -71,7 +71,7 @@ const readContents = async (
       else await readManifest(blobs, next, { signatures, indexes }, signal);
     } catch (error) {
       const known = toFleetError(error);
-      if (endsRun(known) || !isFleetError(error)) throw known;
+      if (endsJudging(known) || !isFleetError(error)) throw known;
       // A damaged image is told of by who needs it.
     }
   }

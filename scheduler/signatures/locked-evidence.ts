@@ -8,7 +8,7 @@ import {
   readSignatures,
 } from '#bundles/signatures/read-signatures';
 import type { ResolvedImage } from '../bundle/resolve-images.ts';
-import { endsRun } from '../platform/problems.ts';
+import { endsJudging } from '../platform/problems.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 
 /** Signatures among what the lock file says travels with an image: what is chosen of them travels anyway, as it is. */
@@ -26,7 +26,7 @@ export const lockedEvidence = (attachments: readonly ResolvedImage[]): EvidenceP
         const evidence = await wholeOf(attachment, signal);
         found.push(...own.map((one) => ({ ...one, evidence })));
       } catch (error) {
-        if (!isFleetError(error) || endsRun(error) || error.code.startsWith('REGISTRY_')) throw error;
+        if (!isFleetError(error) || endsJudging(error) || error.code.startsWith('REGISTRY_')) throw error;
       }
     }
     return found;

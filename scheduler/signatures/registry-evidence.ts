@@ -4,7 +4,7 @@ import { OCI_EMPTY, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { signatureTag } from '#bundles/registry/attach-referrer';
 import type { Repository } from '#bundles/registry/registry';
 import { type ImageSignature, readSignatures } from '#bundles/signatures/read-signatures';
-import { endsRun } from '../platform/problems.ts';
+import { endsJudging } from '../platform/problems.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 
 /** Whoever may push can add referrers: beyond this many nothing is looked at (docs/bundle-format.md section 15). */
@@ -71,7 +71,7 @@ const signaturesIn = async (
       found.push(...(await readSignatures(repository.blobs, digest, signal)).signatures);
     } catch (error) {
       const known = toFleetError(error);
-      if (endsRun(known) || known.code.startsWith('REGISTRY_')) throw known;
+      if (endsJudging(known) || known.code.startsWith('REGISTRY_')) throw known;
     }
   }
   return found;

@@ -1,7 +1,60 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
 /** Patterns and schemas of an application repository (N1 to N9). */
-export const SCHEMAS: readonly AttackRow[] = [];
+export const SCHEMAS: readonly AttackRow[] = [
+  row(
+    'N1',
+    'slow glob',
+    'a .sourceignore whose wildcards would keep a backtracking matcher busy for hours',
+    'ACCEPT',
+  ),
+  row('N2', 'bad glob', 'a .sourceignore with a range that is none, such as [z-a]', 'FIELD_INVALID'),
+  row('N3', 'many globs', 'a .sourceignore with thousands of patterns', 'TOO_MANY'),
+  rowOf(
+    'N4',
+    'broken tree',
+    'a repository that cannot be read: a bad glob, a name that is not UTF-8, YAML of any depth, links in a circle, whatever makes the reader itself fail',
+    '`FIELD_INVALID`, `YAML_SYNTAX`, `SOURCE_MISSING`, `INTERNAL`: its own assignments are held, those of all others are built',
+    [
+      ['FIELD_INVALID', 'a bad glob'],
+      ['FIELD_INVALID', 'a name that is not UTF-8'],
+      ['YAML_SYNTAX', 'YAML nested too deep'],
+      ['SOURCE_MISSING', 'links in a circle'],
+      ['INTERNAL', 'an exception that nobody expected'],
+    ],
+  ),
+  row(
+    'N5',
+    'multiplying references',
+    'a schema of a site input or of the configuration whose references double 40 times',
+    'SCHEMA_INVALID',
+  ),
+  rowOf(
+    'N6',
+    'schema that explodes at the site',
+    'a signed schema whose cost shows only with the values of a site',
+    '`SITE_VALUES` for that package; the others are applied',
+    [['SITE_VALUES']],
+  ),
+  row(
+    'N7',
+    'pattern beyond RE2',
+    'a pattern with look-around, a back reference or repetitions that multiply',
+    'SCHEMA_INVALID',
+  ),
+  row(
+    'N8',
+    'catastrophic pattern',
+    'a pattern such as ^(a+)+$ and a text that does not match it',
+    'CONFIG_SCHEMA',
+  ),
+  row(
+    'N9',
+    'schema bomb',
+    'a schema with thousands of branches, nested without end, or with $async',
+    'SCHEMA_INVALID',
+  ),
+];
 
 /** What building an application repository may reach, and what it may cost (N10 to N19). */
 export const BUILDS: readonly AttackRow[] = [

@@ -1,9 +1,18 @@
-import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { DEFAULT_IGNORES, type IgnoreRules, isIgnored, parseIgnore, takesBack } from './source-ignore.ts';
+import type { Spend } from '#bundles/pattern/linear';
+import {
+  DEFAULT_IGNORES,
+  type IgnoreRules,
+  isIgnored,
+  MAX_RULES,
+  parseIgnore,
+  takesBack,
+  tooMany,
+} from './source-ignore.ts';
 
 /** A file of a source; `path` is relative to the source's path. */
 export type SourceFile = {
@@ -24,6 +33,10 @@ export type ObjectChange = {
 /** A platform is text somebody wrote, an application's files are small: what is beyond these is a mistake. */
 const MAX_FILE = 64 << 20;
 const MAX_FILES = 50_000;
+/** A `.sourceignore` with its longest list of longest patterns. */
+const MAX_IGNORE_FILE = 1 << 20;
+/** Steps of the globs of all `.sourceignore` files on all paths of one repository: a few seconds. */
+const MAX_IGNORE_STEPS = 20_000_000;
 
 /**
  * Files read between two pauses, a millisecond or two. Nothing is read by the thread pool: for small files the way there and
@@ -44,7 +57,7 @@ export const readFiles = async (
   shown: string,
 ): Promise<readonly SourceFile[]> => {
   await setImmediate();
-  const rules = ignore === 'honour' ? rulesDownTo(root, path) : [];
+  const rules = ignore === 'honour' ? rulesDownTo(root, path, shown) : [];
   const start = path === '.' ? root : join(root, path);
   const kind = statOf(start);
   if (kind === undefined) {
@@ -61,7 +74,7 @@ export const readFiles = async (
     const name = path.slice(path.lastIndexOf('/') + 1);
     return [{ path: name, bytes: readCapped(start, `${shown}/${path}`) }];
   }
-  await walk({ root, shown, inside, which, ignore, files }, inside, rules);
+  await walk({ root, shown, inside, which, ignore, files, spend: ignoreMeter(shown) }, inside, rules);
   return files.toSorted((a, b) => compareBytes(a.path, b.path));
 };
 
@@ -87,6 +100,24 @@ type Walk = {
   readonly which: 'yaml' | 'all';
   readonly ignore: 'honour' | 'none';
   readonly files: SourceFile[];
+  readonly spend: Spend;
+};
+
+/** @throws (the returned function) FleetError TOO_MANY */
+const ignoreMeter = (shown: string): Spend => {
+  let left = MAX_IGNORE_STEPS;
+  return (steps) => {
+    left -= steps;
+    if (left < 0)
+      throw new FleetError(
+        'TOO_MANY',
+        `the patterns of .sourceignore take more than ${MAX_IGNORE_STEPS} steps`,
+        {
+          subject: shown,
+          hint: 'Write fewer patterns with wildcards, or leave whole folders out',
+        },
+      );
+  };
 };
 
 const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Promise<void> => {
@@ -94,7 +125,7 @@ const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Prom
   const rules =
     folder === walking.inside || walking.ignore === 'none'
       ? inherited
-      : [...inherited, ...rulesIn(walking.root, folder)];
+      : withRulesIn(inherited, walking.root, folder, walking.shown);
   for (const entry of entries) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (entry.name.includes('\ufffd')) {
@@ -104,7 +135,7 @@ const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Prom
     }
     const isFolder = entry.isDirectory();
     if (entry.name === '.git') continue;
-    if (isIgnored(rules, path, isFolder) && !(isFolder && takesBack(rules))) continue;
+    if (isIgnored(rules, path, isFolder, walking.spend) && !(isFolder && takesBack(rules))) continue;
     if (isFolder) await walk(walking, path, rules);
     else if (entry.isFile() && (walking.which === 'all' || isYaml(entry))) {
       const relative = walking.inside === '' ? path : path.slice(walking.inside.length + 1);
@@ -131,17 +162,30 @@ const readCapped = (path: string, shown: string): Buffer => {
 };
 
 /** The rules of the repository's root and of every folder down to `path` itself. */
-const rulesDownTo = (root: string, path: string): IgnoreRules => {
-  let rules = [...DEFAULT_IGNORES, ...rulesIn(root, '')];
-  if (path === '.') return rules;
-  const names = path.split('/');
-  for (const end of names.keys()) rules = [...rules, ...rulesIn(root, names.slice(0, end + 1).join('/'))];
-  return rules;
+const rulesDownTo = (root: string, path: string, shown: string): IgnoreRules => {
+  const names = path === '.' ? [] : path.split('/');
+  const folders = ['', ...names.map((_, end) => names.slice(0, end + 1).join('/'))];
+  // The path that is read may be a file.
+  const within = folders.filter((folder) => statOf(join(root, folder))?.isDirectory());
+  return within.reduce((rules, folder) => withRulesIn(rules, root, folder, shown), DEFAULT_IGNORES);
 };
 
-const rulesIn = (root: string, folder: string): IgnoreRules => {
+/** @throws FleetError FIELD_INVALID, TOO_LARGE, TOO_MANY */
+const withRulesIn = (inherited: IgnoreRules, root: string, folder: string, shown: string): IgnoreRules => {
   const path = join(root, folder, '.sourceignore');
-  // Most folders have none, and an error that is thrown costs more than the look.
-  if (!statOf(path)?.isFile()) return [];
-  return parseIgnore(readFileSync(path, 'utf8'), folder);
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  // As all links: one could lead out of the repository, or wait for a writer.
+  if (!entry?.isFile()) return inherited;
+  const name = join(shown, folder, '.sourceignore');
+  if (entry.size > MAX_IGNORE_FILE)
+    throw new FleetError(
+      'TOO_LARGE',
+      `this file has ${entry.size} bytes, at most ${MAX_IGNORE_FILE} are read`,
+      {
+        at: { file: name },
+      },
+    );
+  const rules = [...inherited, ...parseIgnore(readFileSync(path, 'utf8'), folder, name)];
+  if (rules.length > MAX_RULES) throw tooMany(rules.length, name);
+  return rules;
 };

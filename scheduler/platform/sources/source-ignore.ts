@@ -1,3 +1,8 @@
+import type { Spend } from '#bundles/pattern/linear';
+import { PatternError } from '#bundles/pattern/pattern-error';
+import { FleetError, type Place } from '#bundles/errors';
+import { compileGlob, type PathTest } from './ignore-pattern.ts';
+
 /**
  * `.sourceignore`: the patterns, written as in gitignore(5), that keep files of a repository out of the platform.
  * Paths are relative to the repository, with '/', without a leading one.
@@ -5,12 +10,14 @@
 type Rule = {
   readonly base: string;
   readonly negated: boolean;
-  /** Does it speak of a file? It does too when it speaks of a folder above. */
-  readonly file: RegExp;
-  readonly folder: RegExp;
+  readonly test: PathTest;
 };
 
 export type IgnoreRules = readonly Rule[];
+
+/** Longest line and most lines with a pattern: of one file, and of all that count for one repository. */
+const MAX_PATTERN = 1024;
+export const MAX_RULES = 1000;
 
 /** Left out of every repository, as Flux does: what belongs to the host of the repository, not to the platform. */
 const DEFAULTS = `.git/
@@ -28,65 +35,62 @@ codeship-steps.yml
 **/.flux.yaml
 `;
 
-/** The rules of one file; `base` is the folder it lies in, '' for the root. */
-export const parseIgnore = (text: string, base: string): IgnoreRules =>
-  text
-    .split(/\r?\n/)
-    .map((line) => line.replace(/(?<!\\) +$/, ''))
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => parseRule(line, base));
+/**
+ * The rules of one file; `base` is the folder it lies in, '' for the root, `file` what messages call it.
+ * @throws FleetError FIELD_INVALID, TOO_LARGE, TOO_MANY with the line
+ */
+export const parseIgnore = (text: string, base: string, file: string): IgnoreRules => {
+  const rules = text.split(/\r?\n/).flatMap((written, index) => {
+    const line = trimEnd(written);
+    return line === '' || line.startsWith('#') ? [] : [parseRule(line, base, { file, line: index + 1 })];
+  });
+  if (rules.length > MAX_RULES) throw tooMany(rules.length, file);
+  return rules;
+};
 
-const parseRule = (line: string, base: string): Rule => {
+export const tooMany = (count: number, file: string): FleetError =>
+  new FleetError('TOO_MANY', `${count} patterns are in force here, at most ${MAX_RULES} are read`, {
+    at: { file },
+    hint: 'Write fewer, wider patterns',
+  });
+
+/** Without the spaces at the end, but for one behind a backslash. */
+const trimEnd = (line: string): string => {
+  const trimmed = line.replace(/ +$/, '');
+  return trimmed.endsWith('\\') && trimmed.length < line.length ? `${trimmed} ` : trimmed;
+};
+
+const parseRule = (line: string, base: string, at: Place): Rule => {
+  if (line.length > MAX_PATTERN)
+    throw new FleetError(
+      'TOO_LARGE',
+      `this pattern has ${line.length} characters, at most ${MAX_PATTERN} are read`,
+      { at, hint: 'Shorten it' },
+    );
   const negated = line.startsWith('!');
-  const folder = line.endsWith('/');
-  const pattern = line
-    .slice(negated ? 1 : 0)
-    .replace(/^\\(?=[#!])/, '')
-    .replace(/\/$/, '');
-  // A slash before the end ties the pattern to its folder; without one it counts at every depth.
-  const tied = pattern.includes('/');
-  const glob = pattern.replace(/^\//, '');
-  const source = `^${tied ? '' : '(?:.*/)?'}${toExpression(glob)}`;
-  const below = new RegExp(`${source}(?:/.*)?$`, 's');
-  return { base, negated, folder: below, file: folder ? new RegExp(`${source}/.*$`, 's') : below };
-};
-
-const toExpression = (glob: string): string => {
-  let text = '';
-  for (let at = 0; at < glob.length; at++) {
-    const char = glob[at] as string;
-    if (glob.startsWith('**/', at) && (at === 0 || glob[at - 1] === '/')) {
-      text += '(?:.*/)?';
-      at += 2;
-    } else if (glob.startsWith('/**', at) && at + 3 === glob.length) {
-      text += '/.*';
-      at += 2;
-    } else if (char === '*') text += '[^/]*';
-    else if (char === '?') text += '[^/]';
-    else if (char === '[' && glob.indexOf(']', at + 2) !== -1) {
-      const end = glob.indexOf(']', at + 2);
-      const set = glob.slice(at + 1, end).replace(/^!/, '^');
-      text += `[${set.replaceAll('\\', '\\\\').replaceAll('[', '\\[')}]`;
-      at = end;
-    } else if (char === '\\' && at + 1 < glob.length) text += escape(glob[++at] as string);
-    else text += escape(char);
+  try {
+    return { base, negated, test: compileGlob(line.slice(negated ? 1 : 0).replace(/^\\(?=[#!])/, '')) };
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error;
+    throw new FleetError('FIELD_INVALID', `the pattern ${JSON.stringify(line)} ${error.message}`, {
+      at,
+      hint: 'Correct the pattern, as in gitignore(5)',
+      cause: error,
+    });
   }
-  return text;
 };
 
-const escape = (char: string): string => char.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&');
-
-export const DEFAULT_IGNORES: IgnoreRules = parseIgnore(DEFAULTS, '');
+export const DEFAULT_IGNORES: IgnoreRules = parseIgnore(DEFAULTS, '', '');
 
 /**
  * Is this file or folder left out? The last rule that speaks of it, or of a folder above, decides; so, as Flux has it and
  * gitignore(5) has not, `!deploy/prod/` brings back a part of what `/*` left out.
  */
-export const isIgnored = (rules: IgnoreRules, path: string, folder: boolean): boolean => {
+export const isIgnored = (rules: IgnoreRules, path: string, folder: boolean, spend: Spend): boolean => {
   const last = rules.findLast((rule) => {
     if (rule.base !== '' && !path.startsWith(`${rule.base}/`)) return false;
     const inside = rule.base === '' ? path : path.slice(rule.base.length + 1);
-    return (folder ? rule.folder : rule.file).test(inside);
+    return rule.test(inside, folder, spend);
   });
   return last !== undefined && !last.negated;
 };

@@ -1,7 +1,8 @@
 import { isMap, isSeq } from 'yaml';
-import { FleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { parseJson } from '#bundles/parse-json';
 import type { Value } from '../../platform/model.ts';
+import { endsRun } from '../../platform/problems.ts';
 import { type ParsedDocument, parseDocuments, placeOf } from '../../platform/yaml/parse-documents.ts';
 import { compileCustomSchema } from './compile-custom-schema.ts';
 import type { Check } from './walk.ts';
@@ -29,7 +30,7 @@ export const readCustomKinds = (files: Iterable<DefinitionFile>): CustomKinds =>
   for (const { shown, bytes } of files) {
     if (!mayDefineKinds(bytes)) continue;
     // What is wrong with the YAML is told where the file is used as an object.
-    for (const parsed of parseDocuments(shown, bytes, [])) {
+    for (const parsed of documentsIn(shown, bytes)) {
       if (parsed.document.get('kind') !== 'CustomResourceDefinition') continue;
       const definition = readDefinition(parsed, problems);
       for (const { version, schema } of definition?.versions ?? []) {
@@ -54,6 +55,17 @@ export const readCustomKinds = (files: Iterable<DefinitionFile>): CustomKinds =>
     },
     versionsOf: (group, kind) => versions.get(`${group} ${kind}`) ?? [],
   };
+};
+
+/** None where the file cannot be read at all: its own package is refused for it then, and no other. */
+const documentsIn = (shown: string, bytes: Buffer): readonly ParsedDocument[] => {
+  try {
+    return [...parseDocuments(shown, bytes, [])];
+  } catch (error) {
+    const known = toFleetError(error);
+    if (endsRun(known)) throw known;
+    return [];
+  }
 };
 
 type Definition = {
