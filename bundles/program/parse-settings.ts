@@ -1,7 +1,7 @@
 import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
 import { FleetError, type Place } from '../errors.ts';
+import { yamlFault } from '../yaml-fault.ts';
 import type { Check, Mistake } from '../schema/mistake.ts';
-import { yamlFault } from './yaml-fault.ts';
 
 /** Enough for whoever likes anchors, and no bomb. */
 const MAX_ALIASES = 100;
@@ -25,7 +25,7 @@ export const parseSettings = <T>(
     return new FleetError('CONFIG_INVALID', message, { at: { file, line, column } satisfies Place });
   };
   const [broken] = document.errors;
-  if (broken) throw invalid(`this is not YAML: ${yamlFault(broken)}`, broken.pos[0]);
+  if (broken) throw invalid(`this is not YAML: ${yamlFault(broken.message)}`, broken.pos[0]);
   const value = valueOf(document, (why) => invalid(`this is not YAML: ${why}`, 0));
   const mistake = check(value);
   // The schema that it was just held against is what T is written after.
@@ -37,7 +37,7 @@ const valueOf = (document: Document, invalid: (why: string) => FleetError): unkn
   try {
     return document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {};
   } catch (error) {
-    throw invalid((error as Error).message);
+    throw invalid(yamlFault((error as Error).message));
   }
 };
 

@@ -39,16 +39,14 @@ export const unstable = (first: Buffer, second: Buffer, shown: string, subject: 
     one.findIndex((line, index) => line !== two[index]),
   );
   const template = one.slice(0, at + 1).findLast((line) => line.startsWith('# Source: '));
-  const line = (one[at] ?? '').trim().slice(0, 80);
-  return new FleetError(
-    'TEMPLATE_FAILED',
-    `the chart renders differently each time: ${JSON.stringify(line)}`,
-    {
-      subject,
-      at: { file: `${shown}${template?.replace(/^# Source: [^/]*\//, '') ?? ''}` },
-      hint: 'Give what it makes up (a password, a certificate, the time) as a value, or name an existing Secret: a rebuild must give the same bytes',
-    },
-  );
+  // Mostly a made-up password: the key says where to look.
+  const key = /^[\s-]*([\w./-]{1,80}):/.exec(one[at] ?? '')?.[1];
+  const where = key === undefined ? `line ${at + 1} of its output` : JSON.stringify(key);
+  return new FleetError('TEMPLATE_FAILED', `the chart renders differently each time: ${where} differs`, {
+    subject,
+    at: { file: `${shown}${template?.replace(/^# Source: [^/]*\//, '') ?? ''}` },
+    hint: 'Give what it makes up (a password, a certificate, the time) as a value, or name an existing Secret: a rebuild must give the same bytes',
+  });
 };
 
 export const badReleaseName = (name: string, longest: number, subject: string): FleetError =>

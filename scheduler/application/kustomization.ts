@@ -14,6 +14,7 @@ import {
   visit,
 } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
+import { yamlFault } from '#bundles/yaml-fault';
 import { isRemote } from '../platform/sources/kustomization-file.ts';
 
 /** Fields that may name folders, which are kustomizations of their own. */
@@ -98,7 +99,7 @@ const textIn = (shown: string, bytes: Buffer): string => {
 };
 
 const refuseMistakes = ({ errors: [mistake] }: Document.Parsed, at: Place): void => {
-  if (mistake) throw new FleetError('YAML_SYNTAX', `this is not YAML: ${mistake.message}`, { at });
+  if (mistake) throw new FleetError('YAML_SYNTAX', `this is not YAML: ${yamlFault(mistake.message)}`, { at });
 };
 
 /** Kustomize takes an entry that is YAML of an object for the object, whether it has several lines or one. */

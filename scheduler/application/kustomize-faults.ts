@@ -26,11 +26,18 @@ export const kustomizeFailed = (
   const { folder, rest = all } = STEP.exec(all)?.groups ?? {};
   const { file, rest: detail = rest } = FILE.exec(rest)?.groups ?? {};
   const named = folder === undefined ? undefined : placeOf(tree, folder, file);
-  return new FleetError('TEMPLATE_FAILED', `kustomize could not build it: ${detail.slice(0, 1000)}`, {
-    subject,
-    ...(named !== undefined && { at: { file: shown(named) } }),
-  });
+  return new FleetError(
+    'TEMPLATE_FAILED',
+    `kustomize could not build it: ${withoutObjects(detail).slice(0, 1000)}`,
+    {
+      subject,
+      ...(named !== undefined && { at: { file: shown(named) } }),
+    },
+  );
 };
+
+/** Some of its messages end with the object that they are about, which may be a Secret. */
+const withoutObjects = (said: string): string => said.replace(/['"]?(?:map\[|\{)[^]*$/, '...');
 
 const placeOf = (
   tree: ReadonlyMap<string, Buffer>,

@@ -141,4 +141,10 @@ export const SHOWN_SECRETS: readonly AttackRow[] = [
     'ACCEPT; `***` is shown, and whether it differs',
     [['ACCEPT', 'are not shown, only that they differ']],
   ),
+  row(
+    'N33',
+    'values in a mistake',
+    'a Secret with a mistake in it, so that the message, which the hub logs and the held assignment shows, quotes its value',
+    'OBJECT_INVALID',
+  ),
 ];

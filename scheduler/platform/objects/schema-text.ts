@@ -1,5 +1,6 @@
 import { parseAllDocuments } from 'yaml';
 import { parseJson } from '#bundles/parse-json';
+import { yamlFault } from '#bundles/yaml-fault';
 import type { Value } from '../model.ts';
 import { BAD, refuse, type Shape, text } from '../yaml/shape.ts';
 
@@ -19,7 +20,7 @@ export const parseSchemaText = (source: string): { schema: Value } | { error: st
   const documents = parseAllDocuments(source, { prettyErrors: false, logLevel: 'silent' });
   const [first] = Array.isArray(documents) ? documents : [];
   const problem = first?.errors[0];
-  if (problem) return { error: problem.message };
+  if (problem) return { error: yamlFault(problem.message) };
   return asSchema(first?.toJS({ maxAliasCount: 1000 }));
 };
 

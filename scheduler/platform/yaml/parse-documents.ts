@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import {
+  type Alias,
   type Document,
+  isAlias,
   isMap,
   isScalar,
   LineCounter,
@@ -11,8 +13,10 @@ import {
   type Tags,
   type YAMLError,
   type YAMLMap,
+  visit,
 } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
+import { yamlFault } from '#bundles/yaml-fault';
 import { readCommonYaml } from './common/read-common-yaml.ts';
 import { findDuplicateKeys } from './duplicate-keys.ts';
 import { MAX_DEPTH, nestsTooDeep } from './nesting.ts';
@@ -101,7 +105,9 @@ export const parseDocuments = (
     const { contents } = document;
     const twice = findDuplicateKeys(contents);
     for (const key of twice.slice(0, MAX_TOLD)) problems.push(duplicateKey(source, key));
-    if (twice.length > 0) continue;
+    const aliases = brokenAliases(source, document);
+    for (const alias of aliases.slice(0, MAX_TOLD)) problems.push(brokenAlias(source, alias));
+    if (twice.length + aliases.length > 0) continue;
     if (isMap(contents)) good.push({ root: contents, document, text: source });
     else if (onOther && contents !== null && !(isScalar(contents) && contents.value === null))
       problems.push(onOther(placeOf(source, contents)));
@@ -124,11 +130,29 @@ const duplicateKey = (source: SourceText, key: Scalar): FleetError =>
     hint: 'Remove one of the two',
   });
 
-const syntaxError = (source: SourceText, offset: number, said: string): FleetError => {
-  const first = said.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? said;
-  return new FleetError('YAML_SYNTAX', `this is not YAML: ${lowerFirst(first)}`, {
-    at: placeAt(source, offset),
+const syntaxError = (source: SourceText, offset: number, said: string): FleetError =>
+  new FleetError('YAML_SYNTAX', `this is not YAML: ${yamlFault(said)}`, { at: placeAt(source, offset) });
+
+const brokenAlias = (source: SourceText, alias: Alias): FleetError =>
+  new FleetError('YAML_SYNTAX', 'this alias has no anchor before it', {
+    at: placeOf(source, alias),
+    hint: 'A value that begins with * stands in quotes',
   });
+
+/** Aliases without an anchor before them. The library finds them when it writes the document, and throws. */
+const brokenAliases = ({ text }: SourceText, document: Document): readonly Alias[] => {
+  const found: Alias[] = [];
+  if (!text.includes('*')) return found;
+  const anchors = new Set<string>();
+  visit(document, {
+    Alias: (_, alias) => {
+      if (!anchors.has(alias.source)) found.push(alias);
+    },
+    Node: (_, node) => {
+      if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor);
+    },
+  });
+  return found;
 };
 
 /** One tab or quote too many makes the parser complain of the rest of the line as well. */
@@ -136,8 +160,6 @@ const firstOfEachLine = (source: SourceText, errors: readonly YAMLError[]): read
   [
     ...new Map(errors.toReversed().map((error) => [source.lines.linePos(error.pos[0]).line, error])).values(),
   ].toReversed();
-
-const lowerFirst = (text: string): string => text.slice(0, 1).toLowerCase() + text.slice(1);
 
 export const placeAt = (source: SourceText, offset: number): Place => {
   const { line, col } = source.lines.linePos(offset);

@@ -63,7 +63,7 @@ const typeCheck = (schema: Schema, kind: string): Check => {
       const item = compile(asSchema(schema.items), kind);
       const nullable = asSchema(schema.items).nullable === true;
       return (node, path, walk, owner) => {
-        if (!isList(node)) return report(walk, node, owner, path, `must be a list, not ${shown(node)}`);
+        if (!isList(node)) return report(walk, node, owner, path, `must be a list, not ${shown(node, walk)}`);
         for (const [at, one] of node.items.entries()) {
           const inside = `${path}[${at}]`;
           if (!nullable && valueOf(one as Node | null, walk) === null)
@@ -84,7 +84,7 @@ const scalar =
   (node, path, walk, owner) => {
     const value = scalarOf(node);
     const wanted = value === undefined ? 'one value' : wrongScalar(type, value);
-    if (wanted !== undefined) report(walk, node, owner, path, `must be ${wanted}, not ${shown(node)}`);
+    if (wanted !== undefined) report(walk, node, owner, path, `must be ${wanted}, not ${shown(node, walk)}`);
   };
 
 const objectCheck = (schema: Schema, kind: string): Check => {
@@ -107,7 +107,8 @@ const objectCheck = (schema: Schema, kind: string): Check => {
   );
   const isNullable = (name: string): boolean => asSchema(asSchema(schema.properties)[name]).nullable === true;
   return (node, path, walk, owner) => {
-    if (!isMapping(node)) return report(walk, node, owner, path, `must be a mapping, not ${shown(node)}`);
+    if (!isMapping(node))
+      return report(walk, node, owner, path, `must be a mapping, not ${shown(node, walk)}`);
     const there = new Set<string>();
     for (const [key, value, keyNode] of pairsOf(node)) {
       const check = fields.get(key) ?? rest;
@@ -130,7 +131,7 @@ const limitChecks = (schema: Schema): readonly Check[] => {
   const add = (test: (node: Node | null) => string | undefined): void => {
     checks.push((node, path, walk, owner) => {
       const wrong = test(node);
-      if (wrong !== undefined) report(walk, node, owner, path, `${wrong}, not ${shown(node)}`);
+      if (wrong !== undefined) report(walk, node, owner, path, `${wrong}, not ${shown(node, walk)}`);
     });
   };
   const numberOf = (name: string): number | undefined =>
@@ -202,7 +203,7 @@ const combinations = (schema: Schema, kind: string): readonly Check[] => {
       compile(narrowing(asSchema(one)), kind),
     );
   const passes = (check: Check, node: Node | null, path: string, walk: Walk): boolean => {
-    const inner: Walk = { document: walk.document, found: [], steps: walk.steps };
+    const inner: Walk = { ...walk, found: [] };
     check(node, path, inner, null);
     walk.steps = inner.steps;
     return inner.found.length === 0;

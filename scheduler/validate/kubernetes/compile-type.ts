@@ -62,9 +62,9 @@ const scalarCheck =
     if (value !== undefined && wanted === undefined) return;
     const hint =
       scalar === 'string' && value !== undefined
-        ? `Write it in quotes: ${JSON.stringify(String(value))}`
+        ? `Write it in quotes${walk.isSecret ? '' : `: ${JSON.stringify(String(value))}`}`
         : undefined;
-    report(walk, node, owner, path, `must be ${wanted ?? 'one value'}, not ${shown(found)}`, hint);
+    report(walk, node, owner, path, `must be ${wanted ?? 'one value'}, not ${shown(found, walk)}`, hint);
   };
 
 const wordsCheck =
@@ -74,7 +74,7 @@ const wordsCheck =
     const value = scalarOf(found);
     // The server takes empty text for nothing.
     if (found === null || value === '' || (typeof value === 'string' && words.includes(value))) return;
-    report(walk, node, owner, path, `must be ${words.join(', ')}, not ${shown(found)}`);
+    report(walk, node, owner, path, `must be ${words.join(', ')}, not ${shown(found, walk)}`);
   };
 
 const listCheck =
@@ -82,7 +82,7 @@ const listCheck =
   (node, path, walk, owner) => {
     const found = valueOf(node, walk);
     if (found === null) return;
-    if (!isList(found)) return report(walk, node, owner, path, `must be a list, not ${shown(found)}`);
+    if (!isList(found)) return report(walk, node, owner, path, `must be a list, not ${shown(found, walk)}`);
     for (const [at, one] of found.items.entries()) item(one as Node | null, `${path}[${at}]`, walk, found);
   };
 
@@ -91,7 +91,8 @@ const mapCheck =
   (node, path, walk, owner) => {
     const found = valueOf(node, walk);
     if (found === null) return;
-    if (!isMapping(found)) return report(walk, node, owner, path, `must be a mapping, not ${shown(found)}`);
+    if (!isMapping(found))
+      return report(walk, node, owner, path, `must be a mapping, not ${shown(found, walk)}`);
     for (const [key, one, keyNode] of pairsOf(found)) value(one, childPath(path, key), walk, keyNode);
   };
 
@@ -114,7 +115,8 @@ const objectCheck = (
         report(walk, node, owner, path, `must have ${required.join(' and ')}`);
       return;
     }
-    if (!isMapping(found)) return report(walk, node, owner, path, `must be a mapping, not ${shown(found)}`);
+    if (!isMapping(found))
+      return report(walk, node, owner, path, `must be a mapping, not ${shown(found, walk)}`);
     const there = new Set<string>();
     for (const [key, value, keyNode] of pairsOf(found)) {
       const field = fields.get(key);

@@ -76,7 +76,7 @@ const SHOWN = 20;
 
 const run = (object: JudgedObject, check: Check | undefined, metadata?: Check): readonly FleetError[] => {
   const { root, document } = object.parsed;
-  const walk: Walk = { document, found: [], steps: 0 };
+  const walk: Walk = { document, found: [], isSecret: /secret/i.test(object.kind), steps: 0 };
   try {
     check?.(root, '', walk, root);
     walk.found.push(...judgeSelector(object.apiVersion, object.kind, document));

@@ -11,7 +11,13 @@ export type Finding = {
 };
 
 /** An object under judgement. */
-export type Walk = { readonly document: Document; readonly found: Finding[]; steps: number };
+export type Walk = {
+  readonly document: Document;
+  readonly found: Finding[];
+  /** It is a Secret: messages do not quote its values. */
+  readonly isSecret: boolean;
+  steps: number;
+};
 
 /** Judges one node. `owner` stands in for it where it has no place of its own. */
 export type Check = (node: Node | null, path: string, walk: Walk, owner: Node | null) => void;
@@ -61,8 +67,9 @@ export const childPath = (path: string, key: string): string => {
 };
 
 /** What stands there, as a message calls it. */
-export const shown = (node: Node | null): string => {
+export const shown = (node: Node | null, { isSecret }: Pick<Walk, 'isSecret'>): string => {
   const value = scalarOf(node);
+  if (isSecret && value !== undefined) return 'what is there (values of a Secret are not shown)';
   if (typeof value === 'string')
     return `the text ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
   return kindOf(node);

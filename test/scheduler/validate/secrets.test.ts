@@ -99,3 +99,40 @@ test.each([
   );
   expect(bundles.map(({ bundle }) => bundle.config.critical)).toEqual([critical]);
 });
+
+test('N33: a mistake in a Secret is said without its value -> OBJECT_INVALID', async () => {
+  const head = 'apiVersion: v1\nkind: Secret\nmetadata: {name: old}\n';
+  const bodies = [
+    'data: {password: hunter2!}',
+    'data: [hunter2]',
+    'stringData: {pin: 48151623}',
+    'stringData: {pin: [48151623]}',
+    'type: [hunter2]',
+    'immutable: hunter2',
+    'data: {password: hunter2',
+    'data: {password: "hunter2" hunter2}',
+    'data: {password: *hunter2}',
+    'data: {password: !hunter2 1}',
+    'data: {password: "\\hunter2"}',
+    'stringData:\n  password: |hunter2',
+    'stringData: {a: hunter2, a: hunter2}',
+  ];
+  const { problems } = await validate(
+    Object.fromEntries(
+      bodies.map((body, index) => [`${index}.yaml`, `${head.replace('old', `s${index}`)}${body}\n`]),
+    ),
+  );
+  expect(problems.map((one) => one.split(': ')[1])).toEqual(
+    expect.arrayContaining(['OBJECT_INVALID', 'YAML_SYNTAX']),
+  );
+  for (const [index] of bodies.entries())
+    expect(
+      problems.some(
+        (one) => one.startsWith(`apps/shop/cluster/${index}.yaml:4:`) || one.includes(`/${index}.yaml:5:`),
+      ),
+    ).toBe(true);
+  for (const problem of problems) {
+    expect(problem).toMatch(/: (?:OBJECT_INVALID|YAML_SYNTAX): /);
+    expect(problem).not.toMatch(/unter2|4815/);
+  }
+});

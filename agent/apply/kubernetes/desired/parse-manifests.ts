@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type Document, LineCounter, parseAllDocuments, type ScalarTag, type Tags } from 'yaml';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { yamlFault } from '#bundles/program/yaml-fault';
+import { yamlFault } from '#bundles/yaml-fault';
 
 /** One YAML document of a package: plain data, and where it stands. */
 export type ParsedDocument = {
@@ -78,7 +78,7 @@ const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
     const [error] = document.errors;
     if (error) {
       const { line, col } = lineCounter.linePos(error.pos[0]);
-      throw new FleetError('YAML_SYNTAX', `this is not YAML: ${yamlFault(error)}`, {
+      throw new FleetError('YAML_SYNTAX', `this is not YAML: ${yamlFault(error.message)}`, {
         at: { file, line, column: col },
       });
     }
