@@ -11,6 +11,7 @@ import { checkTarget } from './check/check-target.ts';
 import { findDeltas } from './delta/find-deltas.ts';
 import { openPatchStore, withPatches } from './delta/patch-store.ts';
 import { askedInVain } from './plan/asked-in-vain.ts';
+import { type ChannelRemovals, findRemovals } from './plan/find-removals.ts';
 import { leasesOnly } from './plan/leases-only.ts';
 import { makePlan, withReaders } from './plan/make-plan.ts';
 import type { Plan } from './plan/plan.ts';
@@ -62,6 +63,8 @@ export type Prepared = AsyncDisposable & {
   readonly checkStick: (path: string) => Promise<void>;
   /** undefined: nothing is sealed. */
   readonly seal: Seal | undefined;
+  /** Packages that the readers of the medium lose. */
+  readonly removals: readonly ChannelRemovals[];
   readonly notes: readonly string[];
 };
 
@@ -95,6 +98,7 @@ const openAndPlan = async (order: Order): Promise<Prepared> => {
   const { offer, bytes } = await keepReceipts(before, wanted);
   const seal = order.sealTo && (await sealToSites(offered.sites, order.sealTo));
   const source = withBlobs(origin, bytes);
+  const removals = await findRemovals(origin, offer, bases, before, signal);
   const { plan, source: complete } = await planOf(order, source, offer, withReaders(bases, offer), cleanup);
   await checkComplete(source, plan, bases.asked, progress, signal);
   progress.end();
@@ -109,6 +113,7 @@ const openAndPlan = async (order: Order): Promise<Prepared> => {
       if (stick.before) await checkTarget(stick.before, offered);
     },
     seal,
+    removals,
     notes: [
       ...(offer.root.dev ? [DEV_ROOT_NOTICE] : []),
       ...targets.flatMap(({ notes }) => notes),

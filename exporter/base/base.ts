@@ -11,6 +11,8 @@ export type Base = {
   readonly agent?: string;
   /** Its bundles and the blobs of each. */
   readonly holds: ReadonlyMap<Digest, ReadonlySet<Digest>>;
+  /** Names of the packages that run there, as far as that is known. */
+  readonly packages?: ReadonlySet<string>;
   /** Bundles it has that cannot be read any more: their blobs are sent again. */
   readonly unknown: readonly Digest[];
 };

@@ -23,15 +23,18 @@ export const readMediumBases = async (
   const bases: Base[] = [];
   for (const bundles of Map.groupBy(medium.bundles, formatChannel).values()) {
     const holds = new Map<Digest, ReadonlySet<Digest>>();
+    const packages = new Set<string>();
     const [{ environment, clusterType }] = bundles as [(typeof bundles)[number]];
     const channel = { environment, clusterType };
     const better = source.blobs(channelRepository(channel));
     for (const { digest, assumed } of bundles) {
       const from: BlobSource = (await better.size(digest)) === undefined ? blobs : better;
-      const closure = await readClosure(from, await readBundle(from, digest, signal), signal);
+      const bundle = await readBundle(from, digest, signal);
+      const closure = await readClosure(from, bundle, signal);
       holds.set(digest, new Set([...closure, ...assumed].map((blob) => blob.digest)));
+      for (const { id } of bundle.config.assignments) packages.add(id);
     }
-    bases.push({ name: path, channel, holds, unknown: [] });
+    bases.push({ name: path, channel, holds, packages, unknown: [] });
   }
   return bases;
 };

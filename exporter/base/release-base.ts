@@ -1,3 +1,4 @@
+import { packageNames } from '#bundles/bundle/package-names';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { readBlob } from '#bundles/layout/verified';
@@ -19,16 +20,16 @@ import { blobsOf } from './blobs-of.ts';
 const MAX_ROOT_BYTES = 512 << 10;
 
 /**
- * A release that everybody who follows the channel is said to have: what its bundles are made of, from the source. It may
- * have ended, and be signed by keys of a former root.
+ * The bundles of a release that the source has, its statement verified by the roots that came with it. It may have ended,
+ * and be signed by keys of a former root.
  * @throws FleetError CHANNEL_MISSING where the source has no such release, and those of verifyStatement
  */
-export const readReleaseBase = async (
+export const readReleaseBundles = async (
   source: Source,
   channel: Channel,
   version: number,
   signal?: AbortSignal,
-): Promise<Base> => {
+): Promise<readonly Digest[]> => {
   const repository = channelRepository(channel);
   const name = `release ${version} of ${formatChannel(channel)}`;
   const { documents, others } = await findRelease(source, repository, version);
@@ -56,10 +57,27 @@ export const readReleaseBase = async (
     const real = `release ${predicate.version} of ${formatChannel(predicate.audience)}`;
     throw new FleetError('WRONG_CHANNEL', `what ${source.name} has as ${name} is really ${real}`);
   }
-  const bundles: Digest[] = verified.subjects
-    .filter((subject) => subject.name.startsWith('bundle/'))
-    .map(({ digest }) => digest);
-  return { name, channel, ...(await blobsOf(source, bundles, [channel], signal)) };
+  return verified.subjects.flatMap(({ name: subject, digest }) =>
+    subject.startsWith('bundle/') ? [digest] : [],
+  );
+};
+
+/**
+ * A release that everybody who follows the channel is said to have: what its bundles are made of, from the source. It may
+ * have ended, and be signed by keys of a former root.
+ * @throws FleetError CHANNEL_MISSING where the source has no such release, and those of verifyStatement
+ */
+export const readReleaseBase = async (
+  source: Source,
+  channel: Channel,
+  version: number,
+  signal?: AbortSignal,
+): Promise<Base> => {
+  const name = `release ${version} of ${formatChannel(channel)}`;
+  const bundles = await readReleaseBundles(source, channel, version, signal);
+  const blobs = await blobsOf(source, bundles, [channel], signal);
+  const packages = await packageNames(source.blobs(channelRepository(channel)), blobs.holds.keys(), signal);
+  return { name, channel, ...blobs, ...(blobs.unknown.length === 0 && { packages }) };
 };
 
 const byVersion = (a: TrustRoot, b: TrustRoot): number => a.version - b.version;

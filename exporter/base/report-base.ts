@@ -1,7 +1,9 @@
 import { shortDigest } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
+import { packageNames } from '#bundles/bundle/package-names';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { PREDICATES } from '#bundles/media-types';
 import { isName } from '#bundles/names';
+import { channelRepository } from '#bundles/registry/references';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/statements/envelope';
 import type { ReportPredicate, SiteAgent } from '#bundles/statements/predicates';
 import { verifyStatement } from '#bundles/statements/verify-statement';
@@ -11,6 +13,7 @@ import { parseDocument } from '#bundles/validate';
 import type { Source } from '../source/source.ts';
 import type { Base } from './base.ts';
 import { blobsOf } from './blobs-of.ts';
+import { readReleaseBundles } from './release-base.ts';
 import type { SiteAgents } from './site-agents.ts';
 
 /** A report whose signature fits the key in its site's statement. */
@@ -59,7 +62,30 @@ export const reportBase = async (
 ): Promise<Base> => {
   const { channel, previousChannel } = agent;
   const channels = previousChannel ? [channel, previousChannel] : [channel];
-  return { name, agent: name, channel, ...(await blobsOf(source, report.holds, channels, signal)) };
+  const blobs = await blobsOf(source, report.holds, channels, signal);
+  const packages = await runningPackages(source, { agent, report }, signal);
+  return { name, agent: name, channel, ...blobs, ...(packages && { packages }) };
+};
+
+/**
+ * The packages that an agent runs: of the one bundle that it has, else of the release that it holds itself to.
+ * @returns undefined where the source has that no more @throws FleetError those of reading that may be tried again
+ */
+const runningPackages = async (
+  source: Source,
+  { agent: { channel }, report }: Pick<AgentReport, 'agent' | 'report'>,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string> | undefined> => {
+  const [only, ...more] = report.holds;
+  if (only === undefined) return new Set();
+  try {
+    const bundles =
+      more.length === 0 ? [only] : await readReleaseBundles(source, channel, report.floors.release, signal);
+    return await packageNames(source.blobs(channelRepository(channel)), bundles, signal);
+  } catch (error) {
+    if (!isFleetError(error) || error.retryable || error.exitCode === 1) throw error;
+    return undefined;
+  }
 };
 
 /** Read before any signature, to know whose key to ask for; the verified text must then say the same. */

@@ -6,6 +6,7 @@ import { formatBytes } from '#bundles/program/format-bytes';
 import { openProgress, type Progress } from '#bundles/program/progress';
 import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
 import { carryLightly } from '../carry-lightly.ts';
+import { type ChannelRemovals, describeRemovals } from '../plan/find-removals.ts';
 import type { Plan } from '../plan/plan.ts';
 import { prepare } from '../prepare.ts';
 import { describeDeltas } from '../show/describe-deltas.ts';
@@ -25,6 +26,7 @@ type Created = Exported & {
   readonly assumed: number;
   readonly deltas?: Plan['deltas'];
   readonly safeToUnplug: boolean;
+  readonly removals: readonly ChannelRemovals[];
   readonly notes: readonly string[];
 };
 
@@ -66,8 +68,9 @@ export default class Create extends FleetCommand {
     const maxFileSize = maxFileSizeOf(flags, wish !== undefined);
     return await stoppable(this.signal, 'Run it again: it goes on where it stopped', async () => {
       await using prepared = await prepare(order);
-      const { plan, notes } = prepared;
+      const { plan, notes, removals } = prepared;
       for (const note of notes) this.say(note);
+      for (const removal of removals) this.say(describeRemovals(removal));
       const set =
         wish &&
         withPerson(wish, {
@@ -104,6 +107,7 @@ export default class Create extends FleetCommand {
         assumed: plan.assumed,
         ...(plan.deltas && { deltas: plan.deltas }),
         safeToUnplug: flags['read-back'],
+        removals,
         notes,
       };
     });

@@ -5,6 +5,7 @@ import { formatBytes } from '#bundles/program/format-bytes';
 import { openProgress } from '#bundles/program/progress';
 import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
 import { type BytesToWrite, bytesToWrite } from '../plan/bytes-to-write.ts';
+import { type ChannelRemovals, describeRemovals } from '../plan/find-removals.ts';
 import type { Plan as MediumPlan } from '../plan/plan.ts';
 import { planSet, type SetPlan } from '../plan/plan-set.ts';
 import { prepare } from '../prepare.ts';
@@ -21,6 +22,7 @@ import { stoppable } from './stoppable.ts';
 type Planned = Pick<MediumPlan, 'bundles' | 'sites' | 'carried' | 'assumed' | 'deltas'> & {
   /** Of a set of parts. */
   readonly set?: SetPlan;
+  readonly removals: readonly ChannelRemovals[];
   readonly notes: readonly string[];
 } & BytesToWrite;
 
@@ -58,6 +60,7 @@ export default class Plan extends FleetCommand {
         ? await Promise.all(set.sticks.flatMap(({ at, toWrite }) => (at ? lackOfSpace(at, toWrite) : [])))
         : await lacksOf(prepared.target, bytes);
       const notes = [...prepared.notes, ...lacks.filter((lack) => lack !== undefined)];
+      for (const removal of prepared.removals) this.log(describeRemovals(removal));
       for (const note of notes) this.log(`Note: ${note}`);
       return {
         bundles: plan.bundles,
@@ -68,6 +71,7 @@ export default class Plan extends FleetCommand {
         ...bytes,
         ...(plan.deltas && { deltas: plan.deltas }),
         ...(set && { set }),
+        removals: prepared.removals,
         notes,
       };
     });

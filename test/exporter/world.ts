@@ -4,7 +4,7 @@ import type { Digest } from '#bundles/digest';
 import type { Channel } from '#bundles/names';
 import type { SigningKey } from '#bundles/trust/key';
 import type { Plan } from '../../exporter/plan/plan.ts';
-import { type Order, prepare } from '../../exporter/prepare.ts';
+import { type Order, type Prepared, prepare } from '../../exporter/prepare.ts';
 import { type Exported, exportMedium } from '../../exporter/write/export-medium.ts';
 import type { WriteOptions } from '../../exporter/write/write-options.ts';
 import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/signed-fleet.ts';
@@ -26,9 +26,7 @@ export type World = AsyncDisposable & {
     order?: Partial<Order>,
     options?: Partial<WriteOptions>,
   ) => Promise<Exported & { readonly plan: Plan }>;
-  readonly plan: (
-    order?: Partial<Order>,
-  ) => Promise<{ readonly plan: Plan; readonly notes: readonly string[] }>;
+  readonly plan: (order?: Partial<Order>) => Promise<Pick<Prepared, 'plan' | 'notes' | 'removals'>>;
 };
 
 /** `text` tells one version from the next; its image shares its big layer with every other version. */
@@ -64,7 +62,7 @@ export const makeWorld = async (given?: SignedFleet, agent = newSigningKey()): P
     },
     plan: async (order = {}) => {
       await using prepared = await prepare(orderOf(order));
-      return { plan: prepared.plan, notes: prepared.notes };
+      return { plan: prepared.plan, notes: prepared.notes, removals: prepared.removals };
     },
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };

@@ -1,0 +1,94 @@
+import { packageNames } from '#bundles/bundle/package-names';
+import { compareBytes } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import type { OpenMedium } from '#bundles/medium/medium';
+import { type Channel, formatChannel, sameChannel } from '#bundles/names';
+import { channelRepository } from '#bundles/registry/references';
+import type { Bases } from '../base/base.ts';
+import { readMediumBases } from '../base/medium-base.ts';
+import { readReleaseBundles } from '../base/release-base.ts';
+import type { Offer, OfferedChannel } from '../source/offer.ts';
+import type { Source } from '../source/source.ts';
+
+/** Packages that whoever takes a release over loses by it. */
+export type ChannelRemovals = {
+  readonly channel: Channel;
+  /** Of the release on the medium. */
+  readonly version: number;
+  /** Who has them: 'plant-7/line-1', 'release 12 of prod/kiosk', the path of a medium. */
+  readonly from: string;
+  /** Sorted. */
+  readonly packages: readonly string[];
+};
+
+type Known = { readonly name: string; readonly packages: ReadonlySet<string> };
+
+/**
+ * What each release takes away: held against what is known of its readers (reports, `--for`), else against what the medium
+ * brought before, else, in a layout, against the release before.
+ * @throws FleetError those of reading the offered bundles, and those that may be tried again
+ */
+export const findRemovals = async (
+  source: Source,
+  { channels }: Pick<Offer, 'channels'>,
+  { bases }: Pick<Bases, 'bases'>,
+  media: readonly OpenMedium[],
+  signal?: AbortSignal,
+): Promise<readonly ChannelRemovals[]> => {
+  const found: ChannelRemovals[] = [];
+  for (const offered of channels) {
+    signal?.throwIfAborted();
+    const { channel, version } = offered;
+    const known = await knownOf(source, offered, bases, media, signal);
+    if (known.length === 0) continue;
+    const bundles = offered.bundles.map(({ digest }) => digest);
+    const now = await packageNames(source.blobs(channelRepository(channel)), bundles, signal);
+    for (const { name, packages } of known) {
+      const gone = [...packages.difference(now)].toSorted(compareBytes);
+      if (gone.length > 0) found.push({ channel, version, from: name, packages: gone });
+    }
+  }
+  return found;
+};
+
+/** 'prod/kiosk release 4 removes label-printer, info-screen, which plant-7/line-1 has': every name. */
+export const describeRemovals = ({ channel, version, from, packages }: ChannelRemovals): string =>
+  `${formatChannel(channel)} release ${version} removes ${packages.join(', ')}, which ${from} has`;
+
+const knownOf = async (
+  source: Source,
+  { channel, version }: OfferedChannel,
+  bases: Bases['bases'],
+  media: readonly OpenMedium[],
+  signal: AbortSignal | undefined,
+): Promise<readonly Known[]> => {
+  const told = bases.filter((base) => sameChannel(base.channel, channel)).flatMap(toKnown);
+  if (told.length > 0) return told;
+  for (const one of media) {
+    const { medium } = one;
+    const bundles = medium?.bundles.filter((bundle) => sameChannel(bundle, channel)) ?? [];
+    if (!medium || bundles.length === 0) continue;
+    const before = await unlessLost(() => readMediumBases(source, one, { ...medium, bundles }, signal));
+    if (before) return before.flatMap(toKnown);
+  }
+  // A registry would be asked for every release that it keeps to find this one.
+  if (version < 2 || source.readAhead) return [];
+  const packages = await unlessLost(async () => {
+    const bundles = await readReleaseBundles(source, channel, version - 1, signal);
+    return packageNames(source.blobs(channelRepository(channel)), bundles, signal);
+  });
+  return packages ? [{ name: `release ${version - 1} of ${formatChannel(channel)}`, packages }] : [];
+};
+
+const toKnown = ({ name, packages }: Bases['bases'][number]): readonly Known[] =>
+  packages ? [{ name, packages }] : [];
+
+/** What was there before is only told: a damaged medium, or a release that is gone, keeps nothing from being exported. */
+const unlessLost = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isFleetError(error) || error.retryable || error.exitCode === 1) throw error;
+    return undefined;
+  }
+};
