@@ -49,6 +49,7 @@ export const CODES = {
   OBJECT_INVALID: input,
   OBJECT_CLASH: input,
   NAMESPACE_FOREIGN: input,
+  REPOSITORY_FOREIGN: input,
   CLUSTER_SCOPED: input,
   OUT_OF_BOUNDS: input,
   IMAGE_UNPINNED: input,

@@ -6,6 +6,7 @@ import { findKustomization } from '../platform/sources/kustomization-file.ts';
 import type { Location } from '../platform/sources/location.ts';
 import { cleanPath, type Source, type Sources } from '../platform/sources/open-sources.ts';
 import type { HelmSource, ReadApplication } from './application-source.ts';
+import { checkRepository } from './check-repository.ts';
 import { checkValuesSchemas } from './check-values-schema.ts';
 import { readKustomization } from './kustomization.ts';
 import { type ManifestSettings, manifestSettings } from './manifest-settings.ts';
@@ -25,7 +26,7 @@ export type ReadFolder = (path: string) => Promise<Source>;
  * What a deployment target's `manifests` name: `path` in `repo` at `branch`, by default in the repository that the
  * workload came from; its objects as they are, a kustomization with the folders it names, or a chart with its values.
  * Hosts take files as they are.
- * @throws FleetError SOURCE_MISSING, SOURCE_UNREACHABLE, REFERENCE_MISSING, FIELD_INVALID
+ * @throws FleetError SOURCE_MISSING, SOURCE_UNREACHABLE, REFERENCE_MISSING, FIELD_INVALID, REPOSITORY_FOREIGN
  */
 export const readApplication = async (
   sources: Sources,
@@ -162,7 +163,13 @@ const baseOf = (
         : typeof ref === 'string'
           ? ({ kind: 'any', name: ref } as const)
           : ({ kind: 'head' } as const);
-    return { location: sources.locate(repo, revision), path: '.' };
+    const location = sources.locate(repo, revision);
+    checkRepository(platform, target, repo, location.kind === 'directory');
+    const isTenant = target.registration !== undefined;
+    return {
+      location: location.kind === 'git' && isTenant ? { ...location, redirects: 'refused' } : location,
+      path: '.',
+    };
   }
   const registered = platform.repositories.get(target.registration ?? '');
   if (registered) return registered;

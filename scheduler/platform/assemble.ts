@@ -10,7 +10,15 @@ import { type Arrival, toDeploymentTargets } from './deployment-targets.ts';
 import { builtInTemplates } from './fleet/built-in-templates.ts';
 import type { PlatformRoot } from './fleet/find-fleet.ts';
 import { loadWorkloads } from './load-workloads.ts';
-import type { HeldWorkload, Labels, Platform, PlatformForm, SourceSnapshot, Template } from './model.ts';
+import type {
+  HeldWorkload,
+  Labels,
+  Platform,
+  PlatformForm,
+  RegisteredRepository,
+  SourceSnapshot,
+  Template,
+} from './model.ts';
 import {
   type ObjectOf,
   ofKind,
@@ -96,9 +104,7 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     ...imageFieldsOf(objects),
     ...(assembly.imageAttachments.size > 0 && { imageAttachments: assembly.imageAttachments }),
     repositories: new Map(
-      ofKind(objects, 'WorkloadRegistration').flatMap(({ name, workload }) =>
-        repositoryOf(assembly, name, workload),
-      ),
+      ofKind(objects, 'WorkloadRegistration').flatMap((registration) => repositoryOf(assembly, registration)),
     ),
     ...heldOf([...workloads.held, ...misspelledIn({ form: assembly.form, targets, policies })]),
     ...gitOpsOf(objects),
@@ -111,11 +117,11 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
 /** A registration that names no readable place is told by reading it; here it only has no repository. */
 const repositoryOf = (
   assembly: Assembly,
-  name: string,
-  workload: RepositoryFolder,
-): readonly [string, { readonly location: Location; readonly path: string }][] => {
+  { name, workload, workspace }: ObjectOf<'WorkloadRegistration'>,
+): readonly [string, RegisteredRepository][] => {
   try {
-    return [[name, assembly.locateWorkload({ ...workload, path: '.' })]];
+    const found = assembly.locateWorkload({ ...workload, path: '.' });
+    return [[name, { ...found, repo: workload.repo, workspace }]];
   } catch {
     return [];
   }

@@ -8,6 +8,7 @@ import type { TemplateContext, TemplateValue } from '../render/template-context.
 import type { Declarations } from './declarations.ts';
 import type { Bounds } from './objects/bounds.ts';
 import type { Location } from './sources/location.ts';
+import type { RepositoryAddress } from './sources/repository-address.ts';
 
 /**
  * The platform as the scheduler understands it, whichever form it was written in: Kalypso's objects
@@ -164,7 +165,22 @@ export type HostGrants = {
 };
 
 /** What the platform grants the registered applications of one workspace. */
-export type Workspace = { readonly name: string; readonly host: HostGrants; readonly at: Place };
+export type Workspace = {
+  readonly name: string;
+  readonly host: HostGrants;
+  /** Repositories, or owners of them, that its applications' manifests may name; undefined: those of their own repository's owner. */
+  readonly repositories?: readonly RepositoryAddress[] | undefined;
+  readonly at: Place;
+};
+
+/** Where a WorkloadRegistration's repository is read from. */
+export type RegisteredRepository = {
+  readonly location: Location;
+  readonly path: string;
+  /** As the registration writes it. */
+  readonly repo?: string;
+  readonly workspace?: string;
+};
 
 /** One environment of the platform, loaded: everything that scheduling and rendering it needs. */
 export type Platform = {
@@ -198,7 +214,7 @@ export type Platform = {
   /** Where images stand that no pod template names, beyond what is known; absent where nobody says anything. */
   readonly imageFields?: readonly ImageFields[];
   /** Where each WorkloadRegistration's repository begins: what its targets' manifest paths are relative to. */
-  readonly repositories: ReadonlyMap<string, { readonly location: Location; readonly path: string }>;
+  readonly repositories: ReadonlyMap<string, RegisteredRepository>;
   /** Only with `holdWorkloads`; without it a broken workload fails the load. Their packages must not be pruned. */
   readonly heldWorkloads?: readonly HeldWorkload[];
   /** Kalypso's GitOpsRepo of the environment: where its rendered tree is proposed. */

@@ -71,6 +71,25 @@ export const BUILDS: readonly AttackRow[] = [
     "a chart whose values.schema.json refers to the network or to the office's disk",
     'FIELD_INVALID',
   ),
+  rowOf(
+    'N12',
+    "another team's repository",
+    'manifests that name a repository of another owner, host or workspace, directly or by a redirect, to have it read with the credentials of the scheduler',
+    '`REPOSITORY_FOREIGN`; a redirect is not followed: `SOURCE_UNREACHABLE`',
+    [['REPOSITORY_FOREIGN'], ['SOURCE_UNREACHABLE']],
+  ),
+  row(
+    'N13',
+    'local repository',
+    'manifests that name file:, a local path, a transport that runs programs, an option, or dots that leave the owner',
+    'FIELD_INVALID',
+  ),
+  row(
+    'N14',
+    'commit of another repository',
+    'the commit of a private repository under the name of the own one, where the cache of the scheduler has it',
+    'SOURCE_MISSING',
+  ),
 ];
 
 /** What a package may name on a host, and which secrets (N20 to N29). */

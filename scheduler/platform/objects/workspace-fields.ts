@@ -1,5 +1,6 @@
 import { account, hostPath, textThat } from '../../bundle/host-fields.ts';
-import { BAD, fields, list, optional, refuse, type Shape } from '../yaml/shape.ts';
+import { parseAddress, type RepositoryAddress } from '../sources/repository-address.ts';
+import { BAD, fields, list, optional, refuse, type Shape, text } from '../yaml/shape.ts';
 
 const MAX_ENTRIES = 256;
 
@@ -31,7 +32,22 @@ const hostFields = fields({
   secretSets: optional(some(setPattern), []),
 });
 
+const repositoryPrefix: Shape<RepositoryAddress> = (node, path, reading) => {
+  const value = text(node, path, reading);
+  if (value === BAD) return BAD;
+  return (
+    parseAddress(value) ??
+    refuse(
+      reading,
+      node,
+      `${path} ${JSON.stringify(value)} is no address of a repository or of an owner of repositories`,
+      'Write it like https://git.example/team/ or git@git.example:team/, without a password',
+    )
+  );
+};
+
 /** A Workspace's spec: what the platform grants one team beyond the defaults. */
 export const workspaceFields = fields({
   host: optional(hostFields, { paths: [], units: [], users: [], secretSets: [] }),
+  repositories: optional(some(repositoryPrefix), undefined),
 });

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { nameSome } from '#bundles/name-some';
@@ -106,7 +106,9 @@ export const checkOut = async (
   path: string,
 ): Promise<string> => {
   const folder = createHash('sha256').update(path).digest('hex').slice(0, 12);
-  const target = join(repository.cacheDirectory, 'trees', `${commit}-${folder}`);
+  // Named after the repository too: a commit of another one is not there for who knows its name.
+  const key = basename(repository.gitDirectory, '.git');
+  const target = join(repository.cacheDirectory, 'trees', `${key}-${commit}-${folder}`);
   if (await exists(target)) return target;
   const git = withRemote(plain, repository.url);
   await withCache(git, repository, async () => {

@@ -11,7 +11,13 @@ export type Revision =
 /** Where files come from. `shown` is how messages name it. */
 export type Location =
   | { readonly kind: 'directory'; readonly directory: string; readonly shown: string }
-  | { readonly kind: 'git'; readonly repo: string; readonly revision: Revision };
+  | {
+      readonly kind: 'git';
+      readonly repo: string;
+      readonly revision: Revision;
+      /** A tenant named it: a server must not send Git, and the credentials for it, to another repository. */
+      readonly redirects?: 'refused';
+    };
 
 /** One --map: this repository (at this branch or commit, or at any) is that directory. */
 export type SourceMap = { readonly repo: string; readonly ref?: string; readonly directory: string };

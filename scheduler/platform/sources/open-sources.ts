@@ -16,7 +16,7 @@ import { type KnownCommit, recallCommit, rememberCommit } from './known-commits.
 import { type Location, locate, type Revision, refName, type SourceMap } from './location.ts';
 import { readFiles, type SourceFile } from './read-files.ts';
 import { redactUrl, repositoryKey } from './repository-url.ts';
-import { withoutRepository } from './run-git.ts';
+import { withoutRedirects, withoutRepository } from './run-git.ts';
 import { treeDigest } from './tree-digest.ts';
 
 /** One repository or directory, read: its YAML files and the snapshot that names them. */
@@ -66,13 +66,17 @@ export type SourceOptions = {
   readonly files?: FileMemory | undefined;
 };
 
+type GitLocation = Location & { readonly kind: 'git' };
+
 export const openSources = (options: SourceOptions): Sources => {
   if (options.files) turnFileMemory(options.files);
   const git = { env: withoutRepository(options.env), signal: options.signal };
   const repositories = new Map<string, Promise<GitRepository>>();
-  const open = (repo: string): Promise<GitRepository> => {
-    const key = repositoryKey(repo);
-    const opened = repositories.get(key) ?? openRepository(git, repo, options.cacheDirectory);
+  const gitFor = ({ redirects }: GitLocation) => (redirects === 'refused' ? withoutRedirects(git) : git);
+  const open = (location: GitLocation): Promise<GitRepository> => {
+    const { repo, redirects = 'followed' } = location;
+    const key = `${redirects} ${repositoryKey(repo)}`;
+    const opened = repositories.get(key) ?? openRepository(gitFor(location), repo, options.cacheDirectory);
     repositories.set(key, opened);
     return opened;
   };
@@ -80,15 +84,13 @@ export const openSources = (options: SourceOptions): Sources => {
   const remark = (one: FleetError): void => {
     remarks.set(one.message, one);
   };
-  const resolve = async ({
-    repo,
-    revision,
-  }: Location & { kind: 'git' }): Promise<{ repository: GitRepository; commit: string }> => {
+  const resolve = async (location: GitLocation): Promise<{ repository: GitRepository; commit: string }> => {
+    const { repo, revision } = location;
     // A commit is what it is: no branch has to be asked for it.
     if (revision.kind === 'commit')
       return { repository: cachedRepository(repo, options.cacheDirectory), commit: revision.commit };
     try {
-      const repository = await open(repo);
+      const repository = await open(location);
       return { repository, commit: resolveRevision(repository, revision) };
     } catch (error) {
       if (!(options.staleOk && isFleetError(error, 'SOURCE_UNREACHABLE'))) throw error;
@@ -110,7 +112,7 @@ export const openSources = (options: SourceOptions): Sources => {
     const key = repositoryKey(location.repo);
     const turn = (queues.get(key) ?? Promise.resolve())
       .catch(() => undefined)
-      .then(() => checkOut(git, repository, commit, path));
+      .then(() => checkOut(gitFor(location), repository, commit, path));
     queues.set(key, turn);
     const root = await turn;
     // Only what is in the cache can be fallen back on.

@@ -18,12 +18,17 @@ export const REMOTE = 'fleet-ferry-source';
  * Names a repository to git as the remote REMOTE through its environment: a URL may hold a password, which would be
  * seen in the process list as an argument, and stay on the disk in a cache's configuration.
  */
-export const withRemote = (git: Git, url: string): Git => {
-  const settings = [
+export const withRemote = (git: Git, url: string): Git =>
+  withSettings(git, [
     [`remote.${REMOTE}.url`, url],
     [`remote.${REMOTE}.promisor`, 'true'],
     [`remote.${REMOTE}.partialclonefilter`, 'blob:none'],
-  ] as const;
+  ]);
+
+/** Follows no redirect of a server: by one, credentials and the choice of the repository would leave what was checked. */
+export const withoutRedirects = (git: Git): Git => withSettings(git, [['http.followRedirects', 'false']]);
+
+const withSettings = (git: Git, settings: readonly (readonly [key: string, value: string])[]): Git => {
   const first = Number(git.env.GIT_CONFIG_COUNT ?? '0') || 0;
   const added = settings.flatMap(([key, value], at) => [
     [`GIT_CONFIG_KEY_${first + at}`, key],
