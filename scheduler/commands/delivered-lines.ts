@@ -4,7 +4,7 @@ import { heldLines, summariseHeld } from './held-lines.ts';
 
 /** What a person reads about one environment's tree. */
 export const deliveredLines = (delivered: Delivered): readonly string[] => {
-  const { environment, held, heldWorkloads, advice, problems } = delivered;
+  const { environment, held, heldWorkloads, advice, problems, removedPackages } = delivered;
   const names = held.map(({ assignment: { clusterType, target }, error }) => ({
     name: `${clusterType.name}/${target.name}`,
     error,
@@ -16,6 +16,7 @@ export const deliveredLines = (delivered: Delivered): readonly string[] => {
     ...advice.map((one) => `advice: ${formatError(one)}`),
     ...problems.map(formatError),
     `${environment.padEnd(12)} ${summarise(delivered)}`,
+    ...(removedPackages.length > 0 ? [`${environment}: removes ${removedPackages.join(', ')}`] : []),
     ...(held.length + heldWorkloads.length > 0
       ? [
           `${environment}: ${summariseHeld(held.length, heldWorkloads.length)} and keep what they have; the others are not affected`,

@@ -41,9 +41,14 @@ export const makeDeliverStep = ({ configuration, env, cwd, clock, log }: WatchOp
         pullRequest,
         written,
         removed,
+        removedPackages,
       }: Delivered) => {
         if (outcome === 'unchanged' || outcome === 'failed') return;
-        const counts = { written: written.length, removed: removed.length };
+        const counts = {
+          written: written.length,
+          removed: removed.length,
+          ...(removedPackages.length > 0 && { removes: removedPackages }),
+        };
         log.info({ environment, to, commit, proposal, pullRequest, ...counts }, `tree ${outcome}`);
       },
     });

@@ -202,6 +202,7 @@ Fleet-Ferry-Change: <change>`);
       'gone/README.md',
       'gone/shop-web/reconciler.yaml',
     ]);
+    expect(delivered.removedPackages).toEqual(['edge/gone target ü"\\', 'gone/shop-web']);
     expect(await shop.files()).toMatchObject(theirs);
     expect(Object.keys(await shop.files()).filter((path) => path.startsWith('edge/'))).toHaveLength(5);
   });

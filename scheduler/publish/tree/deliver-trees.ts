@@ -1,3 +1,4 @@
+import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { RegistryOptions } from '#bundles/registry/registry';
 import { environmentsOf } from '../../platform/list-environments.ts';
@@ -39,6 +40,8 @@ export type Delivered = {
   readonly outcome: 'pushed' | 'proposed' | 'written' | 'unchanged' | 'declined' | 'planned' | 'failed';
   readonly written: readonly string[];
   readonly removed: readonly string[];
+  /** '<cluster type>/<deployment target>' of the packages whose folder is removed. */
+  readonly removedPackages: readonly string[];
   readonly unchanged: number;
   readonly commit?: string | undefined;
   /** The branch of the proposal. */
@@ -95,16 +98,33 @@ const deliverOne = async (delivery: TreeDelivery, environment: string): Promise<
       heldWorkloads: platform.heldWorkloads ?? [],
       advice: rendered.schedule.advice,
     };
-    return { environment, ...told, problems: [], ...(await bring(delivery, rendered)) };
+    const brought = await bring(delivery, rendered);
+    const removedPackages = packagesIn(brought.removed, rendered.tree);
+    return { environment, ...told, problems: [], ...brought, removedPackages };
   } catch (error) {
     const problem = toFleetError(error, `delivering ${environment}`);
     if (problem.code === 'INTERNAL' || problem.code === 'ABORTED') throw problem;
     const failed = { to: undefined, outcome: 'failed' as const, problems: problemsOf(problem) };
-    return { environment, ...NOTHING, ...known, ...failed };
+    return { environment, ...NOTHING, removedPackages: [], ...known, ...failed };
   }
 };
 
-type Brought = Omit<Delivered, 'environment' | 'held' | 'heldWorkloads' | 'advice' | 'problems'>;
+/** Folders of which the new tree has nothing. */
+const packagesIn = (removed: readonly string[], tree: RenderedEnvironment['tree']): readonly string[] => {
+  const folderOf = (path: string): readonly string[] => {
+    const [clusterType, target, file] = path.split('/');
+    return file === undefined ? [] : [`${clusterType}/${target}`];
+  };
+  const there = new Set([...tree.keys()].flatMap(folderOf));
+  return [...new Set(removed.flatMap(folderOf))]
+    .filter((folder) => !there.has(folder))
+    .toSorted(compareBytes);
+};
+
+type Brought = Omit<
+  Delivered,
+  'environment' | 'removedPackages' | 'held' | 'heldWorkloads' | 'advice' | 'problems'
+>;
 
 const bring = async (
   delivery: TreeDelivery,
