@@ -27,10 +27,12 @@ export const signReport = async (
   ),
 });
 
+/** An event without its `detail`, which may be large; the bytes of the report keep it. */
+export type ReportedEvent = Omit<Event, 'detail'>;
+
 export type VerifiedReport = {
   readonly predicate: ReportPredicate;
-  /** Without `detail`. */
-  readonly events: readonly Event[];
+  readonly events: readonly ReportedEvent[];
   readonly digest: Digest;
 };
 
@@ -68,7 +70,7 @@ const decode = (bytes: Buffer, what: string): string => {
   }
 };
 
-const parseEvents = (bytes: Buffer, predicate: ReportPredicate, what: string): readonly Event[] => {
+const parseEvents = (bytes: Buffer, predicate: ReportPredicate, what: string): readonly ReportedEvent[] => {
   const text = decode(bytes, what);
   const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
   if (lines.length !== predicate.to - predicate.from + 1) {
@@ -80,7 +82,7 @@ const parseEvents = (bytes: Buffer, predicate: ReportPredicate, what: string): r
   let prev = predicate.firstPrev;
   const events = lines.map((line, index) => {
     const name = `event ${predicate.from + index} of ${what}`;
-    // The line keeps its detail, which may be anything; thousands of events with theirs built would take many times their bytes.
+    // Thousands of events with their details built would take many times the bytes of the report.
     const { detail: _, ...event } = readDocument<Event>(
       'event',
       Buffer.from(line),

@@ -81,7 +81,7 @@ describe('the configuration', () => {
       'targets: [host, cloud]\n',
       'agent.yaml:1:17: CONFIG_INVALID: targets/1 must be one of host, kubernetes',
     ],
-    ['root: *home\n', 'agent.yaml:1:1: CONFIG_INVALID: this is not YAML: Unresolved alias'],
+    ['root: *home\n', 'agent.yaml:1:1: CONFIG_INVALID: this is not YAML: unresolved alias'],
     ['- one\n', 'agent.yaml:1:1: CONFIG_INVALID: the configuration must be object'],
     ['root: /\nrot: /\n', 'agent.yaml:2:1: CONFIG_INVALID: there is no key "rot"; there are state, root'],
   ])('says where in the file the mistake is: %j', (text, expected) => {

@@ -80,10 +80,10 @@ test.for(Object.entries(MISTAKES))(
       workload('other', target('one', 'prod', 'host')),
     );
     await office.edit('apps/other/host/package.yaml', () =>
-      instead('labels', 'other')(office.files['apps/labels/host/package.yaml'] ?? ''),
+      instead('/opt/labels', '/opt/labels/other')(office.files['apps/labels/host/package.yaml'] ?? ''),
     );
     await office.build();
-    await office.edit('apps/scale/host/package.yaml', instead('/opt/scale', '/opt/scales'));
+    await office.edit('apps/scale/host/package.yaml', instead('/opt/scale', '/opt/scale/new'));
     const outcome = await afterwards(office, [file, change]);
     expect(summarise(outcome)).toEqual(['press removals-held 1', `  ${reason}`, 'till released 2']);
     const [press] = outcome.channels;
