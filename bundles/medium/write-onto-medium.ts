@@ -1,6 +1,7 @@
+import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FleetError } from '../errors.ts';
-import { removeSynced } from '../layout/remove-synced.ts';
+import { syncDirectory } from '../layout/sync-directory.ts';
 import { writeFileAtomically } from '../layout/write-file.ts';
 import { holdFolder, named } from './hold-folder.ts';
 import { fileIn } from './plain-files.ts';
@@ -21,8 +22,20 @@ export const writeFileOntoMedium = async (root: string, path: string, bytes: Uin
 };
 
 /** Removes one regular file of a medium, if it is there. @throws FleetError MEDIUM_INVALID; otherwise the system's error */
-export const removeFileFromMedium = async (root: string, path: string): Promise<void> => {
-  await using folder = await holdFolder(root, dirname(path));
-  if (!folder || !(await fileIn(folder, basename(path)))) return;
-  await named(folder, () => removeSynced(join(folder.path, basename(path))));
+export const removeFileFromMedium = (root: string, path: string): Promise<void> =>
+  removeFilesFromMedium(root, [path]);
+
+/** The same for several; each folder is synced once, behind the last of its files. */
+export const removeFilesFromMedium = async (root: string, paths: readonly string[]): Promise<void> => {
+  for (const [below, files] of Map.groupBy(paths, (path) => dirname(path))) {
+    await using folder = await holdFolder(root, below);
+    if (!folder) continue;
+    let removed = false;
+    for (const file of files) {
+      if (!(await fileIn(folder, basename(file)))) continue;
+      await named(folder, () => rm(join(folder.path, basename(file)), { force: true }));
+      removed = true;
+    }
+    if (removed) await named(folder, () => syncDirectory(folder.path));
+  }
 };

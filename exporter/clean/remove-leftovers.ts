@@ -1,7 +1,6 @@
-import { rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
-import { syncDirectory } from '#bundles/layout/sync-directory';
+import { removeFilesFromMedium } from '#bundles/medium/write-onto-medium';
 import { LOCK, lockMedium } from '../write/lock-medium.ts';
 import type { Leftover } from './leftover.ts';
 
@@ -22,17 +21,14 @@ export const removeLeftovers = async (
   return removed;
 };
 
-/** @throws FleetError PERMISSION, IO */
+/** @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
 export const removeFiles = async (files: readonly Leftover[]): Promise<void> => {
-  for (const { root, path } of files) {
-    await rm(join(root, path), { force: true }).catch((error: unknown) => {
-      throw toFleetError(error, `removing ${join(root, path)}`);
+  for (const [root, own] of Map.groupBy(files, (file) => file.root)) {
+    const paths = own.map(({ path }) => path);
+    await removeFilesFromMedium(root, paths).catch((error: unknown) => {
+      throw toFleetError(error, `removing files from ${root}`);
     });
   }
-  for (const folder of new Set(files.map(({ root, path }) => dirname(join(root, path)))))
-    await syncDirectory(folder).catch((error: unknown) => {
-      throw toFleetError(error, `writing to ${folder}`);
-    });
 };
 
 const keyOf = ({ root, path }: Leftover): string => `${root}\0${path}`;

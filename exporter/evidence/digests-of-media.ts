@@ -1,7 +1,6 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { findParts } from '#bundles/medium/find-parts';
+import { type Candidate, findParts, openCandidate } from '#bundles/medium/find-parts';
 import { MEDIUM_FILE } from '#bundles/medium/medium';
 import { isFolder } from '#bundles/medium/plain-files';
 import { digestOfFile } from '../verify/digest-of-file.ts';
@@ -20,24 +19,20 @@ export const digestsOfMedia = async (
   return [...new Set(digests)].toSorted();
 };
 
-const filesOf = async (path: string): Promise<readonly string[]> => {
-  if (!(await isFolder(path))) return [path];
+type File = Pick<Candidate, 'path' | 'found'>;
+
+const filesOf = async (path: string): Promise<readonly File[]> => {
+  if (!(await isFolder(path))) return [{ path }];
   const parts = await findParts(path).catch(() => undefined);
-  return parts ? parts.candidates.map((one) => one.path) : [join(path, MEDIUM_FILE)];
+  return parts?.candidates ?? [{ path: join(path, MEDIUM_FILE), found: { root: path, file: MEDIUM_FILE } }];
 };
 
-/** What cannot be read is no less refused. */
-const digestOrNothing = async (path: string, signal?: AbortSignal): Promise<Digest | undefined> => {
+/** What cannot be read, and what is no regular file, is no less refused. */
+const digestOrNothing = async (file: File, signal?: AbortSignal): Promise<Digest | undefined> => {
   try {
-    return (await isFile(path)) ? await digestOfFile(path, signal) : undefined;
+    return await digestOfFile(file.path, signal, () => openCandidate(file));
   } catch (error) {
     if (signal?.aborted) throw error;
     return undefined;
   }
 };
-
-const isFile = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );

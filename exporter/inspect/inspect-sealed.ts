@@ -1,5 +1,11 @@
 import { stat } from 'node:fs/promises';
-import { findNeighbours, findParts, readStickParts } from '#bundles/medium/find-parts';
+import {
+  type Candidate,
+  findNeighbours,
+  findParts,
+  openCandidate,
+  readStickParts,
+} from '#bundles/medium/find-parts';
 import { PARTS_FILE, REPORTS_FOLDER, REQUESTS_FOLDER } from '#bundles/medium/medium';
 import { openPlainFiles } from '#bundles/medium/open-directory';
 import { parsePartName } from '#bundles/medium/part';
@@ -36,11 +42,9 @@ const lookAt = async (path: string) => {
   const isFolder = (await stat(path)).isDirectory();
   const found = isFolder ? await findParts(path) : await findNeighbours(path);
   const here: PartSeen[] = [];
-  for (const { path: file, number, listed } of found?.candidates ?? []) {
-    const size = await stat(file).then(
-      (it) => it.size,
-      () => undefined,
-    );
+  for (const candidate of found?.candidates ?? []) {
+    const { path: file, number, listed } = candidate;
+    const size = await sizeOfCandidate(candidate).catch(() => undefined);
     if (size !== undefined) here.push({ number, path: file, size, ...(listed && { digest: listed.digest }) });
   }
   const plain = isFolder ? openPlainFiles(path) : undefined;
@@ -50,6 +54,11 @@ const lookAt = async (path: string) => {
     reports: (await plain?.files(REPORTS_FOLDER)) ?? [],
     requests: (await plain?.files(REQUESTS_FOLDER)) ?? [],
   };
+};
+
+const sizeOfCandidate = async (candidate: Candidate): Promise<number> => {
+  await using bytes = await openCandidate(candidate);
+  return bytes.size;
 };
 
 /** Of copied files their name says the beginning. */

@@ -1,10 +1,8 @@
-import { join } from 'node:path';
 import { canonicalBytes } from '#bundles/canonical';
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { removeSynced } from '#bundles/layout/remove-synced';
-import { writeFileAtomically } from '#bundles/layout/write-file';
 import { agentFolder, type Medium, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
+import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/medium/write-onto-medium';
 import { nameSome } from '#bundles/name-some';
 import { formatTime } from '#bundles/time';
 
@@ -68,7 +66,7 @@ const writeNeeds = async (
   if (root === undefined) return undefined;
   try {
     const note = { fleet: medium.fleet, agent, missing, holds, at: formatTime(now) };
-    await writeFileAtomically(join(root, file), canonicalBytes(note));
+    await writeFileOntoMedium(root, file, canonicalBytes(note));
     return file;
   } catch (error) {
     // A stick with its lock on, or a full one: then the person has to carry the words.
@@ -81,7 +79,7 @@ const writeNeeds = async (
 export const removeNeeds = async ({ roots, medium }: OpenMedium): Promise<void> => {
   if (!medium) return;
   try {
-    for (const root of roots) await removeSynced(join(root, noteOf(medium).file));
+    for (const root of roots) await removeFileFromMedium(root, noteOf(medium).file);
   } catch (error) {
     if (!isOfTheStick(error)) throw error;
   }
@@ -94,4 +92,4 @@ const noteOf = ({ documents }: Medium): { readonly file: string; readonly agent:
 };
 
 const isOfTheStick = (error: unknown): boolean =>
-  ['PERMISSION', 'DISK_FULL', 'IO'].includes(toFleetError(error).code);
+  ['PERMISSION', 'DISK_FULL', 'IO', 'MEDIUM_INVALID'].includes(toFleetError(error).code);

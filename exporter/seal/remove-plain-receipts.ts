@@ -1,7 +1,7 @@
-import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import { RECEIPTS_FOLDER } from '#bundles/medium/medium';
+import { namesIn } from '#bundles/medium/names-in';
+import { removeFilesFromMedium } from '#bundles/medium/write-onto-medium';
 
 /** What agentFolder makes of a name. */
 const OURS = /^[0-9a-f]{32}\.sigstore\.json$/;
@@ -11,13 +11,10 @@ const OURS = /^[0-9a-f]{32}\.sigstore\.json$/;
  * left go. @returns how many
  */
 export const removePlainReceipts = async (root: string): Promise<number> => {
-  const folder = join(root, RECEIPTS_FOLDER);
-  try {
-    const names = (await readdir(folder)).filter((name) => OURS.test(name));
-    for (const name of names) await rm(join(folder, name), { force: true });
-    return names.length;
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return 0;
-    throw toFleetError(error, `removing old receipts from ${folder}`);
-  }
+  const names = (await Array.fromAsync(namesIn(root, RECEIPTS_FOLDER))).filter((name) => OURS.test(name));
+  const paths = names.map((name) => `${RECEIPTS_FOLDER}/${name}`);
+  await removeFilesFromMedium(root, paths).catch((error: unknown) => {
+    throw toFleetError(error, `removing old receipts from ${root}`);
+  });
+  return names.length;
 };

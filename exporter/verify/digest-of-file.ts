@@ -1,17 +1,24 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { openFileAccess } from '#bundles/archive/open-file-access';
+import type { RandomAccess } from '#bundles/archive/random-access';
 import type { Digest } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
+import { readSpan } from '#bundles/layout/read-span';
 
-/** Of the whole file, whatever is in it. @throws FleetError PERMISSION, IO, ABORTED */
-export const digestOfFile = async (path: string, signal?: AbortSignal): Promise<Digest> => {
+/**
+ * Of the whole file, whatever is in it.
+ * @param openFile how it is opened; as the path says unless given @throws FleetError MEDIUM_INVALID, PERMISSION, IO, ABORTED
+ */
+export const digestOfFile = async (
+  path: string,
+  signal?: AbortSignal,
+  openFile: () => Promise<RandomAccess> = () => openFileAccess(path),
+): Promise<Digest> => {
   const hash = createHash('sha256');
   try {
-    // With the signal as an option the stream would throw an error of its own.
-    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
-      signal?.throwIfAborted();
-      hash.update(chunk as Uint8Array);
-    }
+    await using file = await openFile();
+    for await (const chunk of readSpan(file, { offset: 0, size: file.size }, path, { signal }))
+      hash.update(chunk);
   } catch (error) {
     throw toFleetError(error, `reading ${path}`);
   }

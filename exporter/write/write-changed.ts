@@ -1,25 +1,25 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
-import { writeFileAtomically } from '#bundles/layout/write-file';
+import { readOptional, sizeOf } from '#bundles/medium/plain-files';
+import { writeFileOntoMedium } from '#bundles/medium/write-onto-medium';
 
-/** Small files; returns the bytes written, none where it is there already. @throws FleetError DISK_FULL, PERMISSION, IO */
+/**
+ * Small files; returns the bytes written, none where it is there already.
+ * @throws FleetError MEDIUM_INVALID where a link or something else is in its place, DISK_FULL, PERMISSION, IO
+ */
 export const writeChanged = async (root: string, path: string, bytes: Buffer): Promise<number> => {
-  const final = join(root, path);
   try {
     if (await isSame(root, path, bytes)) return 0;
-    await writeFileAtomically(final, bytes);
+    await writeFileOntoMedium(root, path, bytes);
     return bytes.byteLength;
   } catch (error) {
-    throw toFleetError(error, `writing ${final}`);
+    throw toFleetError(error, `writing ${join(root, path)}`);
   }
 };
 
-/** Is it there as it should be? @throws the system's errors */
+/** Is it there as it should be? @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
 export const isSame = async (root: string, path: string, bytes: Buffer): Promise<boolean> => {
-  const there = await readFile(join(root, path)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
-    throw error;
-  });
+  if ((await sizeOf(root, path)) !== bytes.byteLength) return false;
+  const there = await readOptional(root, path, bytes.byteLength);
   return there?.equals(bytes) ?? false;
 };

@@ -1,9 +1,9 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { readBlob } from '#bundles/layout/verified';
+import { lookAt } from '#bundles/medium/kind-of';
 import type { Medium } from '#bundles/medium/medium';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
@@ -116,9 +116,10 @@ const findMissing = async (
 /** By its size alone; what cannot be looked at is for `holds` to tell. */
 const mayHold = async (path: string, size: number): Promise<boolean> => {
   try {
-    return (await stat(path)).size === size;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+    const found = await lookAt(path);
+    return found?.kind === 'file' && found.size === size;
+  } catch {
+    return true;
   }
 };
 

@@ -1,8 +1,13 @@
+import { mkdir, readdir, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { type OpenMedium, parseMedium } from '#bundles/medium/medium';
-import { refuseMissing } from '../../../exporter/push/refuse-missing.ts';
+import { openMedium } from '#bundles/medium/open-medium';
+import { refuseMissing, removeNeeds } from '../../../exporter/push/refuse-missing.ts';
 import { refusal } from '../../bundles/age/in-memory.ts';
+import { verdict } from '../../bundles/verdict.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 
 const blob = { digest: digestOf('new layer'), size: 9 };
 const delta = {
@@ -46,4 +51,23 @@ it('who pushes a delta without its base is told to push the base first', async (
 
 it('who pushes patches, which only agents apply, is not sent to look for a base that is there', async () => {
   expect(await hintOf({ deltas: [delta], critical: ['deltas'] })).toContain('without --binary-deltas');
+});
+
+it('M41: a registry that lacks a base leaves its note on the stick, and not where a link on it leads -> MEDIUM_INVALID', async () => {
+  await using folder = await temporaryDirectory('push');
+  const [stick, elsewhere] = [join(folder.path, 'stick'), join(folder.path, 'elsewhere')];
+  for (const path of [stick, elsewhere]) await mkdir(path);
+  const medium = { ...mediumWith({}), roots: [stick] } as unknown as OpenMedium;
+  const refused = async () =>
+    (await refusal(() => refuseMissing(medium, 'oci://edge/fleet', [blob.digest], [], new Date(0)))).hint;
+  await symlink(elsewhere, join(stick, 'fleet'));
+  expect(await refused()).toContain('push the one first');
+  await removeNeeds(medium);
+  expect(await readdir(elsewhere)).toEqual([]);
+  expect(await verdict(() => openMedium(stick))).toBe('MEDIUM_INVALID');
+  await rm(join(stick, 'fleet'));
+  expect(await refused()).toContain('-needs.json on it says what is needed');
+  expect(await readdir(join(stick, 'fleet/requests'))).toHaveLength(1);
+  await removeNeeds(medium);
+  expect(await readdir(join(stick, 'fleet/requests'))).toEqual([]);
 });
