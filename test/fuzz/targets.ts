@@ -4,6 +4,7 @@ import { ARCHIVES } from './targets/archives.ts';
 import { CONTENTS } from './targets/contents.ts';
 import { DOCUMENTS } from './targets/documents.ts';
 import { IDENTITY } from './targets/identity.ts';
+import { OFFICE } from './targets/office.ts';
 import { PARTS } from './targets/parts.ts';
 import { REGISTRY } from './targets/registry.ts';
 import { SERVED } from './targets/served.ts';
@@ -22,4 +23,5 @@ export const TARGETS: readonly Target[] = [
   ...SERVED,
   ...CONTENTS,
   ...SECRETS,
+  ...OFFICE,
 ];
