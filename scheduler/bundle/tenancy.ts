@@ -15,12 +15,18 @@ export const UNBOUND: ObjectBounds = { clusterScoped: ['*'], namespaces: ['*'], 
  * What a package of a registered application may name on a host, and which secret sets; undefined for a workload that stands
  * in the platform itself. Only names that the platform chose count: of a workload, its author says the name.
  */
-export const packageBoundsOf = (
-  target: DeploymentTarget,
-): Required<Omit<PackageBounds, 'platform'>> | undefined =>
-  target.registration === undefined
-    ? undefined
-    : tenantBounds([target.registration, target.workspace], target.name, target.grants);
+export const packageBoundsOf = (target: DeploymentTarget): TenantBounds | undefined => {
+  if (target.registration === undefined) return undefined;
+  const found =
+    known.get(target) ?? tenantBounds([target.registration, target.workspace], target.name, target.grants);
+  known.set(target, found);
+  return found;
+};
+
+type TenantBounds = Required<Omit<PackageBounds, 'platform'>>;
+
+/** A target has packages on a hundred cluster types. */
+const known = new WeakMap<DeploymentTarget, TenantBounds>();
 
 /**
  * A registered application is a tenant: only its own namespace, and what the platform's registration allows it
@@ -39,7 +45,8 @@ export const kubernetesBoundsOf = (
   platforms: readonly string[],
 ): PackageBounds | undefined => {
   const own = packageBoundsOf(target);
-  return own && { secretSets: [...new Set([...own.secretSets, ...platforms])].toSorted(compareBytes) };
+  if (!own || platforms.length === 0) return own && { secretSets: own.secretSets };
+  return { secretSets: [...new Set([...own.secretSets, ...platforms])].toSorted(compareBytes) };
 };
 
 /** Tells apart what was judged under other bounds. */
