@@ -13,6 +13,7 @@ import { factoryBase } from './parts/factory-base.ts';
 import { faketime } from './parts/faketime.ts';
 import { flux } from './parts/flux.ts';
 import { helm } from './parts/helm.ts';
+import { jsonSchemaSuite } from './parts/json-schema-suite.ts';
 import { k3d } from './parts/k3d.ts';
 import { kalypsoCases } from './parts/kalypso-cases.ts';
 import { kube } from './parts/kube.ts';
@@ -39,6 +40,7 @@ const PARTS = {
   age,
   airGap,
   ansible,
+  jsonSchemaSuite,
   kalypsoCases,
   cosign,
   oras,

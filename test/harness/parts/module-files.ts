@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { cp, mkdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { buildVersion } from './cache-folder.ts';
 import { goModule } from './go-module.ts';
@@ -11,11 +11,11 @@ export type ModuleFile = Pick<Part, 'title' | 'variable'> & {
   readonly name: string;
   /** 'path@version' of a Go module. */
   readonly module: string;
-  /** The file inside of it. */
+  /** The file or folder inside of it. */
   readonly path: string;
 };
 
-/** One file of somebody's Go module: definitions or a schema that what we render is held against. */
+/** A file or folder of somebody's Go module: definitions or schemas that ours are held against. */
 export const moduleFile = ({ title, variable, name, module, path }: ModuleFile): Part => {
   const version = module.slice(module.lastIndexOf('@') + 1);
   const family = (machine: Machine): string => join(machine.cache, name);
@@ -29,7 +29,9 @@ export const moduleFile = ({ title, variable, name, module, path }: ModuleFile):
       await mkdir(family(machine), { recursive: true });
       await orExplain(`the Go module ${module} could not be had`, () =>
         buildVersion(family(machine), async (temporary) => {
-          await copyFile(join(await goModule(module, machine), path), join(temporary, basename(path)));
+          await cp(join(await goModule(module, machine), path), join(temporary, basename(path)), {
+            recursive: true,
+          });
           return version;
         }),
       );
