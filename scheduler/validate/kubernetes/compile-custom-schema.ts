@@ -1,26 +1,9 @@
 import type { Node } from 'yaml';
 import type { Value } from '../../platform/model.ts';
-import { testPattern } from '../test-pattern.ts';
 import { nearestName } from '../../platform/nearest-name.ts';
-import { wrongScalar } from './scalar-checks.ts';
-import type { Scalar } from './type-expression.ts';
-import {
-  type Check,
-  childPath,
-  isList,
-  isMapping,
-  pairsOf,
-  report,
-  scalarOf,
-  shown,
-  valueOf,
-  type Walk,
-} from './walk.ts';
-
-type Schema = { readonly [key: string]: Value };
-
-const asSchema = (value: Value | undefined): Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : {};
+import { combinations } from './narrowing.ts';
+import { asSchema, limitChecks, type Schema, SCALARS, scalarCheck } from './value-checks.ts';
+import { type Check, childPath, isList, isMapping, pairsOf, report, shown, valueOf } from './walk.ts';
 
 /**
  * A check of the structural schema of a CustomResourceDefinition (openAPIV3Schema, apiextensions.k8s.io/v1): types,
@@ -36,7 +19,7 @@ export const compileCustomSchema = (schema: Value | undefined, kind: string): Ch
 
 const compile = (schema: Schema, kind: string): Check => {
   const type = typeCheck(schema, kind);
-  const more = [...limitChecks(schema), ...combinations(schema, kind)];
+  const more = [...limitChecks(schema), ...combinations(schema, schema)];
   return (node, path, walk, owner) => {
     const found = valueOf(node, walk);
     if (found === null) return;
@@ -46,15 +29,8 @@ const compile = (schema: Schema, kind: string): Check => {
   };
 };
 
-const SCALARS: Readonly<Record<string, Scalar>> = {
-  string: 'string',
-  boolean: 'boolean',
-  integer: 'int64',
-  number: 'number',
-};
-
 const typeCheck = (schema: Schema, kind: string): Check => {
-  if (schema['x-kubernetes-int-or-string'] === true) return scalar('int-or-string');
+  if (schema['x-kubernetes-int-or-string'] === true) return scalarCheck('int-or-string');
   const kindOfValue = typeof schema.type === 'string' ? schema.type : '';
   switch (kindOfValue) {
     case 'object':
@@ -74,18 +50,10 @@ const typeCheck = (schema: Schema, kind: string): Check => {
     }
     default: {
       const name = SCALARS[kindOfValue];
-      return name ? scalar(name) : () => undefined;
+      return name ? scalarCheck(name) : () => undefined;
     }
   }
 };
-
-const scalar =
-  (type: Scalar): Check =>
-  (node, path, walk, owner) => {
-    const value = scalarOf(node);
-    const wanted = value === undefined ? 'one value' : wrongScalar(type, value);
-    if (wanted !== undefined) report(walk, node, owner, path, `must be ${wanted}, not ${shown(node, walk)}`);
-  };
 
 const objectCheck = (schema: Schema, kind: string): Check => {
   const fields = new Map(
@@ -125,119 +93,3 @@ const objectCheck = (schema: Schema, kind: string): Check => {
       if (!there.has(name)) report(walk, node, owner, childPath(path, name), 'is missing');
   };
 };
-
-const limitChecks = (schema: Schema): readonly Check[] => {
-  const checks: Check[] = [];
-  const add = (test: (node: Node | null) => string | undefined): void => {
-    checks.push((node, path, walk, owner) => {
-      const wrong = test(node);
-      if (wrong !== undefined) report(walk, node, owner, path, `${wrong}, not ${shown(node, walk)}`);
-    });
-  };
-  const numberOf = (name: string): number | undefined =>
-    typeof schema[name] === 'number' ? schema[name] : undefined;
-  const { pattern } = schema;
-  const words = Array.isArray(schema.enum) ? (schema.enum as readonly Value[]) : undefined;
-  if (words) {
-    add((node) => {
-      const value = scalarOf(node);
-      const plain = typeof value === 'bigint' ? Number(value) : value;
-      return value === undefined || words.includes(plain as Value)
-        ? undefined
-        : `must be ${words.map((word) => JSON.stringify(word)).join(', ')}`;
-    });
-  }
-  if (typeof pattern === 'string') {
-    add((node) => {
-      const value = scalarOf(node);
-      return typeof value !== 'string' || testPattern(pattern, value) ? undefined : `must match ${pattern}`;
-    });
-  }
-  const minimum = numberOf('minimum');
-  const maximum = numberOf('maximum');
-  if (minimum !== undefined || maximum !== undefined) {
-    const low = minimum ?? -Infinity;
-    const high = maximum ?? Infinity;
-    const above =
-      schema.exclusiveMinimum === true ? (value: number) => value > low : (value: number) => value >= low;
-    const below =
-      schema.exclusiveMaximum === true ? (value: number) => value < high : (value: number) => value <= high;
-    add((node) => {
-      const value = scalarOf(node);
-      if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
-      if (!above(Number(value))) return `must be at least ${low}`;
-      return below(Number(value)) ? undefined : `must be at most ${high}`;
-    });
-  }
-  for (const [least, most, size, unit] of [
-    ['minLength', 'maxLength', (node: Node | null) => textLength(node), 'characters'],
-    ['minItems', 'maxItems', (node: Node | null) => (isList(node) ? node.items.length : undefined), 'items'],
-    [
-      'minProperties',
-      'maxProperties',
-      (node: Node | null) => (isMapping(node) ? node.items.length : undefined),
-      'fields',
-    ],
-  ] as const) {
-    const [low, high] = [numberOf(least), numberOf(most)];
-    if (low === undefined && high === undefined) continue;
-    add((node) => {
-      const count = size(node);
-      if (count === undefined) return undefined;
-      if (count < (low ?? 0)) return `must have at least ${low} ${unit}`;
-      return count > (high ?? Infinity) ? `must have at most ${high} ${unit}` : undefined;
-    });
-  }
-  return checks;
-};
-
-const textLength = (node: Node | null): number | undefined => {
-  const value = scalarOf(node);
-  return typeof value === 'string' ? Array.from(value).length : undefined;
-};
-
-/** allOf, anyOf, oneOf and not: within them a structural schema only narrows, so unknown fields are no matter there. */
-const combinations = (schema: Schema, kind: string): readonly Check[] => {
-  const parts = (name: string): readonly Check[] =>
-    (Array.isArray(schema[name]) ? (schema[name] as readonly Value[]) : []).map((one) =>
-      compile(narrowing(asSchema(one)), kind),
-    );
-  const passes = (check: Check, node: Node | null, path: string, walk: Walk): boolean => {
-    const inner: Walk = { ...walk, found: [] };
-    check(node, path, inner, null);
-    walk.steps = inner.steps;
-    return inner.found.length === 0;
-  };
-  const checks: Check[] = [...parts('allOf')];
-  const any = parts('anyOf');
-  const one = parts('oneOf');
-  const not = schema.not === undefined ? undefined : compile(narrowing(asSchema(schema.not)), kind);
-  if (any.length > 0)
-    checks.push((node, path, walk, owner) => {
-      if (!any.some((check) => passes(check, node, path, walk)))
-        report(walk, node, owner, path, 'must be as one part of anyOf in its schema says');
-    });
-  if (one.length > 0)
-    checks.push((node, path, walk, owner) => {
-      if (one.filter((check) => passes(check, node, path, walk)).length !== 1)
-        report(walk, node, owner, path, 'must be as exactly one part of oneOf in its schema says');
-    });
-  if (not)
-    checks.push((node, path, walk, owner) => {
-      if (passes(not, node, path, walk)) report(walk, node, owner, path, 'is what its schema forbids (not)');
-    });
-  return checks;
-};
-
-const narrowing = (schema: Schema): Schema => ({
-  ...schema,
-  ...(schema.properties === undefined && schema.required === undefined
-    ? {}
-    : {
-        type: 'object',
-        properties: Object.fromEntries(
-          Object.entries(asSchema(schema.properties)).map(([name, one]) => [name, narrowing(asSchema(one))]),
-        ),
-        'x-kubernetes-preserve-unknown-fields': true,
-      }),
-});

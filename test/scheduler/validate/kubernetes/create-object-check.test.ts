@@ -132,6 +132,60 @@ test('a custom kind is judged by its definition; without one it is one advice', 
   ]);
 });
 
+const LINES =
+  '{type: array, items: {type: object, properties: {name: {type: string}, speed: {type: integer}}}';
+const MODES =
+  '{type: object, properties: {mode: {type: string, default: fast}, note: {type: string, nullable: true}}';
+
+test.each([
+  [
+    'items in oneOf',
+    `${LINES}, oneOf: [{items: {required: [name]}}, {items: {required: [speed]}}]}`,
+    '[{name: a}]',
+    '[{name: a, speed: 1}]',
+  ],
+  [
+    'items in oneOf, of an empty list',
+    `${LINES}, oneOf: [{items: {required: [name]}}, {minItems: 2}]}`,
+    '[]',
+    '[{}]',
+  ],
+  [
+    'items in anyOf',
+    `${LINES}, anyOf: [{items: {properties: {speed: {minimum: 3}}}}]}`,
+    '[{speed: 3}, {}]',
+    '[{speed: 3}, {speed: 2}]',
+  ],
+  ['items in not', `${LINES}, not: {items: {required: [speed]}}}`, '[{}]', '[{speed: 1}]'],
+  [
+    'additionalProperties in anyOf',
+    '{type: object, additionalProperties: {type: integer}, anyOf: [{additionalProperties: {minimum: 3}}]}',
+    '{a: 3}',
+    '{a: 3, b: 2}',
+  ],
+  [
+    'fields of what is no mapping',
+    '{x-kubernetes-preserve-unknown-fields: true, anyOf: [{required: [a]}]}',
+    '7',
+    '{b: 1}',
+  ],
+  [
+    'a field that has a default',
+    `${MODES}, oneOf: [{required: [mode]}, {required: [note]}]}`,
+    '{}',
+    '{note: a}',
+  ],
+  ['the value of a default', `${MODES}, not: {properties: {mode: {enum: [fast]}}}}`, '{mode: slow}', '{}'],
+  ['a null that may be', `${MODES}, anyOf: [{required: [note]}]}`, '{note: null}', '{}'],
+  ['a multiple in allOf', '{type: integer, allOf: [{multipleOf: 4}]}', '8', '6'],
+])('a combination of a custom kind judges %s', (_, schema, right, wrong) => {
+  const definition = PRESS.replace("name: {type: string, pattern: '^(a+)+$'}", `name: ${schema}`);
+  const press = (value: string): string =>
+    `apiVersion: plant.example/v1\nkind: Press\nmetadata: {name: one}\nspec: {force: 3, name: ${value}}\n`;
+  expect(judge(press(right), undefined, definition)).toEqual([]);
+  expect(judge(press(wrong), undefined, definition)).toHaveLength(1);
+});
+
 test('a pattern that would take for ever takes no time', () => {
   const text = `apiVersion: plant.example/v1\nkind: Press\nmetadata: {name: one}\nspec: {force: 1, name: ${'a'.repeat(5000)}!}\n`;
   const start = performance.now();
