@@ -50,6 +50,7 @@ export const CODES = {
   OBJECT_CLASH: input,
   NAMESPACE_FOREIGN: input,
   REPOSITORY_FOREIGN: input,
+  WORKSPACE_LIMIT: input,
   CLUSTER_SCOPED: input,
   OUT_OF_BOUNDS: input,
   IMAGE_UNPINNED: input,

@@ -13,6 +13,7 @@ import type { ApplicationSource, HelmSource, ReadApplication } from './applicati
 import { addTraits, type ChartTraits, chartTraits, textTraits } from './chart-traits.ts';
 import { kubernetesVersion } from './kubernetes-version.ts';
 import { notIsolated } from './network-isolation.ts';
+import { boundOfTarget, checkApplication, workspaceMeter } from './bound-applications.ts';
 import { bundlesApplication, readApplication } from './read-application.ts';
 import { renderHelm } from './render-helm.ts';
 import { renderKustomize } from './render-kustomize.ts';
@@ -76,10 +77,8 @@ export const loadApplications = async (
           : found.source.kind === 'plain'
             ? found.source.application
             : resultOf(keys.get(rendered) ?? '');
-      if (result instanceof FleetError) {
-        const { name, at } = rendered.assignment.target;
-        throw withPlace(result, at, name);
-      }
+      const { name, at } = rendered.assignment.target;
+      if (result instanceof FleetError) throw withPlace(result, at, name);
       return result;
     },
     snapshots: read.all.flatMap((one) => (one instanceof FleetError ? [] : one.snapshots)),
@@ -106,20 +105,30 @@ const readAll = async (
   // A host takes files that a cluster takes rendered. By target, not by name: a fleet asks 50,000 times.
   const wanted = { kubernetes: new Set<DeploymentTarget>(), host: new Set<DeploymentTarget>() };
   for (const { assignment } of bundled) wanted[assignment.clusterType.target].add(assignment.target);
+  const meter = workspaceMeter(platform);
+  const readOne = async (target: DeploymentTarget, appliedTo: keyof typeof wanted) => {
+    const over = meter.over(target);
+    if (over) return over;
+    const read = await readApplication(sources, platform, target, appliedTo);
+    meter.count(target, read);
+    if (read.source.kind === 'plain')
+      checkApplication(boundOfTarget(platform, target), read.source.application);
+    return read;
+  };
   const readFor = async (appliedTo: keyof typeof wanted) =>
     new Map(
       await inParallel(
         wanted[appliedTo],
         WIDTH,
-        async (target) =>
-          [target, await orError(() => readApplication(sources, platform, target, appliedTo))] as const,
+        async (target) => [target, await orError(() => readOne(target, appliedTo))] as const,
         signal,
       ),
     );
   const found = { kubernetes: await readFor('kubernetes'), host: await readFor('host') };
   return {
     all: [...found.kubernetes.values(), ...found.host.values()],
-    of: ({ assignment: { clusterType, target } }) => found[clusterType.target].get(target),
+    of: ({ assignment: { clusterType, target } }) =>
+      meter.over(target) ?? found[clusterType.target].get(target),
   };
 };
 
@@ -155,10 +164,12 @@ const jobOf = (
     used.tools.set(name, tool);
     return tool;
   };
+  const bound = boundOfTarget(input.platform, target);
   if (source.kind === 'kustomize') {
     return {
       key: target.name,
-      run: async () => renderKustomize(source, await toolOf('kustomize'), target.name, signal),
+      run: async () =>
+        renderKustomize(source, await toolOf('kustomize'), { subject: target.name, bound }, signal),
     };
   }
   const config = source.configUnder ? rendered.configData : {};
@@ -176,7 +187,7 @@ const jobOf = (
       const archive = await archiveOf(source.chart, input, used, signal);
       const { name: subject } = target;
       return await renderHelm(
-        { source, archive, namespace, kubernetes, config, varies, subject },
+        { source, archive, namespace, kubernetes, config, varies, subject, bound },
         tool,
         signal,
       );

@@ -2,10 +2,12 @@ import { posix } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { takesBundle } from '../bundle/reconciler-traits.ts';
 import type { ClusterType, DeploymentTarget, Platform, SourceSnapshot, Target } from '../platform/model.ts';
+import { checkLimit } from '../platform/limits.ts';
 import { findKustomization } from '../platform/sources/kustomization-file.ts';
 import type { Location } from '../platform/sources/location.ts';
 import { cleanPath, type Source, type Sources } from '../platform/sources/open-sources.ts';
 import type { HelmSource, ReadApplication } from './application-source.ts';
+import { boundOfTarget } from './bound-applications.ts';
 import { checkRepository } from './check-repository.ts';
 import { checkValuesSchemas } from './check-values-schema.ts';
 import { readKustomization } from './kustomization.ts';
@@ -43,8 +45,15 @@ export const readApplication = async (
   const base = baseOf(sources, platform, target);
   const within = typeof target.manifests['path'] === 'string' ? target.manifests['path'] : '.';
   const folder = posix.join(cleanPath(base.path), cleanPath(within));
-  const read: ReadFolder = (path) =>
-    sources.read({ role: `application/${target.name}`, location: base.location, path, which: 'all' });
+  const bound = boundOfTarget(platform, target);
+  let bytes = 0;
+  const read: ReadFolder = async (path) => {
+    const role = `application/${target.name}`;
+    const source = await sources.read({ role, location: base.location, path, which: 'all', bound });
+    bytes += source.files.reduce((sum, file) => sum + file.bytes.length, 0);
+    if (bound) checkLimit(bound, 'assignmentBytes', bytes, 'all files');
+    return source;
+  };
   const first = await read(folder);
   if (appliedTo === 'host') return plain(first);
   const files = new Map(first.files.map((file) => [file.path, file.bytes]));

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { type Bound, checkYaml } from '../platform/limits.ts';
 import type { Value } from '../platform/model.ts';
 import type { Application } from './application.ts';
 import type { HelmSource } from './application-source.ts';
@@ -23,6 +24,8 @@ export type HelmInput = {
   readonly varies: ChartTraits['varies'];
   /** The deployment target, for messages. */
   readonly subject: string;
+  /** What its objects may cost; undefined where the platform itself names the chart. */
+  readonly bound?: Bound | undefined;
 };
 
 /** Helm's own limit: names of a release's objects are made of it. */
@@ -30,7 +33,7 @@ const MAX_RELEASE_NAME = 53;
 
 /**
  * What `helm template` makes of a chart, each object under the template it came from. CRDs are among them, test hooks are
- * not. @throws FleetError TEMPLATE_FAILED with the template's place, TEMPLATE_LIMIT, OBJECT_INVALID, FIELD_INVALID
+ * not. @throws FleetError TEMPLATE_FAILED with the template's place, TEMPLATE_LIMIT, WORKSPACE_LIMIT, OBJECT_INVALID, FIELD_INVALID
  */
 export const renderHelm = async (input: HelmInput, tool: Tool, signal: AbortSignal): Promise<Application> => {
   const { source, subject, varies } = input;
@@ -42,6 +45,7 @@ export const renderHelm = async (input: HelmInput, tool: Tool, signal: AbortSign
   await using work = await workFolder(files);
   const run = (zone: string): Promise<Buffer> => template(input, tool, work, [...files.keys()], zone, signal);
   const first = await run('UTC');
+  if (input.bound) checkYaml(input.bound, [first], 'what helm makes');
   if (varies !== 'no') {
     // Another second and another day: what looks at the clock shows it.
     if (varies === 'with the clock') await wait(1000 - (Date.now() % 1000), undefined, { signal });

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import { isMap, parseAllDocuments } from 'yaml';
 import { compareBytes } from '#bundles/digest';
+import { type Bound, checkYaml } from '../platform/limits.ts';
 import { findKustomization } from '../platform/sources/kustomization-file.ts';
 import type { Application } from './application.ts';
 import type { KustomizeSource } from './application-source.ts';
@@ -16,12 +17,12 @@ const OUTER = '.fleet-ferry';
 
 /**
  * What Kustomize makes of a folder, each object under the file it came from. Kustomize's default load restriction
- * holds, and it has no plugins and no network. @throws FleetError TEMPLATE_FAILED, TEMPLATE_LIMIT, ABORTED
+ * holds, and it has no plugins and no network. @throws FleetError TEMPLATE_FAILED, TEMPLATE_LIMIT, WORKSPACE_LIMIT, ABORTED
  */
 export const renderKustomize = async (
   { folder, tree, shown }: KustomizeSource,
   tool: Tool,
-  subject: string,
+  { subject, bound }: { readonly subject: string; readonly bound?: Bound | undefined },
   signal: AbortSignal,
 ): Promise<Application> => {
   const outer = [
@@ -39,6 +40,7 @@ export const renderKustomize = async (
     home: work.home,
     signal,
   });
+  if (code === 0 && bound) checkYaml(bound, [out], 'what kustomize makes');
   if (code !== 0) {
     const said = errors.replaceAll(`${work.files}/`, '').replaceAll(work.files, '.');
     throw kustomizeFailed(said, tree, shown, subject);

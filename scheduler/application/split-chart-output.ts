@@ -26,7 +26,9 @@ export const splitChartOutput = (
     const body = named === undefined ? text : text.slice(newline + 1);
     if (!isTaken(body, hooks, shown(path))) continue;
     const name = fileName(path);
-    files.set(name, [...(files.get(name) ?? []), body.endsWith('\n') ? body : `${body}\n`]);
+    const texts = files.get(name) ?? [];
+    texts.push(body.endsWith('\n') ? body : `${body}\n`);
+    files.set(name, texts);
   }
   return new Map(
     [...files]

@@ -9,6 +9,7 @@ import { readDeclarations } from './declarations.ts';
 import { type Arrival, toDeploymentTargets } from './deployment-targets.ts';
 import { builtInTemplates } from './fleet/built-in-templates.ts';
 import type { PlatformRoot } from './fleet/find-fleet.ts';
+import { boundOf } from './limits.ts';
 import { loadWorkloads } from './load-workloads.ts';
 import type {
   HeldWorkload,
@@ -75,6 +76,11 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
         grants: workspaces.workspaces?.find(({ name }) => name === registration.workspace)?.host,
         deliveryLabels: assembly.registrationLabels(registration),
       },
+      bound: boundOf(
+        workspaces.workspaces,
+        registration.workspace,
+        `WorkloadRegistration ${registration.name}`,
+      ),
     })),
     assembly.environment,
     assembly.form === 'fleet' ? assembly.chain : [],

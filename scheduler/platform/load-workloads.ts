@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
 import { refuseClashes } from './check-clashes.ts';
 import { type Arrival, toDeploymentTargets } from './deployment-targets.ts';
+import { type Bound, checkYaml } from './limits.ts';
 import type { DeploymentTarget, HeldWorkload, SourceSnapshot } from './model.ts';
 import type { ObjectOf } from './objects/platform-object.ts';
 import { ofKind } from './objects/platform-object.ts';
@@ -17,6 +18,7 @@ export type RegisteredWorkload = {
   readonly registration: ObjectOf<'WorkloadRegistration'>;
   readonly folder: () => { readonly location: Location; readonly path: string };
   readonly arrival: Arrival;
+  readonly bound: Bound;
 };
 
 export type LoadedWorkloads = {
@@ -49,14 +51,17 @@ export const loadWorkloads = async (
 
 const loadWorkload = async (
   sources: Sources,
-  { registration, folder, arrival }: RegisteredWorkload,
+  { registration, folder, arrival, bound }: RegisteredWorkload,
   environment: string,
   chain: readonly string[],
 ): Promise<LoadedWorkloads> => {
   const problems = newProblems();
-  const source = await attempt(problems, async () =>
-    sources.read({ role: `workload/${registration.name}`, ...folder() }),
-  );
+  const source = await attempt(problems, async () => {
+    const read = await sources.read({ role: `workload/${registration.name}`, ...folder(), bound });
+    const texts = read.files.map(({ bytes }) => bytes);
+    checkYaml(bound, texts, `the YAML in ${read.prefix}`);
+    return read;
+  });
   const workloads = source ? readWorkloads(source, problems.found) : [];
   const snapshots = source ? [source.snapshot] : [];
   if (problems.found.length === 0) {

@@ -6,6 +6,7 @@ import type { ImageFields } from '../images/image-fields.ts';
 import type { Mould } from '../render/remember-renders.ts';
 import type { TemplateContext, TemplateValue } from '../render/template-context.ts';
 import type { Declarations } from './declarations.ts';
+import type { Limits } from './limits.ts';
 import type { Bounds } from './objects/bounds.ts';
 import type { Location } from './sources/location.ts';
 import type { RepositoryAddress } from './sources/repository-address.ts';
@@ -170,6 +171,8 @@ export type Workspace = {
   readonly host: HostGrants;
   /** Repositories, or owners of them, that its applications' manifests may name; undefined: those of their own repository's owner. */
   readonly repositories?: readonly RepositoryAddress[] | undefined;
+  /** Instead of the defaults, those that are given. */
+  readonly limits?: Partial<Limits> | undefined;
   readonly at: Place;
 };
 

@@ -90,6 +90,28 @@ export const BUILDS: readonly AttackRow[] = [
     'the commit of a private repository under the name of the own one, where the cache of the scheduler has it',
     'SOURCE_MISSING',
   ),
+  row(
+    'N15',
+    'YAML that costs',
+    'YAML of few bytes and a million values or documents, so that reading it takes minutes and gigabytes',
+    'WORKSPACE_LIMIT',
+  ),
+  rowOf(
+    'N16',
+    'repository that grows',
+    'a file of 1.5 GB that Git sends as 2 MB, again at each commit; contents that do not compress',
+    '`WORKSPACE_LIMIT`; nothing is unpacked, and the cache is bounded',
+    [
+      ['WORKSPACE_LIMIT', 'compresses well'],
+      ['WORKSPACE_LIMIT', 'do not compress'],
+    ],
+  ),
+  row(
+    'N17',
+    'tenant over its limits',
+    'a deployment target or a whole workspace with more files, bytes or objects than it may have',
+    'WORKSPACE_LIMIT',
+  ),
 ];
 
 /** What a package may name on a host, and which secrets (N20 to N29). */

@@ -97,12 +97,12 @@ describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
       tree: new Map([['app/kustomization.yaml', Buffer.from(text)]]),
       shown: (path: string) => path,
     } as const;
-    const built = renderKustomize(source, tool, 'shop-web', signal);
+    const built = renderKustomize(source, tool, { subject: 'shop-web' }, signal);
     await expect(built).rejects.toMatchObject({ code: 'TEMPLATE_FAILED' });
     expect(server.requests()).toBe(0);
     // The same without the namespace: the server would have been reached.
     const shared = { ...tool, network: 'shared', command: [paths.kustomize, 'build'] } as const;
-    await renderKustomize(source, shared, 'shop-web', signal);
+    await renderKustomize(source, shared, { subject: 'shop-web' }, signal);
     expect(server.requests()).toBe(1);
   });
 

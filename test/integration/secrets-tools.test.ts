@@ -155,7 +155,12 @@ describeWith(['sops', 'kustomize'], 'SOPS, the other way to a site', ({ sops, ku
     } as const;
     const command = [kustomize, 'build'];
     const tool = { name: 'kustomize', version: 'v5', network: 'shared', command } as const;
-    const application = await renderKustomize(source, tool, 'shop', new AbortController().signal);
+    const application = await renderKustomize(
+      source,
+      tool,
+      { subject: 'shop' },
+      new AbortController().signal,
+    );
     const carried = textOf(assemble(application), 'manifests/db.yaml');
     const { code, stdout } = await decrypt('kustomized.yaml', carried);
     expect([code, stdout]).toEqual([0, expect.stringContaining(`password: ${PASSWORD}`)]);

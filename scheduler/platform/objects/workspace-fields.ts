@@ -1,6 +1,7 @@
 import { account, hostPath, textThat } from '../../bundle/host-fields.ts';
+import type { Limits } from '../limits.ts';
 import { parseAddress, type RepositoryAddress } from '../sources/repository-address.ts';
-import { BAD, fields, list, optional, refuse, type Shape, text } from '../yaml/shape.ts';
+import { BAD, count, fields, list, optional, refuse, type Shape, text } from '../yaml/shape.ts';
 
 const MAX_ENTRIES = 256;
 
@@ -46,8 +47,27 @@ const repositoryPrefix: Shape<RepositoryAddress> = (node, path, reading) => {
   );
 };
 
+const limit: Shape<number> = (node, path, reading) => {
+  const value = count(node, path, reading);
+  return value === 0 ? refuse(reading, node, `${path} must be at least 1`) : value;
+};
+
+const limitFields: Shape<Partial<Limits>> = (node, path, reading) => {
+  const read = fields({
+    fileBytes: optional(limit, undefined),
+    assignmentBytes: optional(limit, undefined),
+    workspaceBytes: optional(limit, undefined),
+    manifestBytes: optional(limit, undefined),
+    manifestValues: optional(limit, undefined),
+    manifestObjects: optional(limit, undefined),
+  })(node, path, reading);
+  if (read === BAD) return BAD;
+  return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
+};
+
 /** A Workspace's spec: what the platform grants one team beyond the defaults. */
 export const workspaceFields = fields({
   host: optional(hostFields, { paths: [], units: [], users: [], secretSets: [] }),
   repositories: optional(some(repositoryPrefix), undefined),
+  limits: optional(limitFields, undefined),
 });

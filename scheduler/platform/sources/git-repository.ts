@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/layout/make-directory';
 import { nameSome } from '#bundles/name-some';
+import type { Bound } from '../limits.ts';
 import {
   exists,
   fetchCommit,
@@ -13,7 +14,9 @@ import {
   unreachable,
   withCache,
 } from './git-cache.ts';
+import { checkBlobs, dropOvergrown } from './check-blobs.ts';
 import { checkRef, isCommit, type Revision } from './location.ts';
+import { pruneTrees, touchTree } from './prune-trees.ts';
 import { redactUrl, repositoryKey } from './repository-url.ts';
 import { type Git, REMOTE, runGit, withRemote } from './run-git.ts';
 
@@ -97,36 +100,47 @@ const branchHint = (refs: ReadonlyMap<string, string>): string => {
 /**
  * Brings one folder of one commit onto the disk and returns its directory: fetched shallow and without other folders'
  * contents, kept under the commit's name, so that a second run needs no network for it.
- * @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING
+ * @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING, WORKSPACE_LIMIT
  */
-export const checkOut = async (
-  plain: Git,
-  repository: GitRepository,
-  commit: string,
-  path: string,
-): Promise<string> => {
+export const checkOut = async (plain: Git, repository: GitRepository, wanted: Wanted): Promise<string> => {
+  const { commit, path, bound } = wanted;
   const folder = createHash('sha256').update(path).digest('hex').slice(0, 12);
   // Named after the repository too: a commit of another one is not there for who knows its name.
   const key = basename(repository.gitDirectory, '.git');
-  const target = join(repository.cacheDirectory, 'trees', `${key}-${commit}-${folder}`);
-  if (await exists(target)) return target;
+  const trees = join(repository.cacheDirectory, 'trees');
+  const target = join(trees, `${key}-${commit}-${folder}`);
+  if (await exists(target)) {
+    await touchTree(target);
+    return target;
+  }
   const git = withRemote(plain, repository.url);
   await withCache(git, repository, async () => {
     if (await exists(target)) return;
+    if (bound) await dropOvergrown(repository, bound);
     await prepare(git, repository);
     await fetchCommit(git, repository, commit);
     const draft = `${target}.${randomUUID()}`;
     await makeDirectory(draft);
     try {
-      const submodules = await populate(git, repository, commit, path, draft);
+      const submodules = await populate(git, repository, wanted, draft);
       if (submodules.length > 0) await writeFile(`${target}.submodules`, JSON.stringify(submodules));
       await keep(draft, target);
+      const isOfFolder = (name: string): boolean => name.startsWith(`${key}-`) && name.endsWith(`-${folder}`);
+      await pruneTrees(trees, isOfFolder);
     } finally {
       await rm(draft, { recursive: true, force: true });
       await rm(`${draft}.index`, { force: true });
     }
   });
   return target;
+};
+
+export type Wanted = {
+  readonly commit: string;
+  /** A folder of the repository, or '.'. */
+  readonly path: string;
+  /** Of a tenant: what its files may cost. */
+  readonly bound: Bound | undefined;
 };
 
 /** Submodules in a folder that checkOut gave: they name repositories that nobody of the platform has named, and stay empty. */
@@ -139,8 +153,7 @@ export const submodulesIn = async (tree: string): Promise<readonly string[]> => 
 const populate = async (
   git: Git,
   repository: GitRepository,
-  commit: string,
-  path: string,
+  { commit, path, bound }: Wanted,
   draft: string,
 ): Promise<readonly string[]> => {
   const at = ['--git-dir', repository.gitDirectory];
@@ -148,6 +161,8 @@ const populate = async (
   if (listed.code !== 0) throw unreachable(repository.url, listed.lastLine);
   const entries = listed.out.split('\0').map((entry) => ({
     mode: entry.slice(0, 6),
+    // '100644 blob <id>\t<path>'
+    id: entry.slice(12, entry.indexOf('\t')),
     path: entry.slice(entry.indexOf('\t') + 1),
   }));
   const withIndex = { ...git, env: { ...git.env, GIT_INDEX_FILE: `${draft}.index` } };
@@ -158,9 +173,14 @@ const populate = async (
   };
   const inside = (entry: { path: string }) =>
     path === '.' || entry.path === path || entry.path.startsWith(`${path}/`);
-  if (entries.some(inside)) await take(path === '.' ? '.' : `:(top,literal)${path}`);
   // What the root and the folders above say about ignored files counts for this folder too.
   const isRules = (entry: { path: string }) => /(?:^|\/)\.sourceignore$/.test(entry.path);
+  if (bound) {
+    const blobs = entries.filter((entry) => entry.mode.startsWith('1') && entry.mode !== '160000');
+    const taken = blobs.filter((entry) => inside(entry) || isRules(entry));
+    await checkBlobs(git, repository, commit, taken, bound);
+  }
+  if (entries.some(inside)) await take(path === '.' ? '.' : `:(top,literal)${path}`);
   if (path !== '.' && entries.some(isRules)) await take(':(top,glob)**/.sourceignore');
   // Links are not followed anywhere (read-files.ts); a checkout without links leaves their text behind.
   for (const entry of entries)

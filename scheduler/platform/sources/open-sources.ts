@@ -2,6 +2,7 @@ import { isAbsolute, join, normalize, sep } from 'node:path';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
+import type { Bound } from '../limits.ts';
 import type { SourceSnapshot } from '../model.ts';
 import { type FileMemory, internFiles, turnFileMemory } from './file-memory.ts';
 import type { GitRepository } from './git-cache.ts';
@@ -37,6 +38,8 @@ export type SourceRequest = {
   readonly ignore?: 'honour' | 'none';
   /** Only YAML files by default: that is what platforms are made of. */
   readonly which?: 'yaml' | 'all';
+  /** A tenant's files: what they may cost, judged before they are written to the disk or read. */
+  readonly bound?: Bound | undefined;
   /** Which of the files, by path relative to `path`. All by default. */
   readonly wanted?: (path: string) => boolean;
 };
@@ -106,13 +109,14 @@ export const openSources = (options: SourceOptions): Sources => {
   const directoryOf = async (
     location: Location,
     path: string,
+    bound: Bound | undefined,
   ): Promise<{ root: string; commit?: string }> => {
     if (location.kind === 'directory') return { root: location.directory };
     const { repository, commit } = await resolve(location);
     const key = repositoryKey(location.repo);
     const turn = (queues.get(key) ?? Promise.resolve())
       .catch(() => undefined)
-      .then(() => checkOut(gitFor(location), repository, commit, path));
+      .then(() => checkOut(gitFor(location), repository, { commit, path, bound }));
     queues.set(key, turn);
     const root = await turn;
     // Only what is in the cache can be fallen back on.
@@ -125,11 +129,12 @@ export const openSources = (options: SourceOptions): Sources => {
     read: async (request) => {
       if (options.signal?.aborted) throw new FleetError('ABORTED', 'reading the platform was stopped');
       const path = cleanPath(request.path);
-      const { root, commit } = await directoryOf(request.location, path);
+      const { bound } = request;
+      const { root, commit } = await directoryOf(request.location, path, bound);
       const shown = showLocation(request.location);
       try {
         const { which = 'yaml', ignore = 'honour' } = request;
-        const read = await readFiles(root, path, which, ignore, shown);
+        const read = await readFiles({ root, path, which, ignore, shown, bound });
         const key = [request.role, shown, path, which, ignore].join('\0');
         const files = options.files ? internFiles(options.files, key, read) : read;
         const { wanted } = request;

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Spend } from '#bundles/pattern/linear';
+import { type Bound, checkLimit } from '../limits.ts';
 import {
   DEFAULT_IGNORES,
   type IgnoreRules,
@@ -47,15 +48,10 @@ const PAUSE = 64;
 /**
  * All files, or only the YAML ones, under `path` of a repository's directory, sorted by path. Links are not followed:
  * they could lead out of the repository, and a clone on another machine would see something else.
- * @throws FleetError SOURCE_MISSING, TOO_LARGE, TOO_MANY
+ * @throws FleetError SOURCE_MISSING, TOO_LARGE, TOO_MANY, WORKSPACE_LIMIT
  */
-export const readFiles = async (
-  root: string,
-  path: string,
-  which: 'yaml' | 'all',
-  ignore: 'honour' | 'none',
-  shown: string,
-): Promise<readonly SourceFile[]> => {
+export const readFiles = async (reading: ReadingFiles): Promise<readonly SourceFile[]> => {
+  const { root, path, which, ignore, shown, bound } = reading;
   await setImmediate();
   const rules = ignore === 'honour' ? rulesDownTo(root, path, shown) : [];
   const start = path === '.' ? root : join(root, path);
@@ -69,12 +65,14 @@ export const readFiles = async (
   if (!liesWithin(root, start))
     throw new FleetError('FIELD_INVALID', `the path ${path} leads out of ${shown}`, { subject: shown });
   const files: SourceFile[] = [];
+  const meter: Meter = { bound, bytes: 0 };
   const inside = path === '.' ? '' : path;
   if (kind.isFile()) {
     const name = path.slice(path.lastIndexOf('/') + 1);
-    return [{ path: name, bytes: readCapped(start, `${shown}/${path}`) }];
+    return [{ path: name, bytes: readCapped(start, `${shown}/${path}`, meter) }];
   }
-  await walk({ root, shown, inside, which, ignore, files, spend: ignoreMeter(shown) }, inside, rules);
+  const walking = { root, shown, inside, which, ignore, files, meter, spend: ignoreMeter(shown) };
+  await walk(walking, inside, rules);
   return files.toSorted((a, b) => compareBytes(a.path, b.path));
 };
 
@@ -93,6 +91,20 @@ const liesWithin = (root: string, start: string): boolean => {
   return real === top || real.startsWith(`${top}${sep}`);
 };
 
+export type ReadingFiles = {
+  readonly root: string;
+  readonly path: string;
+  readonly which: 'yaml' | 'all';
+  readonly ignore: 'honour' | 'none';
+  /** How messages name the root. */
+  readonly shown: string;
+  /** Of a tenant. */
+  readonly bound?: Bound | undefined;
+};
+
+/** What was read so far of a tenant. */
+type Meter = { readonly bound: Bound | undefined; bytes: number };
+
 type Walk = {
   readonly root: string;
   readonly shown: string;
@@ -100,6 +112,7 @@ type Walk = {
   readonly which: 'yaml' | 'all';
   readonly ignore: 'honour' | 'none';
   readonly files: SourceFile[];
+  readonly meter: Meter;
   readonly spend: Spend;
 };
 
@@ -139,7 +152,7 @@ const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Prom
     if (isFolder) await walk(walking, path, rules);
     else if (entry.isFile() && (walking.which === 'all' || isYaml(entry))) {
       const relative = walking.inside === '' ? path : path.slice(walking.inside.length + 1);
-      const bytes = readCapped(join(walking.root, path), `${walking.shown}/${path}`);
+      const bytes = readCapped(join(walking.root, path), `${walking.shown}/${path}`, walking.meter);
       walking.files.push({ path: relative, bytes });
       if (walking.files.length % PAUSE === 0) await setImmediate();
       if (walking.files.length > MAX_FILES)
@@ -151,8 +164,15 @@ const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Prom
 /** Kustomize's own file may have no ending. */
 const isYaml = (entry: Dirent): boolean => /\.ya?ml$/i.test(entry.name) || entry.name === 'Kustomization';
 
-const readCapped = (path: string, shown: string): Buffer => {
+const readCapped = (path: string, shown: string, meter: Meter): Buffer => {
   const { size } = statSync(path);
+  const { bound } = meter;
+  meter.bytes += size;
+  if (bound) {
+    checkLimit(bound, 'fileBytes', size, shown);
+    checkLimit(bound, 'assignmentBytes', meter.bytes, 'all files');
+    return readFileSync(path);
+  }
   if (size > MAX_FILE)
     throw new FleetError('TOO_LARGE', `this file has ${size} bytes, at most ${MAX_FILE} are read`, {
       at: { file: shown },

@@ -56,6 +56,8 @@ export type GitInput = {
   readonly input?: readonly Uint8Array[];
   /** Names of files are bytes: latin1 keeps each as one character. */
   readonly encoding?: 'utf8' | 'latin1';
+  /** The largest file that it, and what it starts, may write; the kernel ends it where it goes on. */
+  readonly maxFileBytes?: number | undefined;
 };
 
 const MAX_OUTPUT = 64 * 1024 * 1024;
@@ -68,7 +70,7 @@ const MAX_OUTPUT = 64 * 1024 * 1024;
 export const runGit = async (
   git: Git,
   args: readonly string[],
-  { input = [], encoding = 'utf8' }: GitInput = {},
+  { input = [], encoding = 'utf8', maxFileBytes }: GitInput = {},
 ): Promise<GitResult> => {
   const env = {
     ...git.env,
@@ -87,7 +89,8 @@ export const runGit = async (
     '-c',
     'advice.detachedHead=false',
   ];
-  const child = spawn('git', [...safe, ...args], {
+  const [program, ...words] = limited(['git', ...safe, ...args], maxFileBytes);
+  const child = spawn(program, words, {
     env,
     stdio: 'pipe',
     ...(git.signal && { signal: git.signal }),
@@ -125,6 +128,21 @@ export const runGit = async (
   }
   return { code, out: Buffer.concat(out).toString(encoding), lastLine: lastLine(errors) };
 };
+
+/** A shell sets the limit: in blocks of 512 bytes, and without a core file of what the kernel ends. */
+const limited = (
+  command: readonly [string, ...string[]],
+  maxFileBytes: number | undefined,
+): readonly [string, ...string[]] =>
+  maxFileBytes === undefined
+    ? command
+    : [
+        'sh',
+        '-c',
+        'ulimit -c 0; ulimit -f "$0" && exec "$@"',
+        `${Math.ceil(maxFileBytes / 512)}`,
+        ...command,
+      ];
 
 const startFailure = (cause: unknown): FleetError => {
   const name = cause instanceof Error && 'code' in cause ? cause.code : undefined;

@@ -1,0 +1,120 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Bound, checkLimit, overLimit } from '../limits.ts';
+import { type GitRepository, unreachable } from './git-cache.ts';
+import { type Git, REMOTE, runGit } from './run-git.ts';
+
+export type Blob = { readonly id: string; readonly path: string };
+
+/** Beside the contents a pack has headers and an index. */
+const PACK_OVERHEAD = 4 << 20;
+
+/**
+ * Brings a tenant's contents into the cache, compressed as they are sent, and judges their sizes before any is unpacked:
+ * 1.5 GB may come as 2 MB. @throws FleetError WORKSPACE_LIMIT, SOURCE_UNREACHABLE
+ */
+export const checkBlobs = async (
+  git: Git,
+  repository: GitRepository,
+  commit: string,
+  blobs: readonly Blob[],
+  bound: Bound,
+): Promise<void> => {
+  await fetchMissing(git, repository, commit, blobs, bound);
+  const asked = [...new Set(blobs.map(({ id }) => id))];
+  if (asked.length === 0) return;
+  const at = ['--git-dir', repository.gitDirectory];
+  const told = await runGit(git, [...at, 'cat-file', '--batch-check=%(objectname) %(objectsize)'], {
+    input: [Buffer.from(`${asked.join('\n')}\n`)],
+  });
+  if (told.code !== 0) throw unreachable(repository.url, told.lastLine);
+  const sizes = new Map(
+    told.out.split('\n').map((line) => {
+      const [id = '', size] = line.split(' ');
+      return [id, Number(size)] as const;
+    }),
+  );
+  let all = 0;
+  for (const { id, path } of blobs) {
+    const size = sizes.get(id) ?? Number.NaN;
+    if (Number.isNaN(size)) throw unreachable(repository.url, `it does not give the contents of ${path}`);
+    checkLimit(bound, 'fileBytes', size, path);
+    all += size;
+  }
+  checkLimit(bound, 'assignmentBytes', all, 'all files');
+};
+
+/** One request for all that is not there, as Git itself asks for what a partial fetch left out. */
+const fetchMissing = async (
+  git: Git,
+  repository: GitRepository,
+  commit: string,
+  blobs: readonly Blob[],
+  bound: Bound,
+): Promise<void> => {
+  const at = ['--git-dir', repository.gitDirectory];
+  const listed = await runGit(git, [...at, 'rev-list', '--objects', '--missing=print', commit]);
+  if (listed.code !== 0) throw unreachable(repository.url, listed.lastLine);
+  const missing = new Set([...listed.out.matchAll(/^\?([0-9a-f]+)$/gm)].map(([, id]) => id));
+  const wanted = [...new Set(blobs.map(({ id }) => id).filter((id) => missing.has(id)))];
+  if (wanted.length === 0) return;
+  const maxFileBytes = bound.limits.assignmentBytes + PACK_OVERHEAD;
+  // Kept as a pack, and large contents streamed into it: neither the disk nor memory sees them unpacked.
+  const settings = [
+    'fetch.negotiationAlgorithm=noop',
+    'fetch.unpackLimit=1',
+    'core.bigFileThreshold=16m',
+    'gc.auto=0',
+  ];
+  const fetched = await runGit(
+    git,
+    [
+      ...settings.flatMap((one) => ['-c', one]),
+      ...at,
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-write-fetch-head',
+      '--recurse-submodules=no',
+      '--filter=blob:none',
+      '--stdin',
+      REMOTE,
+    ],
+    { input: [Buffer.from(`${wanted.join('\n')}\n`)], maxFileBytes },
+  );
+  if (fetched.code === 0) return;
+  if ((await dropUnfinished(repository)) >= maxFileBytes)
+    throw overLimit(bound, 'assignmentBytes', undefined, 'all files');
+  throw unreachable(repository.url, fetched.lastLine);
+};
+
+/** Packs of a fetch that failed. @returns the size of the largest */
+const dropUnfinished = async ({ gitDirectory }: GitRepository): Promise<number> => {
+  let largest = 0;
+  for (const { name, size } of await packsOf(gitDirectory)) {
+    if (!name.startsWith('tmp_')) continue;
+    largest = Math.max(largest, size);
+    await rm(join(gitDirectory, 'objects/pack', name), { force: true });
+  }
+  return largest;
+};
+
+/** How much of a repository is kept between runs, in sizes of what one deployment target may have. */
+const KEPT = 4;
+
+/** Begins a tenant's cached repository anew once it has grown over its bound: all of it can be fetched again. */
+export const dropOvergrown = async ({ gitDirectory }: GitRepository, { limits }: Bound): Promise<void> => {
+  const size = (await packsOf(gitDirectory)).reduce((sum, pack) => sum + pack.size, 0);
+  if (size > KEPT * limits.assignmentBytes) await rm(gitDirectory, { recursive: true, force: true });
+};
+
+const packsOf = async (gitDirectory: string) => {
+  const folder = join(gitDirectory, 'objects/pack');
+  const names = await readdir(folder).catch(() => []);
+  return await Promise.all(
+    names.map(async (name) => ({
+      name,
+      size: (await stat(join(folder, name)).catch(() => undefined))?.size ?? 0,
+    })),
+  );
+};
