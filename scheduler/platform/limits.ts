@@ -22,7 +22,7 @@ export const DEFAULT_LIMITS: Limits = {
   assignmentBytes: 256 << 20,
   workspaceBytes: 1 << 30,
   manifestBytes: 16 << 20,
-  manifestValues: 1_000_000,
+  manifestValues: 500_000,
   manifestObjects: 10_000,
 };
 
