@@ -38,7 +38,7 @@ export const compileAuthorSchema = (
   schema: unknown,
   { engine, patterns, limits, formats, options }: AuthorSchemaOptions,
 ): AuthorCheck => {
-  checkSize(schema, limits);
+  bounded(() => checkSize(schema, limits));
   const meter = newMeter();
   const ajv = engine({
     ...options,
