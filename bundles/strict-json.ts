@@ -9,9 +9,10 @@ export type JsonLimits = {
   readonly maxDepth?: number;
   /** The fields that are built; all of them by default. */
   readonly shape?: Shape;
+  /** Bytes of memory that the result may take; twice `maxBytes` and 32 MiB by default, which no small document is near. */
+  readonly maxHeld?: number;
 };
 
-/** Memory that a document may take beside its bytes: twice its cap, and this. Small documents are never near it. */
 const FREE_BYTES = 32 << 20;
 
 /**
@@ -21,7 +22,7 @@ const FREE_BYTES = 32 << 20;
  */
 export const parseStrictJson = (
   bytes: Uint8Array,
-  { maxBytes, maxDepth = 32, shape = 'whole' }: JsonLimits,
+  { maxBytes, maxDepth = 32, shape = 'whole', maxHeld = 2 * maxBytes + FREE_BYTES }: JsonLimits,
   what = 'document',
 ): unknown => {
   if (bytes.byteLength > maxBytes) {
@@ -29,5 +30,5 @@ export const parseStrictJson = (
   }
   if (!isUtf8(bytes)) throw new FleetError('BAD_JSON', `${what} is not UTF-8`);
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return readJson(buffer, { maxDepth, maxHeld: 2 * maxBytes + FREE_BYTES, shape, what });
+  return readJson(buffer, { maxDepth, maxHeld, shape, what });
 };

@@ -26,7 +26,7 @@ export type BodyGate = {
  */
 const STRANGERS: AdmissionLimits = { bytes: 4 << 20, each: 64, queue: 500, waitMs: 10_000, slowMs: 2_000 };
 const SHORT: AdmissionLimits = { bytes: 8 << 20, each: 4, queue: 2000, waitMs: 30_000, slowMs: 5_000 };
-const LONG: AdmissionLimits = { bytes: 20 << 20, each: 2, queue: 2000, waitMs: 30_000, slowMs: 15_000 };
+const LONG: AdmissionLimits = { bytes: 9 << 20, each: 2, queue: 2000, waitMs: 30_000, slowMs: 15_000 };
 const SHORT_BYTES = 64 << 10;
 
 /** The longest body of an agent fits into its quota at once, twice: a report that is handed over again is no flood. */

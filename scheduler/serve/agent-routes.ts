@@ -36,7 +36,7 @@ export type AgentRouteOptions = {
 };
 
 /** Events as one JSON string: every quotation mark of a line costs two bytes. */
-const REPORT_BODY_BYTES = 2 * MAX_REPORT_BYTES + (256 << 10);
+export const REPORT_BODY_BYTES = 2 * MAX_REPORT_BYTES + (256 << 10);
 /** An empty object; what later versions may add is small. */
 const PRESENCE_BODY_BYTES = 4 << 10;
 

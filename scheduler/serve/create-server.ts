@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { FleetError, plainText } from '#bundles/errors';
 import { PRESENCE_PATH } from '#bundles/hub/hub-api';
 import { parseStrictJson } from '#bundles/strict-json';
-import { agentRoutes } from './agent-routes.ts';
+import { agentRoutes, REPORT_BODY_BYTES } from './agent-routes.ts';
 import { peerCertificate } from './authenticate-agent.ts';
 import type { Context } from './context.ts';
 import { createBodyGate } from './admit-body.ts';
@@ -41,6 +41,9 @@ export type ServerOptions = {
 /** What a request may hold when its path says nothing else; a CSR with its labels is some 6 KB. */
 const BODY_BYTES = 64 << 10;
 const MAX_DEPTH = 32;
+/** A request is mostly text: what it is parsed to takes its bytes twice at most, and this for its fields. */
+const FREE_BYTES = 2 << 20;
+const LONG_BYTES = 1 << 20;
 /** A report of 4 MiB over a satellite. */
 const REQUEST_MS = 600_000;
 const HEAD_MS = 15_000;
@@ -83,12 +86,21 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
 
   // Our reader, not Fastify's: duplicate keys and depth are refused as everywhere (security: "caps first").
   server.removeAllContentTypeParsers();
+  // Long bodies are read into the same memory one after the other: what each left behind would be collected late.
+  let spare: Buffer | undefined = Buffer.allocUnsafeSlow(REPORT_BODY_BYTES);
   server.addContentTypeParser(
     'application/json',
     async (request: FastifyRequest, payload: IncomingMessage) => {
       const maxBytes = request.routeOptions.bodyLimit ?? BODY_BYTES;
-      const body = await readBody(payload, { maxBytes, place: request.place });
-      return parseStrictJson(body, { maxBytes, maxDepth: MAX_DEPTH }, 'the request');
+      const room = Number(request.headers['content-length'] ?? 0) > BODY_BYTES ? spare : undefined;
+      if (room) spare = undefined;
+      try {
+        const body = await readBody(payload, { maxBytes, place: request.place, room });
+        const maxHeld = 2 * body.byteLength + FREE_BYTES;
+        return parseStrictJson(body, { maxBytes, maxDepth: MAX_DEPTH, maxHeld }, 'the request');
+      } finally {
+        spare ??= room;
+      }
     },
   );
   // People read answers with curl, on a terminal.
@@ -156,9 +168,10 @@ const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): v
   else if (status === 503) request.log.warn({ code: body.code, err: error }, 'could not');
   request.refusal = body;
   if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter);
-  // Whoever was revoked gets nothing more out of a connection that was opened before; and of a body that was refused nothing
-  // more is awaited.
-  const isCut = request.place !== undefined && !request.raw.readableEnded;
+  // Whoever was revoked gets nothing more out of a connection that was opened before. The rest of a long body that was refused is
+  // not awaited: taking it off the wire would cost what the refusal saves.
+  const isLong = Number(request.headers['content-length'] ?? LONG_BYTES) >= LONG_BYTES;
+  const isCut = !request.raw.readableEnded && (request.place !== undefined || isLong);
   if (status === 403 || status === 401 || isCut) reply.header('connection', 'close');
   send(request, reply, status, body);
 };

@@ -6,6 +6,8 @@ export type BodyLimits = {
   readonly maxBytes: number;
   /** What it was let in with; undefined for one that is read without. */
   readonly place: Place | undefined;
+  /** Memory to read into, where it is long enough. What is returned lies in it. */
+  readonly room?: Buffer | undefined;
 };
 
 /** A body has so much time, and a second more for each so many bytes of it: 4 MiB over a satellite come in time. */
@@ -17,8 +19,20 @@ const LOOK_MS = 1_000;
  * The whole body, judged while it arrives. After a refusal the rest is not kept.
  * @throws FleetError TOO_LARGE, BUSY for one that is too slow or has to make room, ABORTED where the caller went away
  */
-export const readBody = (payload: IncomingMessage, { maxBytes, place }: BodyLimits): Promise<Buffer> => {
+export const readBody = (
+  payload: IncomingMessage,
+  { maxBytes, place, room }: BodyLimits,
+): Promise<Buffer> => {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const announced = Number(payload.headers['content-length'] ?? 0);
+  /** Of the announced size from the start: joining chunks would take the memory twice. */
+  const isAnnounced = announced > 0 && announced <= maxBytes;
+  const isRoom = room !== undefined && room.byteLength >= announced;
+  const bytes = isAnnounced
+    ? isRoom
+      ? room.subarray(0, announced)
+      : Buffer.allocUnsafeSlow(announced)
+    : undefined;
   const chunks: Buffer[] = [];
   const since = performance.now();
   let size = 0;
@@ -28,9 +42,10 @@ export const readBody = (payload: IncomingMessage, { maxBytes, place }: BodyLimi
   const onData = (chunk: Buffer): void => {
     size += chunk.byteLength;
     if (size > maxBytes) end(() => reject(tooLarge()));
+    else if (bytes) chunk.copy(bytes, size - chunk.byteLength);
     else chunks.push(chunk);
   };
-  const onEnd = (): void => end(() => resolve(Buffer.concat(chunks, size)));
+  const onEnd = (): void => end(() => resolve(bytes ?? Buffer.concat(chunks, size)));
   const onGone = (): void =>
     end(() => reject(new FleetError('ABORTED', 'the caller went away in the middle of a request')));
   const onSlow = (): void => end(() => reject(place?.signal.reason as FleetError));
@@ -51,7 +66,7 @@ export const readBody = (payload: IncomingMessage, { maxBytes, place }: BodyLimi
     if (!payload.readableEnded) payload.on('error', () => {}).resume();
   };
 
-  if (Number(payload.headers['content-length'] ?? 0) > maxBytes) end(() => reject(tooLarge()));
+  if (announced > maxBytes) end(() => reject(tooLarge()));
   else if (place?.signal.aborted === true) onSlow();
   else {
     place?.signal.addEventListener('abort', onSlow);

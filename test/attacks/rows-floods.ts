@@ -16,6 +16,13 @@ export const FLOODS: readonly AttackRow[] = [
     'REPORT_CHAIN',
   ),
   rowOf(
+    'F4',
+    'flood of requests',
+    '1,000 slow clients and 100 hostile ones, with stolen keys, long bodies and junk',
+    '`TOO_MANY`; others are served',
+    [['TOO_MANY']],
+  ),
+  rowOf(
     'F7',
     'misleading text',
     'bidirectional controls and invisible characters in names, messages and codes',

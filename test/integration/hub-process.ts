@@ -58,10 +58,15 @@ export const startOffice = async (): Promise<Office> => {
 const environment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_')));
 
-export const serve = async (cwd: string, words: readonly string[]): Promise<HubProcess> => {
+/** @param more beside the environment of this process */
+export const serve = async (
+  cwd: string,
+  words: readonly string[],
+  more: NodeJS.ProcessEnv = {},
+): Promise<HubProcess> => {
   const child = spawn(process.execPath, [PROGRAM, 'serve', ...words], {
     cwd,
-    env: environment(),
+    env: { ...environment(), ...more },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
@@ -102,6 +107,8 @@ export const networkAgent = (id: string): NetworkAgent => {
 export type Client = AsyncDisposable & {
   readonly get: (path: string, headers?: Record<string, string>) => Promise<Reply>;
   readonly post: (path: string, body: unknown) => Promise<Reply>;
+  /** A body as it is. */
+  readonly send: (path: string, body: string | Buffer) => Promise<Reply>;
 };
 
 export type Reply = { readonly status: number; readonly text: string; readonly json: () => unknown };
@@ -119,15 +126,12 @@ export const connect = (
     const text = await body.text();
     return { status: statusCode, text, json: () => JSON.parse(text) as unknown };
   };
+  const send = (path: string, body: string | Buffer): Promise<Reply> =>
+    ask({ method: 'POST', path, headers: { 'content-type': 'application/json' }, body });
   return {
     get: (path, headers = {}) => ask({ method: 'GET', path, headers }),
-    post: (path, body) =>
-      ask({
-        method: 'POST',
-        path,
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
+    post: (path, body) => send(path, JSON.stringify(body)),
+    send,
     [Symbol.asyncDispose]: () => dispatcher.close(),
   };
 };
