@@ -4,12 +4,13 @@
  * applies, repairs, refuses and reports. No root needed; everything happens under .fleet/quickstart.
  */
 import { createHash } from 'node:crypto';
-import { cp, mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { findAirGap } from '../test/harness/air-gap.ts';
 import { makeImages } from './make-images.ts';
 import { Broken, createStory, type Ran, sha256Of, sizeOf, tell } from './story.ts';
+import { tamper } from './tamper.ts';
 
 const SITE = 'plant-7';
 const AGENT = 'press-2';
@@ -141,7 +142,8 @@ const main = async (): Promise<void> => {
 
   title('A tampered stick, and last month’s stick, are refused by name');
   await cp(at('stick'), at('tampered-stick'), { recursive: true });
-  await tamper(at('tampered-stick'));
+  const flipped = await tamper(at('tampered-stick'));
+  say(`(one byte of ${flipped.slice(0, 12)} flipped on ${shown(at('tampered-stick'))})`);
   refusedWith(await agent(['import', at('tampered-stick')], [4, 5]), 'DIGEST_MISMATCH');
   refusedWith(await agent(['import', at('stick-of-last-month')], 4), 'ROLLBACK');
 
@@ -173,22 +175,6 @@ const addFirmware = async (): Promise<void> => {
   const spec = join(host, 'package.yaml');
   const entry = '  files:\n    - path: /opt/scale-reader/firmware.bin\n      source: firmware.bin\n';
   await writeFile(spec, (await readFile(spec, 'utf8')).replace('  files:\n', entry));
-};
-
-/** Flips one byte in the middle of the largest blob, as bad luck or bad people would. */
-const tamper = async (stick: string): Promise<void> => {
-  const folder = join(stick, 'blobs', 'sha256');
-  const blobs = await Promise.all(
-    (await readdir(folder)).map(async (name) => ({ name, size: await sizeOf(join(folder, name)) })),
-  );
-  const [largest] = blobs.toSorted((a, b) => b.size - a.size);
-  if (!largest) throw new Broken('there is no blob on the stick');
-  await using file = await open(join(folder, largest.name), 'r+');
-  const byte = Buffer.alloc(1);
-  await file.read(byte, 0, 1, Math.floor(largest.size / 2));
-  byte[0] = (byte[0] ?? 0) ^ 0xff;
-  await file.write(byte, 0, 1, Math.floor(largest.size / 2));
-  say(`(one byte of ${largest.name.slice(0, 12)} flipped on ${shown(stick)})`);
 };
 
 if (process.argv.includes('--kubernetes')) await import('./quickstart-kubernetes.ts');

@@ -1,7 +1,8 @@
-import { mkdir, open, readdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acceptRequests } from '../harness/accept-requests.ts';
+import { tamper } from '../../examples/tamper.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { openOffice, succeed } from './office.ts';
@@ -128,7 +129,7 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     await office.build();
     await office.fill(stick, SITE);
 
-    await flipLargestBlob(stick);
+    await tamper(stick);
     const tampered = await site.agent('import', at(stick));
     expect([tampered.code, tampered.stderr]).toEqual([4, expect.stringContaining('DIGEST_MISMATCH')]);
     expect(await site.read('/etc/label-printer/label.zpl')).not.toMatch(/\n\n$/);
@@ -228,20 +229,6 @@ const statesOf = (status: unknown): ReadonlyMap<string, string> => {
 const outboxOf = (status: string): number => {
   const { outbox } = JSON.parse(status) as { readonly outbox: { readonly events: number } };
   return outbox.events;
-};
-
-const flipLargestBlob = async (stick: string): Promise<void> => {
-  const folder = join(stick, 'blobs', 'sha256');
-  const sizes: { readonly name: string; readonly size: number }[] = [];
-  for (const name of await readdir(folder)) {
-    await using file = await open(join(folder, name), 'r');
-    sizes.push({ name, size: (await file.stat()).size });
-  }
-  const [largest] = sizes.toSorted((a, b) => b.size - a.size);
-  await using file = await open(join(folder, largest?.name ?? ''), 'r+');
-  const byte = Buffer.alloc(1);
-  await file.read(byte, 0, 1, 100);
-  await file.write(Buffer.from([(byte[0] ?? 0) ^ 1]), 0, 1, 100);
 };
 
 const sleep = (milliseconds: number): Promise<void> =>
