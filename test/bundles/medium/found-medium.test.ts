@@ -191,7 +191,9 @@ describe('a medium that a stranger prepared', () => {
       }
       expect(refused).toMatchObject({ code: 'BAD_JSON' });
       expect((refused as Error).cause).toBeUndefined();
-      expect(String(refused)).toMatch(/^FleetError: the table is not JSON: the text breaks off or has an unexpected character, at byte \d+$/);
+      expect(String(refused)).toMatch(
+        /^FleetError: the table is not JSON: the text breaks off or has an unexpected character, at byte \d+$/,
+      );
     },
   );
 });
