@@ -122,8 +122,12 @@ test('what depends on a package that is not in the bundle is held too', async ()
 test('two packages that would own one path: the second is held', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
+  // Both applications are of the workspace production, which is a name of either.
   await company.edit(PRINTER, (text) =>
-    text.replaceAll('/opt/label-printer/print-loop', '/opt/scale-reader/serve.py'),
+    text.replaceAll('/opt/label-printer/print-loop', '/opt/production/serve'),
+  );
+  await company.edit('apps/scale-reader/host/package.yaml', (text) =>
+    text.replaceAll('/opt/scale-reader/serve.py', '/opt/production/serve'),
   );
   const outcome = await company.build({ environments: ['dev'] });
   const held = outcome.channels.flatMap((channel) => channel.held);

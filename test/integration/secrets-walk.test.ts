@@ -167,7 +167,7 @@ describeWith(['sops'], 'secrets on the whole way', ({ sops }) => {
     await expectCode('scheduler', ['tokens', 'list', '--json']);
     expect((await run('scheduler', ['sites', 'set', 'plant-7', 'lineNumber=7'])).code).toBe(0);
     const set = `password=${await secretFile('set', SECRETS.set)}`;
-    const seal = ['secrets', 'set', '--site', 'plant-7', '--name', 'mqtt', '--from-file', set];
+    const seal = ['secrets', 'set', '--site', 'plant-7', '--name', 'label-printer', '--from-file', set];
     await expectCode('scheduler', seal);
     await expectCode('scheduler', [...seal, '--json']);
     await both('scheduler', ['secrets', 'list', '--site', 'plant-7']);

@@ -11,11 +11,11 @@ const base64Within = (bytes: Buffer, offset: number): string => {
   return text.slice(first, text.length - last);
 };
 
-/** How a secret may look where it should not be: plain, encoded, or as a digest that anybody can compute. */
+/** How a secret may look where it should not be: plain, encoded, or as a digest that anybody can compute. Each look once. */
 const looksOf = (secret: string): ReadonlyMap<string, string> => {
   const bytes = Buffer.from(secret);
   const digest = createHash('sha256').update(bytes).digest();
-  return new Map([
+  const looks = new Map([
     ['plain', secret],
     ['URL-encoded', encodeURIComponent(secret)],
     ['as JSON', JSON.stringify(secret).slice(1, -1)],
@@ -26,6 +26,7 @@ const looksOf = (secret: string): ReadonlyMap<string, string> => {
     ['as a digest', digest.toString('hex')],
     ['as a digest in base64', digest.toString('base64').replace(/=+$/, '')],
   ]);
+  return new Map([...looks].filter(([look, text]) => look === 'plain' || text !== secret));
 };
 
 /** 'plain in <what>' for every trace of these secrets in a text or in raw bytes. */

@@ -43,7 +43,7 @@ export const writeHostSecrets = async (app: string, sops: string, own: string): 
     file,
     [
       '  secrets:',
-      '    - {path: /run/label-printer/password, set: mqtt, key: password}',
+      '    - {path: /run/label-printer/password, set: label-printer, key: password}',
       '    - {path: /run/label-printer/printer, source: printer.sops}',
       '',
     ].join('\n'),

@@ -27,7 +27,12 @@ export const tracesUnder = async (
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const path = relative(folder, join(entry.parentPath, entry.name));
-    const bytes = await readFile(join(folder, path));
+    const bytes = await readFile(join(folder, path)).catch((error: NodeJS.ErrnoException) => {
+      // A lock or a temporary file of the hub, which is still running.
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (!bytes) continue;
     for (const content of isGzip(bytes) ? [bytes, gunzipSync(bytes)] : [bytes])
       found.push(...tracesOf(path, content, secrets).map((trace) => ({ path, trace })));
   }

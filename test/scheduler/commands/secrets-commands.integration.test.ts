@@ -12,6 +12,7 @@ import SecretsReseal from '../../../scheduler/commands/secrets-reseal.ts';
 import SecretsSet from '../../../scheduler/commands/secrets-set.ts';
 import SitesEnroll from '../../../scheduler/commands/sites-enroll.ts';
 import SitesRevoke from '../../../scheduler/commands/sites-revoke.ts';
+import { acceptRequests } from '../../harness/accept-requests.ts';
 import { ask, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
 import {
   digestIn,
@@ -152,7 +153,7 @@ describe('the life of a set', () => {
     const newcomer = { ...testAgent('plant-7/press-2'), ...(await generateAgeIdentity()) };
     const stick = await hub.stick('newcomer');
     await ask(stick, newcomer, { recipient: newcomer.recipient });
-    const enrolling = await runCommandClass(SitesEnroll, [stick, ...flags]);
+    const enrolling = await runCommandClass(SitesEnroll, [stick, ...flags, ...(await acceptRequests(stick))]);
     expect(enrolling.out).toContain('! press-2 of plant-7 cannot read mqtt: seal it again');
     const listed = await runCommandClass(SecretsList, [...flags, '--site', 'plant-7']);
     expect(listed.out).toContain(`plant-7/mqtt  version 1, sealed ${NOW}  read by press-1`);
