@@ -1,4 +1,5 @@
-import { cp } from 'node:fs/promises';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Cluster } from '../harness/kubernetes/cluster.ts';
@@ -160,12 +161,7 @@ export const casesOfLine = (
   });
 
   it('removes what left the release only inside the budget', async () => {
-    await line.office.edit('platform/base/policies/factory-floor.yaml', (text) =>
-      text.replace(
-        '  name: factory-lines\nspec:\n  deploymentTargetSelector:\n',
-        (match) => `${match}    workspace: platform\n`,
-      ),
-    );
+    await rm(join(line.office.folder, 'platform/base/workloads/line-control.yaml'));
     await line.until('it is held', () => packageOf('line-control')?.code === 'PRUNE_BUDGET');
     const { control } = line.namespaces;
     expect(await line.deployment(control, 'line-control')).toBeDefined();

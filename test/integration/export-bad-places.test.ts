@@ -14,8 +14,8 @@ import { PART } from '../exporter/write/set-world.ts';
 import { rootAccess } from '../harness/as-root.ts';
 import { SKIPPED } from '../harness/count-results.ts';
 import { describeWith } from '../harness/describe-with.ts';
-import { type RegistryFault, startFaultyRegistry } from '../harness/faulty-registry.ts';
-import { startRegistry } from '../harness/registry.ts';
+import { type FaultyRegistry, type RegistryFault, startFaultyRegistry } from '../harness/faulty-registry.ts';
+import { type Registry, startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { NOW } from '../harness/signed-fleet.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
@@ -243,18 +243,22 @@ describeWith(
       { what: 'cuts a little later', fault: { kind: 'cut', bytes: 300 }, on: /\/blobs\//, codes: /REGISTRY/ },
     ];
 
+    let registry: Registry;
+    let line: FaultyRegistry;
+    beforeAll(async () => {
+      registry = await startRegistry(dockerRegistry);
+      line = await startFaultyRegistry(registry.host);
+      const to = `oci://${registry.host}/fleet`;
+      succeed(await exporter(['push', path('new', 'directory', 'stick'), '--to', to]));
+    });
+    afterAll(async () => {
+      await line?.[Symbol.asyncDispose]();
+      await registry?.[Symbol.asyncDispose]();
+    });
+
     it.each(LIES)(
       'is told in one sentence, and the old medium stays: $what',
       async ({ fault, on, codes }) => {
-        await using registry = await startRegistry(dockerRegistry);
-        const pushed = await exporter([
-          'push',
-          path('new', 'directory', 'stick'),
-          '--to',
-          `oci://${registry.host}/fleet`,
-        ]);
-        expect(pushed.code, pushed.stderr).toBe(0);
-        await using line = await startFaultyRegistry(registry.host);
         for (const form of ['directory', 'set'] as const) {
           line.fault = undefined;
           line.asked.length = 0;
