@@ -6,6 +6,7 @@ import {
   DEFAULT_LIMITS,
   type Limits,
 } from '../../../scheduler/platform/limits.ts';
+import { refusal } from '../../bundles/refusal.ts';
 import { told } from '../told.ts';
 
 const bound = (limits?: Partial<Limits>, workspace = 'sales') =>
@@ -50,7 +51,7 @@ describe('the limits of a workspace', () => {
     };
     const one = bound(limits);
     const check = () => checkYaml(one, [Buffer.from(text)], 'its YAML');
-    expect(check).toThrow(expect.objectContaining({ code: 'WORKSPACE_LIMIT' }));
+    expect(refusal(check)).toBe('WORKSPACE_LIMIT');
     expect(told(check)).toContain(limit);
     // Of several files together.
     const half = Buffer.from(text.slice(0, text.length / 2 + 5));

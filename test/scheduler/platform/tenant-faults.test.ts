@@ -72,7 +72,7 @@ const expectHeld = async (fault: Fault, code: string): Promise<void> => {
   expect(errors[0]?.at?.file).toMatch(/bad/);
 };
 
-describe('N4: broken tree', () => {
+describe('a broken tree', () => {
   test.for<readonly [title: string, code: string, fault: Fault]>([
     ['a bad glob', 'FIELD_INVALID', { files: { '.sourceignore': '[z-a]\n' } }],
     [
@@ -99,7 +99,7 @@ describe('N4: broken tree', () => {
       },
     ],
     ['an exception that nobody expected', 'INTERNAL', { thrown: new TypeError('x is not a function') }],
-  ])('%s -> %s', async ([, code, fault]) => expectHeld(fault, code));
+  ])('N4: %s -> %s', async ([, code, fault]) => expectHeld(fault, code));
 });
 
 describe('what goes wrong while one repository is read', () => {
