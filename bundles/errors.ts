@@ -293,7 +293,7 @@ export const plainText = (text: string): string =>
   );
 
 /** Where a text stops being JSON, as far as the engine says it: its own words quote a piece of the text, which may be a secret. */
-export const jsonFault = (error: unknown): string => {
+const jsonFault = (error: unknown): string => {
   const [place] = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '') ?? [];
   return place === undefined ? 'not JSON' : `not JSON at ${place}`;
 };

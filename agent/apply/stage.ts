@@ -44,7 +44,7 @@ const planFor = async ({ agent, target, operation, goal, load }: Work): Promise<
   const { state, signal } = agent;
   const owned = readOwned(state, operation.assignment);
   const desired = await load();
-  // What is here already was let in before: it is put right, and gone back to.
+  // A correction or rollback restores a package that passed this check when it was applied.
   if (desired && !operation.rollingBack && operation.kind !== 'correct')
     checkBounds(desired, target.kind, state.directory);
   const others = readTaken(state, operation.assignment);

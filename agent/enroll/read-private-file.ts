@@ -3,7 +3,7 @@ import { refuseExposed } from '#bundles/keys/check-private';
 import { isExposed } from '#bundles/program/keep-private';
 
 /**
- * The text of a file that nobody but the agent's user may read; undefined where there is none.
+ * Reads a file whose mode gives no rights to other users. Returns undefined when the file is missing.
  * @param what for the message: 'the key of this agent'
  * @throws FleetError PERMISSION where others can read or change it; the system's error
  */

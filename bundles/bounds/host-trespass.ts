@@ -4,7 +4,7 @@ import { allowsName, allowsPath, type PackageBounds } from './package-bounds.ts'
 import { coversPath, isAgentPath, isAgentUnit, isReserved, SECRETS_IN_MEMORY } from './reserved-paths.ts';
 import type { UnitScope } from './unit-settings.ts';
 
-/** One thing that a package may not name. `part` and `index` say where it stands in package.json. */
+/** One violation of a package's bounds. `part` and `index` locate it in package.json. */
 export type Trespass = {
   readonly part: 'directories' | 'files' | 'secrets' | 'units' | 'checks';
   readonly index: number;
@@ -21,8 +21,8 @@ type Part = Pick<Trespass, 'part' | 'index'>;
 
 /**
  * Everything in a host package that its bounds do not allow.
- * @param bounds 'platform': only what is the agent's own is refused. 'unsaid': a tenant's package in a bundle from before bounds
- *   were written down; reserved paths are refused too
+ * @param bounds 'platform': a package of the platform team; only the agent's own paths and units are refused. 'unsaid': a tenant's
+ *   package in a bundle that carries no bounds, built by an older version; reserved paths are refused too
  * @param bytesOf a file's bytes, undefined where it is a blob
  */
 export const hostTrespasses = (
@@ -165,7 +165,7 @@ const READ_BY_SYSTEMD = ['/etc', '/opt', SECRETS_IN_MEMORY];
 
 const isReadBySystemd = (path: string): boolean => READ_BY_SYSTEMD.some((folder) => coversPath(folder, path));
 
-/** Whoever can write to such a folder can put a link to /etc/shadow there. */
+/** A user who can write to such a folder could place a link to /etc/shadow there, which systemd would read as root. */
 const openDirectory = (
   it: Part & { readonly path: string; readonly mode: string; readonly owner: string; readonly group: string },
 ): readonly Trespass[] => {

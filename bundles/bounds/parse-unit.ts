@@ -1,4 +1,4 @@
-/** One setting of a unit file, with the section it stands in. */
+/** One setting of a unit file, its section and its line, from 1. */
 export type UnitSetting = {
   readonly section: string;
   readonly name: string;

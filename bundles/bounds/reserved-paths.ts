@@ -62,7 +62,7 @@ const ELSEWHERE = [
 const known = new Set([...ETC, ...ELSEWHERE].map((path) => path.toLowerCase()));
 const ofTheAgent = OF_THE_AGENT.map((path) => path.toLowerCase());
 
-/** Is a path the agent's own? No package may have one, whoever wrote it. Drop-ins of its units count. */
+/** Reports whether a path belongs to the agent, drop-ins of its units included. No package may name one, not even the platform's. */
 export const isAgentPath = (path: string): boolean => {
   const lower = path.toLowerCase();
   if (coversPath(SECRETS_IN_MEMORY, path) && path !== SECRETS_IN_MEMORY) return false;

@@ -71,7 +71,7 @@ const [NEWLINE, COMMA, BRACKET, BRACE, DASH] = [...Buffer.from('\n,[{-')] as [
 ];
 
 /** What reading YAML will cost, without reading it: time and memory grow with values and documents, not with bytes. */
-export const measureYaml = (bytes: Uint8Array): { readonly values: number; readonly documents: number } => {
+const measureYaml = (bytes: Uint8Array): { readonly values: number; readonly documents: number } => {
   let [values, documents] = [1, 1];
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];

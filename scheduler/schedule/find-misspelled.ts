@@ -32,7 +32,7 @@ export const findMisspelled = ({
 };
 
 /** By key, every value that some selector asks for. */
-export const knownValues = (terms: readonly Term[]): ReadonlyMap<string, ReadonlySet<string>> =>
+const knownValues = (terms: readonly Term[]): ReadonlyMap<string, ReadonlySet<string>> =>
   new Map(
     [...Map.groupBy(terms, ({ key }) => key)].map(([key, same]) => [
       key,

@@ -73,7 +73,7 @@ export const readOwned = (objects: readonly OwnedObject[]): Owned => {
 export const asJson = (state: object): { readonly [key: string]: Json } =>
   Object.fromEntries<Json>(Object.entries(state).filter(([, value]) => value !== undefined));
 
-/** What is at a path now, as it is put back later; undefined where that cannot be: nothing, a directory, a file that was not read. */
+/** Records a live entry so that a removal can restore it. Returns undefined for a missing entry, a directory or a file that was not read. */
 export const snapshot = (
   live: Entry,
   digest = live.type === 'file' ? live.digest : null,

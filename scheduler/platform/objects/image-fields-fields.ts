@@ -1,19 +1,10 @@
 import type { ImageParts, KindFields } from '../../images/image-fields.ts';
 import { type JsonPath, parseJsonPath } from '../../images/json-path.ts';
-import { BAD, fields, list, optional, refuse, required, type Shape, text } from '../yaml/shape.ts';
+import { BAD, fields, optional, refuse, required, type Shape, shortList, text } from '../yaml/shape.ts';
 
-const MAX_ENTRIES = 256;
 const MAX_TEXT = 255;
 /** More would make a pattern slow to match. */
 const MAX_STARS = 4;
-
-const some =
-  <T>(shape: Shape<T>): Shape<readonly T[]> =>
-  (node, path, reading) => {
-    const read = list(shape)(node, path, reading);
-    if (read === BAD || read.length <= MAX_ENTRIES) return read;
-    return refuse(reading, node, `${path} has more than ${MAX_ENTRIES} entries`);
-  };
 
 const jsonPath: Shape<JsonPath> = (node, path, reading) => {
   const value = text(node, path, reading);
@@ -68,8 +59,8 @@ const parts: Shape<ImageParts> = fields({
 const kindFields = fields({
   group: optional(group, ''),
   kind: required(kind),
-  paths: optional(some(jsonPath), []),
-  parts: optional(some(parts), []),
+  paths: optional(shortList(jsonPath), []),
+  parts: optional(shortList(parts), []),
 });
 
 /** Fields of a kind without one would say nothing, and nobody would know. */
@@ -81,18 +72,20 @@ const describedFields: Shape<KindFields> = (node, path, reading) => {
 
 /** An ImageFields' spec: where images stand that no pod template names. */
 export const imageFieldsFields = fields({
-  fields: optional(some(describedFields), []),
-  env: optional(some(pattern), []),
-  args: optional(some(option), []),
-  annotations: optional(some(pattern), []),
+  fields: optional(shortList(describedFields), []),
+  env: optional(shortList(pattern), []),
+  args: optional(shortList(option), []),
+  annotations: optional(shortList(pattern), []),
   notImages: optional(
     fields({
       fields: optional(
-        some(fields({ group: optional(group, ''), kind: required(kind), paths: required(some(jsonPath)) })),
+        shortList(
+          fields({ group: optional(group, ''), kind: required(kind), paths: required(shortList(jsonPath)) }),
+        ),
         [],
       ),
-      env: optional(some(pattern), []),
-      charts: optional(some(pattern), []),
+      env: optional(shortList(pattern), []),
+      charts: optional(shortList(pattern), []),
     }),
     { fields: [], env: [], charts: [] },
   ),

@@ -1,17 +1,7 @@
 import { account, hostPath, textThat } from '../../bundle/host-fields.ts';
 import type { Limits } from '../limits.ts';
 import { parseAddress, type RepositoryAddress } from '../sources/repository-address.ts';
-import { BAD, count, fields, list, optional, refuse, type Shape, text } from '../yaml/shape.ts';
-
-const MAX_ENTRIES = 256;
-
-const some =
-  <T>(shape: Shape<T>): Shape<readonly T[]> =>
-  (node, path, reading) => {
-    const read = list(shape)(node, path, reading);
-    if (read === BAD || read.length <= MAX_ENTRIES) return read;
-    return refuse(reading, node, `${path} has more than ${MAX_ENTRIES} entries`);
-  };
+import { BAD, count, fields, optional, refuse, type Shape, shortList, text } from '../yaml/shape.ts';
 
 const unitPattern = textThat(
   (value) => /^[A-Za-z0-9:_.@*-]{1,240}$/.test(value) && value.split('*').length <= 4,
@@ -27,10 +17,10 @@ const setPattern = textThat(
 
 /** What a workspace's packages may name beyond their own: see docs/workspaces.md. */
 const hostFields = fields({
-  paths: optional(some(hostPath), []),
-  units: optional(some(unitPattern), []),
-  users: optional(some(account), []),
-  secretSets: optional(some(setPattern), []),
+  paths: optional(shortList(hostPath), []),
+  units: optional(shortList(unitPattern), []),
+  users: optional(shortList(account), []),
+  secretSets: optional(shortList(setPattern), []),
 });
 
 const repositoryPrefix: Shape<RepositoryAddress> = (node, path, reading) => {
@@ -68,6 +58,6 @@ const limitFields: Shape<Partial<Limits>> = (node, path, reading) => {
 /** A Workspace's spec: what the platform grants one team beyond the defaults. */
 export const workspaceFields = fields({
   host: optional(hostFields, { paths: [], units: [], users: [], secretSets: [] }),
-  repositories: optional(some(repositoryPrefix), undefined),
+  repositories: optional(shortList(repositoryPrefix), undefined),
   limits: optional(limitFields, undefined),
 });

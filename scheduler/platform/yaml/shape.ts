@@ -135,6 +135,17 @@ export const list =
     return allGood(items) ? items : BAD;
   };
 
+const MAX_SHORT_LIST = 256;
+
+/** A list of at most 256 entries. */
+export const shortList =
+  <T>(shape: Shape<T>): Shape<readonly T[]> =>
+  (node, path, reading) => {
+    const read = list(shape)(node, path, reading);
+    if (read === BAD || read.length <= MAX_SHORT_LIST) return read;
+    return refuse(reading, node, `${path} has more than ${MAX_SHORT_LIST} entries`);
+  };
+
 const allGood = <T>(items: readonly (T | Bad)[]): items is readonly T[] => items.every((one) => one !== BAD);
 
 /** A mapping with free keys. */

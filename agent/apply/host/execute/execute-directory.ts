@@ -54,8 +54,8 @@ const adjust = async (parent: Folder, path: string, metadata: Metadata): Promise
 };
 
 /**
- * Whoever can rename entries of the parent can put one closed directory of root in the place of another, to have it opened up by its new
- * name. An empty one gives nothing away.
+ * Refuses to give a non-empty directory of root to another user or to widen its mode. A user who can rename entries of the parent could
+ * otherwise move a closed directory of root to this path and have the agent open it.
  * @throws FleetError APPLY_FAILED
  */
 const refuseOpeningUp = async (

@@ -17,7 +17,7 @@ export type Entry = { readonly leftover: boolean } & (
   | ({
       readonly type: 'file';
       readonly size: number;
-      /** null: it has more bytes than the caller had read, so it is none of what the caller compares it with. */
+      /** null when the file is larger than the caller's `maxBytes`: it was not hashed and equals none of the caller's contents. */
       readonly digest: Digest | null;
     } & Meta)
   | ({ readonly type: 'link'; readonly target: string } & Meta)

@@ -5,7 +5,7 @@ import { openFolder } from './open-folder.ts';
 import { type Bounds, readUpTo } from './read-up-to.ts';
 
 /**
- * The text of a plain file of the host, of its first `maxBytes` at most; undefined where there is none.
+ * Reads at most the first `maxBytes` of a regular file of the host as text. Returns undefined when there is no such file.
  * @throws FleetError PERMISSION, APPLY_FAILED, IO, ABORTED
  */
 export const readText = async (root: string, path: string, bounds: Bounds): Promise<string | undefined> => {

@@ -40,9 +40,9 @@ const bytesToRead = ({ owned, options }: PlanContext, { path, size }: WantedFile
   Math.max(size, owned.files.get(path)?.largest ?? 0, options.maxBackupBytes);
 
 /**
- * uncopied: a first plan was cut short after the inventory was written and before the copy was made. Then what is there is still
- * somebody else's, even if it has the very bytes of ours.
- * putsBack: FileDetail.
+ * uncopied: an earlier run was killed after it wrote the inventory and before it made the copy. The live file then still belongs to
+ * somebody else, even if its bytes equal the package's.
+ * putsBack: as in FileDetail.
  */
 type Takeover = { readonly uncopied: boolean; readonly putsBack: Digest | null | undefined };
 
