@@ -7,6 +7,7 @@ import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
 import type { Bases } from './base/base.ts';
 import { keepReceipts } from './base/keep-receipts.ts';
 import { readBases } from './base/read-bases.ts';
+import { checkSiteValues } from './check/check-site-values.ts';
 import { checkTarget } from './check/check-target.ts';
 import { findDeltas } from './delta/find-deltas.ts';
 import { openPatchStore, withPatches } from './delta/patch-store.ts';
@@ -95,6 +96,7 @@ const openAndPlan = async (order: Order): Promise<Prepared> => {
   );
   for (const medium of before) await checkTarget(medium, offered);
   const wanted = order.leaseOnly ? leasesOnly(offered, target.before) : offered;
+  await checkSiteValues(wanted);
   const { offer, bytes } = await keepReceipts(before, wanted);
   const seal = order.sealTo && (await sealToSites(offered.sites, order.sealTo));
   const source = withBlobs(origin, bytes);

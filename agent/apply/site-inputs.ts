@@ -1,3 +1,4 @@
+import { judgeSiteValues, valuesOfAgent } from '#bundles/author-schema/judge-site-values';
 import type { BundleConfig, SiteInputField } from '#bundles/bundle/config';
 import type { Json } from '#bundles/canonical';
 import { FleetError } from '#bundles/errors';
@@ -19,35 +20,24 @@ export const resolveInputs = async (
   assignment?: string,
 ): Promise<readonly ResolvedInput[]> => {
   const { schema, fields } = config.siteInputs;
-  const values = { ...document.values, ...document.agents[agent] };
+  const values = valuesOfAgent(document, agent);
   const wanted =
     assignment === undefined ? fields : fields.filter((field) => field.assignment === assignment);
-  if (!asksNothing(schema)) {
-    // With what it needs it is a tenth of an idle agent, and most fleets have no site values.
-    const { judgeValues } = await import('./judge-values.ts');
-    const { wrong, unusable } = judgeValues(schema, values);
-    if (wrong !== undefined)
-      throw new FleetError(
-        'SITE_VALUES',
-        `the values of site ${document.site} do not fit what this bundle needs: ${wrong}`,
-        { hint: 'Ask the platform team to complete the values of this site' },
-      );
-    const unjudged = wanted.find(({ input }) => unusable.has(input));
-    if (unjudged && assignment !== undefined)
-      throw new FleetError(
-        'SITE_VALUES',
-        `the value ${unjudged.input} of site ${document.site} cannot be judged by the schema of the package: ${unusable.get(unjudged.input)}`,
-        { subject: assignment, hint: 'Ask the application team to simplify the schema of this site input' },
-      );
-  }
+  const { wrong, unusable } = await judgeSiteValues(schema, values);
+  if (wrong !== undefined)
+    throw new FleetError(
+      'SITE_VALUES',
+      `the values of site ${document.site} do not fit what this bundle needs: ${wrong}`,
+      { hint: 'Ask the platform team to complete the values of this site' },
+    );
+  const unjudged = wanted.find(({ input }) => unusable.has(input));
+  if (unjudged && assignment !== undefined)
+    throw new FleetError(
+      'SITE_VALUES',
+      `the value ${unjudged.input} of site ${document.site} cannot be judged by the schema of the package: ${unusable.get(unjudged.input)}`,
+      { subject: assignment, hint: 'Ask the application team to simplify the schema of this site input' },
+    );
   return wanted
     .filter(({ input }) => Object.hasOwn(values, input))
     .map((field) => ({ ...field, value: values[field.input] as Json }));
 };
-
-/** As a scheduler writes it for a bundle without site inputs. Site values are an object, always. */
-const asksNothing = (schema: BundleConfig['siteInputs']['schema']): boolean =>
-  Object.entries(schema).every(([keyword, said]) => {
-    if (keyword === 'type') return said === 'object';
-    return ['properties', 'required'].includes(keyword) && Object.keys(said as object).length === 0;
-  });

@@ -18,7 +18,7 @@ import { PREDICATES } from '#bundles/media-types';
 import type { Channel } from '#bundles/names';
 import { verifyReceipt } from '#bundles/report/receipt';
 import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
-import type { ReceiptPredicate, SitePredicate } from '#bundles/statements/predicates';
+import type { ReceiptPredicate, SitePredicate, SiteValues } from '#bundles/statements/predicates';
 import { verifyStatement } from '#bundles/statements/verify-statement';
 import { readRoot } from '#bundles/trust/read-root';
 import type { TrustRoot } from '#bundles/trust/root';
@@ -99,7 +99,7 @@ export const judgeSite = async (
   evidence: Evidence,
   root: TrustRoot,
   site: string,
-): Promise<SitePredicate> => {
+): Promise<SitePredicate & { readonly values: SiteValues }> => {
   const documents = await readChannelDocuments(
     evidence.blobs,
     concerning(evidence, site),
@@ -117,11 +117,13 @@ export const judgeSite = async (
   }
   // Only its agents can open them; that they are the ones the statement names can be told by anybody.
   for (const { digest } of sealedSetsOf(verified.subjects, what)) await documents.named(digest, 'secrets');
+  let values: SiteValues = { fleet: root.fleet, site, values: {}, agents: {} };
   for (const agent of predicate.agents) {
     const state = { ...newcomer(root.fleet, root.digest, root), site, agent: agent.name, key: agent.key };
-    await acceptChannel(state, documents, clockOf(evidence), POLICY);
+    const accepted = await acceptChannel(state, documents, clockOf(evidence), POLICY);
+    values = accepted.site.values ?? values;
   }
-  return predicate;
+  return { ...predicate, values };
 };
 
 /** Every receipt there is, by the digest of its document. @throws FleetError those of verifyReceipt, MISSING_BLOB ... */

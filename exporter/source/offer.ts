@@ -1,8 +1,8 @@
-import type { BundleKind } from '#bundles/bundle/config';
+import type { BundleConfig, BundleKind } from '#bundles/bundle/config';
 import type { Digest } from '#bundles/digest';
 import type { Document } from '#bundles/layout/document';
 import type { Channel } from '#bundles/names';
-import type { SiteAgent } from '#bundles/statements/predicates';
+import type { ReleasePredicate, SiteAgent, SiteValues } from '#bundles/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root';
 import type { ClosureBlob } from './read-closure.ts';
 
@@ -17,6 +17,8 @@ export type OfferedBundle = {
   readonly own: readonly Digest[];
   /** Images of the closure by their manifest. */
   readonly images: readonly Digest[];
+  /** The schema of the site values that it needs. */
+  readonly siteInputs: BundleConfig['siteInputs']['schema'];
   /** Repository that has its blobs. */
   readonly repository: string;
 };
@@ -25,6 +27,7 @@ export type OfferedChannel = {
   readonly channel: Channel;
   readonly version: number;
   readonly expires: string;
+  readonly rollout: ReleasePredicate['rollout'];
   readonly bundles: readonly OfferedBundle[];
 };
 
@@ -43,6 +46,7 @@ export type OfferedSite = {
   readonly site: string;
   readonly version: number;
   readonly agents: readonly SiteAgent[];
+  readonly values: SiteValues;
 };
 
 export type OfferedDocument = { readonly document: Document; readonly repository: string };

@@ -74,8 +74,8 @@ export const readOffer = async (
   );
   const judged: OfferedSite[] = [];
   for (const site of new Set(wanted.sites)) {
-    const { version, agents } = await judgeSite(evidence, root, site);
-    judged.push({ site, version, agents });
+    const { version, agents, values } = await judgeSite(evidence, root, site);
+    judged.push({ site, version, agents, values });
   }
   return {
     root,
@@ -175,9 +175,9 @@ const readChannel = async (
     ({ kind, digest }, stop) => readOfferedBundle(source, predicate.audience, channel, kind, digest, stop),
     signal,
   );
-  const { version, expires } = predicate;
+  const { version, expires, rollout } = predicate;
   return {
-    channel: { channel, version, expires, bundles: offered },
+    channel: { channel, version, expires, rollout, bundles: offered },
     ...chooseLease(leases, channel, version, evidence.now),
   };
 };
@@ -207,6 +207,7 @@ const readOfferedBundle = async (
     images: bundle.config.closure
       .filter((it) => isManifestType(it.mediaType) && it.names !== undefined)
       .map((it) => it.digest),
+    siteInputs: bundle.config.siteInputs.schema,
     repository,
   };
 };

@@ -6,12 +6,13 @@ import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
 import { hubFlags } from '../configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../hub/hub.ts';
+import { checkValues } from '../hub/sites/check-values.ts';
 import { parseFreshness } from '../hub/sites/set-terms.ts';
 import { parseValue, setValues } from '../hub/sites/set-values.ts';
 
 export default class SitesSet extends FleetCommand {
   static override description =
-    'Set the values that only a site knows, and what its agents follow, and sign its next statement.\n\nWhole numbers, true, false, null and JSON are taken as such, anything else as text.\n\nAn agent with the freshness lease:14d takes on nothing new unless it has seen a lease of its release that is at most 14 days old.';
+    'Set the values that only a site knows, and what its agents follow, and sign its next statement.\n\nWhole numbers, true, false, null and JSON are taken as such, anything else as text. A value that the newest release of the site cannot take, or that no release asks for, is refused.\n\nAn agent with the freshness lease:14d takes on nothing new unless it has seen a lease of its release that is at most 14 days old.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> plant-7 gatewayHost=10.7.0.1 port=8080',
     '<%= config.bin %> <%= command.id %> plant-7 line=north --agent press-1',
@@ -35,6 +36,9 @@ export default class SitesSet extends FleetCommand {
     channel: Flags.string({
       description: 'Let the agent follow this channel, environment/cluster type',
       dependsOn: ['agent'],
+    }),
+    'allow-unknown': Flags.boolean({
+      description: 'Also set values that no release asks for yet',
     }),
     freshness: Flags.string({
       description:
@@ -61,6 +65,7 @@ export default class SitesSet extends FleetCommand {
     };
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const now = this.readNow(flags.now);
+    await checkValues(hub, change, flags['allow-unknown']);
     const { site, changed } = await setValues(hub.store, change, await siteSigner(hub), now);
     await publishSite(hub, site, { now, command: 'sites set' });
     this.log(

@@ -71,6 +71,8 @@ export type TestBundle = {
   /** Assignments: id to files of its package. */
   readonly packages: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly images?: readonly TestImage[];
+  /** Schemas of site values that it needs, by name. */
+  readonly siteInputs?: { readonly [name: string]: Json };
 };
 
 export type TestRelease = {
@@ -254,7 +256,7 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
       ...channel,
       kind: bundle.kind,
       assignments,
-      siteInputs: { schema: {}, fields: [] },
+      siteInputs: { schema: schemaOf(bundle.siteInputs), fields: [] },
       requirements: {},
       closure: closure as unknown as Json,
       critical: [],
@@ -459,3 +461,6 @@ export const writeReport = (
     },
     key,
   );
+
+const schemaOf = (properties: TestBundle['siteInputs']): { readonly [keyword: string]: Json } =>
+  properties ? { type: 'object', properties, required: Object.keys(properties) } : {};

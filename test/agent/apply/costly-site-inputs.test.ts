@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Json } from '#bundles/canonical';
 import { importMedium } from '../../../agent/acquire/import-medium.ts';
-import { judgeValues } from '../../../agent/apply/judge-values.ts';
+import { judgeValues } from '#bundles/author-schema/judge-values';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { findPackage } from '../../../agent/store/packages.ts';
 import { packTestBundle, type TestPackage } from '../../harness/signed-medium.ts';
@@ -40,6 +40,17 @@ describe('values that cannot be judged', () => {
     expect(judgeValues(schema, { line: 'x', tree })).toMatchObject({ wrong: 'line must be integer' });
     expect(judgeValues(schema, { line: 1, tree: deep(3) }).unusable.size).toBe(0);
     expect(judgeValues(schema, { tree: deep(3) }).wrong).toMatch(/must have required property 'line'/);
+  });
+
+  it('are none for two inputs with one $id: each is judged by its own', () => {
+    const schema = part({
+      line: { $id: 'https://example.com/input', type: 'integer' },
+      name: { $id: 'https://example.com/input', type: 'string' },
+    });
+    expect(judgeValues(schema, { line: 1, name: 'a' })).toEqual({ unusable: new Map() });
+    expect(judgeValues(schema, { line: 1, name: 1 }).wrong).toBe('name must be string');
+    expect(judgeValues(schema, { line: 'a', name: 'a' }).wrong).toBe('line must be integer');
+    expect(judgeValues(schema, { line: 1 }).wrong).toMatch(/must have required property 'name'/);
   });
 
   it('cost their budget once for each value', () => {

@@ -45,6 +45,7 @@ const bundleOf = (index: number, images: readonly (readonly number[])[]): Offere
     closure,
     own: own.map(({ digest }) => digest),
     images: images.map((ids) => digestOf(`image ${ids.join()}`)),
+    siteInputs: {},
     repository: `prod/type-${index}`,
   };
 };
@@ -69,6 +70,7 @@ const offerOf = (bundles: readonly OfferedBundle[]): Offer => ({
     channel: bundle.channel,
     version: 1,
     expires: '',
+    rollout: { percent: 100 },
     bundles: [bundle],
   })),
   sites: [],

@@ -1,7 +1,7 @@
-import type { AuthorCheck } from '#bundles/author-schema/compile-author-schema';
-import { compileSiteSchema } from '#bundles/author-schema/compile-site-schema';
-import type { BundleConfig } from '#bundles/bundle/config';
-import { isFleetError } from '#bundles/errors';
+import type { AuthorCheck } from './compile-author-schema.ts';
+import { compileSiteSchema } from './compile-site-schema.ts';
+import type { BundleConfig } from '../bundle/config.ts';
+import { isFleetError } from '../errors.ts';
 
 type Schema = BundleConfig['siteInputs']['schema'];
 type Values = Readonly<Record<string, unknown>>;

@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { checkValues } from '../../../../scheduler/hub/sites/check-values.ts';
+import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { setValues, type ValueChange } from '../../../../scheduler/hub/sites/set-values.ts';
+import { enrolled, enrolledHub, HOSTS, NOW, type TestHub } from '../test-hub.ts';
+
+const KIOSK = { environment: 'prod', clusterType: 'kiosk' };
+
+const released = async (hub: TestHub): Promise<void> => {
+  const packages = { app: { 'package.json': '{}' } };
+  const siteInputs = { lineNumber: { type: 'integer', minimum: 1 }, constructor: { type: 'string' } };
+  await hub.layoutWriter.release({
+    channel: HOSTS,
+    version: 3,
+    bundles: [{ kind: 'host', packages, siteInputs }],
+  });
+};
+
+const check = (hub: TestHub, change: Partial<ValueChange>, allowUnknown = false) =>
+  checkValues(hub, { site: 'plant-7', set: {}, unset: [], ...change }, allowUnknown);
+
+describe('values that are to be set', () => {
+  it('are taken where the releases of the site can use them', async () => {
+    await using hub = await enrolledHub();
+    await released(hub);
+    await check(hub, { set: { lineNumber: 7, constructor: 'x' } });
+    await check(hub, { unset: ['lineNumbr'] });
+    await check(hub, { set: { later: 7 } }, true);
+  });
+
+  it.each([
+    [
+      'another type',
+      { lineNumber: 'abc' },
+      'the value does not fit release 3 of prod/factory-host: lineNumber must be integer',
+    ],
+    ['a bound', { lineNumber: 0 }, /lineNumber must be >= 1$/],
+    ['a name of the prototype', { toString: 'x' }, /asks for no value toString$/],
+  ])('are refused where they do not fit: %s', async (_, set, message) => {
+    await using hub = await enrolledHub();
+    await released(hub);
+    await expect(check(hub, { set })).rejects.toMatchObject({
+      code: 'SITE_VALUES',
+      message: expect.stringMatching(message) as string,
+    });
+  });
+
+  it('are refused under a name that no release asks for, with the nearest that one does', async () => {
+    await using hub = await enrolledHub();
+    await released(hub);
+    await expect(check(hub, { set: { lineNumbr: 7 } })).rejects.toMatchObject({
+      code: 'SITE_VALUES',
+      message: 'release 3 of prod/factory-host asks for no value lineNumbr',
+      hint: 'Did you mean lineNumber? It asks for constructor, lineNumber; --allow-unknown sets a value for a release that is still to come',
+    });
+  });
+
+  it('are judged by the channel of the agent that they are for, and by none that has no release', async () => {
+    await using hub = await enrolledHub();
+    await enrolled(hub, 'plant-7/kiosk-1', KIOSK);
+    await released(hub);
+    await check(hub, { agent: 'kiosk-1', set: { lineNumber: 'abc', other: 1 } });
+    await check(hub, { agent: 'press-1', set: { other: 1 }, terms: { channel: KIOSK } });
+    await expect(check(hub, { agent: 'press-1', set: { other: 1 } })).rejects.toMatchObject({
+      code: 'SITE_VALUES',
+    });
+    // The site's: kiosk-1 may need the name later, and press-1 refuses the type now.
+    await check(hub, { set: { other: 1 } });
+    await expect(check(hub, { set: { lineNumber: 'abc' } })).rejects.toMatchObject({ code: 'SITE_VALUES' });
+  });
+
+  it('of the site need not fit an agent that has its own', async () => {
+    await using hub = await enrolledHub();
+    await released(hub);
+    const own = { site: 'plant-7', agent: 'press-1', set: { lineNumber: 7 }, unset: [] };
+    await setValues(hub.store, own, await siteSigner(hub), NOW);
+    await check(hub, { set: { lineNumber: 'north' } });
+  });
+});
