@@ -4,7 +4,7 @@ import type { Agent } from '../agent.ts';
 import { checkAborted, record } from '../journal/boundary.ts';
 import { nameOf } from '../journal/name-of.ts';
 import { type Operation, readResults, saveOperation } from '../journal/operations.ts';
-import { changesOf } from '../report/changes.ts';
+import { changesOf, failedChecksOf } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { sentenceOf } from '../report/sentence-of.ts';
 import { tellChecks } from '../report/tell-checks.ts';
@@ -59,7 +59,10 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   // What the surroundings cause (a full or read-only disk, a systemd or webhook that does not answer, a right that is not
   // granted yet) is tried again at the next look, as a correction is. It is reported again only when the reason changes.
   const triedAgain = kind === 'correct' || error.retryable || SURROUNDINGS.has(error.code);
-  if (!triedAgain) saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()) });
+  if (!triedAgain) {
+    const checks = operation.checks.filter(({ outcome }) => outcome === 'failed');
+    saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()), checks });
+  }
   if (!triedAgain || row.code !== said.code || row.message !== said.message) {
     tellFailed(agent, operation, said);
   }
@@ -124,7 +127,12 @@ const tellFailed = (
     ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
     outcome: 'failed',
     ...said,
-    detail: { operation: kind, rollingBack, ...changesOf(readResults(agent.state, operation)) },
+    detail: {
+      operation: kind,
+      rollingBack,
+      ...failedChecksOf(operation.checks),
+      ...changesOf(readResults(agent.state, operation)),
+    },
   });
 };
 

@@ -4,7 +4,7 @@ import type { Agent } from '../agent.ts';
 import { record } from '../journal/boundary.ts';
 import { nameOf } from '../journal/name-of.ts';
 import { type Operation, readResults, saveOperation } from '../journal/operations.ts';
-import { changesOf } from '../report/changes.ts';
+import { changesOf, failedChecksOf } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { tellChecks } from '../report/tell-checks.ts';
 import { emptyRow } from '../store/empty-row.ts';
@@ -59,6 +59,7 @@ const endKept = (agent: Agent, operation: Operation): void => {
       assignment,
       ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
       outcome: outcomeOf(operation, changed),
+      ...(kind === 'restore' && row.pinnedReason !== undefined ? { message: row.pinnedReason } : {}),
       detail: { operation: kind, ...changesOf(results) },
     });
   }
@@ -146,8 +147,8 @@ const endRolledBack = (agent: Agent, operation: Operation): void => {
     since: formatTime(agent.edge.now()),
   });
   // What is tried again at every look and fails for the same reason is no news.
-  const remembered = findFailure(state, assignment, operation.to) !== undefined;
-  const news = kind === 'restore' || remembered || row.code !== code || row.message !== message;
+  const remembered = findFailure(state, assignment, operation.to);
+  const news = kind === 'restore' || remembered !== undefined || row.code !== code || row.message !== message;
   if (!news) return;
   appendEvent(agent, {
     type: 'rolled-back',
@@ -156,7 +157,11 @@ const endRolledBack = (agent: Agent, operation: Operation): void => {
     outcome: from ? 'configured' : 'deleted',
     ...(code === undefined ? {} : { code }),
     ...(message === undefined ? {} : { message }),
-    detail: { operation: kind, ...changesOf(readResults(state, operation)) },
+    detail: {
+      operation: kind,
+      ...failedChecksOf(remembered?.checks ?? []),
+      ...changesOf(readResults(state, operation)),
+    },
   });
   if (from) tellChecks(agent, row, from, operation.checks);
 };

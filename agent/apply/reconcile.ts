@@ -1,6 +1,7 @@
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { record } from '../journal/boundary.ts';
+import { failedChecksOf } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { frozenBy } from '../staleness/frozen-by.ts';
 import { findFailure } from '../store/failures.ts';
@@ -88,7 +89,14 @@ const knownFailure = (agent: Agent, row: PackageRow, desired: PackageRef): Packa
       const since = formatTime(agent.edge.now());
       savePackage(agent.state, { ...row, status: 'failed', code, message, since });
       const what = { assignment, package: digest, siteValues, release };
-      appendEvent(agent, { type: 'package', ...what, outcome: 'failed', code, message });
+      appendEvent(agent, {
+        type: 'package',
+        ...what,
+        outcome: 'failed',
+        code,
+        message,
+        ...(failure.checks.length > 0 ? { detail: failedChecksOf(failure.checks) } : {}),
+      });
     });
   }
   return { assignment, outcome: 'failed', code, message };

@@ -20,7 +20,8 @@ export const rollBackPackage = async (
   const previous = previousOf(agent, row);
   const pinnedRelease = readTrustRow(agent.state).desiredRelease?.version ?? 0;
   const id = begin(agent, { assignment, kind: 'restore', from: row.current, to: previous }, () => {
-    savePackage(agent.state, { ...row, pinnedRelease });
+    const pinnedReason = `rolled back by ${agent.edge.operator}: ${reason}`;
+    savePackage(agent.state, { ...row, pinnedRelease, pinnedReason });
     appendEvent(agent, {
       type: 'operator',
       assignment,

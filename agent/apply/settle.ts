@@ -4,6 +4,7 @@ import { aborted } from '../journal/aborted.ts';
 import { checkAborted, record } from '../journal/boundary.ts';
 import { nameOf } from '../journal/name-of.ts';
 import { saveOperation } from '../journal/operations.ts';
+import { sayFailed } from '../report/tell-checks.ts';
 import { fail } from './fail.ts';
 import { isSuperseded, supersede } from './supersede.ts';
 import type { CheckResult } from './target.ts';
@@ -32,8 +33,7 @@ export const settle = async (work: Work): Promise<void> => {
   checkNews(agent);
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
   if (failed.length > 0) {
-    const said = failed.map(({ name, message }) => `${name}: ${message}`).join('; ');
-    fail({ ...work, operation: { ...operation, checks } }, new FleetError('CHECK_FAILED', said));
+    fail({ ...work, operation: { ...operation, checks } }, new FleetError('CHECK_FAILED', sayFailed(failed)));
     return;
   }
   record(agent, `${nameOf(operation)}: settled`, () =>

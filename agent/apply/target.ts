@@ -67,7 +67,10 @@ export type StepResult = {
 export type CheckResult = {
   readonly name: string;
   readonly outcome: 'passed' | 'failed' | 'skipped';
+  /** The same for the same failure: it decides whether a failure is news. */
   readonly message: string;
+  /** The first bytes that a failed program printed, without the secrets of its package. */
+  readonly output?: string;
 };
 
 /** Live state differs from the applied package. */

@@ -41,8 +41,17 @@ const show = (status: StatusReport): readonly string[] => {
     ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
     '',
     packages.length === 0 ? 'No packages.' : table([HEADER, ...packages.map(toRow)]),
+    ...packages.flatMap(showOutput),
   ];
 };
+
+/** What the programs of failed checks printed, below the table. */
+const showOutput = ({ assignment, checks, failedChecks }: PackageState): readonly string[] =>
+  [...failedChecks, ...checks.filter(({ outcome }) => outcome === 'failed')].flatMap(({ name, output }) =>
+    output === undefined
+      ? []
+      : ['', `Check ${name} of ${assignment} printed:`, ...output.split('\n').map((line) => `    ${line}`)],
+  );
 
 /** Since when, why, and what to do; and who broke the glass. */
 const showStaleness = ({ stale, brokenGlass }: StatusReport): readonly string[] => [
@@ -80,7 +89,7 @@ const toRow = (it: PackageState): readonly string[] => [
   it.runs ? String(it.runs.release) : '-',
   it.unreadable === null ? String(it.drift.length || '-') : '?',
   [
-    it.pinned === null ? undefined : `rolled back by hand under release ${it.pinned}`,
+    it.pinned === null ? undefined : `under release ${it.pinned} ${it.pinnedReason ?? 'rolled back by hand'}`,
     it.code && it.message ? `${it.code}: ${it.message}` : (it.message ?? it.code ?? undefined),
     it.unreadable ?? undefined,
   ]

@@ -15,6 +15,7 @@ import { type OutboxSize, outboxSize } from '../report/outbox.ts';
 import { findLease } from '../staleness/find-lease.ts';
 import { readStaleness, type Staleness } from '../staleness/read-staleness.ts';
 import { type BrokenGlass, readCondition, type WaitingForParts } from '../store/conditions.ts';
+import { findFailure } from '../store/failures.ts';
 import { fullName } from '../store/identity.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { type PackageStatus, readPackages } from '../store/packages.ts';
@@ -38,7 +39,11 @@ export type PackageState = {
   readonly message: string | null;
   /** A person rolled it back under this release. */
   readonly pinned: number | null;
+  /** Who, and why. */
+  readonly pinnedReason: string | null;
   readonly checks: readonly CheckResult[];
+  /** Those that failed what the release wants, when something else runs. */
+  readonly failedChecks: readonly CheckResult[];
   readonly drift: readonly Drift[];
   readonly driftSince: Timestamp | null;
   /** Why the last look could not tell whether it drifted. */
@@ -134,7 +139,12 @@ export const readStatus = (
       code: row.code ?? null,
       message: row.message ?? null,
       pinned: row.pinnedRelease ?? null,
+      pinnedReason: row.pinnedRelease === undefined ? null : (row.pinnedReason ?? null),
       checks: row.checks,
+      failedChecks:
+        row.desired && !isSame(row.current, row.desired)
+          ? (findFailure(state, row.assignment, row.desired)?.checks ?? [])
+          : [],
       drift: row.drift?.items ?? [],
       driftSince: row.drift?.first ?? null,
       unreadable: row.drift?.error ? `${row.drift.error.code}: ${row.drift.error.message}` : null,

@@ -14,7 +14,8 @@ export const tellChecks = (
 ): void => {
   if (verdictOf(checks) === verdictOf(row.checks)) return;
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
-  const { shown, more } = listed(checks.map(({ name, outcome, message }) => ({ name, outcome, message })));
+  // What failed first: a long list is cut at its end.
+  const { shown, more } = listed(checks.toSorted((a, b) => rank(a) - rank(b)));
   appendEvent(agent, {
     type: 'check',
     assignment: ref.assignment,
@@ -22,10 +23,19 @@ export const tellChecks = (
     siteValues: ref.siteValues,
     release: ref.release,
     ...(failed.length > 0 ? { outcome: 'failed' as const, code: 'CHECK_FAILED' } : {}),
-    message: `${checks.length - failed.length} of ${checks.length} checks passed or were skipped`,
+    message:
+      failed.length > 0
+        ? sayFailed(failed)
+        : `${checks.length} of ${checks.length} checks passed or were skipped`,
     detail: { checks: shown, ...(more > 0 ? { more } : {}) },
   });
 };
+
+const rank = ({ outcome }: CheckResult): number => (outcome === 'failed' ? 0 : 1);
+
+/** 'web: /usr/bin/check ended with 1; queue: ...' */
+export const sayFailed = (failed: readonly CheckResult[]): string =>
+  failed.map(({ name, message }) => `${name}: ${message}`).join('; ');
 
 const verdictOf = (checks: readonly CheckResult[]): string =>
   JSON.stringify(checks.map(({ name, outcome }) => [name, outcome]));

@@ -9,6 +9,7 @@ export const emptyRow = ({ edge }: Pick<Agent, 'edge'>, assignment: string): Pac
   current: undefined,
   previous: undefined,
   pinnedRelease: undefined,
+  pinnedReason: undefined,
   status: 'waiting',
   code: undefined,
   message: undefined,

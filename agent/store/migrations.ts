@@ -63,4 +63,8 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE condition (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE package ADD COLUMN pinned_reason TEXT;
+  ALTER TABLE failed ADD COLUMN checks TEXT NOT NULL DEFAULT '[]';
+  `,
 ];

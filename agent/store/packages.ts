@@ -28,6 +28,8 @@ export type PackageRow = {
   readonly previous: PackageRef | undefined;
   /** Rolled back by a person under this release; ends at the next. */
   readonly pinnedRelease: number | undefined;
+  /** Who rolled it back, and why; counts only with `pinnedRelease`. */
+  readonly pinnedReason: string | undefined;
   readonly status: PackageStatus;
   readonly code: string | undefined;
   readonly message: string | undefined;
@@ -43,6 +45,7 @@ type RawPackage = {
   readonly current: string | null;
   readonly previous: string | null;
   readonly pinned_release: number | null;
+  readonly pinned_reason: string | null;
   readonly status: PackageStatus;
   readonly code: string | null;
   readonly message: string | null;
@@ -60,6 +63,7 @@ const fromRaw = (row: RawPackage): PackageRow => ({
   current: parse(row.current) as PackageRef | undefined,
   previous: parse(row.previous) as PackageRef | undefined,
   pinnedRelease: row.pinned_release ?? undefined,
+  pinnedReason: row.pinned_reason ?? undefined,
   status: row.status,
   code: row.code ?? undefined,
   message: row.message ?? undefined,
@@ -82,7 +86,7 @@ export const findPackage = ({ db }: State, assignment: string): PackageRow | und
 export const savePackage = ({ db }: State, row: PackageRow): void => {
   db.prepare(
     `INSERT OR REPLACE INTO package VALUES (@assignment, @desired, @current, @previous, @pinnedRelease,
-     @status, @code, @message, @checks, @drift, @since)`,
+     @status, @code, @message, @checks, @drift, @since, @pinnedReason)`,
   ).run({
     assignment: row.assignment,
     desired: write(row.desired),
@@ -95,6 +99,7 @@ export const savePackage = ({ db }: State, row: PackageRow): void => {
     checks: JSON.stringify(row.checks),
     drift: write(row.drift),
     since: row.since,
+    pinnedReason: row.pinnedReason ?? null,
   });
 };
 

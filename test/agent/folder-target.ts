@@ -78,7 +78,9 @@ export const folderTarget = (folder: string): Target => {
       specOf(desired).checks.map((check): CheckResult => {
         const word = check.type === 'exec' ? check.argv[0] : 'true';
         const good = word === 'true' || (word === 'mended' && existsSync(join(folder, 'mended')));
-        return { name: check.name, outcome: good ? 'passed' : 'failed', message: good ? 'fine' : 'not fine' };
+        return good
+          ? { name: check.name, outcome: 'passed', message: 'fine' }
+          : { name: check.name, outcome: 'failed', message: 'not fine', output: 'no answer' };
       }),
     observe: async (desired) =>
       [...wantedFiles(desired)].flatMap(([path, content]) => {

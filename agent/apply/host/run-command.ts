@@ -45,7 +45,11 @@ export const runCommand: Run = (argv, { timeoutMs, signal, cwd, env }) => {
     child.stderr.destroy();
     if (signal.aborted) reject(aborted());
     else if (timedOut)
-      resolve({ code: 124, stdout: out.text(), stderr: `timed out after ${timeoutMs / 1000} s` });
+      resolve({
+        code: 124,
+        stdout: out.text(),
+        stderr: `${err.text()}timed out after ${timeoutMs / 1000} s`,
+      });
     else resolve({ code, stdout: out.text(), stderr: said });
   };
   child.on('error', (error: NodeJS.ErrnoException) =>

@@ -4,8 +4,9 @@ import type { Timestamp } from '#bundles/time';
 import { findGaps, type Gap } from '../reports/find-head.ts';
 import { channelOf, labelsOf } from '../sites/agent-record.ts';
 import type { AgentRow, AlarmRow, AssignmentStateRow, Database, ReportRow } from '../store/tables.ts';
+import { agentAssignment, readFailedChecks } from './read-failed-checks.ts';
 import { silentSince } from './silent-since.ts';
-import type { ActualAgent, ActualState, Cell, Source } from './what-runs-where.ts';
+import type { ActualAgent, ActualState, Cell, FailedCheck, Source } from './what-runs-where.ts';
 
 export type ActualFilter = { readonly environment?: string | undefined; readonly site?: string | undefined };
 
@@ -18,6 +19,7 @@ export type Actual = {
 };
 
 type AgentReports = ReadonlyMap<Digest, Source>;
+type Checks = ReadonlyMap<string, readonly FailedCheck[]>;
 
 /** Agents that are not revoked, with their current-state rows. */
 export const readActual = async (
@@ -33,6 +35,7 @@ export const readActual = async (
   const states = Map.groupBy(await readStates(db, site), ({ agent }) => agent);
   const reports = Map.groupBy(await readReports(db, site), ({ agent }) => agent);
   const newest = await readNewest(db, site);
+  const checks = await readFailedChecks(db, site);
   const gaps: { agent: string; gaps: readonly Gap[] }[] = [];
   for (const row of rows) {
     if ((newest.get(row.id) ?? 0) > row.head_seq) gaps.push({ agent: row.id, gaps: await findGaps(db, row) });
@@ -45,9 +48,11 @@ export const readActual = async (
     .execute();
   const since = silentSince(now);
   return {
-    agents: rows.map((row) =>
-      toAgent(row, states.get(row.id) ?? [], sourcesOf(reports.get(row.id) ?? []), since),
-    ),
+    agents: rows.map((row) => {
+      const sources = sourcesOf(reports.get(row.id) ?? []);
+      const said = (states.get(row.id) ?? []).map((state) => toState(state, sources, checks));
+      return toAgent(row, said, sources.size > 0, since);
+    }),
     gaps,
     alarms: alarms.filter(({ agent }) => known.has(agent)),
   };
@@ -116,8 +121,8 @@ const sourcesOf = (reports: readonly ReportSource[]): AgentReports =>
 
 const toAgent = (
   row: AgentRow,
-  states: readonly AssignmentStateRow[],
-  reports: AgentReports,
+  states: readonly ActualState[],
+  reported: boolean,
   since: Timestamp,
 ): ActualAgent => ({
   site: row.site,
@@ -125,7 +130,7 @@ const toAgent = (
   channel: channelOf(row),
   labels: labelsOf(row),
   enrolledAt: row.enrolled_at,
-  reported: reports.size > 0,
+  reported,
   heardAt: row.heard_at,
   silent: row.online_at !== null && row.online_at < since,
   accepted:
@@ -136,10 +141,10 @@ const toAgent = (
           version: row.release_version,
           at: row.release_at,
         },
-  states: states.map((state) => toState(state, reports)),
+  states,
 });
 
-const toState = (row: AssignmentStateRow, reports: AgentReports): ActualState => ({
+const toState = (row: AssignmentStateRow, reports: AgentReports, checks: Checks): ActualState => ({
   assignment: row.assignment,
   running: cell(row.running_seq, row.running_at, row.running_report, reports, {
     package: row.package,
@@ -151,6 +156,7 @@ const toState = (row: AssignmentStateRow, reports: AgentReports): ActualState =>
     type: row.outcome_type ?? '',
     code: row.code,
     message: row.message,
+    checks: checks.get(agentAssignment(row.agent, row.assignment)),
   }),
   drift: cell(row.drift_seq, row.drift_at, row.drift_report, reports, {
     drifted: row.drifted === 1,

@@ -1,5 +1,6 @@
 import { formatTime } from '#bundles/time';
 import type { Hub } from '../hub.ts';
+import { describeFailures } from './describe-failures.ts';
 import { describeStatus } from './describe-status.ts';
 import { type ActualFilter, channelsOf, readActual } from './read-actual.ts';
 import { readDesired } from './read-desired.ts';
@@ -23,7 +24,7 @@ export const readStatus = async (
   const actual = await readActual(hub.store.db, filter, now);
   const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, signal);
   const rows = whatRunsWhere(desired, actual.agents, now);
-  const notes = describeStatus(desired, actual, now);
+  const notes = [...describeFailures(rows, now), ...describeStatus(desired, actual, now)];
   return {
     lines:
       rows.length === 0

@@ -48,7 +48,11 @@ export type Health = {
   readonly type: string;
   readonly code: string | null;
   readonly message: string | null;
+  /** The checks that failed, as the agent told them. */
+  readonly checks?: readonly FailedCheck[] | undefined;
 };
+/** `output`: the first bytes that its program printed. */
+export type FailedCheck = { readonly name: string; readonly message: string; readonly output?: string };
 export type Drift = { readonly drifted: boolean; readonly message: string | null };
 
 export type ActualAgent = {
@@ -212,7 +216,7 @@ const judge = (
   return state?.drift?.drifted ? 'drifted' : 'complies';
 };
 
-const isFailed = (health: Health | null | undefined): boolean =>
+export const isFailed = (health: Health | null | undefined): boolean =>
   health?.outcome === 'failed' || health?.type === 'rolled-back';
 
 const aged = <T>(cell: Cell<T> | null | undefined, now: Date): Aged<Cell<T>> | null =>

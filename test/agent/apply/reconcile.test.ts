@@ -9,6 +9,7 @@ import { rollBackPackage } from '../../../agent/apply/roll-back-package.ts';
 import type { Target } from '../../../agent/apply/target.ts';
 import { openOperation } from '../../../agent/journal/operations.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
+import { readStatus } from '../../../agent/observe/read-status.ts';
 import { readOwned } from '../../../agent/store/inventory.ts';
 import { findPackage } from '../../../agent/store/packages.ts';
 import { packTestBundle, type TestPackage } from '../../harness/signed-medium.ts';
@@ -53,6 +54,34 @@ describe('a package that does not come up', () => {
       ['check', 'app', undefined, undefined],
       ['package', 'other', 'configured', undefined],
     ]);
+  });
+
+  it('keeps the name and the output of its check, in its status and in each event that tells of it', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    const failed = { name: 'answers', outcome: 'failed', message: 'not fine', output: 'no answer' };
+    const count = world.events().length;
+    await world.release(2, [unhealthy('app', 'two')]);
+    const tells = (from: number) =>
+      world
+        .events()
+        .slice(from)
+        .flatMap(({ type, code, message, detail }) =>
+          code === undefined || type === 'imported' ? [] : [[type, message, detail?.['checks']]],
+        );
+    expect(tells(count)).toEqual(
+      ['package', 'check', 'rolled-back'].map((type) => [type, 'answers: not fine', [failed]]),
+    );
+    const offline = { registry: '', hub: '', windows: [] };
+    expect(readStatus(world.agent, offline).packages[0]).toMatchObject({
+      status: 'failed',
+      failedChecks: [failed],
+    });
+    await world.release(3, [onePackage('app', 'one')]);
+    expect(readStatus(world.agent, offline).packages[0]).toMatchObject({ failedChecks: [] });
+    const again = world.events().length;
+    await world.release(4, [unhealthy('app', 'two')]);
+    expect(tells(again)).toMatchObject([['package', expect.stringContaining('answers: not fine'), [failed]]]);
   });
 
   it('with no last good is removed, and what was there before is put back', async () => {
@@ -347,6 +376,10 @@ describe('a rollback by a person', () => {
       message: 'the screen is black',
       detail: { action: 'rollback', operator: 'technician' },
     });
+    const said = 'rolled back by technician: the screen is black';
+    expect(world.events()[count + 1]).toMatchObject({ type: 'rolled-back', message: said });
+    const offline = { registry: '', hub: '', windows: [] };
+    expect(readStatus(world.agent, offline).packages[0]).toMatchObject({ pinned: 2, pinnedReason: said });
     expect(row(world, 'app')).toMatchObject({ pinnedRelease: 2, status: 'healthy' });
     await lookAround(world.agent);
     expect(live(world)['/opt/app']).toBe('one');

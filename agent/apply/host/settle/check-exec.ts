@@ -1,19 +1,25 @@
+import { stripVTControlCharacters } from 'node:util';
 import type { HostCheck } from '#bundles/bundle/host-package';
+import { plainText } from '#bundles/errors';
 import type { CheckResult } from '../../target.ts';
 import { COMMAND_ENV, type HostTargetOptions } from '../host-options.ts';
+
+const MAX_OUTPUT = 4 << 10;
 
 type ExecCheck = Extract<HostCheck, { type: 'exec' }>;
 
 /**
- * Passes when the program ends with 0. It runs in the host's root and finds it in FLEET_ROOT. What it says stays
- * here: it may print what it checks.
+ * Passes when the program ends with 0. It runs in the host's root and finds it in FLEET_ROOT. Of a program that fails the first
+ * 4 KiB of what it printed are kept, standard error first.
+ * @param redact returns the first characters of a text, without the secrets of the package
  */
 export const checkExec = async (
   options: HostTargetOptions,
   { name, argv, timeoutSeconds }: ExecCheck,
+  redact: (text: string, length: number) => string,
   signal: AbortSignal,
 ): Promise<CheckResult> => {
-  const { code } = await options.run(argv, {
+  const { code, stdout, stderr } = await options.run(argv, {
     timeoutMs: timeoutSeconds * 1000,
     signal,
     cwd: options.root,
@@ -26,5 +32,15 @@ export const checkExec = async (
       : code === 127
         ? 'is no program on this host'
         : `ended with ${code}`;
-  return { name, outcome: 'failed', message: `${argv[0]} ${why}` };
+  const output = code === 127 ? '' : firstOf(redact(`${stderr.trim()}\n${stdout.trim()}`, 4 * MAX_OUTPUT));
+  return { name, outcome: 'failed', message: `${argv[0]} ${why}`, ...(output === '' ? {} : { output }) };
+};
+
+/** The first 4 KiB, in whole characters, of what is left when colours are taken out and other unseen characters are escaped. */
+const firstOf = (text: string): string => {
+  const shown = plainText(stripVTControlCharacters(text).replaceAll('\r\n', '\n')).trim();
+  return Buffer.from(shown)
+    .subarray(0, MAX_OUTPUT)
+    .toString('utf8')
+    .replace(/\uFFFD$/, '');
 };

@@ -1,5 +1,6 @@
 import type { HostCheck } from '#bundles/bundle/host-package';
 import { toFleetError } from '#bundles/errors';
+import { redact, secretTexts } from '../../../secrets/redact.ts';
 import type { CheckResult, DesiredPackage } from '../../target.ts';
 import { readWanted } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
@@ -19,6 +20,8 @@ export const settleHost = async (
   signal: AbortSignal,
 ): Promise<readonly CheckResult[]> => {
   const { checks } = readWanted(desired);
+  const secrets = secretTexts(desired);
+  const withoutSecrets = (text: string, length: number): string => redact(text, secrets, length);
   const results = new Map<HostCheck, CheckResult>();
   const perform = async (check: HostCheck, run: () => Promise<CheckResult>) => {
     const result = await run().catch((error: unknown): CheckResult => {
@@ -34,7 +37,9 @@ export const settleHost = async (
   await Promise.all(
     probes.map((check) =>
       perform(check, () =>
-        check.type === 'exec' ? checkExec(options, check, signal) : checkHttp(check, unitFailed, signal),
+        check.type === 'exec'
+          ? checkExec(options, check, withoutSecrets, signal)
+          : checkHttp(check, unitFailed, signal),
       ),
     ),
   );

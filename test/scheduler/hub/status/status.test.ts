@@ -10,6 +10,7 @@ import { describeStatus } from '../../../../scheduler/hub/status/describe-status
 import { formatAge } from '../../../../scheduler/hub/status/format-age.ts';
 import { channelsOf, readActual } from '../../../../scheduler/hub/status/read-actual.ts';
 import { readDesired } from '../../../../scheduler/hub/status/read-desired.ts';
+import { readStatus } from '../../../../scheduler/hub/status/read-status.ts';
 import { renderTable } from '../../../../scheduler/hub/status/render-table.ts';
 import {
   type ActualAgent,
@@ -264,6 +265,56 @@ describe('from signed releases and reports', () => {
     const behind = await look(hub);
     expect(behind.rows).toMatchObject([{ desired: { version: 2, package: second }, verdict: 'behind' }]);
     expect(renderTable(behind.rows, NOW)[1]).toContain(`r2 ${hexOf(second).slice(0, 12)}`);
+  });
+
+  it('says why a package failed or was rolled back, with the check and what it printed', async () => {
+    await using hub = await enrolledHub();
+    const one = digest('1');
+    const at = formatTime(hours(2));
+    const checks = [
+      { name: 'up', outcome: 'passed', message: 'fine' },
+      { name: 'web', outcome: 'failed', message: 'curl ended with 7', output: 'a\nb\u001b[1m\nc\nd\ne\nf' },
+      { name: 7, outcome: 'failed' },
+    ];
+    const failed = { package: one, code: 'CHECK_FAILED', message: 'web: curl ended with 7', at };
+    const byHand = 'rolled back by anna: labels come out blank';
+    const lines = chain(hub.agent, [
+      { type: 'package', assignment: 'kiosk', package: one, outcome: 'created', at },
+      { type: 'package', assignment: 'kiosk', outcome: 'failed', ...failed, detail: { checks } },
+      {
+        type: 'rolled-back',
+        assignment: 'printer',
+        package: one,
+        outcome: 'configured',
+        message: byHand,
+        at,
+      },
+      { type: 'package', assignment: 'well', package: one, outcome: 'created', message: 'not shown', at },
+    ]);
+    await report(await hub.stick(), hub.agent, lines);
+    await hub.importFrom(await hub.stick());
+    const { lines: shown, json } = await readStatus(hub, {}, NOW);
+    const printed = shown.slice(shown.indexOf('') + 1).join('\n');
+    expect(printed).toContain(
+      [
+        'plant-7/press-1 kiosk, 2 h ago: CHECK_FAILED: web: curl ended with 7',
+        '  check web printed:',
+        '    a',
+        '    b\\u001b[1m',
+        '    c',
+        '    d',
+        '    e',
+        '    ... 1 more lines: --json has them',
+        `plant-7/press-1 printer, 2 h ago: ${byHand}`,
+      ].join('\n'),
+    );
+    expect(printed).not.toContain('not shown');
+    const { rows } = json as { readonly rows: readonly { readonly health: unknown }[] };
+    expect(rows.map(({ health }) => health)).toMatchObject([
+      { code: 'CHECK_FAILED', checks: [{ name: 'web', message: 'curl ended with 7' }] },
+      { message: byHand },
+      { message: 'not shown' },
+    ]);
   });
 
   it('believes no release that the release key did not sign', async () => {

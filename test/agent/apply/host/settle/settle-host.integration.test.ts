@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import type { PackageSecrets } from '../../../../../agent/secrets/package-secrets.ts';
 import type { HostCheck } from '../../../../../bundles/bundle/host-package.ts';
 import { never, packageOf, sandbox } from '../sandbox.ts';
 
@@ -42,10 +43,16 @@ describe.concurrent('an exec check', () => {
   it('fails with its code, without a program, and after its time with all its children; all are reported', async () => {
     const begin = performance.now();
     const { results } = await settle([
-      exec('code', ['/bin/sh', '-c', 'echo SECRET; echo SECRET >&2; exit 3']),
+      exec('code', ['/bin/sh', '-c', 'echo what; echo why >&2; exit 3']),
       exec('absent', ['/no/such/program']),
       exec('slow', ['/bin/sh', '-c', 'sleep 30 & sleep 30'], 1),
       exec('good', ['/bin/true']),
+    ]);
+    expect(results.map(({ output }) => output)).toEqual([
+      'why\nwhat',
+      undefined,
+      'timed out after 1 s',
+      undefined,
     ]);
     expect(results.map(({ name, outcome, message }) => `${name} ${outcome}: ${message}`)).toEqual([
       'code failed: /bin/sh ended with 3',
@@ -54,6 +61,43 @@ describe.concurrent('an exec check', () => {
       'good passed: /bin/true ended with 0',
     ]);
     expect(performance.now() - begin).toBeLessThan(5000);
+  });
+
+  it('keeps the first 4 KiB of what a failed program prints, without colours and without the secrets of its package', async () => {
+    await using host = await sandbox();
+    const value = 'pa55 "word"\nsecond line of it';
+    const secrets: PackageSecrets = {
+      sealed: [],
+      sets: new Map([
+        [
+          'db',
+          {
+            fleet: 'acme',
+            site: 'plant-7',
+            name: 'db',
+            version: 1,
+            values: { password: Buffer.from(value).toString('base64') },
+          },
+        ],
+      ]),
+      decrypted: new Set(['licence']),
+      hash: () => 'hmac-sha256:0',
+    };
+    const desired = packageOf({
+      checks: [
+        exec('told', ['/bin/sh', '-c', `printf '%s' "$0" >&2; printf '%s' "$0" | base64 -w0; exit 1`, value]),
+        exec('lines', ['/bin/sh', '-c', 'printf "\\033[31mred\\033[0m second line of it LICENCE-1"; exit 1']),
+        exec('long', ['/bin/sh', '-c', 'head -c 4090 /dev/zero | tr "\\0" x; echo LICENCE-1; exit 1']),
+        exec('endless', ['/bin/sh', '-c', 'head -c 1000000 /dev/zero | tr "\\0" ä; exit 1']),
+      ],
+    });
+    const files = new Map([...desired.files, ['licence', Buffer.from('LICENCE-1\n')]]);
+    const results = await host.target.settle({ ...desired, files, secrets }, never);
+    const [told, lines, long, endless] = results.map(({ output = '' }) => output);
+    expect(told).toBe('[secret]\n[secret]');
+    expect(lines).toBe('red [secret] [secret]');
+    expect(long).toBe(`${'x'.repeat(4090)}[secre`);
+    expect(Buffer.byteLength(endless ?? '')).toBeLessThanOrEqual(4096);
   });
 
   it('does not wait for what it leaves running in the background', async () => {

@@ -1,0 +1,34 @@
+import { plainText } from '#bundles/errors';
+import { formatAge } from './format-age.ts';
+import { isFailed, type Row } from './what-runs-where.ts';
+
+/** Lines of one check's output; `--json` has all that the agent kept. */
+const MAX_LINES = 5;
+const MAX_WIDTH = 200;
+
+/** Why packages failed or were rolled back, below the table: what the agent or the person there said, and what the checks printed. */
+export const describeFailures = (rows: readonly Row[], now: Date): readonly string[] =>
+  rows.flatMap(({ site, agent, assignment, health }) => {
+    if (!health || !isFailed(health) || health.message === null) return [];
+    const what = `${site}/${agent} ${assignment ?? ''}`.trimEnd();
+    const code = health.code === null ? '' : `${health.code}: `;
+    return [
+      `${what}, ${formatAge(health.at, now)}: ${oneLine(`${code}${health.message}`)}`,
+      ...(health.checks ?? []).flatMap(({ name, output }) =>
+        output === undefined ? [] : [`  check ${oneLine(name)} printed:`, ...linesOf(output)],
+      ),
+    ];
+  });
+
+const linesOf = (output: string): readonly string[] => {
+  const lines = output.split('\n').filter((line) => line.trim() !== '');
+  return [
+    ...lines.slice(0, MAX_LINES).map((line) => `    ${oneLine(line)}`),
+    ...(lines.length > MAX_LINES ? [`    ... ${lines.length - MAX_LINES} more lines: --json has them`] : []),
+  ];
+};
+
+const oneLine = (text: string): string => {
+  const plain = plainText(text.replaceAll(/[\n\t]/g, ' '));
+  return plain.length > MAX_WIDTH ? `${plain.slice(0, MAX_WIDTH)} ...` : plain;
+};

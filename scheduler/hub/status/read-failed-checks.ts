@@ -1,0 +1,64 @@
+import { parseJson } from '#bundles/parse-json';
+import type { Database } from '../store/tables.ts';
+import type { FailedCheck } from './what-runs-where.ts';
+
+/** Characters of a name or message; `output` has at most 4 KiB. */
+const MAX_TEXT = 4096;
+const MAX_CHECKS = 50;
+/** Events that are read into memory, of at most 64 KiB each: of more packages that fail at once the message is shown alone. */
+const MAX_EVENTS = 1000;
+
+/**
+ * The checks that failed, by `agentAssignment`: out of the events that the current states are from, so that only what is failed
+ * now costs a look.
+ */
+export const readFailedChecks = async (
+  db: Database,
+  site: string | undefined,
+): Promise<ReadonlyMap<string, readonly FailedCheck[]>> => {
+  const query = db
+    .selectFrom('assignment_state')
+    .innerJoin('agent', 'agent.id', 'assignment_state.agent')
+    .innerJoin('event', (join) =>
+      join
+        .onRef('event.agent', '=', 'assignment_state.agent')
+        .onRef('event.life', '=', 'agent.life')
+        .onRef('event.seq', '=', 'assignment_state.outcome_seq'),
+    )
+    .select(['assignment_state.agent', 'assignment_state.assignment', 'event.line'])
+    .where('agent.revoked_at', 'is', null)
+    .where('assignment_state.code', '=', 'CHECK_FAILED')
+    .limit(MAX_EVENTS);
+  const rows = await (site === undefined ? query : query.where('agent.site', '=', site)).execute();
+  return new Map(
+    rows.map(({ agent, assignment, line }) => [agentAssignment(agent, assignment), checksIn(line)]),
+  );
+};
+
+export const agentAssignment = (agent: string, assignment: string): string => `${agent} ${assignment}`;
+
+/** The agent signed the line, and may have written what it likes into the detail. */
+const checksIn = (line: string): readonly FailedCheck[] => {
+  const { detail } = parseJson(line) as { readonly detail?: { readonly checks?: unknown } };
+  if (!Array.isArray(detail?.checks)) return [];
+  return detail.checks
+    .filter(isFailedCheck)
+    .slice(0, MAX_CHECKS)
+    .map(({ name, message, output }) => ({
+      name: name.slice(0, MAX_TEXT),
+      message: message.slice(0, MAX_TEXT),
+      ...(typeof output === 'string' ? { output: output.slice(0, MAX_TEXT) } : {}),
+    }));
+};
+
+const isFailedCheck = (
+  check: unknown,
+): check is { readonly name: string; readonly message: string; readonly output?: unknown } =>
+  typeof check === 'object' &&
+  check !== null &&
+  'outcome' in check &&
+  check.outcome === 'failed' &&
+  'name' in check &&
+  typeof check.name === 'string' &&
+  'message' in check &&
+  typeof check.message === 'string';
