@@ -60,7 +60,7 @@ export abstract class FleetCommand extends Command {
     return super.warn(plainText(typeof input === 'string' ? input : input.message));
   }
 
-  /** One line on standard error, for people; `--json` output stays clean on standard output. */
+  /** A note, a warning or progress, for people: on standard error, so that the result on standard output can be piped. */
   protected say(line: string): void {
     if (!this.jsonEnabled()) process.stderr.write(`${plainText(line)}\n`);
   }

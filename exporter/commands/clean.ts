@@ -67,7 +67,7 @@ export default class Clean extends FleetCommand {
   }
 
   private show({ files, notes }: Leftovers, bytes: number, path: string): void {
-    for (const note of notes) this.log(`Note: ${note}.`);
+    for (const note of notes) this.say(`Note: ${note}.`);
     if (files.length === 0) {
       this.log(`${path}: nothing of ours is left over`);
       return;

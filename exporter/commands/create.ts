@@ -70,7 +70,7 @@ export default class Create extends FleetCommand {
       await using prepared = await prepare(order);
       const { plan, notes, removals } = prepared;
       for (const note of notes) this.say(note);
-      for (const removal of removals) this.say(describeRemovals(removal));
+      for (const removal of removals) this.log(describeRemovals(removal));
       const set =
         wish &&
         withPerson(wish, {

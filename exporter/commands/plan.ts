@@ -61,7 +61,7 @@ export default class Plan extends FleetCommand {
         : await lacksOf(prepared.target, bytes);
       const notes = [...prepared.notes, ...lacks.filter((lack) => lack !== undefined)];
       for (const removal of prepared.removals) this.log(describeRemovals(removal));
-      for (const note of notes) this.log(`Note: ${note}`);
+      for (const note of notes) this.say(`Note: ${note}`);
       return {
         bundles: plan.bundles,
         leases: plan.leases,

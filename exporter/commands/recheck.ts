@@ -67,7 +67,7 @@ export default class Recheck extends FleetCommand {
     for (const { what, code, message } of refused)
       this.log(`refused then: ${what}: ${message ?? code ?? ''}`);
     if (missing.length > 0) this.log(`not looked at then: parts ${nameSome(missing.map(String))}`);
-    for (const line of advice) this.log(`Note: ${line}.`);
+    for (const line of advice) this.say(`Note: ${line}.`);
     const failed = checks.find(({ code }) => code !== undefined);
     if (failed?.code) process.exitCode = CODES[failed.code].exit;
     else if (result === 'refused') process.exitCode = WAS_REFUSED;

@@ -60,7 +60,7 @@ export default class Reports extends FleetCommand {
     for (const { reports } of agents)
       for (const { path, message } of reports) if (message !== undefined) this.log(`${path}: ${message}`);
     for (const { path, message } of refused) this.log(`REFUSED ${path}: ${message}`);
-    if (!checked) this.log('Note: no signature was checked; give --root-sha256 or --from.');
+    if (!checked) this.say('Note: no signature was checked; give --root-sha256 or --from.');
     if (copied) {
       const { folder, files, there } = copied;
       this.log(`${folder}: ${files} files copied${there > 0 ? `, ${there} were there` : ''}`);

@@ -113,7 +113,7 @@ export default class Verify extends FleetCommand {
   private show({ checks, provenance, advice }: Verification): void {
     this.log(formatChecks(checks));
     for (const line of provenance.flatMap(formatProvenance)) this.log(line);
-    for (const line of advice) this.log(`Note: ${line}.`);
+    for (const line of advice) this.say(`Note: ${line}.`);
     const failed = checks.find(({ code }) => code !== undefined);
     if (failed?.code) process.exitCode = CODES[failed.code].exit;
   }

@@ -167,15 +167,16 @@ held with its reason and blocks nobody else.`;
     problems,
   }: EnvironmentOutcome): void {
     for (const channel of channels) {
-      this.say(describeChannel(channel));
-      for (const line of removalLines(channel)) this.say(line);
+      this.log(describeChannel(channel));
+      for (const line of removalLines(channel)) this.log(line);
+      if (channel.waits) this.say(formatError(channel.waits));
       if (channel.fault)
         this.say(`${formatChannel(channel)}: its release was not renewed: ${formatError(channel.fault)}`);
       if (channel.leaseVoid)
         this.say(`${formatChannel(channel)}: its lease is void now: ${formatError(channel.leaseVoid)}`);
     }
     if (candidate && channels.some(({ outcome }) => outcome === 'released'))
-      this.say(`${environment.padEnd(24)} candidate ${candidate}`);
+      this.log(`${environment.padEnd(24)} candidate ${candidate}`);
     const held = channels.flatMap((channel) =>
       channel.held.map(({ assignment, error, kept }) => ({
         name: `${channel.clusterType}/${assignment}`,
@@ -190,9 +191,9 @@ held with its reason and blocks nobody else.`;
     for (const problem of problems) this.say(formatError(problem));
     if (channels.some(({ outcome }) => outcome === 'awaiting'))
       this.say(`${environment}: not all bundle signers have signed; see fleet-scheduler approvals`);
-    if (problems.length > 0) this.say(`${environment}: nothing was built`);
+    if (problems.length > 0) this.log(`${environment}: nothing was built`);
     else if (held.length + heldWorkloads.length > 0)
-      this.say(
+      this.log(
         `${environment}: ${summariseHeld(held.length, heldWorkloads.length)}; the others are not affected`,
       );
   }
@@ -201,12 +202,9 @@ held with its reason and blocks nobody else.`;
 /** Every package that a release takes away, or would take away, with the reason. */
 const removalLines = (channel: ChannelOutcome): readonly string[] => {
   const verb = channel.outcome === 'released' || channel.outcome === 'awaiting' ? 'removes' : 'would remove';
-  return [
-    ...describeRemovals(channel.removals, channel.clusterType).map(
-      (line) => `${formatChannel(channel)} ${verb} ${line}`,
-    ),
-    ...(channel.waits ? [formatError(channel.waits)] : []),
-  ];
+  return describeRemovals(channel.removals, channel.clusterType).map(
+    (line) => `${formatChannel(channel)} ${verb} ${line}`,
+  );
 };
 
 type BuildPlaces = { readonly layout: string | undefined; readonly previous: string | undefined };

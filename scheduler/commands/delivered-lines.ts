@@ -2,19 +2,10 @@ import { formatError } from '#bundles/errors';
 import type { Delivered } from '../publish/tree/deliver-trees.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 
-/** What a person reads about one environment's tree. */
+/** What became of one environment's tree. */
 export const deliveredLines = (delivered: Delivered): readonly string[] => {
-  const { environment, held, heldWorkloads, advice, problems, removedPackages } = delivered;
-  const names = held.map(({ assignment: { clusterType, target }, error }) => ({
-    name: `${clusterType.name}/${target.name}`,
-    error,
-    kept: false,
-  }));
+  const { environment, held, heldWorkloads, removedPackages } = delivered;
   return [
-    ...heldLines(names),
-    ...heldWorkloads.flatMap(({ errors }) => errors.map((error) => `held: ${formatError(error)}`)),
-    ...advice.map((one) => `advice: ${formatError(one)}`),
-    ...problems.map(formatError),
     `${environment.padEnd(12)} ${summarise(delivered)}`,
     ...(removedPackages.length > 0 ? [`${environment}: removes ${removedPackages.join(', ')}`] : []),
     ...(held.length + heldWorkloads.length > 0
@@ -24,6 +15,20 @@ export const deliveredLines = (delivered: Delivered): readonly string[] => {
       : []),
   ];
 };
+
+/** What is wrong with one environment, or could be better. */
+export const deliveredNotes = ({ held, heldWorkloads, advice, problems }: Delivered): readonly string[] => [
+  ...heldLines(
+    held.map(({ assignment: { clusterType, target }, error }) => ({
+      name: `${clusterType.name}/${target.name}`,
+      error,
+      kept: false,
+    })),
+  ),
+  ...heldWorkloads.flatMap(({ errors }) => errors.map((error) => `held: ${formatError(error)}`)),
+  ...advice.map((one) => `advice: ${formatError(one)}`),
+  ...problems.map(formatError),
+];
 
 const summarise = ({
   outcome,

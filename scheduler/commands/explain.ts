@@ -1,5 +1,5 @@
 import { Args, Flags } from '@oclif/core';
-import { FleetError, plainText } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
 import { platformFlags } from '../configuration-flags.ts';
@@ -45,18 +45,13 @@ layer, why that layer holds, and what it overrode. For a pair that is no assignm
       });
     }
     const pairs = explainPlatform(loaded, { clusterType, deploymentTarget, key: flags.key });
-    for (const [at, pair] of pairs.entries()) this.tell([...(at > 0 ? [''] : []), ...formatPair(pair)]);
+    const shown = pairs.map((pair) => formatPair(pair).join('\n'));
+    this.log(pairs.length === 0 ? `${flags.environment}: there is no assignment` : shown.join('\n\n'));
     if (pairs.length > 0 && flags.key !== undefined && pairs.every(({ values }) => values.length === 0))
-      this.say(`there is no value at or below ${flags.key}`);
-    if (pairs.length === 0) this.say(`${flags.environment}: there is no assignment`);
+      this.log(`there is no value at or below ${flags.key}`);
     return {
       environment: flags.environment,
       pairs: pairs.map((pair) => ({ ...pair, held: pair.held && this.toErrorJson(pair.held) })),
     };
-  }
-
-  /** What was asked for goes to standard output, so that it can be piped. */
-  private tell(lines: readonly string[]): void {
-    if (!this.jsonEnabled()) process.stdout.write(`${plainText(lines.join('\n'))}\n`);
   }
 }

@@ -80,8 +80,9 @@ Run it where you publish, and not while another machine publishes to the same re
       remove: flags.yes,
       signal: this.signal,
       onRepository: (outcome) => {
-        if (outcome.tags.length > 0 || outcome.outcome === 'failed' || outcome.outcome === 'moved')
-          this.say(describeRepository(outcome));
+        if (outcome.error) this.say(describeRepository(outcome));
+        else if (outcome.tags.length > 0 || outcome.outcome === 'moved')
+          this.log(describeRepository(outcome));
       },
     });
     const tags = outcomes.reduce((sum, outcome) => sum + outcome.tags.length, 0);

@@ -89,10 +89,10 @@ What is locked stays until it is named with --update. Commit the file.`;
   }
 
   private tell({ file, images: locked, attachments, leftOut, unused, missing, unread }: PlatformLock): void {
-    for (const one of locked.filter(({ before, after }) => before !== after)) this.say(describe(one));
+    for (const one of locked.filter(({ before, after }) => before !== after)) this.log(describe(one));
     for (const { image, attachments: now } of attachments)
       if (now && now.length > 0)
-        this.say(`${shortDigest(image)}  ${now.length} beside it: signatures, attestations, SBOMs`);
+        this.log(`${shortDigest(image)}  ${now.length} beside it: signatures, attestations, SBOMs`);
     for (const error of leftOut) this.say(`advice: ${formatError(error)}`);
     for (const one of unused) this.say(`no manifest names ${one}; its line can go`);
     for (const error of missing) this.say(formatError(error));
@@ -103,7 +103,7 @@ What is locked stays until it is named with --update. Commit the file.`;
       `${same} as before`,
       ...(missing.length > 0 ? [`${missing.length} not found`] : []),
     ];
-    this.say(`${file ?? 'images.lock.yaml'}: ${parts.join(', ')}`);
+    this.log(`${file ?? 'images.lock.yaml'}: ${parts.join(', ')}`);
   }
 }
 

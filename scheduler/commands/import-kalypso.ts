@@ -37,7 +37,7 @@ platform with environments as folders, renders that too, and names every file an
       to,
       signal: this.signal,
     });
-    for (const line of describeTakeover(report, to)) this.say(line);
+    for (const line of describeTakeover(report, to)) this.log(line);
     return {
       ...report,
       notes: report.notes.map((note) => this.toErrorJson(note)),

@@ -26,8 +26,8 @@ It has a cluster type for clusters and one for hosts, three environments and one
     const fleet = flags.fleet === undefined ? nameOf(directory) : givenName(flags.fleet);
     const files = await initPlatform(directory, fleet, this.signal);
     const shown = relative(process.cwd(), directory) || '.';
-    this.say(`fleet ${fleet}: ${files.length} files in ${shown}`);
-    this.say(`Next: cd ${shown} && fleet-scheduler validate; README.md says how to go on.`);
+    this.log(`fleet ${fleet}: ${files.length} files in ${shown}`);
+    this.log(`Next: cd ${shown} && fleet-scheduler validate; README.md says how to go on.`);
     return { fleet, directory, files: files.map(({ path }) => path) };
   }
 }

@@ -23,7 +23,7 @@ export default class LeaseList extends FleetCommand {
     const { roots, root } = await openKeyDirectory(requireSetting(configuration, 'keys'));
     const opened = await openLayout(requireSetting(configuration, 'layout'));
     const channels = chosenChannels(opened, flags);
-    if (channels.length === 0) this.say('The layout has no release yet, so there is no lease.');
+    if (channels.length === 0) this.log('The layout has no release yet, so there is no lease.');
     const leases = [];
     for (const channel of channels) {
       const name = formatChannel(channel);

@@ -64,7 +64,7 @@ export default class LeaseRenew extends FleetCommand {
         return { version, release: release.predicate.version, expires };
       },
     );
-    if (channels.length === 0) this.say('The layout has no release yet, so there is nothing to lease.');
+    if (channels.length === 0) this.log('The layout has no release yet, so there is nothing to lease.');
     return { leases };
   }
 }

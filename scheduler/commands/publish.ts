@@ -17,7 +17,7 @@ import { TOKEN_VARIABLE } from '../publish/git/forge/forge.ts';
 import { openDestination } from '../publish/send/open-destination.ts';
 import { deliverTrees } from '../publish/tree/deliver-trees.ts';
 import { isTreeTarget, parseTreeTarget } from '../publish/tree/tree-target.ts';
-import { deliveredLines } from './delivered-lines.ts';
+import { deliveredLines, deliveredNotes } from './delivered-lines.ts';
 import { formatFreight, formatSize } from './format-freight.ts';
 import { platformOptions } from './platform-options.ts';
 
@@ -113,15 +113,16 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
         if (dev) this.say(DEV_ROOT_NOTICE);
       },
       onPointer: (outcome) => {
-        if (outcome.outcome !== 'unchanged') this.say(describePointer(outcome));
+        if (outcome.outcome === 'failed') this.say(describePointer(outcome));
+        else if (outcome.outcome !== 'unchanged') this.log(describePointer(outcome));
         const { repository, removes = [] } = outcome;
-        if (removes.length > 0) this.say(`${repository}: sites lose ${removes.join(', ')}`);
+        if (removes.length > 0) this.log(`${repository}: sites lose ${removes.join(', ')}`);
       },
     });
     this.#conclude(outcomes, where);
     const awaiting = awaitingChannels(source).map(formatChannel);
     if (awaiting.length > 0)
-      this.say(`awaiting approval, and not published: ${nameSome(awaiting)}; see fleet-scheduler approvals`);
+      this.log(`awaiting approval, and not published: ${nameSome(awaiting)}; see fleet-scheduler approvals`);
     return {
       destination: where,
       awaiting,
@@ -148,7 +149,8 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
       now,
       signal: this.signal,
       onDelivered: (one) => {
-        for (const line of deliveredLines(one)) this.say(line);
+        for (const line of deliveredNotes(one)) this.say(line);
+        for (const line of deliveredLines(one)) this.log(line);
       },
     });
     if (delivered.some(({ held, heldWorkloads }) => held.length + heldWorkloads.length > 0))

@@ -53,7 +53,7 @@ export default class ReleasesRenew extends FleetCommand {
     );
     for (const [name, error] of await followWithLeases(releases, keyDirectory, channels, now))
       this.say(`${name}: its lease is void now: ${formatError(error)}`);
-    if (channels.length === 0) this.say('The layout has no release yet, so there is nothing to renew.');
+    if (channels.length === 0) this.log('The layout has no release yet, so there is nothing to renew.');
     return { channels: outcomes };
   }
 }

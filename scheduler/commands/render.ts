@@ -49,12 +49,12 @@ The layout is Kalypso's. Only folders of cluster types are touched; what is stal
     for (const { errors } of heldWorkloads)
       for (const error of errors) this.say(`held: ${formatError(error)}`);
     for (const one of schedule.advice) this.say(`advice: ${formatError(one)}`);
-    this.say(
+    this.log(
       `${result.packages.length} assignment${result.packages.length === 1 ? '' : 's'} rendered to ${flags.out}: ${changes.written.length} files written, ${changes.removed.length} removed, ${changes.unchanged} unchanged`,
     );
     if (held.length + heldWorkloads.length > 0) {
       process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
-      this.say(`${summariseHeld(held.length, heldWorkloads.length)}; the others are not affected`);
+      this.log(`${summariseHeld(held.length, heldWorkloads.length)}; the others are not affected`);
     }
     return {
       ...changes,

@@ -36,15 +36,15 @@ Reads what build would read and makes every bundle, but writes nothing; only ima
       ...(flags.kubernetes !== undefined && { kubernetes: parseRange(flags.kubernetes) }),
     });
     for (const finding of findings)
-      for (const line of formatFinding(finding, environments.length)) this.say(line);
+      for (const line of formatFinding(finding, environments.length)) this.log(line);
     for (const one of advice) this.say(`advice: ${formatError(one)}`);
     if (findings.length === 0) {
-      this.say(`${environments.join(', ')}: nothing wrong`);
+      this.log(`${environments.join(', ')}: nothing wrong`);
     } else {
       // Where all that is wrong may be right without anybody changing anything, it is not the input.
       const [passing] = findings.every(({ error }) => error.retryable) ? findings : [];
       process.exitCode = (passing?.error ?? new FleetError('PLATFORM_INVALID', '')).exitCode;
-      this.say(
+      this.log(
         `${findings.length} problem${findings.length === 1 ? '' : 's'} in ${environments.join(', ') || 'what says which environments there are'}`,
       );
     }

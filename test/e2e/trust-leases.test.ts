@@ -48,9 +48,9 @@ test('a release that nobody changes for half a year is renewed by any build, and
   succeed(await office.scheduler('lease', 'renew', '--channel', CHANNEL));
   const [first] = await office.releases(CHANNEL);
   const early = ['build', '--images', 'images', '--environment', 'prod', '--now', later(100)];
-  expect(succeed(await office.scheduler(...early)).stderr).toMatch(/prod\/kiosk +release 1 unchanged/);
+  expect(succeed(await office.scheduler(...early)).stdout).toMatch(/prod\/kiosk +release 1 unchanged/);
   const late = [...early.slice(0, -1), later(130)];
-  expect(succeed(await office.scheduler(...late)).stderr).toMatch(/prod\/kiosk +release 2 renewed/);
+  expect(succeed(await office.scheduler(...late)).stdout).toMatch(/prod\/kiosk +release 2 renewed/);
   const [second] = await office.releases(CHANNEL);
   expect(second?.bundles).toEqual(first?.bundles);
   const listed = await office.scheduler('lease', 'list', '--channel', CHANNEL, '--now', later(130));

@@ -113,7 +113,7 @@ test('a rotated bundle key signs the statements again, and no digest changes', {
   const gone = await publicFile(office, office.path('bundle-before-fresh.key'));
   await office.rotate('--add', 'bundle=fresh.pub', '--remove', `bundle=${gone}`);
   const built = succeed(await office.build());
-  expect(built.stderr).toMatch(/prod\/kiosk +release 2 renewed/);
+  expect(built.stdout).toMatch(/prod\/kiosk +release 2 renewed/);
   const [now] = await office.releases(CHANNEL);
   expect(now?.bundles).toEqual(before[0]?.bundles);
   await office.fill(site.stick, SITE);
@@ -122,7 +122,7 @@ test('a rotated bundle key signs the statements again, and no digest changes', {
   expect(await site.status()).toMatchObject({ root: { version: 2 }, release: { version: 2 } });
   // Nothing is left to do, and so nothing is done.
   const again = succeed(await office.build());
-  expect(again.stderr).toMatch(/prod\/kiosk +release 2 unchanged/);
+  expect(again.stdout).toMatch(/prod\/kiosk +release 2 unchanged/);
 });
 
 /** The public key of a private one, as a file for the ceremony. */

@@ -143,8 +143,8 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
 
   it('is the second person: what it signed of an exported statement releases the bundle, and both signatures go along', async () => {
     const built = await scheduler('build', '--platform', 'platform', '--environment', 'prod');
-    expect([built.code, built.stderr]).toEqual([0, expect.stringContaining('prod/press') as string]);
-    expect(built.stderr).toContain('awaiting approval');
+    expect([built.code, built.stdout]).toEqual([0, expect.stringContaining('prod/press') as string]);
+    expect(built.stdout).toContain('awaiting approval');
     const listed = await scheduler('approvals');
     expect(listed.stdout).toContain('prod/press: 1 of 2 bundle signers have signed');
     const exported = await scheduler('approvals', 'export', 'prod/press', '--out', 'approval');

@@ -169,7 +169,7 @@ describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registr
     await using opened = openRegistry(parseRegistryAddress(to), { plainHttp: [], env: {} });
     const site = opened.repository('sites/plant-7');
     expect(count(await site.tags(), 'r')).toBe(4);
-    const { code, stderr } = await world.scheduler([
+    const { code, stdout } = await world.scheduler([
       'gc',
       to,
       '--site',
@@ -178,7 +178,7 @@ describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registr
       '0d',
       '--yes',
     ]);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('removed: 2 releases; 2 stay') as string]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('removed: 2 releases; 2 stay') as string]);
     const pointers = await Promise.all(['site', 'receipts'].map((tag) => site.resolve(tag)));
     expect((await site.tags()).filter((tag) => tag.startsWith('r-'))).toEqual(
       pointers.map((pointer) => `r-${pointer?.digest.slice(7)}`).toSorted(),

@@ -202,8 +202,8 @@ describeWith(['ociregistry'], 'publishing to a registry with referrers', ({ ocir
     await world.export(to, 'b.tar', { sites: ['plant-7'] });
     expect((await readFile(world.path('b.tar'))).equals(await readFile(world.path('a.tar')))).toBe(true);
     const before = await tagsOf(registry.host);
-    const { code, stderr } = await world.scheduler(['gc', to, '--keep', '0', '--yes']);
-    expect([code, stderr]).toEqual([
+    const { code, stdout } = await world.scheduler(['gc', to, '--keep', '0', '--yes']);
+    expect([code, stdout]).toEqual([
       0,
       expect.stringContaining('removed: 1 release, 1 statement, 1 bundle, 1 image; 1 stay') as string,
     ]);

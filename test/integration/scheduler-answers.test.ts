@@ -26,7 +26,7 @@ const far = () => ({
 test('validate ends with 5 where all that is wrong is a repository that does not answer, else with 3', async () => {
   const down = await open(far());
   const told = await down('validate');
-  expect(told.stderr).toContain('SOURCE_UNREACHABLE');
+  expect(told.stdout).toContain('SOURCE_UNREACHABLE');
   expect(told.code).toBe(5);
   const both = await open({
     ...far(),
@@ -38,6 +38,6 @@ test('validate ends with 5 where all that is wrong is a repository that does not
 test('explain says that a key has no value anywhere, instead of nothing', async () => {
   const run = await open();
   const told = await run('explain', '--environment', 'qa', '--key', 'nothing.here');
-  expect(told.stderr).toContain('there is no value at or below nothing.here');
+  expect(told.stdout).toContain('there is no value at or below nothing.here');
   expect(told.code).toBe(0);
 });

@@ -260,7 +260,7 @@ describe('fleet-scheduler build', () => {
     await appendFile(join(folder.path, 'platform/environments/qa/environment.yaml'), '\tx');
     const told = await here.run(...BUILD);
     expect(told.stderr).toContain('platform/environments/qa/environment.yaml:19:1: YAML_SYNTAX');
-    expect(told.stderr).toContain('qa: nothing was built');
+    expect(told.stdout).toContain('qa: nothing was built');
     expect(told.code).toBe(3);
     const environments = (await released(here)).map((channel) => channel.split('/')[0]);
     expect(new Set(environments)).toEqual(new Set(['dev', 'prod']));
@@ -295,8 +295,8 @@ describe('fleet-scheduler build', () => {
     const before = await readFile(path);
     await writeFile(path, Buffer.from(before).fill(0x20, 0, 4));
     const told = await here.run(...BUILD, '--environment', 'prod');
-    expect(told.stderr).toContain('unchanged bundle');
-    expect(told.stderr).toContain('1 lost or damaged blobs written again');
+    expect(told.stdout).toContain('unchanged bundle');
+    expect(told.stdout).toContain('1 lost or damaged blobs written again');
     expect(await readFile(path)).toEqual(before);
   });
 });
@@ -376,7 +376,7 @@ describe('fleet-scheduler render', () => {
     await replace(ORDER, '../apps/order-api', '../apps/order')(here);
     const told = await here.run(...RENDER);
     expect(told.stderr).toContain(`${ORDER}:8:5: SOURCE_MISSING`);
-    expect(told.stderr).toContain('3 assignments and 1 application are held; the others are not affected');
+    expect(told.stdout).toContain('3 assignments and 1 application are held; the others are not affected');
     expect(told.code).toBe(8);
     expect(await tree()).toEqual(before);
     const again = await here.run(...RENDER, '--json');

@@ -44,7 +44,7 @@ function tests(): void {
       expect(await readdir(large)).toEqual([]);
       expect(await readdir(small)).toEqual([]);
       const planned = await runCommandClass(Plan, words);
-      expect(planned.out).toMatch(/Note: \S+stick-2 has 1.00 MiB free, 1.0\d MiB are needed/);
+      expect(planned.err).toMatch(/Note: \S+stick-2 has 1.00 MiB free, 1.0\d MiB are needed/);
     }));
 
   it('is told by plan in the words of create, for a tar and a folder', () =>
@@ -55,7 +55,7 @@ function tests(): void {
         const created = await runCommandClass(Create, words);
         const said = /\S+stick-1 has [\d.]+ MiB free, [\d.]+ MiB are needed/;
         expect([planned.code, created.code]).toEqual([0, 6]);
-        expect(planned.out).toMatch(said);
+        expect(planned.err).toMatch(said);
         expect(created.err).toMatch(said);
         expect(await readdir(stick)).not.toContain('medium.tar');
       }
