@@ -1,5 +1,6 @@
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/medium/open-medium';
+import { formatChannel } from '#bundles/names';
 import type { Agent } from '../agent.ts';
 import { type PackageResult, withResumed } from '../apply/package-result.ts';
 import { resume } from '../apply/perform.ts';
@@ -9,6 +10,8 @@ import { forgetOldOperations } from '../journal/operations.ts';
 import { tellRefused } from '../report/tell-refused.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import type { ReleaseRef } from '../store/package-ref.ts';
+import { readTrustRow } from '../store/trust.ts';
+import type { Judged } from './accept-offer.ts';
 import type { BroughtImages } from './bring-surveyed.ts';
 import { judgeOffer } from './judge-offer.ts';
 import { removeNeeds } from './missing-base.ts';
@@ -21,6 +24,8 @@ export type ImportResult = {
   readonly release: ReleaseRef | undefined;
   /** 'same': it was imported before. */
   readonly news: 'newer' | 'same' | undefined;
+  /** There is no release of this agent's channel, here or on the medium: the channel, and those that the medium has releases of. */
+  readonly missing?: { readonly channel: string; readonly offered: readonly string[] };
   /** false: the rollout leaves this agent where it is. */
   readonly selected: boolean;
   readonly rootVersion: number;
@@ -77,6 +82,8 @@ export const importMedium = async (
   return {
     release: release && { ...site.agent.channel, version: release.predicate.version },
     news: release?.news,
+    ...(!release &&
+      readTrustRow(agent.state).desiredRelease === undefined && { missing: missingFrom(accepted) }),
     selected,
     rootVersion: root.version,
     siteVersion: site.predicate.version,
@@ -88,6 +95,11 @@ export const importMedium = async (
     packages,
   };
 };
+
+const missingFrom = ({ accepted: { site }, offer: { documents } }: Judged): ImportResult['missing'] => ({
+  channel: formatChannel(site.agent.channel),
+  offered: [...new Set(documents.claimedChannels.map(formatChannel))],
+});
 
 /** @throws FleetError USAGE */
 const checkGlass = ({ policy }: Agent, reason: string | undefined): void => {

@@ -3,7 +3,7 @@ import { openProgress } from '#bundles/program/progress';
 import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
 import { type ImportResult, importMedium } from '../acquire/import-medium.ts';
 import { AgentCommand } from './agent-command.ts';
-import { exitCodeOf, showPackages } from './show-packages.ts';
+import { exitCodeOf, showMissing, showPackages } from './show-packages.ts';
 
 export class Import extends AgentCommand {
   static override summary = 'Verify a medium and apply what it brings for this machine.';
@@ -51,7 +51,7 @@ export class Import extends AgentCommand {
     this.log(summary(result));
     if (result.relaxed.length > 0) this.log(aboutGlass(result));
     for (const line of aboutImages(result)) this.log(line);
-    this.log(showPackages(result.packages));
+    this.log(result.missing ? showMissing(result.missing) : showPackages(result.packages));
     const { contradictingReceipts } = result;
     if (contradictingReceipts > 0) this.log(CONTRADICTING);
     process.exitCode = exitCodeOf(result.packages) || (contradictingReceipts > 0 ? 8 : 0);

@@ -1,3 +1,5 @@
+import { nameSome } from '#bundles/name-some';
+import type { ImportResult } from '../acquire/import-medium.ts';
 import type { PackageResult } from '../apply/package-result.ts';
 import { table } from './table.ts';
 
@@ -13,6 +15,12 @@ export const showPackages = (packages: readonly PackageResult[]): string => {
     ]),
   ]);
 };
+
+/** Why nothing runs here: the agent's channel has no release yet, or not on this medium. */
+export const showMissing = ({ channel, offered }: NonNullable<ImportResult['missing']>): string =>
+  offered.length === 0
+    ? `This machine follows ${channel}, and no release of it came yet: import a medium that has one.`
+    : `This machine follows ${channel}, and the medium has no release of it: it has ${nameSome(offered)}. If the channel is wrong, the office gives it another one: fleet-scheduler sites set --channel.`;
 
 /** 7: a package failed. 8: something is held back and needs a look. */
 export const exitCodeOf = (packages: readonly PackageResult[]): 0 | 7 | 8 => {

@@ -1,24 +1,14 @@
-import { compareBytes } from '#bundles/digest';
 import { findReference, layoutReference, openLayout, referenceOf } from '#bundles/layout/layout';
-import { type Channel, isName } from '#bundles/names';
+import { releasedChannels } from '#bundles/layout/released-channels';
 import type { Source } from './source.ts';
 import { streamBlob } from './stream-blob.ts';
-
-const RELEASE = /^([^/]+)\/([^/]+):release$/;
 
 /** The OCI layout that `fleet-scheduler build` writes. @throws FleetError MEDIUM_MISSING, LAYOUT_INVALID */
 export const openLayoutSource = async (directory: string): Promise<Source> => {
   const layout = await openLayout(directory);
   return {
     name: `layout ${directory}`,
-    channels: async () =>
-      layout.manifests
-        .map((descriptor) => referenceOf(descriptor) ?? '')
-        .toSorted(compareBytes)
-        .flatMap((reference): Channel[] => {
-          const [, environment, clusterType] = RELEASE.exec(reference) ?? [];
-          return isName(environment) && isName(clusterType) ? [{ environment, clusterType }] : [];
-        }),
+    channels: async () => releasedChannels(layout),
     tags: async (repository) =>
       layout.manifests
         .map((descriptor) => referenceOf(descriptor) ?? '')

@@ -13,6 +13,7 @@ import type { EnrolmentRequest } from '../hub/enroll/read-requests.ts';
 import { openHub } from '../hub/hub.ts';
 import { describeRefused } from '../hub/refused.ts';
 import { channelOf } from '../hub/sites/agent-record.ts';
+import { readReleased } from '../hub/sites/check-released.ts';
 import { siteRemarks } from '../secrets/list-secrets.ts';
 
 const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
@@ -24,7 +25,7 @@ const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
 
 export default class SitesEnroll extends FleetCommand {
   static override description =
-    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nAnybody can put a request onto a stick: compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. Channel and labels of an agent that is enrolled already change only with --channel or --update.';
+    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nAnybody can put a request onto a stick: compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> /media/stick --accept 5f3c...e1',
     '<%= config.bin %> <%= command.id %> /media/stick --site plant-7 --channel prod/factory-host --accept 5f3c...e1',
@@ -46,6 +47,7 @@ export default class SitesEnroll extends FleetCommand {
       description:
         'Let a known agent come with another key, named with --accept; the old one is refused from then on',
     }),
+    'allow-unreleased': Flags.boolean({ description: 'Also take agents of channels without a release' }),
     update: Flags.boolean({ description: 'Let a known agent have the channel and labels it asks for' }),
   };
 
@@ -62,7 +64,14 @@ export default class SitesEnroll extends FleetCommand {
     await using medium = await openFiles(args.medium);
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, { create: true });
-    const result = await enrollMedium(hub, medium, options, this.readNow(flags.now), this.signal);
+    const released = flags['allow-unreleased'] ? undefined : await readReleased(hub.layout);
+    const result = await enrollMedium(
+      hub,
+      medium,
+      { ...options, released },
+      this.readNow(flags.now),
+      this.signal,
+    );
     this.#print(result, args.medium);
     const remarks: string[] = [];
     for (const { site } of result.sites)

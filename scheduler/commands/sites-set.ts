@@ -6,6 +6,7 @@ import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
 import { hubFlags } from '../configuration-flags.ts';
 import { openHub, publishSite, siteSigner } from '../hub/hub.ts';
+import { checkReleased, readReleased } from '../hub/sites/check-released.ts';
 import { checkValues } from '../hub/sites/check-values.ts';
 import { parseFreshness } from '../hub/sites/set-terms.ts';
 import { parseValue, setValues } from '../hub/sites/set-values.ts';
@@ -37,6 +38,10 @@ export default class SitesSet extends FleetCommand {
       description: 'Let the agent follow this channel, environment/cluster type',
       dependsOn: ['agent'],
     }),
+    'allow-unreleased': Flags.boolean({
+      description: 'Let the agent follow a channel without a release',
+      dependsOn: ['channel'],
+    }),
     'allow-unknown': Flags.boolean({
       description: 'Also set values that no release asks for yet',
     }),
@@ -65,6 +70,8 @@ export default class SitesSet extends FleetCommand {
     };
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const now = this.readNow(flags.now);
+    if (terms.channel && !flags['allow-unreleased'])
+      checkReleased(terms.channel, await readReleased(hub.layout));
     await checkValues(hub, change, flags['allow-unknown']);
     const { site, changed } = await setValues(hub.store, change, await siteSigner(hub), now);
     await publishSite(hub, site, { now, command: 'sites set' });

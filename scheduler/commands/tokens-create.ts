@@ -5,6 +5,7 @@ import { FleetCommand } from '#bundles/program/fleet-command';
 import { readConfiguration } from '../configuration.ts';
 import { hubFlags } from '../configuration-flags.ts';
 import { hasNoSites, openHub } from '../hub/hub.ts';
+import { checkReleased, readReleased } from '../hub/sites/check-released.ts';
 import { createToken, type TokenOrder } from '../hub/tokens/create-token.ts';
 import { auditLog } from '../serve/audit-log.ts';
 
@@ -30,6 +31,10 @@ export default class TokensCreate extends FleetCommand {
       description: 'Follow this environment/type, whatever the request says',
       exclusive: ['reader'],
     }),
+    'allow-unreleased': Flags.boolean({
+      description: 'Let the agent follow a channel without a release',
+      dependsOn: ['channel'],
+    }),
     label: Flags.string({
       description: '<name>=<value>: these labels, whatever the request says',
       multiple: true,
@@ -54,6 +59,8 @@ export default class TokensCreate extends FleetCommand {
     const expires = new Date(now.getTime() + parseLife(flags.expires ?? LIVES[order.scope]));
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
+    if (order.scope === 'enroll' && order.channel && !flags['allow-unreleased'])
+      checkReleased(order.channel, await readReleased(hub.layout));
     const { token, row } = await createToken(hub.store, order, { note: flags.note, expires, now });
     const { id, scope, site, agent, expires_at: expiresAt } = row;
     auditLog(process.stderr)?.info({ token: id, scope, site, agent, expiresAt }, 'token created');

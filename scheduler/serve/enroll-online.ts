@@ -5,6 +5,7 @@ import { parseDocument } from '#bundles/validate';
 import { enrollAgent, issueIfChanged } from '../hub/enroll/enroll-agents.ts';
 import type { EnrolmentOptions, EnrolmentStep } from '../hub/enroll/plan-enrolment.ts';
 import { checkRequest, type EnrolmentRequest } from '../hub/enroll/read-requests.ts';
+import { readReleased } from '../hub/sites/check-released.ts';
 import { siteDocuments } from '../hub/sites/site-documents.ts';
 import type { SiteRow, TokenRow } from '../hub/store/tables.ts';
 import { checkToken } from '../hub/tokens/check-token.ts';
@@ -23,7 +24,7 @@ export type EnrolledOnline = {
 /**
  * An agent with a one-time token becomes one of its site: token, key and statement in one transaction. Asked again with the
  * same token and key, it gets the same answer.
- * @throws FleetError TOKEN_INVALID, SCHEMA, WRONG_FLEET, REQUEST_INVALID, REVOKED, ALREADY_ENROLLED
+ * @throws FleetError TOKEN_INVALID, SCHEMA, WRONG_FLEET, REQUEST_INVALID, REVOKED, ALREADY_ENROLLED, CHANNEL_MISSING
  */
 export const enrollOnline = async (body: unknown, context: Context): Promise<EnrolledOnline> => {
   const { hub, signer, authority, clock } = context;
@@ -33,9 +34,10 @@ export const enrollOnline = async (body: unknown, context: Context): Promise<Enr
   // First, and cheap: nobody without a token gets us to look at signatures.
   await checkToken(hub.store.db, asked.token, 'enroll', now);
   const request = checkRequest(asked.request, 'the request', fleet);
+  const released = await readReleased(hub.layout);
   const { step, site, token } = await hub.store.transact(async (tx) => {
     const token = await redeemToken(tx, asked.token, request, now);
-    const step = await enrollAgent(tx, request, termsOf(token), now);
+    const step = await enrollAgent(tx, request, termsOf(token, released), now);
     const site = await issueIfChanged(tx, request.site, [{ request, step }], signer, now);
     return { step, site, token };
   });
@@ -53,12 +55,14 @@ export const enrollOnline = async (body: unknown, context: Context): Promise<Enr
   };
 };
 
-/** What the token says goes over what the request says; a token without a word leaves a known agent where it is. */
-const termsOf = (token: TokenRow): EnrolmentOptions => ({
-  ...(token.environment !== null &&
-    token.cluster_type !== null && {
-      channel: { environment: token.environment, clusterType: token.cluster_type },
-    }),
+/**
+ * What the token says goes over what the request says; a token without a word leaves a known agent where it is. A token's channel was
+ * judged when it was made.
+ */
+const termsOf = (token: TokenRow, released: readonly string[]): EnrolmentOptions => ({
+  ...(token.environment !== null && token.cluster_type !== null
+    ? { channel: { environment: token.environment, clusterType: token.cluster_type } }
+    : { released }),
   ...(token.labels !== null && { labels: JSON.parse(token.labels) as Record<string, string> }),
   replaceKey: token.replace_key === 1,
   update: false,

@@ -10,6 +10,7 @@ import {
   rekeyedAgentRow,
   type ToldRecipient,
 } from '../sites/agent-record.ts';
+import { checkReleased } from '../sites/check-released.ts';
 import type { AgentKeyRow, AgentRow } from '../store/tables.ts';
 import type { EnrolmentRequest } from './read-requests.ts';
 
@@ -21,6 +22,8 @@ export type EnrolmentOptions = {
   readonly replaceKey: boolean;
   /** A known agent may move to the channel and labels it wishes for. */
   readonly update: boolean;
+  /** Channels that have a release, by formatChannel: an agent begins to follow no other. undefined: any. */
+  readonly released?: readonly string[] | undefined;
 };
 
 /** What one request leads to. `row` is how the agent stands afterwards. */
@@ -31,7 +34,7 @@ export type EnrolmentStep =
 /**
  * Channel and labels of a request are unsigned: they count for somebody new, whom a person looks at, and for a known
  * agent only when a person says so. A key counts for one name only, and never again once it was taken away.
- * @throws FleetError REVOKED, REQUEST_INVALID, ALREADY_ENROLLED
+ * @throws FleetError REVOKED, REQUEST_INVALID, ALREADY_ENROLLED, CHANNEL_MISSING
  */
 export const planEnrolment = (
   request: EnrolmentRequest,
@@ -43,6 +46,8 @@ export const planEnrolment = (
   checkKey(request, keyOwner);
   const channel = options.channel ?? (options.update || !known ? request.channel : channelOf(known));
   const labels = options.labels ?? (options.update || !known ? request.labels : labelsOf(known));
+  if (options.released && !(known && sameChannel(channel, channelOf(known))))
+    checkReleased(channel, options.released);
   if (!known) {
     return { kind: 'register', row: newAgentRow(request, request.key.pem, channel, labels, now) };
   }

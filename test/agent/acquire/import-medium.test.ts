@@ -120,6 +120,33 @@ describe('an import', () => {
     expect(world.events()).toHaveLength(events);
   });
 
+  it('says which channel it follows while no release of that came', async () => {
+    await using world = await createWorld();
+    const { key } = world.agent.identity;
+    const follows = { environment: 'prod', clusterType: 'factory-hots' };
+    const site = { site: SITE, version: 1, agents: [{ name: 'kiosk-1', key, channel: follows }] };
+    const answer = await importMedium(world.agent, await world.medium({ site }));
+    expect(answer.missing).toEqual({ channel: 'prod/factory-hots', offered: [] });
+    const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
+    const others = await importMedium(
+      world.agent,
+      await world.medium({ site, release: { version: 1, bundle } }),
+    );
+    expect(others).toMatchObject({
+      packages: [],
+      missing: { channel: 'prod/factory-hots', offered: ['prod/factory-host'] },
+    });
+    const agents = [{ name: 'kiosk-1', key, previousChannel: follows }];
+    const right = await world.medium({
+      site: { ...site, version: 2, agents },
+      release: { version: 1, bundle },
+    });
+    expect(await importMedium(world.agent, right)).not.toHaveProperty('missing');
+    expect(
+      await importMedium(world.agent, await world.medium({ site: { ...site, version: 2, agents } })),
+    ).not.toHaveProperty('missing');
+  });
+
   it('touches only what a new release changes', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one'), onePackage('base', 'one')]);

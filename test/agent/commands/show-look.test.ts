@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { exitCodeOfLook, showLook } from '../../../agent/commands/show-look.ts';
+import { showMissing } from '../../../agent/commands/show-packages.ts';
 import { table } from '../../../agent/commands/table.ts';
 import type { PackageDrift } from '../../../agent/observe/observe.ts';
 
@@ -48,6 +49,18 @@ describe('what a look says', () => {
   ] satisfies readonly (readonly [string, PackageDrift, string, number])[])('%s', (_, drift, text, code) => {
     expect(showLook(looked(drift))).toBe(text);
     expect(exitCodeOfLook(looked(drift))).toBe(code);
+  });
+});
+
+describe('an import that brings no release, to a machine without one', () => {
+  it.each([
+    [[], /^This machine follows prod\/hots, and no release of it came yet: import a medium that has one\.$/],
+    [
+      ['prod/hosts'],
+      /and the medium has no release of it: it has prod\/hosts\. If the channel is wrong, the office/,
+    ],
+  ])('says so, of a medium with the releases %j', (offered, text) => {
+    expect(showMissing({ channel: 'prod/hots', offered })).toMatch(text);
   });
 });
 

@@ -61,6 +61,20 @@ describe('an agent with a token', () => {
     expect(refusalOf(await made.post(ENROLL_PATH, other))).toEqual({ status: 401, code: 'TOKEN_INVALID' });
   });
 
+  it('is not taken for a channel without a release, and may correct that with the same token', async () => {
+    await using made = await testServer();
+    await made.hub.layoutWriter.release({
+      channel: HOSTS,
+      version: 1,
+      bundles: [{ kind: 'host', packages: { app: { 'package.json': '{}' } } }],
+    });
+    const token = await made.token();
+    const wrong = await enrollBody(token, agent, { channel: { environment: 'prod', clusterType: 'hots' } });
+    expect(refusalOf(await made.post(ENROLL_PATH, wrong))).toEqual({ status: 400, code: 'CHANNEL_MISSING' });
+    const right = await made.post(ENROLL_PATH, await enrollBody(token, agent));
+    expect(refusalOf(right)).toEqual({ status: 200, code: undefined });
+  });
+
   it('H10: has the channel and the labels that the token says, whatever it asks for', async () => {
     await using made = await testServer();
     const channel = { environment: 'dev', clusterType: 'kiosk' };

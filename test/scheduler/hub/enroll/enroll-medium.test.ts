@@ -56,6 +56,31 @@ const acceptAs = async (hub: TestHub, agent: TestAgent, stick: string, state: ob
 };
 
 describe('enrolling from a medium', () => {
+  it('refuses a channel that has no release once others have one, and takes the other requests', async () => {
+    await using hub = await testHub();
+    const stick = await hub.stick();
+    const [press, kiosk] = [testAgent('plant-7/press-1'), testAgent('plant-7/kiosk-1')];
+    await ask(stick, press, { channel: { environment: 'prod', clusterType: 'factory-hots' } });
+    await ask(stick, kiosk);
+    const released = ['prod/factory-host', 'prod/kiosk'];
+    const first = await hub.enroll(stick, { released });
+    expect(steps(first)).toEqual([['plant-7/kiosk-1', 'register']]);
+    expect(first.refused[0]?.error).toMatchObject({
+      code: 'CHANNEL_MISSING',
+      message: 'there is no release of prod/factory-hots',
+      hint: expect.stringMatching(/^Did you mean prod\/factory-host\? /) as string,
+    });
+    const corrected = await hub.enroll(stick, { released, channel: HOSTS });
+    expect(steps(corrected)).toEqual([['plant-7/press-1', 'register']]);
+    // Where nothing was released yet there is nothing to compare with; a known agent keeps the channel it has.
+    await ask(stick, testAgent('plant-8/press-1'), { channel: { environment: 'prod', clusterType: 'new' } });
+    expect(steps(await hub.enroll(stick, { released: [] }))).toEqual([['plant-8/press-1', 'register']]);
+    await ask(stick, kiosk);
+    expect(steps(await hub.enroll(stick, { released: ['prod/other'] }))).toEqual([
+      ['plant-7/kiosk-1', 'unchanged'],
+    ]);
+  });
+
   it('answers on the same stick with what the agent accepts, and takes the request away', async () => {
     await using hub = await testHub();
     const [agent, stick] = [testAgent('plant-7/press-1'), await hub.stick()];
