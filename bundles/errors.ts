@@ -193,6 +193,7 @@ export const CODES = {
   PATH_CLAIMED: failed,
   PRUNE_BUDGET: attention,
   DRIFT: attention,
+  HEALTH_UNKNOWN: attention,
   STALE: attention,
   NOTHING_TO_ROLL_BACK: missing,
   // Clusters and images

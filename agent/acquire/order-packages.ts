@@ -1,5 +1,6 @@
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
+import { unknownHealth } from '../apply/unknown-health.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { ownsAnything } from '../store/inventory.ts';
@@ -44,7 +45,7 @@ const orderPackage = (agent: Agent, row: PackageRow, desired: PackageRef): void 
   // The release came back to what runs: the failure before it is over.
   const { assignment, package: digest, siteValues, release } = desired;
   const what = { assignment, package: digest, siteValues, release };
-  appendEvent(agent, { type: 'package', ...what, outcome: 'unchanged' });
+  appendEvent(agent, { type: 'package', ...what, outcome: 'unchanged', ...unknownHealth(row.checks) });
 };
 
 const orderRemoval = (agent: Agent, row: PackageRow): void => {

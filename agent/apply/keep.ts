@@ -12,6 +12,7 @@ import { findFailure } from '../store/failures.ts';
 import { addOwned, keepOwned } from '../store/inventory.ts';
 import { isSame } from '../store/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/packages.ts';
+import { unknownHealth } from './unknown-health.ts';
 import type { Work } from './work.ts';
 
 /** The end of a way that was gone without a failure: forward it is kept, backward it is the last good one again. */
@@ -60,6 +61,7 @@ const endKept = (agent: Agent, operation: Operation): void => {
       ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
       outcome: outcomeOf(operation, changed),
       ...(kind === 'restore' && row.pinnedReason !== undefined ? { message: row.pinnedReason } : {}),
+      ...(kind === 'apply' ? unknownHealth(operation.checks) : {}),
       detail: { operation: kind, ...changesOf(results) },
     });
   }
@@ -68,7 +70,7 @@ const endKept = (agent: Agent, operation: Operation): void => {
 };
 
 /** That it broke was told as a step of the package, so its end is told as one: whoever counts steps hears both. */
-const tellWell = (agent: Agent, { assignment, to }: Operation): void => {
+const tellWell = (agent: Agent, { assignment, to, checks }: Operation): void => {
   const row = findPackage(agent.state, assignment);
   const ref = row?.status === 'failed' ? row.desired : to;
   if (!row || !ref) return;
@@ -80,7 +82,7 @@ const tellWell = (agent: Agent, { assignment, to }: Operation): void => {
     release: ref.release,
     ...(row.status === 'failed'
       ? { outcome: 'failed' as const, code: row.code, message: row.message }
-      : { outcome: 'unchanged' as const, message: 'what runs is well again' }),
+      : { outcome: 'unchanged' as const, message: 'what runs is well again', ...unknownHealth(checks) }),
   });
 };
 

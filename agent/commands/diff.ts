@@ -16,7 +16,9 @@ export class Diff extends AgentCommand {
     ]);
     this.log(
       rows.length === 0
-        ? `No difference in ${packages.length} packages.`
+        ? packages.length === 0
+          ? 'Nothing was compared: this machine has no packages.'
+          : `No difference in ${packages.length} ${packages.length === 1 ? 'package' : 'packages'}.`
         : table([['PACKAGE', 'WHAT', 'DIFFERENCE'], ...rows]),
     );
     if (rows.length > 0) process.exitCode = 8;

@@ -9,15 +9,31 @@ import { table } from './table.ts';
 
 export class Status extends AgentCommand {
   static override summary = 'Show what runs here, from which release, and how it is.';
+  static override description =
+    'Exit code 7 when a package failed; 8 when one is held back or differs from its release, or nothing was accepted here yet.';
   static override examples = ['<%= config.bin %> status', '<%= config.bin %> status --json'];
 
   async run(): Promise<StatusReport> {
     const { flags } = await this.parse(Status);
     const status = await this.reading(flags, readStatus);
     for (const line of show(status)) this.log(line);
+    process.exitCode = exitCodeOfStatus(status);
     return status;
   }
 }
+
+/** 7: a package failed. 8: something is held back, differs or cannot be read; or no release was ever accepted here. */
+export const exitCodeOfStatus = ({
+  packages,
+  release,
+}: Pick<StatusReport, 'packages' | 'release'>): 0 | 7 | 8 => {
+  if (packages.some(({ status }) => status === 'failed' || status === 'broken')) return 7;
+  const needsLook = packages.some(
+    ({ status, code, drift, unreadable }) =>
+      status === 'skipped' || code === 'PRUNE_BUDGET' || drift.length > 0 || unreadable !== null,
+  );
+  return needsLook || release === null ? 8 : 0;
+};
 
 const show = (status: StatusReport): readonly string[] => {
   const { fleet, agent, channel, release, lease, root, packages, outbox, unfinished, window, parts } = status;
@@ -40,7 +56,9 @@ const show = (status: StatusReport): readonly string[] => {
     ...(window === null ? [] : [`Window   waiting for the window that opens at ${window}`]),
     ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
     '',
-    packages.length === 0 ? 'No packages.' : table([HEADER, ...packages.map(toRow)]),
+    packages.length === 0
+      ? `No packages${release ? '' : ': no release was accepted here yet'}.`
+      : table([HEADER, ...packages.map(toRow)]),
     ...packages.flatMap(showOutput),
   ];
 };

@@ -31,11 +31,24 @@ export type PackageDrift = {
 
 type Running = PackageRow & { readonly current: PackageRef };
 
-/** Live state against what was kept, package by package. Writes nothing. @throws FleetError ABORTED */
+/**
+ * Live state against what was kept, package by package; one that is wanted and of which nothing was kept is missing as a whole.
+ * Writes nothing. @throws FleetError ABORTED
+ */
 export const lookAtDrift = async (agent: Agent): Promise<readonly PackageDrift[]> => {
   const found: PackageDrift[] = [];
-  for (const row of runningPackages(agent)) found.push(await lookAt(agent, row));
+  for (const row of readPackages(agent.state)) {
+    found.push(isRunning(row) ? await lookAt(agent, row) : missing(row));
+  }
   return found;
+};
+
+const isRunning = (row: PackageRow): row is Running => row.current !== undefined;
+
+const missing = ({ assignment, status, code, message }: PackageRow): PackageDrift => {
+  const why = code === undefined ? status : `${status}: ${code}: ${message}`;
+  const item = { key: `package:${assignment}`, what: 'missing', message: `does not run here (${why})` };
+  return { assignment, drift: [item] };
 };
 
 /**
@@ -56,8 +69,7 @@ export const observe = async (agent: Agent): Promise<readonly PackageDrift[]> =>
   return found;
 };
 
-const runningPackages = ({ state }: Agent): readonly Running[] =>
-  readPackages(state).filter((row): row is Running => row.current !== undefined);
+const runningPackages = ({ state }: Agent): readonly Running[] => readPackages(state).filter(isRunning);
 
 const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<PackageDrift> => {
   const { state, signal } = agent;

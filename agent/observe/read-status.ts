@@ -5,6 +5,7 @@ import { formatChannel } from '#bundles/names';
 import { DAY_MS, formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import type { CheckResult, Drift } from '../apply/target.ts';
+import { unknownHealth } from '../apply/unknown-health.ts';
 import type { Config } from '../config/config.ts';
 import type { Contact } from '../daemon/contact.ts';
 import { readNote } from '../daemon/note.ts';
@@ -18,7 +19,7 @@ import { type BrokenGlass, readCondition, type WaitingForParts } from '../store/
 import { findFailure } from '../store/failures.ts';
 import { fullName } from '../store/identity.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
-import { type PackageStatus, readPackages } from '../store/packages.ts';
+import { type PackageRow, type PackageStatus, readPackages } from '../store/packages.ts';
 import { isFull, type State } from '../store/state.ts';
 import { readFloors, readRoot, readStatement, readTrustRow } from '../store/trust.ts';
 
@@ -30,7 +31,8 @@ type Runs = {
 
 export type PackageState = {
   readonly assignment: string;
-  readonly status: PackageStatus | 'removing';
+  /** unknown: it runs as wanted, and a check of it could not be made here. */
+  readonly status: PackageStatus | 'unknown' | 'removing';
   readonly since: Timestamp;
   readonly runs: Runs | null;
   /** What the release wants, where that is not what runs. */
@@ -130,31 +132,34 @@ export const readStatus = (
         }
       : null,
     site: readFloors(state).site,
-    packages: readPackages(state).map((row) => ({
-      assignment: row.assignment,
-      status: row.desired ? row.status : 'removing',
-      since: row.since,
-      runs: row.current ? runsOf(row.current) : null,
-      wanted: row.desired && !isSame(row.current, row.desired) ? runsOf(row.desired) : null,
-      code: row.code ?? null,
-      message: row.message ?? null,
-      pinned: row.pinnedRelease ?? null,
-      pinnedReason: row.pinnedRelease === undefined ? null : (row.pinnedReason ?? null),
-      checks: row.checks,
-      failedChecks:
-        row.desired && !isSame(row.current, row.desired)
-          ? (findFailure(state, row.assignment, row.desired)?.checks ?? [])
-          : [],
-      drift: row.drift?.items ?? [],
-      driftSince: row.drift?.first ?? null,
-      unreadable: row.drift?.error ? `${row.drift.error.code}: ${row.drift.error.message}` : null,
-    })),
+    packages: readPackages(state).map((row) => packageState(state, row)),
     outbox: outboxSize(state),
     diskFull: isFull(state.directory),
     unfinished: open ? `${nameOf(open)}, ${open.phase}` : null,
     registry: config.registry === '' ? null : { address: config.registry, ...note.registry },
     hub: config.hub === '' ? null : { address: config.hub, ...note.hub },
     window: waitsFor(agent, config),
+  };
+};
+
+const packageState = (state: State, row: PackageRow): PackageState => {
+  const wanted = row.desired && !isSame(row.current, row.desired) ? row.desired : undefined;
+  const unknown = row.status === 'healthy' ? unknownHealth(row.checks) : undefined;
+  return {
+    assignment: row.assignment,
+    status: row.desired ? (unknown ? 'unknown' : row.status) : 'removing',
+    since: row.since,
+    runs: row.current ? runsOf(row.current) : null,
+    wanted: wanted ? runsOf(wanted) : null,
+    code: unknown?.code ?? row.code ?? null,
+    message: unknown?.message ?? row.message ?? null,
+    pinned: row.pinnedRelease ?? null,
+    pinnedReason: row.pinnedRelease === undefined ? null : (row.pinnedReason ?? null),
+    checks: row.checks,
+    failedChecks: wanted ? (findFailure(state, row.assignment, wanted)?.checks ?? []) : [],
+    drift: row.drift?.items ?? [],
+    driftSince: row.drift?.first ?? null,
+    unreadable: row.drift?.error ? `${row.drift.error.code}: ${row.drift.error.message}` : null,
   };
 };
 

@@ -13,6 +13,7 @@ export const tellChecks = (
   checks: readonly CheckResult[],
 ): void => {
   if (verdictOf(checks) === verdictOf(row.checks)) return;
+  const count = (which: CheckResult['outcome']) => checks.filter(({ outcome }) => outcome === which).length;
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
   // What failed first: a long list is cut at its end.
   const { shown, more } = listed(checks.toSorted((a, b) => rank(a) - rank(b)));
@@ -26,7 +27,7 @@ export const tellChecks = (
     message:
       failed.length > 0
         ? sayFailed(failed)
-        : `${checks.length} of ${checks.length} checks passed or were skipped`,
+        : `${count('passed')} of ${checks.length} checks passed, ${count('skipped')} skipped`,
     detail: { checks: shown, ...(more > 0 ? { more } : {}) },
   });
 };

@@ -23,7 +23,7 @@ import type {
 /**
  * A machine that is nothing but a folder: enough of a host for the agent's core, and slow or complicated in nothing. A
  * file whose content begins with 'refuse' cannot be written unless there is a file 'mended' beside the machine; an exec
- * check passes when its first word is 'true', or 'mended' and that file is there.
+ * check passes when its first word is 'true', or 'mended' and that file is there, and is skipped when that is 'skip'.
  */
 export const folderTarget = (folder: string): Target => {
   const live = (path: string): string | undefined => {
@@ -77,6 +77,7 @@ export const folderTarget = (folder: string): Target => {
     settle: async (desired) =>
       specOf(desired).checks.map((check): CheckResult => {
         const word = check.type === 'exec' ? check.argv[0] : 'true';
+        if (word === 'skip') return { name: check.name, outcome: 'skipped', message: 'nobody looked' };
         const good = word === 'true' || (word === 'mended' && existsSync(join(folder, 'mended')));
         return good
           ? { name: check.name, outcome: 'passed', message: 'fine' }

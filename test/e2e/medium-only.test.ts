@@ -100,10 +100,12 @@ describeWith(['factoryBase'], 'a factory host that only ever sees a stick', ({ f
     expect(states.get('plant-7/press-2 label-printer-host')).not.toBe('complies');
 
     // The receipt goes out with the next medium, and the outbox shrinks.
-    const before = outboxOf(succeed(await site.agent('status', '--json')).stdout);
+    const status = await site.agent('status', '--json');
+    expect(status.code).toBe(7);
+    const before = outboxOf(status.stdout);
     await office.fill(stick, SITE, '--for', stick);
     await site.agent('import', '/media/stick');
-    expect(outboxOf(succeed(await site.agent('status', '--json')).stdout)).toBeLessThan(before);
+    expect(outboxOf((await site.agent('status', '--json')).stdout)).toBeLessThan(before);
   });
 
   test('refuses a tampered, an old and a foreign stick by name, and stays as it is', async () => {

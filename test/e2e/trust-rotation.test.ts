@@ -57,7 +57,7 @@ test('a release key is rotated by stick: a site that was away since root 1 gets 
   expect(await away.status()).toMatchObject({
     root: { version: 3 },
     release: { version: 2 },
-    packages: [{ assignment: 'info-screen-kiosk', status: 'healthy' }],
+    packages: [{ assignment: 'info-screen-kiosk', status: 'unknown' }],
   });
   // The near one went one root at a time, and comes to the same.
   await office.fill(near.stick, SITE);

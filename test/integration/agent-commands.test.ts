@@ -107,14 +107,26 @@ describe('fleet-agent, from the first start', () => {
   it('enrols, imports, and shows what runs', async () => {
     expect(await enroll()).toMatchObject({ code: 0, out: expect.stringContaining('fingerprint') });
     expect(await enroll('--label', 'ring=1')).toMatchObject({ code: 2 });
-    const imported = await agent('import', await medium(1, 'one'));
+    expect(await agent('status')).toMatchObject({
+      code: 8,
+      out: expect.stringMatching(/No packages: no release/),
+    });
+    expect((await agent('diff')).out).toMatch(/^Nothing was compared/);
+    expect(await agent('import', await medium(1, 'zero', 'false'))).toMatchObject({ code: 7 });
+    expect(await agent('diff')).toMatchObject({
+      code: 8,
+      out: expect.stringMatching(/line +missing +does not run here \(failed: CHECK_FAILED/),
+    });
+    expect(await agent('status')).toMatchObject({ code: 7 });
+    const imported = await agent('import', await medium(2, 'one'));
     expect(imported).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/line +created/) });
     expect(await liveFile()).toBe('one');
     const status = JSON.parse((await agent('status', '--json')).out);
     expect(status).toMatchObject({
-      release: { version: 1 },
+      release: { version: 2 },
       packages: [{ assignment: 'line', status: 'healthy' }],
     });
+    expect((await agent('status')).code).toBe(0);
   });
 
   it('says where it looked for a kubeconfig when it finds none', async () => {
@@ -139,7 +151,7 @@ describe('fleet-agent, from the first start', () => {
   });
 
   it('rolls back what fails, refuses what is old, and ends with the exit code of the catalogue', async () => {
-    const failed = await agent('import', await medium(2, 'two', 'false'), '--json');
+    const failed = await agent('import', await medium(3, 'two', 'false'), '--json');
     expect(failed.code).toBe(7);
     expect(JSON.parse(failed.out).packages).toMatchObject([{ outcome: 'failed', rolledBack: true }]);
     expect(await liveFile()).toBe('one');
@@ -147,6 +159,7 @@ describe('fleet-agent, from the first start', () => {
     expect(old.code).toBe(4);
     expect(JSON.parse(old.out)).toMatchObject({ error: { code: 'ROLLBACK' } });
     expect((await agent('retry')).code).toBe(7);
+    expect((await agent('status')).code).toBe(7);
     expect(await agent('rollback', 'line')).toMatchObject({ code: 2 });
     expect(await agent('rollback', 'line', '--reason', 'x')).toMatchObject({ code: 5 });
     const history = await agent('history');

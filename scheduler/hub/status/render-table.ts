@@ -64,7 +64,8 @@ const describeHealth = ({ outcome, type, code }: Health): string => {
   const why = code === null ? '' : ` ${code}`;
   if (type === 'rolled-back') return `rolled back${why}`;
   if (outcome === 'failed' || outcome === 'skipped') return `${outcome}${why}`;
-  return outcome === 'deleted' ? 'deleted' : 'healthy';
+  if (outcome === 'deleted') return 'deleted';
+  return code === 'HEALTH_UNKNOWN' ? 'unknown' : 'healthy';
 };
 
 const describeDrift = ({ drifted }: Drift): string => (drifted ? 'drifted' : 'none');

@@ -82,6 +82,8 @@ export type ActualState = {
 /** How what runs stands to what is wanted. Only `complies` and `not selected` need nobody. */
 export type Verdict =
   | 'complies'
+  /** What is wanted runs, and the agent could not check its health. */
+  | 'unknown'
   | 'failed'
   | 'behind'
   | 'drifted'
@@ -213,7 +215,8 @@ const judge = (
     if (wanted === undefined) return 'extra';
     return running === undefined ? 'missing' : 'behind';
   }
-  return state?.drift?.drifted ? 'drifted' : 'complies';
+  if (state?.drift?.drifted) return 'drifted';
+  return state?.health?.code === 'HEALTH_UNKNOWN' ? 'unknown' : 'complies';
 };
 
 export const isFailed = (health: Health | null | undefined): boolean =>

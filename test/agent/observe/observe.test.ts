@@ -144,6 +144,25 @@ describe('a broken package', () => {
 });
 
 describe('the status', () => {
+  it('is unknown while a check was skipped, and the office hears so with the package', async () => {
+    await using world = await createWorld();
+    const exec = (name: string, word: string) =>
+      ({ type: 'exec', name, argv: [word], timeoutSeconds: 1 }) as const;
+    const checks = [exec('answers', 'true'), exec('runs', 'skip')];
+    const said = { code: 'HEALTH_UNKNOWN', message: 'nobody looked' };
+    for (const version of [1, 2]) {
+      await world.release(version, [onePackage('app', `${version}`, { checks })]);
+      expect(readStatus(world.agent, OFFLINE).packages).toMatchObject([{ status: 'unknown', ...said }]);
+      const event = world.events().findLast(({ type }) => type === 'package');
+      expect(event).toMatchObject({ assignment: 'app', ...said });
+    }
+    expect(world.events().find(({ type }) => type === 'check')).toMatchObject({
+      message: '1 of 2 checks passed, 1 skipped',
+    });
+    await world.release(3, [onePackage('app', '3', { checks: [exec('answers', 'true')] })]);
+    expect(readStatus(world.agent, OFFLINE).packages).toMatchObject([{ status: 'healthy', code: null }]);
+  });
+
   it('says what runs, from which release, how old it is, and what waits to be reported', async () => {
     await using world = await worldWithApp();
     expect(readStatus(world.agent, OFFLINE)).toMatchObject({

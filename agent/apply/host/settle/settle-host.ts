@@ -4,14 +4,14 @@ import { redact, secretTexts } from '../../../secrets/redact.ts';
 import type { CheckResult, DesiredPackage } from '../../target.ts';
 import { readWanted } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
-import type { HostTargetOptions } from '../host-options.ts';
+import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import { checkExec } from './check-exec.ts';
 import { checkHttp } from './check-http.ts';
 import { checkUnit } from './check-unit.ts';
 
 /**
  * All checks of a package, each with its result, in the order they are listed. Units are watched first: what a program
- * or a URL says while they are still coming up means nothing.
+ * or a URL says while they are still coming up means nothing. Where units are not started, each that shall run is a skipped check.
  * @throws FleetError ABORTED, and those of an unreadable package; never for an unhealthy one
  */
 export const settleHost = async (
@@ -19,7 +19,7 @@ export const settleHost = async (
   desired: DesiredPackage,
   signal: AbortSignal,
 ): Promise<readonly CheckResult[]> => {
-  const { checks } = readWanted(desired);
+  const { checks, units: listed } = readWanted(desired);
   const secrets = secretTexts(desired);
   const withoutSecrets = (text: string, length: number): string => redact(text, secrets, length);
   const results = new Map<HostCheck, CheckResult>();
@@ -43,5 +43,17 @@ export const settleHost = async (
       ),
     ),
   );
-  return checks.flatMap((check) => results.get(check) ?? []);
+  const inert = whyInert(options);
+  const watched = new Set(units.map(({ unit }) => unit));
+  const unstarted = listed.filter(({ name, active }) => inert && active && !watched.has(name));
+  return [
+    ...checks.flatMap((check) => results.get(check) ?? []),
+    ...unstarted.map(
+      ({ name }): CheckResult => ({
+        name,
+        outcome: 'skipped',
+        message: `${name} is not started: ${inert}`,
+      }),
+    ),
+  ];
 };

@@ -94,7 +94,14 @@ describe('what runs where', () => {
   it('says of every assignment how it stands to what is wanted', () => {
     const failed = { seq: 41, at: formatTime(hours(1)), source: source(41, 41, hours(1)) };
     const rows = whatRunsWhere(
-      wants({ a: digest('1'), b: digest('2'), c: digest('3'), d: digest('4'), e: digest('5') }),
+      wants({
+        a: digest('1'),
+        b: digest('2'),
+        c: digest('3'),
+        d: digest('4'),
+        e: digest('5'),
+        f: digest('6'),
+      }),
       [
         agentWith([
           runs('a', '1'),
@@ -104,6 +111,9 @@ describe('what runs where', () => {
             health: { ...failed, outcome: 'failed', type: 'package', code: 'UNIT_FAILED', message: null },
           }),
           runs('z', '9'),
+          runs('f', '6', {
+            health: { ...failed, outcome: 'created', type: 'package', code: 'HEALTH_UNKNOWN', message: null },
+          }),
           runs('gone', '9', { running: { ...failed, package: null, siteValues: null, version: null } }),
         ]),
       ],
@@ -115,8 +125,10 @@ describe('what runs where', () => {
       c: 'missing',
       d: 'drifted',
       e: 'failed',
+      f: 'unknown',
       z: 'extra',
     });
+    expect(renderTable(rows, NOW).find((line) => line.includes(' f '))).toMatch(/ unknown, .* ! unknown$/);
     expect(rows[0]).toMatchObject({
       desired: { version: 5, package: digest('1') },
       running: {

@@ -146,3 +146,17 @@ describe.concurrent('an http check', () => {
     expect(results[0]).toMatchObject({ outcome: 'failed' });
   });
 });
+
+it('a unit that nothing starts here is a skipped check, listed as a check or not', async () => {
+  await using host = await sandbox();
+  const units = [
+    { name: 'watched.service', active: true },
+    { name: 'unwatched.service', active: true },
+    { name: 'idle.service' },
+  ];
+  const check = { type: 'unit', name: 'up', unit: 'watched.service', stableSeconds: 1 } as const;
+  expect(await host.target.settle(packageOf({ units, checks: [check] }), never)).toEqual([
+    { name: 'up', outcome: 'skipped', message: 'watched.service is not watched: no init' },
+    { name: 'unwatched.service', outcome: 'skipped', message: 'unwatched.service is not started: no init' },
+  ]);
+});

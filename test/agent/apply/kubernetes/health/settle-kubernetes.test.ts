@@ -239,7 +239,14 @@ describe('waiting for a package on a cluster', () => {
       api.put(job({ conditions: [condition('Complete', 'True')] }));
     });
     expect(checks).toEqual([
-      { name: 'objects', outcome: 'passed', message: '1 object healthy' },
+      {
+        name: 'objects',
+        outcome: 'passed',
+        message: '1 object healthy, 1 object left out (fleet-ferry/wait: disabled)',
+      },
+    ]);
+    const none = await settled([wantedOf(deployment(), false)], ({ api }) => api.put(deployment(WAITING)));
+    expect(none.checks).toEqual([
       {
         name: 'objects not waited for',
         outcome: 'skipped',
