@@ -35,6 +35,8 @@ export type Order = {
   readonly to: string;
   /** More sticks for the same set of parts. */
   readonly alsoTo?: readonly string[];
+  /** Also to a folder where sticks are mounted and none is. */
+  readonly forcePath?: boolean;
   readonly channels: readonly Channel[] | undefined;
   readonly sites: readonly string[];
   /** Reports, earlier media, 'site:<site>' and 'release:<channel>@<version>'. */
@@ -83,9 +85,10 @@ const openAndPlan = async (order: Order): Promise<Prepared> => {
   await using cleanup = new AsyncDisposableStack();
   progress.begin({ name: 'reading the source', total: 0, unit: 'blobs' });
   const origin = cleanup.use(await openSource(order.from, order.access));
-  const target = cleanup.use(await openTarget(order.to, order.open));
+  const target = cleanup.use(await openTarget(order.to, order.open, order.forcePath));
   const targets = [target];
-  for (const path of order.alsoTo ?? []) targets.push(cleanup.use(await openTarget(path, order.open)));
+  for (const path of order.alsoTo ?? [])
+    targets.push(cleanup.use(await openTarget(path, order.open, order.forcePath)));
   const before = targets.flatMap((one) => one.before ?? []);
   const bases = await readBases(origin, order.bases, before, now, signal, order.open);
   const offered = await readOffer(
@@ -111,7 +114,7 @@ const openAndPlan = async (order: Order): Promise<Prepared> => {
     targets,
     plan,
     checkStick: async (path) => {
-      await using stick = await openTarget(path, order.open);
+      await using stick = await openTarget(path, order.open, order.forcePath);
       if (stick.before) await checkTarget(stick.before, offered);
     },
     seal,

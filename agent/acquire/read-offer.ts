@@ -1,6 +1,7 @@
 import { type ChannelDocuments, readChannelDocuments } from '#bundles/accept/documents';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { isUnmounted } from '#bundles/medium/check-mounted';
 import type { OpenMedium } from '#bundles/medium/medium';
 import type { Agent } from '../agent.ts';
 import { keptBlobs } from './kept-blobs.ts';
@@ -14,13 +15,17 @@ export type Offer = {
   readonly pointers: ReadonlyMap<string, Digest>;
 };
 
-/** @throws FleetError MEDIUM_EMPTY, WRONG_FLEET, TOO_MANY, TOO_LARGE, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
+/** @throws FleetError MEDIUM_EMPTY, MEDIUM_MISSING, WRONG_FLEET, TOO_MANY, TOO_LARGE, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
 export const readOffer = async (
   { identity, state }: Pick<Agent, 'identity' | 'state'>,
   medium: OpenMedium,
 ): Promise<Offer> => {
   const contents = medium.medium;
   if (!contents) {
+    if (await isUnmounted(medium.path))
+      throw new FleetError('MEDIUM_MISSING', `${medium.path} holds no medium, and nothing is mounted there`, {
+        hint: 'Is the stick mounted?',
+      });
     throw new FleetError('MEDIUM_EMPTY', `${medium.path} was not filled by fleet-export`, {
       hint: 'Is this the top folder of the stick? If it is, carry it to the platform team; requests and reports on it stay',
     });

@@ -3,7 +3,9 @@ import { stat } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
 import { parseDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { checkMounted } from '#bundles/medium/check-mounted';
 import { parseChannel, parseName } from '#bundles/names';
+import { FORCE_PATH_FLAG } from '#bundles/program/force-path-flag';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
 import { freeBytesOf } from '../acquire/free-space.ts';
 import type { Config } from '../config/config.ts';
@@ -31,6 +33,7 @@ export class Enroll extends AgentCommand {
     medium: Args.string({ description: 'Directory of the medium; without it, --hub is asked' }),
   };
   static override flags = {
+    ...FORCE_PATH_FLAG,
     fleet: Flags.string({ description: 'Name of the fleet; at a hub, that of its trust root [default]' }),
     site: Flags.string({ required: true, description: 'Name of the site this machine stands at' }),
     name: Flags.string({ required: true, description: 'Name of this machine within its site' }),
@@ -56,6 +59,7 @@ export class Enroll extends AgentCommand {
       pinnedRoot: parseRootDigest(flags['root-sha256']),
     };
     await requireRoot(config);
+    if (args.medium !== undefined && !flags['force-path']) await checkMounted(args.medium);
     const { fleet } = wish;
     if (args.medium !== undefined && fleet === undefined)
       throw new FleetError('USAGE', 'a request on a medium needs --fleet');

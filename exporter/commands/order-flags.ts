@@ -3,6 +3,7 @@ import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
 import type { Progress } from '#bundles/program/progress';
+import { FORCE_PATH_FLAG } from '#bundles/program/force-path-flag';
 import { wordList } from '#bundles/program/word-list';
 import { parseRecipient } from '#bundles/secrets/recipient';
 import type { Order } from '../prepare.ts';
@@ -25,6 +26,7 @@ export const ORDER_FLAGS = {
       'The medium: a folder (a mounted stick), or a file ending in .tar; several for a set of parts, one a stick',
     env: 'FLEET_EXPORT_TO',
   }),
+  ...FORCE_PATH_FLAG,
   channel: Flags.string({
     multiple: true,
     multipleNonGreedy: true,
@@ -81,6 +83,7 @@ export const ORDER_FLAGS = {
 export type OrderFlags = {
   readonly from: string;
   readonly to: string | readonly string[];
+  readonly 'force-path'?: boolean;
   readonly channel?: readonly string[] | undefined;
   readonly site?: readonly string[] | undefined;
   readonly for?: readonly string[] | undefined;
@@ -114,6 +117,7 @@ export const orderOf = (
   // A folder is made below what is there, and the system finds no '..' of one that is not.
   to: normalize(mediumAt([flags.to].flat()[0] ?? '')),
   alsoTo: moreOf([flags.to].flat()),
+  forcePath: flags['force-path'] ?? false,
   channels: flags.channel?.map(parseChannel),
   sites: (flags.site ?? []).map((site) => parseName(site, 'site')),
   bases: flags.for ?? [],

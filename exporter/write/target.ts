@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { checkMounted } from '#bundles/medium/check-mounted';
 import { MEDIUM_FILE, type OpenMedium, type OpenOptions, PARTS_FILE } from '#bundles/medium/medium';
 import { openPlainFiles } from '#bundles/medium/open-directory';
 import { openMedium } from '#bundles/medium/open-medium';
@@ -18,31 +19,20 @@ export type Target = AsyncDisposable & {
 /**
  * Looks before anything is written: what is there must be a medium or free.
  * @param open what a sealed set that is there is opened with
+ * @param forcePath takes a folder where sticks are mounted and none is
  * @throws FleetError MEDIUM_INVALID for a file or layout that is something else, MEDIUM_MISSING for a stick that is not mounted, PERMISSION, IO
  */
-export const openTarget = async (path: string, open: OpenOptions = {}): Promise<Target> => {
+export const openTarget = async (
+  path: string,
+  open: OpenOptions = {},
+  forcePath = false,
+): Promise<Target> => {
+  if (!forcePath) await checkMounted(path);
   const found = await statOptional(path);
   if (found?.isDirectory()) return openFolder(path, open);
-  if (!found && (await isUnmounted(resolve(path))))
-    throw new FleetError('MEDIUM_MISSING', `there is nothing at ${path}`, {
-      hint: 'Is the stick mounted, and the path written right? A folder there that is no stick has to be made first',
-    });
   if (!found && !path.endsWith('.tar')) return target(path, 'directory', undefined);
   await refuseForeignBeside(path);
   return found ? openFile(path) : target(path, 'tar', undefined);
-};
-
-/**
- * Where systems mount sticks. A folder that is made there lies on the disk of this machine, and whoever mistyped the path would unplug a
- * stick with nothing on it.
- */
-const isUnmounted = async (path: string): Promise<boolean> => {
-  const base = /^\/(?:run\/media|media|mnt|Volumes)(?=\/)/.exec(path)?.[0];
-  if (base === undefined) return false;
-  let folder = dirname(path);
-  while (!(await statOptional(folder))) folder = dirname(folder);
-  // Something is mounted on the way if the device is another: at that place a new folder is as good as anywhere.
-  return (await statOptional(folder))?.dev === (await statOptional(dirname(base)))?.dev;
 };
 
 const target = (

@@ -167,6 +167,11 @@ describe('fleet-agent, from the first start', () => {
   });
 
   it('writes its reports onto the stick, and lets itself be examined', async () => {
+    const unmounted = await agent('reports', 'export', '/media/nobody/stick');
+    expect(unmounted).toMatchObject({
+      code: 5,
+      err: expect.stringMatching(/nothing is mounted there\. .*--force-path/) as string,
+    });
     const { out, code } = await agent('reports', 'export', at('stick'), '--json');
     expect(code).toBe(0);
     const { reports } = JSON.parse(out);

@@ -1,4 +1,6 @@
 import { Args } from '@oclif/core';
+import { checkMounted } from '#bundles/medium/check-mounted';
+import { FORCE_PATH_FLAG } from '#bundles/program/force-path-flag';
 import { loadKey } from '../../enroll/agent-key.ts';
 import { type ExportedReport, exportReports } from '../../report/export-reports.ts';
 import { AgentCommand } from '../agent-command.ts';
@@ -11,9 +13,11 @@ export class ReportsExport extends AgentCommand {
   static override args = {
     medium: Args.string({ required: true, description: 'Directory of the medium' }),
   };
+  static override flags = FORCE_PATH_FLAG;
 
   async run(): Promise<{ readonly reports: readonly ExportedReport[] }> {
     const { args, flags } = await this.parse(ReportsExport);
+    if (!flags['force-path']) await checkMounted(args.medium);
     const reports = await this.reading(flags, async (agent, config) =>
       exportReports(agent, await loadKey(config.state), args.medium),
     );

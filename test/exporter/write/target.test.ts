@@ -18,6 +18,8 @@ describe('where a medium goes', () => {
         code: 'MEDIUM_MISSING',
         hint: expect.stringContaining('mounted'),
       });
+      await using target = await openTarget(path, {}, true);
+      expect(target.before).toBeUndefined();
     },
   );
 
