@@ -92,6 +92,8 @@ export const publishEnvironment = async (
   const layout = await releases.open();
   // The same for all channels, and of a large fleet a megabyte.
   const common = { candidate: canonicalBytes(built.candidate), sources: fitSources(built.sources) };
+  // A build reports its candidate even where nothing is released: it can be built from in either case.
+  await layout.blobs.write(digestOf(common.candidate), common.candidate.byteLength, common.candidate);
   const references = new Map<string, Descriptor>();
   const gone: string[] = [];
   const outcomes: ChannelOutcome[] = [];
