@@ -190,7 +190,7 @@ const buildOne = async (
       images: images?.blobs,
       pull: options.pull,
       signatures,
-      pulled: options.pull && openBlobDirectory(options.layout),
+      pulled: openBlobDirectory(options.layout),
       previous: previous && { layout: previous, roots: options.keys.roots },
       candidate: options.candidate,
       charts: options.charts ?? knownCharts(options.cacheDirectory),

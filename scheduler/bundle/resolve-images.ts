@@ -114,9 +114,6 @@ const missing = (sources: readonly BlobSource[], name: string): FleetError =>
     'MISSING_BLOB',
     `the image ${name} is not in ${sources.length > 0 ? sources.map((it) => it.name).join(' or ') : 'any layout'}`,
     {
-      hint:
-        sources.length > 0
-          ? `Copy it there, for example: skopeo copy docker://${name} oci:<layout>`
-          : 'Name the OCI layout that holds the images with --images, or pull them with --pull-images',
+      hint: `Pull it with --pull-images, or copy it into the layout of --images: skopeo copy docker://${name} oci:<layout>`,
     },
   );

@@ -85,6 +85,9 @@ describeWith(['dockerRegistry', 'skopeo'], 'images of a platform from a registry
     const without = await build('--pull-images');
     expect(without.code, without.stderr + without.stdout).toBe(0);
     expect(without.stdout + without.stderr).toContain('unchanged');
+    const later = await build();
+    expect(later.code, later.stderr + later.stdout).toBe(0);
+    expect(later.stdout).toContain('unchanged');
   });
 
   it('say who did not answer, with the line that names the image', async () => {
