@@ -32,7 +32,7 @@ export const readEdge = (now: Date | undefined, clock: ClockTrust, env: NodeJS.P
 });
 
 /** In a container the user often is a number that no passwd file names. */
-const readUser = (): string => {
+export const readUser = (): string => {
   try {
     return userInfo().username;
   } catch {

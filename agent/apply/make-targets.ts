@@ -8,6 +8,7 @@ import type { State } from '../store/state.ts';
 import { hostTarget } from './host/host-target.ts';
 import { runCommand } from './host/run-command.ts';
 import { openClusterAccess } from './kubernetes/api/cluster-access.ts';
+import type { KubernetesApi } from './kubernetes/api/kubernetes-api.ts';
 import { openKubernetesApi } from './kubernetes/api/open-kubernetes-api.ts';
 import { kubernetesTarget } from './kubernetes/kubernetes-target.ts';
 import type { Target } from './target.ts';
@@ -44,16 +45,17 @@ const makeHost = (config: Config, state: State): Target =>
     run: runCommand,
   });
 
-const makeKubernetes = (
-  { kubeconfig, kubeContext, namespace, healthTimeout, state }: Config,
-  identity: Identity,
-): Target =>
-  kubernetesTarget({
-    open: async () =>
-      openKubernetesApi(await openClusterAccess({ kubeconfig, context: kubeContext }), {
-        patienceMs: PATIENCE_MS,
-        requestMs: REQUEST_MS,
-      }),
+/** The API of the cluster that the configuration names. @throws FleetError CONFIG_INVALID */
+export const openCluster = async ({ kubeconfig, kubeContext }: Config): Promise<KubernetesApi> =>
+  openKubernetesApi(await openClusterAccess({ kubeconfig, context: kubeContext }), {
+    patienceMs: PATIENCE_MS,
+    requestMs: REQUEST_MS,
+  });
+
+const makeKubernetes = (config: Config, identity: Identity): Target => {
+  const { namespace, healthTimeout, state } = config;
+  return kubernetesTarget({
+    open: () => openCluster(config),
     fleet: identity.fleet,
     lease: { namespace, who: whoOf(identity), place: () => placeHeld(state) },
     healthTimeoutMs: durationMs(healthTimeout),
@@ -61,6 +63,7 @@ const makeKubernetes = (
     fields: 'merge',
     adopt: 'ifUnowned',
   });
+};
 
 /** As a person reads it in the lease. */
 const whoOf = (identity: Identity): string =>

@@ -1,6 +1,13 @@
-import { examine, type Finding } from '../observe/examine.ts';
+import { isFleetError } from '#bundles/errors';
+import { freeBytesOf } from '../acquire/free-space.ts';
+import { examineKubernetes } from '../apply/kubernetes/examine/examine-kubernetes.ts';
+import { openCluster } from '../apply/make-targets.ts';
+import type { Target } from '../apply/target.ts';
+import type { Config } from '../config/config.ts';
+import { makeProviders } from '../images/make-providers.ts';
+import { examine, examineMachine, type Finding } from '../observe/examine.ts';
 import { examineNetwork } from '../observe/examine-network.ts';
-import { AgentCommand } from './agent-command.ts';
+import { AgentCommand, type ConfigFlags } from './agent-command.ts';
 import { table } from './table.ts';
 
 export class Doctor extends AgentCommand {
@@ -10,12 +17,35 @@ export class Doctor extends AgentCommand {
 
   async run(): Promise<{ readonly findings: readonly Finding[] }> {
     const { flags } = await this.parse(Doctor);
-    const findings = await this.reading(flags, async (agent, config) => [
-      ...(await examine({ ...agent, config })),
-      ...(await examineNetwork(agent, config, process.env)),
-    ]);
+    const findings = await this.examine(flags);
     this.log(table(findings.map(({ name, verdict, message }) => [name, verdict, message])));
     if (findings.some(({ verdict }) => verdict === 'bad')) process.exitCode = 8;
     return { findings };
+  }
+
+  private async examine(flags: ConfigFlags): Promise<readonly Finding[]> {
+    try {
+      return await this.reading(flags, async (agent, config) => [
+        ...(await examine({ ...agent, config })),
+        ...(await examineNetwork(agent, config, process.env)),
+      ]);
+    } catch (error) {
+      if (!isFleetError(error, 'NOT_ENROLLED')) throw error;
+      return await this.beforeEnrolment(flags);
+    }
+  }
+
+  /** What packages will need: it is cheaper to find out before somebody travels. */
+  private async beforeEnrolment(flags: ConfigFlags): Promise<readonly Finding[]> {
+    const config = this.readConfig(flags);
+    const targets = config.targets.includes('kubernetes') ? [this.cluster(config)] : [];
+    const images = await makeProviders(config, process.env);
+    const edge = this.edge(config, flags);
+    const { signal } = this;
+    return await examineMachine({ config, edge, targets, images, signal, freeBytes: freeBytesOf });
+  }
+
+  private cluster(config: Config): Pick<Target, 'examine'> {
+    return { examine: (signal) => examineKubernetes(() => openCluster(config), config.namespace, signal) };
   }
 }

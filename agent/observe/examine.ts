@@ -1,12 +1,13 @@
-import { constants, statSync } from 'node:fs';
+import { constants, existsSync, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { trustedTime } from '#bundles/accept/trusted-time';
 import { toFleetError } from '#bundles/errors';
 import { databaseFiles, isExposed } from '#bundles/program/keep-private';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { runCommand } from '../apply/host/run-command.ts';
-import type { Examined } from '../apply/target.ts';
+import type { Examined, Target } from '../apply/target.ts';
 import type { Config } from '../config/config.ts';
 import { ageFile } from '../enroll/age-identity.ts';
 import { keyFile } from '../enroll/agent-key.ts';
@@ -18,9 +19,13 @@ import { readRoot, readTrustRow } from '../store/trust.ts';
 
 export type Finding = Examined;
 
-type Patient = Pick<Agent, 'state' | 'identity' | 'edge' | 'freeBytes' | 'signal' | 'targets' | 'images'> & {
+/** What there is before the enrolment. */
+type Machine = Pick<Agent, 'edge' | 'freeBytes' | 'signal' | 'images'> & {
   readonly config: Config;
+  readonly targets: readonly Pick<Target, 'examine'>[];
 };
+
+type Patient = Machine & Pick<Agent, 'state' | 'identity'>;
 
 /** Room for a small bundle and SQLite's own needs; below it the next import may not fit. */
 const LITTLE_SPACE = 256 << 20;
@@ -28,8 +33,8 @@ const SOON_MS = 60 * 86_400_000;
 
 /** What a technician would look at first, one finding each. Changes nothing. */
 export const examine = async (patient: Patient): Promise<readonly Finding[]> => [
-  clock(patient),
-  await disk(patient),
+  clock(patient, readTrustRow(patient.state).timeFloor),
+  await disk(patient, patient.state.directory),
   await permissions(patient),
   await systemd(patient),
   root(patient),
@@ -39,9 +44,40 @@ export const examine = async (patient: Patient): Promise<readonly Finding[]> => 
   ...(await examineTargets(patient)),
 ];
 
-const clock = ({ edge, state }: Patient): Finding => {
+/** The same of a machine that is not enrolled yet, as far as there is something to look at. */
+export const examineMachine = async (machine: Machine): Promise<readonly Finding[]> => [
+  {
+    name: 'enrolment',
+    verdict: 'warning',
+    message: `no agent is enrolled in ${machine.config.state}: start with "fleet-agent enroll", see --help`,
+  },
+  clock(machine, undefined),
+  await disk(machine, nearest(machine.config.state)),
+  await writable([nearest(machine.config.state), ...rootOf(machine)]),
+  await systemd(machine),
+  ...(await examineTargets(machine)),
+];
+
+/** The folder itself, or the one of those above it that is there. */
+const nearest = (path: string): string =>
+  existsSync(path) || dirname(path) === path ? path : nearest(dirname(path));
+
+/** Where a host's files go; nothing is written there for a cluster. */
+const rootOf = ({ config }: Machine): readonly string[] =>
+  config.targets.includes('host') ? [config.root] : [];
+
+const writable = async (folders: readonly string[]): Promise<Finding> => {
+  try {
+    for (const folder of folders) await access(folder, constants.W_OK);
+    const all = [...new Set(folders)];
+    return { name: 'permissions', verdict: 'good', message: `${all.join(' and ')} can be written` };
+  } catch (error) {
+    return { name: 'permissions', verdict: 'bad', message: toFleetError(error).message };
+  }
+};
+
+const clock = ({ edge }: Machine, timeFloor: Date | undefined): Finding => {
   const now = edge.now();
-  const { timeFloor } = readTrustRow(state);
   if (timeFloor && timeFloor > now) {
     return {
       name: 'clock',
@@ -58,25 +94,22 @@ const clock = ({ edge, state }: Patient): Finding => {
   };
 };
 
-const disk = async ({ state, freeBytes }: Patient): Promise<Finding> => {
-  const free = await freeBytes(state.directory);
-  const message = `${Math.floor(free / (1 << 20))} MiB free in ${state.directory}`;
+const disk = async ({ freeBytes }: Machine, directory: string): Promise<Finding> => {
+  const free = await freeBytes(directory);
+  const message = `${Math.floor(free / (1 << 20))} MiB free in ${directory}`;
   return { name: 'disk', verdict: free < LITTLE_SPACE ? 'warning' : 'good', message };
 };
 
-const permissions = async ({ config, state }: Patient): Promise<Finding> => {
+const permissions = async (patient: Patient): Promise<Finding> => {
+  const { state } = patient;
   try {
-    await access(state.directory, constants.W_OK);
-    await access(config.root, constants.W_OK);
     const key = await readableByOthers([keyFile(state.directory), ageFile(state.directory)]);
     if (key !== undefined) {
       const message = `others can read ${key}: run chmod 600 on it, and enrol again if somebody may have read it`;
       return { name: 'permissions', verdict: 'bad', message };
     }
     const [exposed] = exposedState(state.directory);
-    if (exposed !== undefined) return exposed;
-    const message = `${state.directory} and ${config.root} can be written`;
-    return { name: 'permissions', verdict: 'good', message };
+    return exposed ?? (await writable([state.directory, ...rootOf(patient)]));
   } catch (error) {
     return { name: 'permissions', verdict: 'bad', message: toFleetError(error).message };
   }
@@ -103,7 +136,10 @@ const readableByOthers = async (files: readonly string[]): Promise<string | unde
   return undefined;
 };
 
-const systemd = async ({ config, signal }: Patient): Promise<Finding> => {
+const systemd = async ({ config, signal }: Machine): Promise<Finding> => {
+  if (!config.targets.includes('host')) {
+    return { name: 'systemd', verdict: 'good', message: 'not used here (targets without host)' };
+  }
   if (config.services === 'none') {
     return { name: 'systemd', verdict: 'good', message: 'not used here (services: none)' };
   }
@@ -167,7 +203,7 @@ const store = ({ state }: Patient): Finding => {
 };
 
 /** What clusters, containerd and the site's registry say of themselves. */
-const examineTargets = async ({ targets, images, signal }: Patient): Promise<readonly Finding[]> => {
+const examineTargets = async ({ targets, images, signal }: Machine): Promise<readonly Finding[]> => {
   const found: Finding[] = [];
   for (const it of [...targets, ...images]) found.push(...((await it.examine?.(signal)) ?? []));
   return found;

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, statfsSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { type BlobDirectory, openBlobDirectory } from '#bundles/layout/blob-directory';
 import { keepDatabasePrivate, keepDirectoryPrivate } from '#bundles/program/keep-private';
+import { readUser } from '../edge.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 /** An agent's memory: one SQLite file and the blobs beside it. */
@@ -22,7 +23,7 @@ export const stateFile = (directory: string): string => join(directory, 'state.d
  */
 export const openState = (directory: string, { create = false } = {}): State => {
   const file = stateFile(directory);
-  if (!create && !existsSync(file)) throw notEnrolled(directory);
+  if (!create && !isThere(file)) throw notEnrolled(directory);
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     keepDirectoryPrivate(directory);
@@ -42,8 +43,26 @@ export const openState = (directory: string, { create = false } = {}): State => 
       },
     };
   } catch (error) {
-    throw fromSqliteError(error, `opening ${file}`, directory);
+    throw unreadable(fromSqliteError(error, `opening ${file}`, directory), directory);
   }
+};
+
+/** A directory that only root may enter is not one without an agent. @throws FleetError PERMISSION */
+const isThere = (file: string): boolean => {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw unreadable(toFleetError(error, `looking for ${file}`), dirname(file));
+  }
+};
+
+const unreadable = (error: FleetError, directory: string): FleetError => {
+  if (error.code !== 'PERMISSION' || process.geteuid?.() === 0) return error;
+  return new FleetError(
+    'PERMISSION',
+    `the state in ${directory} cannot be read or written as user ${readUser()}`,
+    { cause: error, hint: 'Run the command with sudo, or as the user that the agent runs as' },
+  );
 };
 
 export const notEnrolled = (directory: string): FleetError =>

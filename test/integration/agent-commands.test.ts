@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -32,8 +32,9 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-const start = (env: NodeJS.ProcessEnv, words: readonly string[]) =>
+const start = (env: NodeJS.ProcessEnv, words: readonly string[], uid?: number) =>
   spawn(process.execPath, [PROGRAM, ...words], {
+    ...(uid === undefined ? {} : { uid }),
     env: {
       ...process.env,
       FLEET_NOW: NOW.toISOString(),
@@ -48,8 +49,9 @@ const start = (env: NodeJS.ProcessEnv, words: readonly string[]) =>
 /** The program as a person starts it. */
 const agent = (...words: readonly string[]) => agentWith({}, ...words);
 
-const agentWith = async (env: NodeJS.ProcessEnv, ...words: readonly string[]) => {
-  const child = start(env, words);
+const agentWith = (env: NodeJS.ProcessEnv, ...words: readonly string[]) => ended(start(env, words));
+
+const ended = async (child: ReturnType<typeof start>) => {
   const [out, err, [code]] = await Promise.all([
     Array.fromAsync(child.stdout),
     Array.fromAsync(child.stderr),
@@ -84,6 +86,10 @@ describe('fleet-agent, from the first start', () => {
     expect(help.code).toBe(0);
     expect(help.out).toContain('$ fleet-agent import /media/stick');
     expect(await agent('status')).toMatchObject({ code: 5, err: expect.stringContaining('NOT_ENROLLED') });
+    expect(await agent('doctor')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('no agent is enrolled'),
+    });
     const wrong = await agent('run', '--interval', 'never');
     expect(wrong).toMatchObject({
       code: 2,
@@ -127,6 +133,18 @@ describe('fleet-agent, from the first start', () => {
       packages: [{ assignment: 'line', status: 'healthy' }],
     });
     expect((await agent('status')).code).toBe(0);
+  });
+
+  it('tells a state that this user may not read from one that is not there', async () => {
+    await chmod(at('state'), 0);
+    // root may read everything.
+    const other = process.getuid?.() === 0 ? 65_534 : undefined;
+    const { code, err } = await ended(start({}, ['status'], other));
+    await chmod(at('state'), 0o700);
+    expect({ code, err }).toMatchObject({
+      code: 6,
+      err: expect.stringMatching(/PERMISSION: the state in .*\/state cannot be read .* as user .*sudo/),
+    });
   });
 
   it('says where it looked for a kubeconfig when it finds none', async () => {

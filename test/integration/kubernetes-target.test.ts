@@ -531,6 +531,9 @@ ${namespace('vap')}`);
     expect(result?.message).toMatch(
       /may not get ConfigMap default\/web: .*User "robot" cannot get resource "configmaps"/,
     );
+    expect(result?.message).toContain(
+      'lacks: get, list, watch, create, patch, delete configmaps in namespace default',
+    );
     await limited.close();
   });
 

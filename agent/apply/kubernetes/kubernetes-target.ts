@@ -10,6 +10,7 @@ import type { KubernetesTargetOptions } from './kubernetes-options.ts';
 import { kubernetesExclusive } from './lease/kubernetes-exclusive.ts';
 import { observeKubernetes } from './observe/observe-kubernetes.ts';
 import { stateOf } from './owned-state.ts';
+import { nameRights } from './plan/name-rights.ts';
 import { planKubernetes } from './plan/plan-kubernetes.ts';
 import { watchOwned } from './watch/watch-owned.ts';
 
@@ -30,8 +31,16 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
   };
   return {
     kind: 'kubernetes',
-    plan: async (desired, owned, taken, signal) =>
-      planKubernetes(options, await api(), desired, owned, taken, signal),
+    plan: async (desired, owned, taken, signal) => {
+      const open = await api();
+      try {
+        return await planKubernetes(options, open, desired, owned, taken, signal);
+      } catch (error) {
+        const wanted = async () =>
+          desired ? (await resolveWanted(open, options.fleet, desired, signal)).objects : [];
+        throw await nameRights(error, open, wanted, signal);
+      }
+    },
     execute: async (step, desired, signal) => executeStep(options, await api(), step, desired, signal),
     settle: async (desired, signal) => {
       const { objects } = await resolveWanted(await api(), options.fleet, desired, signal);

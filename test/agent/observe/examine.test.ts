@@ -1,17 +1,18 @@
 import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
 import { importMedium } from '../../../agent/acquire/import-medium.ts';
 import type { Config } from '../../../agent/config/config.ts';
 import { ageFile } from '../../../agent/enroll/age-identity.ts';
 import { keyFile } from '../../../agent/enroll/agent-key.ts';
-import { examine, type Finding } from '../../../agent/observe/examine.ts';
+import { examine, examineMachine, type Finding } from '../../../agent/observe/examine.ts';
 import { stateFile } from '../../../agent/store/state.ts';
 import { packTestBundle } from '../../harness/signed-medium.ts';
 import { createWorld, NOW, onePackage, testEdge, type World } from '../world.ts';
 
 const look = async (world: World, more: Partial<Parameters<typeof examine>[0]> = {}) => {
-  const config = { root: world.folder, services: 'none' } as Config;
+  const config = { root: world.folder, services: 'none', targets: ['host'] } as unknown as Config;
   const findings = await examine({ ...world.agent, config, ...more });
   return Object.fromEntries(findings.map((it) => [it.name, it])) as Record<
     'clock' | 'disk' | 'permissions' | 'systemd' | 'root' | 'freshness' | 'store',
@@ -87,6 +88,32 @@ describe('the doctor', () => {
       verdict: 'warning',
       message: expect.stringContaining('technician imported what had ended'),
     });
+  });
+
+  it('asks nothing of systemd or the root where only a cluster is a target', async () => {
+    await using world = await createWorld();
+    const config = { root: '/no/such', services: 'systemd', targets: ['kubernetes'] } as unknown as Config;
+    expect(await look(world, { config })).toMatchObject({
+      permissions: { verdict: 'good' },
+      systemd: { verdict: 'good', message: 'not used here (targets without host)' },
+    });
+  });
+
+  it('looks at a machine that is not enrolled yet', async () => {
+    await using world = await createWorld();
+    const state = join(world.folder, 'not/yet');
+    const config = { root: world.folder, services: 'none', targets: ['host'], state } as unknown as Config;
+    const examine = async () => [{ name: 'cluster', verdict: 'good', message: 'answers' } as const];
+    const found = await examineMachine({ ...world.agent, config, targets: [{ examine }] });
+    expect(found.map(({ name, verdict }) => `${name} ${verdict}`)).toEqual([
+      'enrolment warning',
+      'clock good',
+      'disk good',
+      'permissions good',
+      'systemd good',
+      'cluster good',
+    ]);
+    expect(found[0]?.message).toContain(`no agent is enrolled in ${state}: start with "fleet-agent enroll"`);
   });
 
   it('says what to do before the first medium', async () => {

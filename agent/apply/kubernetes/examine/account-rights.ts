@@ -9,6 +9,18 @@ export type Right = {
   readonly namespace?: string;
 };
 
+/** What the agent does with an object; `create` is what the server asks of the first apply. */
+export const VERBS = ['get', 'list', 'watch', 'create', 'patch', 'delete'] as const;
+
+/** 'list, watch secrets; delete namespaces; patch deployments.apps in namespace shop' */
+export const sayRights = (rights: readonly Right[]): string =>
+  [...Map.groupBy(rights, placeOf)]
+    .map(([place, lacking]) => `${lacking.map(({ verb }) => verb).join(', ')} ${place}`)
+    .join('; ');
+
+const placeOf = ({ group, resource, namespace }: Right): string =>
+  `${group === '' ? resource : `${resource}.${group}`}${namespace === undefined ? '' : ` in namespace ${namespace}`}`;
+
 /** Which of these the agent's account lacks, in the given order; as `kubectl auth can-i` asks. @throws FleetError API_*, ABORTED */
 export const lackingRights = async (
   api: Pick<KubernetesApi, 'create'>,

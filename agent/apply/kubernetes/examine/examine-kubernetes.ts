@@ -1,7 +1,7 @@
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { Examined } from '../../target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
-import { lackingRights, type Right } from './account-rights.ts';
+import { lackingRights, type Right, sayRights, VERBS } from './account-rights.ts';
 
 type Api = Pick<KubernetesApi, 'server' | 'version' | 'create'>;
 
@@ -10,14 +10,24 @@ const PATIENCE_MS = 10_000;
 
 const ALL: Right = { verb: '*', group: '*', resource: '*' };
 
-/** What nearly every package needs; `create` is what the server asks of the first apply. */
-const VERBS = ['list', 'watch', 'create', 'patch', 'delete'];
+/** Kinds that packages have. A kind of a package's own is asked for when the package is refused. */
 const COMMON: readonly (readonly [group: string, resource: string])[] = [
   ['', 'namespaces'],
   ['', 'configmaps'],
   ['', 'secrets'],
   ['', 'services'],
+  ['', 'serviceaccounts'],
+  ['', 'persistentvolumeclaims'],
   ['apps', 'deployments'],
+  ['apps', 'statefulsets'],
+  ['apps', 'daemonsets'],
+  ['batch', 'jobs'],
+  ['batch', 'cronjobs'],
+  ['networking.k8s.io', 'ingresses'],
+  ['networking.k8s.io', 'networkpolicies'],
+  ['policy', 'poddisruptionbudgets'],
+  ['rbac.authorization.k8s.io', 'roles'],
+  ['rbac.authorization.k8s.io', 'rolebindings'],
   ['apiextensions.k8s.io', 'customresourcedefinitions'],
 ];
 
@@ -67,7 +77,7 @@ const rights = async (api: Api, namespace: string | undefined, signal: AbortSign
   });
   const lacking = await lackingRights(api, namespace === undefined ? [] : lease, signal);
   if (lacking.length > 0) {
-    const message = `the agent's account may not ${say(lacking)} in namespace ${namespace}, so nothing can be applied: give it a role`;
+    const message = `the agent's account may not ${sayRights(lacking)}, so nothing can be applied: give it a role`;
     return { name, verdict: 'bad', message };
   }
   const common = COMMON.flatMap(([group, resource]) =>
@@ -80,12 +90,6 @@ const rights = async (api: Api, namespace: string | undefined, signal: AbortSign
       verdict: 'good',
       message: "the agent's account may do what most packages need, not everything",
     };
-  const message = `the agent's account may not ${say(missing)} everywhere: packages that need it fail with API_DENIED`;
+  const message = `the agent's account may not ${sayRights(missing)} everywhere: packages that need it fail with API_DENIED`;
   return { name, verdict: 'warning', message };
 };
-
-/** 'list, watch secrets; delete namespaces' */
-const say = (rights: readonly Right[]): string =>
-  [...Map.groupBy(rights, ({ group, resource }) => (group === '' ? resource : `${resource}.${group}`))]
-    .map(([resource, lacking]) => `${lacking.map(({ verb }) => verb).join(', ')} ${resource}`)
-    .join('; ');

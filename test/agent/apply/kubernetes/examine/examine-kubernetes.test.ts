@@ -33,7 +33,17 @@ describe('what the doctor says of a cluster', () => {
     );
     expect(rights).toMatchObject({
       verdict: 'warning',
-      message: expect.stringContaining('may not watch, create, patch, delete secrets everywhere'),
+      message: expect.stringContaining('may not get, watch, create, patch, delete secrets everywhere'),
+    });
+  });
+
+  it('finds that one verb is missing on one kind of workload', async () => {
+    const [, rights] = await examined(
+      ({ resource, verb }) => resource !== '*' && !(resource === 'statefulsets' && verb === 'patch'),
+    );
+    expect(rights).toMatchObject({
+      verdict: 'warning',
+      message: expect.stringContaining('may not patch statefulsets.apps everywhere'),
     });
   });
 
