@@ -63,7 +63,6 @@ export const importMedium = async (
   { prune = false, acceptExpired }: ImportWish = {},
 ): Promise<ImportResult> => {
   checkGlass(agent, acceptExpired);
-  const resumed = await resume(agent);
   const unseal = unsealer(agent);
   await using medium = await orTellRefused(agent, () => openMedium(paths, { unseal }));
   const how = { acceptExpired: acceptExpired !== undefined };
@@ -74,6 +73,8 @@ export const importMedium = async (
   await removeNeeds(agent, medium);
   // What waited here for other sticks is with those who keep images by now, and its room may be needed next.
   if (medium.parts) await collectGarbage(agent.state);
+  // Only now: what is under way may wait for the health of a package that this release replaces.
+  const resumed = await resume(agent);
   const packages = withResumed(resumed, await reconcile(agent));
   await collectGarbage(agent.state);
   await letGoImages(agent);

@@ -8,6 +8,7 @@ import { changesOf, failedChecksOf } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { sentenceOf } from '../report/sentence-of.ts';
 import { tellChecks } from '../report/tell-checks.ts';
+import { HEALTH, putOff } from '../store/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { saveFailure } from '../store/failures.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/packages.ts';
@@ -63,6 +64,7 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
     const checks = operation.checks.filter(({ outcome }) => outcome === 'failed');
     saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()), checks });
   }
+  if (kind === 'correct') putOff(state, assignment, HEALTH, agent.edge.now());
   if (!triedAgain || row.code !== said.code || row.message !== said.message) {
     tellFailed(agent, operation, said);
   }

@@ -7,6 +7,7 @@ import { type Operation, readResults, saveOperation } from '../journal/operation
 import { changesOf, failedChecksOf } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { tellChecks } from '../report/tell-checks.ts';
+import { forgetAttempts } from '../store/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { findFailure } from '../store/failures.ts';
 import { addOwned, keepOwned } from '../store/inventory.ts';
@@ -45,15 +46,15 @@ const endKept = (agent: Agent, operation: Operation): void => {
       deletePackage(state, assignment);
       break;
     case 'correct':
-      savePackage(state, correctedRow(agent, row, operation, changed));
+      if (changed) savePackage(state, { ...row, drift: undefined });
       break;
     case 'apply':
     case 'restore':
       savePackage(state, appliedRow(agent, row, operation));
       break;
   }
-  // A correction that found nothing to correct and nothing broken has changed nothing, so it tells nothing.
-  if (kind !== 'correct' || changed || row.status === 'broken') {
+  // A correction that found nothing to correct has changed nothing, so it tells nothing.
+  if (kind !== 'correct' || changed) {
     const ref = to ?? operation.from;
     appendEvent(agent, {
       type: EVENT_TYPES[kind],
@@ -65,25 +66,8 @@ const endKept = (agent: Agent, operation: Operation): void => {
       detail: { operation: kind, ...changesOf(results) },
     });
   }
-  if (kind === 'correct' && row.status === 'broken') tellWell(agent, operation);
+  if (kind !== 'correct') forgetAttempts(state, assignment);
   if (to) tellChecks(agent, row, to, operation.checks);
-};
-
-/** That it broke was told as a step of the package, so its end is told as one: whoever counts steps hears both. */
-const tellWell = (agent: Agent, { assignment, to, checks }: Operation): void => {
-  const row = findPackage(agent.state, assignment);
-  const ref = row?.status === 'failed' ? row.desired : to;
-  if (!row || !ref) return;
-  appendEvent(agent, {
-    type: 'package',
-    assignment,
-    package: ref.package,
-    siteValues: ref.siteValues,
-    release: ref.release,
-    ...(row.status === 'failed'
-      ? { outcome: 'failed' as const, code: row.code, message: row.message }
-      : { outcome: 'unchanged' as const, message: 'what runs is well again', ...unknownHealth(checks) }),
-  });
 };
 
 const EVENT_TYPES = {
@@ -112,21 +96,6 @@ const appliedRow = (agent: Agent, row: PackageRow, operation: Operation): Packag
     message: undefined,
     checks,
     drift: undefined,
-    since: formatTime(agent.edge.now()),
-  };
-};
-
-const correctedRow = (agent: Agent, row: PackageRow, operation: Operation, changed: boolean): PackageRow => {
-  const seen = { ...row, checks: operation.checks, drift: changed ? undefined : row.drift };
-  if (row.status !== 'broken') return seen;
-  const failure = isSame(row.current, row.desired)
-    ? undefined
-    : findFailure(agent.state, row.assignment, row.desired);
-  return {
-    ...seen,
-    status: failure ? 'failed' : 'healthy',
-    code: failure?.code,
-    message: failure?.message,
     since: formatTime(agent.edge.now()),
   };
 };

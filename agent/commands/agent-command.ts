@@ -11,6 +11,7 @@ import { type Overrides, readConfig } from '../config/read-config.ts';
 import { type Edge, readEdge } from '../edge.ts';
 import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
 import { makeProviders } from '../images/make-providers.ts';
+import { forgetAttempts } from '../store/attempts.ts';
 import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
 import { ringNeighbour } from '../store/neighbour.ts';
@@ -106,6 +107,8 @@ export abstract class AgentCommand extends FleetCommand {
     const edge = this.edge(config, flags);
     using state = openState(config.state);
     const agent = await this.agentOf(config, state, edge);
+    // The daemon cuts a health wait short for it, and lets the lock go.
+    ringNeighbour(config.state, 'asked', edge.now());
     using _lock = await acquireLock(config.state, this.id ?? 'command', edge.now(), {
       waitMs: PATIENCE_MS,
       signal: this.signal,
@@ -113,9 +116,11 @@ export abstract class AgentCommand extends FleetCommand {
     });
     try {
       await askedWithRecipient(state, agent.identity, edge.now());
+      // A person is here and may have mended what was in the way: no pause holds back their command.
+      forgetAttempts(state);
       return await work(agent);
     } finally {
-      ringNeighbour(config.state, edge.now());
+      ringNeighbour(config.state, 'changed', edge.now());
     }
   }
 

@@ -29,8 +29,14 @@ export type Daemon = {
     readonly owned: () => string;
     readonly follow: (onChange: (keys: readonly string[]) => void, signal: AbortSignal) => Promise<void>;
   };
-  /** Tells of a person's command that changed something here. */
-  readonly hear?: (onRing: () => void) => void;
+  /** When something that failed is tried again, or an unhealthy package is judged again; undefined: nothing waits. */
+  readonly nextAttempt?: () => Date | undefined;
+  readonly hear?: (on: {
+    /** A person's command changed something here, or a package's health was judged. */
+    readonly changed: () => void;
+    /** A person's command waits for the state directory. */
+    readonly asked: () => void;
+  }) => void;
   readonly pollMs: number;
   /** Runs one piece of work at a time, with the state directory locked. */
   readonly exclusively: Exclusively;
@@ -49,6 +55,6 @@ export type Rounds = {
   readonly hub: Bell;
   /** Ends the patience with one peer, as the other has begun to answer again: mostly the cable is back. */
   readonly back: { readonly registry: Bell; readonly hub: Bell };
-  /** Ends the look in hand after its package. */
+  /** Ends the look in hand after its package, and its health wait at once. */
   news: AbortController;
 };

@@ -6,12 +6,14 @@ import type { Target } from '../apply/target.ts';
 import { type Config, durationMs, intervalMs } from '../config/config.ts';
 import { makeVisitor } from '../hub/visit-hub.ts';
 import { lookAround } from '../observe/look-around.ts';
+import { nextAttempt } from '../store/attempts.ts';
 import { readOwned } from '../store/inventory.ts';
 import { hearNeighbour } from '../store/neighbour.ts';
 import { readPackages } from '../store/packages.ts';
 import { sleep } from './bell.ts';
 import { keepContact } from './contact.ts';
 import type { Daemon } from './daemon.ts';
+import { healthWaits } from './health-waits.ts';
 import { keepSmall } from './keep-small.ts';
 import type { Log } from './log.ts';
 import { makeExclusively } from './make-exclusively.ts';
@@ -47,8 +49,10 @@ export const makeDaemon = (
   const visitor = config.hub === '' ? undefined : makeVisitor(agent, config.hub, { env, attempts: 1 });
   if (visitor) stack.use(visitor);
   const exclusively = keepSmall(makeExclusively(agent));
+  let onVerdict = (): void => {};
+  const waits = stack.use(healthWaits(agent, exclusively, log, () => onVerdict()));
   return {
-    look: ({ mayBegin, news }) => exclusively(() => lookAround({ ...agent, news }, { mayBegin })),
+    look: ({ mayBegin, news }) => exclusively(() => lookAround({ ...agent, news }, { mayBegin, waits })),
     intervalMs: intervalMs(config),
     windows,
     ...(registry &&
@@ -61,7 +65,12 @@ export const makeDaemon = (
       }),
     ...(visitor && { hub: { visit: visitor.visit, contact: contactOf('hub') } }),
     ...watchOf(agent),
-    hear: (onRing) => hearNeighbour(state.directory, onRing, signal),
+    nextAttempt: () => nextAttempt(state, edge.now()),
+    hear: ({ changed, asked }) => {
+      onVerdict = changed;
+      hearNeighbour(state.directory, 'changed', changed, signal);
+      hearNeighbour(state.directory, 'asked', asked, signal);
+    },
     pollMs: durationMs(config.poll),
     exclusively,
     now: edge.now,

@@ -16,9 +16,12 @@ export const runDaemon = async (daemon: Daemon): Promise<void> => {
     back: { registry: makeBell(sleep, signal), hub: makeBell(sleep, signal) },
     news: new AbortController(),
   };
-  daemon.hear?.(() => {
-    rounds.look.ring();
-    rounds.hub.ring();
+  daemon.hear?.({
+    changed: () => {
+      rounds.look.ring();
+      rounds.hub.ring();
+    },
+    asked: () => rounds.news.abort(),
   });
   await Promise.all([keepLooking(daemon, rounds), keepPolling(daemon, rounds), keepHub(daemon, rounds)]);
   log.info({}, 'stopped');

@@ -102,6 +102,13 @@ export const openOperation = ({ db }: State): Operation | undefined => {
   return row && fromRaw(row);
 };
 
+/** The last operation that changed which package runs; 0 where there was none. Corrections do not. */
+export const lastChange = ({ db }: State, assignment: string): number =>
+  db
+    .prepare(`SELECT coalesce(max(id), 0) FROM operation WHERE assignment = ? AND kind <> 'correct'`)
+    .pluck()
+    .get(assignment) as number;
+
 /** Newest first. */
 export const lastOperations = ({ db }: State, limit: number): readonly Operation[] =>
   (db.prepare('SELECT * FROM operation ORDER BY id DESC LIMIT ?').all(limit) as Raw[]).map(fromRaw);

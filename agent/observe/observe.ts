@@ -8,6 +8,7 @@ import { checkAborted, record } from '../journal/boundary.ts';
 import { listed } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { sentenceOf } from '../report/sentence-of.ts';
+import { dueForHealth, findAttempt, HEALTH, isDue } from '../store/attempts.ts';
 import { readOwned, readTaken } from '../store/inventory.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import {
@@ -17,6 +18,7 @@ import {
   type SeenDrift,
   savePackage,
 } from '../store/packages.ts';
+import { judgeHealth } from './judge-health.ts';
 
 export type PackageDrift = {
   readonly assignment: string;
@@ -51,22 +53,67 @@ const missing = ({ assignment, status, code, message }: PackageRow): PackageDrif
   return { assignment, drift: [item] };
 };
 
+/** Waits for the health of packages: in the look, or (in the daemon) beside it. */
+export type HealthWaits = {
+  /** Is the health of this package being waited for already? */
+  readonly isWaiting: (assignment: string) => boolean;
+  /** Begins to wait for all of them; resolves when the look may go on. */
+  readonly wait: (assignments: readonly string[]) => Promise<void>;
+};
+
 /**
- * One look of the daemon: tells what differs, once, and sets it right again if the policy says so. Returns what the look
- * found, corrected or not.
+ * One look of the daemon: reports what differs, once, and corrects it if the policy says so; all of it before any package's health
+ * is waited for, so that one that does not become healthy holds no other. Returns what the look found, corrected or not.
  */
-export const observe = async (agent: Agent): Promise<readonly PackageDrift[]> => {
+export const observe = async (
+  agent: Agent,
+  waits: HealthWaits = waitHere(agent),
+): Promise<readonly PackageDrift[]> => {
+  const { state, edge, policy } = agent;
   const found: PackageDrift[] = [];
+  const broken = new Set<string>();
   for (const row of runningPackages(agent)) {
+    if (row.status === 'broken') broken.add(row.assignment);
     const seen = await lookAt(agent, row);
     noteDrift(agent, row, seen);
-    // A broken package is looked at until it is well: its checks may have failed while its files are right.
-    const wrong = seen.drift.length > 0 || row.status === 'broken';
-    if (!wrong) found.push(seen);
-    else if (agent.policy.onDrift === 'correct') found.push({ ...seen, ...(await correct(agent, row)) });
+    if (!isWrong(agent, row, seen, waits)) found.push(seen);
+    else if (policy.onDrift === 'correct') found.push({ ...seen, ...(await correct(agent, row)) });
     else found.push({ ...seen, corrected: false });
   }
-  return found;
+  const due = dueForHealth(state, edge.now()).filter((assignment) => !waits.isWaiting(assignment));
+  await waits.wait(due);
+  return found.map((seen) => withHealth(agent, seen, broken.has(seen.assignment)));
+};
+
+/** In the look: all at once, each for as long as it takes. */
+const waitHere = (agent: Agent): HealthWaits => ({
+  isWaiting: () => false,
+  wait: async (assignments) => {
+    await Promise.all(assignments.map((assignment) => judgeHealth(agent, assignment, (work) => work())));
+  },
+});
+
+/**
+ * Drift is corrected at once. A package that is broken is applied and judged again after a pause that doubles: its checks may
+ * have failed while its files are right, and a correction that fails now fails a moment later as well.
+ */
+const isWrong = (
+  { state, edge }: Agent,
+  { assignment, status, code }: Running,
+  { drift }: PackageDrift,
+  { isWaiting }: HealthWaits,
+): boolean => {
+  if (drift.length > 0 && (status !== 'broken' || code === 'CHECK_FAILED')) return true;
+  if (status !== 'broken' || isWaiting(assignment)) return false;
+  const attempt = findAttempt(state, assignment, HEALTH);
+  return attempt === undefined || isDue(attempt, edge.now());
+};
+
+/** A package that is broken after the look says so, also where nothing differs; one that no longer is does too. */
+const withHealth = ({ state }: Agent, seen: PackageDrift, wasBroken: boolean): PackageDrift => {
+  const { status, code = '', message = '' } = findPackage(state, seen.assignment) ?? {};
+  if (status === 'broken') return { ...seen, corrected: false, failure: { code, message } };
+  return wasBroken ? { ...seen, corrected: true } : seen;
 };
 
 const runningPackages = ({ state }: Agent): readonly Running[] => readPackages(state).filter(isRunning);

@@ -67,4 +67,10 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE package ADD COLUMN pinned_reason TEXT;
   ALTER TABLE failed ADD COLUMN checks TEXT NOT NULL DEFAULT '[]';
   `,
+  `
+  CREATE TABLE attempt (
+    assignment TEXT NOT NULL, what TEXT NOT NULL, tries INTEGER NOT NULL, next TEXT NOT NULL,
+    PRIMARY KEY (assignment, what)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

@@ -106,4 +106,5 @@ export const savePackage = ({ db }: State, row: PackageRow): void => {
 export const deletePackage = ({ db }: State, assignment: string): void => {
   db.prepare('DELETE FROM package WHERE assignment = ?').run(assignment);
   db.prepare('DELETE FROM failed WHERE assignment = ?').run(assignment);
+  db.prepare('DELETE FROM attempt WHERE assignment = ?').run(assignment);
 };

@@ -93,6 +93,23 @@ describe('a newer release while a package is waited for', () => {
     expect(live(it)).toEqual({ '/opt/app': 'one', '/opt/other': 'three' });
   });
 
+  it('ends the wait for what was rolled back to as well', async () => {
+    await using it = await world();
+    await accept(it, 2, [onePackage('app', 'slow one'), onePackage('other', 'one')]);
+    await it.look(true);
+    // What is waited for now is last good: its successor fails, and on the way back nobody knows when it is healthy.
+    it.agent.state.db.exec(`UPDATE operation SET outcome = 'kept', phase = 'done', ended_at = started_at`);
+    it.agent.state.db.exec(`UPDATE package SET current = desired, status = 'healthy'`);
+    const checks = [{ type: 'exec', name: 'answers', argv: ['false'], timeoutSeconds: 1 }] as const;
+    await accept(it, 3, [onePackage('app', 'bad', { checks }), onePackage('other', 'one')]);
+    expect(await it.look(true)).toBe('ABORTED');
+    expect(openOperation(it.agent.state)).toMatchObject({ phase: 'settle', rollingBack: true });
+    await accept(it, 4, [onePackage('app', 'four'), onePackage('other', 'one')]);
+    expect(await it.look()).toMatchObject({ packages: [{ assignment: 'app', outcome: 'configured' }] });
+    expect(live(it)).toEqual({ '/opt/app': 'four', '/opt/other': 'one' });
+    expect(findPackage(it.agent.state, 'app')).toMatchObject({ status: 'healthy' });
+  });
+
   it('and wants the very same package waits for it again', async () => {
     await using it = await world();
     await accept(it, 2, slow);

@@ -23,6 +23,8 @@ type Parts = {
   readonly visit?: (how: { readonly present: boolean }) => boolean;
   readonly windows?: readonly string[];
   readonly watch?: Daemon['watch'];
+  readonly hear?: Daemon['hear'];
+  readonly nextAttempt?: Daemon['nextAttempt'];
 };
 
 /** A daemon of a few lines, its log, and the time it lives in. */
@@ -79,6 +81,8 @@ const start = (parts: Parts) => {
       },
     }),
     ...(parts.watch && { watch: parts.watch }),
+    ...(parts.hear && { hear: parts.hear }),
+    ...(parts.nextAttempt && { nextAttempt: parts.nextAttempt }),
     pollMs: MINUTE,
     exclusively: (work) => work(),
     now: time.now,
@@ -154,6 +158,46 @@ describe('the daemon', () => {
       const looks = it.count('look') + it.count('look only');
       expect([looks, it.count('poll')]).toEqual([expect.closeTo(12, -1), expect.closeTo(60, -1)]);
     }
+    await it.stop();
+  });
+});
+
+describe('the daemon and a person beside it', () => {
+  it('ends the health wait of its look when a command waits for the state directory, and looks again when it has ended', async () => {
+    let ring: Parameters<NonNullable<Daemon['hear']>>[0] | undefined;
+    const ended: string[] = [];
+    const it = start({
+      hear: (on) => {
+        ring = on;
+      },
+      look: async ({ news }) => {
+        if (ended.length > 0) return CALM;
+        await new Promise<void>((resolve) => news.addEventListener('abort', () => resolve()));
+        ended.push('wait');
+        throw new FleetError('ABORTED', 'stopped before the end');
+      },
+    });
+    await it.time.pass(1000);
+    ring?.asked();
+    await it.time.pass(1000);
+    expect(ended).toEqual(['wait']);
+    ring?.changed();
+    await it.time.pass(1000);
+    expect(it.lines).toEqual(['info looked']);
+    await it.stop();
+  });
+
+  it('looks when a pause ends, and at its interval where nothing waits', async () => {
+    let next: Date | undefined;
+    const it = start({ nextAttempt: () => next });
+    next = new Date(it.time.now().getTime() + 5000);
+    await it.time.pass(4999);
+    expect(it.count('look')).toBe(1);
+    next = undefined;
+    await it.time.pass(2);
+    expect(it.count('look')).toBe(2);
+    await it.time.pass(4 * MINUTE);
+    expect(it.count('look')).toBe(2);
     await it.stop();
   });
 });

@@ -8,14 +8,14 @@ it('a command is heard by the daemon beside it, until that ends', async () => {
   const end = new AbortController();
   let rings = 0;
   // Nobody listens yet, which is no mistake.
-  ringNeighbour(folder.path, new Date());
-  hearNeighbour(folder.path, () => rings++, end.signal);
-  ringNeighbour(folder.path, new Date(0));
+  ringNeighbour(folder.path, 'changed', new Date());
+  hearNeighbour(folder.path, 'changed', () => rings++, end.signal);
+  ringNeighbour(folder.path, 'changed', new Date(0));
   await expect.poll(() => rings, { timeout: 2000, interval: 10 }).toBeGreaterThan(0);
   end.abort();
   await sleep(20);
   const before = rings;
-  ringNeighbour(folder.path, new Date());
+  ringNeighbour(folder.path, 'changed', new Date());
   await sleep(50);
   expect(rings).toBe(before);
 });
