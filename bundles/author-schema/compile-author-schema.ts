@@ -1,15 +1,16 @@
 import type { Ajv, AnySchema, ErrorObject, Format, Options } from 'ajv';
 import { FleetError } from '#bundles/errors';
 import { fromEcma } from '../pattern/from-ecma.ts';
-import { compileLinear } from '../pattern/linear.ts';
+import { compileLinear, type LinearPattern } from '../pattern/linear.ts';
 import { PatternError } from '../pattern/pattern-error.ts';
 import { checkSize, type SizeLimits } from './check-size.ts';
+import { compareContent } from './compare-content.ts';
 import { type Meter, newMeter } from './meter.ts';
 
 /** How `pattern` is read: as ECMA-262 (JSON Schema), or as RE2 (Kalypso, Kubernetes). */
 export type PatternSyntax = 'ecma' | 're2';
 
-export type Engine = Pick<Ajv, 'compile' | 'addFormat'>;
+export type Engine = Pick<Ajv, 'compile' | 'addFormat' | 'removeKeyword' | 'addKeyword'>;
 
 export type AuthorSchemaOptions = {
   /** Makes Ajv of the schema's draft. A new one for each schema: two schemas may have the same $id. */
@@ -55,6 +56,7 @@ export const compileAuthorSchema = (
     code: { regExp: patternEngine(patterns, meter), process: countSteps, optimize: false },
   });
   Object.assign(ajv, { spendSteps: meter.spend });
+  compareContent(ajv, meter.spend);
   for (const [name, format] of Object.entries(formats ?? {})) ajv.addFormat(name, metered(format, meter));
   const validate = bounded(() => ajv.compile(schema as AnySchema));
   return (value) => {
@@ -103,7 +105,7 @@ const PATTERN_STEPS = 5;
 
 const patternEngine = (syntax: PatternSyntax, meter: Meter) => {
   const compile = (pattern: string) => {
-    const { test } = linear(pattern, syntax);
+    const { test } = compilePattern(pattern, syntax);
     const spend = (steps: number): void => meter.spend(steps * PATTERN_STEPS);
     // Ajv takes the text for the pattern's identity: without it all patterns of a schema would be one.
     return { test: (text: string) => test(text, spend), toString: () => JSON.stringify(pattern) };
@@ -111,7 +113,8 @@ const patternEngine = (syntax: PatternSyntax, meter: Meter) => {
   return Object.assign(compile, { code: 'compilePattern' });
 };
 
-const linear = (pattern: string, syntax: PatternSyntax) => {
+/** Compiles a `pattern` of a schema. @throws FleetError SCHEMA_INVALID when it cannot be used */
+export const compilePattern = (pattern: string, syntax: PatternSyntax): LinearPattern => {
   try {
     return compileLinear(syntax === 'ecma' ? fromEcma(pattern) : pattern);
   } catch (error) {
@@ -132,6 +135,7 @@ const linear = (pattern: string, syntax: PatternSyntax) => {
 /** Formats are regular expressions of a library, quadratic at worst. */
 const metered = (format: Format, meter: Meter): Format => {
   if (format === true || typeof format === 'string') return format;
+  if ('type' in format && format.type === 'number') return format;
   const judge = testOf(format);
   if (judge === undefined) return format;
   return (text: string) => {

@@ -4,6 +4,7 @@ import type { DeploymentTarget, PlatformForm, Value } from '../platform/model.ts
 import { parseSchemaText } from '../platform/objects/schema-text.ts';
 import type { Composition } from './compose-config.ts';
 import { explainConfig, originOf } from './explain-config.ts';
+import { judgedValues } from './gojsonschema/judged-values.ts';
 import { readFailure, type WantedValue } from './read-failure.ts';
 import { compileSchema } from './schema-drafts.ts';
 
@@ -103,17 +104,17 @@ const toSchema = (
   if ('error' in parsed) return { name, at, coerces, source: null, validate: invalid(parsed.error) };
   const source = parsed.schema;
   try {
-    const check = compileSchema(source, form);
+    const { judge, schema } = compileSchema(source, form);
     const validate = (data: unknown): readonly ErrorObject[] | FleetError => {
       try {
-        return check(data);
+        return judge(data);
       } catch (error) {
         // What a schema makes of the values, not what it is: too much work, or no pattern at all.
         if (error instanceof FleetError) return invalid(error.message, error);
         throw error;
       }
     };
-    return { name, at, coerces, source, validate };
+    return { name, at, coerces, source: schema, validate };
   } catch (error) {
     return { name, at, coerces, source, validate: invalid((error as Error).message, error) };
   }
@@ -127,7 +128,7 @@ const run = (
   const { validate } = schema;
   if (validate instanceof FleetError) return validate;
   const coerces = form === 'kalypso' || schema.coerces;
-  const data = coerces ? coerceNumbers(composition.plain) : composition.plain;
+  const data = coerces ? judgedValues(composition.values) : composition.plain;
   const errors = validate(data);
   if (errors instanceof FleetError) return errors;
   if (errors.length === 0) return [];
@@ -136,28 +137,20 @@ const run = (
     const { path, says, wants } = readFailure(error, schema.source);
     const place = wants ? undefined : originOf(origins, path)?.at;
     const name = path.length === 0 ? 'the configuration' : path.join('.');
-    const text = `${name} ${says} (schema ${schema.name})`;
+    const text = `${name} ${says}${noteOf(composition, data, path)} (schema ${schema.name})`;
     return { path, schema: schema.name, text, at: place ?? schema.at, wants };
   });
 };
 
-/**
- * Kalypso judges a top-level string that looks like a number as that number (behaviour spec 2.5). The values that
- * templates see stay strings.
- */
-const coerceNumbers = (values: { readonly [key: string]: Value }): { readonly [key: string]: Value } =>
-  Object.fromEntries(
-    Object.entries(values).map(([key, value]) => [key, typeof value === 'string' ? coerce(value) : value]),
-  );
-
-/** Numbers as Go's ParseFloat takes them, underscores between digits too; `inf` and `nan`, which no JSON has, stay text. */
-const NUMBER = /^[-+]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:[eE][-+]?\d+(?:_\d+)*)?$/;
-
-const coerce = (text: string): Value => {
-  if (!NUMBER.test(text)) return text;
-  const value = Number(text.replaceAll('_', ''));
-  return Number.isFinite(value) ? value : text;
-};
+/** Where a text was judged as a number. */
+const noteOf = (
+  { plain }: Composition,
+  judged: Composition['plain'],
+  [key = '', ...more]: readonly string[],
+) =>
+  more.length === 0 && typeof plain[key] === 'string' && typeof judged[key] === 'number'
+    ? `, and Kalypso's form judges ${JSON.stringify(plain[key].slice(0, 40))} as a number`
+    : '';
 
 const SHOWN = 5;
 

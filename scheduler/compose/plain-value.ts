@@ -3,12 +3,14 @@ import { WholeFloat } from '../render/go/number.ts';
 import { entriesOf, isList, isMapping } from './merge.ts';
 
 /** A value as JSON has it: keys are text, `5.0` is 5, and an integer that a double would round keeps its digits as text. */
-export const plainValue = (value: ConfigValue): Value => {
-  if (isList(value)) return value.map((item) => plainValue(item));
+export const plainValue = (value: ConfigValue, ofBigint: (value: bigint) => Value = String): Value => {
+  if (isList(value)) return value.map((item) => plainValue(item, ofBigint));
   if (isMapping(value))
-    return Object.fromEntries(entriesOf(value).map(([key, item]) => [keyText(key), plainValue(item)]));
+    return Object.fromEntries(
+      entriesOf(value).map(([key, item]) => [keyText(key), plainValue(item, ofBigint)]),
+    );
   if (value instanceof WholeFloat) return value.value;
-  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'bigint') return ofBigint(value);
   return value;
 };
 

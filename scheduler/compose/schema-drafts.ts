@@ -2,16 +2,23 @@ import { Ajv, type ErrorObject, type Options } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import draft6 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' };
-import { compileAuthorSchema, type Engine } from '#bundles/author-schema/compile-author-schema';
+import { compileAuthorSchema } from '#bundles/author-schema/compile-author-schema';
 import type { PlatformForm, Value } from '../platform/model.ts';
+import { withExactMultiples } from './exact-multiples.ts';
+import { GOJSONSCHEMA_FORMATS } from './gojsonschema/formats.ts';
+import { toDraft07 } from './gojsonschema/to-draft-07.ts';
 import { FORMATS } from './schema-formats.ts';
 import { upgradeDraft04 } from './upgrade-draft-04.ts';
 
 const OPTIONS: Options = { strict: false, allowUnionTypes: true, verbose: true };
 const LIMITS = { maxValues: 10_000 };
 
-/** Everything that is wrong with a value; nothing when it is right. @throws FleetError SCHEMA_INVALID where judging takes too long */
-export type SchemaCheck = (data: unknown) => readonly ErrorObject[];
+export type SchemaCheck = {
+  /** Everything that is wrong with a value; nothing when it is right. @throws FleetError SCHEMA_INVALID where judging takes too long */
+  readonly judge: (data: unknown) => readonly ErrorObject[];
+  /** The schema that the errors' references lead into. */
+  readonly schema: Value;
+};
 
 /** A server has the same schema again in every build, and an engine takes its time. */
 const compiled: Readonly<Record<PlatformForm, WeakMap<object, SchemaCheck>>> = {
@@ -20,8 +27,8 @@ const compiled: Readonly<Record<PlatformForm, WeakMap<object, SchemaCheck>>> = {
 };
 
 /**
- * Compiles a JSON Schema of any draft from 4 to 2020-12, told by its `$schema` (draft 7 without one). Kalypso's patterns are Go's, ours
- * are JSON Schema's.
+ * Compiles a JSON Schema of any draft from 4 to 2020-12, told by its `$schema` (draft 7 without one). In Kalypso's form it is read, and
+ * judges, as gojsonschema does.
  * @throws FleetError SCHEMA_INVALID when it costs too much, or refers to something outside of itself
  * @throws Error when it is no schema
  */
@@ -33,15 +40,29 @@ export const compileSchema = (schema: Value, form: PlatformForm): SchemaCheck =>
 };
 
 const compileNew = (schema: Value, form: PlatformForm): SchemaCheck => {
+  if (form === 'kalypso') return compileKalypso(schema);
   const draft = draftOf(schema);
-  return compileAuthorSchema(draft === '04' ? upgradeDraft04(schema) : schema, {
-    engine: (options) => engineFor(draft, options),
-    patterns: form === 'kalypso' ? 're2' : 'ecma',
+  const judge = compileAuthorSchema(draft === '04' ? upgradeDraft04(schema) : schema, {
+    engine: (options) => withExactMultiples(engineFor(draft, options)),
+    patterns: 'ecma',
     limits: LIMITS,
     formats: FORMATS,
-    // In Kalypso's validator nothing beside a $ref counts.
-    options: { ...OPTIONS, ignoreKeywordsWithRef: form === 'kalypso' },
+    options: OPTIONS,
   });
+  return { judge, schema };
+};
+
+const compileKalypso = (written: Value): SchemaCheck => {
+  const schema = toDraft07(written);
+  const judge = compileAuthorSchema(schema, {
+    engine: (options) => withExactMultiples(new Ajv(options)),
+    patterns: 're2',
+    limits: LIMITS,
+    formats: GOJSONSCHEMA_FORMATS,
+    // Its reader has checked it.
+    options: { ...OPTIONS, validateSchema: false },
+  });
+  return { judge, schema };
 };
 
 type Draft = '04' | '06' | '07' | '2019' | '2020';
@@ -59,7 +80,7 @@ const draftOf = (schema: Value): Draft => {
   return '07';
 };
 
-const engineFor = (draft: Draft, options: Options): Engine => {
+const engineFor = (draft: Draft, options: Options): Ajv => {
   switch (draft) {
     case '2019':
       return new Ajv2019(options);

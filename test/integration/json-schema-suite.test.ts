@@ -39,7 +39,7 @@ type Outcome = 'right' | 'wrong' | 'refused';
 const judge = (group: Group, $schema: string): Outcome => {
   const schema = typeof group.schema === 'boolean' ? group.schema : { $schema, ...group.schema };
   try {
-    const check = compileSchema(schema, 'fleet');
+    const check = compileSchema(schema, 'fleet').judge;
     return group.tests.every(({ data, valid }) => (check(data).length === 0) === valid) ? 'right' : 'wrong';
   } catch (error) {
     // On purpose: a build needs no other network than Git's, and no name is safe as __proto__.

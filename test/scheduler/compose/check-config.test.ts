@@ -188,6 +188,95 @@ describe('Kalypso judges text that looks like a number as the number', () => {
   });
 });
 
+describe('Kalypso’s form reads a schema as gojsonschema does', () => {
+  const limited = { properties: { v: { minimum: 5, exclusiveMinimum: true } } };
+  test.for([
+    ['draft 4 limits without $schema', limited, { v: '5' }, /v must be > 5/],
+    ['draft 4 limits without $schema, kept', limited, { v: '6' }, undefined],
+    [
+      'draft 4 id',
+      {
+        id: 'http://x.example/y',
+        definitions: { p: { type: 'integer' } },
+        properties: { v: { $ref: 'http://x.example/y#/definitions/p' } },
+      },
+      { v: 'x' },
+      /v must be integer/,
+    ],
+    [
+      'a foreign $schema',
+      { $schema: 'https://schemas.example/x', properties: { v: { const: 5 } } },
+      { v: '5' },
+      undefined,
+    ],
+    [
+      'a draft it does not know',
+      {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        properties: { v: { prefixItems: [false] } },
+      },
+      { v: '[1]' },
+      undefined,
+    ],
+    [
+      'siblings of $ref',
+      { definitions: { t: {} }, properties: { v: { $ref: '#/definitions/t', type: 'object' } } },
+      { v: 'x' },
+      undefined,
+    ],
+    ['exact multiples', { properties: { v: { multipleOf: 0.01 } } }, { v: '1.13' }, undefined],
+    [
+      'a format of a number',
+      { properties: { v: { format: 'email' } } },
+      { v: '5' },
+      /v must match format "email of text", and Kalypso's form judges "5" as a number/,
+    ],
+    ['time', { properties: { v: { format: 'time' } } }, { v: '99:99' }, /must match format/],
+    ['a time of one digit', { properties: { v: { format: 'time' } } }, { v: '9:05:05' }, undefined],
+    [
+      'date-time',
+      { properties: { v: { format: 'date-time' } } },
+      { v: '2026-01-01T25:00:00Z' },
+      /must match/,
+    ],
+    ['email', { properties: { v: { format: 'email' } } }, { v: 'postgres://db' }, /must match format/],
+    ['iri', { properties: { v: { format: 'iri' } } }, { v: 'no scheme' }, /must match format/],
+    [
+      'text that is a number',
+      { properties: { v: { type: 'string' } } },
+      { v: '5' },
+      /v must be string, and Kalypso's form judges "5" as a number/,
+    ],
+  ] as const)('%s', ([, one, values, said]) => {
+    const told = check('kalypso', values, [one]);
+    if (said === undefined) expect(told).toBeUndefined();
+    else expect(told).toMatch(said);
+  });
+
+  test.for([
+    ['minLength greater than maxLength', { minLength: 2, maxLength: 1 }],
+    ['an unknown type', { type: 'text' }],
+    ['exclusiveMinimum without minimum', { exclusiveMinimum: true }],
+    ['a reference that leads nowhere', { properties: { v: { $ref: '#/definitions/t' } } }],
+    ['a type twice', { type: ['string', 'string'] }],
+  ] as const)('%s is refused', ([, one]) => {
+    expect(check('kalypso', { v: 'x' }, [one])).toMatch(/SCHEMA_INVALID/);
+  });
+
+  test('what is missing is told with what a reference says of it', () => {
+    const error = check('kalypso', {}, [
+      { $defs: { tz: { type: 'string' } }, properties: { TZ: { $ref: '#/$defs/tz' } }, required: ['TZ'] },
+    ]);
+    expect(error).toMatch(/TZ is missing/);
+  });
+});
+
+test('a number is a multiple of a decimal, whatever doubles make of it', () => {
+  const cents = [{ properties: { v: { multipleOf: 0.01 } } }];
+  expect(check('fleet', { v: 1.13 }, cents)).toBeUndefined();
+  expect(check('fleet', { v: 1.135 }, cents)).toMatch(/v must be multiple of 0.01/);
+});
+
 describe('drafts', () => {
   const draft = (name: string) => `http://json-schema.org/${name}/schema#`;
   test.for([

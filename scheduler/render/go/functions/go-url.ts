@@ -88,12 +88,12 @@ const parseBracketed = (host: string): string => {
   return `[${name}]${port}`;
 };
 
-const parseHost = (scheme: string, host: string): string => {
+const parseHost = (host: string): string => {
   const open = host.lastIndexOf('[');
   if (open > 0) throw new UrlError('a [ stands inside the host');
   if (open === 0) return parseBracketed(host);
-  const strict = scheme === 'http' || scheme === 'https';
-  const colon = strict ? host.indexOf(':') : host.lastIndexOf(':');
+  // Several colons are taken, as in all modules that name a Go before 1.26.
+  const colon = host.lastIndexOf(':');
   const port = colon === -1 ? '' : host.slice(colon);
   if (!isPort(port)) throw new UrlError(`${port} is no port`);
   return unescape(host, 'host');
@@ -133,7 +133,7 @@ export const parseUrl = (text: string): GoUrl => {
   const slash = rest.indexOf('/', 2);
   const authority = slash === -1 ? rest.slice(2) : rest.slice(2, slash);
   const at = authority.lastIndexOf('@');
-  const host = parseHost(scheme, authority.slice(at + 1));
+  const host = parseHost(authority.slice(at + 1));
   return {
     ...none,
     scheme,

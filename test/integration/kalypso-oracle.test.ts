@@ -1,0 +1,106 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FleetError } from '../../bundles/errors.ts';
+import { GOJSONSCHEMA_FORMATS } from '../../scheduler/compose/gojsonschema/formats.ts';
+import { judgedValues } from '../../scheduler/compose/gojsonschema/judged-values.ts';
+import { compileSchema, type SchemaCheck } from '../../scheduler/compose/schema-drafts.ts';
+import type { Value } from '../../scheduler/platform/model.ts';
+import { buildGoOracle, type GoOracle, hasGo } from '../harness/go-oracle.ts';
+import { schema, value } from './kalypso-oracle/schemas.ts';
+import { FORMATS, textFor } from './kalypso-oracle/texts.ts';
+
+/**
+ * Kalypso's form against the modules that Kalypso is made with: verdicts of gojsonschema on generated schemas and values, on texts for each
+ * format, and on texts that are nearly numbers. KALYPSO_ORACLE_COUNT makes them more, KALYPSO_ORACLE_SEED other.
+ */
+
+const SEED = Number(process.env['KALYPSO_ORACLE_SEED'] ?? 20_261_123);
+const COUNT = Number(process.env['KALYPSO_ORACLE_COUNT'] ?? 2000);
+
+type Answer = { readonly valid: boolean; readonly failures?: readonly string[]; readonly error?: string };
+type Verdict = 'valid' | 'invalid' | 'refused';
+
+if (!hasGo)
+  console.warn(
+    "SKIPPED: Kalypso's form is not compared with gojsonschema and yaml.v2, as there is no `go` here.",
+  );
+
+const compile = (written: unknown): SchemaCheck | FleetError => {
+  try {
+    return compileSchema(written as Value, 'kalypso');
+  } catch (error) {
+    if (error instanceof FleetError) return error;
+    throw error;
+  }
+};
+
+/** gojsonschema follows such a schema until its stack is full, and its process ends. */
+const isEndless = (check: SchemaCheck | FleetError): boolean =>
+  check instanceof FleetError && check.message.includes('refers to itself without end');
+
+const verdictOf = ({ valid, error }: Answer): Verdict =>
+  error === undefined ? (valid ? 'valid' : 'invalid') : 'refused';
+
+describe.skipIf(!hasGo)("Kalypso's form, compared with Kalypso's modules", () => {
+  let oracle: GoOracle<Answer>;
+  beforeAll(() => {
+    oracle = buildGoOracle(`${import.meta.dirname}/kalypso-oracle`);
+  }, 120_000);
+  afterAll(() => oracle.close());
+
+  const sample = <T>(arbitrary: fc.Arbitrary<T>, count = COUNT): readonly T[] =>
+    fc.sample(arbitrary, { numRuns: count, seed: SEED });
+
+  it('judges generated schemas and documents alike', { timeout: 120_000 }, () => {
+    const cases = sample(fc.record({ schema, documents: fc.array(value, { minLength: 3, maxLength: 3 }) }))
+      .map((one) => ({ ...one, check: compile(one.schema) }))
+      .filter(({ check }) => !isEndless(check))
+      .flatMap(({ documents, ...one }) => documents.map((document) => ({ ...one, document })));
+    const answers = oracle.ask(
+      cases.map((one) =>
+        JSON.stringify({ schema: JSON.stringify(one.schema), document: JSON.stringify(one.document) }),
+      ),
+    );
+    const count = { valid: 0, invalid: 0, refused: 0 };
+    const differences = cases.flatMap(({ check, ...one }, at) => {
+      const theirs = answers[at] as Answer;
+      const own: Verdict =
+        check instanceof FleetError
+          ? 'refused'
+          : check.judge(one.document).length === 0
+            ? 'valid'
+            : 'invalid';
+      count[own] += 1;
+      return own === verdictOf(theirs) ? [] : [{ ...one, own, theirs }];
+    });
+    console.info(`gojsonschema: ${JSON.stringify(count)} verdicts, ${differences.length} differ`);
+    expect(differences.slice(0, 5)).toEqual([]);
+    for (const verdict of Object.values(count)) expect(verdict).toBeGreaterThan(COUNT / 10);
+  });
+
+  it.for(FORMATS)('takes the same texts for the format %s', (format) => {
+    const texts = sample(textFor(format), COUNT / 4);
+    const answers = oracle.ask(texts.map((text) => JSON.stringify({ format, text })));
+    const check = GOJSONSCHEMA_FORMATS[format] as (text: string) => boolean;
+    const differences = texts.filter((text, at) => check(text) !== answers[at]?.valid);
+    expect(differences).toEqual([]);
+    expect(answers.filter(({ valid }) => valid).length).toBeGreaterThan(COUNT / 100);
+  });
+
+  it('takes the same texts for numbers', () => {
+    const text = fc.oneof(
+      fc.string({ unit: fc.constantFrom(...Array.from('0179_.eE-+xXpaf')), maxLength: 9 }),
+      fc.constantFrom('0x1p-2', '0X_1.8p+3', '1e400', '0x1p2000', '1_000', '-0', '12345678901234567890'),
+    );
+    const texts = sample(text);
+    const isNumber = { properties: { v: { type: 'number' } } };
+    const answers = oracle.ask(
+      texts.map((v) => JSON.stringify({ schema: JSON.stringify(isNumber), values: { v } })),
+    );
+    const differences = texts.filter(
+      (v, at) => (typeof judgedValues({ v })['v'] === 'number') !== answers[at]?.valid,
+    );
+    expect(differences).toEqual([]);
+    expect(answers.filter(({ valid }) => valid).length).toBeGreaterThan(COUNT / 10);
+  });
+});
