@@ -7,11 +7,10 @@ export const durationMs = (text: string): number =>
 const LONGEST_MS = 15 * 60_000;
 
 /**
- * Until the next look: the time between two, twice as long after each failure in a row up to a quarter of an hour (or
- * the time between two, if that is longer), and up to a fifth more or less.
+ * Milliseconds until the next look: `pollMs`; after failures twice as long for each in a row, at most a quarter of an hour
+ * whatever `pollMs` is; in both cases up to a fifth more or less.
  */
 export const patienceMs = (pollMs: number, failedInARow: number, random: number): number => {
-  const longest = Math.max(pollMs, LONGEST_MS);
-  const base = Math.min(longest, pollMs * 2 ** Math.min(failedInARow, 20));
+  const base = failedInARow === 0 ? pollMs : Math.min(LONGEST_MS, pollMs * 2 ** Math.min(failedInARow, 20));
   return Math.round(base * (0.8 + 0.4 * random));
 };

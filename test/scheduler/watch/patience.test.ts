@@ -12,7 +12,9 @@ describe('the time between two looks', () => {
       60_000, 120_000, 240_000, 480_000, 900_000, 900_000,
     ]);
     expect([0, 1].map((random) => patienceMs(60_000, 0, random))).toEqual([48_000, 72_000]);
-    expect(patienceMs(3_600_000, 9, 0.5)).toBe(3_600_000);
+    expect([0, 1, 9].map((failures) => patienceMs(3_600_000, failures, 0.5))).toEqual([
+      3_600_000, 900_000, 900_000,
+    ]);
   });
 });
 
