@@ -35,7 +35,7 @@ const isSame = (before: Item, after: Item): boolean =>
     ? isDeepStrictEqual(before.object, after.object)
     : before.text === after.text && before.object === after.object;
 
-/** What is shown of the two: of objects as they are, of other text its values where a Secret is in it, or nothing. */
+/** What is shown of the two: fields of objects, of a host's package and of text with a Secret in it; other text as it is, or nothing. */
 const textsOf = (before: Item | undefined, after: Item | undefined): readonly [string, string] => {
   const [left, right] = [contentOf(before), contentOf(after)];
   const masked = maskSecrets(left.values, right.values);
@@ -56,10 +56,14 @@ const contentOf = (item: Item | undefined): Content => {
   if (!item) return { values: undefined, text: '' };
   if (item.object) return { values: [item.object], text: undefined };
   if (item.unshown !== undefined) return { values: undefined, text: `${item.unshown}: not shown\n` };
-  if (item.file !== HOST_PACKAGE && !mayHoldSecret(item.text)) return { values: undefined, text: item.text };
+  // One line of JSON: only its fields can be compared.
+  const isHostPackage = item.file === HOST_PACKAGE;
+  if (!isHostPackage && !mayHoldSecret(item.text)) return { values: undefined, text: item.text };
   const values = parseText(item.text);
   if (!values) return { values, text: 'it may hold a Secret and cannot be read: not shown\n' };
-  return holdsSecret(values) ? { values, text: undefined } : { values: undefined, text: item.text };
+  return isHostPackage || holdsSecret(values)
+    ? { values, text: undefined }
+    : { values: undefined, text: item.text };
 };
 
 const textOf = ({ text }: Content, values: readonly unknown[] | undefined): string =>
