@@ -1,10 +1,12 @@
 import { runProgram } from '#bundles/program/run-program';
 import { COMMANDS } from './commands.ts';
 import { compileLate } from './compile-late.ts';
+import { setHubHeapFlags } from './serve/heap-flags.ts';
 
 const BUILD_ONCE: readonly (string | undefined)[] = ['build', 'render', 'validate'];
 
 if (BUILD_ONCE.includes(process.argv[2])) compileLate();
+if (process.argv[2] === 'serve') setHubHeapFlags();
 
 await runProgram(
   {

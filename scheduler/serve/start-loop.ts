@@ -3,9 +3,9 @@ import { FleetError } from '#bundles/errors';
 import type { Configuration } from '../configuration.ts';
 import { readWebhookSecret } from '../watch/read-webhook-secret.ts';
 import { verifyWebhook } from '../watch/verify-webhook.ts';
-import { watchPlatform } from '../watch/watch-platform.ts';
 import type { HookRoutes } from './hook-routes.ts';
 import type { Metrics } from './metrics.ts';
+import { resetHeapFlags } from './heap-flags.ts';
 import { tellLoop } from './tell-loop.ts';
 
 export type LoopOptions = {
@@ -35,6 +35,9 @@ export const startLoop = async ({
   }
   // Said at the start, not when the first webhook comes.
   if (secretFile !== undefined) await readWebhookSecret(secretFile);
+  resetHeapFlags();
+  // Loaded here, so that a hub without a platform does not hold the modules that build.
+  const { watchPlatform } = await import('../watch/watch-platform.ts');
   const stop = new AbortController();
   const watch = watchPlatform(
     { configuration, env: process.env, cwd: process.cwd(), clock, log, random: Math.random },

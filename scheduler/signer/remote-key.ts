@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { Client, errors } from 'undici';
+import type { Client } from 'undici';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/strict-json';
 import { type PublicKey, parsePublicKey, type SigningKey, verifySignature } from '#bundles/trust/key';
@@ -12,6 +12,8 @@ import { fromRefusal, MAX_ANSWER_BYTES, type SignRequest } from './protocol.ts';
  *   signer refuses (docs/signing.md)
  */
 export const openRemoteKey = async (socket: string, role: string): Promise<SigningKey> => {
+  // Loaded here: most keys are files, and loading undici takes a third of the time of a command that reads one.
+  const { Client } = await import('undici');
   const client = new Client('http://signer', {
     socketPath: socket,
     // A key is often asked for once; what waits for more must not keep a program from ending.
@@ -75,8 +77,9 @@ const exchange = async (client: Client, path: string, body: string | undefined):
 
 /** Nobody there, or gone in the middle of it: as while it is restarted. */
 const isOutage = (error: unknown): boolean =>
-  error instanceof errors.SocketError ||
-  ['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE'].includes(String((error as NodeJS.ErrnoException).code));
+  ['UND_ERR_SOCKET', 'ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE'].includes(
+    String((error as NodeJS.ErrnoException).code),
+  );
 
 const unreachable = (cause: unknown, socket: string): FleetError => {
   const { code, message } = (cause ?? {}) as NodeJS.ErrnoException;

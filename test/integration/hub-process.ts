@@ -58,15 +58,10 @@ export const startOffice = async (): Promise<Office> => {
 const environment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('FLEET_')));
 
-/** @param more beside the environment of this process */
-export const serve = async (
-  cwd: string,
-  words: readonly string[],
-  more: NodeJS.ProcessEnv = {},
-): Promise<HubProcess> => {
+export const serve = async (cwd: string, words: readonly string[]): Promise<HubProcess> => {
   const child = spawn(process.execPath, [PROGRAM, 'serve', ...words], {
     cwd,
-    env: { ...environment(), ...more },
+    env: environment(),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
