@@ -74,6 +74,12 @@ describe.each(FILES)('%s', (file) => {
     expect(dead).toEqual([]);
   });
 
+  it('types the programs by name: outside the checkout npx asks the public registry for them', () => {
+    expect(
+      text.match(/^.*npx (?:fleet-|-y ).*$/gm)?.filter((line) => !line.includes('`npx fleet-')) ?? [],
+    ).toEqual([]);
+  });
+
   it('names no path of the machine it was written on', () => {
     expect(text.match(/(?:^|[\s`"'(=:])\/(?:work|tmp|root|home|Users)\/[^\s`]*/g) ?? []).toEqual([]);
   });

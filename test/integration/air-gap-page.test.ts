@@ -59,7 +59,7 @@ describe.skipIf(!gap.present)(
     beforeAll(async () => {
       folder = cleanup.use(await temporaryDirectory('air-gap-page'));
       const at = (...names: readonly string[]): string => join(folder.path, ...names);
-      for (const name of ['bin', 'office', 'plant', 'root', ...STICKS.map((it) => join('media', it))])
+      for (const name of ['bin', 'office', 'plant', ...STICKS.map((it) => join('media', it))])
         await mkdir(at(name), { recursive: true });
       for (const [name, program] of Object.entries(PROGRAMS)) {
         await writeFile(at('bin', name), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`);
@@ -86,10 +86,9 @@ describe.skipIf(!gap.present)(
             network: false,
             env: {
               ...env,
-              // A folder stands for the host, as nobody boots one here; the registry inside the gap has no certificate.
-              FLEET_AGENT_STATE: at('state'),
-              FLEET_AGENT_ROOT: at('root'),
-              FLEET_AGENT_SERVICES: 'none',
+              // As the page says for a desk; each block has a shell of its own here, which forgets what was exported.
+              FLEET_AGENT_CONFIG: at('plant', 'agent.yaml'),
+              // The registry inside the gap has no certificate.
               FLEET_EXPORT_PLAIN_HTTP: 'edge.example:5000',
               FLEET_AGENT_PLAIN_HTTP: 'edge.example:5000',
             },
