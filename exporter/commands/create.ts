@@ -14,6 +14,7 @@ import { describeCut, describeSet } from '../show/format-set.ts';
 import { type Exported, exportMedium } from '../write/export-medium.ts';
 import type { WriteOptions } from '../write/write-options.ts';
 import type { SetOrder } from '../write/write-set.ts';
+import { askForAll } from './ask-for-all.ts';
 import { withPerson } from './ask-for-sticks.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
 import { ORDER_FLAGS, orderOf } from './order-flags.ts';
@@ -37,6 +38,7 @@ export default class Create extends FleetCommand {
     'the old one or the new one; run it again after an interruption and it goes on.';
   static override examples = [
     '<%= config.bin %> create --from build --site plant-7 --to /media/stick',
+    '<%= config.bin %> create --from build --all --to everything.tar',
     '<%= config.bin %> create --from build --channel prod/kiosk --channel prod/gate --to plant-7.tar',
     '<%= config.bin %> create --from oci://registry.example/fleet --site plant-7 --to /media/stick',
     '<%= config.bin %> create --from build --site plant-7 --lease-only --to lease.tar',
@@ -61,6 +63,7 @@ export default class Create extends FleetCommand {
 
   async run(): Promise<Created> {
     const { flags } = await this.parse(Create);
+    await askForAll(flags, this.jsonEnabled(), this.signal);
     using progress = openProgress(flags.progress);
     const asked = orderOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
     const order = { ...asked, open: await openOptions(flags.identity ?? []) };

@@ -30,7 +30,11 @@ export const ORDER_FLAGS = {
   channel: Flags.string({
     multiple: true,
     multipleNonGreedy: true,
-    description: "environment/cluster type; without it those of the sites' agents, without a site all",
+    description: "environment/cluster type; without it those of the sites' agents",
+  }),
+  all: Flags.boolean({
+    description: 'Every channel that the source has, where neither --channel nor --site is given',
+    exclusive: ['channel', 'site'],
   }),
   site: Flags.string({
     multiple: true,
@@ -86,6 +90,7 @@ export type OrderFlags = {
   readonly 'force-path'?: boolean;
   readonly channel?: readonly string[] | undefined;
   readonly site?: readonly string[] | undefined;
+  readonly all?: boolean;
   readonly for?: readonly string[] | undefined;
   readonly 'lease-only'?: boolean;
   readonly 'binary-deltas'?: boolean;

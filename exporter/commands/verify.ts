@@ -10,7 +10,7 @@ import { notFilled } from '../check/not-filled.ts';
 import { checkEvidenceFolder, type WrittenEvidence, writeEvidence } from '../evidence/write-evidence.ts';
 import { isRefusal, writeRefusal } from '../evidence/write-refusal.ts';
 import type { BlobCheck } from '../verify/check-blobs.ts';
-import { formatChecks, formatRefusal } from '../verify/format-checks.ts';
+import { formatChecks, formatVerdict } from '../verify/format-checks.ts';
 import { formatProvenance } from '../verify/provenance.ts';
 import { type Verification, verifyMedium } from '../verify/verify-medium.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, openGiven } from './open-given.ts';
@@ -22,7 +22,7 @@ type Verified = Verification & { readonly evidence: WrittenEvidence | undefined 
 export default class Verify extends FleetCommand {
   static override summary = 'Check everything on a medium: signatures, digests, completeness';
   static override description =
-    'One line a check. With --root-sha256 the chain begins at the root you know; without it the medium is only held ' +
+    'The verdict first, then a line for each check; --details adds who built what, and from which sources. With --root-sha256 the chain begins at the root you know; without it the medium is only held ' +
     'against itself. With --evidence the checks, all that they follow from, and a signature over it are kept in a folder; ' +
     'fleet-export recheck looks at it again, without the medium or with it.';
   static override examples = [
@@ -36,6 +36,7 @@ export default class Verify extends FleetCommand {
   static override flags = {
     ...ROOT_FLAG,
     ...IDENTITY_FLAG,
+    details: Flags.boolean({ description: 'Also say who built each bundle, and from what' }),
     partial: Flags.boolean({ description: 'Parts of a set that are not here are said, and are no refusal' }),
     evidence: Flags.string({
       description: 'A new folder for the checks and all that they follow from, signed',
@@ -79,15 +80,14 @@ export default class Verify extends FleetCommand {
           opened = digests;
         },
       });
-      this.show(verification);
+      this.log(formatVerdict(open.path, verification));
+      this.show(verification, flags.details);
       const verified = { open, verification, blobs, opened, pinned, now, partial };
       const evidence =
         flags.evidence === undefined || !key
           ? undefined
           : await writeEvidence(flags.evidence, verified, key, this.signal);
       if (evidence) this.tell(evidence);
-      const refusal = formatRefusal(open.path, verification.checks);
-      if (refusal !== undefined) this.log(refusal);
       return { ...verification, evidence };
     });
   }
@@ -110,9 +110,9 @@ export default class Verify extends FleetCommand {
     return openKeyFile(file, { what: "auditor's key" }, passwords);
   }
 
-  private show({ checks, provenance, advice }: Verification): void {
+  private show({ checks, provenance, advice }: Verification, details: boolean): void {
     this.log(formatChecks(checks));
-    for (const line of provenance.flatMap(formatProvenance)) this.log(line);
+    if (details) for (const line of provenance.flatMap(formatProvenance)) this.log(line);
     for (const line of advice) this.say(`Note: ${line}.`);
     const failed = checks.find(({ code }) => code !== undefined);
     if (failed?.code) process.exitCode = CODES[failed.code].exit;

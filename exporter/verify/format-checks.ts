@@ -1,14 +1,23 @@
 import { nameSome } from '#bundles/name-some';
 import type { Check } from './check-list.ts';
+import type { Verification } from './verify-medium.ts';
 
 /** A line a check, for people. */
 export const formatChecks = (checks: readonly Check[]): string =>
   checks.map(({ what, ok, message }) => `${ok ? 'ok     ' : 'REFUSED'} ${what}: ${message}`).join('\n');
 
-/** The last line where something was refused: what, why and what to do. Undefined where all is well. */
-export const formatRefusal = (path: string, checks: readonly Check[]): string | undefined => {
+/** The first line: whether the medium is good; where something was refused, what, why and what to do. */
+export const formatVerdict = (
+  path: string,
+  { checks, anchored }: Pick<Verification, 'checks' | 'anchored'>,
+): string => {
   const [first, ...more] = checks.filter(({ ok }) => !ok);
-  if (!first) return undefined;
+  if (!first) {
+    const passed = `all ${checks.length} checks passed`;
+    return anchored
+      ? `${path} may be imported: ${passed}`
+      : `${path} is whole and agrees with itself: ${passed}; --root-sha256 says whether it is your fleet's`;
+  }
   const others = more.length === 0 ? '' : ` Refused too: ${nameSome(more.map(({ what }) => what))}.`;
   const advice = first.hint === undefined ? `${first.message}. ${OTHERWISE}.` : first.message;
   return `${path} must not be imported, ${first.what} is refused: ${advice}${others}`;

@@ -51,7 +51,7 @@ const exporter = (words: readonly string[], env: NodeJS.ProcessEnv = {}): Promis
   });
 
 const create = (form: Form, to: string): Promise<Outcome> =>
-  exporter(['create', '--from', world.path('layout'), '--to', to, ...wordsOf(form)]);
+  exporter(['create', '--from', world.path('layout'), '--all', '--to', to, ...wordsOf(form)]);
 
 const stateOf = (to: string): unknown => (to.endsWith('.tar') ? readFileSync(to) : filesOf(to));
 
@@ -167,7 +167,17 @@ describe('a clock that is wrong', () => {
       const at = path('clock', time, form);
       cpSync(path('old', form), at, { recursive: true });
       const to = join(at, nameOf(form));
-      const words = ['create', '--from', world.path('layout'), '--to', to, ...wordsOf(form), '--now', time];
+      const words = [
+        'create',
+        '--from',
+        world.path('layout'),
+        '--all',
+        '--to',
+        to,
+        ...wordsOf(form),
+        '--now',
+        time,
+      ];
       const outcome = await runCommand([process.execPath, PROGRAM, ...words]);
       expect(saidOf(outcome)).toMatch(said);
       expect(stateOf(to)).toEqual(stateOf(path('old', form, nameOf(form))));

@@ -105,6 +105,7 @@ const wordsOf = (one: Case, to: string): readonly string[] => {
     'create',
     '--from',
     world.path('layout'),
+    '--all',
     '--to',
     to,
     '--now',

@@ -75,13 +75,21 @@ afterAll(() => folder[Symbol.asyncDispose]());
 
 describe('the fleet-export program', () => {
   it('ends with one line, and says in JSON what it did', async () => {
-    const text = await fleetExport('create', '--from', 'layout', '--to', 'plain');
+    const text = await fleetExport('create', '--all', '--from', 'layout', '--to', 'plain');
     // Beside what everybody is told whose fleet is one for trying things out.
     expect(text).toMatchObject({ code: 0, stderr: expect.stringMatching(/^DEV ROOT: [^\n]*\n$/) });
     expect(text.stdout).toMatch(
       /^plain: \d+\.\d KiB written, 0 bytes assumed at the sites; prod\/kiosk 1 is new; read back, safe to unplug\n$/,
     );
-    const { code, stdout } = await fleetExport('create', '--from', 'layout', '--to', 'plain', '--json');
+    const { code, stdout } = await fleetExport(
+      'create',
+      '--all',
+      '--from',
+      'layout',
+      '--to',
+      'plain',
+      '--json',
+    );
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ written: 0, removed: 0, changes: [], safeToUnplug: true });
   });
@@ -116,7 +124,8 @@ describe('the fleet-export program', () => {
 
   it.each([
     [2, 'USAGE', ['create', '--from', 'layout']],
-    [2, 'USAGE', ['create', '--from', 'layout', '--to', 'x', '--max-file-size', 'big']],
+    [2, 'USAGE', ['create', '--from', 'layout', '--to', 'x']],
+    [2, 'USAGE', ['create', '--all', '--from', 'layout', '--to', 'x', '--max-file-size', 'big']],
     [3, 'NAME_INVALID', ['create', '--from', 'layout', '--to', 'x', '--channel', 'prod']],
     [5, 'MEDIUM_MISSING', ['verify', 'nowhere']],
     [5, 'CHANNEL_MISSING', ['create', '--from', 'layout', '--to', 'x', '--channel', 'qa/kiosk']],
@@ -133,7 +142,7 @@ describe('what the scheduler builds', () => {
   it('goes onto one medium, every channel of it, and verifies there', async () => {
     const company = await makeCompany(path('company'));
     const { channels } = await company.build();
-    const words = ['create', '--from', 'company/releases', '--to', 'company.tar', '--json'];
+    const words = ['create', '--all', '--from', 'company/releases', '--to', 'company.tar', '--json'];
     const { code, stdout } = await fleetExport(...words);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ assumed: 0, safeToUnplug: true });
@@ -155,7 +164,7 @@ describe('a plug that is pulled', () => {
     const old = Array.from({ length: 12 }, (_, index) => Buffer.alloc(1_000_000, `old ${index}`));
     await layout.release({ channel: CHANNEL, version: 1, bundles: [bundleOf('old', 'host', old)] });
     for (const name of ['kill', 'kill.tar'])
-      await fleetExport('create', '--from', 'kill-layout', '--to', name);
+      await fleetExport('create', '--all', '--from', 'kill-layout', '--to', name);
     const next = Array.from({ length: 12 }, (_, index) => Buffer.alloc(1_000_000, `new ${index}`));
     await layout.release({ channel: CHANNEL, version: 2, bundles: [bundleOf('new', 'host', next)] });
 
@@ -163,7 +172,7 @@ describe('a plug that is pulled', () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const name of ['kill', 'kill.tar']) {
         await cp(path(name), path(`round-${name}`), { recursive: true });
-        const words = ['create', '--from', 'kill-layout', '--to', `round-${name}`];
+        const words = ['create', '--all', '--from', 'kill-layout', '--to', `round-${name}`];
         const child = spawn(process.execPath, [PROGRAM, ...words], {
           cwd: folder.path,
           env: env(),
@@ -280,7 +289,7 @@ describeWith(['skopeo'], 'skopeo', ({ skopeo }) => {
     });
 
   it('copies a bundle and an image out of a medium by name, from a folder and a tar', async () => {
-    await fleetExport('create', '--from', 'layout', '--to', 'skopeo.tar');
+    await fleetExport('create', '--all', '--from', 'layout', '--to', 'skopeo.tar');
     for (const [index, from] of [
       `oci:medium:prod/kiosk:b-${hexOf(bundle)}`,
       `oci:medium:${image}`,
@@ -296,7 +305,7 @@ describeWith(['skopeo'], 'skopeo', ({ skopeo }) => {
 
 describeWith(['oras'], 'oras', ({ oras }) => {
   it('copies a bundle and an image out of a medium by digest, from a folder and a tar', async () => {
-    await fleetExport('create', '--from', 'layout', '--to', 'oras.tar');
+    await fleetExport('create', '--all', '--from', 'layout', '--to', 'oras.tar');
     for (const [index, from] of [
       `medium@${bundle}`,
       `medium@sha256:${image.slice(-64)}`,

@@ -223,7 +223,7 @@ spec:
       const places = ['--keys', 'keys', '--layout', 'releases', '--db', 'hub/hub.db'];
       await succeed(run('sites', 'enroll', stick, ...accepted, ...places));
       await succeed(exporter('create', '--from', 'releases', '--site', 'plant-7', '--to', stick));
-      const verified = await succeed(exporter('verify', stick, '--root-sha256', root.slice(7)));
+      const verified = await succeed(exporter('verify', stick, '--details', '--root-sha256', root.slice(7)));
       expect(verified).toMatch(/\d images signed as the policies ask/);
       expect(verified).toMatch(/built \S+ by fleet-scheduler\/\S+ from candidate sha256:[0-9a-f]{64}/);
       expect(verified).toMatch(/ {2}platform: \S+ at /);

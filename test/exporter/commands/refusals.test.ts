@@ -33,8 +33,8 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
 
-describe('what a person reads last', () => {
-  it('of a medium that verify refuses: what, why, what to do', async () => {
+describe('what a person reads', () => {
+  it('first of a medium that verify refuses: what, why, what to do', async () => {
     await cp(world.path('good'), world.path('damaged'), { recursive: true });
     const blob = digestOf(Buffer.alloc(50_000, 'base'));
     await writeFile(world.path('damaged/blobs/sha256', hexOf(blob)), Buffer.alloc(50_000, 'BASE'));
@@ -45,16 +45,25 @@ describe('what a person reads last', () => {
       ...NOW,
     ]);
     expect(code).toBe(4);
-    const line = lastLine(out);
+    const [line = ''] = out.split('\n');
     expect(line).toContain(
       `${world.path('damaged')} must not be imported, blobs is refused: DIGEST_MISMATCH: `,
     );
     expect(line).toContain('make it again');
     const good = await runCommandClass(Verify, [world.path('good'), '--root-sha256', root, ...NOW]);
-    expect([good.code, good.out]).toEqual([0, expect.not.stringContaining('must not')]);
+    const [verdict, ...checks] = good.out.trimEnd().split('\n');
+    expect([good.code, verdict]).toEqual([
+      0,
+      `${world.path('good')} may be imported: all ${checks.length} checks passed`,
+    ]);
+    const detailed = await runCommandClass(Verify, [world.path('good'), '--details', ...NOW]);
+    expect(detailed.out).toMatch(
+      /^\S+ is whole and agrees with itself: all \d+ checks passed; --root-sha256 says/,
+    );
+    expect(detailed.out).toMatch(/^kubernetes bundle prod\/kiosk \S+: built \S+ by test from candidate/m);
   });
 
-  it('of a medium that is sealed to others: which key file was tried, and the flag', async () => {
+  it('last of a medium that is sealed to others: which key file was tried, and the flag', async () => {
     for (const [command, words] of [
       [Verify, [world.path('sealed'), '--root-sha256', root]],
       [Inspect, [world.path('sealed')]],
