@@ -8,13 +8,14 @@ import { readStatus } from '../hub/status/read-status.ts';
 
 export default class Status extends FleetCommand {
   static override description =
-    'Show what runs where, against what should, and how old each word of it is.\n\nRows marked with ! need a look. Numbers in brackets are the reports below the table.';
+    'Show what runs where, against what should, and how old each word of it is.\n\nRows marked with ! need a look. --wide adds what runs by its digest, drift, and after each word its age and the number of the report below the table that brought it.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --environment prod --json',
   ];
   static override flags = {
     ...hubFlags,
+    wide: Flags.boolean({ description: 'All columns, with the age and the report of each' }),
     environment: Flags.string({ description: 'Only agents of this environment' }),
     site: Flags.string({ description: 'Only this site' }),
   };
@@ -27,8 +28,8 @@ export default class Status extends FleetCommand {
       site: flags.site === undefined ? undefined : parseName(flags.site, 'site'),
     };
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
-    const { lines, json } = await readStatus(hub, filter, now, this.signal);
-    for (const line of lines) this.log(line);
+    const { lines, narrow, json } = await readStatus(hub, filter, now, this.signal);
+    for (const line of flags.wide ? lines : narrow) this.log(line);
     return json;
   }
 }

@@ -4,12 +4,15 @@ import { describeFailures } from './describe-failures.ts';
 import { describeStatus } from './describe-status.ts';
 import { type ActualFilter, channelsOf, readActual } from './read-actual.ts';
 import { readDesired } from './read-desired.ts';
+import { renderNarrow } from './render-narrow.ts';
 import { isQuiet, renderTable } from './render-table.ts';
 import { whatRunsWhere } from './what-runs-where.ts';
 
 export type StatusAnswer = {
-  /** For people: the table and what stands below it. */
+  /** For people: the whole table and what stands below it. */
   readonly lines: readonly string[];
+  /** The same in 80 columns. */
+  readonly narrow: readonly string[];
   /** For programs: docs/hub-api.md. */
   readonly json: object;
 };
@@ -25,11 +28,13 @@ export const readStatus = async (
   const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, signal);
   const rows = whatRunsWhere(desired, actual.agents, now);
   const notes = [...describeFailures(rows, now), ...describeStatus(desired, actual, now)];
+  const show = (render: typeof renderTable): readonly string[] =>
+    rows.length === 0
+      ? [`No agent${describeFilter(filter)} is enrolled here.`]
+      : [...render(rows, now), '', ...notes];
   return {
-    lines:
-      rows.length === 0
-        ? [`No agent${describeFilter(filter)} is enrolled here.`]
-        : [...renderTable(rows, now), '', ...notes],
+    lines: show(renderTable),
+    narrow: show(renderNarrow),
     json: {
       fleet: hub.store.fleet,
       at: formatTime(now),

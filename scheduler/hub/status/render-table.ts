@@ -60,7 +60,7 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
 const describeRunning = ({ package: digest }: Running): string =>
   digest === null ? 'nothing' : hexOf(digest).slice(0, 12);
 
-const describeHealth = ({ outcome, type, code }: Health): string => {
+export const describeHealth = ({ outcome, type, code }: Health): string => {
   const why = code === null ? '' : ` ${code}`;
   if (type === 'rolled-back') return `rolled back${why}`;
   if (outcome === 'failed' || outcome === 'skipped') return `${outcome}${why}`;
@@ -84,4 +84,4 @@ const align = (rows: readonly (readonly string[])[]): readonly string[] => {
 };
 
 /** Agents choose the text of codes: it must stay in its cell, and take the width that is counted for it. */
-const plainCell = (text: string): string => plainText(text.replaceAll(/[\n\t]/g, ' '));
+export const plainCell = (text: string): string => plainText(text.replaceAll(/[\n\t]/g, ' '));

@@ -11,6 +11,7 @@ import { formatAge } from '../../../../scheduler/hub/status/format-age.ts';
 import { channelsOf, readActual } from '../../../../scheduler/hub/status/read-actual.ts';
 import { readDesired } from '../../../../scheduler/hub/status/read-desired.ts';
 import { readStatus } from '../../../../scheduler/hub/status/read-status.ts';
+import { renderNarrow } from '../../../../scheduler/hub/status/render-narrow.ts';
 import { renderTable } from '../../../../scheduler/hub/status/render-table.ts';
 import {
   type ActualAgent,
@@ -169,6 +170,44 @@ describe('what runs where', () => {
     const [one, two] = [agentWith([], { agent: 'a' }), agentWith([], { site: 'alpha', agent: 'z' })];
     const order = whatRunsWhere(new Map(), [one, two], NOW).map(({ site, agent }) => `${site}/${agent}`);
     expect(order).toEqual(['alpha/z', 'plant-7/a']);
+  });
+});
+
+describe('the table in 80 columns', () => {
+  it('has a line for each agent, and its assignments below', () => {
+    const rows = whatRunsWhere(
+      wants({ oven: digest('1'), fan: digest('3') }),
+      [agentWith([runs('oven', '2'), runs('fan', '3')]), agentWith([], { agent: 'press-2', silent: true })],
+      NOW,
+    );
+    expect(renderNarrow(rows, NOW)).toEqual([
+      '  STATE     ASSIGNMENT  WANTED  HEALTH   SEEN',
+      'plant-7/press-1, prod/factory-host, heard 2 h ago',
+      '  complies  fan         r5      healthy  5 h ago',
+      '! behind    oven        r5      healthy  5 h ago',
+      'plant-7/press-2, prod/factory-host, heard 2 h ago, silent',
+      '! missing   fan         r5      -        -',
+      '! missing   oven        r5      -        -',
+    ]);
+  });
+
+  it('stays in them with long names, states and codes, whatever an agent says', () => {
+    const long = 'a'.repeat(63);
+    const cell = { seq: 1, at: formatTime(NOW), source: source(1, 1, NOW) };
+    const failed = {
+      ...cell,
+      outcome: 'failed',
+      type: 'check',
+      code: 'A\nB'.repeat(40),
+      message: null,
+    } as const;
+    const agent = agentWith([runs(long, '1', { health: failed })], { site: 'b'.repeat(63), silent: true });
+    const refused = new Map([[formatChannel(HOSTS), { kind: 'refused', message: 'x' } as const]]);
+    for (const desired of [wants({ [long]: digest('1') }), refused]) {
+      const lines = renderNarrow(whatRunsWhere(desired, [agent], NOW), NOW);
+      expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+      expect(lines.at(-1)).toMatch(/^! \S.* a{10,}\.\.\. +/);
+    }
   });
 });
 

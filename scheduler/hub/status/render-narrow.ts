@@ -1,0 +1,71 @@
+import { formatChannel } from '#bundles/names';
+import { formatAge } from './format-age.ts';
+import { describeHealth, isQuiet, plainCell } from './render-table.ts';
+import type { Row } from './what-runs-where.ts';
+
+const COLUMNS = 80;
+const GAP = '  ';
+const HEADINGS = ['  STATE', 'ASSIGNMENT', 'WANTED', 'HEALTH', 'SEEN'];
+/** Where ASSIGNMENT is, the one column whose width names decide. */
+const NAMES = 1;
+
+/**
+ * The table in 80 columns: a line for each agent, and below it its assignments, each with its state, the release that is wanted, its
+ * health and when the agent last spoke of it. Longer names of assignments are cut.
+ */
+export const renderNarrow = (rows: readonly Row[], now: Date): readonly string[] => {
+  const cells = rows.map((row) => cellsOf(row, now).map(plainCell));
+  const widths = HEADINGS.map((heading, column) =>
+    Math.max(heading.length, ...cells.map((row) => row[column]?.length ?? 0)),
+  );
+  const others = widths.reduce((sum, width, column) => sum + (column === NAMES ? 0 : width + GAP.length), 0);
+  widths[NAMES] = Math.max(HEADINGS[NAMES]?.length ?? 0, Math.min(widths[NAMES] ?? 0, COLUMNS - others));
+  const line = (row: readonly string[]): string =>
+    row
+      .map((text, column) => fit(text, widths[column] ?? 0))
+      .join(GAP)
+      .trimEnd();
+  const lines = [line(HEADINGS)];
+  let before = '';
+  for (const [at, row] of rows.entries()) {
+    const agent = `${row.site}/${row.agent}`;
+    if (agent !== before) lines.push(...agentLines(row, now));
+    before = agent;
+    lines.push(line(cells[at] ?? []));
+  }
+  return lines;
+};
+
+const cellsOf = (row: Row, now: Date): readonly string[] => [
+  `${isQuiet(row) ? ' ' : '!'} ${row.verdict}`,
+  row.assignment ?? '-',
+  row.desired ? `r${row.desired.version}` : '-',
+  row.health ? describeHealth({ ...row.health, code: null }) : '-',
+  seenAt(row, now),
+];
+
+const seenAt = ({ running, health }: Row, now: Date): string => {
+  const seen = [running?.at, health?.at].filter((at) => at !== undefined).toSorted();
+  return seen.length === 0 ? '-' : formatAge(seen.at(-1) ?? '', now);
+};
+
+/** 'plant-7/press-1, prod/kiosk, heard 2 h ago', on as many lines as it takes. */
+const agentLines = (row: Row, now: Date): readonly string[] => {
+  const heard = row.heardAt === null ? 'never heard' : `heard ${formatAge(row.heardAt, now)}`;
+  const words = [
+    `${row.site}/${row.agent}`,
+    formatChannel(row.channel),
+    heard,
+    ...(row.silent ? ['silent'] : []),
+  ];
+  const lines: string[] = [];
+  for (const word of words) {
+    const longer = `${lines.at(-1)}, ${word}`;
+    if (lines.length > 0 && longer.length <= COLUMNS) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+};
+
+const fit = (text: string, width: number): string =>
+  (text.length <= width ? text : `${text.slice(0, Math.max(0, width - 3))}...`).padEnd(width);
