@@ -53,12 +53,14 @@ export const overLimit = (
 ): FleetError => {
   const unit = limit.endsWith('Bytes') ? 'bytes' : limit === 'manifestValues' ? 'values' : 'documents';
   const has = value === undefined ? `more ${unit} than the limit` : `${value} ${unit}, more than the limit`;
+  const instead =
+    limit === 'fileBytes' ? 'Make it smaller, bring it with url: in a HostPackage' : 'Make it smaller';
   return new FleetError('WORKSPACE_LIMIT', `${what}: ${has} ${limit} allows, which is ${limits[limit]}`, {
     subject,
     hint:
       workspace === ''
-        ? 'Make it smaller, or give the WorkloadRegistration a workspace and raise the limit in spec.limits of that Workspace'
-        : `Make it smaller, or raise spec.limits.${limit} of the Workspace ${workspace} in the platform`,
+        ? `${instead}, or give the WorkloadRegistration a workspace and raise the limit in spec.limits of that Workspace`
+        : `${instead}, or raise spec.limits.${limit} of the Workspace ${workspace} in the platform`,
   });
 };
 

@@ -176,7 +176,7 @@ const readCapped = (path: string, shown: string, meter: Meter): Buffer => {
   if (size > MAX_FILE)
     throw new FleetError('TOO_LARGE', `this file has ${size} bytes, at most ${MAX_FILE} are read`, {
       at: { file: shown },
-      hint: 'Move it out of the repository, or name it in a .sourceignore',
+      hint: 'Move it out of the repository, or name it in a .sourceignore; url: in a HostPackage brings files of up to 64 GiB',
     });
   return readFileSync(path);
 };

@@ -33,7 +33,7 @@ describe('the limits of a workspace', () => {
   it('are told with what is over them and where to raise them', () => {
     const check = () => checkLimit(bound({ fileBytes: 10 }), 'fileBytes', 11, 'a.bin');
     expect(told(check)).toBe(
-      'WORKSPACE_LIMIT: shop-web: a.bin: 11 bytes, more than the limit fileBytes allows, which is 10. Make it smaller, or raise spec.limits.fileBytes of the Workspace sales in the platform.',
+      'WORKSPACE_LIMIT: shop-web: a.bin: 11 bytes, more than the limit fileBytes allows, which is 10. Make it smaller, bring it with url: in a HostPackage, or raise spec.limits.fileBytes of the Workspace sales in the platform.',
     );
     checkLimit(bound({ fileBytes: 10 }), 'fileBytes', 10, 'a.bin');
   });
