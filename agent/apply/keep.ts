@@ -1,3 +1,4 @@
+import { nameSome } from '#bundles/name-some';
 import type { Outcome } from '#bundles/report/event';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
@@ -14,6 +15,7 @@ import { addOwned, keepOwned } from '../store/inventory.ts';
 import { isSame } from '../store/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/packages.ts';
 import { unknownHealth } from './unknown-health.ts';
+import type { StepResult } from './target.ts';
 import type { Work } from './work.ts';
 
 /** The end of a way that was gone without a failure: forward it is kept, backward it is the last good one again. */
@@ -40,7 +42,8 @@ const endKept = (agent: Agent, operation: Operation): void => {
   const row = findPackage(state, assignment) ?? emptyRow(agent, assignment);
   const results = readResults(state, operation);
   const changed = results.some(({ outcome }) => outcome !== 'unchanged');
-  done(agent, operation, 'kept');
+  const left = kind === 'remove' ? leftBehind(results) : undefined;
+  done(agent, { ...operation, ...(left === undefined ? {} : { message: left }) }, 'kept');
   switch (kind) {
     case 'remove':
       deletePackage(state, assignment);
@@ -63,12 +66,26 @@ const endKept = (agent: Agent, operation: Operation): void => {
       outcome: outcomeOf(operation, changed),
       ...(kind === 'restore' && row.pinnedReason !== undefined ? { message: row.pinnedReason } : {}),
       ...(kind === 'apply' ? unknownHealth(operation.checks) : {}),
+      ...(left === undefined ? {} : { message: left }),
       detail: { operation: kind, ...changesOf(results) },
     });
   }
   if (kind !== 'correct') forgetAttempts(state, assignment);
   if (to) tellChecks(agent, row, to, operation.checks);
 };
+
+/** What a removal did not delete, and why; undefined: nothing is left. */
+const leftBehind = (results: readonly StepResult[]): string | undefined => {
+  const left = results.filter(({ outcome }) => outcome !== 'deleted' && outcome !== 'unchanged');
+  return left.length === 0
+    ? undefined
+    : `left here: ${nameSome(
+        left.map(({ key, reason }) => `${key} (${reason})`),
+        MAX_NAMED,
+      )}`;
+};
+
+const MAX_NAMED = 10;
 
 const EVENT_TYPES = {
   apply: 'package',

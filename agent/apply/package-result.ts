@@ -15,7 +15,9 @@ export type PackageResult = {
 export const resultOf = (operation: Operation): PackageResult => {
   const { assignment, kind, from, outcome, code, message } = operation;
   if (outcome === 'kept') {
-    return { assignment, outcome: kind === 'remove' ? 'deleted' : from ? 'configured' : 'created' };
+    if (kind === 'remove')
+      return { assignment, outcome: 'deleted', ...(message === undefined ? {} : { message }) };
+    return { assignment, outcome: from ? 'configured' : 'created' };
   }
   if (outcome === 'superseded')
     return { assignment, outcome: 'skipped', ...(message === undefined ? {} : { message }) };

@@ -1,7 +1,9 @@
 import type { Digest } from '#bundles/digest';
 import type { Event } from '#bundles/report/event';
 import type { ReceiptPredicate } from '#bundles/statements/predicates';
+import { parseTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
+import type { Request } from '../enroll/request.ts';
 import type { State } from '../store/state.ts';
 import { appendEvent, readOutbox } from './outbox.ts';
 
@@ -31,14 +33,18 @@ export const acknowledge = (
   };
 };
 
-/** Undefined: it contradicts what was told here. */
+/**
+ * Undefined: it contradicts what was told here. A receipt from before this agent was enrolled is about the events of the one that had its
+ * name before it: the medium that brings the answer to a new enrolment may still carry it.
+ */
 const acknowledgeOne = (
   agent: Agent,
-  { to, head, from }: ReceiptPredicate,
+  { to, head, from, time }: ReceiptPredicate,
   tell: boolean,
 ): number | undefined => {
-  const { state } = agent;
+  const { state, identity } = agent;
   const own = hashAt(state, to);
+  if (own !== head && parseTime(time) < enrolledAt(identity)) return 0;
   // Acknowledged before: the same stick again.
   if (own === undefined && to < nextSeq(state)) return 0;
   if (own !== head) {
@@ -56,6 +62,8 @@ const acknowledgeOne = (
   if (tell) appendEvent(agent, { type: 'receipt', detail: { to, events: changes } });
   return changes;
 };
+
+const enrolledAt = ({ request }: Agent['identity']): Date => parseTime((JSON.parse(request) as Request).at);
 
 /** The same contradiction at every poll is one. */
 const isContradictionTold = (state: State, to: number, head: Digest): boolean =>

@@ -36,8 +36,9 @@ export const folderTarget = (folder: string): Target => {
       .map(({ key, state }) => ({
         key,
         kind: 'remove',
-        outcome: 'deleted',
-        reason: 'no longer in the package',
+        ...(state['before'] === undefined
+          ? { outcome: 'deleted', reason: 'no longer in the package' }
+          : { outcome: 'configured', reason: 'what was there before is put back' }),
         detail: { path: pathOf(key), before: (state['before'] as string | undefined) ?? null },
       }));
   return {

@@ -176,6 +176,21 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
     expect(await sh('find / -xdev -name ".fleet-*" 2>/dev/null')).toBe('');
   });
 
+  it('owns what it wrote before its state was lost: nothing changes, and a removal stops and deletes it', async () => {
+    await apply(spec('one'));
+    const before = [await invocation('demo'), await invocation('other')];
+    await sh('rm -r /var/lib/agent');
+    expect(await apply(spec('one'))).toEqual([]);
+    expect([await invocation('demo'), await invocation('other')]).toEqual(before);
+    // The folder may be anybody's; a removal that leaves it says so.
+    expect(await apply(null)).toContain('skipped directory:/etc/demo: it was there before the package');
+    expect(
+      await sh('ls -A /etc/demo; ls -d /etc/systemd/system/demo* /etc/systemd/system/other* 2>/dev/null'),
+    ).toBe('');
+    expect(await sh('systemctl list-units --all --plain --no-legend "demo*" "other*"')).toBe('');
+    await sh('rmdir /etc/demo');
+  });
+
   it('sees a unit fail within the window: at once, later, and in a restart loop', async () => {
     const restarting = 'Restart=on-failure\nRestartSec=200ms\nStartLimitIntervalSec=0\n';
     const failing: PackageSpec = {

@@ -14,7 +14,13 @@ export type Replaced =
     }
   | { readonly type: 'link'; readonly target: string; readonly uid: number; readonly gid: number };
 
-export type OwnedFile = {
+/**
+ * What stood there before is what the package brings: the agent wrote it before its state was lost. It comes back only where the first
+ * apply is taken back; once the package is kept, keepOwned drops this and the thing goes with the package.
+ */
+type Provisional<Before> = { readonly provisional?: { readonly replaced: Before } };
+
+export type OwnedFile = Provisional<Replaced> & {
   readonly digest: Digest;
   /** Content of ours that may still be there if the plan that wrote this state did not get far. */
   readonly previous: readonly Digest[];
@@ -32,12 +38,14 @@ export type OwnedDirectory = {
   readonly replaced?: { readonly mode: number; readonly uid: number; readonly gid: number };
 };
 
-export type OwnedUnit = {
+type UnitBefore = { readonly enabled: boolean; readonly active: boolean };
+
+export type OwnedUnit = Provisional<UnitBefore> & {
   /** Place in the package's list: removal goes backwards. */
   readonly order: number;
   readonly watches: readonly string[];
   /** The unit was there before us and goes back to this. */
-  readonly replaced?: { readonly enabled: boolean; readonly active: boolean };
+  readonly replaced?: UnitBefore;
 };
 
 /** An inventory by path or unit name. The states are our own, written by this target: taken as they are. */
@@ -63,7 +71,10 @@ export const readOwned = (objects: readonly OwnedObject[]): Owned => {
     new Map(
       objects
         .filter((object) => object.key.startsWith(prefix))
-        .map((object) => [object.key.slice(prefix.length), object.state as unknown as State]),
+        .map(({ key, state }) => {
+          const provisional = state['provisional'] as object | undefined;
+          return [key.slice(prefix.length), { ...provisional, ...state } as unknown as State];
+        }),
     );
   const directories = new Map([...of<OwnedDirectory>('parent:'), ...of<OwnedDirectory>('directory:')]);
   return { secrets: new Set(of('secret:').keys()), files: of('file:'), directories, units: of('unit:') };

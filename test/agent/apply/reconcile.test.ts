@@ -84,6 +84,17 @@ describe('a package that does not come up', () => {
     expect(tells(again)).toMatchObject([['package', expect.stringContaining('answers: not fine'), [failed]]]);
   });
 
+  it('that leaves and puts something back says what is left here, at the site and to the office', async () => {
+    await using world = await createWorld();
+    await mkdir(join(world.folder, 'machine/live/opt'), { recursive: true });
+    writeFileSync(join(world.folder, 'machine/live/opt/app'), 'somebody else’s');
+    await world.release(1, [onePackage('app', 'one'), onePackage('other', 'one')]);
+    const message = 'left here: file:/opt/app (what was there before is put back)';
+    const { packages } = await world.release(2, [onePackage('other', 'one')]);
+    expect(packages).toEqual([{ assignment: 'app', outcome: 'deleted', message }]);
+    expect(world.events().at(-1)).toMatchObject({ type: 'removed', outcome: 'deleted', message });
+  });
+
   it('with no last good is removed, and what was there before is put back', async () => {
     await using world = await createWorld();
     await mkdir(join(world.folder, 'machine/live/opt'), { recursive: true });

@@ -4,13 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { agentFolder } from '#bundles/medium/medium';
 import { verifyReport } from '#bundles/report/report';
+import { addDays, formatTime } from '#bundles/time';
 import { importMedium } from '../../../agent/acquire/import-medium.ts';
 import { loadKey } from '../../../agent/enroll/agent-key.ts';
 import { type ExportedReport, exportReports } from '../../../agent/report/export-reports.ts';
 import { appendEvent, readOutbox } from '../../../agent/report/outbox.ts';
 import { heldBundles } from '../../../agent/store/bundles.ts';
 import { packTestBundle, writeTestMedium } from '../../harness/signed-medium.ts';
-import { agentKey, createWorld, onePackage, SITE, type World } from '../world.ts';
+import { agentKey, createWorld, NOW, onePackage, SITE, type World } from '../world.ts';
 
 const NAME = `${SITE}/kiosk-1`;
 
@@ -31,7 +32,7 @@ const verified = async (world: World, { files }: ExportedReport) => {
   return verifyReport({ events, statement }, agentKey(world.agent), 'the report');
 };
 
-const receiptFor = async (world: World, to: number, head?: string) => {
+const receiptFor = async (world: World, to: number, head?: string, time = '2026-11-21T09:00:00Z') => {
   const line = readOutbox(world.agent.state).find(({ seq }) => seq === to);
   const predicate = {
     fleet: world.fleet.name,
@@ -39,7 +40,7 @@ const receiptFor = async (world: World, to: number, head?: string) => {
     from: 1,
     to,
     head: digestOf(head ?? line?.line ?? ''),
-    time: '2026-11-21T09:00:00Z',
+    time,
   };
   return world.medium({ receipts: [{ report: digestOf('report'), predicate }] });
 };
@@ -213,6 +214,19 @@ describe('a receipt', () => {
     const beyond = await receiptFor(world, 99, 'the future');
     await importMedium(world.agent, beyond);
     expect(world.events()).toHaveLength(5);
+  });
+
+  it('from before the enrolment is about the agent that had the name before, and no contradiction', async () => {
+    await using world = await worldWithEvents();
+    const count = world.events().length;
+    for (const to of [2, 99]) {
+      const old = await receiptFor(world, to, 'the events of the old key', formatTime(addDays(NOW, -1)));
+      expect(await importMedium(world.agent, old)).toMatchObject({
+        acknowledged: 0,
+        contradictingReceipts: 0,
+      });
+    }
+    expect(world.events()).toHaveLength(count);
   });
 
   it('by a key that may not sign it refuses the medium', async () => {

@@ -15,12 +15,18 @@ export type FileChange = {
   readonly step: (outdates: readonly string[]) => Step;
 };
 
-export type FilePlan = { readonly list: readonly FileChange[]; readonly owns: readonly OwnedObject[] };
+export type FilePlan = {
+  readonly list: readonly FileChange[];
+  readonly owns: readonly OwnedObject[];
+  /** Files that stood here as the package brings them. */
+  readonly found: ReadonlySet<string>;
+};
 
 /** Compares every file with what is there: by type, content, mode and owner. */
 export const planFiles = async (context: PlanContext, gone: ReadonlySet<string>): Promise<FilePlan> => {
   const list: FileChange[] = [];
   const owns: OwnedObject[] = [];
+  const found = new Set<string>();
   await using reader = entryReader(context.options.root, context.signal);
   for (const file of context.wanted?.files.values() ?? []) {
     stopIfAborted(context.signal);
@@ -29,10 +35,11 @@ export const planFiles = async (context: PlanContext, gone: ReadonlySet<string>)
       : await reader.read(file.path, bytesToRead(context, file));
     const owned = await ownedAfter(context, file, live);
     owns.push({ key: fileKey(file.path), state: asJson(owned) });
+    if (owned.provisional) found.add(file.path);
     const takeover = await takeoverOf(context, file, live, owned);
     list.push({ path: file.path, ...planFile(context, file, live, takeover) });
   }
-  return { list, owns };
+  return { list, owns, found };
 };
 
 /** As many as content of ours can have, or a copy of somebody else's: what has more is neither. */
@@ -74,8 +81,9 @@ const planFile = (
   if (live.type === 'directory') throw inTheWay(file.path, 'a directory', 'a file');
   if (live.type === 'other') throw inTheWay(file.path, 'a device, socket or pipe', 'a file');
   const ids = ownerOf(context, file);
-  // The same file was there before us: it stays as it is, but a copy is kept for the day it shall come back.
-  const isSame = (!before || uncopied) && live.type === 'file' && live.digest === file.digest;
+  const found = !before && isFound(context, file, live);
+  // The same content was there before us, with another mode or owner: a copy is kept for the day it shall come back.
+  const isSame = ((!before && !found) || uncopied) && live.type === 'file' && live.digest === file.digest;
   const known = before ? [before.digest, ...before.previous] : [];
   const detail: Omit<FileDetail, 'outdates'> = {
     path: file.path,
@@ -110,9 +118,16 @@ const planFile = (
   if (differences.length > 0) return act('configured', [...differences, ...owner]);
   if (isSame) return act('configured', ['taken over as it is', ...owner], false);
   if (live.leftover) return act('configured', ['remains of an interrupted write', ...owner], false);
-  const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', 'as it shall be');
+  const asIs = found ? 'taken over as it is' : 'as it shall be';
+  const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', asIs);
   return { changes: false, step: () => step };
 };
+
+/** Is it, before the first apply, exactly what the package brings? */
+const isFound = (context: PlanContext, file: WantedFile, live: Entry): boolean =>
+  live.type === 'file' &&
+  live.digest === file.digest &&
+  compareMeta(context, file, live).differences.length === 0;
 
 const digestOfFile = (live: Entry): Digest | null => (live.type === 'file' ? live.digest : null);
 
@@ -127,12 +142,13 @@ const ownedAfter = async (context: PlanContext, file: WantedFile, live: Entry): 
   const ours = before ? [before.digest, ...before.previous] : [];
   const replaced = await replacedBy(context, before, ours, live);
   const digest = digestOfFile(live);
+  const found = before ? before.provisional !== undefined : isFound(context, file, live);
   return {
     digest: file.digest,
     largest: Math.max(file.size, isOneOf(live, ours) && live.type === 'file' ? live.size : 0),
     // Until the step is done the old content stays, and it must still be known as ours then.
     previous: digest !== null && ours.includes(digest) && digest !== file.digest ? [digest] : [],
-    ...(replaced && { replaced }),
+    ...(replaced && (found ? { provisional: { replaced } } : { replaced })),
   };
 };
 

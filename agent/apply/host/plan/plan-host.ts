@@ -37,7 +37,7 @@ export const planHost = async (
   const changed = new Set(
     [...files.list, ...secrets.list, ...removals.list].filter((one) => one.changes).map(({ path }) => path),
   );
-  const units = await planUnits(context, changed);
+  const units = await planUnits(context, changed, files.found);
 
   const stepsOf = (list: readonly FileChange[]) => list.map(({ path, step }) => step(units.outdatedBy(path)));
   return {

@@ -90,7 +90,7 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
     return listed(note(key, 'skipped', `it is ${describe(live)} now, which is not ours`), false);
   if (!live.leftover) {
     if (replaced && isBack(live, replaced, context.options.isRoot))
-      return listed(note(key, 'unchanged', 'what was there before is there'), false);
+      return listed(note(key, 'skipped', 'what was there before is there'), false);
     if (live.type === 'missing' && !replaced)
       return listed(note(key, 'unchanged', 'it is gone already'), true);
   }
@@ -170,7 +170,7 @@ const planFolderRemoval = async (
     (live.mode === replaced.mode && live.uid === replaced.uid && live.gid === replaced.gid) ||
     (!context.options.isRoot && live.mode === replaced.mode);
   return isSame
-    ? listed(note(key, 'unchanged', 'it was there before the package'), false)
+    ? listed(note(key, 'skipped', 'it was there before the package'), false)
     : act('configured', 'mode and owner from before are put back');
 };
 

@@ -11,7 +11,10 @@ import type { FileChange, FilePlan } from './plan-files.ts';
  * Compares every file made of a secret with what is there. Unlike other files nothing that it replaces is kept, and no digest
  * of it is: not in the plan, not in the inventory (security.md section 6).
  */
-export const planSecrets = async (context: PlanContext, gone: ReadonlySet<string>): Promise<FilePlan> => {
+export const planSecrets = async (
+  context: PlanContext,
+  gone: ReadonlySet<string>,
+): Promise<Omit<FilePlan, 'found'>> => {
   const list: FileChange[] = [];
   const owns: OwnedObject[] = [];
   await using reader = entryReader(context.options.root, context.signal);

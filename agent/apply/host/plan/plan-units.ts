@@ -40,10 +40,14 @@ export type UnitPlan = {
 type Target = { readonly unit: HostUnit; readonly watches: readonly string[]; readonly own?: OwnedUnit };
 
 /** Units in the order they are listed, restarted only when a file they watch changes (checklist H3). */
-export const planUnits = async (context: PlanContext, changed: ReadonlySet<string>): Promise<UnitPlan> => {
+export const planUnits = async (
+  context: PlanContext,
+  changed: ReadonlySet<string>,
+  found: ReadonlySet<string>,
+): Promise<UnitPlan> => {
   const { options, owned, signal } = context;
   const inert = whyInert(options);
-  const targets = [...(await wantedUnits(context)), ...restoredUnits(context)];
+  const targets = [...(await wantedUnits(context, found)), ...restoredUnits(context)];
   const names = [...new Set([...targets.map(({ unit }) => unit.name), ...owned.units.keys()])];
   const steps: Step[] = [];
   const relinked = new Set<string>();
@@ -88,8 +92,11 @@ const reloadStep = toStep('systemd:daemon-reload', 'configured', 'unit files cha
   detail: {},
 });
 
-/** Those of the package. What a unit watched before counts too: the file may be one that goes. */
-const wantedUnits = async (context: PlanContext): Promise<readonly Target[]> => {
+/**
+ * Those of the package. What a unit watched before counts too: the file may be one that goes.
+ * @param found a unit whose file stood here as the package brings it is the package's, as its file is
+ */
+const wantedUnits = async (context: PlanContext, found: ReadonlySet<string>): Promise<readonly Target[]> => {
   const { wanted, owned } = context;
   if (!wanted) return [];
   const targets: Target[] = [];
@@ -98,10 +105,11 @@ const wantedUnits = async (context: PlanContext): Promise<readonly Target[]> => 
     const own = [...wanted.files.keys()].filter((path) => isFileOfUnit(unit.name, path));
     const watches = [...new Set([...own, ...unit.restartOn])].toSorted(compareBytes);
     const replaced = before ? before.replaced : await stateBefore(context, unit.name);
+    const isFound = before ? before.provisional !== undefined : hasFragment(unit.name, found);
     targets.push({
       unit,
       watches: [...new Set([...watches, ...(before?.watches ?? [])])],
-      own: { order, watches, ...(replaced && { replaced }) },
+      own: { order, watches, ...(replaced && (isFound ? { provisional: { replaced } } : { replaced })) },
     });
   }
   return targets;
@@ -168,7 +176,10 @@ const planUnit = async (
   const activity = state ? activityStep(unit, state, affected) : null;
   if (!target.own && enablement === 'not-found' && !rewritten)
     return note(key, 'skipped', 'it was there before the package, but is gone');
-  if (!unmask && !enable && !activity) return note(key, 'unchanged', 'as it shall be');
+  if (!unmask && !enable && !activity)
+    return target.own
+      ? note(key, 'unchanged', 'as it shall be')
+      : note(key, 'skipped', 'it is as it was before the package');
   const reasons = [
     ...(target.own ? [] : ['back to what it was before the package']),
     ...(unmask ? ['masked'] : []),

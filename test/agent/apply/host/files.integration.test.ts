@@ -109,18 +109,39 @@ describe('a file that was there before the package', () => {
     expect(await host.tree()).toEqual(before);
   });
 
-  it('with the very same content is taken over untouched, and stays when the package goes', async () => {
+  it('as the package brings it is ours: taken over untouched, and gone with the package', async () => {
     await using host = await sandbox();
     await host.put('/etc/motd', 'v1');
     const before = await lstat(host.at('/etc/motd'));
     const desired = packageOf({ files: { '/etc/motd': 'v1' } });
     const { results } = await applyTo(host.target, host.inventory, desired);
-    expect(lines(results)[0]).toMatch(/^configured file:\/etc\/motd: taken over as it is/);
+    expect(results.find(({ key }) => key === 'file:/etc/motd')).toMatchObject({
+      outcome: 'unchanged',
+      reason: 'taken over as it is',
+    });
     expect((await lstat(host.at('/etc/motd'))).mtimeMs).toBe(before.mtimeMs);
     expect(lines((await applyTo(host.target, host.inventory, desired)).plan.steps)).toEqual([]);
-    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/motd': 'v2' } }));
     await applyTo(host.target, host.inventory, undefined);
-    expect(await host.read('/etc/motd')).toBe('v1');
+    await expect(host.read('/etc/motd')).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('as the package brings it stays where the first apply is taken back', async () => {
+    await using host = await sandbox();
+    await host.put('/etc/motd', 'v1');
+    const before = await host.tree();
+    const files = { '/etc/motd': 'v1', '/etc/new': 'v1' };
+    await applyTo(host.target, host.inventory, packageOf({ files }), new Map(), 1);
+    await applyTo(
+      host.target,
+      host.inventory,
+      packageOf({ files: { ...files, '/etc/motd': 'v2' } }),
+      new Map(),
+      1,
+    );
+    expect(await host.read('/etc/motd')).toBe('v2');
+    const { results } = await applyTo(host.target, host.inventory, undefined);
+    expect(lines(results)[0]).toBe('configured file:/etc/motd: what was there before is put back');
+    expect(await host.tree()).toEqual(before);
   });
 
   it('gets its mode back when that was all that differed', async () => {
@@ -133,8 +154,8 @@ describe('a file that was there before the package', () => {
     expect(await host.tree()).toEqual(before);
   });
 
-  it.each(['0644', '0640'])(
-    'with the very same content is copied even when the power went before the first step (mode %s)',
+  it.each(['0644', '0600'])(
+    'with the same content and another mode is copied even when the power went before the first step (mode %s)',
     async (mode) => {
       await using host = await sandbox();
       await host.put('/etc/x', 'same', 0o640);

@@ -93,7 +93,10 @@ export const applyTo = async (
     inventory.owned = inventory.owned.map((object) => noted(object, result));
   }
   const keys = new Set(owns.map(({ key }) => key));
-  if (steps.length <= limit) inventory.owned = inventory.owned.filter(({ key }) => keys.has(key));
+  if (steps.length <= limit)
+    inventory.owned = inventory.owned
+      .filter(({ key }) => keys.has(key))
+      .map(({ key, state: { provisional: _, ...state } }) => ({ key, state }));
   return { plan, results };
 };
 
