@@ -1,22 +1,34 @@
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#bundles/program/fleet-command';
-import { readConfiguration } from '../configuration.ts';
-import { environmentFlag, platformFlags } from '../configuration-flags.ts';
+import { openBlobDirectory } from '#bundles/layout/blob-directory';
+import { openLayout } from '#bundles/layout/layout';
+import { readCandidate } from '../candidate/read-candidate.ts';
+import {
+  type Configuration,
+  type GivenSettings,
+  readConfiguration,
+  requireSetting,
+} from '../configuration.ts';
+import { configurationFlags, environmentFlag, platformFlags } from '../configuration-flags.ts';
+import { type Delivered, diffDelivered } from '../diff/diff-delivered.ts';
 import { differs, type EnvironmentDiff } from '../diff/compare-environments.ts';
 import { diffPlatform } from '../diff/diff-platform.ts';
 import { formatDiff } from '../diff/format-diff.ts';
 import { formatMarkdown } from '../diff/format-markdown.ts';
+import { isTreeTarget, parseTreeTarget } from '../publish/tree/tree-target.ts';
 import { platformOptions } from './platform-options.ts';
 
 export default class Diff extends FleetCommand {
   static override description =
     `Shows what a change of the platform does: every rendered object that would be created, configured or deleted, by cluster type and assignment.
 
-Objects are compared by what they say, matched by kind, namespace and name. Values of Secrets are not shown. Without --from a directory is compared with its last commit, without --to with its files as they are.`;
+Objects are compared by what they say, matched by kind, namespace and name. Values of Secrets are not shown. Without --from a directory is compared with its last commit, without --to with its files as they are. --from and --to are states of the platform's own repository; with --against, changes in the repositories of applications show too.`;
   static override examples = [
     '<%= config.bin %> diff --platform platform --environment prod',
     '<%= config.bin %> diff --platform https://git.example/platform --from main --to feature --markdown',
+    '<%= config.bin %> diff --platform platform --layout releases --against release',
+    '<%= config.bin %> diff --platform https://git.example/platform --map https://git.example/shop=. --against repositories --markdown',
     '<%= config.bin %> diff --platform https://git.example/control-plane --environment dev --from dev --to feature --exit-code',
   ];
   static override flags = {
@@ -28,6 +40,12 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
       description:
         'The branch that both stand for [default: --from, where the platform reads a branch of that name]',
     }),
+    against: Flags.string({
+      description:
+        'Compare with what was delivered: release (the newest ones in --layout), a candidate (its digest or file), gitops or git+<URL>[#branch] (the rendered tree), or repositories (without --map)',
+      exclusive: ['from', 'to', 'branch'],
+    }),
+    layout: configurationFlags.layout,
     markdown: Flags.boolean({
       description: 'As a comment for a pull request, at most 65536 characters',
       exclusive: ['json'],
@@ -41,23 +59,45 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Diff);
     const configuration = await readConfiguration(flags, process.cwd());
-    const diffs = await diffPlatform({
+    const options = {
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
       env: process.env,
       signal: this.signal,
-      from: flags.from,
-      to: flags.to,
-      branch: flags.branch,
       staleOk: flags['stale-ok'],
       ...(flags.environment && { environments: flags.environment }),
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
-    });
+    };
+    const { against, from, to, branch } = flags;
+    const diffs =
+      against === undefined
+        ? await diffPlatform({ ...options, from, to, branch })
+        : await diffDelivered(options, await this.#delivered(against, flags, configuration));
     this.log((flags.markdown ? formatMarkdown(diffs) : formatDiff(diffs)).trimEnd());
     if (flags['exit-code'] && diffs.some(differs))
       process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
     const [first] = diffs.flatMap(({ problems }) => problems);
     if (first) process.exitCode = first.exitCode;
     return { environments: diffs.map((diff) => this.#toJson(diff)) };
+  }
+
+  /** @throws FleetError those of the layout, of readCandidate and of parseTreeTarget; USAGE without --map for 'repositories' */
+  async #delivered(against: string, flags: GivenSettings, configuration: Configuration): Promise<Delivered> {
+    const { layout } = configuration;
+    if (against === 'release')
+      return { kind: 'release', layout: await openLayout(requireSetting(configuration, 'layout')) };
+    if (against === 'gitops' || isTreeTarget(against)) {
+      const target = parseTreeTarget(against);
+      if (target.kind !== 'directory') return { kind: 'tree', target };
+    }
+    if (against === 'repositories') {
+      const { maps } = await readConfiguration({ ...flags, map: [] }, process.cwd());
+      if (maps.length < configuration.maps.length) return { kind: 'repositories', maps };
+      throw new FleetError('USAGE', 'without --map there is nothing to compare with the repositories', {
+        hint: 'Give the change as a directory: --map https://git.example/shop=.',
+      });
+    }
+    const layouts = layout === undefined ? [] : [openBlobDirectory(layout)];
+    return { kind: 'candidate', candidate: await readCandidate(against, layouts, this.signal) };
   }
 
   #toJson({ clusterTypes, problems, ...diff }: EnvironmentDiff): unknown {

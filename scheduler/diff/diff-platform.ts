@@ -2,12 +2,12 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { listEnvironments } from '../platform/list-environments.ts';
 import type { PlatformOptions } from '../platform/load-options.ts';
 import { loadPlatform, sourcesOf } from '../platform/load-platform.ts';
-import { problemsOf } from '../platform/problems.ts';
 import { parsePlatform } from '../platform/sources/location.ts';
 import { withoutRepository } from '../platform/sources/run-git.ts';
-import { compareEnvironments, type EnvironmentDiff } from './compare-environments.ts';
+import type { EnvironmentDiff } from './compare-environments.ts';
+import { compareViews, type Viewed, viewOrProblems } from './compare-views.ts';
 import { type RetargetedSources, retargetSources, type Side } from './retarget-sources.ts';
-import { type EnvironmentView, viewEnvironment } from './view-environment.ts';
+import { viewEnvironment } from './view-environment.ts';
 
 export type DiffOptions = PlatformOptions & {
   /** Branch, tag or commit of the platform's repository; undefined: as the platform says, of a directory its HEAD. */
@@ -51,16 +51,7 @@ export const diffPlatform = async (options: DiffOptions): Promise<readonly Envir
     options.signal.throwIfAborted();
     const left = environments.before.includes(name) ? await viewSide(options, before, name) : undefined;
     const right = environments.after.includes(name) ? await viewSide(options, after, name) : undefined;
-    const problems = [left, right].flatMap((side) => (Array.isArray(side) ? side : []));
-    diffs.push(
-      problems.length > 0
-        ? { environment: name, files: [], clusterTypes: [], problems }
-        : compareEnvironments(
-            name,
-            left as EnvironmentView | undefined,
-            right as EnvironmentView | undefined,
-          ),
-    );
+    diffs.push(compareViews(name, left, right));
   }
   if (before.hits() + after.hits() === 0)
     throw (await before.isWorkTree()) ? notFound(options) : notVersioned(options);
@@ -109,22 +100,16 @@ const chooseEnvironments = async (
   });
 };
 
-/** @returns what it gives, or what is wrong with it */
-const viewSide = async (
+const viewSide = (
   options: DiffOptions,
   sources: RetargetedSources,
   environment: string,
   depth: 'load' | 'view' = 'view',
-): Promise<EnvironmentView | readonly FleetError[] | undefined> => {
-  try {
+): Promise<Viewed> =>
+  viewOrProblems(environment, async () => {
     const platform = await loadPlatform({ ...options, sources, environment, holdWorkloads: true });
     return depth === 'load' ? undefined : await viewEnvironment(platform, sources, options);
-  } catch (error) {
-    const known = toFleetError(error, `reading ${environment}`);
-    if (known.code === 'ABORTED' || known.code === 'INTERNAL') throw known;
-    return problemsOf(known);
-  }
-};
+  });
 
 const nothingToCompare = (ref: string | undefined): FleetError =>
   new FleetError(

@@ -3,6 +3,8 @@ import type { FleetError } from '#bundles/errors';
 import { bundlesApplication } from '../application/read-application.ts';
 import { buildEnvironment } from '../build-environment.ts';
 import type { BuiltBundle } from '../bundle/build-bundle.ts';
+import { checkSources } from '../candidate/check-candidate.ts';
+import { type GivenCandidate, isOwn } from '../candidate/given-candidate.ts';
 import { knownCharts } from '../charts/known-charts.ts';
 import { knownContents } from '../content/known-contents.ts';
 import type { Platform } from '../platform/model.ts';
@@ -28,23 +30,25 @@ export type TypeView = {
 
 const LIMITS = { maxBytes: 1 << 30, maxEntries: 1_000_000 };
 
+export type ViewOptions = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cacheDirectory: string;
+  readonly signal: AbortSignal;
+  /** Only what is in bundles, as a release has it. */
+  readonly onlyBundles?: boolean;
+  /** What has to be read, and nothing else: CANDIDATE_MISMATCH otherwise. */
+  readonly candidate?: GivenCandidate;
+};
+
 /** Renders and bundles; images are not looked for, nothing is signed or written. */
 export const viewEnvironment = async (
   platform: Platform,
   sources: Sources,
-  {
-    env,
-    cacheDirectory,
-    signal,
-  }: {
-    readonly env: Readonly<Record<string, string | undefined>>;
-    readonly cacheDirectory: string;
-    readonly signal: AbortSignal;
-  },
+  { env, cacheDirectory, signal, onlyBundles = false, candidate }: ViewOptions,
 ): Promise<EnvironmentView> => {
   const rendered = renderEnvironment(platform);
   const { result, tree, isKept } = rendered;
-  const { bundles } = await buildEnvironment(
+  const { bundles, sources: read } = await buildEnvironment(
     {
       platform,
       rendered,
@@ -59,6 +63,15 @@ export const viewEnvironment = async (
     },
     signal,
   );
+  const { environment } = platform;
+  if (candidate) checkSources(candidate, read, environment, isOwn(candidate, environment));
+  if (onlyBundles) {
+    // A channel without packages has no release.
+    const clusterTypes = bundles
+      .map(viewBundle)
+      .filter(([, { assignments, held }]) => assignments.size + held.size > 0);
+    return { files: new Map(), isKept, clusterTypes: new Map(clusterTypes) };
+  }
   const files = [...tree].filter(([path]) => path.startsWith('.'));
   return {
     files: new Map(files),
@@ -67,7 +80,7 @@ export const viewEnvironment = async (
       bundles.map((built) => {
         const { name } = built.clusterType;
         const packages = result.packages.filter(({ assignment }) => assignment.clusterType.name === name);
-        const own = applicationFiles(built);
+        const own = carriesApplications(built) ? packageFiles(built) : new Map<string, Files>();
         const assignments = packages.map(({ assignment: { target }, files: texts }) => {
           const all = new Map(texts.map(({ path, bytes }) => [path, bytes]));
           for (const [path, bytes] of own.get(target.name) ?? []) if (!all.has(path)) all.set(path, bytes);
@@ -86,15 +99,23 @@ export const viewEnvironment = async (
 /** Other reconcilers fetch the application themselves; what our bundle could hold of it is nobody's concern there. */
 const carriesApplications = ({ clusterType }: BuiltBundle): boolean => bundlesApplication(clusterType);
 
-/** What a bundle has of each package, but for the list of its own files. */
-const applicationFiles = (built: BuiltBundle): ReadonlyMap<string, Files> => {
-  if (!carriesApplications(built)) return new Map();
-  const packages = new Map<string, Map<string, Buffer>>();
-  const { config, blobs } = built.bundle;
+const viewBundle = (built: BuiltBundle): readonly [string, TypeView] => {
+  const held = built.held.map(({ assignment, error }) => [assignment.target.name, error] as const);
+  return [built.clusterType.name, { assignments: packageFiles(built), held: new Map(held) }];
+};
+
+const packageFiles = ({ bundle: { config, blobs } }: BuiltBundle): ReadonlyMap<string, Files> => {
   const layers = new Set(config.assignments.map(({ layer }) => layer));
-  for (const { descriptor, bytes } of blobs) {
-    if (!layers.has(descriptor.digest)) continue;
-    for (const [path, file] of unpackLayer(bytes, LIMITS)) {
+  return unpackPackages(
+    blobs.filter(({ descriptor }) => layers.has(descriptor.digest)).map(({ bytes }) => bytes),
+  );
+};
+
+/** The files of each package in a bundle's layers by the package's id, but for the list of its own files. */
+export const unpackPackages = (layers: readonly Buffer[]): ReadonlyMap<string, Files> => {
+  const packages = new Map<string, Map<string, Buffer>>();
+  for (const layer of layers) {
+    for (const [path, file] of unpackLayer(layer, LIMITS)) {
       const slash = path.indexOf('/');
       const [id, inside] = [path.slice(0, slash), path.slice(slash + 1)];
       if (slash === -1 || inside === 'kustomization.yaml') continue;

@@ -1,0 +1,36 @@
+import { readBundle } from '#bundles/bundle/read-bundle';
+import type { Layout } from '#bundles/layout/layout';
+import { readBlob } from '#bundles/layout/verified';
+import { parseChannel } from '#bundles/names';
+import { channelsIn } from '#bundles/publish/choose-pointers';
+import { readFleetChain } from '#bundles/publish/read-fleet-chain';
+import { readRelease } from '../publish/read-release.ts';
+import { type EnvironmentView, type TypeView, unpackPackages } from './view-environment.ts';
+
+/**
+ * What the newest release of each channel of an environment has at the sites. Signatures are checked with the roots in the layout.
+ * @returns undefined where nothing was released yet @throws FleetError those of readRelease and readBundle
+ */
+export const viewReleases = async (
+  layout: Layout,
+  environment: string,
+  signal: AbortSignal,
+): Promise<EnvironmentView | undefined> => {
+  const roots = await readFleetChain(layout);
+  const clusterTypes = new Map<string, TypeView>();
+  for (const channel of channelsIn(layout).map((name) => parseChannel(name))) {
+    if (channel.environment !== environment) continue;
+    const release = await readRelease(layout, channel, roots);
+    const assignments = new Map<string, ReadonlyMap<string, Buffer>>();
+    for (const [subject, digest] of release?.subjects ?? []) {
+      if (!subject.startsWith('bundle/')) continue;
+      const { manifest } = await readBundle(layout.blobs, digest, signal);
+      const layers = await Promise.all(
+        manifest.layers.map((layer) => readBlob(layout.blobs, layer.digest, layer.size, signal)),
+      );
+      for (const [id, files] of unpackPackages(layers)) assignments.set(id, files);
+    }
+    clusterTypes.set(channel.clusterType, { assignments, held: new Map() });
+  }
+  return clusterTypes.size === 0 ? undefined : { files: new Map(), clusterTypes, isKept: () => false };
+};
