@@ -1,5 +1,5 @@
 import type { Prepared } from '../prepare.ts';
-import { findLayout, stickOf } from '../write/find-layout.ts';
+import { findLayout, orLackOfRoom, stickOf } from '../write/find-layout.ts';
 import { type SetSizes, sizeUpSet } from '../write/set-layout.ts';
 import { limitsFor, type SetWish } from '../write/set-limits.ts';
 import { readLists } from '../write/stick-files.ts';
@@ -28,7 +28,7 @@ export type SetPlan = {
 /**
  * As create would cut it, from sizes alone: nothing is read but what is free on the sticks. Only where a set is there already,
  * large blobs are: whether it is the one is known by digests alone.
- * @throws FleetError USAGE for parts or sticks that are too small
+ * @throws FleetError USAGE for parts or sticks that are too small, DISK_FULL as create
  */
 export const planSet = async (
   whole: Pick<Prepared, 'plan' | 'source' | 'targets' | 'seal'>,
@@ -41,7 +41,9 @@ export const planSet = async (
   const lists = await Promise.all(roots.map((root) => readLists(root)));
   const sizes = lists.some(({ done, begun }) => done ?? begun)
     ? await findLayout(prepared, roots, wish, { ...options, seal })
-    : sizeUpSet(plan, (await limitsFor(wish, roots)).at(-1) as SetLimits, seal);
+    : await orLackOfRoom(plan, roots, wish, async () =>
+        sizeUpSet(plan, (await limitsFor(wish, roots)).at(-1) as SetLimits, seal),
+      );
   const places = await placesOf(sizes, roots);
   const { limits } = sizes;
   return {

@@ -1,8 +1,8 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { MAX_SIZE } from '#bundles/archive/tar-header';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { Medium } from '#bundles/medium/medium';
+import { type Medium, PARTS_FOLDER } from '#bundles/medium/medium';
 import { formatChannel } from '#bundles/names';
 import type { Plan } from '../plan/plan.ts';
 import type { Prepared } from '../prepare.ts';
@@ -12,6 +12,7 @@ import { releaseBefore } from './release-before.ts';
 import { writeDirectory } from './write-directory.ts';
 import type { WriteOptions, Written } from './write-options.ts';
 import { type SetOrder, type WrittenSet, writeSet } from './write-set.ts';
+import { withoutEmptyFolders } from './without-empty-folders.ts';
 import { writeTarFile } from './write-tar-file.ts';
 
 export type Exported = Written & {
@@ -22,7 +23,18 @@ export type Exported = Written & {
 };
 
 /** Carries a plan out. @throws FleetError of the writers, USAGE */
-export const exportMedium = async (
+export const exportMedium = (
+  prepared: Prepared,
+  options: WriteOptions,
+  order?: SetOrder,
+): Promise<Exported> => {
+  const folders = prepared.targets.flatMap(({ form, path }) =>
+    form === 'tar' ? [dirname(path)] : [join(path, 'blobs/sha256'), join(path, PARTS_FOLDER)],
+  );
+  return withoutEmptyFolders(folders, () => writeMedium(prepared, options, order));
+};
+
+const writeMedium = async (
   prepared: Prepared,
   options: WriteOptions,
   order?: SetOrder,

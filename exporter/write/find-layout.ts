@@ -28,13 +28,21 @@ export const findLayout = async (
       if (!isFleetError(error, 'USAGE')) throw error;
     }
   }
+  return orLackOfRoom(plan, roots, wish, () => layOutSet(plan, source, guesses.at(-1) as SetLimits, options));
+};
+
+/** What is left on a full stick is no size of a stick that anybody gave: the stick is full. @throws FleetError DISK_FULL, else of `cut` */
+export const orLackOfRoom = async <T>(
+  { carried }: Pick<Prepared['plan'], 'carried'>,
+  [root = '', another]: readonly string[],
+  { stickSizes }: SetWish,
+  cut: () => Promise<T>,
+): Promise<T> => {
   try {
-    return await layOutSet(plan, source, guesses.at(-1) as SetLimits, options);
+    return await cut();
   } catch (error) {
-    const [root = '', another] = roots;
-    const isByRoom = wish.stickSizes.length === 0 && another === undefined;
-    // What is left on a full stick is no size of a stick that anybody gave.
-    if (isByRoom && isFleetError(error, 'USAGE')) await checkFreeSpace(root, plan.carried);
+    const isByRoom = stickSizes.length === 0 && another === undefined;
+    if (isByRoom && isFleetError(error, 'USAGE')) await checkFreeSpace(root, carried);
     throw error;
   }
 };

@@ -97,6 +97,13 @@ const fullSticks = (): void => {
           /DISK_FULL: \S+ has [\d.]+ [KM]iB free, [\d.]+ [KM]iB are needed/,
         );
         expect(stateOf(to)).toEqual(before);
+        // Where nothing was, nothing is left; and plan says the same of it.
+        const fresh = join(at, 'new', nameOf(form));
+        const [lack] = /\S+ has .* are needed/.exec(saidOf(await create(form, fresh))) ?? [];
+        expect(existsSync(join(at, 'new'))).toBe(false);
+        const words = ['plan', '--from', world.path('layout'), '--to', fresh, ...wordsOf(form)];
+        const planned = await exporter(words);
+        expect(`${planned.stdout}${planned.stderr}`).toContain(lack);
         await rm(join(at, 'filler'));
       });
     },
