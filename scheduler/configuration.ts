@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { FleetError, type Place, toFleetError } from '#bundles/errors';
+import { nearestName } from '#bundles/nearest-name';
 import { parseSettings } from '#bundles/program/parse-settings';
 import { wordList } from '#bundles/program/word-list';
 import { parseRegistryAddress } from '#bundles/registry/registry-address';
@@ -143,11 +144,16 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
 const check = compileSchema(schema);
 
 const describe = ({ keyword, instancePath, params = {}, message }: Mistake): string => {
-  if (params.additionalProperty !== undefined)
-    return `there is no setting ${JSON.stringify(params.additionalProperty)}; it may have ${Object.keys(schema.properties).join(', ')}`;
+  if (params.additionalProperty !== undefined) return noSetting(params.additionalProperty);
   const where = instancePath.slice(1).replaceAll('/', '.') || 'the file';
   if (keyword === 'pattern') return `${where} is not ${SHAPES[where.split('.')[0] ?? ''] ?? 'written so'}`;
   return `${where} ${message}`;
+};
+
+const noSetting = (name: string): string => {
+  const known = Object.keys(schema.properties);
+  const meant = nearestName(name, known);
+  return `there is no setting ${JSON.stringify(name)}; ${meant === undefined ? `it may have ${known.join(', ')}` : `did you mean ${meant}?`}`;
 };
 
 /** What a person reads instead of a regular expression. */

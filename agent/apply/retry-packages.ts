@@ -8,17 +8,18 @@ import { reconcile } from './reconcile.ts';
 import { findRunning } from './roll-back-package.ts';
 
 /**
- * A person has mended what made packages fail: they are tried again. @param assignment undefined for all
+ * A person has mended what made packages fail: they are tried again. @param assignments none for all
  * @throws FleetError USAGE for a package that is not here
  */
 export const retryPackages = async (
   agent: Agent,
-  assignment: string | undefined,
+  assignments: readonly string[] = [],
 ): Promise<readonly PackageResult[]> => {
   await resume(agent);
-  if (assignment !== undefined) findRunning(agent, assignment);
+  for (const assignment of assignments) findRunning(agent, assignment);
   record(agent, 'retry', () => {
-    for (const forgotten of forgetFailures(agent.state, assignment)) {
+    const wanted = assignments.length === 0 ? [undefined] : assignments;
+    for (const forgotten of wanted.flatMap((assignment) => forgetFailures(agent.state, assignment))) {
       appendEvent(agent, {
         type: 'operator',
         assignment: forgotten,

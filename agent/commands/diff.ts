@@ -1,3 +1,4 @@
+import { Args } from '@oclif/core';
 import { lookAtDrift, type PackageDrift } from '../observe/observe.ts';
 import { AgentCommand } from './agent-command.ts';
 import { table } from './table.ts';
@@ -5,11 +6,18 @@ import { table } from './table.ts';
 export class Diff extends AgentCommand {
   static override summary =
     'Compare live state with the bundle. Changes nothing; exit code 8 when something differs.';
-  static override examples = ['<%= config.bin %> diff', '<%= config.bin %> diff --json'];
+  static override examples = [
+    '<%= config.bin %> diff',
+    '<%= config.bin %> diff kiosk',
+    '<%= config.bin %> diff --json',
+  ];
+  static override args = {
+    assignment: Args.string({ multiple: true, description: 'Only these packages' }),
+  };
 
   async run(): Promise<{ readonly packages: readonly PackageDrift[]; readonly drifted: boolean }> {
-    const { flags } = await this.parse(Diff);
-    const packages = await this.reading(flags, lookAtDrift);
+    const { flags, args } = await this.parse(Diff);
+    const packages = await this.reading(flags, (agent) => lookAtDrift(agent, args.assignment));
     const rows = packages.flatMap(({ assignment, drift, error }) => [
       ...(error ? [[assignment, 'unreadable', `${error.code}: ${error.message}`]] : []),
       ...drift.map(({ what, message }) => [assignment, what, message]),

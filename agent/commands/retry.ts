@@ -6,9 +6,13 @@ import { exitCodeOf, showPackages } from './show-packages.ts';
 
 export class Retry extends AgentCommand {
   static override summary = 'Try failed packages again, after you have mended what made them fail.';
-  static override examples = ['<%= config.bin %> retry', '<%= config.bin %> retry kiosk'];
+  static override examples = [
+    '<%= config.bin %> retry',
+    '<%= config.bin %> retry kiosk',
+    '<%= config.bin %> retry kiosk label-printer',
+  ];
   static override args = {
-    assignment: Args.string({ description: 'Only this package' }),
+    assignment: Args.string({ multiple: true, description: 'Only these packages' }),
   };
 
   async run(): Promise<{ readonly packages: readonly PackageResult[] }> {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { nearestName } from '#bundles/nearest-name';
 import { parseSettings } from '#bundles/program/parse-settings';
 import { compileSchema } from '#bundles/schema/compile-schema';
 import type { Mistake } from '#bundles/schema/mistake';
@@ -36,6 +38,9 @@ export const readConfig = (file: string | undefined, overrides: Overrides): Conf
 export const flagOf = (key: string): string =>
   key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
+/** Keys that may be relative to the file; the others are absolute by the schema. */
+const PATHS = ['kubeconfig', 'caFile', 'authFile'] as const;
+
 const readFile = (file: string | undefined): Partial<Config> => {
   const path = file ?? DEFAULT_CONFIG_FILE;
   let text: string;
@@ -47,7 +52,13 @@ const readFile = (file: string | undefined): Partial<Config> => {
     if (code === 'ENOENT') throw new FleetError('CONFIG_INVALID', `there is no configuration file ${path}`);
     throw toFleetError(error, `reading ${path}`);
   }
-  return parseConfig(path, text);
+  const written = parseConfig(path, text);
+  // A path of the file means the same wherever the agent is started, as in the other configuration files.
+  const paths = PATHS.map((key) => [key, written[key]] as const).filter(([, value]) => Boolean(value));
+  return {
+    ...written,
+    ...Object.fromEntries(paths.map(([key, value]) => [key, resolve(dirname(path), value ?? '')])),
+  };
 };
 
 /** @throws FleetError CONFIG_INVALID */
@@ -58,8 +69,10 @@ const sentence = (mistake: Mistake): string => {
   const { keyword, instancePath, params = {}, message } = mistake;
   const key = instancePath.slice(1);
   if (params.additionalProperty !== undefined) {
-    const known = Object.keys(schema.properties).join(', ');
-    return `there is no key ${JSON.stringify(params.additionalProperty)}; there are ${known}`;
+    const known = Object.keys(schema.properties);
+    const meant = nearestName(params.additionalProperty, known);
+    const others = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;
+    return `there is no key ${JSON.stringify(params.additionalProperty)}; ${others}`;
   }
   if (params.allowedValues) return `${key} must be one of ${params.allowedValues.join(', ')}`;
   if (keyword === 'pattern') {

@@ -3,6 +3,7 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { loadPackage } from '../apply/load-package.ts';
 import { begin, perform } from '../apply/perform.ts';
+import { findRunning } from '../apply/roll-back-package.ts';
 import type { Drift } from '../apply/target.ts';
 import { checkAborted, record } from '../journal/boundary.ts';
 import { listed } from '../report/changes.ts';
@@ -35,11 +36,18 @@ type Running = PackageRow & { readonly current: PackageRef };
 
 /**
  * Live state against what was kept, package by package; one that is wanted and of which nothing was kept is missing as a whole.
- * Writes nothing. @throws FleetError ABORTED
+ * Writes nothing. @param assignments none for all @throws FleetError ABORTED, USAGE for a package that is not here
  */
-export const lookAtDrift = async (agent: Agent): Promise<readonly PackageDrift[]> => {
+export const lookAtDrift = async (
+  agent: Agent,
+  assignments: readonly string[] = [],
+): Promise<readonly PackageDrift[]> => {
   const found: PackageDrift[] = [];
-  for (const row of readPackages(agent.state)) {
+  const rows =
+    assignments.length === 0
+      ? readPackages(agent.state)
+      : assignments.map((assignment) => findRunning(agent, assignment));
+  for (const row of rows) {
     found.push(isRunning(row) ? await lookAt(agent, row) : missing(row));
   }
   return found;

@@ -7,6 +7,7 @@ import {
   FleetError as Refusal,
   toFleetError,
 } from '../errors.ts';
+import { didYouMean } from '../nearest-name.ts';
 import { usageSentence } from './usage-sentence.ts';
 
 /**
@@ -66,7 +67,7 @@ export abstract class FleetCommand extends Command {
   }
 
   protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {
-    const refusal = asRefusal(error);
+    const refusal = asRefusal(error, this.ctor);
     if (refusal === undefined) throw error;
     // Or oclif warns, where NODE_ENV is not production, that a command line it could not parse was not parsed.
     this.parsed = true;
@@ -95,11 +96,20 @@ export const errorJson = ({ code, message, subject, at, hint, retryable }: Fleet
 export const usageError = (error: Errors.CLIError, hint: string): FleetError =>
   new Refusal('USAGE', usageSentence(error.message), { hint });
 
+/** 'Did you mean --platform? ' for flags that a verb does not have. */
+const meantFlags = (error: Errors.CLIError, { flags, baseFlags }: typeof Command): string => {
+  const wrong = 'flags' in error && Array.isArray(error.flags) ? error.flags.map(String) : [];
+  const known = Object.entries({ ...baseFlags, ...flags })
+    .filter(([, { hidden }]) => hidden !== true)
+    .map(([name]) => `--${name}`);
+  return wrong.map((flag) => didYouMean(flag, [...known, '--json', '--help']) ?? '').join('');
+};
+
 /** Our errors and the operating system's; oclif's own parse errors become USAGE; its exits pass (undefined). */
-const asRefusal = (error: unknown): FleetError | undefined => {
+const asRefusal = (error: unknown, command: typeof Command): FleetError | undefined => {
   if (error instanceof Errors.ExitError) return undefined;
   if (error instanceof Errors.CLIError) {
-    return usageError(error, 'See --help');
+    return usageError(error, `${meantFlags(error, command)}See --help`);
   }
   return toFleetError(error);
 };

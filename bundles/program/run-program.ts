@@ -1,5 +1,6 @@
 import { Errors, run } from '@oclif/core';
 import { FleetError, formatError, plainText, toFleetError } from '../errors.ts';
+import { didYouMean } from '../nearest-name.ts';
 import { chooseCommands, type Commands, loadCommands } from './commands.ts';
 import { errorJson, usageError } from './fleet-command.ts';
 import { loadConfig, type Program } from './load-config.ts';
@@ -48,7 +49,19 @@ const helpLine = ([verb, ...rest]: readonly string[]): readonly string[] => {
 const unknownCommand = (program: Program, error: Errors.CLIError): FleetError => {
   const hint = `See ${program.name} --help`;
   const id = /^command (\S+) not found$/.exec(error.message)?.[1];
-  return id === undefined
-    ? usageError(error, hint)
-    : new FleetError('USAGE', `there is no command ${JSON.stringify(id.replaceAll(':', ' '))}`, { hint });
+  if (id === undefined) return usageError(error, hint);
+  const words = id.split(':');
+  const verbs = Object.keys(withStandard(program)).map((verb) => verb.replaceAll(':', ' '));
+  const starts = words.map((_, index) => words.slice(0, words.length - index).join(' '));
+  const known = starts.find((start) => verbs.includes(start));
+  if (known !== undefined) {
+    const rest = words.join(' ').slice(known.length + 1);
+    return new FleetError('USAGE', `${known} takes no argument ${JSON.stringify(rest)}`, {
+      hint: `See ${program.name} ${known} --help`,
+    });
+  }
+  const meant = starts.map((start) => didYouMean(start, verbs)).find((found) => found !== undefined) ?? '';
+  return new FleetError('USAGE', `there is no command ${JSON.stringify(words.join(' '))}`, {
+    hint: `${meant}${hint}`,
+  });
 };

@@ -1,6 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { nearestName } from '#bundles/nearest-name';
 import { parseSettings } from '#bundles/program/parse-settings';
 import { compileSchema } from '#bundles/schema/compile-schema';
 import type { Mistake } from '#bundles/schema/mistake';
@@ -92,9 +93,14 @@ const checkFolder = async (folder: string, file: string): Promise<void> => {
 
 const FORMS = '{file}, {command, public} or {signer}';
 
+const noKey = (name: string): string => {
+  const meant = nearestName(name, [...KEY_ROLES, 'authority']);
+  const asked = meant === undefined ? '' : ` did you mean ${meant}?`;
+  return `there is no key ${JSON.stringify(name)} here;${asked} it may be ${[...KEY_ROLES, 'authority'].join(', ')}, each with ${FORMS}`;
+};
+
 const describeMistake = ({ params = {}, instancePath }: Mistake): string => {
   const name = instancePath.split('/')[1];
-  if (params.additionalProperty !== undefined && instancePath === '')
-    return `there is no key ${JSON.stringify(params.additionalProperty)} here; it may be ${[...KEY_ROLES, 'authority'].join(', ')}, each with ${FORMS}`;
+  if (params.additionalProperty !== undefined && instancePath === '') return noKey(params.additionalProperty);
   return `${name ?? 'this'} does not say where a key is: one of ${FORMS}`;
 };

@@ -5,7 +5,7 @@ export type ListenAddress = { readonly host: string; readonly port: number };
 
 export const DEFAULT_LISTEN = '0.0.0.0:8443';
 
-const ADDRESS = /^(?:\[([0-9A-Fa-f:.%a-z]+)\]|([^:\s/]+)):(\d{1,5})$/;
+const ADDRESS = /^(?:\[([0-9A-Fa-f:.]+(?:%[\w.~-]+)?)\]|([^:\s/]+)):(\d{1,5})$/;
 
 /** '127.0.0.1:8443', '[::]:8443', 'localhost:0'; port 0 is any free one. @throws FleetError USAGE */
 export const parseListen = (text: string): ListenAddress => {

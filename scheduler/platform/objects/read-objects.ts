@@ -1,6 +1,6 @@
 import { isMap, isScalar } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
-import { didYouMean } from '../nearest-name.ts';
+import { nearestName } from '#bundles/nearest-name';
 import type { Source } from '../sources/open-sources.ts';
 import type { SourceFile } from '../sources/read-files.ts';
 import { type ParsedDocument, parseDocuments, placeOf } from '../yaml/parse-documents.ts';
@@ -85,10 +85,29 @@ const knownObjects = ({ bytes, changes }: SourceFile, name: string, others: stri
   return { objects: read.get(key), keep: (objects) => read.set(key, objects) };
 };
 
+/** 'fleet-ferry/v1alpha1 has Fleet, ...; scheduler.kalypso.io/v1alpha1 has Environment, ...' */
+const everyKind = (): string =>
+  Object.entries(GROUPS)
+    .map(([group, kinds]) => `${group}/v1alpha1 has ${Object.keys(kinds).join(', ')}`)
+    .join('; ');
+
+/** With its apiVersion: a kind of the other group is as easily meant as a mistyped one. */
+const meantKind = (kind: string): string | undefined => {
+  const all = Object.entries(GROUPS).flatMap(([group, kinds]) =>
+    Object.keys(kinds).map((name) => ({ group, name })),
+  );
+  const meant = nearestName(
+    kind,
+    all.map(({ name }) => name),
+  );
+  const found = all.find(({ name }) => name === meant);
+  return found && `Did you mean ${found.name} of ${found.group}/v1alpha1? `;
+};
+
 const notOurs = (at: Place): FleetError =>
   new FleetError('UNKNOWN_KIND', 'this is no object of a platform', {
     at,
-    hint: `Begin it with apiVersion: ${FLEET_GROUP}/v1alpha1 and a kind, or move it out of here`,
+    hint: `Begin it with an apiVersion and a kind, or move it out of here. ${everyKind()}`,
   });
 
 const readDocument = (parsed: ParsedDocument, problems: FleetError[]): PlatformObject | undefined => {
@@ -130,7 +149,7 @@ const readerFor = (
           `${group} has no kind ${JSON.stringify(kind)} that is written by hand`,
           {
             at,
-            hint: `${didYouMean(kind, Object.keys(kinds)) ?? ''}It has ${Object.keys(kinds).join(', ')}`,
+            hint: `${meantKind(kind) ?? ''}${everyKind()}`,
           },
         ),
   );

@@ -47,8 +47,10 @@ export const parsePlatform = (text: string): { location: Location; path: string 
  * @throws FleetError USAGE
  */
 export const parseMap = (text: string): SourceMap => {
-  // The URL may hold "=" in a query, a directory may too; a "=" after the "#" is the one, else the last one.
-  const hash = text.indexOf('#');
+  // The URL may hold "=" in a query, a directory may too; a "=" after the "#" is the one, else the last one. A "#" with no "="
+  // behind it is part of the directory's name.
+  const first = text.indexOf('#');
+  const hash = text.includes('=', first) ? first : -1;
   const equals = hash === -1 ? text.lastIndexOf('=') : text.indexOf('=', hash);
   const url = text.slice(0, hash === -1 ? equals : hash);
   const directory = text.slice(equals + 1);

@@ -31,7 +31,7 @@ const LENIENT: ReadonlySet<string> = new Set([
 const isPath = (node: { readonly type: string }): node is Path => node.type === 'PathExpression';
 
 /** `./name` and `this.name` are fields even where a helper has the same name. */
-const isScoped = (path: Path): boolean => /^\.|this\b/.test(path.original);
+const isScoped = (path: Path): boolean => /^(?:\.|this(?:$|[./]))/.test(path.original);
 
 /** The one word a helper is called by, or undefined for longer and other paths. */
 export const simpleName = (path: Path): string | undefined =>

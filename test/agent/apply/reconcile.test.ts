@@ -156,13 +156,13 @@ describe('a package that does not come up', () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', '', { files: { '/opt/app': 'refuse' } })]);
     const count = world.events().length;
-    expect(await retryPackages(world.agent, 'app')).toMatchObject([{ outcome: 'failed' }]);
+    expect(await retryPackages(world.agent, ['app'])).toMatchObject([{ outcome: 'failed' }]);
     expect(told(world, count).map(([type]) => type)).toEqual(['operator', 'package', 'rolled-back']);
     expect(world.events()[count]?.detail).toEqual({ action: 'retry', operator: 'technician' });
     writeFileSync(join(world.folder, 'machine/mended'), '');
-    expect(await retryPackages(world.agent, undefined)).toMatchObject([{ outcome: 'created' }]);
+    expect(await retryPackages(world.agent, [])).toMatchObject([{ outcome: 'created' }]);
     expect(row(world, 'app')).toMatchObject({ status: 'healthy' });
-    await expect(retryPackages(world.agent, 'nobody')).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(retryPackages(world.agent, ['nobody'])).rejects.toMatchObject({ code: 'USAGE' });
   });
 
   it('holds back those that depend on it, and nobody else', async () => {

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FleetError, formatError } from '#bundles/errors';
 import { intervalMs } from '../../../agent/config/config.ts';
@@ -69,6 +69,17 @@ describe('the configuration', () => {
     expect(() => readConfig(join(folder.path, 'other.yaml'), {})).toThrow('there is no configuration file');
   });
 
+  it('has paths that are relative to the file, and those of flags to where the agent is started', async () => {
+    await using folder = await temporaryDirectory('config');
+    const file = join(folder.path, 'agent.yaml');
+    await writeFile(file, 'kubeconfig: kube/config\ncaFile: ../ca.pem\n');
+    expect(readConfig(file, { authFile: 'auth.json' })).toMatchObject({
+      kubeconfig: join(folder.path, 'kube/config'),
+      caFile: join(dirname(folder.path), 'ca.pem'),
+      authFile: 'auth.json',
+    });
+  });
+
   it.each([
     [
       'state: /x\nservices: upstart\n',
@@ -83,7 +94,12 @@ describe('the configuration', () => {
     ],
     ['root: *home\n', 'agent.yaml:1:1: CONFIG_INVALID: this is not YAML: unresolved alias'],
     ['- one\n', 'agent.yaml:1:1: CONFIG_INVALID: the configuration must be object'],
-    ['root: /\nrot: /\n', 'agent.yaml:2:1: CONFIG_INVALID: there is no key "rot"; there are state, root'],
+    ['xyzzy: 1\n', 'agent.yaml:1:1: CONFIG_INVALID: there is no key "xyzzy"; there are state, root'],
+    [
+      'poll: soon\n',
+      'agent.yaml:1:7: CONFIG_INVALID: poll does not look right. Time between two questions to the registry: a number and s, m or h, like 1m.',
+    ],
+    ['root: /\nrot: /\n', 'agent.yaml:2:1: CONFIG_INVALID: there is no key "rot"; did you mean root?'],
   ])('says where in the file the mistake is: %j', (text, expected) => {
     expect(said(text)).toContain(expected);
   });

@@ -87,6 +87,8 @@ describe('a look at a machine', () => {
     const count = world.events().length;
     writeFileSync(file(world), 'edited');
     expect(await lookAtDrift(world.agent)).toMatchObject([{ drift: [{ what: 'content' }] }]);
+    expect(await lookAtDrift(world.agent, ['app'])).toMatchObject([{ assignment: 'app' }]);
+    await expect(lookAtDrift(world.agent, ['ap'])).rejects.toMatchObject({ code: 'USAGE' });
     expect(live(world)).toEqual({ '/opt/app': 'edited' });
     expect(world.events()).toHaveLength(count);
   });

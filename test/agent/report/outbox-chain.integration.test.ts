@@ -25,7 +25,7 @@ const OPERATIONS: Readonly<Record<string, (world: World, n: number) => Promise<u
   delete: async (world) => rmSync(join(world.folder, 'machine/live/opt/app'), { force: true }),
   look: (world) => lookAround(world.agent),
   rollback: (world) => rollBackPackage(world.agent, 'app', 'a test'),
-  retry: (world) => retryPackages(world.agent, undefined),
+  retry: (world) => retryPackages(world.agent, []),
 };
 
 const chainOf = (world: World): void => {

@@ -224,7 +224,7 @@ describe('a package whose secret cannot be had', () => {
       {},
     ]);
     await writeFile(file, identity, { mode: 0o600 });
-    expect(await retryPackages(it.agent, 'app')).toEqual([{ assignment: 'app', outcome: 'created' }]);
+    expect(await retryPackages(it.agent, ['app'])).toEqual([{ assignment: 'app', outcome: 'created' }]);
   });
 });
 

@@ -206,9 +206,7 @@ describe('an agent that is stale', () => {
     await world.release(3, [onePackage('app', 'three', { checks })]);
     expect(live(world)).toEqual({ '/opt/app': 'two' });
     const stale = at(world, 200, blocking);
-    expect(await retryPackages(stale, undefined)).toMatchObject([
-      { outcome: 'failed', code: 'CHECK_FAILED' },
-    ]);
+    expect(await retryPackages(stale, [])).toMatchObject([{ outcome: 'failed', code: 'CHECK_FAILED' }]);
     expect(live(world)).toEqual({ '/opt/app': 'two' });
     await rollBackPackage(stale, 'app', 'the screen stays black');
     expect(live(world)).toEqual({ '/opt/app': 'one' });

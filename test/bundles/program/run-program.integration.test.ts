@@ -34,6 +34,9 @@ const LINES = [
   'nope',
   'nope --json',
   'sites nope',
+  'sites refsue',
+  'gret world',
+  'greet world --tmies 2',
   '--version',
   '--help',
   'greet --help',
@@ -80,6 +83,12 @@ describe('a command line that is wrong', () => {
     ['greet world again', 'there is an argument too many: again. See --help.'],
     ['greet world --times x', '--times wants a whole number, not "x". See --help.'],
     ['greet world --now tomorrow', '--now "tomorrow" is no time. Write it like 2026-11-21T08:00:00Z.'],
+    ['greet world --tmies 2', 'there is no flag --tmies. Did you mean --times? See --help.'],
+    ['gret world', 'there is no command "gret world". Did you mean greet? See fleet-fixture --help.'],
+    [
+      'sites refsue',
+      'there is no command "sites refsue". Did you mean sites refuse? See fleet-fixture --help.',
+    ],
     ['nope', 'there is no command "nope". See fleet-fixture --help.'],
     ['sites nope', 'there is no command "sites nope". See fleet-fixture --help.'],
   ] as const)('%s ends with 2 and one line', (line, text) => {

@@ -6,6 +6,7 @@ test.each([
   ['127.0.0.1:5000', { host: '127.0.0.1', port: 5000, loopback: true }],
   ['localhost:0', { host: 'localhost', port: 0, loopback: true }],
   ['[::1]:5000', { host: '[::1]', port: 5000, loopback: true }],
+  ['[fe80::1%eth0]:5000', { host: '[fe80::1%eth0]', port: 5000, loopback: false }],
   ['0.0.0.0:5000', { host: '0.0.0.0', port: 5000, loopback: false }],
   ['edge.example:80', { host: 'edge.example', port: 80, loopback: false }],
 ])('%s is an address', (text, listen) => {

@@ -14,6 +14,7 @@ describe('Handlebars templates', () => {
     ['{{#if (eq environment "dev")}}dev{{else if (eq environment "prod")}}prod{{else}}other{{/if}}', 'dev'],
     ['{{#unless configData.empty}}none{{/unless}}', 'none'],
     ['{{#each configData.list as |item i|}}{{i}}{{item}}{{#unless @last}},{{/unless}}{{/each}}', '0a,1b'],
+    ['{{#each configData.list as |asthis i|}}{{i}}{{asthis}}{{/each}}', '0a1b'],
     ['{{#each labels}}{{@key}}={{this}};{{/each}}', 'purpose=web;use-case=vote;'],
     ['{{#each configData.nope}}x{{else}}none{{/each}}', 'none'],
     [

@@ -5,6 +5,7 @@ import { refusal } from '../../bundles/refusal.ts';
 test.each([
   ['127.0.0.1:8443', '127.0.0.1', 8443],
   ['[::]:0', '::', 0],
+  ['[fe80::1%br-lan.100]:8443', 'fe80::1%br-lan.100', 8443],
   ['hub.example:443', 'hub.example', 443],
 ])('%s is an address to listen at', (text, host, port) => {
   expect(parseListen(text)).toEqual({ host, port });

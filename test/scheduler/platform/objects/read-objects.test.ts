@@ -76,7 +76,14 @@ describe('a mistake is told with its place', () => {
     [
       'an unknown kind of Kalypso',
       `apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterTyp\nmetadata:\n  name: it\n`,
-      'base-main/one.yaml:2:7: UNKNOWN_KIND: scheduler.kalypso.io has no kind "ClusterTyp" that is written by hand. Did you mean ClusterType? It has Environment, BaseRepo, GitOpsRepo, ClusterType, Template, ConfigSchema, WorkloadRegistration, Workload, DeploymentTarget, SchedulingPolicy.',
+      expect.stringMatching(
+        /^base-main\/one.yaml:2:7: UNKNOWN_KIND: scheduler.kalypso.io has no kind "ClusterTyp" that is written by hand. Did you mean ClusterType of scheduler.kalypso.io\/v1alpha1\? scheduler.kalypso.io\/v1alpha1 has Environment, BaseRepo, GitOpsRepo, ClusterType, Template, ConfigSchema, WorkloadRegistration, Workload, DeploymentTarget, SchedulingPolicy; fleet-ferry\/v1alpha1 has Fleet, /,
+      ),
+    ],
+    [
+      'a kind of the other group',
+      `apiVersion: fleet-ferry/v1alpha1\nkind: BaseRepo\nmetadata:\n  name: it\n`,
+      expect.stringContaining('Did you mean BaseRepo of scheduler.kalypso.io/v1alpha1?'),
     ],
     [
       'a kind that the scheduler writes',

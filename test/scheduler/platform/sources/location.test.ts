@@ -45,6 +45,8 @@ describe('--map', () => {
   test.for([
     ['https://example.com/c=../c', { repo: 'https://example.com/c', directory: '../c' }],
     ['https://example.com/c#dev=../c=d', { repo: 'https://example.com/c', ref: 'dev', directory: '../c=d' }],
+    ['https://example.com/c=./c#1', { repo: 'https://example.com/c', directory: './c#1' }],
+    ['https://example.com/c#dev=./c#1', { repo: 'https://example.com/c', ref: 'dev', directory: './c#1' }],
     ['https://example.com/c?a=b=/srv/c', { repo: 'https://example.com/c?a=b', directory: '/srv/c' }],
   ] as const)('%s is read', ([text, expected]) => {
     expect(parseMap(text)).toEqual(expected);
