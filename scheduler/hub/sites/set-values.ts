@@ -23,7 +23,7 @@ const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 
 /**
  * 'port=8080': whole numbers, true, false, null, and JSON in [] or {} or "" are taken as such, all else is text.
- * @throws FleetError USAGE
+ * @throws FleetError USAGE for JSON that documents may not hold, such as fractions
  */
 export const parseValue = (pair: string): readonly [string, Json] => {
   const [name, ...rest] = pair.split('=');
@@ -33,21 +33,27 @@ export const parseValue = (pair: string): readonly [string, Json] => {
     });
   }
   const text = rest.join('=');
-  return [name, /^(?:-?\d+|true|false|null|".*"|\[.*\]|\{.*\})$/s.test(text) ? readJson(name, text) : text];
-};
-
-const readJson = (name: string, text: string): Json => {
+  const value = /^(?:-?\d+|true|false|null|".*"|\[.*\]|\{.*\})$/s.test(text) ? jsonIn(text) : undefined;
+  if (value === undefined) return [name, text];
   try {
-    const value = parseJson(text) as Json;
     canonicalJson(value);
-    return value;
+    return [name, value];
   } catch (cause) {
-    // A serial number like 007 is no JSON number, and means its letters.
-    if (/^-?\d+$/.test(text)) return text;
-    throw new FleetError('USAGE', `the value of ${name} is no JSON that documents may hold`, {
-      hint: 'Whole numbers only; text that looks like JSON goes into quotes inside quotes',
+    // More digits than a number keeps: a serial number.
+    if (typeof value === 'number') return [name, text];
+    throw new FleetError('USAGE', `the value of ${name} is JSON that documents cannot hold`, {
+      hint: `Whole numbers only; as text it is written ${name}=${JSON.stringify(text)}, in quotes for the shell`,
       cause,
     });
+  }
+};
+
+/** Undefined for text that only begins and ends like JSON: 007, "a" and "b", {site}/{line}. */
+const jsonIn = (text: string): Json | undefined => {
+  try {
+    return parseJson(text) as Json;
+  } catch {
+    return undefined;
   }
 };
 

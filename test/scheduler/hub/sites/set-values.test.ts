@@ -33,6 +33,12 @@ describe('values on the command line', () => {
     ['empty=', ['empty', '']],
     ['url=http://x/?a=b', ['url', 'http://x/?a=b']],
     ['list=[1,"a"]', ['list', [1, 'a']]],
+    ['note=say "hi"', ['note', 'say "hi"']],
+    ['note="a" and "b"', ['note', '"a" and "b"']],
+    ['note="', ['note', '"']],
+    ['note="say \\"hi\\""', ['note', 'say "hi"']],
+    ['topic={site}/{line}', ['topic', '{site}/{line}']],
+    ['section=[INFO]', ['section', '[INFO]']],
   ])('%s is %j', (pair, expected) => {
     expect(parseValue(pair)).toEqual(expected);
   });
