@@ -112,7 +112,7 @@ const enrol = async (office: OnlineOffice, field: Field, env: NodeJS.ProcessEnv)
   const words = ['--site', SITE, '--name', NAME, '--channel', field.channel, '--token-file', token];
   const argv = [process.execPath, program('agent'), 'enroll', ...words, '--root-sha256', office.rootSha256];
   succeed(await runCommand(argv, { cwd: office.folder, env }));
-  succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7'));
+  succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7', '--allow-unknown'));
 };
 
 /** A release about every second, every fourth of them bad, and as often somebody who spoils something. */
