@@ -1,6 +1,6 @@
 import { formatChannel } from '#bundles/names';
 import { formatAge } from './format-age.ts';
-import { describeHealth, isQuiet, plainCell } from './render-table.ts';
+import { healthWord, isQuiet, plainCell } from './render-table.ts';
 import type { Row } from './what-runs-where.ts';
 
 const COLUMNS = 80;
@@ -40,7 +40,7 @@ const cellsOf = (row: Row, now: Date): readonly string[] => [
   `${isQuiet(row) ? ' ' : '!'} ${row.verdict}`,
   row.assignment ?? '-',
   row.desired ? `r${row.desired.version}` : '-',
-  row.health ? describeHealth({ ...row.health, code: null }) : '-',
+  row.health ? healthWord(row.health) : '-',
   seenAt(row, now),
 ];
 

@@ -60,11 +60,16 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
 const describeRunning = ({ package: digest }: Running): string =>
   digest === null ? 'nothing' : hexOf(digest).slice(0, 12);
 
-export const describeHealth = ({ outcome, type, code }: Health): string => {
-  const why = code === null ? '' : ` ${code}`;
-  if (type === 'rolled-back') return `rolled back${why}`;
-  if (outcome === 'failed' || outcome === 'skipped') return `${outcome}${why}`;
-  if (outcome === 'deleted') return 'deleted';
+const describeHealth = (health: Health): string => {
+  const word = healthWord(health);
+  return health.code === null || !TELLING.includes(word) ? word : `${word} ${health.code}`;
+};
+
+const TELLING: readonly string[] = ['rolled back', 'failed', 'skipped'];
+
+export const healthWord = ({ outcome, type, code }: Health): string => {
+  if (type === 'rolled-back') return 'rolled back';
+  if (outcome === 'failed' || outcome === 'skipped' || outcome === 'deleted') return outcome;
   return code === 'HEALTH_UNKNOWN' ? 'unknown' : 'healthy';
 };
 

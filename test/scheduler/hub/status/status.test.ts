@@ -191,6 +191,23 @@ describe('the table in 80 columns', () => {
     ]);
   });
 
+  it('says of a health that nobody could check that it is unknown', () => {
+    const cell = { seq: 1, at: formatTime(NOW), source: source(1, 1, NOW) };
+    const unchecked = {
+      ...cell,
+      outcome: 'configured',
+      type: 'package',
+      code: 'HEALTH_UNKNOWN',
+      message: null,
+    } as const;
+    const rows = whatRunsWhere(
+      wants({ oven: digest('1') }),
+      [agentWith([runs('oven', '1', { health: unchecked })])],
+      NOW,
+    );
+    expect(renderNarrow(rows, NOW).at(-1)).toMatch(/^! unknown +oven +r5 +unknown /);
+  });
+
   it('stays in them with long names, states and codes, whatever an agent says', () => {
     const long = 'a'.repeat(63);
     const cell = { seq: 1, at: formatTime(NOW), source: source(1, 1, NOW) };
