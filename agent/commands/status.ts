@@ -107,7 +107,9 @@ const toRow = (it: PackageState): readonly string[] => [
   it.runs ? String(it.runs.release) : '-',
   it.unreadable === null ? String(it.drift.length || '-') : '?',
   [
-    it.pinned === null ? undefined : `under release ${it.pinned} ${it.pinnedReason ?? 'rolled back by hand'}`,
+    it.pinned === null
+      ? undefined
+      : `${it.pinnedReason ?? 'rolled back by hand'} (under release ${it.pinned})`,
     it.code && it.message ? `${it.code}: ${it.message}` : (it.message ?? it.code ?? undefined),
     it.unreadable ?? undefined,
   ]

@@ -7,6 +7,7 @@ import { generateAgeIdentity } from '#bundles/secrets/recipient';
 import { importMedium } from '../../../agent/acquire/import-medium.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { retryPackages } from '../../../agent/apply/retry-packages.ts';
+import { readOutbox } from '../../../agent/report/outbox.ts';
 import { rollBackPackage } from '../../../agent/apply/roll-back-package.ts';
 import { ageFile, loadOrMakeRecipient } from '../../../agent/enroll/age-identity.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
@@ -147,15 +148,17 @@ describe('a secret of a host package', () => {
 });
 
 describe('a check that prints a secret', () => {
-  test('tells it nobody: what it prints is not written down', async () => {
+  test('is reported with a placeholder for the secret, which is written down nowhere', async () => {
     await using it = await createSecretWorld();
-    const said = `cat "${it.at('/run/app/password')}" >&2; echo " is wrong" >&2; exit 1`;
-    const argv = ['/bin/sh', '-c', said];
+    const script = `cat "${it.at('/run/app/password')}" >&2; echo " is wrong" >&2; exit 1`;
+    const argv = ['/bin/sh', '-c', script];
     const checks = [{ type: 'exec', name: 'reads', argv, timeoutSeconds: 5 }] as const;
     const packages = [secretPackage('app', 'db', 'password', { checks })];
     const secrets = { db: await it.seal('db', { password: `${ONE}\n` }) };
     const { packages: failed } = await it.take({ secrets, packages });
     expect(failed).toMatchObject([{ code: 'CHECK_FAILED' }]);
+    const said = readOutbox(it.agent.state).map(({ line }) => line);
+    expect(said.join('\n')).toContain('"output":"[secret]\\n is wrong"');
     await noTraces(it);
   });
 });
