@@ -6,28 +6,13 @@ import { cacheDirectory } from './test/harness/parts/cache-folder.ts';
 
 /**
  * unit: no process, no socket, seconds. integration: one real neighbour each, in test/integration, and beside the unit tests what
- * needs a process or a socket of its own (*.integration.test.ts); two files at a time. alone: those of them that boot hosts, look at
- * what others left behind, or hold something against the clock; one file at a time. e2e: the whole flow, one file at a time.
- * e2e-folders: those of them whose machines are folders; beside the integration tests.
+ * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow. Two files of these at a time. alone: those of
+ * test/integration that hold something against the clock which a busy machine takes longer for; one file at a time.
  */
 const OWN_NEIGHBOUR = 'test/{bundles,scheduler,exporter,agent,docs}/**/*.integration.test.ts';
 
-const ALONE = [
-  // Hosts and nodes are booted, and their power is cut.
-  'host-target',
-  'images-node',
-  'images-stick',
-  'secrets-host',
-  // As those, and what a killed run left must lie there until they look: the next that starts a host removes it.
-  'harness',
-  'kubernetes-harness',
-  // The seconds of a lease, and what an API server does with them.
-  'kubernetes-crash',
-  'kubernetes-health',
-  'kubernetes-lease',
-].map((name) => `test/integration/${name}.test.ts`);
-
-const FOLDERS = ['test/e2e/trust-*.test.ts'];
+/** The seconds of a lease, and what an API server does with them. */
+const ALONE = ['kubernetes-crash', 'kubernetes-lease'].map((name) => `test/integration/${name}.test.ts`);
 
 /** What a program compiled to is kept from one start to the next: a run of all tests starts thousands. */
 const COMPILED = { NODE_COMPILE_CACHE: join(cacheDirectory(process.env), 'compiled') };
@@ -69,10 +54,11 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'e2e-folders',
+          name: 'e2e',
           setupFiles: SEEDED,
-          include: FOLDERS,
+          include: ['test/e2e/**/*.test.ts'],
           testTimeout: 300_000,
+          hookTimeout: 300_000,
           env: COMPILED,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
@@ -83,18 +69,6 @@ export default defineConfig({
           name: 'alone',
           setupFiles: SEEDED,
           include: ALONE,
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          env: COMPILED,
-          fileParallelism: false,
-        },
-      },
-      {
-        test: {
-          name: 'e2e',
-          setupFiles: SEEDED,
-          include: ['test/e2e/**/*.test.ts'],
-          exclude: FOLDERS,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           env: COMPILED,

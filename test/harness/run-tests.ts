@@ -21,12 +21,11 @@ import {
 } from './parts.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-const PROJECTS = ['unit', 'integration', 'alone', 'e2e-folders', 'e2e'] as const;
+const PROJECTS = ['unit', 'integration', 'e2e', 'alone'] as const;
 
 /** What a person asks for, and which projects that is (vitest.config.ts). */
 const PROJECTS_OF: Readonly<Record<string, readonly string[]>> = {
   integration: ['integration', 'alone'],
-  e2e: ['e2e-folders', 'e2e'],
 };
 
 /** Go's compiler spends a quarter of its time on garbage; and with one flag for all programs, what they have in common is compiled once. */

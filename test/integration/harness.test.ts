@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { runAirGapped } from '../harness/air-gap.ts';
 import { rootAccess } from '../harness/as-root.ts';
 import { countResults, formatCounts } from '../harness/count-results.ts';
@@ -13,6 +13,7 @@ import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
 import { startGitServer } from '../harness/git-server.ts';
 import { readAptSource } from '../harness/parts/apt-source.ts';
+import { cacheDirectory } from '../harness/parts/cache-folder.ts';
 import { findPart, thisMachine } from '../harness/parts.ts';
 import { startRegistry } from '../harness/registry.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
@@ -136,17 +137,25 @@ describeWith(['factoryBase'], 'a factory host', ({ factoryBase }) => {
       const host = await startFactoryHost('orphan', { base: ${JSON.stringify(factoryBase)} });
       console.log(host.rootDir + ' ' + host.diskDir);
       setInterval(() => {}, 1000);`;
-    using run = spawn(process.execPath, ['--input-type=module', '-e', program], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [root = '', disk = ''] = (await firstLine(run)).split(' ');
-    expect(existsSync(root)).toBe(true);
-    run.kill('SIGKILL');
-    await once(run, 'exit');
-    await expect.poll(() => existsSync(root), { timeout: 5000 }).toBe(false);
-    expect(existsSync(disk)).toBe(true);
-    await using _next = await startFactoryHost('plant-4', { base: factoryBase });
-    expect(existsSync(disk)).toBe(false);
+    // A cache folder of this test: a host that another test starts would sweep the shared one.
+    const cache = join(cacheDirectory(process.env), `orphans-${process.pid}`);
+    vi.stubEnv('FLEET_CACHE', cache);
+    try {
+      using run = spawn(process.execPath, ['--input-type=module', '-e', program], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const [root = '', disk = ''] = (await firstLine(run)).split(' ');
+      expect(existsSync(root)).toBe(true);
+      run.kill('SIGKILL');
+      await once(run, 'exit');
+      await expect.poll(() => existsSync(root), { timeout: 5000 }).toBe(false);
+      expect(existsSync(disk)).toBe(true);
+      await using _next = await startFactoryHost('plant-4', { base: factoryBase });
+      expect(existsSync(disk)).toBe(false);
+    } finally {
+      vi.unstubAllEnvs();
+      await rm(cache, { recursive: true, force: true });
+    }
   });
 
   test('refuses a base that is none, with what went wrong', async () => {
