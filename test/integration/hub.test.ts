@@ -98,18 +98,6 @@ describe('an agent on the network', () => {
     expect((await handOver(next, await reportOf(agent, chain(agent, happenings(1))))).status).toBe(200);
   });
 
-  it('says that it is there, and the hub has written it down some seconds later', async () => {
-    const agent = networkAgent('plant-1/idle');
-    await using client = clientOf(agent, await admit(agent));
-    expect((await client.post(PRESENCE_PATH, {})).status).toBe(204);
-    const heard = async () => {
-      const { stdout } = await office.scheduler('status', '--site', 'plant-1', '--json');
-      const { rows } = JSON.parse(stdout) as { rows: { agent: string; heardAt: string | null }[] };
-      return rows.find((row) => row.agent === agent.name)?.heardAt;
-    };
-    await expect.poll(heard, { timeout: 40_000, interval: 2000 }).toMatch(/^20\d\d-/);
-  });
-
   it('is known on a connection that resumes an earlier one', async () => {
     const agent = networkAgent('plant-1/press-3');
     const cert = await admit(agent);
@@ -247,21 +235,21 @@ describe('told to stop', () => {
   });
 });
 
-describe('strangers', () => {
-  it('H13: with an older TLS, without TLS, and with garbage get nothing, and the hub goes on', async () => {
-    await expect(
-      new Promise((resolve, reject) => {
-        connectTls(
-          { host: '127.0.0.1', port: hub.port, maxVersion: 'TLSv1.2', rejectUnauthorized: false },
-          () => resolve('connected'),
-        ).once('error', reject);
-      }),
-    ).rejects.toMatchObject({ code: expect.stringMatching(/PROTOCOL_VERSION/) });
-    await using client = connect(hub.url, office.authority);
-    expect((await client.get('/healthz')).text).toBe('ok\n');
+/** Each waits for a time limit of the hub, so they wait at the same time. */
+describe.concurrent('after some seconds', () => {
+  it('an agent that says that it is there is written down', async ({ expect }) => {
+    const agent = networkAgent('plant-1/idle');
+    await using client = clientOf(agent, await admit(agent));
+    expect((await client.post(PRESENCE_PATH, {})).status).toBe(204);
+    const heard = async () => {
+      const { stdout } = await office.scheduler('status', '--site', 'plant-1', '--json');
+      const { rows } = JSON.parse(stdout) as { rows: { agent: string; heardAt: string | null }[] };
+      return rows.find((row) => row.agent === agent.name)?.heardAt;
+    };
+    await expect.poll(heard, { timeout: 40_000, interval: 2000 }).toMatch(/^20\d\d-/);
   });
 
-  it('H13: that send their head a byte at a time are cut off', async () => {
+  it('H13: strangers that send their head a byte at a time are cut off', async () => {
     const started = Date.now();
     const socket = connectTls({ host: '127.0.0.1', port: hub.port, ca: office.authority });
     socket.on('error', () => {});
@@ -274,12 +262,27 @@ describe('strangers', () => {
     expect(Date.now() - started).toBeLessThan(30_000);
   });
 
-  it('H13: that open a connection and say nothing are cut off before they are believed to be clients', async () => {
+  it('H13: strangers that open a connection and say nothing are cut off before they are believed to be clients', async () => {
     const started = Date.now();
     const socket = connectTcp({ host: '127.0.0.1', port: hub.port });
     socket.on('error', () => {}).resume();
     await new Promise<void>((resolve) => socket.once('close', () => resolve()));
     expect(Date.now() - started).toBeLessThan(20_000);
+  });
+});
+
+describe('strangers', () => {
+  it('H13: with an older TLS, without TLS, and with garbage get nothing, and the hub goes on', async () => {
+    await expect(
+      new Promise((resolve, reject) => {
+        connectTls(
+          { host: '127.0.0.1', port: hub.port, maxVersion: 'TLSv1.2', rejectUnauthorized: false },
+          () => resolve('connected'),
+        ).once('error', reject);
+      }),
+    ).rejects.toMatchObject({ code: expect.stringMatching(/PROTOCOL_VERSION/) });
+    await using client = connect(hub.url, office.authority);
+    expect((await client.get('/healthz')).text).toBe('ok\n');
   });
 
   it('H13: with a head or a body that is too long are refused', async () => {

@@ -94,7 +94,8 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
     expect(live?.['status']).toMatchObject({ updatedReplicas: 3, availableReplicas: 3 });
   });
 
-  it('says after its time what is unfinished, with the last event', async () => {
+  // These four mostly wait, each for objects of its own, so they wait at the same time.
+  it.concurrent('says after its time what is unfinished, with the last event', async ({ expect }) => {
     const objects = await apply(deployment('slow', { nodeSelector: { disk: 'none' } }, 1));
     const [said] = failedOf(await settle(objects, 8000));
     expect(said).toMatch(
@@ -102,7 +103,7 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
     );
   });
 
-  it('names a quota that lets no pod be made', async () => {
+  it.concurrent('names a quota that lets no pod be made', async ({ expect }) => {
     await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'small' } }, NEVER);
     const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none', namespace: 'small' } };
     await api.apply({ ...quota, spec: { hard: { pods: '0' } } }, { force: true }, NEVER);
@@ -112,7 +113,9 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
     expect(said).toMatch(/0 of 2 replicas created: FailedCreate: .*exceeded quota/);
   });
 
-  it('fails by a node that nobody is, by the image and by the crash of its pod', async () => {
+  it.concurrent('fails by a node that nobody is, by the image and by the crash of its pod', async ({
+    expect,
+  }) => {
     const broken = await apply(deployment('crash', {}, 1), deployment('image', {}, 1));
     expect(failedOf(await settle(broken))).toEqual([]);
     // Fake nodes have every image and run for ever. What a kubelet would say is written by hand, and stays.
@@ -162,7 +165,9 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
     expect(Date.now() - begin).toBeLessThan(75_000);
   });
 
-  it('fails a Job as soon as it failed, and is content with one that removes itself', async () => {
+  it.concurrent('fails a Job as soon as it failed, and is content with one that removes itself', async ({
+    expect,
+  }) => {
     const job = (name: string, spec: object): LiveObject => ({
       apiVersion: 'batch/v1',
       kind: 'Job',
