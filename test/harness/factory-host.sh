@@ -238,7 +238,7 @@ case $verb in
     pid=$(pid1 "$state") || { echo "The host is not running." >&2 && exit 125; }
     # A transient unit: in the host's own groups and journal, with its exit code and our three streams.
     enter "$pid" systemd-run --quiet --pipe --wait --collect --service-type=exec --property=WorkingDirectory=/root \
-      --setenv=HOME=/root --setenv=LANG=C.UTF-8 \
+      --setenv=HOME=/root --setenv=LANG=C.UTF-8 --setenv=NODE_COMPILE_CACHE=/var/cache/compiled \
       --setenv=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin -- "$@"
     ;;
   *) echo "factory-host.sh: no such verb: $verb" >&2 && exit 2 ;;

@@ -80,7 +80,13 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
   const node = { from: options.node ?? process.execPath, to: '/usr/local/bin/node', readOnly: true };
   const disks = (options.disks ?? []).map((to) => ({ from: join(state, 'disks', to), to }));
   for (const { from } of disks) await mkdir(from, { recursive: true });
-  const binds = [node, ...disks, ...(options.binds ?? [])];
+  // What Node compiled of our programs: factory-host.sh names it to whatever it runs.
+  const compiled = {
+    from: join(cacheDirectory(process.env), 'compiled-on-hosts'),
+    to: '/var/cache/compiled',
+  };
+  await mkdir(compiled.from, { recursive: true });
+  const binds = [node, compiled, ...disks, ...(options.binds ?? [])];
   await writeFile(join(state, 'binds'), binds.map(formatBind).join(''));
   const network = options.network === 'machine' ? await planCable(state) : undefined;
 

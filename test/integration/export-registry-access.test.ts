@@ -12,6 +12,7 @@ import { makePublishedWorld, type PublishedWorld } from './publish/published-wor
 
 /** 'robot', whose password is 'let me in', in bcrypt. */
 const HTPASSWD = 'robot:$2b$04$jJqnZt79Kw9L5AsLefEGNO0xbv2xK9C/hsJ5ffMv7B5.3n4MQC5Ka\n';
+const { NODE_COMPILE_CACHE } = process.env;
 const EXPORTER = join(import.meta.dirname, '../../exporter/fleet-export.js');
 
 const createIn = (
@@ -21,7 +22,13 @@ const createIn = (
 ): Promise<Outcome> =>
   runCommand([process.execPath, EXPORTER, 'create', ...words], {
     cwd: path(),
-    env: { PATH: process.env['PATH'], HOME: path(), FLEET_NOW: NOW.toISOString(), ...env },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE,
+      HOME: path(),
+      FLEET_NOW: NOW.toISOString(),
+      ...env,
+    },
   });
 
 describeWith(['dockerRegistry'], 'fleet-export create from a company’s registry', ({ dockerRegistry }) => {

@@ -50,6 +50,7 @@ describe('the page about ceremonies', () => {
         cwd: folder.path,
         env: {
           HOME: folder.path,
+          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
           PATH: `${join(folder.path, 'bin')}:${process.env['PATH']}`,
           FLEET_KEY_PASSWORD: 'correct horse',
         },

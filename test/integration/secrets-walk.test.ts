@@ -97,6 +97,7 @@ describeWith(['sops'], 'secrets on the whole way', ({ sops }) => {
     hubUrl = `https://localhost:${port}`;
     env = {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       HOME: at('home'),
       DEBUG: '*',
       DOCKER_CONFIG: at('docker'),
