@@ -19,7 +19,7 @@ import { environmentsOf } from './platform/list-environments.ts';
 import type { PlatformOptions } from './platform/load-options.ts';
 import { findRoot, loadPlatform, type Root, sourcesOf } from './platform/load-platform.ts';
 import type { Platform } from './platform/model.ts';
-import { didYouMean } from './platform/nearest-name.ts';
+import { didYouMean } from '#bundles/nearest-name';
 import { eachOnce, newProblems, problemsOf, throwProblems } from './platform/problems.ts';
 import type { Sources } from './platform/sources/open-sources.ts';
 import { openReleases, type Releases } from './publish/open-releases.ts';

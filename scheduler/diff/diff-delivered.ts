@@ -6,7 +6,7 @@ import { platformOf } from '../candidate/platform-of.ts';
 import { listEnvironments } from '../platform/list-environments.ts';
 import { loadPlatform, sourcesOf } from '../platform/load-platform.ts';
 import type { Platform } from '../platform/model.ts';
-import { didYouMean } from '../platform/nearest-name.ts';
+import { didYouMean } from '#bundles/nearest-name';
 import { type Location, locate, type SourceMap } from '../platform/sources/location.ts';
 import type { Sources } from '../platform/sources/open-sources.ts';
 import { redactUrl, repositoryKey } from '../platform/sources/repository-url.ts';

@@ -9,7 +9,7 @@ import type { ObjectOf } from './objects/platform-object.ts';
 import { ofKind } from './objects/platform-object.ts';
 import { readObjects } from './objects/read-objects.ts';
 import { attempt, newProblems } from './problems.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from '#bundles/nearest-name';
 import type { Location } from './sources/location.ts';
 import type { Source, Sources } from './sources/open-sources.ts';
 

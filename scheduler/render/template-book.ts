@@ -1,7 +1,7 @@
 import { FleetError, type Place } from '#bundles/errors';
 import { builtInTemplates } from '../platform/fleet/built-in-templates.ts';
 import type { ClusterType, Platform, Template, TemplateType } from '../platform/model.ts';
-import { didYouMean } from '../platform/nearest-name.ts';
+import { didYouMean } from '#bundles/nearest-name';
 import { type Mould, type Renders, rememberRenders } from './remember-renders.ts';
 import type { TemplateContext } from './template-context.ts';
 import type { CompiledTemplate, TemplateSource } from './template-source.ts';

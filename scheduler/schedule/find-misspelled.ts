@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { DeploymentTarget, Platform, SchedulingPolicy } from '../platform/model.ts';
-import { nearestName } from '../platform/nearest-name.ts';
+import { nearestName } from '#bundles/nearest-name';
 import { matchLabels } from './match-labels.ts';
 import { selectsTarget } from './select-pairs.ts';
 

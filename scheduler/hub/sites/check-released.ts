@@ -3,7 +3,7 @@ import { openOrStartLayout } from '#bundles/layout/layout';
 import { releasedChannels } from '#bundles/layout/released-channels';
 import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
-import { didYouMean } from '../../platform/nearest-name.ts';
+import { didYouMean } from '#bundles/nearest-name';
 
 /** Channels that have a release in the layout, by formatChannel. */
 export const readReleased = async (layout: string): Promise<readonly string[]> =>

@@ -5,7 +5,7 @@ import { FleetError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
-import { didYouMean } from '../../platform/nearest-name.ts';
+import { didYouMean } from '#bundles/nearest-name';
 import { readRelease } from '../../publish/read-release.ts';
 import type { Hub } from '../hub.ts';
 import { channelOf } from './agent-record.ts';

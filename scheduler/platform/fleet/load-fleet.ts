@@ -4,7 +4,7 @@ import { assemble, type Part } from '../assemble.ts';
 import { layerRole } from '../layer-role.ts';
 import type { LoadOptions } from '../load-options.ts';
 import type { Platform, SourceSnapshot } from '../model.ts';
-import { didYouMean } from '../nearest-name.ts';
+import { didYouMean } from '#bundles/nearest-name';
 import type { ObjectOf, PlatformObject, RepositoryFolder } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
 import { attempt, type Problems } from '../problems.ts';

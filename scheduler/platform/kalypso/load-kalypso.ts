@@ -2,7 +2,7 @@ import { FleetError } from '#bundles/errors';
 import { assemble, type Part } from '../assemble.ts';
 import type { LoadOptions } from '../load-options.ts';
 import type { Labels, Platform } from '../model.ts';
-import { didYouMean } from '../nearest-name.ts';
+import { didYouMean } from '#bundles/nearest-name';
 import { type ObjectOf, ofKind, type RepositoryFolder } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
 import { attempt, type Problems } from '../problems.ts';

@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { isName } from '#bundles/names';
-import { didYouMean } from '../nearest-name.ts';
+import { didYouMean } from '#bundles/nearest-name';
 import { type ParsedDocument, placeOf } from './parse-documents.ts';
 import { scalarText } from './scalar-text.ts';
 

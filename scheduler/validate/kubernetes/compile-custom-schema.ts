@@ -1,6 +1,6 @@
 import type { Node } from 'yaml';
 import type { Value } from '../../platform/model.ts';
-import { nearestName } from '../../platform/nearest-name.ts';
+import { nearestName } from '#bundles/nearest-name';
 import { combinations } from './narrowing.ts';
 import { asSchema, limitChecks, type Schema, SCALARS, scalarCheck } from './value-checks.ts';
 import { type Check, childPath, isList, isMapping, pairsOf, report, shown, valueOf } from './walk.ts';

@@ -1,6 +1,6 @@
 import type { Node } from 'yaml';
 import { kubernetesFacts } from './facts.ts';
-import { nearestName } from '../../platform/nearest-name.ts';
+import { nearestName } from '#bundles/nearest-name';
 import { wrongScalar } from './scalar-checks.ts';
 import type { TargetVersions } from './target-versions.ts';
 import type { Fact, Scalar, TypeExpression } from './type-expression.ts';

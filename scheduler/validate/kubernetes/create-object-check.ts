@@ -5,7 +5,7 @@ import { type ParsedDocument, placeOf } from '../../platform/yaml/parse-document
 import { createTypeCompiler, type TypeCompiler } from './compile-type.ts';
 import type { CustomKinds } from './custom-kinds.ts';
 import { kubernetesFacts, type ObjectFact } from './facts.ts';
-import { nearestName } from '../../platform/nearest-name.ts';
+import { nearestName } from '#bundles/nearest-name';
 import { isOwnGroup, removalOf } from './removed-apis.ts';
 import { type TargetVersions, targetVersions } from './target-versions.ts';
 import type { Check, Finding, Walk } from './walk.ts';

@@ -1,1 +1,0 @@
-export { didYouMean, nearestName } from '#bundles/nearest-name';
