@@ -1,5 +1,6 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
+import { isSpace } from '../render/go/functions/letter-case.ts';
 import { trimWhile } from '../render/go/trim.ts';
 import type { ConfigLayer, ConfigValue, PlatformForm } from './model.ts';
 import { AZURE_PREFIX, readAzureKey } from './objects/config-map.ts';
@@ -72,7 +73,7 @@ const placesOf = (
 
 /** behaviour.md 2.4, "Value typing". */
 export const typeKalypsoValue = (text: string): ConfigValue => {
-  const trimmed = text.trim();
+  const trimmed = trimWhile(text, isSpace);
   // All quotes of both ends go: ''a'' is a, and a lone ' is nothing.
   if (trimmed.startsWith("'") && trimmed.endsWith("'"))
     return trimWhile(trimmed, (character) => character === "'");

@@ -4,20 +4,28 @@ import { FleetError } from '../../bundles/errors.ts';
 import { GOJSONSCHEMA_FORMATS } from '../../scheduler/compose/gojsonschema/formats.ts';
 import { judgedValues } from '../../scheduler/compose/gojsonschema/judged-values.ts';
 import { compileSchema, type SchemaCheck } from '../../scheduler/compose/schema-drafts.ts';
+import { typeKalypsoValue } from '../../scheduler/platform/config-layers.ts';
 import type { Value } from '../../scheduler/platform/model.ts';
 import { buildGoOracle, type GoOracle, hasGo } from '../harness/go-oracle.ts';
 import { schema, value } from './kalypso-oracle/schemas.ts';
+import { tagged, type Tagged } from './kalypso-oracle/tagged.ts';
 import { FORMATS, textFor } from './kalypso-oracle/texts.ts';
+import { yamlText } from './kalypso-oracle/yaml-texts.ts';
 
 /**
  * Kalypso's form against the modules that Kalypso is made with: verdicts of gojsonschema on generated schemas and values, on texts for each
- * format, and on texts that are nearly numbers. KALYPSO_ORACLE_COUNT makes them more, KALYPSO_ORACLE_SEED other.
+ * format, and on texts that are nearly numbers; and what yaml.v2 makes of texts that are YAML, or nearly. KALYPSO_ORACLE_COUNT makes them more, KALYPSO_ORACLE_SEED other.
  */
 
 const SEED = Number(process.env['KALYPSO_ORACLE_SEED'] ?? 20_261_123);
 const COUNT = Number(process.env['KALYPSO_ORACLE_COUNT'] ?? 2000);
 
-type Answer = { readonly valid: boolean; readonly failures?: readonly string[]; readonly error?: string };
+type Answer = {
+  readonly valid: boolean;
+  readonly failures?: readonly string[];
+  readonly error?: string;
+  readonly value?: Tagged;
+};
 type Verdict = 'valid' | 'invalid' | 'refused';
 
 if (!hasGo)
@@ -102,5 +110,22 @@ describe.skipIf(!hasGo)("Kalypso's form, compared with Kalypso's modules", () =>
     );
     expect(differences).toEqual([]);
     expect(answers.filter(({ valid }) => valid).length).toBeGreaterThan(COUNT / 10);
+  });
+
+  it('reads the same value from each text of a ConfigMap', { timeout: 120_000 }, () => {
+    const texts = sample(yamlText, COUNT * 5);
+    const answers = oracle.ask(texts.map((yaml) => JSON.stringify({ yaml })));
+    let collections = 0;
+    const differences = texts.flatMap((text, at) => {
+      const theirs = answers[at]?.value;
+      const own = tagged(typeKalypsoValue(text));
+      if (typeof own !== 'string') collections += 1;
+      return JSON.stringify(own) === JSON.stringify(theirs) ? [] : [{ text, own, theirs }];
+    });
+    console.info(
+      `yaml.v2: ${texts.length} texts, ${collections} of them lists or mappings, ${differences.length} differ`,
+    );
+    expect(differences.slice(0, 5)).toEqual([]);
+    expect(collections).toBeGreaterThan(COUNT / 2);
   });
 });

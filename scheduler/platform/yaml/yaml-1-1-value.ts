@@ -1,97 +1,107 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  type Pair,
-  parseAllDocuments,
-  type Scalar,
-} from 'yaml';
 import { float, WholeFloat } from '../../render/go/number.ts';
+import { parseFloat64 } from '../../render/go/parse-float.ts';
+import { parseTime } from '../../render/go/time/parse-time.ts';
 import type { ConfigValue } from '../model.ts';
-import { scalarText } from './scalar-text.ts';
+import { parseFirstDocument, type YamlNode } from './libyaml/parse-first-document.ts';
+import { fail, YamlFault } from './libyaml/scanner.ts';
 
 /**
  * Kalypso's reading of a config value: the first YAML 1.1 document of the text when that is a mapping or a list
- * (behaviour spec 2.4). Scalars are typed as the Go reader that Kalypso uses does: `y`, `on` and `010` mean true, true
+ * (behaviour spec 2.4), by the rules of the Go module that Kalypso uses, gopkg.in/yaml.v2: `y`, `on` and `010` mean true, true
  * and 8, as values and as keys, but 1:30 and dates stay text.
  * @returns undefined when the text is something else, and so stays text
  */
 export const parseYaml11Collection = (text: string): ConfigValue | undefined => {
   try {
-    // With the failsafe schema every scalar stays as written, and the typing below is the only one.
-    const documents = parseAllDocuments(text, {
-      version: '1.2',
-      schema: 'failsafe',
-      uniqueKeys: false,
-      prettyErrors: false,
-      logLevel: 'silent',
-    });
-    const [first] = Array.isArray(documents) ? documents : [];
-    if (!first || first.errors.length > 0 || !(isMap(first.contents) || isSeq(first.contents)))
-      return undefined;
-    return read(first.contents, { document: first, text, nodes: 0 }, 0);
-  } catch {
-    // Unreadable is text: a broken alias, a bomb, absurd nesting.
-    return undefined;
+    const root = parseFirstDocument(text);
+    if (root?.kind !== 'mapping' && root?.kind !== 'list') return undefined;
+    return read(root, { open: new Set(), values: 0 });
+  } catch (error) {
+    if (error instanceof YamlFault) return undefined;
+    throw error;
   }
 };
 
-type Walk = { readonly document: Document; readonly text: string; nodes: number };
-type Entry = readonly [ConfigValue, ConfigValue];
+type Mapping = Extract<YamlNode, { kind: 'mapping' }>;
+type Walk = { readonly open: Set<YamlNode>; values: number };
 
-const read = (node: Node | null, walk: Walk, depth: number): ConfigValue => {
-  if (depth > 64 || ++walk.nodes > 100_000) throw new RangeError('too much for one value');
-  if (isAlias(node)) {
-    const target = node.resolve(walk.document);
-    if (!target) throw new RangeError('unknown anchor');
-    return read(target, walk, depth + 1);
+/** Aliases can make a small text a huge value. */
+const MAX_VALUES = 100_000;
+
+const read = (node: YamlNode, walk: Walk): ConfigValue => {
+  walk.values += 1;
+  if (walk.values > MAX_VALUES) fail('document contains excessive aliasing');
+  switch (node.kind) {
+    case 'scalar':
+      return readScalar(node);
+    case 'list':
+      return node.items.map((item) => read(item, walk));
+    case 'mapping':
+      return readMapping(node, walk);
+    case 'alias':
+      return throughAlias(node, walk, (target) => read(target, walk));
   }
-  if (isSeq(node)) return node.items.map((item) => read(item as Node, walk, depth + 1));
-  if (isMap(node)) return readMap(node.items as readonly Pair<Node, Node | null>[], walk, depth);
-  return isScalar(node) ? readScalar(node, walk) : null;
 };
 
-const readMap = (pairs: readonly Pair<Node, Node | null>[], walk: Walk, depth: number): ConfigValue => {
-  const merged: Entry[] = [];
-  const own: Entry[] = [];
-  for (const pair of pairs) {
-    const value = read(pair.value, walk, depth + 1);
-    const { key } = pair;
-    if (isScalar(key) && key.value === '<<' && key.type === 'PLAIN') merged.push(...mergeEntries(value));
-    else own.push([readKey(key, walk, depth), value]);
-  }
-  const all = new Map([...merged, ...own]);
+const throughAlias = <T>(
+  alias: Extract<YamlNode, { kind: 'alias' }>,
+  walk: Walk,
+  visit: (target: YamlNode) => T,
+): T => {
+  if (walk.open.has(alias)) fail('an anchor contains itself');
+  walk.open.add(alias);
+  const found = visit(alias.target);
+  walk.open.delete(alias);
+  return found;
+};
+
+const readMapping = (node: Mapping, walk: Walk): ConfigValue => {
+  const all = new Map<ConfigValue, ConfigValue>();
+  fill(all, node, walk);
   if (![...all.keys()].every((key) => typeof key === 'string')) return all;
   return Object.fromEntries(all as ReadonlyMap<string, ConfigValue>);
 };
 
+/** A key that comes later wins, whether `<<` brings it in or not. */
+const fill = (all: Map<ConfigValue, ConfigValue>, { pairs }: Mapping, walk: Walk): void => {
+  for (const [key, value] of pairs) {
+    if (isMerge(key)) merge(all, value, walk);
+    else all.set(readKey(key, walk), read(value, walk));
+  }
+};
+
+const isMerge = (node: YamlNode): boolean =>
+  node.kind === 'scalar' &&
+  node.value === '<<' &&
+  (node.isImplicit || node.tag === 'tag:yaml.org,2002:merge');
+
+/** Of several mappings the first wins. */
+const merge = (all: Map<ConfigValue, ConfigValue>, node: YamlNode, walk: Walk): void => {
+  walk.values += 1;
+  if (walk.values > MAX_VALUES) fail('document contains excessive aliasing');
+  if (node.kind === 'mapping') fill(all, node, walk);
+  else if (node.kind === 'alias')
+    throughAlias(node, walk, (target) =>
+      target.kind === 'mapping' ? fill(all, target, walk) : fail('map merge requires map'),
+    );
+  else if (node.kind === 'list') {
+    for (const item of node.items.toReversed()) {
+      if (item.kind !== 'mapping' && item.kind !== 'alias') fail('map merge requires map');
+      merge(all, item, walk);
+    }
+  } else fail('map merge requires map or sequence of maps as the value');
+};
+
 /** Go's maps have no keys that are maps or lists: a text like `{{ .ClusterType }}`, which would be one, stays text. */
-const readKey = (node: Node, walk: Walk, depth: number): ConfigValue => {
-  const key = read(node, walk, depth + 1);
-  if (typeof key === 'object' && key !== null && !(key instanceof WholeFloat))
-    throw new RangeError('a key that is a mapping or a list');
+const readKey = (node: YamlNode, walk: Walk): ConfigValue => {
+  const key = read(node, walk);
+  if (typeof key === 'object' && key !== null && !(key instanceof WholeFloat)) return fail('invalid map key');
   return key;
 };
 
-/** What `<<` brings in; of several mappings the first wins. */
-const mergeEntries = (value: ConfigValue): readonly Entry[] => {
-  if (Array.isArray(value)) return value.toReversed().flatMap((one: ConfigValue) => mergeEntries(one));
-  if (value instanceof Map) return [...(value as ReadonlyMap<ConfigValue, ConfigValue>)];
-  if (typeof value !== 'object' || value === null) throw new RangeError('<< wants a mapping');
-  return Object.entries(value as Readonly<Record<string, ConfigValue>>);
-};
-
-const readScalar = (node: Scalar, walk: Walk): ConfigValue => {
-  // `!!binary`, which the parser decodes.
-  if (node.value instanceof Uint8Array) return Buffer.from(node.value).toString();
-  const text = typeof node.value === 'string' ? scalarText(node, walk.text) : '';
-  if (node.type === 'QUOTE_DOUBLE' && HALVES.test(walk.text.slice(...(node.range ?? [0, 0]).slice(0, 2))))
-    throw new RangeError('half a character');
-  if (node.tag !== undefined) return typeTagged(node.tag, text);
-  return node.type === 'PLAIN' || node.type === undefined ? typePlain(text) : text;
+const readScalar = ({ value, tag, isImplicit }: Extract<YamlNode, { kind: 'scalar' }>): ConfigValue => {
+  if (tag === '') return isImplicit ? typePlain(value) : value;
+  return typeTagged(tag, value);
 };
 
 /** A type that is said outright: `!!int "5"`. Tags that are nobody's make text. */
@@ -108,17 +118,40 @@ const typeTagged = (tag: string, text: string): ConfigValue => {
       if (Number.isInteger(value) || typeof value === 'bigint') return value;
       break;
     case 'tag:yaml.org,2002:float':
-      if (typeof value === 'number' || typeof value === 'bigint') return float(Number(value));
+      if (isInt64(value)) return float(Number(value));
+      if (typeof value === 'number') return value;
       if (value instanceof WholeFloat) return value;
+      break;
+    case 'tag:yaml.org,2002:binary':
+      return decodeBase64(text);
+    case 'tag:yaml.org,2002:timestamp':
+      if (isTimestamp(text)) return text;
       break;
     default:
       return text;
   }
-  throw new RangeError('a value that is not of its type');
+  return fail('a value that is not of its type');
 };
 
-/** An escape for one half of a character, as JSON writes it and YAML does not. */
-const HALVES = /(?:^|[^\\])(?:\\\\)*\\u[dD][89a-fA-F]/;
+const isInt64 = (value: ConfigValue): value is number | bigint =>
+  typeof value === 'bigint' ? value < 2n ** 63n : Number.isSafeInteger(value);
+
+const decodeBase64 = (text: string): string => {
+  const plain = text.replaceAll(/[\r\n]/g, '');
+  const bytes = Buffer.from(plain, 'base64');
+  if (bytes.toString('base64') !== plain) fail('!!binary value contains invalid base64 data');
+  return bytes.toString();
+};
+
+const TIMESTAMPS = [
+  '2006-1-2T15:4:5.999999999Z07:00',
+  '2006-1-2t15:4:5.999999999Z07:00',
+  '2006-1-2 15:4:5.999999999',
+  '2006-1-2',
+];
+
+const isTimestamp = (text: string): boolean =>
+  /^\d{4}-/.test(text) && TIMESTAMPS.some((layout) => parseTime(layout, text) !== undefined);
 
 const WORDS: ReadonlyMap<string, ConfigValue> = new Map<string, ConfigValue>([
   ...words(true, 'y Y yes Yes YES true True TRUE on On ON'),
@@ -143,17 +176,23 @@ export const typePlain = (text: string): ConfigValue => {
   if (word !== undefined) return word;
   // What begins with neither sign, dot nor digit can be no number, whatever its underscores.
   if (!/^[-+.0-9]/.test(text)) return text;
+  if (text.startsWith('.')) return floatOr(parseFloat64(text), text);
   const plain = text.replaceAll('_', '');
-  const integer = INTEGER.exec(plain);
-  if (integer) {
-    const digits = integer[2] as string;
-    const octal = /^0[0-7]+$/.test(digits);
-    const size = BigInt(octal ? `0o${digits.slice(1)}` : digits.toLowerCase());
-    const value = integer[1] === '-' ? -size : size;
-    if (Number.isSafeInteger(Number(value))) return Number(value);
-    // Go has 64 bits, signed or not; beyond them the text is a float.
-    if (value >= -(2n ** 63n) && value < 2n ** 64n) return value;
-  }
-  if (!FLOAT.test(plain) || !Number.isFinite(Number(plain))) return text;
-  return float(Number(plain));
+  const integer = readInteger(plain) ?? readInteger(plain.replace(/^0b([-+])/, '$10b'));
+  return integer ?? floatOr(FLOAT.test(plain) ? parseFloat64(plain) : undefined, text);
+};
+
+const floatOr = (value: number | undefined, text: string): ConfigValue =>
+  value === undefined ? text : float(value);
+
+const readInteger = (text: string): number | bigint | undefined => {
+  const parts = INTEGER.exec(text);
+  if (!parts) return undefined;
+  const [, sign = '', digits = ''] = parts;
+  const octal = /^0[0-7]+$/.test(digits);
+  const size = BigInt(octal ? `0o${digits.slice(1)}` : digits.toLowerCase());
+  const value = sign === '-' ? -size : size;
+  if (Number.isSafeInteger(Number(value))) return Number(value);
+  // Go has 64 bits, unsigned ones where there is no sign; beyond them the text is a float.
+  return value >= -(2n ** 63n) && value < (sign === '' ? 2n ** 64n : 2n ** 63n) ? value : undefined;
 };

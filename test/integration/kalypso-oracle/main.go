@@ -4,10 +4,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"os"
 	"sort"
@@ -35,7 +35,7 @@ type response struct {
 	Failures []string `json:"failures,omitempty"`
 	// Why nothing can be judged.
 	Error string      `json:"error,omitempty"`
-	Value interface{} `json:"value,omitempty"`
+	Value interface{} `json:"value"`
 }
 
 // read gives a ConfigMap's value as Kalypso does: lists and mappings of YAML 1.1, everything else as the text it is.
@@ -120,10 +120,7 @@ func tagged(value interface{}) interface{} {
 		sort.Slice(pairs, func(a, b int) bool { return encode(pairs[a][0]) < encode(pairs[b][0]) })
 		return map[string]interface{}{"map": pairs}
 	case float64:
-		if math.IsNaN(typed) || math.IsInf(typed, 0) {
-			return map[string]string{"float": fmt.Sprint(typed)}
-		}
-		return map[string]string{"float": strconv.FormatFloat(typed, 'e', -1, 64)}
+		return map[string]string{"float": fmt.Sprint(typed)}
 	case int, int64, uint64:
 		return map[string]string{"int": fmt.Sprint(typed)}
 	default:
@@ -132,11 +129,13 @@ func tagged(value interface{}) interface{} {
 }
 
 func encode(value interface{}) string {
-	encoded, err := json.Marshal(value)
-	if err != nil {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
 		panic(err)
 	}
-	return string(encoded)
+	return strings.TrimSpace(encoded.String())
 }
 
 func answer(asked request) response {

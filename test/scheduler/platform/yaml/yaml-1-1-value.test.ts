@@ -109,3 +109,29 @@ test.for([
 ] as const)('%s is read as Go reads it', ([text, value]) => {
   expect(parseYaml11Collection(text)).toEqual({ a: value });
 });
+
+test.for([
+  ['[INFO] server', ['INFO']],
+  ['[section]\nkey=value\n', ['section']],
+  ['{site}/{line}/telemetry', { site: null }],
+  [' a: 1\nb: 2', { a: 1 }],
+  ['a: 2\n<<: {a: 1}', { a: 1 }],
+  ['a: "x\n\\\ny"', { a: 'x y' }],
+  ['a: -', undefined],
+  ['- -', [[null]]],
+  ['a: "\\z"', undefined],
+  ['a: "\\x4"', undefined],
+  ['%YAML 1.2\n---\na: 1', undefined],
+  ['a: 1\n---\nb: [', { a: 1 }],
+  ['[a: [', undefined],
+] as const)('%j is read as far as yaml.v2 reads it', ([text, expected]) => {
+  expect(parseYaml11Collection(text)).toEqual(expected);
+});
+
+test('aliases that blow up, and nesting without end, are text', () => {
+  const levels = Array.from({ length: 10 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at},`.repeat(9)}]`);
+  expect(parseYaml11Collection(`a0: &a0 x\n${levels.join('\n')}`)).toBeUndefined();
+  expect(parseYaml11Collection('['.repeat(5000))).toBeUndefined();
+  expect(parseYaml11Collection('- '.repeat(5000))).toBeUndefined();
+  expect(parseYaml11Collection('a: &a [*a]')).toBeUndefined();
+});
