@@ -192,6 +192,7 @@ export const CODES = {
   UNIT_FAILED: failed,
   PATH_CLAIMED: failed,
   PRUNE_BUDGET: attention,
+  REMOVAL_WAITS: attention,
   DRIFT: attention,
   HEALTH_UNKNOWN: attention,
   STALE: attention,

@@ -14,7 +14,8 @@ const BATCH = 64;
 /**
  * Carries out the plan from the next step on; each result is on disk before the step after it begins. Steps of one group
  * run at the same time, and the results of groups come to disk in batches: a target that groups its steps can do a batch again,
- * in order, as if it had not been done.
+ * in order, as if it had not been done. Where a step leaves something that is still being deleted, the groups behind it wait
+ * for the next operation.
  */
 export const applySteps = async (work: Work): Promise<void> => {
   const { agent, operation, goal } = work;
@@ -36,7 +37,9 @@ export const applySteps = async (work: Work): Promise<void> => {
     const point = from === to ? `step ${to}` : `steps ${from} to ${to}`;
     record(agent, `${name}: ${point} recorded`, write);
   };
+  let held: StepResult | undefined;
   const keep = (results: readonly StepResult[]): void => {
+    held ??= results.find(({ state }) => state?.leaving !== undefined);
     waiting.push(...results);
     if (waiting.length >= BATCH) save();
   };
@@ -49,7 +52,10 @@ export const applySteps = async (work: Work): Promise<void> => {
       index = end;
       if (!error) {
         keep(rest);
-        continue;
+        if (!held) continue;
+        // What goes last may be what lets the others go: a controller whose objects have its finalizer.
+        waiting.push(...steps.slice(index).map((later) => behind(later, held as StepResult)));
+        break;
       }
       waiting.push(...rest);
       fail(work, error, write);
@@ -75,4 +81,11 @@ export const applySteps = async (work: Work): Promise<void> => {
     write();
     saveOperation(agent.state, { ...operation, nextStep: steps.length, phase: goal ? 'settle' : 'keep' });
   });
+};
+
+/** A step that is not done as one before it waits. */
+const behind = (step: Step, { key, state }: StepResult): StepResult => {
+  if (step.outcome === 'unchanged') return asIs(step);
+  const leaving = { since: state?.leaving?.since ?? '', message: '' };
+  return { key: step.key, outcome: 'skipped', reason: `waits until ${key} is gone`, state: { leaving } };
 };

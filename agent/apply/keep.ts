@@ -8,12 +8,13 @@ import { type Operation, readResults, saveOperation } from '../journal/operation
 import { changesOf, failedChecksOf } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { tellChecks } from '../report/tell-checks.ts';
-import { forgetAttempts } from '../store/attempts.ts';
+import { findAttempt, forgetAttempts, HEALTH, putOff, REMOVAL } from '../store/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { findFailure } from '../store/failures.ts';
-import { addOwned, keepOwned } from '../store/inventory.ts';
-import { isSame } from '../store/package-ref.ts';
+import { addOwned, keepOwned, readLeaving } from '../store/inventory.ts';
+import { identityOf, isSame } from '../store/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/packages.ts';
+import { sayLeaving } from './say-leaving.ts';
 import { unknownHealth } from './unknown-health.ts';
 import type { StepResult } from './target.ts';
 import type { Work } from './work.ts';
@@ -23,9 +24,22 @@ export const keep = ({ agent, operation }: Work): void => {
   record(agent, `${nameOf(operation)}: kept`, () => {
     const owns = new Set(operation.plan?.owns.map(({ key }) => key));
     keepOwned(agent.state, operation.assignment, owns);
+    const isGone = noteLeaving(agent, operation);
     if (operation.rollingBack) endRolledBack(agent, operation);
-    else endKept(agent, operation);
+    else endKept(agent, operation, isGone);
   });
+};
+
+/**
+ * What is still being deleted is looked after again after a pause that doubles. Returns whether something was, and is gone
+ * now.
+ */
+const noteLeaving = ({ state, edge }: Agent, { assignment }: Operation): boolean => {
+  const waited = findAttempt(state, assignment, REMOVAL) !== undefined;
+  const waits = readLeaving(state, assignment).length > 0;
+  if (waits) putOff(state, assignment, REMOVAL, edge.now());
+  else forgetAttempts(state, assignment, REMOVAL);
+  return waited && !waits;
 };
 
 const done = (agent: Agent, operation: Operation, outcome: Operation['outcome']): void =>
@@ -36,16 +50,24 @@ const done = (agent: Agent, operation: Operation, outcome: Operation['outcome'])
     endedAt: formatTime(agent.edge.now()),
   });
 
-const endKept = (agent: Agent, operation: Operation): void => {
+/** @param isGone what was being deleted before is gone */
+const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   const { state } = agent;
   const { assignment, kind, to } = operation;
   const row = findPackage(state, assignment) ?? emptyRow(agent, assignment);
   const results = readResults(state, operation);
-  const changed = results.some(({ outcome }) => outcome !== 'unchanged');
+  const held = sayLeaving(readLeaving(state, assignment));
+  const stays = kind === 'correct' && held !== undefined ? 'skipped' : 'unchanged';
+  const changed = results.some(({ outcome }) => outcome !== 'unchanged' && outcome !== stays);
   const left = kind === 'remove' ? leftBehind(results) : undefined;
-  done(agent, { ...operation, ...(left === undefined ? {} : { message: left }) }, 'kept');
+  const said = held === undefined ? left && { message: left } : ({ code: 'REMOVAL_WAITS', message: held } as const);
+  done(agent, { ...operation, ...said }, 'kept');
   switch (kind) {
     case 'remove':
+      if (held !== undefined) {
+        holdRemoval(agent, row, held);
+        return;
+      }
       deletePackage(state, assignment);
       break;
     case 'correct':
@@ -57,7 +79,7 @@ const endKept = (agent: Agent, operation: Operation): void => {
       break;
   }
   // A correction that found nothing to correct has changed nothing, so it tells nothing.
-  if (kind !== 'correct' || changed) {
+  if (kind !== 'correct' || changed || isGone) {
     const ref = to ?? operation.from;
     appendEvent(agent, {
       type: EVENT_TYPES[kind],
@@ -65,12 +87,16 @@ const endKept = (agent: Agent, operation: Operation): void => {
       ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
       outcome: outcomeOf(operation, changed),
       ...(kind === 'restore' && row.pinnedReason !== undefined ? { message: row.pinnedReason } : {}),
+      ...(kind === 'correct' && isGone ? { message: 'what was being deleted is gone' } : {}),
       ...(kind === 'apply' ? unknownHealth(operation.checks) : {}),
       ...(left === undefined ? {} : { message: left }),
       detail: { operation: kind, ...changesOf(results) },
     });
   }
-  if (kind !== 'correct') forgetAttempts(state, assignment);
+  if (kind !== 'correct') {
+    forgetAttempts(state, assignment, HEALTH);
+    if (to) forgetAttempts(state, assignment, identityOf(to));
+  }
   if (to) tellChecks(agent, row, to, operation.checks);
 };
 
@@ -86,6 +112,20 @@ const leftBehind = (results: readonly StepResult[]): string | undefined => {
 };
 
 const MAX_NAMED = 10;
+
+/** The rest of a package that is half removed waits: it is neither corrected nor counted as failed. Reported once. */
+const holdRemoval = (agent: Agent, row: PackageRow, message: string): void => {
+  if (row.code === 'REMOVAL_WAITS' && row.message === message) return;
+  const { assignment, current } = row;
+  const said = { code: 'REMOVAL_WAITS', message } as const;
+  savePackage(agent.state, { ...row, ...said, status: 'skipped', since: formatTime(agent.edge.now()) });
+  const ref = current && {
+    package: current.package,
+    siteValues: current.siteValues,
+    release: current.release,
+  };
+  appendEvent(agent, { type: 'package', assignment, ...ref, outcome: 'skipped', ...said });
+};
 
 const EVENT_TYPES = {
   apply: 'package',

@@ -15,9 +15,13 @@ export type PackageResult = {
 export const resultOf = (operation: Operation): PackageResult => {
   const { assignment, kind, from, outcome, code, message } = operation;
   if (outcome === 'kept') {
+    const said = {
+      ...(code === undefined ? {} : { code }),
+      ...(message === undefined ? {} : { message }),
+    };
     if (kind === 'remove')
-      return { assignment, outcome: 'deleted', ...(message === undefined ? {} : { message }) };
-    return { assignment, outcome: from ? 'configured' : 'created' };
+      return { assignment, outcome: code === 'REMOVAL_WAITS' ? 'skipped' : 'deleted', ...said };
+    return { assignment, outcome: from ? 'configured' : 'created', ...said };
   }
   if (outcome === 'superseded')
     return { assignment, outcome: 'skipped', ...(message === undefined ? {} : { message }) };

@@ -1,6 +1,7 @@
 import type { Agent } from '../agent.ts';
+import { findAttempt, isDue, REMOVAL } from '../store/attempts.ts';
 import { findFailure } from '../store/failures.ts';
-import { type PackageRow, readPackages } from '../store/packages.ts';
+import { isHalfRemoved, type PackageRow, readPackages } from '../store/packages.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { hold } from './hold.ts';
 import { inOrder } from './order.ts';
@@ -15,9 +16,10 @@ export const pruneLeaving = async (
   agent: Agent,
   somethingFailed: boolean,
 ): Promise<readonly PackageResult[]> => {
-  const rows = readPackages(agent.state);
+  const rows = readPackages(agent.state).filter((row) => !isHalfRemoved(row));
   const leaving = rows.filter(({ desired }) => desired === undefined);
-  if (leaving.length === 0 || somethingFailed) return [];
+  const begun = await goOnRemoving(agent);
+  if (leaving.length === 0 || somethingFailed) return begun;
   const confirmed = readTrustRow(agent.state).pruneConfirmed;
   if (!confirmed && (leaving.length > agent.policy.pruneBudget || leaving.length === rows.length)) {
     const why =
@@ -25,10 +27,26 @@ export const pruneLeaving = async (
         ? `the bundle has none of the ${rows.length} packages that run here`
         : `${leaving.length} packages left the bundle, at most ${agent.policy.pruneBudget} are removed unasked`;
     const message = `${why}; if it is meant: fleet-agent prune`;
-    return leaving.map((row) => hold(agent, row, message, 'PRUNE_BUDGET'));
+    return [...begun, ...leaving.map((row) => hold(agent, row, message, 'PRUNE_BUDGET'))];
   }
-  const results: PackageResult[] = [];
+  const results = [...begun];
   for (const row of dependentsFirst(leaving)) results.push(await removePackage(agent, row));
+  return results;
+};
+
+/** Removals that have begun and were held: tried again when their pause is over. */
+const goOnRemoving = async (agent: Agent): Promise<readonly PackageResult[]> => {
+  const { state, edge } = agent;
+  const results: PackageResult[] = [];
+  for (const row of readPackages(state).filter(isHalfRemoved)) {
+    const { assignment, message = '' } = row;
+    const attempt = findAttempt(state, assignment, REMOVAL);
+    results.push(
+      attempt && !isDue(attempt, edge.now())
+        ? { assignment, outcome: 'skipped', code: 'REMOVAL_WAITS', message }
+        : await removePackage(agent, row),
+    );
+  }
   return results;
 };
 

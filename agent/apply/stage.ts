@@ -1,7 +1,7 @@
 import { record } from '../journal/boundary.ts';
 import { nameOf } from '../journal/name-of.ts';
 import { type HandedOver, saveOperation } from '../journal/operations.ts';
-import { addOwned, readOwned, readTaken } from '../store/inventory.ts';
+import { addOwned, forgetLeaving, readOwned, readTaken } from '../store/inventory.ts';
 import { readPackages } from '../store/packages.ts';
 import type { State } from '../store/state.ts';
 import { fail } from './fail.ts';
@@ -24,6 +24,7 @@ export const stage = async (work: Work): Promise<void> => {
   }
   record(agent, `${nameOf(operation)}: staged`, () => {
     addOwned(agent.state, operation.assignment, staged.plan.owns);
+    forgetLeaving(agent.state, operation.assignment);
     saveOperation(agent.state, {
       ...operation,
       phase: 'apply',

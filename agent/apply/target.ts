@@ -59,9 +59,15 @@ export type StepResult = {
   readonly key: string;
   readonly outcome: Outcome;
   readonly reason: string;
-  /** What only the doing showed (a uid, a hash of what the server made of it): joins the owned object's state. */
-  readonly state?: { readonly [key: string]: Json };
+  /**
+   * What only the doing showed (a uid, a hash of what the server made of it): joins the owned object's state. With `leaving`
+   * the object is being deleted and something holds it: it stays in the inventory, and no step of a later group is done.
+   */
+  readonly state?: { readonly [key: string]: Json } & { readonly leaving?: Leaving };
 };
+
+/** Since when an object is being deleted (the target's clock; '' where it does not say), and what holds it. */
+export type Leaving = { readonly since: string; readonly message: string };
 
 /** One check of a package's health after it settled. */
 export type CheckResult = {

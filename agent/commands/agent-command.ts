@@ -11,7 +11,7 @@ import { type Overrides, readConfig } from '../config/read-config.ts';
 import { type Edge, readEdge } from '../edge.ts';
 import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
 import { makeProviders } from '../images/make-providers.ts';
-import { forgetAttempts } from '../store/attempts.ts';
+import { makeAllDue } from '../store/attempts.ts';
 import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
 import { ringNeighbour } from '../store/neighbour.ts';
@@ -117,7 +117,7 @@ export abstract class AgentCommand extends FleetCommand {
     try {
       await askedWithRecipient(state, agent.identity, edge.now());
       // A person is here and may have mended what was in the way: no pause holds back their command.
-      forgetAttempts(state);
+      makeAllDue(state, edge.now());
       return await work(agent);
     } finally {
       ringNeighbour(config.state, 'changed', edge.now());

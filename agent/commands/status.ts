@@ -22,6 +22,8 @@ export class Status extends AgentCommand {
   }
 }
 
+const HELD: ReadonlySet<string> = new Set(['PRUNE_BUDGET', 'REMOVAL_WAITS']);
+
 /** 7: a package failed. 8: something is held back, differs or cannot be read; or no release was ever accepted here. */
 export const exitCodeOfStatus = ({
   packages,
@@ -30,7 +32,7 @@ export const exitCodeOfStatus = ({
   if (packages.some(({ status }) => status === 'failed' || status === 'broken')) return 7;
   const needsLook = packages.some(
     ({ status, code, drift, unreadable }) =>
-      status === 'skipped' || code === 'PRUNE_BUDGET' || drift.length > 0 || unreadable !== null,
+      status === 'skipped' || (code !== null && HELD.has(code)) || drift.length > 0 || unreadable !== null,
   );
   return needsLook || release === null ? 8 : 0;
 };

@@ -9,11 +9,12 @@ import { checkAborted, record } from '../journal/boundary.ts';
 import { listed } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { sentenceOf } from '../report/sentence-of.ts';
-import { dueForHealth, findAttempt, HEALTH, isDue } from '../store/attempts.ts';
-import { readOwned, readTaken } from '../store/inventory.ts';
+import { dueForHealth, findAttempt, HEALTH, isDue, REMOVAL } from '../store/attempts.ts';
+import { readLeaving, readOwned, readTaken } from '../store/inventory.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import {
   findPackage,
+  isHalfRemoved,
   type PackageRow,
   readPackages,
   type SeenDrift,
@@ -47,7 +48,7 @@ export const lookAtDrift = async (
     assignments.length === 0
       ? readPackages(agent.state)
       : assignments.map((assignment) => findRunning(agent, assignment));
-  for (const row of rows) {
+  for (const row of rows.filter((it) => !isHalfRemoved(it))) {
     found.push(isRunning(row) ? await lookAt(agent, row) : missing(row));
   }
   return found;
@@ -84,8 +85,11 @@ export const observe = async (
     if (row.status === 'broken') broken.add(row.assignment);
     const seen = await lookAt(agent, row);
     noteDrift(agent, row, seen);
-    if (!isWrong(agent, row, seen, waits)) found.push(seen);
-    else if (policy.onDrift === 'correct') found.push({ ...seen, ...(await correct(agent, row)) });
+    if (!isWrong(agent, row, seen, waits)) {
+      found.push(seen);
+      // Its removal has begun: it is no drift, and goes on whatever the policy says about drift.
+      if (mayBeGone(agent, row)) await correct(agent, row);
+    } else if (policy.onDrift === 'correct') found.push({ ...seen, ...(await correct(agent, row)) });
     else found.push({ ...seen, corrected: false });
   }
   const due = dueForHealth(state, edge.now()).filter((assignment) => !waits.isWaiting(assignment));
@@ -117,6 +121,13 @@ const isWrong = (
   return attempt === undefined || isDue(attempt, edge.now());
 };
 
+/** Something that left the package was still being deleted, and the pause since it was last asked for is over. */
+const mayBeGone = ({ state, edge }: Agent, { assignment }: Running): boolean => {
+  if (readLeaving(state, assignment).length === 0) return false;
+  const attempt = findAttempt(state, assignment, REMOVAL);
+  return attempt === undefined || isDue(attempt, edge.now());
+};
+
 /** A package that is broken after the look says so, also where nothing differs; one that no longer is does too. */
 const withHealth = ({ state }: Agent, seen: PackageDrift, wasBroken: boolean): PackageDrift => {
   const { status, code = '', message = '' } = findPackage(state, seen.assignment) ?? {};
@@ -124,7 +135,10 @@ const withHealth = ({ state }: Agent, seen: PackageDrift, wasBroken: boolean): P
   return wasBroken ? { ...seen, corrected: true } : seen;
 };
 
-const runningPackages = ({ state }: Agent): readonly Running[] => readPackages(state).filter(isRunning);
+const runningPackages = ({ state }: Agent): readonly Running[] =>
+  readPackages(state)
+    .filter(isRunning)
+    .filter((row) => !isHalfRemoved(row));
 
 const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<PackageDrift> => {
   const { state, signal } = agent;

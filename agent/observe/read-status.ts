@@ -5,6 +5,7 @@ import { formatChannel } from '#bundles/names';
 import { DAY_MS, formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import type { CheckResult, Drift } from '../apply/target.ts';
+import { sayLeaving } from '../apply/say-leaving.ts';
 import { unknownHealth } from '../apply/unknown-health.ts';
 import type { Config } from '../config/config.ts';
 import type { Contact } from '../daemon/contact.ts';
@@ -18,6 +19,7 @@ import { readStaleness, type Staleness } from '../staleness/read-staleness.ts';
 import { type BrokenGlass, readCondition, type WaitingForParts } from '../store/conditions.ts';
 import { findFailure } from '../store/failures.ts';
 import { fullName } from '../store/identity.ts';
+import { readLeaving } from '../store/inventory.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { type PackageRow, type PackageStatus, readPackages } from '../store/packages.ts';
 import { isFull, type State } from '../store/state.ts';
@@ -132,7 +134,7 @@ export const readStatus = (
         }
       : null,
     site: readFloors(state).site,
-    packages: readPackages(state).map((row) => packageState(state, row)),
+    packages: readPackages(state).map((row) => packageState(state, row, edge.now())),
     outbox: outboxSize(state),
     diskFull: isFull(state.directory),
     unfinished: open ? `${nameOf(open)}, ${open.phase}` : null,
@@ -142,17 +144,23 @@ export const readStatus = (
   };
 };
 
-const packageState = (state: State, row: PackageRow): PackageState => {
+const packageState = (state: State, row: PackageRow, now: Date): PackageState => {
   const wanted = row.desired && !isSame(row.current, row.desired) ? row.desired : undefined;
   const unknown = row.status === 'healthy' ? unknownHealth(row.checks) : undefined;
+  const leaving = sayLeaving(readLeaving(state, row.assignment), now);
+  const removal =
+    leaving !== undefined && row.status !== 'failed' && row.status !== 'broken'
+      ? { code: 'REMOVAL_WAITS', message: leaving }
+      : undefined;
+  const said = removal ?? unknown ?? row;
   return {
     assignment: row.assignment,
     status: row.desired ? (unknown ? 'unknown' : row.status) : 'removing',
     since: row.since,
     runs: row.current ? runsOf(row.current) : null,
     wanted: wanted ? runsOf(wanted) : null,
-    code: unknown?.code ?? row.code ?? null,
-    message: unknown?.message ?? row.message ?? null,
+    code: said.code ?? null,
+    message: said.message ?? null,
     pinned: row.pinnedRelease ?? null,
     pinnedReason: row.pinnedRelease === undefined ? null : (row.pinnedReason ?? null),
     checks: row.checks,

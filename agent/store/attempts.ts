@@ -7,8 +7,9 @@ import type { State } from './state.ts';
  */
 export type Attempt = { readonly tries: number; readonly next: Timestamp };
 
-/** A package's identity ('removed' for its removal), or its health as it runs. */
+/** What is tried: a package's identity, its health as it runs, or the removal of what is being deleted and held. */
 export const HEALTH = 'health';
+export const REMOVAL = 'removal';
 
 const FIRST_MS = 5000;
 const LONGEST_MS = 600_000;
@@ -43,12 +44,14 @@ export const putOff = (state: State, assignment: string, what: string, now: Date
     .run(assignment, what, tries, formatTime(new Date(now.getTime() + pauseAfter(tries))));
 };
 
-/** Everything of one assignment, or of all: a person wants it tried now. */
-export const forgetAttempts = ({ db }: State, assignment?: string, what?: string): void => {
-  db.prepare(
-    `DELETE FROM attempt WHERE (@assignment IS NULL OR assignment = @assignment)
-     AND (@what IS NULL OR what = @what)`,
-  ).run({ assignment: assignment ?? null, what: what ?? null });
+/** It has succeeded, or is not wanted any more. */
+export const forgetAttempts = ({ db }: State, assignment: string, what: string): void => {
+  db.prepare('DELETE FROM attempt WHERE assignment = ? AND what = ?').run(assignment, what);
+};
+
+/** A person may have mended what was in the way: everything is tried now, and the pauses begin anew. */
+export const makeAllDue = ({ db }: State, now: Date): void => {
+  db.prepare('UPDATE attempt SET tries = 0, next = ?').run(formatTime(now));
 };
 
 /** Assignments whose health is to be waited for now. Sorted. */

@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import type { OwnedObject } from '../apply/target.ts';
+import type { Leaving, OwnedObject } from '../apply/target.ts';
 import type { State } from './state.ts';
 
 type Row = { readonly key: string; readonly assignment: string; readonly state: string };
@@ -52,12 +52,14 @@ export const noteOwned = (
 };
 
 /**
- * After the last step: exactly these, as they are known by now; what was deleted is let go only now. What a state calls
- * `provisional` was true for as long as the operation could still be taken back.
+ * After the last step: these, as they are known by now, and what is still being deleted; what was deleted is let go only now.
+ * What a state calls `provisional` was true for as long as the operation could still be taken back.
  */
 export const keepOwned = ({ db }: State, assignment: string, keys: ReadonlySet<string>): void => {
   const remove = db.prepare('DELETE FROM owned WHERE key = ? AND assignment = ?');
-  const owned = db.prepare('SELECT key FROM owned WHERE assignment = ?').all(assignment) as Row[];
+  const owned = db
+    .prepare(`SELECT key FROM owned WHERE assignment = ? AND json_extract(state, '$.leaving') IS NULL`)
+    .all(assignment) as Row[];
   for (const { key } of owned) if (!keys.has(key)) remove.run(key, assignment);
   db.prepare(
     `UPDATE owned SET state = json_remove(state, '$.provisional')
@@ -67,3 +69,23 @@ export const keepOwned = ({ db }: State, assignment: string, keys: ReadonlySet<s
 
 export const ownsAnything = ({ db }: State, assignment: string): boolean =>
   db.prepare('SELECT 1 FROM owned WHERE assignment = ? LIMIT 1').get(assignment) !== undefined;
+
+/** What steps of the last operation left behind while it was being deleted. Sorted by key. */
+export const readLeaving = ({ db }: State, assignment: string): readonly Leaving[] =>
+  (
+    db
+      .prepare(
+        `SELECT json_extract(state, '$.leaving') FROM owned
+         WHERE assignment = ? AND json_extract(state, '$.leaving') IS NOT NULL ORDER BY key`,
+      )
+      .pluck()
+      .all(assignment) as string[]
+  ).map((text) => JSON.parse(text) as Leaving);
+
+/** A new operation finds out anew what is still being deleted. */
+export const forgetLeaving = ({ db }: State, assignment: string): void => {
+  db.prepare(
+    `UPDATE owned SET state = json_remove(state, '$.leaving')
+     WHERE assignment = ? AND json_extract(state, '$.leaving') IS NOT NULL`,
+  ).run(assignment);
+};

@@ -72,6 +72,10 @@ const fromRaw = (row: RawPackage): PackageRow => ({
   since: row.since,
 });
 
+/** Its removal has begun, and something that is being deleted is held: what is left of it is not to be put right. */
+export const isHalfRemoved = ({ desired, code }: PackageRow): boolean =>
+  desired === undefined && code === 'REMOVAL_WAITS';
+
 /** Sorted by assignment. */
 export const readPackages = ({ db }: State): readonly PackageRow[] =>
   (db.prepare('SELECT * FROM package ORDER BY assignment').all() as RawPackage[]).map(fromRaw);

@@ -12,9 +12,11 @@ import {
   kubernetesTarget,
 } from '../../agent/apply/kubernetes/kubernetes-target.ts';
 import { resume } from '../../agent/apply/perform.ts';
+import { reconcile } from '../../agent/apply/reconcile.ts';
 import type { Target } from '../../agent/apply/target.ts';
 import { openOperation } from '../../agent/journal/operations.ts';
 import { lookAtDrift, observe } from '../../agent/observe/observe.ts';
+import { makeAllDue } from '../../agent/store/attempts.ts';
 import { readOwned } from '../../agent/store/inventory.ts';
 import { findPackage } from '../../agent/store/packages.ts';
 import { FleetError } from '../../bundles/errors.ts';
@@ -710,25 +712,85 @@ ${namespace('vap')}`);
     expect((await get('ConfigMap', 'x3', 'web'))?.['data']).toEqual({ a: '1' });
   });
 
-  it('names the finalizer that keeps an object from going (X2)', async () => {
+  it('stands with a release that removes an object which a finalizer holds, names both, and ends the removal later (X2)', async () => {
     await using site = await createSite(target({ stepTimeoutMs: 1000 }));
     const held = configMap('x2', 'held', '{}').replace('annotations: {}', 'finalizers: [test.example/hold]');
-    await site.release([pack('x2', `${namespace('x2')}${held}`)]);
-    const [result] = await site.release([]);
-    expect(result).toMatchObject({ outcome: 'failed', code: 'APPLY_FAILED' });
-    expect(result?.message).toMatch(
-      /ConfigMap x2\/held is being deleted since .*finalizers hold it: test\.example\/hold/,
-    );
+    const web = (text: string): string => `${namespace('x2')}${configMap('x2', 'web', text)}`;
+    const release = (finalizer: string): Promise<unknown> =>
+      kubectl(
+        'patch',
+        '-n',
+        'x2',
+        'configmap/held',
+        '--type=merge',
+        '-p',
+        `{"metadata":{"finalizers":${finalizer}}}`,
+      );
+    await site.release([pack('x2', `${web('{a: "1"}')}${held}`)]);
+    const names = /ConfigMap x2\/held is being deleted since \S+: finalizers hold it: test\.example\/hold/;
+    expect(await site.release([pack('x2', web('{a: "2"}'))])).toMatchObject([
+      { outcome: 'configured', message: expect.stringMatching(names) as string },
+    ]);
+    expect((await get('ConfigMap', 'x2', 'web'))?.['data']).toEqual({ a: '2' });
+    expect(site.events().at(-1)).toMatchObject({ type: 'package', outcome: 'configured' });
+    expect(JSON.stringify(site.events().at(-1)?.detail)).toMatch(names);
     expect(readOwned(site.agent.state, 'x2').map(({ key }) => key)).toContain('/ConfigMap/x2/held');
+    expect(findPackage(site.agent.state, 'x2')).toMatchObject({ status: 'healthy' });
+    // Nothing is reported anew while it is held.
+    const told = site.events().length;
+    makeAllDue(site.agent.state, site.agent.edge.now());
+    await observe(site.agent);
+    expect(site.events()).toHaveLength(told);
+    await release('null');
+    makeAllDue(site.agent.state, site.agent.edge.now());
+    await observe(site.agent);
+    expect(site.events().slice(told)).toMatchObject([
+      { type: 'corrected', message: 'what was being deleted is gone' },
+    ]);
+    expect(readOwned(site.agent.state, 'x2').map(({ key }) => key)).not.toContain('/ConfigMap/x2/held');
+  });
+
+  it('removes a package as far as it can while a finalizer holds an object of it, makes nothing again, and ends it later (X2)', async () => {
+    await using site = await createSite(target({ stepTimeoutMs: 1000 }));
+    const held = configMap('x4', 'held', '{}').replace('annotations: {}', 'finalizers: [test.example/hold]');
+    await site.release([pack('x4', `${namespace('x4')}${held}${deployment('x4', 'web')}`)]);
+    expect(await site.release([])).toMatchObject([
+      {
+        outcome: 'skipped',
+        code: 'REMOVAL_WAITS',
+        message: expect.stringMatching(/ConfigMap x4\/held .* test\.example\/hold/) as string,
+      },
+    ]);
+    const told = site.events().length;
+    expect(site.events().at(-1)).toMatchObject({ outcome: 'skipped', code: 'REMOVAL_WAITS' });
+    // Before its pause is over it is only named again; what is gone is no drift.
+    expect(await reconcile(site.agent)).toMatchObject([{ outcome: 'skipped', code: 'REMOVAL_WAITS' }]);
+    expect(await observe(site.agent)).toEqual([]);
+    expect(await get('Deployment', 'x4', 'web')).toBeUndefined();
+    makeAllDue(site.agent.state, site.agent.edge.now());
+    expect(await reconcile(site.agent)).toMatchObject([{ outcome: 'skipped' }]);
+    expect(site.events()).toHaveLength(told);
     await kubectl(
       'patch',
       '-n',
-      'x2',
+      'x4',
       'configmap/held',
       '--type=merge',
       '-p',
       '{"metadata":{"finalizers":null}}',
     );
+    makeAllDue(site.agent.state, site.agent.edge.now());
+    await expect
+      .poll(
+        async () => {
+          makeAllDue(site.agent.state, site.agent.edge.now());
+          await reconcile(site.agent);
+          return findPackage(site.agent.state, 'x4');
+        },
+        { timeout: 30_000 },
+      )
+      .toBeUndefined();
+    expect(site.events().at(-1)).toMatchObject({ type: 'removed', assignment: 'x4', outcome: 'deleted' });
   });
 
   it('rolls a package whose pods do not come up back to what ran, and removes what was new in it', async () => {

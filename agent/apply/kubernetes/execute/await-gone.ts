@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
@@ -8,9 +7,12 @@ import { isRecord } from '../desired/parse-manifests.ts';
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
 
+/** An object on its way out: since when, and why it is still there. */
+export type Held = { readonly since: string; readonly message: string };
+
 /**
- * Waits until the object that has this uid is gone; another one of its name does not matter.
- * @throws FleetError APPLY_FAILED that names what holds it after `timeoutMs`: its finalizers are never removed (X2)
+ * Waits until the object that has this uid is gone; another one of its name does not matter. Returns what holds it where it is
+ * still there after `timeoutMs`: its finalizers are never removed (X2). @throws FleetError API_*, ABORTED
  */
 export const awaitGone = async (
   api: KubernetesApi,
@@ -18,35 +20,27 @@ export const awaitGone = async (
   uid: string,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<Held | undefined> => {
   const until = performance.now() + timeoutMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     stopIfAborted(signal);
     const live = await api.read(ref, signal);
-    if (!live || live.metadata.uid !== uid) return;
-    if (performance.now() > until) throw held(ref, live, timeoutMs);
+    if (!live || live.metadata.uid !== uid) return undefined;
+    if (performance.now() >= until) return heldBy(ref, live);
     await sleep(pause, undefined, { signal }).catch(() => {});
   }
 };
 
-const held = (ref: ObjectRef, live: LiveObject, timeoutMs: number): FleetError => {
-  const { metadata } = live;
-  const { finalizers = [], deletionTimestamp } = metadata;
+const heldBy = (ref: ObjectRef, live: LiveObject): Held => {
+  const { finalizers = [], deletionTimestamp = '' } = live.metadata;
   const why =
     finalizers.length > 0
       ? `finalizers hold it: ${finalizers.join(', ')}`
-      : deletionTimestamp === undefined
+      : deletionTimestamp === ''
         ? 'the server has not begun'
         : (whatIsLeft(live) ?? 'what it holds is not gone yet');
-  const since = deletionTimestamp === undefined ? '' : ` since ${deletionTimestamp}`;
-  const waited = `after ${Math.round(timeoutMs / 1000)} s`;
-  return new FleetError(
-    'APPLY_FAILED',
-    `${nameOf(ref)} is being deleted${since} and not gone ${waited}: ${why}`,
-    {
-      hint: 'See why the controller that put the finalizer there does not remove it',
-    },
-  );
+  const since = deletionTimestamp === '' ? '' : ` since ${deletionTimestamp}`;
+  return { since: deletionTimestamp, message: `${nameOf(ref)} is being deleted${since}: ${why}` };
 };
 
 /** A namespace says itself which of its objects do not go, and why. */

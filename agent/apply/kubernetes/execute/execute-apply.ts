@@ -77,7 +77,11 @@ const makeWay = async (
 ): Promise<void> => {
   if (replaces !== null) await api.remove(object, { uid: replaces, propagation: 'Background' }, signal);
   const leaving = replaces ?? awaits;
-  if (leaving !== null) await awaitGone(api, object, leaving, stepTimeoutMs, signal);
+  const held = leaving === null ? undefined : await awaitGone(api, object, leaving, stepTimeoutMs, signal);
+  if (!held) return;
+  throw new FleetError('APPLY_FAILED', `${held.message}; it was waited for ${stepTimeoutMs / 1000} s`, {
+    hint: 'See why the controller that put the finalizer there does not remove it',
+  });
 };
 
 const migrate = async (

@@ -7,9 +7,13 @@ import type { RemovalDetail } from '../kubernetes-step.ts';
 import { awaitGone } from './await-gone.ts';
 import { whatHolds } from './what-holds.ts';
 
+/** A pod ends within 30 s, unless it says otherwise; a namespace without foreign finalizers in a few. */
+const LONGEST_WAIT_MS = 35_000;
+
 /**
  * Deletes exactly the object that was planned, if it still says it is ours, and waits until it is gone: only then does it
- * leave the inventory (checklist I1, I3). @throws FleetError API_*, APPLY_FAILED
+ * leave the inventory (checklist I1, I3). One that something holds is no failure: its state says that it is leaving, and its
+ * removal is gone on with later. @throws FleetError API_*
  */
 export const executeRemoval = async (
   { fleet, stepTimeoutMs }: KubernetesTargetOptions,
@@ -26,7 +30,8 @@ export const executeRemoval = async (
     return { key, outcome: 'skipped', reason: 'another object has its name now: it stays' };
   if (!isOwner(live, owner))
     return { key, outcome: 'skipped', reason: 'its owner mark is no longer ours: it stays' };
-  if (live.metadata.deletionTimestamp === undefined) {
+  const begun = live.metadata.deletionTimestamp !== undefined;
+  if (!begun) {
     // Somebody may have put something into it since the plan was made.
     const held = await whatHolds(api, live, owner, signal);
     if (held !== undefined) {
@@ -35,8 +40,12 @@ export const executeRemoval = async (
     }
     await api.remove(ref, { uid, propagation: 'Background' }, signal);
   }
-  await awaitGone(api, ref, uid, stepTimeoutMs, signal);
-  return { key, outcome, reason };
+  // What was asked to go before was waited for then.
+  const waitMs = begun ? 0 : Math.min(stepTimeoutMs, LONGEST_WAIT_MS);
+  const leaving = await awaitGone(api, ref, uid, waitMs, signal);
+  return leaving
+    ? { key, outcome: 'skipped', reason: leaving.message, state: { leaving } }
+    : { key, outcome, reason };
 };
 
 /** Takes our marks off an object that stays (checklist I6). */

@@ -1,0 +1,36 @@
+import { parseTime } from '#bundles/time';
+import type { Leaving } from './target.ts';
+
+/** So many objects are named; the others are counted. */
+const MOST_NAMED = 5;
+
+/**
+ * What is still being deleted and what holds it; undefined where nothing is. Those that only wait behind another are not named.
+ * @param now adds how long ago the first of them was asked to go
+ */
+export const sayLeaving = (leaving: readonly Leaving[], now?: Date): string | undefined => {
+  const named = leaving.filter(({ message }) => message !== '');
+  if (named.length === 0) return undefined;
+  const more = named.length > MOST_NAMED ? `; and ${named.length - MOST_NAMED} more` : '';
+  const text = named
+    .slice(0, MOST_NAMED)
+    .map(({ message }) => message)
+    .join('; ');
+  const [first] = named
+    .map(({ since }) => since)
+    .filter((since) => since !== '')
+    .toSorted();
+  return `${text}${more}${now && first ? ` (for ${ageOf(first, now)})` : ''}`;
+};
+
+const UNITS = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+] as const;
+
+const ageOf = (since: string, now: Date): string => {
+  const seconds = Math.max(0, Math.floor((now.getTime() - parseTime(since).getTime()) / 1000));
+  const [size, unit] = UNITS.find(([least]) => seconds >= least) ?? [1, 's'];
+  return `${Math.floor(seconds / size)} ${unit}`;
+};
