@@ -4,7 +4,7 @@ import { refOf } from './desired/object-key.ts';
 import { resolveWanted } from './desired/resolve-wanted.ts';
 import { examineKubernetes } from './examine/examine-kubernetes.ts';
 import { executeStep } from './execute/execute-step.ts';
-import { currentAsApplied } from './health/settle/current-as-applied.ts';
+import { currentAsApplied, versionsAsApplied } from './health/settle/current-as-applied.ts';
 import { settleKubernetes } from './health/settle-kubernetes.ts';
 import type { KubernetesTargetOptions } from './kubernetes-options.ts';
 import { kubernetesExclusive } from './lease/kubernetes-exclusive.ts';
@@ -46,7 +46,8 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
       const { objects } = await resolveWanted(await api(), options.fleet, desired, signal);
       const waited = objects.filter(({ policy }) => policy.apply !== 'ignore');
       const current = currentAsApplied(desired);
-      return settleKubernetes(await api(), waited, options.healthTimeoutMs, signal, { current });
+      const changed = versionsAsApplied(desired);
+      return settleKubernetes(await api(), waited, options.healthTimeoutMs, signal, { current, changed });
     },
     observe: async (desired, owned, signal) =>
       observeKubernetes(options, await api(), desired, owned, signal),

@@ -36,8 +36,8 @@ export const executeApply = async (
   const settled = isDefinition(object)
     ? await awaitDefinition(api, live, options.stepTimeoutMs, signal)
     : live;
-  noteApplied(desired, object, settled);
   const untouched = !created && live.metadata.resourceVersion === detail.resourceVersion && !detail.migrates;
+  noteApplied(desired, object, settled, !untouched);
   return {
     key: step.key,
     outcome: untouched ? 'unchanged' : created && !detail.replaces ? 'created' : step.outcome,

@@ -13,7 +13,13 @@ export type Condition = {
 
 export const conditionOf = (object: unknown, type: string): Condition | undefined => {
   const raw = listOf(object, 'status', 'conditions').find((one) => textOf(one, 'type') === type);
-  if (raw === undefined) return undefined;
+  return raw === undefined ? undefined : toCondition(raw);
+};
+
+/** undefined for what has no type. */
+export const toCondition = (raw: unknown): Condition | undefined => {
+  const type = textOf(raw, 'type');
+  if (type === undefined) return undefined;
   return {
     type,
     status: textOf(raw, 'status') ?? 'Unknown',

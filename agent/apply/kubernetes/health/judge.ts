@@ -66,7 +66,7 @@ const BUILT_IN: ReadonlySet<string> = new Set(
 export const hasStatus = ({ group, kind }: { readonly group: string; readonly kind: string }): boolean =>
   RULES.has(`${group}/${kind}`) || !isBuiltIn(group);
 
-const isBuiltIn = (group: string): boolean => !group.includes('.') || BUILT_IN.has(group);
+export const isBuiltIn = (group: string): boolean => !group.includes('.') || BUILT_IN.has(group);
 
 /**
  * What a live object says of itself: the first rule that fits (checklist W). Never throws, whatever the object is

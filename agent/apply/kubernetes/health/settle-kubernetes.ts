@@ -4,7 +4,7 @@ import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { believeFailures } from './settle/believe-failures.ts';
 import { type ClusterView, openClusterView } from './settle/cluster-view.ts';
-import { judgeWanted } from './settle/judge-wanted.ts';
+import { judgeWanted, windowOf } from './settle/judge-wanted.ts';
 import { readLateBinding } from './settle/late-binding.ts';
 import { newestWarning } from './settle/newest-warning.ts';
 import { SETTLE_DEFAULTS, type SettleOptions } from './settle/settle-options.ts';
@@ -69,8 +69,9 @@ const watchUntilSettled = async (
   waited: readonly WantedObject[],
   timeoutMs: number,
   signal: AbortSignal,
-  { clock, windowMs, outageMs, loadBalancer }: SettleOptions,
+  settings: SettleOptions,
 ): Promise<End> => {
+  const { clock, outageMs, loadBalancer } = settings;
   const hasClaims = waited.some(({ group, kind }) => group === '' && kind === 'PersistentVolumeClaim');
   const lateBinding: ReadonlySet<string> = hasClaims ? await readLateBinding(api, signal) : new Set();
   const view = openClusterView(api, waited, signal, clock);
@@ -93,7 +94,7 @@ const watchUntilSettled = async (
       awaySince = undefined;
       const elapsed = at - begin - away;
       const context = { now: clock.now(), loadBalancer, lateBinding };
-      const verdicts = judgeAll(waited, view, context, elapsed >= windowMs);
+      const verdicts = judgeAll(waited, view, context, elapsed, settings);
       if (verdicts) {
         judged = true;
         const believed = believe(verdicts, at - away);
@@ -142,13 +143,15 @@ const judgeAll = (
   waited: readonly WantedObject[],
   view: ClusterView,
   context: HealthContext,
-  settled: boolean,
+  elapsedMs: number,
+  { windowMs, changed }: Pick<SettleOptions, 'windowMs' | 'changed'>,
 ): ReadonlyMap<string, Verdict> | undefined => {
   const verdicts = new Map<string, Verdict>();
   for (const wanted of waited) {
     const live = view.liveOf(wanted);
     if (live === 'unread') return undefined;
-    const verdict = judgeWanted(wanted, live, context, settled);
+    const settled = elapsedMs >= windowOf(wanted, windowMs);
+    const verdict = judgeWanted(wanted, live, context, settled, changed.get(wanted.key));
     const waits = live && verdict.status === 'InProgress' && isWorkload(wanted.group, wanted.kind);
     verdicts.set(wanted.key, waits ? withPods(verdict, live, view.podsOf(live), context.now) : verdict);
   }

@@ -1,17 +1,48 @@
-import { conditionOf, saidBy } from '../condition.ts';
+import { type Condition, saidBy, toCondition } from '../condition.ts';
+import { listOf, textOf } from '../live-field.ts';
 import { current, failed, inProgress, type Verdict } from '../verdict.ts';
 
-/** The metrics of new pods take a minute or two: until then it complains of them. */
+/** Its target may be made by another package, or come up a minute later. */
 const PATIENCE_MS = 120_000;
 
+/** What Argo CD calls degraded, by type and reason, whatever the status. */
+const DEGRADED: ReadonlySet<string> = new Set([
+  'AbleToScale FailedGetScale',
+  'AbleToScale FailedUpdateScale',
+  'ScalingActive FailedGetResourceMetric',
+  'ScalingActive InvalidSelector',
+]);
+const ABLE: ReadonlySet<string> = new Set(['AbleToScale', 'ScalingLimited']);
+
+/**
+ * Argo CD's rule: the first condition that is degraded or able decides, in the order of the list. An autoscaler that can scale its
+ * target is healthy also while it gets no metrics: these are the cluster's, come minutes after the pods, and would otherwise
+ * take down the second release of a package whose first was judged before they were missed.
+ */
 export const judgeAutoscaler = (object: unknown): Verdict => {
-  const able = conditionOf(object, 'AbleToScale');
-  if (able?.status === 'False') return failed(saidBy(able, 'it cannot scale'), PATIENCE_MS);
-  const active = conditionOf(object, 'ScalingActive');
-  // Its target stands at 0 replicas: somebody switched it off on purpose.
-  if (active?.status === 'False' && active.reason === 'ScalingDisabled')
-    return current('it is switched off (0 replicas)');
-  if (active?.status === 'False') return failed(saidBy(active, 'it does not scale'), PATIENCE_MS);
-  if (able?.status === 'True') return current(saidBy(able, 'it can scale'));
-  return inProgress('its controller has not looked at it yet');
+  for (const condition of conditionsOf(object)) {
+    if (DEGRADED.has(`${condition.type} ${condition.reason}`))
+      return failed(saidBy(condition, 'it cannot scale'), PATIENCE_MS);
+    if (ABLE.has(condition.type) && condition.status === 'True')
+      return current(saidBy(condition, 'it can scale'));
+  }
+  return inProgress('its controller does not say yet that it can scale');
+};
+
+/** autoscaling/v1 has them as JSON in an annotation. */
+const V1_CONDITIONS = 'autoscaling.alpha.kubernetes.io/conditions';
+
+const conditionsOf = (object: unknown): readonly Condition[] => {
+  const text = textOf(object, 'metadata', 'annotations', V1_CONDITIONS);
+  const conditions = text === undefined ? listOf(object, 'status', 'conditions') : parseList(text);
+  return conditions.flatMap((one) => toCondition(one) ?? []);
+};
+
+const parseList = (text: string): readonly unknown[] => {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return Array.isArray(parsed) ? parsed : [];
+  } catch {
+    return [];
+  }
 };

@@ -8,6 +8,8 @@ export type SettleOptions = {
   /** A server that is away for longer ends the wait with API_UNREACHABLE; less than that does not count. */
   readonly outageMs: number;
   readonly loadBalancer: HealthContext['loadBalancer'];
+  /** Keys of objects that were just changed, with the resourceVersion that this made: their status may still be the old one's. */
+  readonly changed: ReadonlyMap<string, string>;
   /** Keys of objects that were Current when they were applied, and that nothing but a person changes. */
   readonly current: ReadonlySet<string>;
 };
@@ -17,5 +19,6 @@ export const SETTLE_DEFAULTS: SettleOptions = {
   windowMs: 5000,
   outageMs: 60_000,
   loadBalancer: 'clusterIP',
+  changed: new Map(),
   current: new Set(),
 };

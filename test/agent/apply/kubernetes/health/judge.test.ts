@@ -386,6 +386,63 @@ describe('a Job', () => {
   ]);
 });
 
+/**
+ * The autoscalers of Argo CD's own table (github.com/argoproj/gitops-engine, pkg/health/testdata/hpa-*.yaml, Apache-2.0): type,
+ * status and reason of their conditions in the order of each file, and the verdict that its health_test.go expects.
+ */
+describe('an autoscaler, as Argo CD judges it', () => {
+  const hpa = (version: string, conditions: readonly (readonly [string, string, string])[]) => {
+    const listed = conditions.map(([type, status, reason]) => condition(type, status, reason));
+    const annotation = { 'autoscaling.alpha.kubernetes.io/conditions': JSON.stringify(listed) };
+    return live(`autoscaling/${version}`, 'HorizontalPodAutoscaler', {
+      metadata: version === 'v1' && listed.length > 0 ? { annotations: annotation } : {},
+      status: version === 'v1' ? {} : { conditions: listed },
+    });
+  };
+  const able = ['AbleToScale', 'True', 'ReadyForNewScale'] as const;
+  const active = ['ScalingActive', 'True', 'ValidMetricFound'] as const;
+  const within = ['ScalingLimited', 'False', 'DesiredWithinRange'] as const;
+  const noMetrics = ['ScalingActive', 'False', 'FailedGetResourceMetric'] as const;
+  const noScale = ['AbleToScale', 'False', 'FailedGetScale'] as const;
+  check([
+    ['hpa-v2-healthy', hpa('v2', [able, active, within]), 'Current', 'ReadyForNewScale'],
+    ['hpa-v2-degraded', hpa('v2', [noScale, active, within]), 'Failed', 'FailedGetScale'],
+    ['hpa-v2-progressing', hpa('v2', [active, within]), 'InProgress', 'does not say yet'],
+    ['hpa-v2beta2-healthy', hpa('v2beta2', [able, active, within]), 'Current', ''],
+    [
+      'hpa-v2beta1-healthy-disabled',
+      hpa('v2beta1', [
+        ['AbleToScale', 'True', 'SucceededGetScale'],
+        ['ScalingActive', 'False', 'ScalingDisabled'],
+      ]),
+      'Current',
+      '',
+    ],
+    ['hpa-v2beta1-healthy', hpa('v2beta1', [able, active, within]), 'Current', ''],
+    [
+      'hpa-v1-degraded',
+      hpa('v1', [['AbleToScale', 'True', 'FailedGetScale'], noMetrics]),
+      'Failed',
+      'FailedGetScale',
+    ],
+    [
+      'hpa-v1-healthy, whose metrics are missing',
+      hpa('v1', [['AbleToScale', 'True', 'SucceededRescale'], noMetrics]),
+      'Current',
+      'SucceededRescale',
+    ],
+    [
+      'hpa-v1-healthy-toofew',
+      hpa('v1', [able, active, ['ScalingLimited', 'True', 'TooFewReplicas']]),
+      'Current',
+      '',
+    ],
+    ['hpa-v1-progressing', hpa('v1', [['AbleToScale', 'False', 'SucceededGetScale']]), 'InProgress', ''],
+    ['hpa-v1-progressing-with-no-annotations', hpa('v1', []), 'InProgress', ''],
+    ['no row of theirs: metrics missed before anything else', hpa('v2', [noMetrics]), 'Failed', ''],
+  ]);
+});
+
 describe('other kinds of the cluster', () => {
   const claim = (status: object, spec: object = {}, metadata: object = {}) =>
     live('v1', 'PersistentVolumeClaim', { metadata, spec, status });
@@ -396,8 +453,6 @@ describe('other kinds of the cluster', () => {
   const asked: HealthContext = { ...SOON, loadBalancer: 'address' };
   const crd = (...conditions: object[]) =>
     live('apiextensions.k8s.io/v1', 'CustomResourceDefinition', { status: { conditions } });
-  const hpa = (...conditions: object[]) =>
-    live('autoscaling/v2', 'HorizontalPodAutoscaler', { status: { conditions } });
   const ingress = (status: object) => live('networking.k8s.io/v1', 'Ingress', { status });
   const apiService = (...conditions: object[]) =>
     live('apiregistration.k8s.io/v1', 'APIService', { status: { conditions } });
@@ -474,34 +529,6 @@ describe('other kinds of the cluster', () => {
       'NotAccepted',
     ],
     ['a definition of no conditions is InProgress', crd(), 'InProgress', ''],
-    ['an autoscaler that nobody looked at is InProgress', hpa(), 'InProgress', 'has not looked'],
-    [
-      'an autoscaler that can scale is Current',
-      hpa(condition('AbleToScale', 'True', 'ReadyForNewScale'), condition('ScalingActive', 'True')),
-      'Current',
-      '',
-    ],
-    [
-      'an autoscaler that is not active is Failed',
-      hpa(
-        condition('AbleToScale', 'True'),
-        condition('ScalingActive', 'False', 'FailedGetResourceMetric', 'no metrics'),
-      ),
-      'Failed',
-      'FailedGetResourceMetric: no metrics',
-    ],
-    [
-      'an autoscaler whose target is switched off is Current',
-      hpa(condition('AbleToScale', 'True'), condition('ScalingActive', 'False', 'ScalingDisabled')),
-      'Current',
-      '',
-    ],
-    [
-      'an autoscaler without its target is Failed',
-      hpa(condition('AbleToScale', 'False', 'FailedGetScale', 'not found')),
-      'Failed',
-      'FailedGetScale',
-    ],
     ['an Ingress waits for its address', ingress({ loadBalancer: {} }), 'InProgress', 'address'],
     ['an Ingress with an address is Current', ingress(address), 'Current', 'address'],
     ['an APIService that is available is Current', apiService(condition('Available', 'True')), 'Current', ''],

@@ -27,6 +27,9 @@ const wantedOf = (object: Live, wait = true): WantedObject => {
   };
 };
 
+/** What the memory's API gives to the first object. */
+const FIRST_VERSION = '101';
+
 const WAITING = { replicas: 3, updatedReplicas: 3, availableReplicas: 1, readyReplicas: 1 };
 
 const NEW_SET = live('apps/v1', 'ReplicaSet', {
@@ -231,6 +234,56 @@ describe('waiting for a package on a cluster', () => {
     });
     expect(failedOf(slow.checks)).toEqual([]);
     expect(slow.seconds).toBeGreaterThanOrEqual(20);
+  });
+
+  it('does not take the status from before a change for that of what was changed', async () => {
+    const able = { conditions: [condition('AbleToScale', 'True', 'ReadyForNewScale')] };
+    const scaler = (status: object): Live =>
+      live('autoscaling/v2', 'HorizontalPodAutoscaler', {
+        metadata: { generation: undefined },
+        status,
+      });
+    const old = scaler(able);
+    const wanted = wantedOf(old);
+    const unchanged = await settled([wanted], ({ api }) => api.put(old));
+    expect(unchanged.seconds).toBeLessThan(1);
+    const changed = new Map([[wanted.key, FIRST_VERSION]]);
+    // Its controller looks every 15 seconds, and writes only where something differs from before.
+    const silent = await settled([wanted], ({ api }) => api.put(old), { changed });
+    expect(failedOf(silent.checks)).toEqual([]);
+    expect(silent.seconds).toBeGreaterThanOrEqual(20);
+    const spoken = await settled(
+      [wanted],
+      ({ api, clock }) => {
+        api.put(old);
+        clock.at(14_000, () => api.put(scaler(able)));
+      },
+      { changed },
+    );
+    expect(spoken.seconds).toBeGreaterThanOrEqual(14);
+    expect(spoken.seconds).toBeLessThan(15);
+    const gone = [condition('AbleToScale', 'False', 'FailedGetScale', 'no Deployment web')];
+    const bad = await settled(
+      [wanted],
+      ({ api, clock }) => {
+        api.put(old);
+        clock.at(14_000, () => api.put(scaler({ conditions: gone })));
+      },
+      { changed },
+    );
+    expect(failedOf(bad.checks)[0]).toContain('FailedGetScale: no Deployment web');
+  });
+
+  it('waits for a word of the controller on a custom resource that was changed, not longer than the window', async () => {
+    const ready = custom({ conditions: [condition('Ready', 'True')] });
+    const wanted = wantedOf(ready);
+    const changed = new Map([[wanted.key, FIRST_VERSION]]);
+    const silent = await settled([wanted], ({ api }) => api.put(ready), { changed });
+    expect(failedOf(silent.checks)).toEqual([]);
+    expect(silent.seconds).toBeGreaterThanOrEqual(5);
+    const seen = custom({ observedGeneration: 2, conditions: [condition('Ready', 'True')] });
+    const named = await settled([wanted], ({ api }) => api.put(seen), { changed });
+    expect(named.seconds).toBeLessThan(1);
   });
 
   it('leaves out what nobody shall wait for', async () => {

@@ -22,7 +22,7 @@ const wantedOf = (object: Live): WantedObject => {
 /** What is kept in mind of an object that was answered like this. */
 const noted = (object: Live): ReadonlySet<string> => {
   const desired = {} as DesiredPackage;
-  noteApplied(desired, wantedOf(object), object as unknown as LiveObject);
+  noteApplied(desired, wantedOf(object), object as unknown as LiveObject, true);
   return currentAsApplied(desired);
 };
 
@@ -51,9 +51,9 @@ describe('what an application answered', () => {
   it('is forgotten when it is answered otherwise, and is of one package only', () => {
     const desired = {} as DesiredPackage;
     const object = live('v1', 'ConfigMap', {});
-    noteApplied(desired, wantedOf(object), object as unknown as LiveObject);
+    noteApplied(desired, wantedOf(object), object as unknown as LiveObject, true);
     expect(currentAsApplied({} as DesiredPackage).size).toBe(0);
-    noteApplied(desired, wantedOf(object), live('v1', 'ConfigMap', leaving) as unknown as LiveObject);
+    noteApplied(desired, wantedOf(object), live('v1', 'ConfigMap', leaving) as unknown as LiveObject, true);
     expect(currentAsApplied(desired).size).toBe(0);
   });
 
