@@ -2,6 +2,7 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { unknownHealth } from '../apply/unknown-health.ts';
 import { appendEvent } from '../report/outbox.ts';
+import { makeAllDue } from '../store/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { ownsAnything } from '../store/inventory.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
@@ -12,6 +13,8 @@ import type { AcceptedOffer } from './accepted-offer.ts';
 export const orderPackages = (agent: Agent, { packages, accepted }: AcceptedOffer): void => {
   // A local rollback ends with the next release that reaches this agent.
   const unpin = accepted.selected && accepted.release?.news === 'newer';
+  // What may have been in the way of the release before is tried at once with the new one.
+  if (accepted.release?.news === 'newer') makeAllDue(agent.state, agent.edge.now());
   for (const desired of packages) {
     const row = findPackage(agent.state, desired.assignment) ?? emptyRow(agent, desired.assignment);
     orderPackage(agent, unpin ? { ...row, pinnedRelease: undefined } : row, desired);

@@ -8,7 +8,7 @@ import { changesOf, failedChecksOf } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { sentenceOf } from '../report/sentence-of.ts';
 import { tellChecks } from '../report/tell-checks.ts';
-import { HEALTH, putOff } from '../store/attempts.ts';
+import { HEALTH, putOff, tryOf } from '../store/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { saveFailure } from '../store/failures.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/packages.ts';
@@ -34,7 +34,7 @@ export const fail = ({ agent, operation }: Work, cause: unknown, also: () => voi
 
 /**
  * A cluster that does not answer says nothing about the package, and there is no way back without it either: what is under
- * way stays so, and goes on when it answers. Where nothing has begun yet, the next look begins anew.
+ * way stays so, and goes on when it answers. Where nothing has begun yet, it is begun anew after a pause.
  */
 const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError): boolean =>
   code === 'API_UNREACHABLE' && (phase !== 'stage' || rollingBack || kind === 'correct');
@@ -50,6 +50,9 @@ const SURROUNDINGS: ReadonlySet<string> = new Set([
   'PATH_CLAIMED',
 ]);
 
+/** What costs little to try, and ends when another package or another agent of this site has done its work. */
+const AT_EACH_LOOK: ReadonlySet<string> = new Set(['BUSY', 'OUT_OF_BOUNDS', 'PATH_CLAIMED']);
+
 const failForward = (agent: Agent, operation: Operation, error: FleetError): void => {
   const { state } = agent;
   const { assignment, kind, to } = operation;
@@ -58,13 +61,15 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   const said = { code: error.code, message: sentenceOf(error) };
   const failed = { ...operation, ...said };
   // What the surroundings cause (a full or read-only disk, a systemd or webhook that does not answer, a right that is not
-  // granted yet) is tried again at the next look, as a correction is. It is reported again only when the reason changes.
+  // granted yet) is tried again after a pause that doubles, as a correction is. It is reported again only when the reason changes.
   const triedAgain = kind === 'correct' || error.retryable || SURROUNDINGS.has(error.code);
   if (!triedAgain) {
     const checks = operation.checks.filter(({ outcome }) => outcome === 'failed');
     saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()), checks });
   }
   if (kind === 'correct') putOff(state, assignment, HEALTH, agent.edge.now());
+  else if (triedAgain && !AT_EACH_LOOK.has(error.code))
+    putOff(state, assignment, tryOf(to), agent.edge.now());
   if (!triedAgain || row.code !== said.code || row.message !== said.message) {
     tellFailed(agent, operation, said);
   }

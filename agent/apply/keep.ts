@@ -8,11 +8,11 @@ import { type Operation, readResults, saveOperation } from '../journal/operation
 import { changesOf, failedChecksOf } from '../report/changes.ts';
 import { appendEvent } from '../report/outbox.ts';
 import { tellChecks } from '../report/tell-checks.ts';
-import { findAttempt, forgetAttempts, HEALTH, putOff, REMOVAL } from '../store/attempts.ts';
+import { findAttempt, forgetAttempts, forgetTries, putOff, REMOVAL } from '../store/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { findFailure } from '../store/failures.ts';
 import { addOwned, keepOwned, readLeaving } from '../store/inventory.ts';
-import { identityOf, isSame } from '../store/package-ref.ts';
+import { isSame } from '../store/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/packages.ts';
 import { sayLeaving } from './say-leaving.ts';
 import { unknownHealth } from './unknown-health.ts';
@@ -93,10 +93,7 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
       detail: { operation: kind, ...changesOf(results) },
     });
   }
-  if (kind !== 'correct') {
-    forgetAttempts(state, assignment, HEALTH);
-    if (to) forgetAttempts(state, assignment, identityOf(to));
-  }
+  if (kind !== 'correct') forgetTries(state, assignment);
   if (to) tellChecks(agent, row, to, operation.checks);
 };
 
@@ -174,7 +171,7 @@ const endRolledBack = (agent: Agent, operation: Operation): void => {
     checks: operation.checks,
     since: formatTime(agent.edge.now()),
   });
-  // What is tried again at every look and fails for the same reason is no news.
+  // What is tried again by itself and fails for the same reason is no news.
   const remembered = findFailure(state, assignment, operation.to);
   const news = kind === 'restore' || remembered !== undefined || row.code !== code || row.message !== message;
   if (!news) return;

@@ -6,6 +6,7 @@ import { readTrustRow } from '../store/trust.ts';
 import { hold } from './hold.ts';
 import { inOrder } from './order.ts';
 import { type PackageResult, resultOf } from './package-result.ts';
+import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
 
 /**
@@ -63,7 +64,10 @@ const dependentsFirst = (rows: readonly PackageRow[]): readonly PackageRow[] => 
     .toReversed();
 };
 
-const removePackage = async (agent: Agent, { assignment, current }: PackageRow): Promise<PackageResult> => {
+const removePackage = async (agent: Agent, row: PackageRow): Promise<PackageResult> => {
+  const { assignment, current } = row;
+  const paused = pausedFailure(agent, row, undefined);
+  if (paused) return paused;
   const failure = findFailure(agent.state, assignment, undefined);
   if (failure) {
     return { assignment, outcome: 'failed', code: failure.code, message: failure.message };

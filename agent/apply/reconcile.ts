@@ -11,6 +11,7 @@ import { hold } from './hold.ts';
 import { holdFrozen } from './hold-frozen.ts';
 import { inOrder } from './order.ts';
 import { type PackageResult, resultOf } from './package-result.ts';
+import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
 import { pruneLeaving } from './prune-leaving.ts';
 
@@ -51,6 +52,7 @@ const applyWanted = async (agent: Agent): Promise<readonly PackageResult[]> => {
     const held = reasonToHold(desired, failed, stopped);
     const result =
       knownFailure(agent, row, desired) ??
+      pausedFailure(agent, row, desired) ??
       (held === undefined ? await applyPackage(agent, row, desired) : hold(agent, row, held));
     results.push(result);
     if (!isWrong(result)) continue;

@@ -1,6 +1,5 @@
-import { constants, existsSync, statSync } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { trustedTime } from '#bundles/accept/trusted-time';
 import { toFleetError } from '#bundles/errors';
 import { databaseFiles, isExposed } from '#bundles/program/keep-private';
@@ -12,6 +11,7 @@ import type { Config } from '../config/config.ts';
 import { ageFile } from '../enroll/age-identity.ts';
 import { keyFile } from '../enroll/agent-key.ts';
 import { examineIdentity } from '../secrets/examine-identity.ts';
+import { examineFolders, nearest } from './examine-folders.ts';
 import { readStaleness } from '../staleness/read-staleness.ts';
 import { readCondition } from '../store/conditions.ts';
 import { stateFile } from '../store/state.ts';
@@ -36,6 +36,7 @@ export const examine = async (patient: Patient): Promise<readonly Finding[]> => 
   clock(patient, readTrustRow(patient.state).timeFloor),
   await disk(patient, patient.state.directory),
   await permissions(patient),
+  ...(await examineFolders(patient)),
   await systemd(patient),
   root(patient),
   freshness(patient),
@@ -57,10 +58,6 @@ export const examineMachine = async (machine: Machine): Promise<readonly Finding
   await systemd(machine),
   ...(await examineTargets(machine)),
 ];
-
-/** The folder itself, or the one of those above it that is there. */
-const nearest = (path: string): string =>
-  existsSync(path) || dirname(path) === path ? path : nearest(dirname(path));
 
 /** Where a host's files go; nothing is written there for a cluster. */
 const rootOf = ({ config }: Machine): readonly string[] =>

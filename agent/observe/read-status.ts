@@ -16,12 +16,13 @@ import { openOperation } from '../journal/operations.ts';
 import { type OutboxSize, outboxSize } from '../report/outbox.ts';
 import { findLease } from '../staleness/find-lease.ts';
 import { readStaleness, type Staleness } from '../staleness/read-staleness.ts';
+import { findAttempt, HEALTH, isDue, REMOVAL, tryOf } from '../store/attempts.ts';
 import { type BrokenGlass, readCondition, type WaitingForParts } from '../store/conditions.ts';
 import { findFailure } from '../store/failures.ts';
 import { fullName } from '../store/identity.ts';
 import { readLeaving } from '../store/inventory.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
-import { type PackageRow, type PackageStatus, readPackages } from '../store/packages.ts';
+import { isHalfRemoved, type PackageRow, type PackageStatus, readPackages } from '../store/packages.ts';
 import { isFull, type State } from '../store/state.ts';
 import { readFloors, readRoot, readStatement, readTrustRow } from '../store/trust.ts';
 
@@ -153,6 +154,7 @@ const packageState = (state: State, row: PackageRow, now: Date): PackageState =>
       ? { code: 'REMOVAL_WAITS', message: leaving }
       : undefined;
   const said = removal ?? unknown ?? row;
+  const next = nextTry(state, row, now);
   return {
     assignment: row.assignment,
     status: row.desired ? (unknown ? 'unknown' : row.status) : 'removing',
@@ -160,7 +162,7 @@ const packageState = (state: State, row: PackageRow, now: Date): PackageState =>
     runs: row.current ? runsOf(row.current) : null,
     wanted: wanted ? runsOf(wanted) : null,
     code: said.code ?? null,
-    message: said.message ?? null,
+    message: said.message === undefined ? null : `${said.message}${next}`,
     pinned: row.pinnedRelease ?? null,
     pinnedReason: row.pinnedRelease === undefined ? null : (row.pinnedReason ?? null),
     checks: row.checks,
@@ -169,6 +171,15 @@ const packageState = (state: State, row: PackageRow, now: Date): PackageState =>
     driftSince: row.drift?.first ?? null,
     unreadable: row.drift?.error ? `${row.drift.error.code}: ${row.drift.error.message}` : null,
   };
+};
+
+/** '; tried again at 2026-...' where a pause is under way that the package's status comes from. */
+const nextTry = (state: State, row: PackageRow, now: Date): string => {
+  const { assignment, status, desired, code } = row;
+  const what = status === 'broken' ? HEALTH : isHalfRemoved(row) ? REMOVAL : tryOf(desired);
+  const waits = status === 'failed' || status === 'broken' || code === 'REMOVAL_WAITS';
+  const attempt = waits ? findAttempt(state, assignment, what) : undefined;
+  return attempt && !isDue(attempt, now) ? `; tried again at ${attempt.next}` : '';
 };
 
 const partsOf = (state: State): Status['parts'] => {

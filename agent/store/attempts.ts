@@ -1,4 +1,5 @@
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import { identityOf, type PackageRef } from './package-ref.ts';
 import type { State } from './state.ts';
 
 /**
@@ -7,7 +8,7 @@ import type { State } from './state.ts';
  */
 export type Attempt = { readonly tries: number; readonly next: Timestamp };
 
-/** What is tried: a package's identity, its health as it runs, or the removal of what is being deleted and held. */
+/** What is tried beside applications: a package's health as it runs, and the removal of what is being deleted and held. */
 export const HEALTH = 'health';
 export const REMOVAL = 'removal';
 
@@ -17,6 +18,9 @@ const LONGEST_MS = 600_000;
 /** Milliseconds before the next try, after so many: 5 s, twice as long each time, up to ten minutes. */
 export const pauseAfter = (tries: number): number =>
   Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(20, Math.max(0, tries - 1)));
+
+/** The name of an application, or of a package's removal. */
+export const tryOf = (ref: PackageRef | undefined): string => (ref ? identityOf(ref) : 'removed');
 
 export const findAttempt = ({ db }: State, assignment: string, what: string): Attempt | undefined =>
   db.prepare('SELECT tries, next FROM attempt WHERE assignment = ? AND what = ?').get(assignment, what) as
@@ -42,6 +46,11 @@ export const putOff = (state: State, assignment: string, what: string, now: Date
   state.db
     .prepare('INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?)')
     .run(assignment, what, tries, formatTime(new Date(now.getTime() + pauseAfter(tries))));
+};
+
+/** The package came up: nothing of it waits to be tried or judged any more. What it left behind may still be going. */
+export const forgetTries = ({ db }: State, assignment: string): void => {
+  db.prepare('DELETE FROM attempt WHERE assignment = ? AND what <> ?').run(assignment, REMOVAL);
 };
 
 /** It has succeeded, or is not wanted any more. */

@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest';
+import type { Agent } from '../../../agent/agent.ts';
 import { resume } from '../../../agent/apply/perform.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
 import type { Target } from '../../../agent/apply/target.ts';
 import { openOperation } from '../../../agent/journal/operations.ts';
+import { readStatus } from '../../../agent/observe/read-status.ts';
+import { nextAttempt } from '../../../agent/store/attempts.ts';
 import { findPackage } from '../../../agent/store/packages.ts';
 import { FleetError } from '../../../bundles/errors.ts';
-import { createWorld, onePackage } from '../world.ts';
+import { createWorld, NOW, onePackage, testEdge } from '../world.ts';
+
+const OFFLINE = { registry: '', hub: '', windows: [] };
 
 test('a machine that goes down in the middle of a step has not failed the package: the step is done after the next start', async () => {
   await using world = await createWorld();
@@ -33,15 +38,19 @@ test.each([
   ['a read-only file system', 'PERMISSION'],
   ['an admission webhook that is down', 'WEBHOOK_UNREACHABLE'],
 ] as const)(
-  '%s is not the package’s fault: it is tried again at every look, and told once',
+  '%s is not the package’s fault: it is tried again after pauses that double, and reported once',
   async (_, code) => {
     await using world = await createWorld();
     const [whole] = world.agent.targets as [Target];
     let inTheWay = true;
+    let tries = 0;
     const target: Target = {
       ...whole,
       execute: async (step, desired, signal) => {
-        if (inTheWay && step.outcome !== 'deleted') throw new FleetError(code, 'not yet');
+        if (inTheWay && step.outcome !== 'deleted') {
+          tries += 1;
+          throw new FleetError(code, 'not yet');
+        }
         return whole.execute(step, desired, signal);
       },
     };
@@ -49,10 +58,22 @@ test.each([
     const { packages } = await world.release(1, [onePackage('app', 'one')]);
     expect(packages).toMatchObject([{ outcome: 'failed', code }]);
     const told = world.events().length;
-    await reconcile(agent);
+    const at = (seconds: number): Agent => ({
+      ...agent,
+      edge: testEdge(new Date(NOW.getTime() + seconds * 1000)),
+    });
+    const before = tries;
+    // Pauses of 5, 10 and 20 seconds: what looks in between is told what it failed of, and tries nothing.
+    for (const seconds of [1, 4, 5, 6, 14, 15, 34])
+      expect(await reconcile(at(seconds))).toMatchObject([{ outcome: 'failed', code }]);
+    expect(tries - before).toBe(2);
     expect(world.events().slice(told)).toEqual([]);
+    expect(readStatus(at(34), OFFLINE).packages).toMatchObject([
+      { status: 'failed', code, message: expect.stringContaining('; tried again at 2026-11-21T08:00:35Z') },
+    ]);
     inTheWay = false;
-    expect(await reconcile(agent)).toMatchObject([{ assignment: 'app', outcome: 'created' }]);
+    expect(await reconcile(at(35))).toMatchObject([{ assignment: 'app', outcome: 'created' }]);
+    expect(nextAttempt(agent.state, NOW)).toBeUndefined();
   },
 );
 

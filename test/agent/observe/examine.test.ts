@@ -29,6 +29,7 @@ describe('the doctor', () => {
       ['clock', 'good'],
       ['disk', 'good'],
       ['permissions', 'good'],
+      ['folders', 'good'],
       ['systemd', 'good'],
       ['root', 'good'],
       ['freshness', 'good'],

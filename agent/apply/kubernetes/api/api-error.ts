@@ -105,7 +105,9 @@ const webhookUnreachable = (verb: string, what: string, message: string): FleetE
   new FleetError(
     'WEBHOOK_UNREACHABLE',
     `${what} was not ${pastOf(verb)}: the admission webhook ${WEBHOOK_AWAY.exec(message)?.[1] ?? ''} does not answer`,
-    { hint: 'The agent tries again at its next look; restart what serves the webhook if it stays away' },
+    {
+      hint: 'The agent tries again by itself, ever more rarely; restart what serves the webhook if it stays away',
+    },
   );
 
 const refused = (verb: string, what: string, said: string): FleetError =>

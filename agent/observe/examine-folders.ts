@@ -1,0 +1,46 @@
+import { constants, existsSync } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Agent } from '../agent.ts';
+import type { Examined } from '../apply/target.ts';
+import type { Config } from '../config/config.ts';
+import { readOwned } from '../store/inventory.ts';
+import { readPackages } from '../store/packages.ts';
+
+const FILE = 'file:';
+const MOST_NAMED = 5;
+
+/**
+ * Can the folders be written where packages of this host have files? A file system may be read-only below a `root` that is not, and
+ * nobody is above that.
+ */
+export const examineFolders = async ({
+  state,
+  config,
+}: Pick<Agent, 'state'> & { readonly config: Pick<Config, 'root' | 'targets'> }): Promise<
+  readonly Examined[]
+> => {
+  if (!config.targets.includes('host')) return [];
+  const files = readPackages(state)
+    .flatMap(({ assignment }) => readOwned(state, assignment))
+    .filter(({ key }) => key.startsWith(FILE))
+    .map(({ key }) => key.slice(FILE.length));
+  // The first package that fails owns nothing any more: most want to write there.
+  const paths = ['/etc/fleet', ...files].map((path) => nearest(dirname(join(config.root, path))));
+  const folders = new Set(paths);
+  const readOnly: string[] = [];
+  for (const folder of [...folders].toSorted()) {
+    const why = await access(folder, constants.W_OK).catch((error: NodeJS.ErrnoException) => error.code);
+    if (why === 'EROFS') readOnly.push(folder);
+  }
+  if (readOnly.length === 0) {
+    return [{ name: 'folders', verdict: 'good', message: 'no folder of a package is read-only' }];
+  }
+  const more = readOnly.length > MOST_NAMED ? ` and ${readOnly.length - MOST_NAMED} more` : '';
+  const message = `${readOnly.slice(0, MOST_NAMED).join(', ')}${more}: the file system is read-only, so packages cannot be changed there; mount it writable, and the agent goes on by itself`;
+  return [{ name: 'folders', verdict: 'bad', message }];
+};
+
+/** The folder itself, or the one of those above it that is there. */
+export const nearest = (path: string): string =>
+  existsSync(path) || dirname(path) === path ? path : nearest(dirname(path));
