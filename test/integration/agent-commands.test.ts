@@ -67,10 +67,17 @@ const enroll = (...more: readonly string[]) => {
   return agent('enroll', ...names, ...rest, ...more, at('stick'));
 };
 
-const medium = async (version: number, content: string, word = 'true'): Promise<string> => {
+const medium = async (version: number, content: string, word = 'true'): Promise<string> =>
+  mediumWith(version, content, [`/bin/${word}`]);
+
+const mediumWith = async (
+  version: number,
+  content: string,
+  argv: readonly [string, ...string[]],
+): Promise<string> => {
   using state = openState(at('state'));
   const { key } = readIdentity(state);
-  const checks = [{ type: 'exec', name: 'answers', argv: [`/bin/${word}`], timeoutSeconds: 5 }] as const;
+  const checks = [{ type: 'exec', name: 'answers', argv, timeoutSeconds: 50 }] as const;
   const files = { '/etc/line.conf': content };
   return await writeTestMedium(at(`medium-${version}.tar`), fleet, {
     site: { site: 'plant-7', version: 1, agents: [{ name: 'kiosk-1', key }] },
@@ -217,6 +224,30 @@ describe('fleet-agent, from the first start', () => {
     expect(daemon.exitCode).toBe(0);
     expect(lines[0]).toMatchObject({ level: 'info', msg: 'started', interval: '1s' });
     expect(lines.at(-1)).toMatchObject({ msg: 'stopped' });
+  });
+
+  it('takes an import while its daemon waits for the health of a package that was corrected, or is being applied', async () => {
+    const slowly = ['/bin/sh', '-c', `test ! -e ${at('slow')} || exec sleep 40`] as const;
+    expect((await agent('import', await mediumWith(90, 'ninety', slowly))).code).toBe(0);
+    await writeFile(at('slow'), '');
+    await writeFile(at('root/etc/line.conf'), 'edited');
+    const daemon = start({}, ['run', '--interval', '1s']);
+    try {
+      await expect.poll(liveFile, { timeout: 20_000 }).toBe('ninety');
+      // It is applied by the daemon, which waits for it: the next one is what mends it.
+      const applied = start({}, ['import', await mediumWith(91, 'ninety-one', slowly)]);
+      await expect.poll(liveFile, { timeout: 14_000 }).toBe('ninety-one');
+      applied.kill('SIGINT');
+      await once(applied, 'exit');
+      expect(await agent('import', await mediumWith(92, 'ninety-two', ['/bin/true']))).toMatchObject({
+        code: 0,
+        err: '',
+      });
+      expect(await liveFile()).toBe('ninety-two');
+    } finally {
+      daemon.kill('SIGTERM');
+      await once(daemon, 'exit');
+    }
   });
 });
 
