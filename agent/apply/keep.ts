@@ -60,7 +60,8 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   const stays = kind === 'correct' && held !== undefined ? 'skipped' : 'unchanged';
   const changed = results.some(({ outcome }) => outcome !== 'unchanged' && outcome !== stays);
   const left = kind === 'remove' ? leftBehind(results) : undefined;
-  const said = held === undefined ? left && { message: left } : ({ code: 'REMOVAL_WAITS', message: held } as const);
+  const said =
+    held === undefined ? left && { message: left } : ({ code: 'REMOVAL_WAITS', message: held } as const);
   done(agent, { ...operation, ...said }, 'kept');
   switch (kind) {
     case 'remove':

@@ -464,7 +464,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
       code: 'API_UNREACHABLE',
     });
     expect(openOperation(site.agent.state)).toMatchObject({ assignment: 'away', phase: 'apply' });
-    expect(await lookAtDrift(site.agent)).toEqual([]);
+    expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [{ key: 'package:away' }] }]);
     await stopped;
     await cluster.startApiServer();
     await resume(site.agent);
