@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CheckResult, Drift } from '../../agent/apply/target.ts';
@@ -153,6 +153,30 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
     await apply(now);
     expect(await observe(now)).toEqual([]);
     expect(await sh('systemctl is-active demo')).toBe('active');
+  });
+
+  it('sees what systemctl edit and set-property wrote, and takes it away again', async () => {
+    const now = spec(hard, { comment: 'Environment=A=1\n' });
+    const edited = '/etc/systemd/system/demo.service.d/override.conf';
+    const paths = [edited, '/etc/systemd/system.control/other.service.d/50-CPUWeight.conf'];
+    // What systemctl edit does; it wants a terminal.
+    await sh(
+      `mkdir ${dirname(edited)} && printf '[Service]\\nEnvironmentFile=\\nEnvironment=VALUE=foreign\\n' > ${edited} && systemctl daemon-reload && systemctl restart demo`,
+    );
+    await sh('systemctl set-property other.service CPUWeight=200');
+    await expect.poll(() => sh('cat /run/demo.value')).toBe('foreign');
+    expect(await observe(now)).toEqual(paths.map((path) => `file:${path} drop-in`));
+    const lines = await apply(now);
+    expect(lines.map((line) => line.replace(/a copy is kept as [0-9a-f]{12}/, 'a copy is kept'))).toEqual([
+      ...paths.map((path) => `deleted file:${path}: a drop-in that is not of the package; a copy is kept`),
+      'configured systemd:daemon-reload: unit files changed',
+      'configured unit:demo.service: restart: a file it reads changed',
+      'configured unit:other.service: restart: a file it reads changed',
+    ]);
+    await settle(now);
+    expect((await host.exec(['/bin/cat', '/run/demo.value'])).stdout).toBe(hard);
+    expect(await observe(now)).toEqual([]);
+    expect(await apply(now)).toEqual([]);
   });
 
   it('does not forget a restart when the power goes between a file and its unit', async () => {

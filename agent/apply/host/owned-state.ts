@@ -44,6 +44,8 @@ export type OwnedUnit = Provisional<UnitBefore> & {
   /** Place in the package's list: removal goes backwards. */
   readonly order: number;
   readonly watches: readonly string[];
+  /** Of a unit of the host's own: drop-ins that were there before the package. Inventories of older agents do not say. */
+  readonly dropIns?: readonly string[];
   /** The unit was there before us and goes back to this. */
   readonly replaced?: UnitBefore;
 };

@@ -6,6 +6,7 @@ import { type Accounts, readAccounts, resolveOwner } from '../live/accounts.ts';
 import { type Entry, entryReader, NO_BYTES, readEntry } from '../live/read-entry.ts';
 import { directoryKey, fileKey, type Owned, readOwned, secretKey } from '../owned-state.ts';
 import { octal } from '../plan/plan-context.ts';
+import { foreignDropIns } from '../systemd/drop-ins.ts';
 import { observeUnit } from './observe-unit.ts';
 
 /**
@@ -36,7 +37,15 @@ export const observeHost = async (
   };
   for (const file of wanted.files.values()) await look(fileKey(file.path), file, 'the package');
   for (const secret of wanted.secrets.values()) await look(secretKey(secret.path), secret, 'its secret');
-  drifts.push(...(await observeExtra(options, wanted, readOwned(objects), signal)));
+  const owned = readOwned(objects);
+  drifts.push(...(await observeExtra(options, wanted, owned, signal)));
+  for (const { name } of wanted.units)
+    for (const path of await foreignDropIns(options.root, name, wanted, owned))
+      drifts.push({
+        key: fileKey(path),
+        what: 'drop-in',
+        message: `${path} changes ${name} and is not of the package`,
+      });
   if (options.services === 'systemd')
     for (const unit of wanted.units) {
       stopIfAborted(signal);

@@ -9,6 +9,7 @@ import { planDirectories, wantedFolders } from './plan-directories.ts';
 import { type FileChange, planFiles } from './plan-files.ts';
 import { planRemovals } from './plan-removals.ts';
 import { planSecrets } from './plan-secrets.ts';
+import { planDropIns } from './plan-drop-ins.ts';
 import { planUnits } from './plan-units.ts';
 
 /**
@@ -34,8 +35,11 @@ export const planHost = async (
   const directories = await planDirectories(context, makesRoom);
   const files = await planFiles(context, makesRoom);
   const secrets = await planSecrets(context, makesRoom);
+  const dropIns = await planDropIns(context);
   const changed = new Set(
-    [...files.list, ...secrets.list, ...removals.list].filter((one) => one.changes).map(({ path }) => path),
+    [...files.list, ...secrets.list, ...removals.list, ...dropIns]
+      .filter((one) => one.changes)
+      .map(({ path }) => path),
   );
   const units = await planUnits(context, changed, files.found);
 
@@ -48,6 +52,7 @@ export const planHost = async (
       ...stepsOf(files.list),
       ...stepsOf(secrets.list),
       ...stepsOf(removals.list.filter((removal) => !removal.early)),
+      ...stepsOf(dropIns),
       ...units.reload,
       ...units.steps,
     ],

@@ -6,7 +6,8 @@ import { whyInert } from '../host-options.ts';
 import { note, toStep, type UnitDetail } from '../host-step.ts';
 import { readEntry } from '../live/read-entry.ts';
 import { readText } from '../live/read-text.ts';
-import { asJson, type OwnedUnit, secretKey, unitKey } from '../owned-state.ts';
+import { asJson, fileKey, type OwnedUnit, secretKey, unitKey } from '../owned-state.ts';
+import { dropInsOf } from '../systemd/drop-ins.ts';
 import { type Inputs, isOutdated, linksOf, RELOAD, readStarted } from '../systemd/started.ts';
 import { enableBy, hasFragment, installSection, isFileOfUnit, isUnitFile } from '../systemd/unit-files.ts';
 import {
@@ -80,7 +81,9 @@ export const planUnits = async (
       ...(inert
         ? []
         : targets
-            .filter(({ unit, watches }) => unit.active && watches.includes(path))
+            .filter(
+              ({ unit, watches }) => unit.active && (watches.includes(path) || isFileOfUnit(unit.name, path)),
+            )
             .map(({ unit }) => unit.name)),
       ...(!inert && isUnitFile(path, names) ? [RELOAD] : []),
     ],
@@ -105,11 +108,19 @@ const wantedUnits = async (context: PlanContext, found: ReadonlySet<string>): Pr
     const own = [...wanted.files.keys()].filter((path) => isFileOfUnit(unit.name, path));
     const watches = [...new Set([...own, ...unit.restartOn])].toSorted(compareBytes);
     const replaced = before ? before.replaced : await stateBefore(context, unit.name);
+    const dropIns = hasFragment(unit.name, wanted.files.keys())
+      ? undefined
+      : (before?.dropIns ?? (await dropInsBefore(context, unit.name)));
     const isFound = before ? before.provisional !== undefined : hasFragment(unit.name, found);
     targets.push({
       unit,
       watches: [...new Set([...watches, ...(before?.watches ?? [])])],
-      own: { order, watches, ...(replaced && (isFound ? { provisional: { replaced } } : { replaced })) },
+      own: {
+        order,
+        watches,
+        ...(dropIns && { dropIns }),
+        ...(replaced && (isFound ? { provisional: { replaced } } : { replaced })),
+      },
     });
   }
   return targets;
@@ -141,6 +152,11 @@ const goingUnits = (
     .filter(([name]) => !wanted.some((unit) => unit.name === name))
     .toSorted(([a, one], [b, two]) => two.order - one.order || compareBytes(a, b));
 
+const dropInsBefore = async ({ options, wanted, owned, taken }: PlanContext, unit: string) =>
+  (await dropInsOf(options.root, unit)).filter(
+    (path) => !wanted?.files.has(path) && !owned.files.has(path) && !taken.has(fileKey(path)),
+  );
+
 /** undefined when there was no such unit, or it came with a file of ours. */
 const stateBefore = async (
   { options, owned, signal }: PlanContext,
@@ -169,7 +185,8 @@ const planUnit = async (
   const file = enableBy(unit.name, paths);
   const inputs = state ? await inputsOf(context, watches) : {};
   const isStale = state !== undefined && isOutdated(await readStarted(options, unit.name), inputs);
-  const affected = isStale || watches.some((path) => changed.has(path));
+  const affected =
+    isStale || [...changed].some((path) => watches.includes(path) || isFileOfUnit(unit.name, path));
   const unmask = (isMasked(enablement) || state?.load === 'masked') && (unit.enabled || unit.active);
 
   const enable = enablementStep(unit, enablement, relink, file);

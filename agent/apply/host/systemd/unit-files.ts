@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 const LOAD_PATH = /^\/(etc|run|usr\/local\/lib|usr\/lib|lib)\/systemd\/system\//;
 
 /** 'web@1.service' -> 'web@.service': the file that an instance comes from. */
-const templateOf = (unit: string): string => unit.replace(/@.*(\.[a-z]+)$/, '@$1');
+export const templateOf = (unit: string): string => unit.replace(/@.*(\.[a-z]+)$/, '@$1');
 
 /** Is `path` the unit's own file, its template or one of its drop-ins? */
 export const isFileOfUnit = (unit: string, path: string): boolean => {

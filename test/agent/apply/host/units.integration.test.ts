@@ -116,6 +116,50 @@ describe('units', () => {
   });
 });
 
+describe('a drop-in that somebody wrote', () => {
+  const dropIn = '/etc/systemd/system/a.service.d/override.conf';
+  const own = { '/etc/systemd/system/a.service': '[Service]\nExecStart=/bin/true\n' };
+
+  it('is drift of a unit that the package brings, and taken away; what the package brings stays', async () => {
+    await using host = await sandbox();
+    const ours = '/etc/systemd/system/a.service.d/10-ours.conf';
+    const desired = packageOf({ files: { ...own, [ours]: '[Service]\n' }, units: [unit('a.service')] });
+    await applyTo(host.target, host.inventory, desired);
+    await host.put(dropIn, '[Service]\nUser=root\n');
+    expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([
+      {
+        key: `file:${dropIn}`,
+        what: 'drop-in',
+        message: `${dropIn} changes a.service and is not of the package`,
+      },
+    ]);
+    await applyTo(host.target, host.inventory, desired, new Map([[`file:${dropIn}`, 'another']]));
+    expect(await host.read(dropIn)).toContain('User=root');
+    const { results } = await applyTo(host.target, host.inventory, desired);
+    expect(lines(results).filter((line) => line.includes(dropIn))).toEqual([
+      expect.stringMatching(
+        /^deleted .*: a drop-in that is not of the package; a copy is kept as [0-9a-f]{12}$/,
+      ),
+    ]);
+    expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
+    expect(await host.tree()).toContain(`${ours.slice(1)} file 644 [Service]\n`);
+  });
+
+  it("stays beside a unit of the host's own where it was there before the package", async () => {
+    await using host = await sandbox();
+    await host.put(dropIn, '[Service]\n');
+    const desired = packageOf({ units: [unit('a.service')] });
+    await applyTo(host.target, host.inventory, desired);
+    expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
+    await host.put(dropIn.replace('override', 'later'), '[Service]\n');
+    const drifts = await host.target.observe(desired, host.inventory.owned, never);
+    expect(drifts.map(({ what }) => what)).toEqual(['drop-in']);
+    await applyTo(host.target, host.inventory, desired);
+    expect(await host.read(dropIn)).toBe('[Service]\n');
+    expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
+  });
+});
+
 describe('units on a host without an init', () => {
   it('are skipped, never configured, checks included', async () => {
     await using host = await sandbox();

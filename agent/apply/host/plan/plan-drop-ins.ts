@@ -1,0 +1,28 @@
+import { toStep } from '../host-step.ts';
+import { fileKey } from '../owned-state.ts';
+import { foreignDropIns } from '../systemd/drop-ins.ts';
+import type { PlanContext } from './plan-context.ts';
+import type { FileChange } from './plan-files.ts';
+
+/** Takes away what `systemctl edit` wrote beside units of the package; a copy is kept. What another package brings stays. */
+export const planDropIns = async ({
+  options,
+  wanted,
+  owned,
+  taken,
+}: PlanContext): Promise<readonly FileChange[]> => {
+  if (!wanted) return [];
+  const paths = new Set<string>();
+  for (const { name } of wanted.units)
+    for (const path of await foreignDropIns(options.root, name, wanted, owned))
+      if (!taken.has(fileKey(path))) paths.add(path);
+  return [...paths].map((path) => ({
+    path,
+    changes: true,
+    step: (outdates) =>
+      toStep(fileKey(path), 'deleted', 'a drop-in that is not of the package', {
+        kind: 'file-removal',
+        detail: { path, ours: [], replaced: null, outdates },
+      }),
+  }));
+};

@@ -1,0 +1,48 @@
+import { readdir } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { compareBytes } from '#bundles/digest';
+import type { Wanted } from '../desired/read-wanted.ts';
+import { hostError } from '../host-error.ts';
+import { openFolder } from '../live/open-folder.ts';
+import type { Owned } from '../owned-state.ts';
+import { hasFragment, templateOf } from './unit-files.ts';
+
+/** Where `systemctl edit` and `systemctl set-property` write; what the system's own packages bring lies elsewhere. */
+const PLACES = [
+  '/etc/systemd/system',
+  '/etc/systemd/system.control',
+  '/run/systemd/system',
+  '/run/systemd/system.control',
+];
+
+/** Paths of the drop-ins of a unit, and of its template, that an administrator may have written. Asks the disk, not systemd. */
+export const dropInsOf = async (root: string, unit: string): Promise<readonly string[]> => {
+  const names = [...new Set([unit, templateOf(unit)])];
+  const found: string[] = [];
+  for (const path of PLACES.flatMap((place) => names.map((name) => posix.join(place, `${name}.d`)))) {
+    await using folder = await openFolder(root, path);
+    if (!folder) continue;
+    const entries = await readdir(folder.at('.')).catch((error: unknown) => {
+      throw hostError(error, `reading the directory ${path}`);
+    });
+    found.push(...entries.filter((name) => name.endsWith('.conf')).map((name) => posix.join(path, name)));
+  }
+  return found.toSorted(compareBytes);
+};
+
+/**
+ * Drop-ins that change a unit of the package and that the package does not bring. Where the unit is the host's own, those that were there
+ * before the package stay; an inventory that does not say which these were has none that are foreign.
+ */
+export const foreignDropIns = async (
+  root: string,
+  unit: string,
+  wanted: Wanted,
+  owned: Owned,
+): Promise<readonly string[]> => {
+  const before = hasFragment(unit, wanted.files.keys()) ? [] : owned.units.get(unit)?.dropIns;
+  if (!before) return [];
+  return (await dropInsOf(root, unit)).filter(
+    (path) => !wanted.files.has(path) && !owned.files.has(path) && !before.includes(path),
+  );
+};
