@@ -4,6 +4,7 @@ import type { Agent } from '../agent.ts';
 import { record } from '../journal/boundary.ts';
 import { insertOperation, type Operation, openOperation, readOperation } from '../journal/operations.ts';
 import { restoreSecrets } from '../secrets/restore-secrets.ts';
+import { tellRestored } from '../secrets/tell-restored.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import { applySteps } from './apply-steps.ts';
 import { fail } from './fail.ts';
@@ -27,7 +28,7 @@ export const begin = (
 
 /** Finishes what a kill, a power cut or a stop left half done. The first step of every verb that changes something. */
 export const resume = async (agent: Agent): Promise<Operation | undefined> => {
-  await restoreSecrets(agent);
+  tellRestored(agent, await restoreSecrets(agent));
   const open = openOperation(agent.state);
   return open && perform(agent, open.id);
 };

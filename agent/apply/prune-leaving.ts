@@ -1,3 +1,4 @@
+import { nameSome } from '#bundles/name-some';
 import type { Agent } from '../agent.ts';
 import { findAttempt, isDue, REMOVAL } from '../store/attempts.ts';
 import { findFailure } from '../store/failures.ts';
@@ -11,29 +12,37 @@ import { begin, perform } from './perform.ts';
 
 /**
  * Removes packages that the verified bundle no longer has: after everything else succeeded, dependents first, and never
- * more than the budget (or all there are) unless a person said so.
+ * more than the budget (or all there are) unless a person said so. What is held says why and how to go on.
+ * @param failed packages of the release that failed or are held themselves
  */
 export const pruneLeaving = async (
   agent: Agent,
-  somethingFailed: boolean,
+  failed: readonly string[],
 ): Promise<readonly PackageResult[]> => {
   const rows = readPackages(agent.state).filter((row) => !isHalfRemoved(row));
   const leaving = rows.filter(({ desired }) => desired === undefined);
   const begun = await goOnRemoving(agent);
-  if (leaving.length === 0 || somethingFailed) return begun;
+  if (leaving.length === 0) return begun;
+  if (failed.length > 0) {
+    const message = `its removal waits until the rest of the release runs: ${nameSome(failed, MAX_NAMED)}; mend that, then: fleet-agent retry`;
+    return [...begun, ...leaving.map((row) => hold(agent, row, message))];
+  }
   const confirmed = readTrustRow(agent.state).pruneConfirmed;
   if (!confirmed && (leaving.length > agent.policy.pruneBudget || leaving.length === rows.length)) {
     const why =
       leaving.length === rows.length
         ? `the bundle has none of the ${rows.length} packages that run here`
         : `${leaving.length} packages left the bundle, at most ${agent.policy.pruneBudget} are removed unasked`;
-    const message = `${why}; if it is meant: fleet-agent prune`;
+    const names = leaving.map(({ assignment }) => assignment);
+    const message = `${why} (${nameSome(names, MAX_NAMED)}); if it is meant: fleet-agent prune`;
     return [...begun, ...leaving.map((row) => hold(agent, row, message, 'PRUNE_BUDGET'))];
   }
   const results = [...begun];
   for (const row of dependentsFirst(leaving)) results.push(await removePackage(agent, row));
   return results;
 };
+
+const MAX_NAMED = 10;
 
 /** Removals that have begun and were held: tried again when their pause is over. */
 const goOnRemoving = async (agent: Agent): Promise<readonly PackageResult[]> => {

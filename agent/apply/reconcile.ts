@@ -33,8 +33,8 @@ export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]>
     more = round.some(({ code }) => code === 'PATH_CLAIMED') && !round.every(isWrong);
     if (agent.news?.aborted) return [...results.values()];
   }
-  const somethingFailed = [...results.values()].some(isWrong);
-  return [...results.values(), ...(await pruneLeaving(agent, somethingFailed))];
+  const failed = [...results.values()].filter(isWrong).map(({ assignment }) => assignment);
+  return [...results.values(), ...(await pruneLeaving(agent, failed))];
 };
 
 const isWrong = ({ outcome }: PackageResult): boolean => outcome === 'failed' || outcome === 'skipped';

@@ -145,6 +145,12 @@ export const readStatus = (
   };
 };
 
+/** A removal that was not begun and is held back is `skipped`, as everything that is. */
+const statusOf = ({ desired, status, code }: PackageRow, isUnknown: boolean): PackageState['status'] => {
+  if (!desired && (status !== 'skipped' || code === 'REMOVAL_WAITS')) return 'removing';
+  return isUnknown ? 'unknown' : status;
+};
+
 const packageState = (state: State, row: PackageRow, now: Date): PackageState => {
   const wanted = row.desired && !isSame(row.current, row.desired) ? row.desired : undefined;
   const unknown = row.status === 'healthy' ? unknownHealth(row.checks) : undefined;
@@ -157,7 +163,7 @@ const packageState = (state: State, row: PackageRow, now: Date): PackageState =>
   const next = nextTry(state, row, now);
   return {
     assignment: row.assignment,
-    status: row.desired ? (unknown ? 'unknown' : row.status) : 'removing',
+    status: statusOf(row, unknown !== undefined),
     since: row.since,
     runs: row.current ? runsOf(row.current) : null,
     wanted: wanted ? runsOf(wanted) : null,

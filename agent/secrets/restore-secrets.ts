@@ -17,7 +17,7 @@ export type Restored = {
 
 /**
  * Makes again what a boot took from memory: the files of secrets of all that runs, and of what was being applied when the power
- * went, which goes on behind its steps that are done. No drift and no event: nobody changed anything.
+ * went, which goes on behind its steps that are done. No drift: what was deleted otherwise is reported by tellRestored.
  */
 export const restoreSecrets = async (agent: Agent): Promise<readonly Restored[]> => {
   const { state, signal } = agent;

@@ -29,6 +29,8 @@ type Conditions = {
   readonly stale: { readonly since: Timestamp };
   readonly glass: BrokenGlass;
   readonly parts: WaitingForParts;
+  /** The boot in which files of secrets were last looked after. */
+  readonly boot: { readonly id: string };
 };
 
 /** Lasting conditions of an agent that nothing else it keeps would tell. undefined: it does not hold. */

@@ -177,6 +177,8 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
     expect((await host.exec(['/bin/cat', '/run/demo.value'])).stdout).toBe(hard);
     expect(await observe(now)).toEqual([]);
     expect(await apply(now)).toEqual([]);
+    // The folder is its maker's.
+    await sh(`rmdir ${dirname(edited)}`);
   });
 
   it('does not forget a restart when the power goes between a file and its unit', async () => {
@@ -245,6 +247,19 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
     expect(performance.now() - begin).toBeLessThan(10_000);
     await apply(null);
     expect(await sh('systemctl --failed --plain --no-legend')).toBe('');
+  });
+
+  it('sees a unit that comes up and ends again and again, also when a look meets it running', async () => {
+    const restart = 'Restart=always\nRestartSec=100ms\nStartLimitIntervalSec=0\n';
+    const looping: PackageSpec = {
+      files: { '/etc/systemd/system/again.service': service('/bin/sleep 0.8', restart) },
+      units: [unit('again.service')],
+      checks: [{ type: 'unit', name: 'again', unit: 'again.service', stableSeconds: 0 }],
+    };
+    await apply(looping);
+    await expect.poll(() => observe(looping), { timeout: 30_000 }).toEqual(['unit:again.service restarting']);
+    expect(await settle(looping)).toMatchObject([{ name: 'again', outcome: 'failed' }]);
+    await apply(null);
   });
 
   it('says UNIT_FAILED when a unit does not start, or cannot be enabled', async () => {

@@ -277,6 +277,14 @@ describe('a package that leaves the bundle', () => {
       ['skipped', 'PRUNE_BUDGET'],
     ]);
     expect(Object.keys(live(world))).toHaveLength(3);
+    const message =
+      '2 packages left the bundle, at most 1 are removed unasked (b, c); if it is meant: fleet-agent prune';
+    expect(world.events().at(-1)).toMatchObject({ assignment: 'c', outcome: 'skipped', message });
+    const { packages } = readStatus(world.agent, { registry: '', hub: '', windows: [] });
+    expect(packages.slice(1)).toMatchObject([
+      { assignment: 'b', status: 'skipped', message },
+      { assignment: 'c', status: 'skipped', message },
+    ]);
     const count = world.events().length;
     await lookAround(world.agent);
     expect(world.events()).toHaveLength(count);
@@ -299,6 +307,19 @@ describe('a package that leaves the bundle', () => {
     });
     const [last] = (await world.release(3, [])).packages;
     expect(last).toMatchObject({ code: 'PRUNE_BUDGET' });
+  });
+
+  it('says which package it waits for where the rest of the release does not run', async () => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one'), onePackage('old', 'one')]);
+    const { packages } = await world.release(2, [unhealthy('app', 'two')]);
+    const message =
+      'its removal waits until the rest of the release runs: app; mend that, then: fleet-agent retry';
+    expect(packages.at(-1)).toEqual({ assignment: 'old', outcome: 'skipped', message });
+    expect(world.events().at(-1)).toMatchObject({ assignment: 'old', outcome: 'skipped', message });
+    expect(row(world, 'old')).toMatchObject({ status: 'skipped', message });
+    await world.release(3, [onePackage('app', 'three')]);
+    expect(live(world)).toEqual({ '/opt/app': 'three' });
   });
 
   it('is never the last one unasked: an empty bundle takes a word', async () => {

@@ -104,9 +104,32 @@ describe('a secret of a host package', () => {
     await rm(it.at('/run'), { recursive: true });
     expect(await restoreSecrets(agent)).toEqual([{ assignment: 'app', paths: ['/run/app/password'] }]);
     await rm(it.at('/run'), { recursive: true });
-    expect(await lookAround(agent)).toEqual({ packages: [], drift: [{ assignment: 'app', drift: [] }] });
+    const booted = { ...agent, edge: { ...agent.edge, bootId: 'boot-2' } };
+    expect(await lookAround(booted)).toEqual({ packages: [], drift: [{ assignment: 'app', drift: [] }] });
     expect(await it.read('/run/app/password')).toBe(ONE);
     expect(it.events().length).toBe(events);
+  });
+
+  test('that somebody deleted is there again, and reported', async () => {
+    await using it = await createSecretWorld();
+    const secrets = { db: await it.seal('db', { password: ONE }) };
+    await it.take({ secrets, packages: [secretPackage('app', 'db', 'password')] });
+    await lookAround(it.agent);
+    const count = it.events().length;
+    await rm(it.at('/run/app/password'));
+    await lookAround(it.agent);
+    expect(await it.read('/run/app/password')).toBe(ONE);
+    expect(it.events().slice(count)).toMatchObject([
+      {
+        type: 'corrected',
+        assignment: 'app',
+        message: 'a file of a secret was missing',
+        detail: { changes: [{ key: 'secret:/run/app/password', outcome: 'created', reason: 'missing' }] },
+      },
+    ]);
+    await lookAround(it.agent);
+    expect(it.events()).toHaveLength(count + 1);
+    await noTraces(it);
   });
 
   test('is taken back with its package: what ran before ran with the secret of before', async () => {

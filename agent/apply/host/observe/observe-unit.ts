@@ -6,6 +6,7 @@ import {
   describeUnit,
   isEnabled,
   isFailed,
+  isLooping,
   isMasked,
   isUp,
   readEnablement,
@@ -53,6 +54,8 @@ const observeActivity = (
   if (state.load !== 'loaded') return [drift('failed', `does not load: ${state.load}`), ...reload];
   if (unit.active && isFailed(state)) return [drift('failed', `is ${describeUnit(state)}`), ...reload];
   if (unit.active && !isUp(state)) return [drift('inactive', `is ${describeUnit(state)}`), ...reload];
+  if (unit.active && isLooping(state))
+    return [drift('restarting', 'does not stay up: systemd restarts it again and again'), ...reload];
   const runs = state.active === 'active' || state.active === 'reloading';
   if (!unit.active && runs && !state.triggered) return [drift('active', 'runs, but shall not'), ...reload];
   return reload;

@@ -12,6 +12,8 @@ export type UnitState = {
   /** Why it is not active: success, exit-code, signal, timeout ... */
   readonly result: string;
   readonly restarts: number;
+  /** Seconds since it became active; undefined while it is not. */
+  readonly upSeconds: number | undefined;
   /** Another one at each start; empty when it did not run since boot. */
   readonly invocation: string;
   readonly needsReload: boolean;
@@ -27,6 +29,7 @@ const PROPERTIES = [
   'SubState',
   'Result',
   'NRestarts',
+  'ActiveEnterTimestampMonotonic',
   'InvocationID',
   'NeedDaemonReload',
   'Type',
@@ -57,12 +60,27 @@ export const readUnitState = async (
     sub: field('SubState'),
     result: field('Result'),
     restarts: Number(field('NRestarts') || 0),
+    upSeconds: secondsSince(field('ActiveEnterTimestampMonotonic')),
     invocation: field('InvocationID'),
     needsReload: field('NeedDaemonReload') === 'yes',
     oneshot: field('Type') === 'oneshot' && field('RemainAfterExit') === 'no',
     triggered: field('TriggeredBy') !== '',
   };
 };
+
+/** systemd and this process count from the same boot (CLOCK_MONOTONIC), systemd in microseconds. */
+const secondsSince = (microseconds: string): number | undefined =>
+  Number(microseconds) > 0
+    ? (Number(process.hrtime.bigint() / 1000n) - Number(microseconds)) / 1e6
+    : undefined;
+
+/** Restarts by systemd after which a unit has to stay up for STAYS_UP_SECONDS before it counts as running. */
+const MANY_RESTARTS = 3;
+export const STAYS_UP_SECONDS = 60;
+
+/** Does it come up, end and come up again? A look alone always meets it running. */
+export const isLooping = ({ restarts, upSeconds = Number.POSITIVE_INFINITY }: UnitState): boolean =>
+  restarts >= MANY_RESTARTS && upSeconds < STAYS_UP_SECONDS;
 
 /** Runs, is about to, or is a one-shot that has run since boot and succeeded. */
 export const isUp = (unit: UnitState): boolean =>
