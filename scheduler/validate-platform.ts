@@ -7,10 +7,13 @@ import type { PlatformOptions } from './platform/load-options.ts';
 import { findRoot, loadPlatform, sourcesOf } from './platform/load-platform.ts';
 import { eachOnce, endsRun, newProblems, type Problems, problemsOf } from './platform/problems.ts';
 import type { Sources } from './platform/sources/open-sources.ts';
+import { renderPlatform } from './render/render-platform.ts';
+import { schedulePlatform } from './schedule/schedule-platform.ts';
 import { type Finding, type Found, groupFindings } from './validate/group-findings.ts';
 import { findIdleSelectors, type IdleSelectors } from './validate/idle-selectors.ts';
 import { checkRange, unjudgedTypes } from './validate/kubernetes/unjudged-types.ts';
 import { createMissingFinder, type MissingValue } from './validate/missing-values.ts';
+import { templateAdvice } from './validate/template-advice.ts';
 
 export type Validation = {
   readonly environments: readonly string[];
@@ -45,7 +48,7 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
   const found: Found[] = root.found.flatMap((error) =>
     environments.map((environment) => ({ error, environment })),
   );
-  const builds: EnvironmentBuild[] = [];
+  const builds: (EnvironmentBuild & { readonly aboutTemplates: readonly FleetError[] })[] = [];
   for (const environment of environments) {
     try {
       const built = await buildOne(options, sources, environment);
@@ -73,7 +76,9 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
     problems: findings.map(({ error }) => error),
     findings,
     advice: [
-      ...eachKindOnce(eachOnce(builds.flatMap(({ advice }) => advice))),
+      ...eachKindOnce(
+        eachOnce(builds.flatMap(({ advice, aboutTemplates }) => [...advice, ...aboutTemplates])),
+      ),
       ...idle.advice,
       ...eachOnce(
         options.kubernetes === undefined
@@ -132,12 +137,15 @@ const buildOne = async (
   options: ValidateOptions,
   sources: Sources,
   environment: string,
-): Promise<EnvironmentBuild> => {
+): Promise<EnvironmentBuild & { readonly aboutTemplates: readonly FleetError[] }> => {
   const platform = await loadPlatform({ ...options, sources, environment, holdWorkloads: true });
+  const schedule = schedulePlatform(platform);
+  const result = renderPlatform(platform, schedule);
   const { kubernetes, env } = options;
-  return await buildEnvironment(
+  const built = await buildEnvironment(
     {
       platform,
+      rendered: { schedule, result },
       sources,
       images: 'unchecked',
       previous: undefined,
@@ -149,6 +157,7 @@ const buildOne = async (
     },
     options.signal ?? NEVER,
   );
+  return { ...built, aboutTemplates: templateAdvice(platform, schedule, result.packages) };
 };
 
 /** Only where a value is missing something can be said that helps to write it. */

@@ -173,6 +173,12 @@ const ownTargets = (assembly: Assembly, placed: readonly Placed[]) => {
   });
 };
 
+/** What Kalypso's scheduler wrote without a Template until 2023, and the built-in ones that write it. */
+const OLD_NAMES = [
+  ['configMap', 'configmap'],
+  ['envFile', 'env-file'],
+] as const;
+
 /** A platform's own, and the built-in ones that its cluster types name and it does not have: in both forms. */
 const templatesOf = (objects: readonly PlatformObject[]): ReadonlyMap<string, Template> => {
   const own = ofKind(objects, 'Template').map((object) => object.template);
@@ -184,7 +190,13 @@ const templatesOf = (objects: readonly PlatformObject[]): ReadonlyMap<string, Te
     ]),
   );
   const builtIn = builtInTemplates().filter(({ name }) => named.has(name));
-  return new Map([...builtIn, ...own].map((template) => [template.name, template]));
+  const old = builtInTemplates().flatMap((template) =>
+    OLD_NAMES.filter(([, name]) => name === template.name).map(([before]) => [before, template] as const),
+  );
+  return new Map([
+    ...old.filter(([before]) => named.has(before)),
+    ...[...builtIn, ...own].map((template) => [template.name, template] as const),
+  ]);
 };
 
 /** A platform without policies, which are most of them, has none of this. */

@@ -89,6 +89,19 @@ const FIELDS = {
 const placeOfName = (clusterType: ClusterType, type: TemplateType): Place =>
   clusterType.places?.[FIELDS[type]] ?? clusterType.at;
 
+/** Templates that cluster types name and nobody wrote. `used` are those whose assignments say so already. */
+export const findMissingTemplates = (
+  { clusterTypes, templates }: Pick<Platform, 'clusterTypes' | 'templates'>,
+  used: ReadonlySet<ClusterType>,
+): readonly FleetError[] =>
+  clusterTypes
+    .filter((clusterType) => !used.has(clusterType))
+    .flatMap((clusterType) =>
+      (Object.keys(FIELDS) as TemplateType[])
+        .filter((type) => !templates.has(clusterType[FIELDS[type]]))
+        .map((type) => missing(clusterType, type, clusterType[FIELDS[type]], templates)),
+    );
+
 const missing = (
   clusterType: ClusterType,
   type: TemplateType,

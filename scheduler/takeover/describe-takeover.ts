@@ -7,7 +7,9 @@ import type { EnvironmentTakeover, Published, TakeoverReport } from './take-over
 export const describeTakeover = (report: TakeoverReport, to: string | undefined): readonly string[] => [
   ...report.environments.flatMap(describeEnvironment),
   ...report.notes.map((note) => `note: ${formatError(note)}`),
-  ...(to === undefined ? [] : [`${report.written.length} files written to ${to}`]),
+  ...(to === undefined
+    ? []
+    : [`${report.written.length} files written to ${to}`, `Next: cd ${to} && fleet-scheduler validate`]),
 ];
 
 const describeEnvironment = (one: EnvironmentTakeover): readonly string[] => [
@@ -51,10 +53,20 @@ const describeFiles = (
   after: string,
 ): readonly string[] => [
   `${title}: ${files.equal.length} files equal, ${files.changed.length} differ, ${files.onlyBefore.length} only ${before}, ${files.onlyAfter.length} only ${after}`,
-  ...files.changed.map((path) => `  differs: ${path}`),
+  ...files.changes.map(
+    ({ path, line, ...texts }) =>
+      `  differs: ${path}, line ${line}: ${before} ${shownLine(texts.before)}, ${after} ${shownLine(texts.after)}`,
+  ),
   ...files.onlyBefore.map((path) => `  only ${before}: ${path}`),
   ...files.onlyAfter.map((path) => `  only ${after}: ${path}`),
 ];
+
+const MAX_SHOWN = 100;
+
+const shownLine = (line: string | undefined): string =>
+  line === undefined
+    ? 'nothing'
+    : JSON.stringify(line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}...` : line);
 
 const describeValue = ({ key, before, after, assignments, typesOnly }: ValueDifference): string => {
   const side = (value: ValueDifference['before']): string =>

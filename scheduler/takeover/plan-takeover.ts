@@ -11,6 +11,15 @@ export type Takeover = {
   readonly notes: readonly FleetError[];
 };
 
+/** So that the next command in the folder works. */
+const CONFIGURATION = `# What every fleet-scheduler command in this folder takes for granted. Each key is also a flag and an environment variable.
+platform: .
+# Everything below is made by commands and must not be committed: .gitignore says so.
+keys: .fleet/keys
+layout: .fleet/layout
+db: .fleet/hub.db
+`;
+
 /** Kinds that say where an environment comes from; with environments as folders nobody needs them. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['Environment', 'BaseRepo', 'GitOpsRepo']);
 
@@ -20,7 +29,11 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['Environment', 'BaseRepo', 'GitOp
  * folder and replaces the base's.
  */
 export const planTakeover = (fleet: string, environments: readonly KalypsoParts[]): Takeover => {
-  const files = new Map<string, string[]>([['fleet.yaml', [fleetText(fleet, environments)]]]);
+  const files = new Map<string, string[]>([
+    ['fleet.yaml', [fleetText(fleet, environments)]],
+    ['fleet-scheduler.yaml', [CONFIGURATION]],
+    ['.gitignore', ['.fleet/\n']],
+  ]);
   const notes: FleetError[] = [];
   const put = (folder: string, document: SourceDocument): void => {
     const path = `${folder}${document.path}`;

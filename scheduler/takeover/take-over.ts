@@ -5,7 +5,7 @@ import { withKustomizations } from '../platform/kalypso/kustomized-sources.ts';
 import { type KalypsoParts, readKalypsoParts } from '../platform/kalypso/load-kalypso.ts';
 import type { PlatformOptions } from '../platform/load-options.ts';
 import { findRoot, loadPlatform, sourcesOf } from '../platform/load-platform.ts';
-import { newProblems, throwProblems } from '../platform/problems.ts';
+import { attempt, eachOnce, newProblems, throwProblems } from '../platform/problems.ts';
 import type { Sources } from '../platform/sources/open-sources.ts';
 import { type RenderedEnvironment, renderEnvironment } from '../render/render-environment.ts';
 import type { RenderResult } from '../render/render-platform.ts';
@@ -76,11 +76,15 @@ export const takeOver = async (options: TakeoverOptions): Promise<TakeoverReport
   const before: (RenderedEnvironment & { readonly parts: KalypsoParts; readonly published: Published })[] =
     [];
   for (const environment of names) {
+    const found = problems.found.length;
     const parts = await readKalypsoParts(environment, withKustomizations(sources), root.kalypso, problems);
-    throwProblems(problems.found, `environment ${environment}`);
-    const side = renderEnvironment(await loadPlatform({ ...read, environment, holdWorkloads: true }));
-    if (parts) before.push({ ...side, parts, published: await comparePublished(sources, side) });
+    if (!parts || problems.found.length > found) continue;
+    const side = await attempt(problems, async () =>
+      renderEnvironment(await loadPlatform({ ...read, environment, holdWorkloads: true })),
+    );
+    if (side) before.push({ ...side, parts, published: await comparePublished(sources, side) });
   }
+  throwProblems(eachOnce(problems.found), 'the control plane');
   const plan = planTakeover(
     options.fleet,
     before.map(({ parts }) => parts),

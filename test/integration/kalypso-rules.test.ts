@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { formatError } from '../../bundles/errors.ts';
+import { validatePlatform } from '../../scheduler/validate-platform.ts';
 import { CONTROL_PLANE, kalypsoDev, shopRepository } from '../scheduler/kalypso-platform.ts';
-import { configMap, configOf, GLOBAL, object, render, template } from './kalypso-plane.ts';
+import { configMap, configOf, GLOBAL, object, optionsFor, render, template } from './kalypso-plane.ts';
 
 /** Rules of Kalypso that its recorded runs do not show; each was seen in its own scheduler. */
 
@@ -447,5 +449,64 @@ describe('the tree (3.1)', () => {
     expect(Object.keys((await render({ 'dev/global.yaml': other })).files)).not.toContain(
       '.github/tracking/Promoted_Commit_Id',
     );
+  });
+});
+
+describe('what older control planes have', () => {
+  test('configType: configMap and envFile are the built-in templates that write them', async () => {
+    const type = (name: string, configType: string): string =>
+      object(
+        'ClusterType',
+        name,
+        `  reconciler: rec\n  namespaceService: ns\n  configType: ${configType}\n`,
+        '  labels: {region: eu}\n',
+      );
+    const { files, held } = await render({
+      'dev/types/edge.yaml': type('edge', 'configMap'),
+      'dev/types/host.yaml': type('host', 'envFile'),
+    });
+    expect(held).toEqual([]);
+    expect(files['edge/shop-web/platform-config.yaml']).toContain('kind: ConfigMap');
+    expect(files['host/shop-web/platform-config.yaml']).toContain('url="https://eu.example.com"');
+  });
+
+  test('a Template that nothing selects yet and values that nothing sets are advice of validate', async () => {
+    const { options, cut } = await optionsFor({
+      'dev/types/later.yaml': object(
+        'ClusterType',
+        'later',
+        '  reconciler: nothing\n  namespaceService: ns\n  configType: cfg\n',
+        '  labels: {region: eu}\n',
+      ),
+      'dev/policies/all.yaml': object(
+        'SchedulingPolicy',
+        'all',
+        '  deploymentTargetSelector: {labelSelector: {}}\n  clusterTypeSelector: {labelSelector: {matchLabels: {kind: edge}}}\n',
+      ),
+      'dev/types/edge.yaml': object(
+        'ClusterType',
+        'edge',
+        '  reconciler: old\n  namespaceService: ns\n  configType: cfg\n',
+        '  labels: {region: eu, kind: edge}\n',
+      ),
+      'main/templates/old.yaml': template(
+        'old',
+        'reconciler',
+        'repo: {{ .ConfigData.repository }}\nurl: {{ .ConfigData.url }}',
+      ),
+    });
+    const { advice } = await validatePlatform(options);
+    const said = advice.map((one) => cut(formatError(one)));
+    expect(said).toContainEqual(
+      expect.stringMatching(
+        /^dev\/types\/later\.yaml:.* ClusterType later: there is no Template nothing, which reconciler names/,
+      ),
+    );
+    expect(said).toContainEqual(
+      expect.stringMatching(
+        /^main\/templates\/old\.yaml:.* Template old: ConfigData\.repository has no value in edge\/shop-web, and is printed as <no value>\. Set it in configuration/,
+      ),
+    );
+    expect(said.join('\n')).not.toContain('ConfigData.url');
   });
 });

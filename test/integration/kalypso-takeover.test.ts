@@ -35,6 +35,7 @@ describe.skipIf(!there)('a control plane that is taken over', () => {
     expect({ ...taken.files, equal: taken.files.equal.length }).toEqual({
       equal: files,
       changed: [],
+      changes: [],
       onlyBefore: [],
       onlyAfter: [],
     });

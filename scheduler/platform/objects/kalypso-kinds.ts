@@ -43,6 +43,9 @@ export const kindReader =
 /** The fields of a ClusterType that name a Template. */
 export const TEMPLATE_FIELDS = ['reconciler', 'namespaceService', 'configType'] as const;
 
+const templateHint = (builtIn: string): string =>
+  `Name a Template of the platform, or a built-in one: ${builtIn}`;
+
 const folderFields = { repo: required(text), branch: required(text), path: required(text) };
 
 const toFolder = (spec: { repo: string; branch: string; path: string }): RepositoryFolder => ({
@@ -110,7 +113,11 @@ export const KALYPSO_KINDS: Readonly<Record<string, KindReader>> = {
   })),
   ClusterType: kindReader(
     name,
-    fields({ reconciler: required(text), namespaceService: required(text), configType: required(text) }),
+    fields({
+      reconciler: required(text, templateHint('argocd, flux, ansible-pull and others (docs/reconcilers.md)')),
+      namespaceService: required(text, templateHint('namespace, guarded-namespace and none')),
+      configType: required(text, templateHint('configmap, env-file, json and shell')),
+    }),
     (metadata, spec, at, reading) => ({
       kind: 'ClusterType',
       name: metadata.name,

@@ -1,7 +1,7 @@
-import { isScalar } from 'yaml';
+import { isMap, isScalar, isSeq } from 'yaml';
 import type { Place } from '#bundles/errors';
 import { placeAt } from './parse-documents.ts';
-import { BAD, placeIn, type Shape, text } from './shape.ts';
+import { BAD, kindOf, placeIn, refuse, type Shape, text } from './shape.ts';
 
 /**
  * Text with its place such that line n of the text is line `at.line + n - 1` of the file and its columns are shifted
@@ -12,6 +12,13 @@ export const blockText: Shape<{ readonly text: string; readonly at: Place; reado
   path,
   reading,
 ) => {
+  if (isMap(node) || isSeq(node))
+    return refuse(
+      reading,
+      node,
+      `${path} must be text, not ${kindOf(node)}`,
+      'Write it as text: begin the entry with "- |" and indent what follows',
+    );
   const value = text(node, path, reading);
   if (value === BAD) return BAD;
   const begins = placeIn(reading, node);

@@ -22,9 +22,18 @@ export type Reading = {
 
 export type Shape<T> = (node: Node | null, path: string, reading: Reading) => T | Bad;
 
-export type Field<T> = { readonly shape: Shape<T>; readonly absent: (() => T) | undefined };
+export type Field<T> = {
+  readonly shape: Shape<T>;
+  readonly absent: (() => T) | undefined;
+  /** What to write where it is missing. */
+  readonly hint?: string;
+};
 
-export const required = <T>(shape: Shape<T>): Field<T> => ({ shape, absent: undefined });
+export const required = <T>(shape: Shape<T>, hint?: string): Field<T> => ({
+  shape,
+  absent: undefined,
+  ...(hint !== undefined && { hint }),
+});
 /** A field that may be left out, or be null, and then has this value. */
 export const optional = <T, const D = T>(shape: Shape<T>, absent: D): Field<T | D> => ({
   shape,
@@ -179,7 +188,7 @@ export const fields =
       const inside = path === '' ? key : `${path}.${key}`;
       if (isAbsent(resolve(value, reading)) && field.absent) made[key] = field.absent();
       else if (isAbsent(resolve(value, reading))) {
-        refuse(reading, value ?? found, `${inside} is missing`);
+        refuse(reading, value ?? found, `${inside} is missing`, field.hint);
         bad = true;
       } else {
         const read = field.shape(value, inside, reading);

@@ -138,9 +138,9 @@ const isInt64 = (value: ConfigValue): value is number | bigint =>
 
 const decodeBase64 = (text: string): string => {
   const plain = text.replaceAll(/[\r\n]/g, '');
-  const bytes = Buffer.from(plain, 'base64');
-  if (bytes.toString('base64') !== plain) fail('!!binary value contains invalid base64 data');
-  return bytes.toString();
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(plain))
+    fail('!!binary value contains invalid base64 data');
+  return Buffer.from(plain, 'base64').toString();
 };
 
 const TIMESTAMPS = [

@@ -168,10 +168,17 @@ const pathsOf = ({ written, removed, unchanged }: Changes) => {
   return { written: written.map(({ path }) => shown(path)), removed: removed.map(shown), unchanged };
 };
 
-const gitOpsOf = ({ gitOps, environment }: Platform): { readonly repo: string; readonly branch: string } => {
+const gitOpsOf = ({
+  gitOps,
+  environment,
+  form,
+}: Platform): { readonly repo: string; readonly branch: string } => {
   if (gitOps) return gitOps;
   throw new FleetError('REFERENCE_MISSING', `environment ${environment} names no GitOpsRepo`, {
     subject: environment,
-    hint: 'Give --to git+<URL>, or add a GitOpsRepo with a branch to the environment',
+    hint:
+      form === 'fleet'
+        ? 'Give --to git+<URL>: the branch is the environment, or write #<branch>'
+        : 'Give --to git+<URL>, or add a GitOpsRepo with a branch to the environment',
   });
 };

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { readConfiguration } from '../../../scheduler/configuration.ts';
+import { problemsOf } from '../../../scheduler/platform/problems.ts';
 import { describeTakeover } from '../../../scheduler/takeover/describe-takeover.ts';
 import { takeOver } from '../../../scheduler/takeover/take-over.ts';
 import { readTree, temporaryDirectory, writeFiles } from '../file-tree.ts';
@@ -64,6 +66,7 @@ describe('a control plane that is taken over', () => {
     const report = await takeOver(options);
     const files = await readTree(options.to);
     expect(Object.keys(files)).toEqual([
+      '.gitignore',
       'base/main/schema.yaml',
       'base/main/templates/all.yaml',
       'base/main/workloads/shop.yaml',
@@ -74,6 +77,7 @@ describe('a control plane that is taken over', () => {
       'environments/prod/from-main/templates/all.yaml',
       'environments/prod/policies/all.yaml',
       'environments/prod/types/edge.yaml',
+      'fleet-scheduler.yaml',
       'fleet.yaml',
     ]);
     expect(report.written).toEqual(Object.keys(files));
@@ -87,7 +91,7 @@ describe('a control plane that is taken over', () => {
     expect(report.notes.map(({ subject, message }) => `${subject}: ${message}`)).toEqual([
       'ConfigSchema shop: prod does not have this at the commit it is pinned to; with one base for all it will',
     ]);
-    expect(describeTakeover(report, options.to).at(-2)).toMatch(
+    expect(describeTakeover(report, options.to).at(-3)).toMatch(
       /^note: .*schema\.yaml:2:1: REFERENCE_MISSING: /,
     );
     await writeFiles(options.to, { 'mine.txt': 'mine' });
@@ -123,6 +127,51 @@ data:
       ['dev', undefined],
       ['prod', undefined],
     ]);
+  });
+
+  test('says what is wrong in every environment', async () => {
+    const options = await openTwo();
+    for (const ref of ['dev', 'prod']) {
+      const broken = options.maps.find((one) => one.ref === ref)?.directory ?? '';
+      await writeFiles(broken, {
+        [`types/${ref}.yaml`]: 'apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Nothing\n',
+      });
+    }
+    const error: unknown = await takeOver(options).catch((thrown: unknown) => thrown);
+    expect(problemsOf(error).map(({ code, at }) => [code, at?.file.split('/').slice(-2).join('/')])).toEqual([
+      ['UNKNOWN_KIND', 'types/dev.yaml'],
+      ['UNKNOWN_KIND', 'types/prod.yaml'],
+    ]);
+  });
+
+  test('says how a file differs from the published one', async () => {
+    const options = await openTwo();
+    const { to: _, ...looking } = options;
+    const gitOps = `apiVersion: scheduler.kalypso.io/v1alpha1
+kind: GitOpsRepo
+metadata: {name: out}
+spec: {repo: https://example.com/out, branch: dev, path: .}
+`;
+    const dev = options.maps.find(({ ref }) => ref === 'dev')?.directory ?? '';
+    await writeFiles(dev, { 'gitops.yaml': gitOps });
+    const published = await temporaryDirectory();
+    await writeFiles(published, { 'edge/shop-web/reconciler.yaml': 'target: shop-web\npath: ./old\n' });
+    const maps = [...options.maps, { repo: 'https://example.com/out', ref: 'dev', directory: published }];
+    const report = await takeOver({ ...looking, maps, environments: ['dev'] });
+    const line = describeTakeover(report, undefined).find((one) => one.includes('differs'));
+    expect(line).toMatch(
+      /differs: edge\/shop-web\/reconciler\.yaml, line 2: published "path: \.\/old", rendered "path: /,
+    );
+  });
+
+  test('has a configuration, so that the next command works in its folder', async () => {
+    const options = await openTwo();
+    const report = await takeOver(options);
+    expect(describeTakeover(report, options.to).at(-1)).toBe(
+      `Next: cd ${options.to} && fleet-scheduler validate`,
+    );
+    const { platform, layout } = await readConfiguration({}, options.to);
+    expect([platform, layout]).toEqual([options.to, join(options.to, '.fleet/layout')]);
   });
 
   test('cannot be a platform of our form', async () => {

@@ -41,7 +41,7 @@ describe('a mistake is told with its place', () => {
     [
       'a field that is missing',
       kalypso('ClusterType', 'spec:\n  reconciler: a\n  configType: c\n'),
-      'base-main/one.yaml:6:3: FIELD_INVALID: ClusterType it: spec.namespaceService is missing',
+      'base-main/one.yaml:6:3: FIELD_INVALID: ClusterType it: spec.namespaceService is missing. Name a Template of the platform, or a built-in one: namespace, guarded-namespace and none.',
     ],
     [
       'a number where text belongs',
@@ -66,7 +66,7 @@ describe('a mistake is told with its place', () => {
     [
       'a manifest that is an object, as before 2023',
       kalypso('Template', 'spec:\n  type: config\n  manifests:\n    - kind: X\n'),
-      'base-main/one.yaml:8:7: FIELD_INVALID: Template it: spec.manifests[0] must be text, not a mapping',
+      'base-main/one.yaml:8:7: FIELD_INVALID: Template it: spec.manifests[0] must be text, not a mapping. Write it as text: begin the entry with "- |" and indent what follows.',
     ],
     [
       'a name that is no label',
