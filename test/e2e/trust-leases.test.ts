@@ -85,7 +85,7 @@ test('a withdrawn bundle is replaced at once, and comes back neither by a build 
 
   // The repository still says what was withdrawn.
   const again = await office.scheduler('build', '--images', 'images', '--environment', 'prod');
-  expect([again.code, again.stderr]).toEqual([4, expect.stringContaining('shows wrong prices')]);
+  expect([again.code, again.stdout]).toEqual([4, expect.stringContaining('shows wrong prices')]);
   const back = await office.scheduler('releases', 'rollback', '--channel', CHANNEL, '--to', '2');
   expect(refusalOf(back)).toBe('REVOKED');
   expect(await office.releases(CHANNEL)).toMatchObject([
