@@ -679,6 +679,83 @@ ${namespace('vap')}`);
     expect((await get('ConfigMap', 'd1', 'a'))?.metadata.labels).toEqual({ team: 'night' });
   });
 
+  it('puts a list right whose keys were edited by hand, and corrects the other objects of the package with it (D1)', async () => {
+    const yaml = (more = '') => `${namespace('d1k')}${configMap('d1k', 'web', '{a: "1"}')}
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: d1k}
+spec: {selector: {app: web}, ports: [{name: http, port: 80${more}}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: d1k}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: app, image: app, env: [{name: LINE, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]}]
+`;
+    const patch = (what: string, operations: object) =>
+      kubectl('patch', '-n', 'd1k', what, '--type=json', '-p', JSON.stringify(operations));
+    await using site = await createSite(target());
+    await site.release([pack('d1k', yaml())]);
+    await patch('service/web', [{ op: 'replace', path: '/spec/ports/0/port', value: 81 }]);
+    // A union of which a person set the other member is refused beside ours as well.
+    await patch('deployment/web', [
+      { op: 'replace', path: '/spec/template/spec/containers/0/env/0', value: { name: 'LINE', value: 'four' } },
+    ]);
+    await kubectl('delete', '-n', 'd1k', 'configmap/web');
+    const [{ drift } = { drift: [] }] = await lookAtDrift(site.agent);
+    expect(drift.map(({ key, message }) => `${key} ${message}`)).toEqual([
+      expect.stringContaining('/ConfigMap/d1k/web'),
+      expect.stringMatching(/Service.*spec\.ports\[port=81,protocol=TCP\] of kubectl-patch/),
+      expect.stringMatching(/Deployment.*env\[name=LINE\]\.value of kubectl-patch/),
+    ]);
+    expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
+    expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+    const ports = async () => (await get('Service', 'd1k', 'web'))?.['spec'] as { ports: object[] };
+    expect((await ports()).ports).toMatchObject([{ name: 'http', port: 80 }]);
+    expect((await ports()).ports).toHaveLength(1);
+    // Nobody else owns what was put right: it leaves with the package's own list, and the next release is as any other.
+    await patch('service/web', [{ op: 'replace', path: '/spec/ports/0/port', value: 82 }]);
+    expect(await site.release([pack('d1k', yaml(', targetPort: 8080'))])).toMatchObject([
+      { outcome: 'configured' },
+    ]);
+    expect(await site.release([pack('d1k', yaml().replace('port: 80', 'port: 90'))])).toMatchObject([
+      { outcome: 'configured' },
+    ]);
+    expect((await ports()).ports).toMatchObject([{ port: 90 }]);
+    expect((await ports()).ports).toHaveLength(1);
+  });
+
+  it('corrects what it can of a package of which the server refuses an object, and says which', async () => {
+    const service = (name: string) => `apiVersion: v1
+kind: Service
+metadata: {name: ${name}, namespace: d1r}
+spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}]}
+---
+`;
+    const yaml = `${namespace('d1r')}${configMap('d1r', 'b', '{k: v}')}${service('web')}${deployment('d1r', 'web', 'replicas: 1')}`;
+    await using site = await createSite(target());
+    await site.release([pack('d1r', yaml)]);
+    await kubectl('delete', '-n', 'd1r', 'service/web', 'configmap/b', 'deployment/web');
+    await kubectlApply(service('taker'));
+    const [seen] = await observe(site.agent);
+    expect(seen).toMatchObject({ corrected: false, failure: { code: 'API_REFUSED' } });
+    expect(seen?.failure?.message).toMatch(/Service d1r\/web was not applied: .*30180/);
+    expect(await get('ConfigMap', 'd1r', 'b')).toBeDefined();
+    expect(await get('Deployment', 'd1r', 'web')).toBeDefined();
+    // The second time as the first, and by itself once the port is free.
+    await kubectl('delete', '-n', 'd1r', 'configmap/b');
+    await observe(site.agent);
+    expect(await get('ConfigMap', 'd1r', 'b')).toBeDefined();
+    await kubectl('delete', '-n', 'd1r', 'service/taker');
+    expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
+    expect(findPackage(site.agent.state, 'd1r')).toMatchObject({ status: 'healthy' });
+  });
+
   it('calls a cluster that cannot be asked an error, never in sync (D4)', async () => {
     const impatient = await connect(200);
     await using site = await createSite(target({ open: async () => impatient }));

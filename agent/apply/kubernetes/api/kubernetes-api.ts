@@ -131,6 +131,7 @@ export type KubernetesApi = {
     ref: ObjectRef,
     operations: readonly JsonPatch[],
     signal: AbortSignal,
+    options?: { readonly dryRun: boolean },
   ) => Promise<LiveObject | undefined>;
   /** 'gone' when it was not there, 'deleting' when a finalizer holds it, 'other' when uid or resourceVersion differ. */
   readonly remove: (

@@ -127,13 +127,13 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
       (await write('POST', 'create', object, { query: { fieldManager: FIELD_MANAGER } }, signal)).object,
     replace: async (object, signal) =>
       (await write('PUT', 'update', object, { query: { fieldManager: FIELD_MANAGER } }, signal)).object,
-    patch: async (ref, operations, signal) => {
+    patch: async (ref, operations, signal, { dryRun } = { dryRun: false }) => {
       const type = await needType(ref, signal);
       const answer = await sender.send(
         {
           method: 'PATCH',
           path: pathOf(type, ref.namespace, ref.name),
-          query: { fieldManager: FIELD_MANAGER },
+          query: { fieldManager: FIELD_MANAGER, ...(dryRun && { dryRun: 'All' }) },
           contentType: 'application/json-patch+json',
           body: JSON.stringify(operations),
           expect: [404, 422],

@@ -10,6 +10,7 @@ import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
+import { inTheWay } from '../live/in-the-way.ts';
 import { asJson, packageId } from '../owned-state.ts';
 import { awaitDefinition } from './await-definition.ts';
 import { awaitGone } from './await-gone.ts';
@@ -111,9 +112,10 @@ const PAUSE_MS = 300;
 const apply = async (
   { stepTimeoutMs }: KubernetesTargetOptions,
   api: KubernetesApi,
-  { object, secret }: WantedObject,
+  wanted: WantedObject,
   signal: AbortSignal,
 ): Promise<Applied> => {
+  const { object, secret } = wanted;
   const options: ApplyOptions = { force: true, ...(secret && { secret: true }) };
   const until = performance.now() + stepTimeoutMs;
   for (;;) {
@@ -122,10 +124,28 @@ const apply = async (
       const { object: live, created } = await api.apply(object, options, signal);
       return { live, created };
     } catch (error) {
-      if (!isFleetError(error, 'API_REFUSED') || !PASSING.test(error.message) || performance.now() > until)
-        throw error;
+      if (!isFleetError(error, 'API_REFUSED') || performance.now() > until) throw error;
+      if (await clear(api, wanted, error, signal)) continue;
+      if (!PASSING.test(error.message)) throw error;
       if (/requested resource/.test(error.message)) api.forgetTypes();
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
     }
   }
+};
+
+/** Puts what the package has in the place of what others added there, where that is why the server refuses it. */
+const clear = async (
+  api: KubernetesApi,
+  wanted: WantedObject,
+  { message }: FleetError,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const live = await api.read(wanted, signal);
+  const way = live && inTheWay(live, wanted.object, message);
+  if (!way) return false;
+  await api.patch(wanted, way.operations, signal).catch((error: unknown) => {
+    // Somebody wrote in between: it is looked at again.
+    if (!isFleetError(error, 'FIELD_CONFLICT')) throw error;
+  });
+  return true;
 };

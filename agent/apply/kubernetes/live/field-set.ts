@@ -47,7 +47,7 @@ export const pathsOf = (set: FieldSet, prefix = ''): readonly string[] =>
     return leaves.length > 0 ? leaves : [path];
   });
 
-const segmentOf = (entry: string, first: boolean): string => {
+export const segmentOf = (entry: string, first: boolean): string => {
   const text = entry.slice(2);
   switch (entry.slice(0, 2)) {
     case 'f:':

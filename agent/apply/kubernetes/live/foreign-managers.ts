@@ -19,8 +19,9 @@ const isMigrated = (
   { manager = '', subresource, operation }: ManagedFields,
   fields: 'merge' | 'strict',
 ): boolean => {
-  if (subresource || manager === FIELD_MANAGER) return false;
-  if (operation === 'Update' && CLIENT_SIDE.has(manager)) return true;
+  if (subresource) return false;
+  // Ours by an update is what was put in the place of others' additions (in-the-way.ts).
+  if (operation === 'Update' && (manager === FIELD_MANAGER || CLIENT_SIDE.has(manager))) return true;
   return fields === 'strict' && /^kubectl(-|$)/.test(manager);
 };
 

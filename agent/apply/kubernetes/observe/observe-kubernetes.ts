@@ -1,3 +1,4 @@
+import { isFleetError } from '#bundles/errors';
 import type { PackageSecrets } from '../../../secrets/package-secrets.ts';
 import type { DesiredPackage, Drift, OwnedObject } from '../../target.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
@@ -12,6 +13,7 @@ import { differences, lastManager, sayFields } from '../live/differences.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { toMigrate } from '../live/foreign-managers.ts';
 import { readLive } from '../live/read-live.ts';
+import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { type OwnedState, packageId, stateOf } from '../owned-state.ts';
 
 /**
@@ -83,18 +85,21 @@ const judge = async (
   const theirs = toMigrate(live, fields);
   if (theirs.length > 0)
     return { key, what: 'content', message: `${name} has fields of ${theirs.join(', ')}` };
-  const { object: dry } = await api.apply(
-    object.object,
-    { dryRun: true, force: true, ...(object.secret && { secret: true }) },
-    signal,
-  );
+  const drifts = (message: string): Drift => ({ key, what: 'content', message: `${name}: ${message}` });
+  let tried: TriedApply;
+  try {
+    tried = await tryApply(api, object, live, signal);
+  } catch (error) {
+    if (!isFleetError(error, 'API_REFUSED')) throw error;
+    // The other objects of the package are corrected all the same.
+    return drifts(`it differs, and the server refuses the package's: ${error.message}`);
+  }
+  const { dry, removes } = tried;
+  if (removes.length > 0)
+    return drifts(`the server refuses the package's beside ${removes.join(', ')}`);
   const paths = differences(live, dry);
   if (paths.length === 0) return undefined;
   const manager = lastManager(live);
   const by = manager === undefined ? '' : ` (last written by ${manager})`;
-  return {
-    key,
-    what: 'content',
-    message: `${name}: ${sayFields(paths)} differ${paths.length === 1 ? 's' : ''}${by}`,
-  };
+  return drifts(`${sayFields(paths)} differ${paths.length === 1 ? 's' : ''}${by}`);
 };

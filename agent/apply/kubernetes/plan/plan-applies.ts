@@ -5,6 +5,8 @@ import { isDefinition } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../execute/await-definition.ts';
 import { inParallel } from '../in-parallel.ts';
+import { toStep } from '../kubernetes-step.ts';
+import { asJson } from '../owned-state.ts';
 import { inKindOrder } from './kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
 import { type ObjectPlan, planObject } from './plan-object.ts';
@@ -17,19 +19,42 @@ import { type ObjectPlan, planObject } from './plan-object.ts';
 export const planApplies = async (context: PlanContext): Promise<readonly ObjectPlan[]> => {
   const objects = inKindOrder(context.wanted?.objects ?? []);
   const changing = new Set(objects.filter((wanted) => isChanging(context, wanted)).map(({ key }) => key));
-  const refusals: FleetError[] = [];
+  const refused: { readonly wanted: WantedObject; readonly error: FleetError }[] = [];
   const plans = await inParallel(objects, async (wanted) => {
     try {
       return await planObject(context, wanted, changing);
     } catch (error) {
       stopIfAborted(context.signal);
       if (!isFleetError(error) || error.retryable) throw error;
-      refusals.push(withPlace(error, wanted));
+      refused.push({ wanted, error: withPlace(error, wanted) });
       return undefined;
     }
   });
-  if (refusals.length > 0) throw together(refusals);
-  return plans.filter((plan) => plan !== undefined);
+  const accepted = plans.filter((plan) => plan !== undefined);
+  if (refused.length === 0) return accepted;
+  const isUseful = isKept(context) && accepted.some(({ step }) => step.kind === 'apply');
+  if (!isUseful) throw together(refused.map(({ error }) => error));
+  return [...accepted, ...refused.map(({ wanted, error }) => planRefused(context, wanted, error))];
+};
+
+/** Is this the package that the inventory was last kept for, so that each of its objects is corrected for itself? */
+const isKept = ({ owned, packageId }: PlanContext): boolean => {
+  const ids = new Set([...owned.values()].flatMap(({ of }) => of ?? []));
+  return ids.size === 1 && ids.has(packageId);
+};
+
+/** Behind the applications of all stages, before removals. */
+const REFUSED_GROUP = 900;
+
+/** It is tried after all the others, and fails the package then if it is refused again. */
+const planRefused = ({ owned }: PlanContext, wanted: WantedObject, error: FleetError): ObjectPlan => {
+  const { key, apiVersion } = wanted;
+  const own = owned.get(key);
+  const detail = { apiVersion, resourceVersion: null, awaits: null, replaces: null, migrates: false, adopts: false };
+  return {
+    step: toStep(key, 'configured', error.message, { kind: 'apply', detail }, REFUSED_GROUP),
+    owns: own && { key, state: asJson(own) },
+  };
 };
 
 /** A CRD or namespace that is not yet as it shall be: what needs it cannot be tried before. */

@@ -10,6 +10,7 @@ import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
 import { differences, sayFields, takenOver } from '../live/differences.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { toMigrate } from '../live/foreign-managers.ts';
+import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
 import { stageOf } from './kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
@@ -57,7 +58,7 @@ export const planObject = async (
 
   const later = dependsOn(context, wanted, changing);
   if (!live || live.metadata.deletionTimestamp !== undefined) {
-    if (later === undefined && !live) await context.api.apply(wanted.object, tried(wanted), context.signal);
+    if (later === undefined && !live) await context.api.apply(wanted.object, asTrial(wanted), context.signal);
     const reason = live ? 'it is being deleted: made again when it is gone' : 'it is not there';
     return apply('created', reason, { resourceVersion: null, awaits: live?.metadata.uid ?? null });
   }
@@ -67,12 +68,14 @@ export const planObject = async (
     return done(note(wanted.key, 'unchanged', 'as it shall be', group), seen(context, wanted, live));
   }
   if (later !== undefined) return apply('configured', later);
-  const dry = await dryRun(context, wanted, live);
-  if (dry === 'immutable') {
+  const tried = await tryOver(context, wanted, live);
+  if (tried === 'immutable') {
     const reason = 'replaced: a field of it cannot be changed';
     return apply('configured', reason, { replaces: live.metadata.uid ?? '' });
   }
+  const { dry, removes } = tried;
   const reasons = [
+    ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
     ...(adopts ? ['it was there before and belonged to nobody'] : []),
     ...markChange(live, context),
     ...(migrated.length > 0 ? [`fields of ${migrated.join(', ')} become ours`] : []),
@@ -86,7 +89,7 @@ export const planObject = async (
   return apply('configured', reason, { migrates: migrated.length > 0 });
 };
 
-const tried = ({ secret }: WantedObject): ApplyOptions => ({
+const asTrial = ({ secret }: WantedObject): ApplyOptions => ({
   dryRun: true,
   force: true,
   ...(secret && { secret: true }),
@@ -166,13 +169,13 @@ const dependsOn = (
   return changing.has(`/Namespace//${wanted.namespace}`) ? 'its namespace is made first' : undefined;
 };
 
-const dryRun = async (
+const tryOver = async (
   { api, signal }: PlanContext,
   wanted: WantedObject,
   live: LiveObject,
-): Promise<LiveObject | 'immutable'> => {
+): Promise<TriedApply | 'immutable'> => {
   try {
-    return (await api.apply(wanted.object, tried(wanted), signal)).object;
+    return await tryApply(api, wanted, live, signal);
   } catch (error) {
     if (!isFleetError(error, 'API_REFUSED') || !IMMUTABLE.test(error.message)) throw error;
     if (wanted.policy.recreate) return 'immutable';

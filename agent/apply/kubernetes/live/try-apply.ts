@@ -1,0 +1,38 @@
+import { isFleetError } from '#bundles/errors';
+import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import type { WantedObject } from '../desired/wanted-object.ts';
+import { inTheWay } from './in-the-way.ts';
+
+export type TriedApply = {
+  /** What the server would make of it. */
+  readonly dry: LiveObject;
+  /** What has to be removed first: 'spec.ports[port=81,protocol=TCP] of kubectl-patch'. */
+  readonly removes: readonly string[];
+};
+
+/**
+ * Asks the server by a dry run what an apply would make of an object that is there. Where it is refused because of what others
+ * added, the removal of that is tried as well. @throws FleetError API_*: it would be refused all the same
+ */
+export const tryApply = async (
+  api: KubernetesApi,
+  wanted: WantedObject,
+  live: LiveObject,
+  signal: AbortSignal,
+): Promise<TriedApply> => {
+  const { object, secret } = wanted;
+  try {
+    const options = { dryRun: true, force: true, ...(secret && { secret: true }) };
+    return { dry: (await api.apply(object, options, signal)).object, removes: [] };
+  } catch (error) {
+    if (!isFleetError(error, 'API_REFUSED')) throw error;
+    const way = inTheWay(live, object, error.message);
+    const dry = way && (await api.patch(wanted, way.operations, signal, { dryRun: true }).catch(orNothing));
+    if (!way || !dry) throw error;
+    return { dry, removes: way.named };
+  }
+};
+
+const orNothing = (error: unknown): undefined => {
+  if (!isFleetError(error, 'API_REFUSED') && !isFleetError(error, 'FIELD_CONFLICT')) throw error;
+};
