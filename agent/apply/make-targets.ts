@@ -1,10 +1,12 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Config, durationMs } from '../config/config.ts';
+import { findAgeIdentity } from '../enroll/age-identity.ts';
 import { fullName, type Identity } from '../store/identity.ts';
 import { readReplaced } from '../store/inventory.ts';
 import { placeHeld } from '../store/lock.ts';
 import type { State } from '../store/state.ts';
+import type { BackupLimits } from './host/backups/make-room.ts';
 import { hostTarget } from './host/host-target.ts';
 import { runCommand } from './host/run-command.ts';
 import { openClusterAccess } from './kubernetes/api/cluster-access.ts';
@@ -30,7 +32,7 @@ export const makeTargets = async (
       case 'host':
         return makeHost(config, state);
       case 'kubernetes':
-        return makeKubernetes(config, identity);
+        return makeKubernetes(config, identity, state);
     }
   });
 
@@ -38,12 +40,17 @@ const makeHost = (config: Config, state: State): Target =>
   hostTarget({
     root: config.root,
     services: config.services,
-    backups: join(config.state, 'replaced'),
-    maxBackupBytes: config.replacedMib * (1 << 20),
-    pinnedBackups: () => readReplaced(state),
+    ...backupsOf(config, state),
     isRoot: process.getuid?.() === 0,
     run: runCommand,
   });
+
+/** One folder and one limit for files of the host and objects of the cluster. */
+const backupsOf = ({ state: directory, replacedMib }: Config, state: State): BackupLimits => ({
+  backups: join(directory, 'replaced'),
+  maxBackupBytes: replacedMib * (1 << 20),
+  pinnedBackups: () => readReplaced(state),
+});
 
 /** The API of the cluster that the configuration names. @throws FleetError CONFIG_INVALID */
 export const openCluster = async ({ kubeconfig, kubeContext }: Config): Promise<KubernetesApi> =>
@@ -52,18 +59,17 @@ export const openCluster = async ({ kubeconfig, kubeContext }: Config): Promise<
     requestMs: REQUEST_MS,
   });
 
-const makeKubernetes = (config: Config, identity: Identity): Target => {
-  const { namespace, healthTimeout, state } = config;
-  return kubernetesTarget({
+const makeKubernetes = (config: Config, identity: Identity, state: State): Target =>
+  kubernetesTarget({
     open: () => openCluster(config),
     fleet: identity.fleet,
-    lease: { namespace, who: whoOf(identity), place: () => placeHeld(state) },
-    healthTimeoutMs: durationMs(healthTimeout),
+    lease: { namespace: config.namespace, who: whoOf(identity), place: () => placeHeld(config.state) },
+    healthTimeoutMs: durationMs(config.healthTimeout),
     stepTimeoutMs: STEP_MS,
     fields: 'merge',
     adopt: 'ifUnowned',
+    copies: { ...backupsOf(config, state), identity: () => findAgeIdentity(config.state) },
   });
-};
 
 /** As a person reads it in the lease. */
 const whoOf = (identity: Identity): string =>

@@ -19,13 +19,13 @@ export const readTaken = ({ db }: State, assignment: string): ReadonlyMap<string
   return new Map((rows as Row[]).map((row) => [row.key, row.assignment]));
 };
 
-/** Digests of the files that packages put back when they leave. */
+/** Names of the copies of files and objects that packages put back when they leave. */
 export const readReplaced = ({ db }: State): ReadonlySet<Digest> =>
   new Set(
     db
       .prepare(
         `SELECT json_extract(state, '$.replaced.digest') FROM owned
-         WHERE key LIKE 'file:%' AND json_extract(state, '$.replaced.digest') IS NOT NULL`,
+         WHERE json_extract(state, '$.replaced.digest') IS NOT NULL`,
       )
       .pluck()
       .all() as Digest[],

@@ -75,8 +75,10 @@ describeWith(
       await using site = await open(ns);
       await site.release(before(ns));
       await site.want(after(ns));
-      if (!spoils) return;
       const maps = `/api/v1/namespaces/${ns}/configmaps`;
+      const theirs = { metadata: { name: 'theirs' }, data: { text: 'theirs', only: 'theirs' } };
+      await cluster.request('POST', maps, { apiVersion: 'v1', kind: 'ConfigMap', ...theirs });
+      if (!spoils) return;
       await cluster.request('DELETE', `${maps}/gone`);
       await cluster.request('PATCH', `${maps}/kept`, { data: { text: 'spoilt' } });
       await cluster.request('DELETE', `${maps}/steady`);

@@ -10,7 +10,7 @@ import { openOperation } from '../../agent/journal/operations.ts';
 import { makeAllDue } from '../../agent/store/attempts.ts';
 import { findFailure } from '../../agent/store/failures.ts';
 import { findPackage } from '../../agent/store/packages.ts';
-import { createSite, FLEET, pack } from '../agent/apply/kubernetes/kubernetes-site.ts';
+import { copiesIn, createSite, FLEET, pack } from '../agent/apply/kubernetes/kubernetes-site.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
@@ -29,6 +29,7 @@ const targetOf = (kubeconfig: string): Target =>
     stepTimeoutMs: 10_000,
     fields: 'merge',
     adopt: 'ifUnowned',
+    copies: copiesIn('/nowhere'),
   });
 
 /** Nobody listens where it is said to be, and without it no ConfigMap is admitted. */

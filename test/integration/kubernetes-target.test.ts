@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Agent } from '../../agent/agent.ts';
 import { openClusterAccess } from '../../agent/apply/kubernetes/api/cluster-access.ts';
@@ -20,7 +22,9 @@ import { makeAllDue } from '../../agent/store/attempts.ts';
 import { readOwned } from '../../agent/store/inventory.ts';
 import { findPackage } from '../../agent/store/packages.ts';
 import { FleetError } from '../../bundles/errors.ts';
+import { generateAgeIdentity } from '../../bundles/secrets/recipient.ts';
 import {
+  copiesIn,
   createSite,
   FLEET,
   type KubernetesPackage,
@@ -32,7 +36,7 @@ import { describeWith } from '../harness/describe-with.ts';
 import { writesOf } from '../harness/kubernetes/audit-log.ts';
 import type { OwnCluster } from '../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
-import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const signal = new AbortController().signal;
 
@@ -59,6 +63,8 @@ describeWith(['kube', 'kwok'], 'a cluster as the target', ({ kube, kwok }) => {
   let cluster: OwnCluster;
   let api: KubernetesApi;
   let admin: KubernetesApi;
+  let folder: TemporaryDirectory;
+  let identity: string;
 
   const connect = async (patienceMs = 30_000): Promise<KubernetesApi> =>
     openKubernetesApi(await openClusterAccess({ kubeconfig: cluster.kubeconfig, context: '' }), {
@@ -73,6 +79,7 @@ describeWith(['kube', 'kwok'], 'a cluster as the target', ({ kube, kwok }) => {
       stepTimeoutMs: 20_000,
       fields: 'merge',
       adopt: 'ifUnowned',
+      copies: copiesIn(folder.path, identity),
       ...more,
     });
   const get = async (kind: string, ns: string, name: string): Promise<LiveObject | undefined> => {
@@ -94,6 +101,8 @@ describeWith(['kube', 'kwok'], 'a cluster as the target', ({ kube, kwok }) => {
     JSON.stringify(events().findLast(({ detail }) => detail?.['changes'] !== undefined)?.detail);
 
   beforeAll(async () => {
+    folder = await temporaryDirectory('kubernetes-target');
+    ({ identity } = await generateAgeIdentity());
     cluster = await startOwnCluster({ kube, kwok, nodes: 1, audit: true });
     api = await connect();
     admin = await connect();
@@ -102,6 +111,7 @@ describeWith(['kube', 'kwok'], 'a cluster as the target', ({ kube, kwok }) => {
     await api?.close();
     await admin?.close();
     await cluster?.[Symbol.asyncDispose]();
+    await folder?.[Symbol.asyncDispose]();
   });
 
   it('applies a package with its namespace, in order, healthy, and a second time without a single write', async () => {
@@ -317,11 +327,73 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80}${list === 'two' ? ',
     ]);
     expect(reasons(site)).toContain('it was there before and belonged to nobody');
     expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
-    // What was there before us is not ours to delete.
+    // What was there before us is there again, and is kubectl's.
     await site.release([]);
     const left = await get('ConfigMap', 's8', 'web');
-    expect(left?.metadata.annotations).toBeUndefined();
-    expect(left?.metadata.deletionTimestamp).toBeUndefined();
+    expect(left?.['data']).toEqual({ old: '1', both: '1' });
+    expect(Object.keys(left?.metadata.annotations ?? {})).toEqual([
+      'kubectl.kubernetes.io/last-applied-configuration',
+    ]);
+    expect(left?.metadata.managedFields?.map(({ manager }) => manager)).toEqual([
+      'kubectl-client-side-apply',
+    ]);
+    await kubectlApply(configMap('s8', 'web', '{both: "2"}'));
+    expect((await get('ConfigMap', 's8', 'web'))?.['data']).toEqual({ both: '2' });
+  });
+
+  it('puts back what it took over: content, labels and managers, after a rollback, an update and the removal (A1)', async () => {
+    const theirs = (name: string) =>
+      configMap('a1', name, '{a: theirs, only: theirs}').replace(
+        'annotations: {}',
+        'labels: {team: line-4}, annotations: {note: x}',
+      );
+    const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: key, namespace: a1}\nstringData: {';
+    await kubectlApply(
+      `${namespace('a1')}${theirs('one')}${theirs('two')}${secret}pin: tell-nobody}\n`,
+      '--server-side',
+    );
+    const see = async () => {
+      const found = [];
+      for (const [kind, name] of [
+        ['ConfigMap', 'one'],
+        ['ConfigMap', 'two'],
+        ['Secret', 'key'],
+      ] as const) {
+        const { metadata, ...rest } = (await get(kind, 'a1', name)) as LiveObject;
+        const { resourceVersion: _, managedFields, ...meta } = metadata;
+        found.push({
+          ...rest,
+          meta,
+          managers: managedFields?.map(({ manager, fieldsV1 }) => ({ manager, fieldsV1 })),
+        });
+      }
+      return found;
+    };
+    const before = await see();
+    const ours = (name: string) => configMap('a1', name, '{a: ours}');
+    const all = `${ours('one')}${ours('two')}${secret}pin: ours}\n`;
+    const never = deployment('a1', 'web', 'replicas: 1', 'nodeSelector: {no: where}');
+    // Its first release does not come up.
+    await using site = await createSite(target({ healthTimeoutMs: 1000 }));
+    expect(await site.release([pack('a1', `${all}---\n${never}`)])).toMatchObject([{ code: 'CHECK_FAILED' }]);
+    expect(await see()).toEqual(before);
+    // The second of two packages takes more, and does not come up either.
+    await site.release([pack('a1', ours('one'))]);
+    expect((await get('ConfigMap', 'a1', 'one'))?.['data']).toEqual({ a: 'ours', only: 'theirs' });
+    expect(await site.release([pack('a1', `${all}---\n${never}`)])).toMatchObject([{ code: 'CHECK_FAILED' }]);
+    expect((await see()).slice(1)).toEqual(before.slice(1));
+    expect((await get('ConfigMap', 'a1', 'one'))?.['data']).toEqual({ a: 'ours', only: 'theirs' });
+    // What leaves the package goes back, and the rest with the package.
+    await site.release([pack('a1', all)]);
+    expect((await get('Secret', 'a1', 'key'))?.['data']).toEqual({ pin: 'b3Vycw==' });
+    await site.release([pack('a1', `${ours('one')}${secret}pin: ours}\n`)]);
+    expect((await see())[1]).toEqual(before[1]);
+    expect(await site.release([])).toMatchObject([{ outcome: 'deleted' }]);
+    expect(await see()).toEqual(before);
+    for (const name of await readdir(join(folder.path, 'replaced')))
+      expect(await readFile(join(folder.path, 'replaced', name), 'latin1')).not.toMatch(
+        /tell-nobody|dGVsbC1ub2JvZHk/,
+      );
   });
 
   it('takes over an object that the server has no record of, and sees no drift in it afterwards (S8)', async () => {
@@ -704,7 +776,11 @@ spec:
     await patch('service/web', [{ op: 'replace', path: '/spec/ports/0/port', value: 81 }]);
     // A union of which a person set the other member is refused beside ours as well.
     await patch('deployment/web', [
-      { op: 'replace', path: '/spec/template/spec/containers/0/env/0', value: { name: 'LINE', value: 'four' } },
+      {
+        op: 'replace',
+        path: '/spec/template/spec/containers/0/env/0',
+        value: { name: 'LINE', value: 'four' },
+      },
     ]);
     await kubectl('delete', '-n', 'd1k', 'configmap/web');
     const [{ drift } = { drift: [] }] = await lookAtDrift(site.agent);
@@ -894,7 +970,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     const after = (ns: string): KubernetesPackage =>
       pack(
         'crash',
-        `${namespace(ns)}${configMap(ns, 'kept', '{a: "2"}')}${configMap(ns, 'new', '{}')}${deployment(ns, 'web')}`,
+        `${namespace(ns)}${configMap(ns, 'adopted', '{a: "2"}')}${configMap(ns, 'kept', '{a: "2"}')}${configMap(ns, 'new', '{}')}${deployment(ns, 'web')}`,
       );
     const run = async (ns: string, stopAt: number): Promise<readonly string[]> => {
       const points: string[] = [];
@@ -902,6 +978,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
       {
         await using site = openSite(folder, target());
         await site.release([before(ns)]);
+        await kubectl('create', 'configmap', '-n', ns, 'adopted', '--from-literal=a=theirs');
         Object.assign(site.agent, {
           onJournal: (point: string) => {
             points.push(point);
@@ -917,18 +994,23 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
       const { items } = await admin.list({ apiVersion: 'v1', kind: 'ConfigMap' }, { namespace: ns }, signal);
       const names = items.map(({ metadata }) => metadata.name).filter((name) => name !== 'kube-root-ca.crt');
       const at = `after ${points.at(-1)}`;
-      expect(names, at).toEqual(['kept', 'new']);
+      expect(names, at).toEqual(['adopted', 'kept', 'new']);
       expect((await get('ConfigMap', ns, 'kept'))?.['data'], at).toEqual({ a: '2' });
       expect(
         readOwned(site.agent.state, 'crash').map(({ key }) => key),
         at,
       ).toEqual([
+        `/ConfigMap/${ns}/adopted`,
         `/ConfigMap/${ns}/kept`,
         `/ConfigMap/${ns}/new`,
         `/Namespace//${ns}`,
         `apps/Deployment/${ns}/web`,
       ]);
       expect(await lookAtDrift(site.agent), at).toEqual([{ assignment: 'crash', drift: [] }]);
+      await site.release([]);
+      const left = await get('ConfigMap', ns, 'adopted');
+      expect(left?.['data'], at).toEqual({ a: 'theirs' });
+      expect(left?.metadata.annotations, at).toBeUndefined();
       return points;
     };
     const points = await run('calm', 0);

@@ -1,5 +1,6 @@
 import type { KubernetesApi } from './api/kubernetes-api.ts';
 import type { Contender } from './lease/lease-options.ts';
+import type { CopyPlace } from './replaced/copies.ts';
 
 export type KubernetesTargetOptions = {
   /** Opened at the first need: a host agent whose cluster is off must start all the same. */
@@ -16,6 +17,8 @@ export type KubernetesTargetOptions = {
    * (checklist S4). Controllers' fields stay in both.
    */
   readonly fields: 'merge' | 'strict';
+  /** Where objects that are taken over are kept, to be put back when the package goes. */
+  readonly copies: CopyPlace;
   /** May objects that were there before and belong to nobody be taken over? */
   readonly adopt: 'ifUnowned' | 'none';
 };

@@ -1,3 +1,4 @@
+import type { Digest } from '#bundles/digest';
 import type { Outcome } from '#bundles/report/event';
 import type { Step } from '../target.ts';
 import { asJson } from './owned-state.ts';
@@ -13,6 +14,8 @@ export type ApplyDetail = {
   /** Other managers' fields become ours first, so that those the package does not have go away. */
   readonly migrates: boolean;
   readonly adopts: boolean;
+  /** Name of the copy that is made first of an object that is taken over. Plans of older agents do not say. */
+  readonly copy?: Digest;
 };
 
 export type RemovalDetail = {
@@ -22,12 +25,15 @@ export type RemovalDetail = {
   readonly assignment: string;
 };
 
+export type PutBackDetail = Omit<RemovalDetail, 'uid'> & { readonly copy: Digest };
+
 /** Every kind of step of this target. 'note' is listed and does nothing; content is never in a step. */
 export type KubernetesStep =
   | { readonly kind: 'note'; readonly detail: object }
   | { readonly kind: 'apply'; readonly detail: ApplyDetail }
   | { readonly kind: 'remove'; readonly detail: RemovalDetail }
-  | { readonly kind: 'detach'; readonly detail: RemovalDetail };
+  | { readonly kind: 'detach'; readonly detail: RemovalDetail }
+  | { readonly kind: 'put-back'; readonly detail: PutBackDetail };
 
 export const toStep = (
   key: string,

@@ -1,3 +1,4 @@
+import { pruneBackups } from '../host/backups/make-room.ts';
 import type { Target } from '../target.ts';
 import type { KubernetesApi } from './api/kubernetes-api.ts';
 import { refOf } from './desired/object-key.ts';
@@ -51,6 +52,7 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     },
     observe: async (desired, owned, signal) =>
       observeKubernetes(options, await api(), desired, owned, signal),
+    pruneCopies: (which) => pruneBackups(options.copies, which),
     examine: (signal) => examineKubernetes(api, options.lease?.namespace, signal),
     ...(options.lease && { exclusive: kubernetesExclusive(api, { ...options.lease, fleet: options.fleet }) }),
     watch: async (owned, onChange, signal) => {

@@ -1,5 +1,5 @@
 import type { Json } from '#bundles/canonical';
-import { digestOf } from '#bundles/digest';
+import { type Digest, digestOf } from '#bundles/digest';
 import type { DesiredPackage, OwnedObject } from '../target.ts';
 
 /** What the inventory remembers of an object: names and hashes, never content. */
@@ -19,6 +19,8 @@ export type OwnedState = {
   readonly secret?: true;
   /** It was there before and belonged to nobody: it stays when the package goes. */
   readonly adopted?: true;
+  /** Of an adopted object: the copy of what it was, which is put back then. Inventories of older agents have none. */
+  readonly replaced?: { readonly digest: Digest };
   /**
    * It was there when this package was first applied, as another package's or ours from a state that was lost: should the
    * package be taken back, the object stays. Gone once the package is kept (keepOwned).

@@ -15,6 +15,7 @@ import {
   type TestRelease,
   type TestSite,
 } from '../../harness/signed-medium.ts';
+import { copiesIn } from '../apply/kubernetes/kubernetes-site.ts';
 import { createWorld, SITE, type World } from '../world.ts';
 
 export type Values = Readonly<Record<string, string>>;
@@ -70,6 +71,7 @@ export const clusterOf = (api: KubernetesApi | undefined): Target =>
     stepTimeoutMs: 20_000,
     fields: 'merge',
     adopt: 'ifUnowned',
+    copies: copiesIn('/nowhere'),
   });
 
 export const createSecretWorld = async (

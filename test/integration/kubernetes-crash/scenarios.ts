@@ -7,6 +7,7 @@ import { readEdge } from '../../../agent/edge.ts';
 import { observe } from '../../../agent/observe/observe.ts';
 import { acquireLock, placeHeld } from '../../../agent/store/lock.ts';
 import {
+  copiesIn,
   FLEET,
   type KubernetesPackage,
   type KubernetesSite,
@@ -92,7 +93,7 @@ export const SCENARIOS: readonly Scenario[] = [
     after: (ns) => [
       pack(
         'a-base',
-        `${namespace(ns)}${configMap(ns, 'kept', 'two')}${configMap(ns, 'new', 'y')}${deployment(ns, 'web', 'one')}`,
+        `${namespace(ns)}${configMap(ns, 'kept', 'two')}${configMap(ns, 'new', 'y')}${configMap(ns, 'theirs', 'ours')}${deployment(ns, 'web', 'one')}`,
       ),
       steady(ns),
       pack('z-next', configMap(ns, 'next', 'z'), { dependsOn: ['a-base'] }),
@@ -105,7 +106,7 @@ export const SCENARIOS: readonly Scenario[] = [
     after: (ns) => [
       pack(
         'a-base',
-        `${namespace(ns)}${configMap(ns, 'kept', 'two')}${configMap(ns, 'new', 'y')}${JSON.stringify(refusedIn(ns))}`,
+        `${namespace(ns)}${configMap(ns, 'kept', 'two')}${configMap(ns, 'new', 'y')}${configMap(ns, 'theirs', 'ours')}${JSON.stringify(refusedIn(ns))}`,
       ),
       steady(ns),
     ],
@@ -160,6 +161,7 @@ export const openLocked = async (
     stepTimeoutMs: 20_000,
     fields: 'merge',
     adopt: 'ifUnowned',
+    copies: copiesIn(folder),
   });
   const site = openSite(folder, target, {}, { onJournal });
   return {

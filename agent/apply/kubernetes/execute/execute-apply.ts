@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { DesiredPackage, Step, StepResult } from '../../target.ts';
-import type { ApplyOptions, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import type { ApplyOptions, JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
+import { ownerOf } from '../desired/marks.ts';
 import { isDefinition, type Wanted } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { noteApplied } from '../health/settle/current-as-applied.ts';
@@ -12,6 +14,7 @@ import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { inTheWay } from '../live/in-the-way.ts';
 import { asJson, packageId } from '../owned-state.ts';
+import { keepCopy } from '../replaced/copies.ts';
 import { awaitDefinition } from './await-definition.ts';
 import { awaitGone } from './await-gone.ts';
 
@@ -31,6 +34,8 @@ export const executeApply = async (
   const object = wanted.byKey.get(step.key);
   if (!object)
     throw new FleetError('APPLY_FAILED', `${step.key} is not in the package that the plan was made for`);
+  const { copy } = detail;
+  const isKept = copy === undefined || (await keepFirst(options, api, object, copy, signal));
   await makeWay(options, api, object, detail, signal);
   if (detail.migrates) await migrate(options, api, object, signal);
   const { live, created } = await applyAndMigrate(options, api, object, signal);
@@ -42,7 +47,7 @@ export const executeApply = async (
   return {
     key: step.key,
     outcome: untouched ? 'unchanged' : created && !detail.replaces ? 'created' : step.outcome,
-    reason: untouched ? 'as it shall be' : step.reason,
+    reason: untouched ? 'as it shall be' : isKept ? step.reason : `${step.reason}; ${NOT_KEPT}`,
     state: asJson({
       of: packageId(desired),
       wanted: object.hash,
@@ -51,6 +56,20 @@ export const executeApply = async (
       uid: settled.metadata.uid,
     }),
   };
+};
+
+const NOT_KEPT = 'no copy of it is kept: this agent has no age identity to seal a Secret to';
+
+/** What bears no mark yet was not written yet: before that it is copied as it is now. False: it cannot be. */
+const keepFirst = async (
+  { copies }: KubernetesTargetOptions,
+  api: KubernetesApi,
+  object: WantedObject,
+  copy: Digest,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const live = await api.read(object, signal);
+  return !live || ownerOf(live) !== undefined || keepCopy(copies, copy, live);
 };
 
 /** An object that the server had no record of gets one by our apply, with all its fields for a manager of that time. */
@@ -143,7 +162,12 @@ const clear = async (
   const live = await api.read(wanted, signal);
   const way = live && inTheWay(live, wanted.object, message);
   if (!way) return false;
-  await api.patch(wanted, way.operations, signal).catch((error: unknown) => {
+  const asRead: JsonPatch = {
+    op: 'test',
+    path: '/metadata/resourceVersion',
+    value: live.metadata.resourceVersion ?? '',
+  };
+  await api.patch(wanted, [asRead, ...way.operations], signal).catch((error: unknown) => {
     // Somebody wrote in between: it is looked at again.
     if (!isFleetError(error, 'FIELD_CONFLICT')) throw error;
   });

@@ -63,7 +63,8 @@ export const executeDetach = async (
   return { key, outcome, reason };
 };
 
-const detach = async (
+/** Takes our marks off. */
+export const detach = async (
   api: KubernetesApi,
   ref: ObjectRef,
   owner: Owner,

@@ -5,6 +5,7 @@ import { resolveWanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { fromStep } from '../kubernetes-step.ts';
 import { executeApply } from './execute-apply.ts';
+import { executePutBack } from './execute-put-back.ts';
 import { executeDetach, executeRemoval } from './execute-removal.ts';
 
 /** Does one step of a plan; doing it twice is doing it once. @throws FleetError API_*, FIELD_CONFLICT, APPLY_FAILED */
@@ -28,5 +29,7 @@ export const executeStep = async (
       return executeRemoval(options, api, step, own.detail, signal);
     case 'detach':
       return executeDetach(options, api, step, own.detail, signal);
+    case 'put-back':
+      return executePutBack(options, api, step, own.detail, signal);
   }
 };

@@ -29,9 +29,6 @@ export const inTheWay = (live: LiveObject, wanted: LiveObject, refusal: string):
   );
   return {
     named: [...new Set(found.map(({ path, manager }) => `${path} of ${manager}`))],
-    operations: [
-      { op: 'test', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion ?? '' },
-      ...outer.map(([path, value]): JsonPatch => ({ op: 'replace', path, value })),
-    ],
+    operations: outer.map(([path, value]) => ({ op: 'replace', path, value })),
   };
 };

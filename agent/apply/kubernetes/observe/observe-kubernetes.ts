@@ -95,8 +95,7 @@ const judge = async (
     return drifts(`it differs, and the server refuses the package's: ${error.message}`);
   }
   const { dry, removes } = tried;
-  if (removes.length > 0)
-    return drifts(`the server refuses the package's beside ${removes.join(', ')}`);
+  if (removes.length > 0) return drifts(`the server refuses the package's beside ${removes.join(', ')}`);
   const paths = differences(live, dry);
   if (paths.length === 0) return undefined;
   const manager = lastManager(live);

@@ -50,7 +50,14 @@ const REFUSED_GROUP = 900;
 const planRefused = ({ owned }: PlanContext, wanted: WantedObject, error: FleetError): ObjectPlan => {
   const { key, apiVersion } = wanted;
   const own = owned.get(key);
-  const detail = { apiVersion, resourceVersion: null, awaits: null, replaces: null, migrates: false, adopts: false };
+  const detail = {
+    apiVersion,
+    resourceVersion: null,
+    awaits: null,
+    replaces: null,
+    migrates: false,
+    adopts: false,
+  };
   return {
     step: toStep(key, 'configured', error.message, { kind: 'apply', detail }, REFUSED_GROUP),
     owns: own && { key, state: asJson(own) },

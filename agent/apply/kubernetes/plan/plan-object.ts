@@ -11,6 +11,7 @@ import { differences, sayFields, takenOver } from '../live/differences.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { toMigrate } from '../live/foreign-managers.ts';
 import { tryApply, type TriedApply } from '../live/try-apply.ts';
+import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
 import { stageOf } from './kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
@@ -52,6 +53,7 @@ export const planObject = async (
     replaces: null,
     migrates: false,
     adopts,
+    ...(state.replaced && !own && { copy: state.replaced.digest }),
   };
   const apply = (outcome: 'created' | 'configured', reason: string, more: Partial<ApplyDetail> = {}) =>
     done(toStep(wanted.key, outcome, reason, { kind: 'apply', detail: { ...detail, ...more } }, group));
@@ -119,11 +121,13 @@ const stateBefore = (
 ): OwnedState => {
   const isNew = live !== undefined && own?.assignment !== owner.assignment;
   const adopts = own ? own.adopted : isNew && ownerOf(live) === undefined;
+  const replaced = own ? own.replaced : adopts && live && { digest: copyName(wanted.key, live) };
   return {
     apiVersion: wanted.apiVersion,
     assignment: owner.assignment,
     ...(own?.uid !== undefined && { uid: own.uid }),
     ...(adopts && { adopted: true }),
+    ...(replaced && { replaced }),
     ...((isNew || own?.provisional) && { provisional: true }),
     ...(!wanted.policy.prune && { keep: true }),
   };

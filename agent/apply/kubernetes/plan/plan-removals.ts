@@ -1,3 +1,4 @@
+import type { Digest } from '#bundles/digest';
 import type { Step } from '../../target.ts';
 import type { LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { isOwner, type Owner } from '../desired/marks.ts';
@@ -62,6 +63,7 @@ const planRemoval = async (
   const group = FIRST_GROUP - stageOf(one);
   const other = context.taken.get(key);
   if (other !== undefined) return note(key, 'unchanged', `now belongs to ${other}`, group);
+  if (own.replaced && !own.keep) return planPutBack(context, one, own.replaced.digest, live);
   if (!live) return note(key, 'unchanged', 'it is gone already', group);
   const uid = live.metadata.uid ?? '';
   if (kept.has(uid))
@@ -78,6 +80,24 @@ const planRemoval = async (
   }
   const reason = context.wanted ? 'no longer in the package' : 'the package goes';
   return toStep(key, 'deleted', reason, { kind: 'remove', detail }, group);
+};
+
+/** Without a mark it is back already, or was never written. */
+const planPutBack = (
+  { owner, wanted }: PlanContext,
+  one: Candidate,
+  copy: Digest,
+  live: LiveObject | undefined,
+): Step => {
+  const { key, own } = one;
+  const { assignment } = own;
+  const group = FIRST_GROUP - stageOf(one);
+  if (live && !isOwner(live, { fleet: owner.fleet, assignment }))
+    return note(key, 'skipped', 'its owner mark is no longer ours: it stays', group);
+  const why = wanted ? 'no longer in the package' : 'the package goes';
+  const detail = { apiVersion: one.apiVersion, assignment, copy };
+  const reason = `${why}: what was there before is put back`;
+  return toStep(key, 'configured', reason, { kind: 'put-back', detail }, group);
 };
 
 const whyItStays = async (

@@ -15,6 +15,7 @@ import type { Agent } from '../../../../agent/agent.ts';
 import type { PackageResult } from '../../../../agent/apply/package-result.ts';
 import { resume } from '../../../../agent/apply/perform.ts';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
+import type { CopyPlace } from '../../../../agent/apply/kubernetes/replaced/copies.ts';
 import type { Target } from '../../../../agent/apply/target.ts';
 import { readOutbox } from '../../../../agent/report/outbox.ts';
 import { emptyRow } from '../../../../agent/store/empty-row.ts';
@@ -46,6 +47,14 @@ export type KubernetesSite = AsyncDisposable & {
   readonly release: (packages: readonly KubernetesPackage[]) => Promise<readonly PackageResult[]>;
   readonly events: () => readonly Event[];
 };
+
+/** Where a target keeps what it takes over. @param identity an age identity */
+export const copiesIn = (folder: string, identity?: string): CopyPlace => ({
+  backups: join(folder, 'replaced'),
+  maxBackupBytes: 1 << 24,
+  pinnedBackups: () => new Set(),
+  identity: async () => identity,
+});
 
 /** One package of one file. */
 export const pack = (id: string, yaml: string, more: Partial<KubernetesPackage> = {}): KubernetesPackage => ({

@@ -1,0 +1,39 @@
+import { isFleetError } from '#bundles/errors';
+import type { Step, StepResult } from '../../target.ts';
+import type { KubernetesApi } from '../api/kubernetes-api.ts';
+import { isOwner } from '../desired/marks.ts';
+import { refOf } from '../desired/object-key.ts';
+import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
+import type { PutBackDetail } from '../kubernetes-step.ts';
+import { readCopy } from '../replaced/copies.ts';
+import { putBack } from '../replaced/put-back.ts';
+import { detach } from './execute-removal.ts';
+
+/**
+ * Makes an object that was taken over what it was before. Where there is no copy, or the server refuses it, the object stays as it
+ * is, without our marks. @throws FleetError API_*
+ */
+export const executePutBack = async (
+  { fleet, copies }: KubernetesTargetOptions,
+  api: KubernetesApi,
+  { key, outcome, reason }: Step,
+  { apiVersion, assignment, copy: name }: PutBackDetail,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  const owner = { fleet, assignment };
+  const copy = await readCopy(copies, name);
+  let why = 'there is no copy of what was there before';
+  try {
+    if (copy) {
+      await putBack(api, copy, owner, signal);
+      return { key, outcome, reason };
+    }
+  } catch (error) {
+    if (!isFleetError(error, 'API_REFUSED')) throw error;
+    why = `what was there before cannot be put back: ${error.message}`;
+  }
+  const ref = refOf(key, apiVersion);
+  const live = await api.read(ref, signal);
+  if (live && isOwner(live, owner)) await detach(api, ref, owner, signal);
+  return { key, outcome: 'skipped', reason: `${why}: it stays as it is and is no longer ours` };
+};

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseJson } from '#bundles/parse-json';
+import { type Digest, digestOf, hexOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { writeFileAtomically } from '#bundles/layout/write-file';
+import { type BackupLimits, makeRoom } from '../../host/backups/make-room.ts';
+import { errno } from '../../host/host-error.ts';
+import type { LiveObject } from '../api/kubernetes-api.ts';
+import { nameOf } from '../api/open-kubernetes-api.ts';
+
+/** Where objects that were there before a package are kept, beside the files of a host. */
+export type CopyPlace = BackupLimits & {
+  /** The agent's age identity: a Secret is sealed to it. undefined: no copy is made of a Secret. */
+  readonly identity: () => Promise<string | undefined>;
+};
+
+/** The copy's name, known before its content: what is written just before the first write may be newer than the plan. */
+export const copyName = (key: string, { metadata }: LiveObject): Digest =>
+  digestOf(`${key} ${metadata.uid ?? ''}`);
+
+/**
+ * Keeps an object as it is, durably, before the first write to it. What the server says of its state is left out.
+ * @returns whether there is a copy now @throws FleetError APPLY_FAILED where `replacedMib` has no room for it; DISK_FULL, IO
+ */
+export const keepCopy = async (place: CopyPlace, name: Digest, live: LiveObject): Promise<boolean> => {
+  const { status: _, ...object } = live;
+  const plain = Buffer.from(JSON.stringify(object));
+  const bytes = live.kind === 'Secret' ? await seal(place, plain) : plain;
+  if (!bytes) return false;
+  if (!(await makeRoom(place, bytes.byteLength))) {
+    throw new FleetError(
+      'APPLY_FAILED',
+      `${nameOf({ ...live, ...live.metadata })} was there before the package, and a copy of it does not fit into the room for copies`,
+      { hint: 'Raise replacedMib in the configuration of the agent' },
+    );
+  }
+  await writeFileAtomically(fileOf(place, name), bytes, 0o600);
+  return true;
+};
+
+/** undefined: no copy was made, or it was removed by hand. @throws FleetError KEY_FORMAT, IO */
+export const readCopy = async (place: CopyPlace, name: Digest): Promise<LiveObject | undefined> => {
+  const bytes = await readFile(fileOf(place, name)).catch((error: unknown) => {
+    if (errno(error) !== 'ENOENT') throw error;
+    return undefined;
+  });
+  return bytes && (parseJson((await open(place, bytes)).toString()) as LiveObject);
+};
+
+const fileOf = ({ backups }: CopyPlace, name: Digest): string => join(backups, hexOf(name));
+
+const MAGIC = 'age-encryption.org/v1\n';
+
+// The reader of age takes 20 MB of memory: it is loaded where it is used.
+const seal = async ({ identity }: CopyPlace, plain: Buffer): Promise<Uint8Array | undefined> => {
+  const own = await identity();
+  if (own === undefined) return undefined;
+  const { Encrypter, identityToRecipient } = await import('age-encryption');
+  const encrypter = new Encrypter();
+  encrypter.addRecipient(await identityToRecipient(own));
+  return encrypter.encrypt(plain);
+};
+
+const open = async ({ identity }: CopyPlace, bytes: Buffer): Promise<Buffer> => {
+  if (bytes.subarray(0, MAGIC.length).toString('latin1') !== MAGIC) return bytes;
+  const { Decrypter } = await import('age-encryption');
+  const decrypter = new Decrypter();
+  decrypter.addIdentity((await identity()) ?? '');
+  return Buffer.from(await decrypter.decrypt(bytes));
+};
