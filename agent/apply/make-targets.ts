@@ -66,7 +66,6 @@ const makeKubernetes = (config: Config, identity: Identity, state: State): Targe
     lease: { namespace: config.namespace, who: whoOf(identity), place: () => placeHeld(config.state) },
     healthTimeoutMs: durationMs(config.healthTimeout),
     stepTimeoutMs: STEP_MS,
-    fields: 'merge',
     adopt: 'ifUnowned',
     copies: { ...backupsOf(config, state), identity: () => findAgeIdentity(config.state) },
   });

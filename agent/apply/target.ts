@@ -85,6 +85,8 @@ export type Drift = {
   /** 'missing', 'content', 'mode', 'owner', 'inactive', 'disabled', 'extra' ... */
   readonly what: string;
   readonly message: string;
+  /** It was added beside what the package says, and a correction leaves it. */
+  readonly stays?: true;
 };
 
 /** Copies of replaced things that were removed. */

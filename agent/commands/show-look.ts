@@ -26,7 +26,9 @@ const describeDrift = (seen: PackageDrift): readonly string[] => {
     const why = failure ? `: ${failure.code}: ${failure.message}` : '';
     return [`${assignment}: ${corrected ? 'was broken, is well again' : `broken${why}`}`];
   }
-  return drift.map(({ message }) => `${assignment}: ${message}: ${outcomeOf(seen)}`);
+  return drift.map(
+    ({ message, stays }) => `${assignment}: ${message}: ${stays ? 'left as it is' : outcomeOf(seen)}`,
+  );
 };
 
 const outcomeOf = ({ corrected, failure }: PackageDrift): string => {

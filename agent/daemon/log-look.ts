@@ -35,10 +35,11 @@ export const makeLookLog = (log: Log): LookLog => {
         const what = { assignment, code: failure.code, reason: failure.message };
         say(`failure ${assignment}`, 'error', what, 'still broken');
       }
-      for (const { key, what, message } of items) {
-        const fields = { assignment, key, what, corrected, reason: message };
+      for (const { key, what, message, stays = false } of items) {
+        const isCorrected = corrected && !stays;
+        const fields = { assignment, key, what, corrected: isCorrected, reason: message };
         // Corrected drift that is there again is news each time: somebody keeps changing it.
-        if (corrected) log.warn(fields, 'drift');
+        if (isCorrected) log.warn(fields, 'drift');
         else say(`drift ${assignment} ${key}`, 'warn', fields, 'drift');
       }
     }

@@ -107,15 +107,17 @@ const waitHere = (agent: Agent): HealthWaits => ({
 
 /**
  * Drift is corrected at once. A package that is broken is applied and judged again after a pause that doubles: its checks may
- * have failed while its files are right, and a correction that fails now fails a moment later as well.
+ * have failed while its files are right, and a correction that fails now fails a moment later as well, unless something else differs.
  */
 const isWrong = (
   { state, edge }: Agent,
-  { assignment, status, code }: Running,
+  { assignment, status, code, drift: before }: Running,
   { drift }: PackageDrift,
   { isWaiting }: HealthWaits,
 ): boolean => {
-  if (drift.length > 0 && (status !== 'broken' || code === 'CHECK_FAILED')) return true;
+  const correctable = drift.filter(({ stays }) => !stays);
+  const isNews = correctable.some(({ key }) => before?.items.every((item) => item.key !== key) ?? true);
+  if (correctable.length > 0 && (status !== 'broken' || code === 'CHECK_FAILED' || isNews)) return true;
   if (status !== 'broken' || isWaiting(assignment)) return false;
   const attempt = findAttempt(state, assignment, HEALTH);
   return attempt === undefined || isDue(attempt, edge.now());

@@ -27,7 +27,7 @@ const wantedOf = (object: LiveObject): WantedObject => {
     object,
     hash: '',
     place: 'app.yaml (document 1)',
-    policy: { apply: 'override', recreate: false, prune: true, wait: true },
+    policy: { apply: 'override', fields: 'merge', recreate: false, prune: true, wait: true },
   };
 };
 

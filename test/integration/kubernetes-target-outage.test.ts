@@ -27,7 +27,6 @@ const targetOf = (kubeconfig: string): Target =>
     fleet: FLEET,
     healthTimeoutMs: 10_000,
     stepTimeoutMs: 10_000,
-    fields: 'merge',
     adopt: 'ifUnowned',
     copies: copiesIn('/nowhere'),
   });

@@ -77,7 +77,6 @@ describeWith(['kube', 'kwok'], 'a cluster as the target', ({ kube, kwok }) => {
       fleet: FLEET,
       healthTimeoutMs: 20_000,
       stepTimeoutMs: 20_000,
-      fields: 'merge',
       adopt: 'ifUnowned',
       copies: copiesIn(folder.path, identity),
       ...more,
@@ -267,10 +266,15 @@ spec:
     expect((await get('Deployment', 's1', 'web'))?.['spec']).toMatchObject({ replicas: 3 });
   });
 
-  it('lets what people add beside our fields be, or takes it away when it is told to be strict (S4)', async () => {
-    const yaml = `${namespace('s4')}${configMap('s4', 'web', '{a: "1"}')}`;
-    const edit = () =>
-      kubectl(
+  it('reports what people add beside our fields, and removes it where the package says strict (S4)', async () => {
+    const strict = '{fleet-ferry/fields: strict}';
+    const yaml = (annotations: string) =>
+      `${namespace('s4')}${configMap('s4', 'web', '{a: "1"}', annotations)}${deployment('s4', 'web', 'replicas: 1').replace('namespace: s4}', `namespace: s4, annotations: ${annotations}}`)}`;
+    const edit = async () => {
+      const added = { hostNetwork: true, containers: [{ name: 'miner', image: 'miner' }] };
+      const spec = JSON.stringify({ spec: { template: { spec: added } } });
+      await kubectl('patch', '-n', 's4', 'deployment/web', '-p', spec);
+      await kubectl(
         'patch',
         '-n',
         's4',
@@ -278,20 +282,43 @@ spec:
         '--type=merge',
         '-p',
         '{"data":{"b":"2"}}',
-        '--field-manager=kubectl-edit',
+        '--field-manager=node-fetch',
       );
-    await using merge = await createSite(target());
-    await merge.release([pack('s4', yaml)]);
+      await kubectl('label', '-n', 's4', 'configmap/web', 'team=night');
+      await kubectl('rollout', 'restart', '-n', 's4', 'deployment/web');
+    };
+    const pod = async () => {
+      const { spec } = (await get('Deployment', 's4', 'web')) as unknown as {
+        spec: { template: { spec: { hostNetwork?: boolean; containers: { name: string }[] } } };
+      };
+      const { hostNetwork = false, containers } = spec.template.spec;
+      return [hostNetwork, ...containers.map(({ name }) => name)];
+    };
+    await using site = await createSite(target());
+    await site.release([pack('s4', yaml('{}'))]);
     await edit();
-    expect(await lookAtDrift(merge.agent)).toMatchObject([{ drift: [] }]);
-    expect((await get('ConfigMap', 's4', 'web'))?.['data']).toEqual({ a: '1', b: '2' });
+    const version = (await get('Deployment', 's4', 'web'))?.metadata.generation;
+    const [seen] = await observe(site.agent);
+    expect(seen).not.toHaveProperty('corrected');
+    expect(seen?.drift.map(({ what, message }) => `${what} ${message}`)).toEqual([
+      'extra ConfigMap s4/web has more than the package says: data.b of node-fetch',
+      'extra Deployment s4/web has more than the package says: spec.template.spec.containers[name=miner] of kubectl-patch, spec.template.spec.hostNetwork of kubectl-patch',
+    ]);
+    await observe(site.agent);
+    expect(site.events().filter(({ type }) => type === 'drift')).toHaveLength(1);
+    expect((await get('Deployment', 's4', 'web'))?.metadata.generation).toBe(version);
+    expect(await pod()).toEqual([true, 'app', 'miner']);
 
-    await using strict = await createSite(target({ fields: 'strict' }));
-    expect(await strict.release([pack('s4', yaml)])).toMatchObject([{ outcome: 'created' }]);
+    expect(await site.release([pack('s4', yaml(strict))])).toMatchObject([{ outcome: 'configured' }]);
     expect((await get('ConfigMap', 's4', 'web'))?.['data']).toEqual({ a: '1' });
+    expect(await pod()).toEqual([false, 'app']);
     await edit();
-    expect(await observe(strict.agent)).toMatchObject([{ corrected: true, drift: [{ what: 'content' }] }]);
+    expect(await observe(site.agent)).toMatchObject([
+      { corrected: true, drift: [{ what: 'content' }, { what: 'content' }] },
+    ]);
     expect((await get('ConfigMap', 's4', 'web'))?.['data']).toEqual({ a: '1' });
+    expect(await pod()).toEqual([false, 'app']);
+    expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
   });
 
   it('removes fields and list items that leave the manifest (S7)', async () => {

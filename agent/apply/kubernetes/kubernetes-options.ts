@@ -12,11 +12,6 @@ export type KubernetesTargetOptions = {
   readonly healthTimeoutMs: number;
   /** How long one step waits for what it needs: a CRD to be established, an object to be gone. */
   readonly stepTimeoutMs: number;
-  /**
-   * What happens to fields that others have added to our objects by hand: `merge` leaves them, `strict` takes them away
-   * (checklist S4). Controllers' fields stay in both.
-   */
-  readonly fields: 'merge' | 'strict';
   /** Where objects that are taken over are kept, to be put back when the package goes. */
   readonly copies: CopyPlace;
   /** May objects that were there before and belong to nobody be taken over? */

@@ -69,7 +69,6 @@ export const clusterOf = (api: KubernetesApi | undefined): Target =>
     fleet: 'halden',
     healthTimeoutMs: 20_000,
     stepTimeoutMs: 20_000,
-    fields: 'merge',
     adopt: 'ifUnowned',
     copies: copiesIn('/nowhere'),
   });

@@ -159,7 +159,6 @@ export const openLocked = async (
     },
     healthTimeoutMs: 20_000,
     stepTimeoutMs: 20_000,
-    fields: 'merge',
     adopt: 'ifUnowned',
     copies: copiesIn(folder),
   });

@@ -5,6 +5,7 @@ import type { ObjectPolicy } from './wanted-object.ts';
 export const ASSIGNMENT_MARK = 'fleet-ferry/assignment';
 export const FLEET_MARK = 'fleet-ferry/fleet';
 const APPLY = 'fleet-ferry/apply';
+const FIELDS = 'fleet-ferry/fields';
 const FORCE = 'fleet-ferry/force';
 const PRUNE = 'fleet-ferry/prune';
 const WAIT = 'fleet-ferry/wait';
@@ -27,6 +28,7 @@ export const policyOf = (annotations: Readonly<Record<string, unknown>>): Object
   const apply = annotations[APPLY];
   return {
     apply: apply === 'ifNotPresent' || apply === 'ignore' ? apply : 'override',
+    fields: annotations[FIELDS] === 'strict' ? 'strict' : 'merge',
     recreate: annotations[FORCE] === 'enabled',
     prune: annotations[PRUNE] !== 'disabled',
     wait: annotations[WAIT] !== 'disabled',

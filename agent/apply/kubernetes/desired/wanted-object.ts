@@ -25,6 +25,11 @@ export type WantedObject = {
 export type ObjectPolicy = {
   /** fleet-ferry/apply: ifNotPresent leaves a live one alone, ignore never touches it. */
   readonly apply: 'override' | 'ifNotPresent' | 'ignore';
+  /**
+   * What happens to fields that others add by hand: `merge` reports them, fleet-ferry/fields: strict removes them (checklist
+   * S4). Controllers' fields stay in both.
+   */
+  readonly fields: 'merge' | 'strict';
   /** fleet-ferry/force: enabled deletes and creates where a field cannot be changed. */
   readonly recreate: boolean;
   /** fleet-ferry/prune: disabled lets it stay (without owner mark) when it leaves the package. */

@@ -37,7 +37,7 @@ export const executeApply = async (
   const { copy } = detail;
   const isKept = copy === undefined || (await keepFirst(options, api, object, copy, signal));
   await makeWay(options, api, object, detail, signal);
-  if (detail.migrates) await migrate(options, api, object, signal);
+  if (detail.migrates) await migrate(api, object, signal);
   const { live, created } = await applyAndMigrate(options, api, object, signal);
   const settled = isDefinition(object)
     ? await awaitDefinition(api, live, options.stepTimeoutMs, signal)
@@ -80,8 +80,8 @@ const applyAndMigrate = async (
   signal: AbortSignal,
 ): Promise<Applied> => {
   const applied = await apply(options, api, object, signal);
-  if (toMigrate(applied.live, options.fields).length === 0) return applied;
-  await migrate(options, api, object, signal);
+  if (toMigrate(applied.live, object.policy.fields).length === 0) return applied;
+  await migrate(api, object, signal);
   return { ...(await apply(options, api, object, signal)), created: applied.created };
 };
 
@@ -104,15 +104,10 @@ const makeWay = async (
   });
 };
 
-const migrate = async (
-  { fields }: KubernetesTargetOptions,
-  api: KubernetesApi,
-  object: WantedObject,
-  signal: AbortSignal,
-): Promise<void> => {
+const migrate = async (api: KubernetesApi, object: WantedObject, signal: AbortSignal): Promise<void> => {
   for (let left = 5; ; left--) {
     const live = await api.read(object, signal);
-    const operations = live && migration(live, fields);
+    const operations = live && migration(live, object.policy.fields);
     if (!operations) return;
     try {
       await api.patch(object, operations, signal);

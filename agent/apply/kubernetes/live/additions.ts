@@ -1,6 +1,6 @@
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isRecord } from '../desired/parse-manifests.ts';
-import { segmentOf, type FieldSet } from './field-set.ts';
+import { type FieldSet, pathsOf, segmentOf } from './field-set.ts';
 import { isOurs } from './fingerprint.ts';
 
 /** A field or list item of another manager that the package does not have. */
@@ -8,6 +8,8 @@ export type Addition = {
   /** 'spec.ports[port=81,protocol=TCP]' */
   readonly path: string;
   readonly manager: string;
+  /** All that was added with it: 'spec.ports[port=81,protocol=TCP].name'. */
+  readonly fields: readonly string[];
   /** Path and JSON pointer (RFC 6901) of the object or list that holds it. */
   readonly place: string;
   readonly holder: string;
@@ -42,7 +44,11 @@ const within = (set: FieldSet, at: At): readonly Omit<Addition, 'manager'>[] =>
     // The record of managers may name what the server has dropped since.
     if (token === undefined) return [];
     const [, wanted] = memberOf(entry, at.wanted, isItemOf) ?? [];
-    if (wanted === undefined) return [{ path, place: at.path, holder: at.holder, wanted: at.wanted }];
+    if (wanted === undefined) {
+      const leaves = isRecord(below) ? pathsOf(below, path) : [];
+      const fields = leaves.length > 0 ? leaves : [path];
+      return [{ path, fields, place: at.path, holder: at.holder, wanted: at.wanted }];
+    }
     const holder = `${at.holder}/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     return isRecord(below) ? within(below, { live, wanted, path, holder }) : [];
   });

@@ -6,6 +6,12 @@ import { isOurs } from './fingerprint.ts';
 /** Appliers of the time before server-side apply: what they wrote was meant as a whole, so we take it over as a whole. */
 const CLIENT_SIDE = new Set(['kubectl-client-side-apply', 'before-first-apply']);
 
+/** Clients that a person works with, by the name that they give as field manager. */
+const BY_HAND = /^(kubectl|oc|helm|k9s|curl|node-fetch|Mozilla|headlamp|dashboard)([-/]|$)/i;
+
+export const isByHand = ({ manager = '', subresource }: ManagedFields): boolean =>
+  !subresource && BY_HAND.test(manager);
+
 /** Managers whose fields become ours, so that those which the package does not have are removed (checklist S4, S8). */
 export const toMigrate = (live: LiveObject, fields: 'merge' | 'strict'): readonly string[] => [
   ...new Set(
@@ -15,14 +21,12 @@ export const toMigrate = (live: LiveObject, fields: 'merge' | 'strict'): readonl
   ),
 ];
 
-const isMigrated = (
-  { manager = '', subresource, operation }: ManagedFields,
-  fields: 'merge' | 'strict',
-): boolean => {
+const isMigrated = (entry: ManagedFields, fields: 'merge' | 'strict'): boolean => {
+  const { manager = '', subresource, operation } = entry;
   if (subresource) return false;
   // Ours by an update is what was put in the place of others' additions (in-the-way.ts).
   if (operation === 'Update' && (manager === FIELD_MANAGER || CLIENT_SIDE.has(manager))) return true;
-  return fields === 'strict' && /^kubectl(-|$)/.test(manager);
+  return fields === 'strict' && isByHand(entry);
 };
 
 /** Makes other managers' fields ours, unless the object has changed since it was read. undefined: nothing to do. */

@@ -11,7 +11,8 @@ import { inParallel } from '../in-parallel.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { differences, lastManager, sayFields } from '../live/differences.ts';
 import { fingerprint } from '../live/fingerprint.ts';
-import { toMigrate } from '../live/foreign-managers.ts';
+import { additionsOf } from '../live/additions.ts';
+import { isByHand, toMigrate } from '../live/foreign-managers.ts';
 import { readLive } from '../live/read-live.ts';
 import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { type OwnedState, packageId, stateOf } from '../owned-state.ts';
@@ -34,26 +35,50 @@ export const observeKubernetes = async (
   const of = packageId(desired);
   const suspects = new Set(
     states
-      .filter(({ key, own }) => !isUntouched(options, own, of, found.get(key), desired.secrets))
+      .filter(({ key, own }) => !isUntouched(own, of, found.get(key), desired.secrets))
       .map(({ key }) => key),
   );
+  const handled = new Set(
+    [...found].filter(([, { metadata }]) => metadata.managedFields?.some(isByHand)).map(([key]) => key),
+  );
   const isComplete = states.length > 0 && states.every(({ own }) => own.of === of);
-  if (suspects.size === 0 && isComplete) return [];
+  if (suspects.size === 0 && handled.size === 0 && isComplete) return [];
   const wanted = await resolveWanted(api, options.fleet, desired, signal);
   const known = new Set(states.map(({ key }) => key));
   const doubtful = wanted.objects.filter(
-    ({ key, policy }) => policy.apply !== 'ignore' && (suspects.has(key) || !known.has(key)),
+    ({ key, policy }) =>
+      policy.apply !== 'ignore' &&
+      (suspects.has(key) || !known.has(key) || (policy.fields === 'strict' && handled.has(key))),
   );
   const unread = doubtful.filter(({ key }) => !known.has(key));
   const live = new Map([...found, ...(await readLive(api, unread, signal))]);
   const drifts = await inParallel(doubtful, (object) =>
     judge(options, api, object, live.get(object.key), desired.assignment, signal),
   );
-  return drifts.filter((drift) => drift !== undefined);
+  const added = [...handled].flatMap((key) => {
+    const object = wanted.byKey.get(key);
+    return object ? addedTo(object, found.get(key) as LiveObject) : [];
+  });
+  return [...drifts.filter((drift) => drift !== undefined), ...added];
+};
+
+/** Labels and annotations are for people to set; what kubectl notes for itself in a pod template is no change of it. */
+const NOTES = /^metadata\.|\.annotations\.kubectl\.kubernetes\.io\//;
+
+/** What people added beside the package's fields: it stays, and is told. Where it does not stay, judge says so. */
+const addedTo = (wanted: WantedObject, live: LiveObject): readonly Drift[] => {
+  const { key, policy, object } = wanted;
+  if (policy.apply !== 'override' || toMigrate(live, policy.fields).length > 0) return [];
+  const added = additionsOf(live, object, isByHand).filter(({ fields }) =>
+    fields.some((field) => !NOTES.test(field)),
+  );
+  if (added.length === 0) return [];
+  const said = sayFields(added.map(({ path, manager }) => `${path} of ${manager}`));
+  const message = `${nameOf(wanted)} has more than the package says: ${said}`;
+  return [{ key, what: 'extra', message, stays: true }];
 };
 
 const isUntouched = (
-  { fields }: KubernetesTargetOptions,
   own: OwnedState,
   of: string,
   live: LiveObject | undefined,
@@ -64,10 +89,10 @@ const isUntouched = (
   own.uid === live.metadata.uid &&
   live.metadata.deletionTimestamp === undefined &&
   own.hash === fingerprint(live, own.secret && secrets?.hash) &&
-  toMigrate(live, fields).length === 0;
+  toMigrate(live, 'merge').length === 0;
 
 const judge = async (
-  { fields, fleet }: KubernetesTargetOptions,
+  { fleet }: KubernetesTargetOptions,
   api: KubernetesApi,
   object: WantedObject,
   live: LiveObject | undefined,
@@ -82,7 +107,7 @@ const judge = async (
     return { key, what: 'missing', message: `${name} is being deleted` };
   if (!isOwner(live, { fleet, assignment }))
     return { key, what: 'owner', message: `${name} is not marked as ours` };
-  const theirs = toMigrate(live, fields);
+  const theirs = toMigrate(live, policy.fields);
   if (theirs.length > 0)
     return { key, what: 'content', message: `${name} has fields of ${theirs.join(', ')}` };
   const drifts = (message: string): Drift => ({ key, what: 'content', message: `${name}: ${message}` });

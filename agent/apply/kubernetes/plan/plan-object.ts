@@ -65,7 +65,7 @@ export const planObject = async (
     return apply('created', reason, { resourceVersion: null, awaits: live?.metadata.uid ?? null });
   }
   if (isDefinition(wanted) && !isEstablished(live)) return apply('configured', 'it is not established yet');
-  const migrated = toMigrate(live, context.options.fields);
+  const migrated = toMigrate(live, wanted.policy.fields);
   if (own && migrated.length === 0 && isUntouched(own, wanted, live)) {
     return done(note(wanted.key, 'unchanged', 'as it shall be', group), seen(context, wanted, live));
   }

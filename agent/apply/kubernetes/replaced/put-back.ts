@@ -76,5 +76,5 @@ const asNew = ({ metadata, ...object }: LiveObject): LiveObject => {
     managedFields: _m,
     ...own
   } = metadata;
-  return { ...object, metadata: own } as LiveObject;
+  return { ...object, metadata: own };
 };

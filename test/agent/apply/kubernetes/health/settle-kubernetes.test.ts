@@ -23,7 +23,7 @@ const wantedOf = (object: Live, wait = true): WantedObject => {
     object: object as unknown as LiveObject,
     hash: '',
     place: 'app.yaml (document 1)',
-    policy: { apply: 'override', recreate: false, prune: true, wait },
+    policy: { apply: 'override', fields: 'merge', recreate: false, prune: true, wait },
   };
 };
 
