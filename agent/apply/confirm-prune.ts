@@ -13,7 +13,9 @@ import { reconcile } from './reconcile.ts';
  */
 export const confirmPrune = async (agent: Agent): Promise<readonly PackageResult[]> => {
   await resume(agent);
-  const leaving = readPackages(agent.state).filter(({ desired }) => desired === undefined);
+  const leaving = readPackages(agent.state).filter(
+    ({ desired, code }) => desired === undefined || code === 'PRUNE_BUDGET',
+  );
   const trust = readTrustRow(agent.state);
   if (leaving.length === 0) return [];
   record(agent, 'prune confirmed', () => {

@@ -25,11 +25,12 @@ export const resultOf = (operation: Operation): PackageResult => {
   }
   if (outcome === 'superseded')
     return { assignment, outcome: 'skipped', ...(message === undefined ? {} : { message }) };
+  const said = { ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
+  if (outcome === 'held') return { assignment, outcome: 'skipped', ...said };
   return {
     assignment,
     outcome: 'failed',
-    ...(code === undefined ? {} : { code }),
-    ...(message === undefined ? {} : { message }),
+    ...said,
     rolledBack: outcome === 'rolled-back',
   };
 };

@@ -7,6 +7,7 @@ import { frozenBy } from '../staleness/frozen-by.ts';
 import { findFailure } from '../store/failures.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { findPackage, type PackageRow, readPackages, savePackage } from '../store/packages.ts';
+import { readTrustRow } from '../store/trust.ts';
 import { hold } from './hold.ts';
 import { holdFrozen } from './hold-frozen.ts';
 import { inOrder } from './order.ts';
@@ -85,6 +86,8 @@ const knownFailure = (agent: Agent, row: PackageRow, desired: PackageRef): Packa
   const failure = findFailure(agent.state, assignment, desired);
   if (!failure) return undefined;
   const { code } = failure;
+  if (code === 'PRUNE_BUDGET')
+    return readTrustRow(agent.state).pruneConfirmed ? undefined : hold(agent, row, failure.message, code);
   const message = `failed at ${failure.at} and is not tried again before it changes or "retry": ${failure.message}`;
   if (row.status !== 'failed' && row.status !== 'broken') {
     record(agent, `known failure ${assignment}`, () => {
@@ -107,5 +110,8 @@ const knownFailure = (agent: Agent, row: PackageRow, desired: PackageRef): Packa
 const applyPackage = async (agent: Agent, row: PackageRow, desired: PackageRef): Promise<PackageResult> => {
   const { assignment, current } = row;
   const id = begin(agent, { assignment, kind: 'apply', from: current, to: desired });
-  return resultOf(await perform(agent, id));
+  const operation = await perform(agent, id);
+  return operation.outcome === 'held'
+    ? hold(agent, row, operation.message ?? '', operation.code)
+    : resultOf(operation);
 };

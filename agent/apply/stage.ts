@@ -6,6 +6,7 @@ import { readPackages } from '../store/packages.ts';
 import type { State } from '../store/state.ts';
 import { fail } from './fail.ts';
 import { checkBounds } from './check-bounds.ts';
+import { holdRemovals, removalsToConfirm } from './hold-removals.ts';
 import type { Plan } from './target.ts';
 import type { Work } from './work.ts';
 
@@ -20,6 +21,11 @@ export const stage = async (work: Work): Promise<void> => {
     staged = await planFor(work);
   } catch (error) {
     fail(work, error);
+    return;
+  }
+  const toConfirm = removalsToConfirm(work, staged.plan);
+  if (toConfirm !== undefined) {
+    holdRemovals(work, toConfirm);
     return;
   }
   record(agent, `${nameOf(operation)}: staged`, () => {

@@ -10,7 +10,7 @@ export class Prune extends AgentCommand {
   static override summary = 'Remove the packages that left the bundle, however many they are.';
   static override description =
     'A release that would remove more packages than the prune budget, or all of them, waits for a person: a mistake in a ' +
-    'policy looks just like it. See "status" for what would go. This confirms the release that is wanted now, and no other. ' +
+    'policy looks just like it. So does an update that drops very many objects of one package. See "status" for what would go. This confirms the release that is wanted now, and no other. ' +
     'It also removes the copies of replaced files that no package puts back when it leaves.';
   static override examples = ['<%= config.bin %> prune'];
 

@@ -16,7 +16,7 @@ export const keepLooking = async (daemon: Daemon, rounds: Rounds): Promise<void>
     try {
       const found = await look({ mayBegin: windows.isOpen(now()), news: rounds.news.signal });
       logLook(found);
-      watch(found.drift.some(({ drift }) => drift.length > 0));
+      watch(found.drift.some(({ drift }) => drift.some(({ stays }) => !stays)));
       if (failing !== undefined) log.info({}, 'looking works again');
       failing = undefined;
       failures = 0;

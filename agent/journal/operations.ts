@@ -32,7 +32,7 @@ export type Operation = {
   readonly nextStep: number;
   readonly checks: readonly CheckResult[];
   readonly handed: readonly HandedOver[];
-  readonly outcome: 'kept' | 'failed' | 'rolled-back' | 'broken' | 'superseded' | undefined;
+  readonly outcome: 'kept' | 'failed' | 'rolled-back' | 'broken' | 'superseded' | 'held' | undefined;
   readonly code: string | undefined;
   readonly message: string | undefined;
   readonly startedAt: Timestamp;

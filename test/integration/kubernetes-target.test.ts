@@ -292,7 +292,7 @@ spec:
         spec: { template: { spec: { hostNetwork?: boolean; containers: { name: string }[] } } };
       };
       const { hostNetwork = false, containers } = spec.template.spec;
-      return [hostNetwork, ...containers.map(({ name }) => name)];
+      return [hostNetwork, ...containers.map(({ name }) => name).toSorted()];
     };
     await using site = await createSite(target());
     await site.release([pack('s4', yaml('{}'))]);
@@ -816,7 +816,8 @@ spec:
       expect.stringMatching(/Service.*spec\.ports\[port=81,protocol=TCP\] of kubectl-patch/),
       expect.stringMatching(/Deployment.*env\[name=LINE\]\.value of kubectl-patch/),
     ]);
-    expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
+    const [{ corrected, failure } = {}] = await observe(site.agent);
+    expect({ corrected, failure }).toEqual({ corrected: true, failure: undefined });
     expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
     const ports = async () => (await get('Service', 'd1k', 'web'))?.['spec'] as { ports: object[] };
     expect((await ports()).ports).toMatchObject([{ name: 'http', port: 80 }]);

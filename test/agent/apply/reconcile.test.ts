@@ -322,6 +322,36 @@ describe('a package that leaves the bundle', () => {
     expect(live(world)).toEqual({ '/opt/app': 'three' });
   });
 
+  it('keeps its files when an update drops more than the budget allows, until a person confirms (I7)', async () => {
+    await using world = await createWorld();
+    const many = (count: number, content: string): TestPackage => ({
+      id: 'app',
+      files: Object.fromEntries(Array.from({ length: count }, (_, i) => [`/opt/${i}`, content])),
+    });
+    const other = onePackage('other', 'one');
+    await world.release(1, [many(51, 'one'), other]);
+    const held = await world.release(2, [many(1, 'two'), { ...other, files: { '/opt/other': 'two' } }]);
+    expect(held.packages).toMatchObject([
+      { assignment: 'app', outcome: 'skipped', code: 'PRUNE_BUDGET' },
+      { assignment: 'other', outcome: 'configured' },
+    ]);
+    expect(held.packages[0]?.message).toContain('drops 50 objects of the package, at most 10');
+    expect(live(world)).toMatchObject({ '/opt/0': 'one', '/opt/50': 'one', '/opt/other': 'two' });
+    expect(row(world, 'app')).toMatchObject({ status: 'skipped', code: 'PRUNE_BUDGET' });
+    const count = world.events().length;
+    expect((await lookAround(world.agent)).packages).toMatchObject([{ outcome: 'skipped' }]);
+    expect((await retryPackages(world.agent, ['app']))[0]).toMatchObject({ code: 'PRUNE_BUDGET' });
+    expect(told(world, count)).toEqual([['operator', 'app', undefined, undefined]]);
+
+    expect(await confirmPrune(world.agent)).toEqual([{ assignment: 'app', outcome: 'configured' }]);
+    expect(live(world)).toEqual({ '/opt/0': 'two', '/opt/other': 'two' });
+    // Ten go unasked.
+    await world.release(3, [many(11, 'three'), other]);
+    expect((await world.release(4, [many(1, 'four'), other])).packages).toMatchObject([
+      { assignment: 'app', outcome: 'configured' },
+    ]);
+  });
+
   it('is never the last one unasked: an empty bundle takes a word', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);

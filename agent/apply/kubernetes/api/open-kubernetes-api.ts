@@ -155,9 +155,14 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
   };
 };
 
-/** A `test` that does not hold is somebody else's change, anything else is a refusal. */
+/**
+ * A `test` that does not hold, or a place that is gone, is somebody else's change, anything else is a refusal. Of a patch that
+ * does not fit the server says no more than that.
+ */
 const patchRefused = (status: Status, ref: ObjectRef, server: string): FleetError =>
-  /testing |test failed|the object has been modified/i.test(status.message ?? '')
+  /rejected our request due to an error|testing |test failed|the object has been modified/i.test(
+    status.message ?? '',
+  )
     ? new FleetError('FIELD_CONFLICT', `${nameOf(ref)} was changed by somebody else at the same moment`)
     : toApiError(422, status, doing('patch', ref), server);
 

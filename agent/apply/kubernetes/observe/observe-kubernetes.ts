@@ -52,14 +52,15 @@ export const observeKubernetes = async (
   );
   const unread = doubtful.filter(({ key }) => !known.has(key));
   const live = new Map([...found, ...(await readLive(api, unread, signal))]);
-  const drifts = await inParallel(doubtful, (object) =>
+  const judged = await inParallel(doubtful, (object) =>
     judge(options, api, object, live.get(object.key), desired.assignment, signal),
   );
-  const added = [...handled].flatMap((key) => {
-    const object = wanted.byKey.get(key);
-    return object ? addedTo(object, found.get(key) as LiveObject) : [];
-  });
-  return [...drifts.filter((drift) => drift !== undefined), ...added];
+  const drifts = judged.filter((drift) => drift !== undefined);
+  const told = new Set(drifts.map(({ key }) => key));
+  const added = wanted.objects
+    .filter(({ key }) => handled.has(key) && !told.has(key))
+    .flatMap((object) => addedTo(object, found.get(object.key) as LiveObject));
+  return [...drifts, ...added];
 };
 
 /** Labels and annotations are for people to set; what kubectl notes for itself in a pod template is no change of it. */

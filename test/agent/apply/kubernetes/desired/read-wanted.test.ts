@@ -148,12 +148,18 @@ describe('the objects of a package', () => {
   it('say by annotations what may be done to them', () => {
     const policy = (annotations: string) =>
       read(map('a').replace('ns}', `ns, annotations: ${annotations}}`))[0]?.policy;
-    expect(policy('{}')).toEqual({ apply: 'override', recreate: false, prune: true, wait: true });
+    expect(policy('{}')).toEqual({
+      apply: 'override',
+      fields: 'merge',
+      recreate: false,
+      prune: true,
+      wait: true,
+    });
     expect(
       policy(
-        '{fleet-ferry/apply: ignore, fleet-ferry/force: enabled, fleet-ferry/prune: disabled, fleet-ferry/wait: disabled}',
+        '{fleet-ferry/apply: ignore, fleet-ferry/fields: strict, fleet-ferry/force: enabled, fleet-ferry/prune: disabled, fleet-ferry/wait: disabled}',
       ),
-    ).toEqual({ apply: 'ignore', recreate: true, prune: false, wait: false });
+    ).toEqual({ apply: 'ignore', fields: 'strict', recreate: true, prune: false, wait: false });
   });
 });
 

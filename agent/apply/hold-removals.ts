@@ -1,0 +1,31 @@
+import { formatTime } from '#bundles/time';
+import { record } from '../journal/boundary.ts';
+import { nameOf } from '../journal/name-of.ts';
+import { saveOperation } from '../journal/operations.ts';
+import { saveFailure } from '../store/failures.ts';
+import { readTrustRow } from '../store/trust.ts';
+import type { Plan } from './target.ts';
+import type { Work } from './work.ts';
+
+/** So many files and objects of one package may an update remove unasked for each package of the prune budget. */
+const FOR_EACH_PACKAGE = 10;
+
+/** Why the removals of a plan need a person's word; undefined where they do not. */
+export const removalsToConfirm = ({ agent, operation }: Work, { steps }: Plan): string | undefined => {
+  const { kind, from, to, rollingBack } = operation;
+  if (kind !== 'apply' || rollingBack || !from || !to) return undefined;
+  const removed = steps.filter(({ outcome }) => outcome === 'deleted').length;
+  const allowed = FOR_EACH_PACKAGE * Math.max(1, agent.policy.pruneBudget);
+  if (removed <= allowed || readTrustRow(agent.state).pruneConfirmed) return undefined;
+  return `the release drops ${removed} objects of the package, at most ${allowed} are removed unasked; if it is meant: fleet-agent prune`;
+};
+
+/** Ends an operation before its first write. It is planned again when a person confirms it or another package is wanted. */
+export const holdRemovals = ({ agent, operation }: Work, message: string): void => {
+  const endedAt = formatTime(agent.edge.now());
+  const said = { code: 'PRUNE_BUDGET', message };
+  record(agent, `${nameOf(operation)}: held`, () => {
+    saveFailure(agent.state, operation.assignment, operation.to, { ...said, at: endedAt, checks: [] });
+    saveOperation(agent.state, { ...operation, ...said, phase: 'done', outcome: 'held', endedAt });
+  });
+};
