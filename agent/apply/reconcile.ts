@@ -1,3 +1,4 @@
+import { isFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import { record } from '../journal/boundary.ts';
@@ -15,6 +16,7 @@ import { type PackageResult, resultOf } from './package-result.ts';
 import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
 import { pruneLeaving } from './prune-leaving.ts';
+import { type Move, readMoves } from './read-moves.ts';
 
 type Wanted = PackageRow & { readonly desired: PackageRef };
 
@@ -30,7 +32,7 @@ export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]>
   while (more) {
     const round = await applyWanted(agent);
     for (const result of round) results.set(result.assignment, result);
-    // An object that moves from one package to another is free for the second only when the first has let it go.
+    // An object that moves to a package which has to come first is free for it only when the other has let it go.
     more = round.some(({ code }) => code === 'PATH_CLAIMED') && !round.every(isWrong);
     if (agent.news?.aborted) return [...results.values()];
   }
@@ -44,7 +46,7 @@ const applyWanted = async (agent: Agent): Promise<readonly PackageResult[]> => {
   const results: PackageResult[] = [];
   const failed = new Set<string>();
   let stopped: string | undefined;
-  for (const { assignment, desired } of wantedInOrder(agent)) {
+  for (const { assignment, desired } of await wantedInOrder(agent)) {
     const row = findPackage(agent.state, assignment);
     if (!row || row.pinnedRelease !== undefined) continue;
     if (isSame(row.current, desired)) continue;
@@ -63,11 +65,24 @@ const applyWanted = async (agent: Agent): Promise<readonly PackageResult[]> => {
   return results;
 };
 
-const wantedInOrder = (agent: Agent): readonly Wanted[] => {
+const wantedInOrder = async (agent: Agent): Promise<readonly Wanted[]> => {
   const rows = readPackages(agent.state).filter((row): row is Wanted => row.desired !== undefined);
-  const order = inOrder(rows.map(({ desired }) => desired)).map(({ assignment }) => assignment);
+  const refs = rows.map(({ desired }) => desired);
+  const order = giversFirst(refs, await readMoves(agent)).map(({ assignment }) => assignment);
   const byName = new Map(rows.map((row) => [row.assignment, row]));
   return order.map((assignment) => byName.get(assignment) as Wanted);
+};
+
+/** A package that takes an object over comes after the one that has it, unless dependencies say otherwise. */
+const giversFirst = (refs: readonly PackageRef[], moves: readonly Move[]): readonly PackageRef[] => {
+  if (moves.length === 0) return inOrder(refs);
+  const after = (ref: PackageRef) => moves.filter(({ to }) => to === ref.assignment).map(({ from }) => from);
+  try {
+    return inOrder(refs.map((ref) => ({ ...ref, dependsOn: [...ref.dependsOn, ...after(ref)] })));
+  } catch (error) {
+    if (!isFleetError(error, 'DEPENDENCY_CYCLE')) throw error;
+    return inOrder(refs);
+  }
 };
 
 const reasonToHold = (

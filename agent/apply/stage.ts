@@ -1,13 +1,14 @@
 import { record } from '../journal/boundary.ts';
 import { nameOf } from '../journal/name-of.ts';
 import { type HandedOver, saveOperation } from '../journal/operations.ts';
-import { addOwned, forgetLeaving, readOwned, readTaken } from '../store/inventory.ts';
+import { addOwned, forgetLeaving, readGiven, readOwned, readTaken } from '../store/inventory.ts';
 import { readPackages } from '../store/packages.ts';
 import type { State } from '../store/state.ts';
 import { fail } from './fail.ts';
 import { checkBounds } from './check-bounds.ts';
 import { holdRemovals, removalsToConfirm } from './hold-removals.ts';
-import type { Plan } from './target.ts';
+import { readMoves } from './read-moves.ts';
+import type { OwnedObject, Plan } from './target.ts';
 import type { Work } from './work.ts';
 
 /**
@@ -45,9 +46,11 @@ type Staged = { readonly plan: Plan; readonly handed: readonly HandedOver[] };
 
 /**
  * A package that leaves the bundle is removed last, and until then its objects are free for another to take over:
- * whoever renames a workload moves its files from one package to the next without a moment of absence.
+ * whoever renames a workload moves its files from one package to the next without a moment of absence. An object that moves between
+ * packages that stay is kept by the one that has it, as given to the other, until that takes it over.
  */
-const planFor = async ({ agent, target, operation, goal, load }: Work): Promise<Staged> => {
+const planFor = async (work: Work): Promise<Staged> => {
+  const { agent, target, operation, goal, load } = work;
   const { state, signal } = agent;
   const owned = readOwned(state, operation.assignment);
   const desired = await load();
@@ -56,8 +59,19 @@ const planFor = async ({ agent, target, operation, goal, load }: Work): Promise<
     checkBounds(desired, target.kind, state.directory);
   const others = readTaken(state, operation.assignment);
   const leaving = leavingPackages(state);
-  const taken = new Map([...others].filter(([, owner]) => !leaving.has(owner)));
-  const plan = await target.plan(desired, owned, taken, signal);
+  const free = readGiven(state);
+  const gives = await givenAway(work, owned);
+  const claimed = [...others].filter(([key, owner]) => !leaving.has(owner) && !free.has(key));
+  const taken = new Map([...claimed, ...gives]);
+  const planned = async (has: readonly OwnedObject[]): Promise<Plan> => {
+    const { steps, owns } = await target.plan(desired, has, taken, signal);
+    const given = owned.flatMap(({ key, state: before }) => {
+      const to = gives.get(key);
+      return to === undefined ? [] : [{ key, state: { ...before, given: to } }];
+    });
+    return { steps, owns: [...owns, ...given] };
+  };
+  const plan = await planned(owned);
   const wanted = new Set(goal ? plan.owns.map(({ key }) => key) : []);
   const owners = new Set([...others].filter(([key]) => wanted.has(key)).map(([, owner]) => owner));
   const handed = [...owners].flatMap((assignment) =>
@@ -67,7 +81,25 @@ const planFor = async ({ agent, target, operation, goal, load }: Work): Promise<
   );
   if (handed.length === 0) return { plan, handed };
   const joined = [...owned, ...handed.map(({ object }) => object)];
-  return { plan: await target.plan(desired, joined, taken, signal), handed };
+  return { plan: await planned(joined), handed };
+};
+
+/** Objects that the package no longer wants and another one will take over -> that one. A correction leaves what was given before. */
+const givenAway = async (
+  { agent, operation }: Work,
+  owned: readonly OwnedObject[],
+): Promise<ReadonlyMap<string, string>> => {
+  const { assignment, kind, rollingBack } = operation;
+  if (kind === 'apply' && !rollingBack) {
+    const moves = await readMoves(agent);
+    return new Map(moves.filter(({ from }) => from === assignment).map(({ object, to }) => [object.key, to]));
+  }
+  if (kind !== 'correct') return new Map();
+  return new Map(
+    owned.flatMap(({ key, state }) =>
+      typeof state['given'] === 'string' ? [[key, state['given']] as const] : [],
+    ),
+  );
 };
 
 const leavingPackages = (state: State): ReadonlySet<string> =>

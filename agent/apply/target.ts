@@ -32,7 +32,10 @@ export type DesiredPackage = {
 /** One thing that an applied package owns. `key` is unique on the target ('file:/etc/x', 'unit:x.service'). */
 export type OwnedObject = {
   readonly key: string;
-  /** What it was made to be, as the target needs to see drift and to delete it safely. Plain JSON. */
+  /**
+   * What it was made to be, as the target needs to see drift and to delete it safely. Plain JSON. `given` names the package that it
+   * waits for, since this one no longer wants it (stage.ts).
+   */
   readonly state: { readonly [key: string]: Json };
 };
 
@@ -113,6 +116,11 @@ export type Target = {
     taken: ReadonlyMap<string, string>,
     signal: AbortSignal,
   ) => Promise<Plan>;
+  /**
+   * Keys of what a package will own, without asking the target; more than that where only the target could tell. Absent: objects
+   * are not handed over between packages that stay. @throws FleetError those of reading the package
+   */
+  readonly wants?: (desired: DesiredPackage) => ReadonlySet<string>;
   /** Does one step; doing it twice is doing it once. @throws FleetError APPLY_FAILED, UNIT_FAILED, DISK_FULL, PERMISSION */
   readonly execute: (
     step: Step,

@@ -19,6 +19,15 @@ export const readTaken = ({ db }: State, assignment: string): ReadonlyMap<string
   return new Map((rows as Row[]).map((row) => [row.key, row.assignment]));
 };
 
+/** Keys of objects that wait for another package to take them over. */
+export const readGiven = ({ db }: State): ReadonlySet<string> =>
+  new Set(
+    db
+      .prepare(`SELECT key FROM owned WHERE json_extract(state, '$.given') IS NOT NULL`)
+      .pluck()
+      .all() as string[],
+  );
+
 /** Names of the copies of files and objects that packages put back when they leave. */
 export const readReplaced = ({ db }: State): ReadonlySet<Digest> =>
   new Set(

@@ -714,6 +714,54 @@ ${namespace('vap')}`);
     expect(live?.metadata.annotations?.['fleet-ferry/assignment']).toBe('new');
   });
 
+  it('hands an object over between packages that stay: the same one, and nothing fails on the way (I4)', async () => {
+    await using site = await createSite(target({ healthTimeoutMs: 1000 }));
+    await kubectl('create', 'namespace', 'i4s');
+    const moved = (data: string) => configMap('i4s', 'moved', data);
+    const own = (name: string, data: string) => configMap('i4s', name, `{v: "${data}"}`);
+    const never = deployment('i4s', 'web', 'replicas: 1', 'nodeSelector: {no: where}');
+    const at = async () => {
+      const live = await get('ConfigMap', 'i4s', 'moved');
+      return [live?.metadata.uid, live?.metadata.annotations?.['fleet-ferry/assignment'], live?.['data']];
+    };
+    await site.release([pack('a', own('a', '1')), pack('b', `${own('b', '1')}${moved('{of: b}')}`)]);
+    const [uid] = await at();
+    // The package that takes it comes first by name, and does not come up.
+    const giver = pack('b', own('b', '2'));
+    const failed = await site.release([pack('a', `${own('a', '2')}${moved('{of: a}')}${never}`), giver]);
+    expect(failed).toMatchObject([
+      { assignment: 'b', outcome: 'configured' },
+      { assignment: 'a', code: 'CHECK_FAILED', rolledBack: true },
+    ]);
+    expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }, { drift: [] }]);
+    expect((await at())[0]).toBe(uid);
+    const count = site.events().length;
+    const taker = pack('a', `${own('a', '3')}${moved('{of: a, more: x}')}`);
+    expect(await site.release([taker, giver])).toMatchObject([{ assignment: 'a', outcome: 'configured' }]);
+    expect(await at()).toEqual([uid, 'a', { of: 'a', more: 'x' }]);
+    // And back, in one release, while the other one is new to it.
+    const back = pack('b', `${own('b', '3')}${moved('{of: b}')}`);
+    expect(await site.release([pack('a', own('a', '4')), back])).toMatchObject([
+      { assignment: 'a', outcome: 'configured' },
+      { assignment: 'b', outcome: 'configured' },
+    ]);
+    expect(await at()).toEqual([uid, 'b', { of: 'b' }]);
+    expect(
+      site
+        .events()
+        .slice(count)
+        .filter(({ outcome }) => outcome === 'failed'),
+    ).toEqual([]);
+    expect(readOwned(site.agent.state, 'a').map(({ key }) => key)).toEqual(['/ConfigMap/i4s/a']);
+    expect(readOwned(site.agent.state, 'b').map(({ state }) => state['given'])).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }, { drift: [] }]);
+    await site.release([pack('a', own('a', '4'))]);
+    expect((await at())[0]).toBeUndefined();
+  });
+
   it('gives back what it took from a leaving package when it does not come up itself (I4)', async () => {
     await using site = await createSite(target({ healthTimeoutMs: 3000 }));
     await kubectl('create', 'namespace', 'back');

@@ -1,6 +1,7 @@
 import { pruneBackups } from '../host/backups/make-room.ts';
 import type { Target } from '../target.ts';
 import type { KubernetesApi } from './api/kubernetes-api.ts';
+import { keysWanted } from './desired/keys-wanted.ts';
 import { refOf } from './desired/object-key.ts';
 import { resolveWanted } from './desired/resolve-wanted.ts';
 import { examineKubernetes } from './examine/examine-kubernetes.ts';
@@ -42,6 +43,7 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
         throw await nameRights(error, open, wanted, signal);
       }
     },
+    wants: keysWanted,
     execute: async (step, desired, signal) => executeStep(options, await api(), step, desired, signal),
     settle: async (desired, signal) => {
       const { objects } = await resolveWanted(await api(), options.fleet, desired, signal);

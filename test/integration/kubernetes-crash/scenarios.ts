@@ -113,15 +113,18 @@ export const SCENARIOS: readonly Scenario[] = [
     passes: ['apply a-base: failed', 'apply a-base (roll back): kept'],
   },
   {
-    name: 'a package that is renamed and one that is removed',
+    name: 'a package that is renamed, one that is removed and an object that moves',
     before: (ns) => [
-      pack('a-base', namespace(ns)),
+      pack('a-base', `${namespace(ns)}${configMap(ns, 'moved', 'one')}`),
       pack('extra', configMap(ns, 'extra', 'x')),
       pack('old', `${configMap(ns, 'data', 'one')}${configMap(ns, 'gone', 'x')}`),
     ],
     after: (ns) => [
       pack('a-base', namespace(ns)),
-      pack('new', `${configMap(ns, 'data', 'two')}${configMap(ns, 'more', 'y')}`),
+      pack(
+        'new',
+        `${configMap(ns, 'data', 'two')}${configMap(ns, 'more', 'y')}${configMap(ns, 'moved', 'two')}`,
+      ),
     ],
     passes: ['apply new: kept', 'remove old: kept', 'remove extra: kept'],
   },

@@ -1,0 +1,49 @@
+import type { Agent } from '../agent.ts';
+import { checkAborted } from '../journal/boundary.ts';
+import { findFailure } from '../store/failures.ts';
+import { readOwned } from '../store/inventory.ts';
+import { isSame, type PackageRef } from '../store/package-ref.ts';
+import { readPackages } from '../store/packages.ts';
+import { loadPackage } from './load-package.ts';
+import type { OwnedObject } from './target.ts';
+
+/** An object that one package of the release has and no longer wants, and another one wants now. */
+export type Move = { readonly object: OwnedObject; readonly from: string; readonly to: string };
+
+/**
+ * What moves between packages that stay, as far as neither has been applied yet. A package that cannot be read, or that failed and
+ * is not tried again, takes part in none. @throws FleetError ABORTED
+ */
+export const readMoves = async (agent: Agent): Promise<readonly Move[]> => {
+  const { state } = agent;
+  const changing = readPackages(state).flatMap(({ assignment, current, desired, pinnedRelease }) => {
+    const isTried = desired && pinnedRelease === undefined && !findFailure(state, assignment, desired);
+    return isTried && !isSame(current, desired) ? [{ desired, owned: readOwned(state, assignment) }] : [];
+  });
+  if (changing.length < 2 || changing.every(({ owned }) => owned.length === 0)) return [];
+  const read: { assignment: string; owned: readonly OwnedObject[]; wants: ReadonlySet<string> }[] = [];
+  for (const { desired, owned } of changing) {
+    const wants = await wantedKeys(agent, desired);
+    if (wants) read.push({ assignment: desired.assignment, owned, wants });
+  }
+  return read.flatMap(({ assignment: from, owned, wants }) =>
+    owned
+      .filter(({ key }) => !wants.has(key))
+      .flatMap((object) => {
+        const taker = read.find((other) => other.wants.has(object.key));
+        return taker ? [{ object, from, to: taker.assignment }] : [];
+      }),
+  );
+};
+
+const wantedKeys = async (agent: Agent, ref: PackageRef): Promise<ReadonlySet<string> | undefined> => {
+  const target = agent.targets.find(({ kind }) => kind === ref.kind);
+  if (!target?.wants) return undefined;
+  try {
+    return target.wants(await loadPackage(agent.state, agent.identity.agent, ref, agent.signal));
+  } catch {
+    // Applying it will say what is wrong with it.
+    checkAborted(agent.signal);
+    return undefined;
+  }
+};
