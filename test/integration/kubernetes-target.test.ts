@@ -899,11 +899,14 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     expect(seen?.failure?.message).toMatch(/Service d1r\/web was not applied: .*30180/);
     expect(await get('ConfigMap', 'd1r', 'b')).toBeDefined();
     expect(await get('Deployment', 'd1r', 'web')).toBeDefined();
-    // The second time as the first, and by itself once the port is free.
+    // What newly differs is corrected at once; the refused object is tried again later, until the port is free.
+    await observe(site.agent);
     await kubectl('delete', '-n', 'd1r', 'configmap/b');
     await observe(site.agent);
     expect(await get('ConfigMap', 'd1r', 'b')).toBeDefined();
     await kubectl('delete', '-n', 'd1r', 'service/taker');
+    const later = new Date(site.agent.edge.now().getTime() + 86_400_000);
+    Object.assign(site.agent, { edge: { ...site.agent.edge, now: () => later } });
     expect(await observe(site.agent)).toMatchObject([{ corrected: true }]);
     expect(findPackage(site.agent.state, 'd1r')).toMatchObject({ status: 'healthy' });
   });

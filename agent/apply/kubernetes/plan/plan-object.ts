@@ -40,8 +40,10 @@ export const planObject = async (
   if (wanted.policy.apply === 'ifNotPresent' && live)
     return left(context, wanted, 'it is there, and fleet-ferry/apply is ifNotPresent', own, live);
 
-  const adopts = live !== undefined && !own && ownerOf(live) === undefined;
-  const state = stateBefore(context, wanted, own, live);
+  // What is on its way out is nothing to take over: the object that takes its place is ours.
+  const there = live?.metadata.deletionTimestamp === undefined ? live : undefined;
+  const adopts = there !== undefined && !own && ownerOf(there) === undefined;
+  const state = stateBefore(context, wanted, own, there);
   const done = (step: Step, more: Partial<OwnedState> = {}): ObjectPlan => ({
     step,
     owns: { key: wanted.key, state: asJson({ ...state, ...more }) },
