@@ -770,6 +770,7 @@ ${namespace('vap')}`);
     const broken = `${configMap('back', 'data', '{a: "2"}')}${deployment('back', 'web', 'replicas: 1', 'nodeSelector: {no: where}')}`;
     expect(await site.release([pack('new', broken)])).toMatchObject([
       { assignment: 'new', outcome: 'failed' },
+      { assignment: 'old', outcome: 'skipped' },
     ]);
     expect(await get('Deployment', 'back', 'web')).toBeUndefined();
     expect((await get('ConfigMap', 'back', 'data'))?.metadata.uid).toBe(uid);
