@@ -7,7 +7,7 @@ import { AZURE_PREFIX, readAzureKey } from './objects/config-map.ts';
 import { placeKey } from './objects/field-places.ts';
 import { type ObjectOf, ofKind, type PlatformObject } from './objects/platform-object.ts';
 import { selectorLabels } from './objects/selector-labels.ts';
-import { parseYaml11Collection } from './yaml/yaml-1-1-value.ts';
+import { isReadDifferently, parseYaml11Collection } from './yaml/yaml-1-1-value.ts';
 import { parseYaml12Collection } from './yaml/yaml-1-2-value.ts';
 
 type From = ConfigLayer['from'];
@@ -26,10 +26,12 @@ export const orderLayers = (
     if (config) layers.push({ name: config.name, ...config.config, from, at: config.at });
     const [map] = ofKind([object], 'ConfigMap');
     if (!map) continue;
+    const isLabelled = map.labels['platform-config'] === 'true';
     const isAzure = form === 'kalypso' && map.name.startsWith(AZURE_PREFIX);
+    if (isAzure || (form === 'kalypso' && isLabelled)) advice.push(...differentlyRead(map));
     if (isAzure) azure.push(...azureLayers(map, from, advice));
     // One that has the label too counts both ways: its keys as they are, and as what they select.
-    if (map.labels['platform-config'] === 'true') layers.push(configMapLayer(form, map, from));
+    if (isLabelled) layers.push(configMapLayer(form, map, from));
   }
   switch (form) {
     case 'kalypso':
@@ -70,6 +72,24 @@ const placesOf = (
   [key, at],
   ...inside.map(({ path, at: place }) => [placeKey([key, ...path]), place] as const),
 ];
+
+/** Values of which Kalypso may read more or less than this program. */
+const differentlyRead = (map: ObjectOf<'ConfigMap'>): readonly FleetError[] =>
+  Object.entries(map.data).flatMap(([key, { value, at }]) =>
+    isReadDifferently(value)
+      ? [
+          new FleetError(
+            'FIELD_INVALID',
+            `the value of ${key} begins as a YAML list or mapping and has an error; Kalypso may read another part of it`,
+            {
+              subject: `ConfigMap ${map.name}`,
+              at,
+              hint: 'Put the value into single quotes within the value if it is text, or correct the YAML',
+            },
+          ),
+        ]
+      : [],
+  );
 
 /** behaviour.md 2.4, "Value typing". */
 export const typeKalypsoValue = (text: string): ConfigValue => {

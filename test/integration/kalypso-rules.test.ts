@@ -149,6 +149,15 @@ describe('configuration (2.4)', () => {
     expect(platform.advice?.map(({ at }) => at?.line)).toEqual([8, 9]);
   });
 
+  test('a value that yaml.v2 may read differently is advice, with its line', async () => {
+    const { platform } = await render({
+      'dev/a.yaml': configMap('v', '', '  level: "[INFO] server"\n  plain: "[a, b]"\n'),
+    });
+    expect(platform.advice?.map((one) => formatError(one))).toEqual([
+      expect.stringMatching(/dev\/a\.yaml:\d+:\d+: .*the value of level begins as a YAML list or mapping/),
+    ]);
+  });
+
   test('an azure-app-config with the label of the platform counts both ways', async () => {
     const azure = configMap('azure-app-config', '', '  region.eu.url: eu\n');
     expect(await configOf({ 'dev/a.yaml': azure })).toEqual({ 'region.eu.url': 'eu', url: 'eu' });

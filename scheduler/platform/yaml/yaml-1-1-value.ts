@@ -1,108 +1,149 @@
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  parseAllDocuments,
+  type Scalar,
+} from 'yaml';
 import { float, WholeFloat } from '../../render/go/number.ts';
 import { parseFloat64 } from '../../render/go/parse-float.ts';
 import { parseTime } from '../../render/go/time/parse-time.ts';
 import type { ConfigValue } from '../model.ts';
-import { parseFirstDocument, type YamlNode } from './libyaml/parse-first-document.ts';
-import { fail, YamlFault } from './libyaml/scanner.ts';
+import { scalarText } from './scalar-text.ts';
 
 /**
  * Kalypso's reading of a config value: the first YAML 1.1 document of the text when that is a mapping or a list
- * (behaviour spec 2.4), by the rules of the Go module that Kalypso uses, gopkg.in/yaml.v2: `y`, `on` and `010` mean true, true
- * and 8, as values and as keys, but 1:30 and dates stay text.
+ * (behaviour spec 2.4). Scalars are typed as gopkg.in/yaml.v2 types them: `y`, `on` and `010` mean true, true and 8, as values and as
+ * keys, but 1:30 and dates stay text.
  * @returns undefined when the text is something else, and so stays text
  */
 export const parseYaml11Collection = (text: string): ConfigValue | undefined => {
   try {
-    const root = parseFirstDocument(text);
-    if (root?.kind !== 'mapping' && root?.kind !== 'list') return undefined;
-    return read(root, { open: new Set(), values: 0 });
-  } catch (error) {
-    if (error instanceof YamlFault) return undefined;
-    throw error;
+    const { document } = parse(text);
+    if (!document || !isCollection(document) || isOtherVersion(document) || !endsBeforeErrors(document, text))
+      return undefined;
+    return read(document.contents, { document, text, nodes: 0 }, 0);
+  } catch {
+    // Unreadable is text: a broken alias, a bomb, absurd nesting.
+    return undefined;
   }
 };
 
-type Mapping = Extract<YamlNode, { kind: 'mapping' }>;
-type Walk = { readonly open: Set<YamlNode>; values: number };
-
-/** Aliases can make a small text a huge value. */
-const MAX_VALUES = 100_000;
-
-const read = (node: YamlNode, walk: Walk): ConfigValue => {
-  walk.values += 1;
-  if (walk.values > MAX_VALUES) fail('document contains excessive aliasing');
-  switch (node.kind) {
-    case 'scalar':
-      return readScalar(node);
-    case 'list':
-      return node.items.map((item) => read(item, walk));
-    case 'mapping':
-      return readMapping(node, walk);
-    case 'alias':
-      return throughAlias(node, walk, (target) => read(target, walk));
+/**
+ * Whether yaml.v2 may read another value from the text than this module does: the text has a YAML error that yaml.v2 may not reach or
+ * may not know, or characters that YAML 1.1 and 1.2 treat differently.
+ */
+export const isReadDifferently = (text: string): boolean => {
+  try {
+    const { document, errors } = parse(text);
+    return document !== undefined && isCollection(document) && (errors > 0 || UNLIKE.test(text));
+  } catch {
+    return true;
   }
 };
 
-const throughAlias = <T>(
-  alias: Extract<YamlNode, { kind: 'alias' }>,
-  walk: Walk,
-  visit: (target: YamlNode) => T,
-): T => {
-  if (walk.open.has(alias)) fail('an anchor contains itself');
-  walk.open.add(alias);
-  const found = visit(alias.target);
-  walk.open.delete(alias);
-  return found;
+/** Characters that end a line in YAML 1.1 only, and control characters, which yaml.v2 refuses. */
+// oxlint-disable-next-line no-control-regex
+const UNLIKE = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029\ufeff]|\r(?!\n)/;
+
+const parse = (text: string): { readonly document: Document | undefined; readonly errors: number } => {
+  // With the failsafe schema every scalar stays as written, and the typing below is the only one.
+  const documents = parseAllDocuments(text, {
+    version: '1.2',
+    schema: 'failsafe',
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'silent',
+  });
+  const all: readonly Document[] = Array.isArray(documents) ? documents : [];
+  return {
+    document: all[0],
+    errors: all.reduce((sum, { errors, warnings }) => sum + errors.length + warnings.length, 0),
+  };
 };
 
-const readMapping = (node: Mapping, walk: Walk): ConfigValue => {
+/** yaml.v2 stops after the first node: an error after it does not matter, except a missing end of the node itself. */
+const endsBeforeErrors = ({ contents, errors }: Document, text: string): boolean => {
+  const end = contents?.range?.[1] ?? 0;
+  return errors.every(({ pos: [at] }) => at >= end && at < text.trimEnd().length);
+};
+
+/** `%YAML 1.2`, which yaml.v2 refuses. */
+const isOtherVersion = ({ directives }: Document): boolean =>
+  directives?.yaml.explicit === true && directives.yaml.version !== '1.1';
+
+const isCollection = ({ contents }: Document): boolean => isMap(contents) || isSeq(contents);
+
+type Walk = { readonly document: Document; readonly text: string; nodes: number };
+
+const read = (node: Node | null, walk: Walk, depth: number): ConfigValue => {
+  if (depth > 64 || ++walk.nodes > 100_000) throw new RangeError('too much for one value');
+  if (isAlias(node)) return read(targetOf(node, walk), walk, depth + 1);
+  if (isSeq(node)) return node.items.map((item) => read(item as Node, walk, depth + 1));
+  if (isMap(node)) return readMapping(node.items as Pairs, walk, depth);
+  return isScalar(node) ? readScalar(node, walk) : null;
+};
+
+const targetOf = (node: Alias, { document }: Walk): Node => {
+  const target = node.resolve(document);
+  if (!target) throw new RangeError('unknown anchor');
+  return target;
+};
+
+type Pairs = readonly Pair<Node | null, Node | null>[];
+
+const readMapping = (pairs: Pairs, walk: Walk, depth: number): ConfigValue => {
   const all = new Map<ConfigValue, ConfigValue>();
-  fill(all, node, walk);
+  for (const { key, value } of pairs) {
+    // A key that comes later wins, whether `<<` brings it in or not.
+    if (isScalar(key) && key.value === '<<' && key.type === 'PLAIN') {
+      for (const [name, item] of mergeEntries(read(value, walk, depth + 1))) all.set(name, item);
+    } else all.set(readKey(key, walk, depth), read(value, walk, depth + 1));
+  }
   if (![...all.keys()].every((key) => typeof key === 'string')) return all;
   return Object.fromEntries(all as ReadonlyMap<string, ConfigValue>);
 };
 
-/** A key that comes later wins, whether `<<` brings it in or not. */
-const fill = (all: Map<ConfigValue, ConfigValue>, { pairs }: Mapping, walk: Walk): void => {
-  for (const [key, value] of pairs) {
-    if (isMerge(key)) merge(all, value, walk);
-    else all.set(readKey(key, walk), read(value, walk));
-  }
-};
-
-const isMerge = (node: YamlNode): boolean =>
-  node.kind === 'scalar' &&
-  node.value === '<<' &&
-  (node.isImplicit || node.tag === 'tag:yaml.org,2002:merge');
-
-/** Of several mappings the first wins. */
-const merge = (all: Map<ConfigValue, ConfigValue>, node: YamlNode, walk: Walk): void => {
-  walk.values += 1;
-  if (walk.values > MAX_VALUES) fail('document contains excessive aliasing');
-  if (node.kind === 'mapping') fill(all, node, walk);
-  else if (node.kind === 'alias')
-    throughAlias(node, walk, (target) =>
-      target.kind === 'mapping' ? fill(all, target, walk) : fail('map merge requires map'),
-    );
-  else if (node.kind === 'list') {
-    for (const item of node.items.toReversed()) {
-      if (item.kind !== 'mapping' && item.kind !== 'alias') fail('map merge requires map');
-      merge(all, item, walk);
-    }
-  } else fail('map merge requires map or sequence of maps as the value');
-};
-
 /** Go's maps have no keys that are maps or lists: a text like `{{ .ClusterType }}`, which would be one, stays text. */
-const readKey = (node: YamlNode, walk: Walk): ConfigValue => {
-  const key = read(node, walk);
-  if (typeof key === 'object' && key !== null && !(key instanceof WholeFloat)) return fail('invalid map key');
+const readKey = (node: Node | null, walk: Walk, depth: number): ConfigValue => {
+  // `: b`, which yaml.v2 refuses.
+  if (!node || (isScalar(node) && node.range?.[0] === node.range?.[1]))
+    throw new RangeError('a key is missing');
+  const key = read(node, walk, depth + 1);
+  if (typeof key === 'object' && key !== null && !(key instanceof WholeFloat))
+    throw new RangeError('a key that is a mapping or a list');
   return key;
 };
 
-const readScalar = ({ value, tag, isImplicit }: Extract<YamlNode, { kind: 'scalar' }>): ConfigValue => {
-  if (tag === '') return isImplicit ? typePlain(value) : value;
-  return typeTagged(tag, value);
+/** What `<<` brings in; of several mappings the first wins. */
+const mergeEntries = (value: ConfigValue): readonly (readonly [ConfigValue, ConfigValue])[] => {
+  if (Array.isArray(value)) return value.toReversed().flatMap((one: ConfigValue) => mergeEntries(one));
+  if (value instanceof Map) return [...(value as ReadonlyMap<ConfigValue, ConfigValue>)];
+  if (typeof value !== 'object' || value === null) throw new RangeError('<< wants a mapping');
+  return Object.entries(value as Readonly<Record<string, ConfigValue>>);
 };
+
+const readScalar = (node: Scalar, walk: Walk): ConfigValue => {
+  // `!!binary`, which the parser decodes.
+  if (node.value instanceof Uint8Array) return Buffer.from(node.value).toString();
+  // The library makes a Date of `!!timestamp`.
+  const text = typeof node.value === 'string' ? scalarText(node, walk.text) : (node.source ?? '');
+  if (
+    node.type === 'QUOTE_DOUBLE' &&
+    JSON_ESCAPE.test(walk.text.slice(...(node.range ?? [0, 0]).slice(0, 2)))
+  )
+    throw new RangeError('an escape of JSON');
+  if (node.tag !== undefined) return typeTagged(node.tag, text);
+  return node.type === 'PLAIN' || node.type === undefined ? typePlain(text) : text;
+};
+
+/** Escapes of JSON that yaml.v2 does not know: a slash, and one half of a character. */
+const JSON_ESCAPE = /(?:^|[^\\])(?:\\\\)*\\(?:\/|u[dD][89a-fA-F])/;
 
 /** A type that is said outright: `!!int "5"`. Tags that are nobody's make text. */
 const typeTagged = (tag: string, text: string): ConfigValue => {
@@ -122,26 +163,17 @@ const typeTagged = (tag: string, text: string): ConfigValue => {
       if (typeof value === 'number') return value;
       if (value instanceof WholeFloat) return value;
       break;
-    case 'tag:yaml.org,2002:binary':
-      return decodeBase64(text);
     case 'tag:yaml.org,2002:timestamp':
       if (isTimestamp(text)) return text;
       break;
     default:
       return text;
   }
-  return fail('a value that is not of its type');
+  throw new RangeError('a value that is not of its type');
 };
 
 const isInt64 = (value: ConfigValue): value is number | bigint =>
   typeof value === 'bigint' ? value < 2n ** 63n : Number.isSafeInteger(value);
-
-const decodeBase64 = (text: string): string => {
-  const plain = text.replaceAll(/[\r\n]/g, '');
-  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(plain))
-    fail('!!binary value contains invalid base64 data');
-  return Buffer.from(plain, 'base64').toString();
-};
 
 const TIMESTAMPS = [
   '2006-1-2T15:4:5.999999999Z07:00',

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 
 /** Values as people put them into a ConfigMap, YAML and nearly YAML, and those with a few characters changed. */
 
-const SEEDS: readonly string[] = [
+export const YAML_SEEDS: readonly string[] = [
   '[INFO] server',
   '{site}/{line}/telemetry',
   ' a: 1\nb: 2',
@@ -85,7 +85,7 @@ const BITS = Array.from(
 
 const edited = fc
   .record({
-    seed: fc.constantFrom(...SEEDS),
+    seed: fc.constantFrom(...YAML_SEEDS),
     edits: fc.array(fc.record({ at: fc.nat(200), cut: fc.nat(2), put: fc.constantFrom('', ...BITS) }), {
       maxLength: 3,
     }),
@@ -101,9 +101,9 @@ const soup = fc.array(fc.constantFrom(...BITS), { maxLength: 12 }).map((bits) =>
 
 const joined = fc
   .tuple(
-    fc.constantFrom(...SEEDS),
+    fc.constantFrom(...YAML_SEEDS),
     fc.constantFrom('\n', '\n\n', ' ', '\n---\n', '\n  ', ', '),
-    fc.constantFrom(...SEEDS),
+    fc.constantFrom(...YAML_SEEDS),
   )
   .map((parts) => parts.join(''));
 
