@@ -124,7 +124,7 @@ test('a platform of our form in a folder of a repository takes its applications 
   const options = { environment: 'prod', maps: [], cacheDirectory: join(directory, 'cache'), env: ENV };
   const loaded = await loadPlatform({ ...options, platform: `file://${repo}#r1:platform` });
   expect(loaded.targets.map(({ name, at }) => [name, at.file])).toEqual([
-    ['shop-web', 'workload-shop/apps/shop/deploy/shop.yaml'],
+    ['shop-web', `file://${repo}#r1:apps/shop/deploy/shop.yaml`],
   ]);
   expect(loaded.sources.map(({ role, commit, path }) => [role, commit, path])).toEqual([
     ['environment/prod', first, 'platform/environments/prod'],
@@ -145,7 +145,7 @@ test('an application of a platform in Git cannot lie outside of the repository',
   const options = { environment: 'prod', maps: [], cacheDirectory: join(directory, 'cache'), env: ENV };
   await expect(loadPlatform({ ...options, platform })).rejects.toMatchObject({
     code: 'FIELD_INVALID',
-    at: { file: 'platform/platform/base/shop.yaml', line: 7 },
+    at: { file: `file://${directory}/all#main:platform/base/shop.yaml`, line: 7 },
   });
 });
 

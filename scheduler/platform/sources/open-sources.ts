@@ -25,7 +25,7 @@ export type Source = {
   readonly snapshot: SourceSnapshot;
   readonly files: readonly SourceFile[];
   readonly location: Location;
-  /** Put before a file's path where messages name it. */
+  /** Where messages name a file, this precedes its path: a folder, or `<repository>#<ref>:` as a source is written. */
   readonly prefix: string;
 };
 
@@ -195,7 +195,7 @@ const toSource = (
     location,
     prefix:
       location.kind === 'git'
-        ? `${role.replaceAll('/', '-')}/${inDirectory}`
+        ? `${redactUrl(location.repo)}#${ref ?? 'HEAD'}:${inDirectory}`
         : `${location.shown.replace(/\/+$/, '')}/${inDirectory}`,
   };
 };
