@@ -1,3 +1,4 @@
+import type { Outcome } from '#bundles/report/event';
 import { formatTime } from '#bundles/time';
 import { record } from '../journal/boundary.ts';
 import { nameOf } from '../journal/name-of.ts';
@@ -7,17 +8,21 @@ import { readTrustRow } from '../store/trust.ts';
 import type { Plan } from './target.ts';
 import type { Work } from './work.ts';
 
-/** So many files and objects of one package may an update remove unasked for each package of the prune budget. */
+/**
+ * For each package of the prune budget an update may leave one package with so many files and objects fewer. Those that it creates count
+ * against those that it removes: generated names, of ConfigMaps or of a page's files, change with every release.
+ */
 const FOR_EACH_PACKAGE = 10;
 
 /** Why the removals of a plan need a person's word; undefined where they do not. */
 export const removalsToConfirm = ({ agent, operation }: Work, { steps }: Plan): string | undefined => {
   const { kind, from, to, rollingBack } = operation;
   if (kind !== 'apply' || rollingBack || !from || !to) return undefined;
-  const removed = steps.filter(({ outcome }) => outcome === 'deleted').length;
+  const count = (wanted: Outcome): number => steps.filter(({ outcome }) => outcome === wanted).length;
+  const [removed, created] = [count('deleted'), count('created')];
   const allowed = FOR_EACH_PACKAGE * Math.max(1, agent.policy.pruneBudget);
-  if (removed <= allowed || readTrustRow(agent.state).pruneConfirmed) return undefined;
-  return `the release drops ${removed} objects of the package, at most ${allowed} are removed unasked; if it is meant: fleet-agent prune`;
+  if (removed - created <= allowed || readTrustRow(agent.state).pruneConfirmed) return undefined;
+  return `the release removes ${removed} objects of the package and creates ${created}; at most ${allowed} fewer go unasked; if it is meant: fleet-agent prune`;
 };
 
 /** Ends an operation before its first write. It is planned again when a person confirms it or another package is wanted. */

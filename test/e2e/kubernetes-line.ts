@@ -11,7 +11,7 @@ import { openState } from '../../agent/store/state.ts';
 import type { Cluster } from '../harness/kubernetes/cluster.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
-import { program, succeed } from './office.ts';
+import { enrolOnceReleased, program } from './office.ts';
 import { makeClusterField, namespacesOf } from './reliability/cluster-field.ts';
 import { eventsAtHub, faultsAtHub, toldTwice } from './reliability/hub-record.ts';
 import { type OnlineOffice, startOnlineOffice } from './reliability/online-office.ts';
@@ -138,7 +138,7 @@ export const startLine = async (cluster: Cluster, { dockerRegistry, busybox }: L
     enrol: async (): Promise<void> => {
       await writeFile(at('token'), `${await office.token('plant-7')}\n`);
       const words = `--site plant-7 --name line-1 --channel ${field.channel} --token-file token --root-sha256`;
-      succeed(await call(['enroll', ...words.split(' '), office.rootSha256]));
+      await enrolOnceReleased(() => call(['enroll', ...words.split(' '), office.rootSha256]));
     },
     /** Changes the office's files so that there is a next release, a good one. @returns its number */
     release: async (): Promise<number> => {

@@ -32,6 +32,14 @@ export const succeed = (outcome: Outcome): Outcome => {
   return outcome;
 };
 
+/** Enrols an agent as soon as the hub has built the first release of its channel, which the hub refuses before. */
+export const enrolOnceReleased = async (enrol: () => Promise<Outcome>): Promise<void> => {
+  const limit = Date.now() + 60_000;
+  let outcome = await enrol();
+  while (outcome.stderr.includes('CHANNEL_MISSING') && Date.now() < limit) outcome = await enrol();
+  succeed(outcome);
+};
+
 export const openOffice = async (folder: string): Promise<Office> => {
   for (const part of ['platform', 'apps'])
     await cp(join(REPOSITORY, 'examples', part), join(folder, part), { recursive: true });

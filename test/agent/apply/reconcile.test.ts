@@ -335,7 +335,9 @@ describe('a package that leaves the bundle', () => {
       { assignment: 'app', outcome: 'skipped', code: 'PRUNE_BUDGET' },
       { assignment: 'other', outcome: 'configured' },
     ]);
-    expect(held.packages[0]?.message).toContain('drops 50 objects of the package, at most 10');
+    expect(held.packages[0]?.message).toContain(
+      'removes 50 objects of the package and creates 0; at most 10',
+    );
     expect(live(world)).toMatchObject({ '/opt/0': 'one', '/opt/50': 'one', '/opt/other': 'two' });
     expect(row(world, 'app')).toMatchObject({ status: 'skipped', code: 'PRUNE_BUDGET' });
     const count = world.events().length;
@@ -350,6 +352,17 @@ describe('a package that leaves the bundle', () => {
     expect((await world.release(4, [many(1, 'four'), other])).packages).toMatchObject([
       { assignment: 'app', outcome: 'configured' },
     ]);
+  });
+
+  it('replaces as many files as it likes unasked: generated names change with every release', async () => {
+    await using world = await createWorld();
+    const named = (release: string): TestPackage => ({
+      id: 'app',
+      files: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`/opt/${i}-${release}`, release])),
+    });
+    await world.release(1, [named('one')]);
+    expect((await world.release(2, [named('two')])).packages).toMatchObject([{ outcome: 'configured' }]);
+    expect(Object.values(live(world))).toEqual(Array.from({ length: 40 }, () => 'two'));
   });
 
   it('is never the last one unasked: an empty bundle takes a word', async () => {

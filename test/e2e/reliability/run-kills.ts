@@ -6,7 +6,7 @@ import { outboxSize } from '../../../agent/report/outbox.ts';
 import { readPackages } from '../../../agent/store/packages.ts';
 import { openState, type State } from '../../../agent/store/state.ts';
 import { runCommand } from '../../harness/run-command.ts';
-import { program, succeed } from '../office.ts';
+import { enrolOnceReleased, program, succeed } from '../office.ts';
 import { type Field, seeded } from './field.ts';
 import { eventsAtHub, faultsAtHub, toldTwice } from './hub-record.ts';
 import type { OnlineOffice } from './online-office.ts';
@@ -111,7 +111,7 @@ const enrol = async (office: OnlineOffice, field: Field, env: NodeJS.ProcessEnv)
   await writeFile(token, `${await office.token(SITE)}\n`);
   const words = ['--site', SITE, '--name', NAME, '--channel', field.channel, '--token-file', token];
   const argv = [process.execPath, program('agent'), 'enroll', ...words, '--root-sha256', office.rootSha256];
-  succeed(await runCommand(argv, { cwd: office.folder, env }));
+  await enrolOnceReleased(() => runCommand(argv, { cwd: office.folder, env }));
   succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7', '--allow-unknown'));
 };
 
