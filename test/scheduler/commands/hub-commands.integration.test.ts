@@ -106,7 +106,7 @@ describe('the way of a stick through the commands', () => {
     expect(imported.out).toContain('plant-7/press-1  3 events taken, 0 already known  acknowledged up to 3');
     expect(imported.code).toBe(0);
 
-    const status = await runCommandClass(Status, at);
+    const status = await runCommandClass(Status, [...at, '--wide']);
     expect(status.out).toMatch(/plant-7\/press-1 {2}prod\/factory-host {2}oven .* complies/);
     expect(status.out).toContain('[1] plant-7/press-1: report 1-3 by stick, received just now');
 
