@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -65,6 +65,7 @@ describe('a tar that the file system does not keep', () => {
     await using world = await makeKioskWorld();
     const words = ['create', '--from', world.path('layout'), '--channel', 'prod/kiosk'];
     const to = world.path('out/medium.tar');
+    await mkdir(world.path('out'));
     const create = [process.execPath, PROGRAM, ...words, '--to', to, '--now', '2026-11-21T08:00:00Z'];
     const limited = ['sh', '-c', 'ulimit -f 20; exec "$@"', 'sh', ...create];
     const { code, stderr } = await runCommand(limited, { env: { PATH: process.env['PATH'] } });
