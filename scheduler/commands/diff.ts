@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
 import { Flags } from '@oclif/core';
+import { isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#bundles/program/fleet-command';
 import { openBlobDirectory } from '#bundles/layout/blob-directory';
 import { openLayout } from '#bundles/layout/layout';
+import { didYouMean } from '#bundles/nearest-name';
 import { readCandidate } from '../candidate/read-candidate.ts';
 import {
   type Configuration,
@@ -18,6 +21,9 @@ import { formatDiff } from '../diff/format-diff.ts';
 import { formatMarkdown } from '../diff/format-markdown.ts';
 import { isTreeTarget, parseTreeTarget } from '../publish/tree/tree-target.ts';
 import { platformOptions } from './platform-options.ts';
+
+/** What `--against` takes by name. */
+const STATES = ['release', 'gitops', 'repositories'];
 
 export default class Diff extends FleetCommand {
   static override description =
@@ -80,7 +86,10 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
     return { environments: diffs.map((diff) => this.#toJson(diff)) };
   }
 
-  /** @throws FleetError those of the layout, of readCandidate and of parseTreeTarget; USAGE without --map for 'repositories' */
+  /**
+   * @throws FleetError USAGE for a name that is no state, for 'release' without a layout, for 'repositories' without --map; MEDIUM_MISSING,
+   *   LAYOUT_INVALID for the layout; MISSING_BLOB, BAD_JSON, SCHEMA for the candidate
+   */
   async #delivered(against: string, flags: GivenSettings, configuration: Configuration): Promise<Delivered> {
     const { layout } = configuration;
     if (against === 'release')
@@ -94,6 +103,11 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
       if (maps.length < configuration.maps.length) return { kind: 'repositories', maps };
       throw new FleetError('USAGE', 'without --map there is nothing to compare with the repositories', {
         hint: 'Give the change as a directory: --map https://git.example/shop=.',
+      });
+    }
+    if (!isDigest(against) && !existsSync(against)) {
+      throw new FleetError('USAGE', `--against ${JSON.stringify(against)} names nothing to compare with`, {
+        hint: `${didYouMean(against, STATES) ?? ''}Write ${STATES.join(', ')}, git+<URL>, or a candidate as its digest sha256:... or its file`,
       });
     }
     const layouts = layout === undefined ? [] : [openBlobDirectory(layout)];

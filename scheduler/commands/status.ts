@@ -16,7 +16,7 @@ export default class Status extends FleetCommand {
   static override flags = {
     ...hubFlags,
     wide: Flags.boolean({ description: 'All columns, with the age and the report of each' }),
-    environment: Flags.string({ description: 'Only agents of this environment' }),
+    environment: Flags.string({ char: 'e', description: 'Only agents of this environment' }),
     site: Flags.string({ description: 'Only this site' }),
   };
 

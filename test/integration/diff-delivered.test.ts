@@ -74,6 +74,11 @@ test('a rendered tree is compared with the tree as it would be published', async
   expect(out).toMatch(/^\+.*12/m);
   const none = await against('gitops');
   expect([none.code, none.out]).toEqual([3, expect.stringContaining('REFERENCE_MISSING')]);
+  const mistyped = await against('releases');
+  expect([mistyped.code, mistyped.err]).toEqual([
+    2,
+    expect.stringContaining('Did you mean release? Write release,'),
+  ]);
 });
 
 test('the directory of a pull request of an application is compared with its repository', async () => {
