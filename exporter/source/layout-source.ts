@@ -1,5 +1,6 @@
 import { findReference, layoutReference, openLayout, referenceOf } from '#bundles/layout/layout';
-import { releasedChannels } from '#bundles/layout/released-channels';
+import { parseChannel } from '#bundles/names';
+import { channelsIn } from '#bundles/publish/choose-pointers';
 import type { Source } from './source.ts';
 import { streamBlob } from './stream-blob.ts';
 
@@ -8,7 +9,7 @@ export const openLayoutSource = async (directory: string): Promise<Source> => {
   const layout = await openLayout(directory);
   return {
     name: `layout ${directory}`,
-    channels: async () => releasedChannels(layout),
+    channels: async () => channelsIn(layout).map((name) => parseChannel(name)),
     tags: async (repository) =>
       layout.manifests
         .map((descriptor) => referenceOf(descriptor) ?? '')

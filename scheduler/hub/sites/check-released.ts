@@ -1,13 +1,13 @@
 import { FleetError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/layout/layout';
-import { releasedChannels } from '#bundles/layout/released-channels';
 import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
 import { didYouMean } from '#bundles/nearest-name';
+import { channelsIn } from '#bundles/publish/choose-pointers';
 
 /** Channels that have a release in the layout, by formatChannel. */
 export const readReleased = async (layout: string): Promise<readonly string[]> =>
-  releasedChannels(await openOrStartLayout(layout)).map(formatChannel);
+  channelsIn(await openOrStartLayout(layout));
 
 /**
  * An agent that follows a channel nobody releases to gets nothing, and reports nothing wrong. Before the first release of a fleet every
