@@ -1,6 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
+import { enrolledAgents } from '../hub/sites/enrolled-agents.ts';
 import { siteMissing } from '../hub/sites/set-values.ts';
 import type { AgentRow, Database } from '../hub/store/tables.ts';
 
@@ -8,12 +9,7 @@ import type { AgentRow, Database } from '../hub/store/tables.ts';
 export const siteAgents = async (db: Database, site: string): Promise<readonly AgentRow[]> => {
   const known = await db.selectFrom('site').select('name').where('name', '=', site).executeTakeFirst();
   if (!known) throw siteMissing(site);
-  const agents = await db
-    .selectFrom('agent')
-    .selectAll()
-    .where('site', '=', site)
-    .where('revoked_at', 'is', null)
-    .execute();
+  const agents = await enrolledAgents(db, site);
   return agents.toSorted((a, b) => compareBytes(a.name, b.name));
 };
 

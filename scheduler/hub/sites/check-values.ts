@@ -9,6 +9,7 @@ import { didYouMean } from '#bundles/nearest-name';
 import { readRelease } from '../../publish/read-release.ts';
 import type { Hub } from '../hub.ts';
 import { channelOf } from './agent-record.ts';
+import { enrolledAgents } from './enrolled-agents.ts';
 import { siteValuesOf } from './issue-site.ts';
 import type { ValueChange } from './set-values.ts';
 
@@ -30,12 +31,7 @@ export const checkValues = async (
 ): Promise<void> => {
   const { db } = hub.store;
   const row = await db.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
-  const agents = await db
-    .selectFrom('agent')
-    .selectAll()
-    .where('site', '=', site)
-    .where('revoked_at', 'is', null)
-    .execute();
+  const agents = await enrolledAgents(db, site);
   const own = siteValuesOf(row, hub.keys.root.fleet, site).agents;
   const readers = agents
     .filter(({ name }) => agent === undefined || name === agent)

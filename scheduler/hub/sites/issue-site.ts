@@ -6,6 +6,7 @@ import type { TrustRoot } from '#bundles/trust/root';
 import { signNewer } from '../../sign/sign-newer.ts';
 import type { AgentRow, SiteRow, Tx } from '../store/tables.ts';
 import { toSiteAgent } from './agent-record.ts';
+import { enrolledAgents } from './enrolled-agents.ts';
 import { readSecretSets, type StoredSet, unreadableBy } from './secret-sets.ts';
 import { signSite } from './sign-site.ts';
 
@@ -37,12 +38,7 @@ export const issueSite = async (
   values?: SiteValues,
 ): Promise<SiteRow> => {
   const before = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
-  const agents = await tx
-    .selectFrom('agent')
-    .selectAll()
-    .where('site', '=', site)
-    .where('revoked_at', 'is', null)
-    .execute();
+  const agents = await enrolledAgents(tx, site);
   const sets = await readSecretSets(tx, site);
   const order = {
     site,

@@ -2,6 +2,7 @@ import { FleetError } from '#bundles/errors';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { Tx } from '../store/tables.ts';
 import { channelOf, labelsOf, movedAgentRow } from './agent-record.ts';
+import { enrolledAgents } from './enrolled-agents.ts';
 
 /** What an order may say of an agent beside its values. */
 export type Terms = {
@@ -36,12 +37,7 @@ export const setTerms = async (
   { site, agent }: { readonly site: string; readonly agent: string | undefined },
   { channel, freshness }: Terms,
 ): Promise<boolean> => {
-  const all = await tx
-    .selectFrom('agent')
-    .selectAll()
-    .where('site', '=', site)
-    .where('revoked_at', 'is', null)
-    .execute();
+  const all = await enrolledAgents(tx, site);
   let changed = false;
   for (const row of all.filter(({ name }) => agent === undefined || name === agent)) {
     const moves = channel !== undefined && formatChannel(channel) !== formatChannel(channelOf(row));
