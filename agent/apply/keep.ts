@@ -31,8 +31,8 @@ export const keep = ({ agent, operation }: Work): void => {
 };
 
 /**
- * What is still being deleted is looked after again after a pause that doubles. Returns whether something was, and is gone
- * now.
+ * Schedules the next look at objects that are still being deleted, after a pause that doubles.
+ * @returns whether the package had such objects and the last of them is gone
  */
 const noteLeaving = ({ state, edge }: Agent, { assignment }: Operation): boolean => {
   const waited = findAttempt(state, assignment, REMOVAL) !== undefined;
@@ -172,7 +172,7 @@ const endRolledBack = (agent: Agent, operation: Operation): void => {
     checks: operation.checks,
     since: formatTime(agent.edge.now()),
   });
-  // What is tried again by itself and fails for the same reason is no news.
+  // The agent reports a retry only when its reason changes.
   const remembered = findFailure(state, assignment, operation.to);
   const news = kind === 'restore' || remembered !== undefined || row.code !== code || row.message !== message;
   if (!news) return;

@@ -5,8 +5,8 @@ import type { Leaving } from './target.ts';
 const MOST_NAMED = 5;
 
 /**
- * What is still being deleted and what holds it; undefined where nothing is. Those that only wait behind another are not named.
- * @param now adds how long ago the first of them was asked to go
+ * Names the objects that are still being deleted and their finalizers, without those that wait for another object; undefined if there is none.
+ * @param now adds the age of the oldest deletion
  */
 export const sayLeaving = (leaving: readonly Leaving[], now?: Date): string | undefined => {
   const named = leaving.filter(({ message }) => message !== '');

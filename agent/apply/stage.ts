@@ -45,9 +45,9 @@ export const stage = async (work: Work): Promise<void> => {
 type Staged = { readonly plan: Plan; readonly handed: readonly HandedOver[] };
 
 /**
- * A package that leaves the bundle is removed last, and until then its objects are free for another to take over:
- * whoever renames a workload moves its files from one package to the next without a moment of absence. An object that moves between
- * packages that stay is kept by the one that has it, as given to the other, until that takes it over.
+ * A package that leaves the bundle is removed last, and until then another package may take its objects over:
+ * renaming a workload moves its files from one package to the next without removing them. Where an object moves between packages that
+ * stay, the giving package keeps it in its inventory as given until the other has taken it over.
  */
 const planFor = async (work: Work): Promise<Staged> => {
   const { agent, target, operation, goal, load } = work;

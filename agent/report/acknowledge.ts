@@ -34,8 +34,8 @@ export const acknowledge = (
 };
 
 /**
- * Undefined: it contradicts what was told here. A receipt from before this agent was enrolled is about the events of the one that had its
- * name before it: the medium that brings the answer to a new enrolment may still carry it.
+ * Returns undefined for a receipt that contradicts the outbox. A receipt older than the enrolment acknowledges events of the previous agent of this
+ * name; the medium that answers an enrolment may still carry it.
  */
 const acknowledgeOne = (
   agent: Agent,

@@ -1,6 +1,6 @@
 import type { DesiredPackage } from '../apply/target.ts';
 
-/** What stands in a text where a secret was. */
+/** Replaces a secret in a text. */
 const PLACEHOLDER = '[secret]';
 /** A shorter line of a secret, such as a bracket of a JSON document, is no secret by itself. */
 const MIN_LINE = 6;

@@ -8,7 +8,7 @@ import type { State } from './state.ts';
  */
 export type Attempt = { readonly tries: number; readonly next: Timestamp };
 
-/** What is tried beside applications: a package's health as it runs, and the removal of what is being deleted and held. */
+/** Names of retries other than an apply: judging the health of what runs, and removing objects that a finalizer holds. */
 export const HEALTH = 'health';
 export const REMOVAL = 'removal';
 

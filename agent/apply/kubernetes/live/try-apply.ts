@@ -11,8 +11,8 @@ export type TriedApply = {
 };
 
 /**
- * Asks the server by a dry run what an apply would make of an object that is there. Where it is refused because of what others
- * added, the removal of that is tried as well. @throws FleetError API_*: it would be refused all the same
+ * Asks the server by a dry run what an apply would make of an existing object. Where the server refuses it because of fields that other
+ * managers added, a second dry run removes them. @throws FleetError API_* when the server refuses that as well
  */
 export const tryApply = async (
   api: KubernetesApi,

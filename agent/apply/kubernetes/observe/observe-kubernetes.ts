@@ -66,7 +66,7 @@ export const observeKubernetes = async (
 /** Labels and annotations are for people to set; what kubectl notes for itself in a pod template is no change of it. */
 const NOTES = /^metadata\.|\.annotations\.kubectl\.kubernetes\.io\//;
 
-/** What people added beside the package's fields: it stays, and is told. Where it does not stay, judge says so. */
+/** Fields that people added beside the package's: drift that stays. Fields that an apply would remove are drift of `judge`. */
 const addedTo = (wanted: WantedObject, live: LiveObject): readonly Drift[] => {
   const { key, policy, object } = wanted;
   if (policy.apply !== 'override' || toMigrate(live, policy.fields).length > 0) return [];
@@ -117,7 +117,7 @@ const judge = async (
     tried = await tryApply(api, object, live, signal);
   } catch (error) {
     if (!isFleetError(error, 'API_REFUSED')) throw error;
-    // The other objects of the package are corrected all the same.
+    // Drift of this object only, so that the agent still corrects the other objects of the package.
     return drifts(`it differs, and the server refuses the package's: ${error.message}`);
   }
   const { dry, removes } = tried;

@@ -40,7 +40,7 @@ export const planObject = async (
   if (wanted.policy.apply === 'ifNotPresent' && live)
     return left(context, wanted, 'it is there, and fleet-ferry/apply is ifNotPresent', own, live);
 
-  // What is on its way out is nothing to take over: the object that takes its place is ours.
+  // The agent takes over no object that is being deleted: it creates the next one.
   const there = live?.metadata.deletionTimestamp === undefined ? live : undefined;
   const adopts = there !== undefined && !own && ownerOf(there) === undefined;
   const state = stateBefore(context, wanted, own, there);

@@ -26,7 +26,7 @@ export const putBack = async (
       const back = await api.read(ref, signal);
       if (back && back.metadata.uid === metadata.uid && !isOwner(back, owner)) {
         const { resourceVersion = '' } = back.metadata;
-        // A list of one empty entry is how the server is told to forget all.
+        // One empty entry makes the server clear managedFields.
         const value = metadata.managedFields ?? [{}];
         await api.patch(ref, [at(resourceVersion), { op: 'replace', path: MANAGERS, value }], signal);
       }
