@@ -3,37 +3,50 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { cacheDirectory } from './test/harness/parts/cache-folder.ts';
+import { PROGRAMS_VARIABLE } from './test/harness/program-file.ts';
 
 /**
  * unit: no process, no socket, seconds. integration: one real neighbour each, in test/integration, and beside the unit tests what
- * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow. Two files of these at a time. alone: those of
+ * needs a process or a socket of its own (*.integration.test.ts). e2e: the whole flow. LANES files of these at a time. alone: those of
  * test/integration that hold something against the clock which a busy machine takes longer for; one file at a time.
  */
-const OWN_NEIGHBOUR = 'test/{bundles,scheduler,exporter,agent,docs}/**/*.integration.test.ts';
+const OWN_NEIGHBOUR = 'test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.integration.test.ts';
 
 /** The seconds of a lease, and what an API server does with them. */
 const ALONE = ['kubernetes-crash', 'kubernetes-lease'].map((name) => `test/integration/${name}.test.ts`);
 
 /** What a program compiled to is kept from one start to the next: a run of all tests starts thousands. */
-const COMPILED = { NODE_COMPILE_CACHE: join(cacheDirectory(process.env), 'compiled') };
+const COMPILED = {
+  NODE_COMPILE_CACHE: join(process.env[PROGRAMS_VARIABLE] ?? cacheDirectory(process.env), 'compiled'),
+};
+
+/** Files of integration and e2e at a time. More than two on two cores: they wait for health checks, leases and booting hosts. */
+const LANES = Math.max(3, availableParallelism());
 
 const SEEDED = ['test/harness/seed-properties.ts'];
 
 export default defineConfig({
+  // vitest starts the longest files first by the durations it keeps here; in node_modules a fresh clone would have none.
+  cacheDir: join(cacheDirectory(process.env), 'vite'),
   test: {
     projects: [
       {
         test: {
           name: 'unit',
           setupFiles: SEEDED,
-          include: ['test/{bundles,scheduler,exporter,agent,docs}/**/*.test.ts'],
+          include: ['test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.test.ts'],
           exclude: [OWN_NEIGHBOUR],
           // A property test on a machine that has other things to do may take a while; how long proves nothing.
           testTimeout: 60_000,
-          pool: 'threads',
           isolate: false,
-          // What a unit test writes need not survive anything: memory, where there is some to write to.
-          env: existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {},
+          // One thread for file work per process: tests wait for each call anyway, and waking others costs more than it saves.
+          env: {
+            UV_THREADPOOL_SIZE: '1',
+            // What a unit test writes need not survive anything: memory, where there is some to write to.
+            ...(existsSync('/dev/shm') && { TMPDIR: '/dev/shm' }),
+          },
+          // Tests allocate much and keep little: a larger young generation means fewer collections.
+          execArgv: ['--max-semi-space-size=64'],
           // vitest leaves one core free, which on two cores halves it.
           maxWorkers: Math.max(2, availableParallelism() - 1),
         },
@@ -47,8 +60,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           env: COMPILED,
-          // Two on two cores, as half of the time they wait. More would only make each wait longer.
-          maxWorkers: 2,
+          maxWorkers: LANES,
           sequence: { groupOrder: 1 },
         },
       },
@@ -60,7 +72,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           env: COMPILED,
-          maxWorkers: 2,
+          maxWorkers: LANES,
           sequence: { groupOrder: 1 },
         },
       },

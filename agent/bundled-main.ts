@@ -1,5 +1,5 @@
-import './sleep-small.ts';
-import { runProgram } from '#bundles/program/run-program';
+import './v8-flags.ts';
+import { runProgram } from '#cli/run-program';
 import { COMMANDS } from './commands.ts';
 import { PROGRAM } from './program.ts';
 

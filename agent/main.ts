@@ -1,4 +1,4 @@
-import { runProgram } from '#bundles/program/run-program';
+import { runProgram } from '#cli/run-program';
 import { COMMANDS } from './commands.ts';
 import { PROGRAM } from './program.ts';
 

@@ -1,4 +1,4 @@
-import type { Program } from '#bundles/program/load-config';
+import type { Program } from '#cli/load-config';
 
 /** How fleet-agent presents itself, from source and as one file. */
 export const PROGRAM: Omit<Program, 'commands'> = {

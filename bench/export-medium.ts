@@ -5,10 +5,10 @@
  */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Descriptor, isManifestType } from '../bundles/bundle/manifest.ts';
-import { openLayout } from '../bundles/layout/layout.ts';
-import { openRegistry } from '../bundles/registry/open-registry.ts';
-import { pushTree } from '../bundles/registry/push-tree.ts';
+import { type Descriptor, isManifestType } from '../bundles/formats/layout/manifest.ts';
+import { openLayout } from '../bundles/formats/layout/layout.ts';
+import { openRegistry } from '../bundles/transport/registry/open-registry.ts';
+import { pushTree } from '../bundles/transport/registry/push-tree.ts';
 import { buildPrograms } from '../test/harness/build-programs.ts';
 import { type Registry, startRegistry } from '../test/harness/registry.ts';
 import { temporaryDirectory } from '../test/harness/temporary-directory.ts';

@@ -5,11 +5,16 @@
  */
 import { createCipheriv } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { writeTar } from '../bundles/archive/write-tar.ts';
-import { type Descriptor, encodeManifest } from '../bundles/bundle/manifest.ts';
-import { canonicalBytes } from '../bundles/canonical.ts';
+import { writeTar } from '../bundles/formats/archive/write-tar.ts';
+import { type Descriptor, encodeManifest } from '../bundles/formats/layout/manifest.ts';
+import { canonicalBytes } from '../bundles/json/canonical.ts';
 import { digestOf } from '../bundles/digest.ts';
-import { type Layout, openOrStartLayout, withReference, writeLayoutIndex } from '../bundles/layout/layout.ts';
+import {
+  type Layout,
+  openOrStartLayout,
+  withReference,
+  writeLayoutIndex,
+} from '../bundles/formats/layout/layout.ts';
 import { OCI_MANIFEST } from '../bundles/media-types.ts';
 
 const MIB = 1 << 20;

@@ -21,7 +21,7 @@ used = resource.getrusage(resource.RUSAGE_CHILDREN)
 os.write(3, json.dumps([code, wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]).encode())
 `;
 
-/** @throws FleetError IO when the command fails: a figure of a failed run is none */
+/** @throws FleetError IO when the command fails: a failed run has no figure */
 export const measure = async (
   argv: readonly string[],
   options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},

@@ -4,9 +4,9 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openLayout } from '../bundles/layout/layout.ts';
-import { openRegistry } from '../bundles/registry/open-registry.ts';
-import { pushTree } from '../bundles/registry/push-tree.ts';
+import { openLayout } from '../bundles/formats/layout/layout.ts';
+import { openRegistry } from '../bundles/transport/registry/open-registry.ts';
+import { pushTree } from '../bundles/transport/registry/push-tree.ts';
 import { startRegistry } from '../test/harness/registry.ts';
 import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
 import { gatherPart } from './gather-part.ts';

@@ -5,7 +5,7 @@
  */
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
-import type { PlatformForm } from '../scheduler/platform/model.ts';
+import type { PlatformForm } from '../scheduler/model/model.ts';
 import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
 import type { Answer } from './fleet/build-fleet.ts';
 import { makeFleet } from './fleet/make-fleet.ts';
@@ -61,7 +61,7 @@ Cold, whole processes:
 
 ${formatTable(['form', 'makes', 'workers', 'assignments', 'cpu s', 'wall s', 'peak MiB', 'MB', 'longest block ms'], cold)}
 
-One value changed, in a scheduler that runs; reading and parsing all files again is told apart, and in the wall:
+One value changed, in a scheduler that runs; reading and parsing all files again is listed separately, and is part of the wall time:
 
 ${formatTable(['form', 'value', 'cpu s', 'read cpu s', 'wall s', 'longest block ms', 'bundles changed'], changed)}
 `);

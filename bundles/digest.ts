@@ -8,7 +8,7 @@ const PATTERN = /^sha256:[0-9a-f]{64}$/;
 
 export const isDigest = (text: unknown): text is Digest => typeof text === 'string' && PATTERN.test(text);
 
-/** @throws FleetError SCHEMA when the text is no sha256 digest */
+/** @throws FleetError SCHEMA when the text is not a sha256 digest */
 export const parseDigest = (text: unknown, what = 'digest'): Digest => {
   if (isDigest(text)) return text;
   throw new FleetError(
@@ -22,7 +22,7 @@ export const digestOf = (bytes: Uint8Array | string): Digest => `sha256:${hash('
 /** The 64 hex digits alone, as file names and in-toto subjects want them. */
 export const hexOf = (digest: Digest): string => digest.slice('sha256:'.length);
 
-/** A digest from 64 hex digits. What only turns into them when it is made a text is none. @throws FleetError SCHEMA */
+/** A digest from 64 hex digits. Values that are not strings are refused. @throws FleetError SCHEMA */
 export const digestFromHex = (hex: unknown, what?: string): Digest =>
   parseDigest(typeof hex === 'string' ? `sha256:${hex}` : hex, what);
 
@@ -36,7 +36,7 @@ export const compareBytes = (a: string, b: string): number => {
   for (let at = 0; at < end; at++) {
     const one = a.charCodeAt(at);
     const other = b.charCodeAt(at);
-    // UTF-16 units are in the order of the UTF-8 bytes, but for surrogates, which stand for characters beyond all units.
+    // UTF-16 units sort as their UTF-8 bytes do, except surrogates: they encode characters above U+FFFF.
     if (one !== other) return isSurrogate(one) || isSurrogate(other) ? compareEncoded(a, b) : one - other;
   }
   return a.length - b.length;

@@ -1,9 +1,9 @@
 import { toFleetError } from './errors.ts';
 
 /**
- * Works on all items, at most `width` at once, and gives the results in the items' order. The first failure stops the others by
- * the signal they get and keeps new ones from beginning; when all have ended it is thrown. Of several, the one whose item comes
- * first: who does the same again is told the same.
+ * Runs `work` on all items, at most `width` at a time, and returns the results in the order of the items. The first failure aborts the
+ * signal of the running calls and starts no new ones. After all have ended it throws the failure of the earliest item, so that
+ * the same call reports the same error.
  * @throws the reason of `signal` when that is aborted, else what `work` throws
  */
 export const inParallel = async <Item, Result>(
@@ -36,7 +36,7 @@ export const inParallel = async <Item, Result>(
 
 type Failure = { readonly at: number; readonly error: unknown };
 
-/** Whoever was only stopped because of another says nothing new. */
+/** Prefers failures other than ABORTED: a call that was stopped because of another one adds no information. */
 const tellingOf = (failures: readonly Failure[]): Failure => {
   const own = failures.filter(({ error }) => toFleetError(error).code !== 'ABORTED');
   return (own.length > 0 ? own : failures).reduce((a, b) => (b.at < a.at ? b : a));

@@ -14,13 +14,13 @@ export const LAYER_KUBERNETES = 'application/vnd.oci.image.layer.v1.tar+gzip';
 /** One layer a host package. */
 export const LAYER_HOST = 'application/vnd.fleet-ferry.package.host.v1.tar+gzip';
 
-/** A file of a host package that travels as a blob of its own: that layer, and `artifactType` of the manifest that names it. */
+/** A file of a host package that is a separate blob: media type of its layer and `artifactType` of its manifest. */
 export const FILE_BLOB = 'application/vnd.fleet-ferry.file.v1';
 
 export const RELEASE_ARTIFACT = 'application/vnd.fleet-ferry.release.v1';
 export const SITE_ARTIFACT = 'application/vnd.fleet-ferry.site.v1';
 export const RECEIPTS_ARTIFACT = 'application/vnd.fleet-ferry.receipts.v1';
-/** What the pointer `lease` of a channel names: the newest lease and every root. */
+/** Target of a channel's tag `lease`: the newest lease and every root. */
 export const LEASE_ARTIFACT = 'application/vnd.fleet-ferry.lease.v1';
 
 /** A bundle that waits for more signatures. It stays in the layout and is never published. */
@@ -61,7 +61,7 @@ export const PREDICATES = {
 
 export type StatementKind = keyof typeof PREDICATES;
 
-/** What somebody says who has verified a medium (docs/bundle-format.md section 17). No reader of media asks for it. */
+/** Result of verifying a medium (docs/bundle-format.md section 17). Readers of media do not require it. */
 export const VERIFICATION_PREDICATE = 'urn:fleet-ferry:verification:v1';
 
 /** Annotation keys on OCI descriptors. */

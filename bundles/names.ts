@@ -1,7 +1,7 @@
 import { FleetError, type Place } from './errors.ts';
 
 /** DNS label of at most 63 characters (RFC 1123): fleets, environments, cluster types, workloads, sites, agents. */
-const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+export const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export const isName = (text: unknown): text is string => typeof text === 'string' && LABEL.test(text);
 
@@ -39,3 +39,6 @@ export const formatChannel = (channel: Channel): string => `${channel.environmen
 
 export const sameChannel = (a: Channel, b: Channel): boolean =>
   a.environment === b.environment && a.clusterType === b.clusterType;
+
+/** What a bundle is applied to. */
+export type BundleKind = 'kubernetes' | 'host';

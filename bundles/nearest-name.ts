@@ -1,4 +1,4 @@
-/** The name that somebody who wrote `wrong` may have meant, if one is near enough. */
+/** Returns the name closest to `wrong`, undefined when none is close enough to suggest. */
 export const nearestName = (wrong: string, names: Iterable<string>): string | undefined => {
   let best: string | undefined;
   let least = wrong.length > 4 ? 3 : 2;
@@ -12,13 +12,13 @@ export const nearestName = (wrong: string, names: Iterable<string>): string | un
   return best;
 };
 
-/** 'Did you mean host? ', to begin a hint with; undefined where no name is near. */
+/** Returns the beginning of a hint, 'Did you mean host? ', or undefined when no name is close enough. */
 export const didYouMean = (wrong: string, names: Iterable<string>): string | undefined => {
   const meant = nearestName(wrong, names);
   return meant === undefined ? undefined : `Did you mean ${meant}? `;
 };
 
-/** Optimal string alignment: Levenshtein's distance with two neighbours swapped as one step; `limit` where it is not less. */
+/** Optimal string alignment distance: Levenshtein plus swaps of neighbours, at most `limit`. */
 const distance = (a: string, b: string, limit: number): number => {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let before: readonly number[] = [];

@@ -4,13 +4,14 @@ import type { Plugin } from 'rolldown';
 
 /** What our modules read beside themselves, from the checkout's root. */
 const FILES: Readonly<Record<string, string>> = {
-  'scheduler/init/init-platform.ts': 'scheduler/init/scaffold',
-  'scheduler/platform/fleet/built-in-templates.ts': 'scheduler/templates',
-  'scheduler/validate/kubernetes/facts.ts': 'scheduler/validate/kubernetes/facts.jsonl',
+  'scheduler/load/init/author-schemas.ts': 'docs/schemas/author',
+  'scheduler/load/init/init-platform.ts': 'scheduler/load/init/scaffold',
+  'scheduler/load/platform/built-in-templates.ts': 'scheduler/load/templates',
+  'scheduler/plan/validate/kubernetes/facts.ts': 'scheduler/plan/validate/kubernetes/facts.jsonl',
 };
 
 /** oclif wants to know where a program lies, and reads nothing there. */
-const PLACE_ONLY = 'bundles/program/load-config.ts';
+const PLACE_ONLY = 'cli/load-config.ts';
 
 /**
  * Lays the files that a bundled module reads beside the bundle, where they lie to each other as in the checkout, and tells the

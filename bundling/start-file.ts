@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync, readFileSync, rmSync, symlinkSync, writeFileSy
 import { basename, join } from 'node:path';
 import type { Plugin } from 'rolldown';
 
-const KEEP_COMPILED = "import('#bundles/program/keep-compiled')";
+const KEEP_COMPILED = "import('#cli/keep-compiled')";
 
 /** What the first file of a program says in the checkout, and its replacement in the installed program. */
 const WORDS = (name: string): readonly (readonly [checkout: string, built: string])[] => [
@@ -27,7 +27,7 @@ export const startFile = (root: string, file: string, out: string): Plugin => ({
     let text = WORDS(name).reduce(replaceOnce, readFileSync(join(root, file), 'utf8'));
     if (text.includes(KEEP_COMPILED)) {
       text = text.replace(KEEP_COMPILED, "import('./keep-compiled.mjs')");
-      copyFileSync(join(root, 'bundles/program/keep-compiled.js'), join(out, 'keep-compiled.mjs'));
+      copyFileSync(join(root, 'cli/keep-compiled.js'), join(out, 'keep-compiled.mjs'));
     }
     writeFileSync(target, text);
     chmodSync(target, 0o755);

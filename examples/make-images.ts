@@ -2,13 +2,13 @@
  * Makes the container images of the example company as one OCI layout, so that trying Fleet Ferry needs no registry:
  * `node examples/make-images.ts <directory>`. Always the same bytes, so that images.lock.yaml can name their digests.
  */
-import { writeTar } from '../bundles/archive/write-tar.ts';
-import type { Descriptor } from '../bundles/bundle/manifest.ts';
-import { encodeManifest } from '../bundles/bundle/manifest.ts';
-import { canonicalBytes } from '../bundles/canonical.ts';
+import { writeTar } from '../bundles/formats/archive/write-tar.ts';
+import type { Descriptor } from '../bundles/formats/layout/manifest.ts';
+import { encodeManifest } from '../bundles/formats/layout/manifest.ts';
+import { canonicalBytes } from '../bundles/json/canonical.ts';
 import { digestOf } from '../bundles/digest.ts';
-import type { Layout } from '../bundles/layout/layout.ts';
-import { openOrStartLayout, withReference, writeLayoutIndex } from '../bundles/layout/layout.ts';
+import type { Layout } from '../bundles/formats/layout/layout.ts';
+import { openOrStartLayout, withReference, writeLayoutIndex } from '../bundles/formats/layout/layout.ts';
 import { OCI_INDEX, OCI_MANIFEST } from '../bundles/media-types.ts';
 
 export const EXAMPLE_IMAGES = [

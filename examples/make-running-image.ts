@@ -1,5 +1,10 @@
-import type { Descriptor } from '../bundles/bundle/manifest.ts';
-import { findReference, openLayout, withReference, writeLayoutIndex } from '../bundles/layout/layout.ts';
+import type { Descriptor } from '../bundles/formats/layout/manifest.ts';
+import {
+  findReference,
+  openLayout,
+  withReference,
+  writeLayoutIndex,
+} from '../bundles/formats/layout/layout.ts';
 import { makeBusyboxImage } from '../test/harness/kubernetes/busybox-image.ts';
 import { ARCHITECTURES, makeManifest, putIndex } from './make-images.ts';
 

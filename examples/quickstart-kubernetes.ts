@@ -187,7 +187,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   await typed(`fleet-agent import ${plant.stick}`);
   await readPage();
 
-  title('The cable is whole again: release 3 comes by network, and the history goes home by itself');
+  title('The cable is whole again: release 3 comes by network, and the history goes home automatically');
   await plant.reconnect();
   await office.changeImage({ ...APPS.control, version: '5.2.0' });
   await release();
@@ -227,7 +227,7 @@ ${styleText('bold', 'Done')} in ${seconds} s. Cluster, registry and hub end now.
    ${folder}/stick       the stick; try: npx fleet-export inspect ${folder}/stick
    ${folder}/company     what the team wrote; examples/apps is what it began with
    docs/kubernetes.md                   what the agent does on a cluster, and why
-   docs/operations.md                   running a hub, a registry and the agent for years
+   docs/operations/                     running the office, a site and the agent on a cluster
    docs/testing.md                      what of this was real on this machine
 `);
 };

@@ -160,7 +160,7 @@ ${styleText('bold', 'Done')} in ${seconds} s. Where to look next:
    ${shown(at('stick'))}           the stick; try: npx fleet-export inspect ${shown(at('stick'))}
    ${shown(at('releases'))}        the OCI layout with all releases
    examples/platform                  the platform repository that all of this came from
-   docs/air-gap.md                    the same walk in words; docs/bundle-format.md: the format
+   docs/air-gap.md                    the same walk, command by command; docs/concepts.md: the words
    The keys in ${shown(at('keys'))} are a DEV root: one person can sign everything. Never use them for a real site.
 `);
 };

@@ -20,7 +20,7 @@ export type Ran = { readonly code: number; readonly stdout: string; readonly std
 /** What a step promised and did not keep: the story ends there, in one sentence. */
 export class Broken extends Error {}
 
-/** A story that is told while it happens: numbered steps, commands as a person would type them, what they said. */
+/** A story printed while it happens: numbered steps, commands as a person types them, their output. */
 export type Story = {
   /** Path below the story's folder. */
   readonly at: (...parts: readonly string[]) => string;

@@ -1,4 +1,4 @@
-import type { Commands } from '#bundles/program/commands';
+import type { Commands } from '#cli/commands';
 
 /** The verbs of fleet-export. Only the one that is asked for is loaded. */
 export const COMMANDS = {

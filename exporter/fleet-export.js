@@ -3,7 +3,7 @@
 
 // A program for the shell, which has Node run the very same file: what moves gigabytes on several threads takes a tenth less
 // memory where they share one heap, and the C library wants to know before it starts (docs/benchmarks.md).
-// The formatter would write a semicolon that no shell understands, and is told to leave this file alone.
+// The formatter would write a semicolon that no shell understands, and skips this file by its configuration.
 // Plain JavaScript on purpose: an older Node must be able to read it far enough to say what is wrong.
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 24) {
@@ -16,6 +16,6 @@ if (major < 24) {
 } else {
   // oclif would look at the version again, with a library that takes longer to load than all that it says.
   process.env.OCLIF_DISABLE_ENGINE_WARNING ??= '1';
-  await import('#bundles/program/keep-compiled');
+  await import('#cli/keep-compiled');
   await import('./main.ts');
 }

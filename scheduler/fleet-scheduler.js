@@ -11,6 +11,6 @@ if (major < 24) {
 } else {
   // oclif would look at the version again, with a library that takes longer to load than all that it says.
   process.env.OCLIF_DISABLE_ENGINE_WARNING ??= '1';
-  await import('#bundles/program/keep-compiled');
+  await import('#cli/keep-compiled');
   await import('./main.ts');
 }

@@ -1,12 +1,8 @@
-import { runProgram } from '#bundles/program/run-program';
+import { runProgram } from '#cli/run-program';
 import { COMMANDS } from './commands.ts';
-import { compileLate } from './compile-late.ts';
-import { setHubHeapFlags } from './serve/heap-flags.ts';
+import { setFlags } from './v8-flags.ts';
 
-const BUILD_ONCE: readonly (string | undefined)[] = ['build', 'render', 'validate'];
-
-if (BUILD_ONCE.includes(process.argv[2])) compileLate();
-if (process.argv[2] === 'serve') setHubHeapFlags();
+setFlags(process.argv[2]);
 
 await runProgram(
   {

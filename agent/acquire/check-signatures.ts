@@ -1,12 +1,12 @@
-import type { Bundle } from '#bundles/bundle/read-bundle';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { checkImages } from '#bundles/signatures/check-images';
-import type { Agent } from '../agent.ts';
+import type { Bundle } from '#bundles/formats/bundle/read-bundle';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { checkImages } from '#bundles/trust/images/check-images';
+import type { Agent } from '../store/agent.ts';
 import { firstOf } from './first-of.ts';
 
 /**
- * Holds the images of bundles to the policies that the bundles carry and to those of this machine, from the evidence in the
- * closure alone. What a delta leaves out is in the store. @throws FleetError as checkImages
+ * Checks the images of bundles against the policies of the bundles and of this machine, using only the evidence in the closure.
+ * Evidence that a delta leaves out is in the store. Throws what `checkImages` throws.
  */
 export const checkSignatures = async (
   { state, imagePolicy = [], signal }: Pick<Agent, 'state' | 'imagePolicy' | 'signal'>,

@@ -1,13 +1,13 @@
-import type { BlobSource } from '#bundles/layout/blobs';
-import { askFor, missingBlob } from '#bundles/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { askFor, missingBlob } from '#bundles/formats/layout/verified';
 
-/** One source, and where it lacks something another. @param one whose name messages say */
+/** Reads blobs from `one`, and those that it lacks from `other`. @param one the source that messages name */
 export const firstOf = (one: BlobSource, other: BlobSource): BlobSource => ({
   name: one.name,
   size: async (digest) => (await one.size(digest)) ?? (await other.size(digest)),
-  open: async (digest, signal, buffers) => {
+  open: async (digest, signal) => {
     for (const source of [one, other])
-      if ((await source.size(digest)) !== undefined) return source.open(digest, signal, buffers);
+      if ((await source.size(digest)) !== undefined) return source.open(digest, signal);
     throw missingBlob(digest, one.name);
   },
   get: async (digest, wanted) => (await askFor(one, digest, wanted)) ?? (await askFor(other, digest, wanted)),

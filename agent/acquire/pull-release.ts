@@ -1,41 +1,40 @@
-import type { Accepted } from '#bundles/accept/accept-channel';
-import { canonicalJson } from '#bundles/canonical';
+import type { Accepted } from '#bundles/trust/accept/accept-channel';
+import { canonicalJson } from '#bundles/json/canonical';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import type { Registry } from '#bundles/registry/registry';
-import type { Agent } from '../agent.ts';
-import { tellRefused } from '../report/tell-refused.ts';
+import type { Registry } from '#bundles/transport/registry/registry';
+import type { Agent } from '../store/agent.ts';
+import { tellRefused } from '../store/outbox/tell-refused.ts';
 import type { ReleaseRef } from '../store/package-ref.ts';
 import { isOldRefusal, rememberRefusal } from '../store/pointers.ts';
 import { readPull } from '../store/pull.ts';
 import { tryPullLock } from '../store/pull-lock.ts';
-import { fingerprint } from './fingerprint.ts';
-import { judgeOffer } from './judge-offer.ts';
+import { fingerprint } from './offers/fingerprint.ts';
+import { judgeOffer } from './offers/judge-offer.ts';
 import type { Poll } from './poll-registry.ts';
-import { readRegistryOffer } from './read-registry-offer.ts';
-import { storeAccepted } from './store-accepted.ts';
+import { readRegistryOffer } from './offers/read-registry-offer.ts';
+import { storeAccepted } from './offers/store-accepted.ts';
 
 export type Pulled = {
-  /** What the channel's release is; undefined while there is none. */
+  /** The release of the channel; undefined if there is none. */
   readonly release: ReleaseRef | undefined;
   readonly news: 'newer' | 'same' | undefined;
-  /** false: the rollout leaves this agent where it is. */
+  /** false: the rollout does not select this agent yet. */
   readonly selected: boolean;
   readonly siteVersion: number;
-  /** Leases there that were no good and left aside: said where there are any. */
+  /** Number of invalid leases that were skipped; absent if there are none. */
   readonly skippedLeases?: number;
 };
 
-/** Waits for its turn at the state directory, then works alone in it. */
+/** Runs work under the lock of the state directory, after waiting for it. */
 export type Exclusively = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * A registry's way into the machine: the same judgement, blobs and transaction as a medium's (importMedium); what was
- * accepted is then for reconcile to apply. The state directory is locked for the transaction alone: a slow network must not
- * keep away the person who came with a stick because of it. A refusal changes nothing and is told once, however often the
- * same is offered again.
- * @param seen the poll that called for this: what the tags named then
- * @throws FleetError with the code of the attack table; REGISTRY_*, DISK_FULL, BUSY ... when it could not be judged
+ * Pulls a release from a registry, with the same checks, blobs and transaction as an import (importMedium); `reconcile` applies
+ * it afterwards. The state directory is locked only for the transaction, so that a slow network does not block the import of
+ * a medium. A refusal changes nothing and is reported once for the same offer.
+ * @param seen the poll that triggered the pull
+ * @throws FleetError with the code of the attack table; REGISTRY_*, DISK_FULL or BUSY if the offer could not be judged
  */
 export const pullRelease = async (
   agent: Agent,
@@ -67,7 +66,7 @@ const pull = async (agent: Agent, registry: Registry, exclusively: Exclusively):
   const judged = await judgeOffer(agent, await readRegistryOffer(agent, registry));
   const pinned = JSON.stringify(readPull(state));
   return exclusively(async () => {
-    // A stick came in between: what was judged against yesterday's floors is judged again.
+    // If a medium was imported in between, the floors may have moved: the offer is judged again.
     const stands = fingerprint(state) === before && JSON.stringify(readPull(state)) === pinned;
     const accepted = stands ? judged : await judgeOffer(agent, judged.offer);
     storeAccepted(agent, accepted);
@@ -75,7 +74,7 @@ const pull = async (agent: Agent, registry: Registry, exclusively: Exclusively):
   });
 };
 
-/** A judgement, and a full disk, which only a person ends: not a network that comes back by itself. */
+/** True for errors to report: a refused offer, and a full disk, which needs an operator. Outages end without help. */
 const isRefusal = (error: FleetError): boolean => {
   if (error.code === 'DISK_FULL') return true;
   return !error.retryable && !OUT_OF_REACH.has(error.code);
@@ -90,7 +89,7 @@ const OUT_OF_REACH: ReadonlySet<string> = new Set([
   'STORE_CORRUPT',
 ]);
 
-/** The same code for the same thing in the same offer is the same refusal: free bytes and times in its words do not count. */
+/** Reports a refusal once per code, subject and offer. The message is not compared: it may contain free bytes and times. */
 const tellOnce = (agent: Agent, seen: Poll, error: FleetError): void => {
   const pointers = [...seen.pointers].toSorted(([a], [b]) => compareBytes(a, b));
   const what = canonicalJson([error.code, error.subject ?? '', pointers]);
@@ -98,6 +97,6 @@ const tellOnce = (agent: Agent, seen: Poll, error: FleetError): void => {
     if (isOldRefusal(agent.state, what)) return;
     tellRefused(agent, error, () => rememberRefusal(agent.state, what));
   } catch {
-    // A disk too full for one event is the reason that is being told of.
+    // The disk may be too full for the event; the caller throws the original error.
   }
 };

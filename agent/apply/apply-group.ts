@@ -1,14 +1,14 @@
 import type { FleetError } from '#bundles/errors';
-import { checkAborted } from '../journal/boundary.ts';
-import { nameOf } from '../journal/name-of.ts';
-import type { Step, StepResult } from './target.ts';
+import { checkAborted } from '../store/journal/boundary.ts';
+import { nameOf } from '../store/journal/name-of.ts';
+import type { Step, StepResult } from '../model/target.ts';
 import { type Tried, tryStep } from './try-step.ts';
 import type { Work } from './work.ts';
 
-/** Steps of one group under way at a time: enough to hide a server's answer time, few enough not to crowd it. */
+/** Concurrent steps of one group: enough to hide the latency of a server without overloading it. */
 const AT_ONCE = 16;
 
-/** Where the steps that may run together with this one end. */
+/** Index after the last step that may run together with the step at `index`. */
 export const endOfGroup = (steps: readonly Step[], index: number): number => {
   const group = steps[index]?.group;
   if (group === undefined) return index + 1;
@@ -17,11 +17,11 @@ export const endOfGroup = (steps: readonly Step[], index: number): number => {
 };
 
 /**
- * Does steps that do not depend on each other. Results are kept in the plan's order, whichever was done first; a failure lets
- * those under way end, begins no others, and everything that was done is told with it.
- * @param first the number of the first step in the plan, from 0
- * @param keep takes results that may come to disk @returns those that may not before what failed does
- * @throws FleetError ABORTED, API_UNREACHABLE: what is not written down yet is done again
+ * Runs independent steps concurrently. Results are passed on in plan order, whichever step ends first. After a failure, steps
+ * under way finish, no further ones begin, and the results so far are returned with the error.
+ * @param first index of the first step in the plan @param keep receives results that may be stored now
+ * @returns results that must be stored together with the failure, if any
+ * @throws FleetError ABORTED, API_UNREACHABLE; steps whose results are not stored yet are repeated later
  */
 export const applyGroup = async (
   work: Work,

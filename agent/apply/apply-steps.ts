@@ -1,21 +1,20 @@
-import { checkAborted, record } from '../journal/boundary.ts';
-import { nameOf } from '../journal/name-of.ts';
-import { saveOperation, saveSteps } from '../journal/operations.ts';
+import { checkAborted, record } from '../store/journal/boundary.ts';
+import { nameOf } from '../store/journal/name-of.ts';
+import { saveOperation, saveSteps } from '../store/journal/operations.ts';
 import { noteOwned } from '../store/inventory.ts';
 import { applyGroup, endOfGroup } from './apply-group.ts';
 import { fail } from './fail.ts';
-import type { Step, StepResult } from './target.ts';
+import type { Step, StepResult } from '../model/target.ts';
 import { asIs, tryStep } from './try-step.ts';
 import type { Work } from './work.ts';
 
-/** Results of groups that one transaction brings to disk; a crash does at most these, and those under way, again. */
+/** Results of grouped steps per transaction. After a crash at most these steps, and those under way, are repeated. */
 const BATCH = 64;
 
 /**
- * Carries out the plan from the next step on; each result is on disk before the step after it begins. Steps of one group
- * run at the same time, and the results of groups come to disk in batches: a target that groups its steps can do a batch again,
- * in order, as if it had not been done. Where a step leaves something that is still being deleted, the groups behind it wait
- * for the next operation.
+ * Executes the plan from the next step on. The result of a single step is on disk before the following step begins. Steps of
+ * one group run concurrently and their results are stored in batches, so a target that groups steps must be able to repeat a
+ * batch in order. If a step leaves an object that is still being deleted, later groups wait for the next operation.
  */
 export const applySteps = async (work: Work): Promise<void> => {
   const { agent, operation, goal } = work;
@@ -53,7 +52,7 @@ export const applySteps = async (work: Work): Promise<void> => {
       if (!error) {
         keep(rest);
         if (!held) continue;
-        // What goes last may be what lets the others go: a controller whose objects have its finalizer.
+        // Objects of later groups may be needed to finish the deletion, such as the controller behind a finalizer.
         waiting.push(...steps.slice(index).map((later) => behind(later, held as StepResult)));
         break;
       }
@@ -67,11 +66,11 @@ export const applySteps = async (work: Work): Promise<void> => {
       continue;
     }
     const { result, error } = await tryStep(work, step);
-    // Done but not yet written down: a crash here does this one step again, and only this one.
+    // Executed and not recorded yet: after a crash here, only this step is repeated.
     agent.onJournal(`${name}: step ${index} done`);
     waiting.push(result);
     if (error) {
-      // At once with what it means: a step that is written down is never done again.
+      // In one transaction with the failure, because a recorded step is never repeated.
       fail(work, error, write);
       return;
     }
@@ -83,7 +82,7 @@ export const applySteps = async (work: Work): Promise<void> => {
   });
 };
 
-/** A step that is not done as one before it waits. */
+/** Result of a step that is skipped because an earlier one waits for a deletion. */
 const behind = (step: Step, { key, state }: StepResult): StepResult => {
   if (step.outcome === 'unchanged') return asIs(step);
   const leaving = { since: state?.leaving?.since ?? '', message: '' };

@@ -1,24 +1,23 @@
-import { hostTrespasses } from '#bundles/bounds/host-trespass';
-import { foreignSets, type PackageBounds } from '#bundles/bounds/package-bounds';
-import { coversPath } from '#bundles/bounds/reserved-paths';
-import type { BundleAssignment, BundleKind } from '#bundles/bundle/config';
-import { parseHostPackage } from '#bundles/bundle/host-package';
+import { hostTrespasses } from '#bundles/formats/bounds/host-trespass';
+import { foreignSets } from '#bundles/formats/bounds/package-bounds';
+import { coversPath } from '#bundles/formats/bounds/reserved-paths';
+import type { BundleAssignment } from '#bundles/formats/bundle/config';
+import type { BundleKind } from '#bundles/names';
+import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { FleetError } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import { setsUsed } from '../secrets/sets-used.ts';
-import type { DesiredPackage } from './target.ts';
+import type { Bounds, DesiredPackage } from '../model/target.ts';
 
-/** 'platform': a package of the platform's own. 'unsaid': a tenant's, in a bundle from before bounds were written down. */
-export type Bounds = PackageBounds | 'platform' | 'unsaid';
-
-/** A package without a workspace and without bounds is the platform's own (docs/bundle-format.md section 4). */
+/** A package without workspace and bounds belongs to the platform team (docs/bundle-format.md section 4). */
 export const boundsOf = (assignment: Pick<BundleAssignment, 'bounds' | 'workspace'> | undefined): Bounds =>
   assignment?.bounds ?? ((assignment?.workspace ?? '') === '' ? 'platform' : 'unsaid');
 
 /**
- * The scheduler has judged the same before it signed; this is for a scheduler that was deceived or is out of date.
- * @param state the agent's own directory, which no package may write to
- * @throws FleetError OUT_OF_BOUNDS and those of reading the package
+ * Checks a package against its bounds. The scheduler makes the same check before it signs; this one covers a scheduler that
+ * was deceived or is out of date.
+ * @param state the agent's state directory, which no package may write to
+ * @throws FleetError OUT_OF_BOUNDS, or the error of reading the package
  */
 export const checkBounds = (
   { assignment, files, bounds = 'platform' }: DesiredPackage,
@@ -55,7 +54,7 @@ const ofHost = (files: DesiredPackage['files'], bounds: Bounds, state: string): 
 const ofCluster = (files: DesiredPackage['files'], bounds: Bounds): readonly string[] => {
   if (typeof bounds === 'string') return [];
   const used = setsUsed('kubernetes', files);
-  // What cannot be read fails when it is planned, before anything is written.
+  // Unreadable manifests make the plan fail, before anything is written.
   if (used === 'all') return [];
   return foreignSets(bounds, used).map(
     (name) => `the secret set ${JSON.stringify(name)} is not one of its own`,

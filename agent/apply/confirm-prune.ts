@@ -1,6 +1,6 @@
-import type { Agent } from '../agent.ts';
-import { record } from '../journal/boundary.ts';
-import { appendEvent } from '../report/outbox.ts';
+import type { Agent } from '../store/agent.ts';
+import { record } from '../store/journal/boundary.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
 import { readPackages } from '../store/packages.ts';
 import { readTrustRow, saveTrustRow } from '../store/trust.ts';
 import type { PackageResult } from './package-result.ts';
@@ -8,8 +8,8 @@ import { resume } from './perform.ts';
 import { reconcile } from './reconcile.ts';
 
 /**
- * A person has looked at what the wanted release would remove, and means it: for this release the budget no longer
- * counts. Where nothing is to be removed, nothing is said for a later release either.
+ * Lifts the prune budget for the desired release after an operator's confirmation, and reconciles. Without pending removals
+ * it does nothing, so that a confirmation never carries over to a later release.
  */
 export const confirmPrune = async (agent: Agent): Promise<readonly PackageResult[]> => {
   await resume(agent);

@@ -1,13 +1,13 @@
 import { type FleetError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import type { Agent } from '../agent.ts';
-import { checkAborted, record } from '../journal/boundary.ts';
-import { nameOf } from '../journal/name-of.ts';
-import { type Operation, readResults, saveOperation } from '../journal/operations.ts';
-import { changesOf, failedChecksOf } from '../report/changes.ts';
-import { appendEvent } from '../report/outbox.ts';
-import { sentenceOf } from '../report/sentence-of.ts';
-import { tellChecks } from '../report/tell-checks.ts';
+import type { Agent } from '../store/agent.ts';
+import { checkAborted, record } from '../store/journal/boundary.ts';
+import { nameOf } from '../store/journal/name-of.ts';
+import { type Operation, readResults, saveOperation } from '../store/journal/operations.ts';
+import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
+import { sentenceOf } from '../store/outbox/sentence-of.ts';
+import { tellChecks } from '../store/outbox/tell-checks.ts';
 import { HEALTH, putOff, tryOf } from '../store/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { saveFailure } from '../store/failures.ts';
@@ -16,10 +16,10 @@ import { isRevoked } from '../store/trust.ts';
 import type { Work } from './work.ts';
 
 /**
- * What a failure means, in one transaction: on the way forward the package is told failed and, if anything may have
- * been written, the way back begins; on the way back it is broken. An interrupted run has not failed.
- * @param also in the same transaction, before
- * @throws FleetError ABORTED
+ * Records a failure in one transaction. Forward: reports the package as failed and, if anything may have been written, starts
+ * the rollback. During a rollback: the package is broken. An interrupted run or an unreachable cluster is not a failure.
+ * @param also runs first, in the same transaction
+ * @throws FleetError ABORTED, API_UNREACHABLE: the operation stays open
  */
 export const fail = ({ agent, operation }: Work, cause: unknown, also: () => void = () => {}): void => {
   checkAborted(agent.signal);
@@ -33,15 +33,15 @@ export const fail = ({ agent, operation }: Work, cause: unknown, also: () => voi
 };
 
 /**
- * A cluster that does not answer says nothing about the package, and there is no way back without it either: what is under
- * way stays so, and goes on when it answers. Where nothing has begun yet, it is begun anew after a pause.
+ * An unreachable cluster says nothing about the package and prevents a rollback as well: an operation that has begun stays
+ * open and continues when the cluster answers. One that has not begun fails and is retried after a pause.
  */
 const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError): boolean =>
   code === 'API_UNREACHABLE' && (phase !== 'stage' || rollingBack || kind === 'correct');
 
 /**
- * Codes that are not retryable for a person's command, and yet are caused by the surroundings of a package: a missing right,
- * a read-only or immutable file system, bounds that the next release may widen, an object that another package still owns.
+ * Codes that are not retryable for a command but have an external cause: a missing permission, a read-only or immutable file
+ * system, bounds that the next release may widen, an object that another package still owns.
  */
 const SURROUNDINGS: ReadonlySet<string> = new Set([
   'API_DENIED',
@@ -50,7 +50,7 @@ const SURROUNDINGS: ReadonlySet<string> = new Set([
   'PATH_CLAIMED',
 ]);
 
-/** What costs little to try, and ends when another package or another agent of this site has done its work. */
+/** Codes retried at each look without a pause: a try is cheap, and the cause ends with the work of another package or agent. */
 const AT_EACH_LOOK: ReadonlySet<string> = new Set(['BUSY', 'OUT_OF_BOUNDS', 'PATH_CLAIMED']);
 
 const failForward = (agent: Agent, operation: Operation, error: FleetError): void => {
@@ -60,8 +60,8 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   const row = operation.checks.length > 0 ? { ...before, checks: operation.checks } : before;
   const said = { code: error.code, message: sentenceOf(error) };
   const failed = { ...operation, ...said };
-  // What the surroundings cause (a full or read-only disk, a systemd or webhook that does not answer, a right that is not
-  // granted yet) is tried again after a pause that doubles, as a correction is. It is reported again only when the reason changes.
+  // Failures with an external cause (a full or read-only disk, systemd or a webhook that does not answer, a permission not
+  // granted yet) and corrections are retried after doubling pauses, and reported again only when the reason changes.
   const triedAgain = kind === 'correct' || error.retryable || SURROUNDINGS.has(error.code);
   if (!triedAgain) {
     const checks = operation.checks.filter(({ outcome }) => outcome === 'failed');
@@ -85,7 +85,7 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   end(agent, failed, touched ? 'broken' : 'failed');
 };
 
-/** @param touched live state may be neither the old nor the new: the old one was revoked, so nothing runs for sure */
+/** @param touched live state may be between two versions, and the previous one was revoked: no version is current */
 const failedRow = (
   row: PackageRow,
   kind: Operation['kind'],

@@ -1,20 +1,20 @@
-import type { Outcome } from '#bundles/report/event';
+import type { Outcome } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
-import { record } from '../journal/boundary.ts';
-import { nameOf } from '../journal/name-of.ts';
-import { saveOperation } from '../journal/operations.ts';
+import { record } from '../store/journal/boundary.ts';
+import { nameOf } from '../store/journal/name-of.ts';
+import { saveOperation } from '../store/journal/operations.ts';
 import { saveFailure } from '../store/failures.ts';
 import { readTrustRow } from '../store/trust.ts';
-import type { Plan } from './target.ts';
+import type { Plan } from '../model/target.ts';
 import type { Work } from './work.ts';
 
 /**
- * For each package of the prune budget an update may leave one package with so many files and objects fewer. Those that it creates count
- * against those that it removes: generated names, of ConfigMaps or of a page's files, change with every release.
+ * Net number of files and objects that an update may remove from one package, for each package of the prune budget. Created
+ * ones offset removed ones, because generated names (ConfigMaps, files of a page) change with every release.
  */
 const FOR_EACH_PACKAGE = 10;
 
-/** Why the removals of a plan need a person's word; undefined where they do not. */
+/** The reason why the removals of a plan need confirmation by an operator; undefined if they do not. */
 export const removalsToConfirm = ({ agent, operation }: Work, { steps }: Plan): string | undefined => {
   const { kind, from, to, rollingBack } = operation;
   if (kind !== 'apply' || rollingBack || !from || !to) return undefined;
@@ -25,7 +25,7 @@ export const removalsToConfirm = ({ agent, operation }: Work, { steps }: Plan): 
   return `the release removes ${removed} objects of the package and creates ${created}; at most ${allowed} fewer go unasked; if it is meant: fleet-agent prune`;
 };
 
-/** Ends an operation before its first write. It is planned again when a person confirms it or another package is wanted. */
+/** Ends an operation before its first write. It is planned again after a confirmation, or when the desired package changes. */
 export const holdRemovals = ({ agent, operation }: Work, message: string): void => {
   const endedAt = formatTime(agent.edge.now());
   const said = { code: 'PRUNE_BUDGET', message };

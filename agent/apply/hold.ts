@@ -1,11 +1,11 @@
 import { formatTime } from '#bundles/time';
-import type { Agent } from '../agent.ts';
-import { record } from '../journal/boundary.ts';
-import { appendEvent } from '../report/outbox.ts';
+import type { Agent } from '../store/agent.ts';
+import { record } from '../store/journal/boundary.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
 import { type PackageRow, savePackage } from '../store/packages.ts';
 import type { PackageResult } from './package-result.ts';
 
-/** Marks a package as held back; told once, not at every look. */
+/** Marks a package as held back, and reports it once for the same message. */
 export const hold = (agent: Agent, row: PackageRow, message: string, code?: string): PackageResult => {
   const { assignment } = row;
   if (row.status !== 'skipped' || row.message !== message) {

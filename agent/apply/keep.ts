@@ -1,13 +1,13 @@
 import { nameSome } from '#bundles/name-some';
-import type { Outcome } from '#bundles/report/event';
+import type { Outcome } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
-import type { Agent } from '../agent.ts';
-import { record } from '../journal/boundary.ts';
-import { nameOf } from '../journal/name-of.ts';
-import { type Operation, readResults, saveOperation } from '../journal/operations.ts';
-import { changesOf, failedChecksOf } from '../report/changes.ts';
-import { appendEvent } from '../report/outbox.ts';
-import { tellChecks } from '../report/tell-checks.ts';
+import type { Agent } from '../store/agent.ts';
+import { record } from '../store/journal/boundary.ts';
+import { nameOf } from '../store/journal/name-of.ts';
+import { type Operation, readResults, saveOperation } from '../store/journal/operations.ts';
+import { changesOf, failedChecksOf } from '../store/outbox/changes.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
+import { tellChecks } from '../store/outbox/tell-checks.ts';
 import { findAttempt, forgetAttempts, forgetTries, putOff, REMOVAL } from '../store/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { findFailure } from '../store/failures.ts';
@@ -15,11 +15,11 @@ import { addOwned, keepOwned, readLeaving } from '../store/inventory.ts';
 import { isSame } from '../store/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/packages.ts';
 import { sayLeaving } from './say-leaving.ts';
-import { unknownHealth } from './unknown-health.ts';
-import type { StepResult } from './target.ts';
+import { unknownHealth } from '../model/unknown-health.ts';
+import type { StepResult } from '../model/target.ts';
 import type { Work } from './work.ts';
 
-/** The end of a way that was gone without a failure: forward it is kept, backward it is the last good one again. */
+/** Commits a finished operation: an apply becomes the current package, a rollback restores the last good one. */
 export const keep = ({ agent, operation }: Work): void => {
   record(agent, `${nameOf(operation)}: kept`, () => {
     const owns = new Set(operation.plan?.owns.map(({ key }) => key));
@@ -50,7 +50,7 @@ const done = (agent: Agent, operation: Operation, outcome: Operation['outcome'])
     endedAt: formatTime(agent.edge.now()),
   });
 
-/** @param isGone what was being deleted before is gone */
+/** @param isGone whether the last object that was being deleted is gone */
 const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   const { state } = agent;
   const { assignment, kind, to } = operation;
@@ -79,7 +79,7 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
       savePackage(state, appliedRow(agent, row, operation));
       break;
   }
-  // A correction that found nothing to correct has changed nothing, so it tells nothing.
+  // A correction without changes is not reported.
   if (kind !== 'correct' || changed || isGone) {
     const ref = to ?? operation.from;
     appendEvent(agent, {
@@ -98,7 +98,7 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   if (to) tellChecks(agent, row, to, operation.checks);
 };
 
-/** What a removal did not delete, and why; undefined: nothing is left. */
+/** Names what a removal did not delete, and why; undefined if nothing is left. */
 const leftBehind = (results: readonly StepResult[]): string | undefined => {
   const left = results.filter(({ outcome }) => outcome !== 'deleted' && outcome !== 'unchanged');
   return left.length === 0
@@ -111,7 +111,7 @@ const leftBehind = (results: readonly StepResult[]): string | undefined => {
 
 const MAX_NAMED = 10;
 
-/** The rest of a package that is half removed waits: it is neither corrected nor counted as failed. Reported once. */
+/** Marks a half-removed package as waiting: it is neither corrected nor counted as failed. Reports it once per message. */
 const holdRemoval = (agent: Agent, row: PackageRow, message: string): void => {
   if (row.code === 'REMOVAL_WAITS' && row.message === message) return;
   const { assignment, current } = row;
@@ -144,7 +144,7 @@ const appliedRow = (agent: Agent, row: PackageRow, operation: Operation): Packag
   return {
     ...row,
     current: to,
-    // What a person rolled back from is no place to go back to.
+    // A version that an operator rolled back from is not a target for another rollback.
     previous: kind === 'restore' ? undefined : before,
     status: 'healthy',
     code: undefined,

@@ -1,21 +1,22 @@
-import { packageDigest } from '#bundles/bundle/package-digest';
+import { packageDigest } from '#bundles/formats/bundle/package-digest';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { missingBlob } from '#bundles/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { missingBlob } from '#bundles/formats/layout/verified';
 import { openPackage } from '../secrets/open-package.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import type { State } from '../store/state.ts';
 import { boundsOf } from './check-bounds.ts';
-import { resolveInputs } from './site-inputs.ts';
-import type { DesiredPackage } from './target.ts';
-import { packageFiles, unpackedLayer } from './unpacked-layer.ts';
+import { resolveInputs } from '../acquire/offers/site-inputs.ts';
+import type { DesiredPackage } from '../model/target.ts';
+import { packageFiles, unpackedLayer } from '../store/unpacked-layer.ts';
 
 /**
- * A package out of the store, verified once more on its way: the layer by its digest, its files by the package's.
- * @param agent whose own site values go over the site's
- * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, STORE_CORRUPT, SITE_VALUES, SECRET_UNREADABLE, WRONG_SITE and those of unpacking
+ * Loads a package from the store and verifies it again: the layer by its digest, the files by the package's digest.
+ * @param agent name of the agent, whose own values override those of the site
+ * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, STORE_CORRUPT, SITE_VALUES, SECRET_UNREADABLE, WRONG_SITE, or the error of
+ *   unpacking the layer
  */
 export const loadPackage = async (
   state: State,
@@ -49,13 +50,13 @@ export const loadPackage = async (
   };
 };
 
-/** What its bundle does not name for a package is not pinned for it, and could be gone tomorrow. */
+/** Restricts the store to the blobs that the bundle names for a package; others are not pinned and may be collected. */
 const only = (store: BlobSource, digests: readonly Digest[]): BlobSource => ({
   name: store.name,
   size: async (digest) => (digests.includes(digest) ? await store.size(digest) : undefined),
-  open: async (digest, signal, buffers) => {
+  open: async (digest, signal) => {
     if (!digests.includes(digest))
       throw missingBlob(digest, 'the blobs that the bundle names for the package');
-    return await store.open(digest, signal, buffers);
+    return await store.open(digest, signal);
   },
 });

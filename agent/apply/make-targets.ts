@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Config, durationMs } from '../config/config.ts';
-import { findAgeIdentity } from '../enroll/age-identity.ts';
+import { findAgeIdentity } from '../identity/age-identity.ts';
 import { fullName, type Identity } from '../store/identity.ts';
 import { readReplaced } from '../store/inventory.ts';
 import { placeHeld } from '../store/lock.ts';
@@ -13,15 +13,15 @@ import { openClusterAccess } from './kubernetes/api/cluster-access.ts';
 import type { KubernetesApi } from './kubernetes/api/kubernetes-api.ts';
 import { openKubernetesApi } from './kubernetes/api/open-kubernetes-api.ts';
 import { kubernetesTarget } from './kubernetes/kubernetes-target.ts';
-import type { Target } from './target.ts';
+import type { Target } from '../model/target.ts';
 
-/** An API server that restarts is back by then; after it, what is under way waits for the next look. */
-const PATIENCE_MS = 60_000;
+/** Retry budget for an unreachable API server, long enough for a restart; after it the operation waits for the next look. */
+const RETRY_BUDGET_MS = 60_000;
 const REQUEST_MS = 60_000;
-/** One step: an object that has to be gone, a definition that has to be established. */
+/** Timeout of one step, such as waiting until an object is gone or a definition is established. */
 const STEP_MS = 120_000;
 
-/** What this agent applies packages to, as its configuration says. Nothing is connected to before it is needed. */
+/** Builds the configured targets. Connections are opened on first use. */
 export const makeTargets = async (
   config: Config,
   identity: Identity,
@@ -45,7 +45,7 @@ const makeHost = (config: Config, state: State): Target =>
     run: runCommand,
   });
 
-/** One folder and one limit for files of the host and objects of the cluster. */
+/** Folder and limit for copies of replaced things, shared by files of the host and objects of the cluster. */
 const backupsOf = ({ state: directory, replacedMib }: Config, state: State): BackupLimits => ({
   backups: join(directory, 'replaced'),
   maxBackupBytes: replacedMib * (1 << 20),
@@ -55,7 +55,7 @@ const backupsOf = ({ state: directory, replacedMib }: Config, state: State): Bac
 /** The API of the cluster that the configuration names. @throws FleetError CONFIG_INVALID */
 export const openCluster = async ({ kubeconfig, kubeContext }: Config): Promise<KubernetesApi> =>
   openKubernetesApi(await openClusterAccess({ kubeconfig, context: kubeContext }), {
-    patienceMs: PATIENCE_MS,
+    patienceMs: RETRY_BUDGET_MS,
     requestMs: REQUEST_MS,
   });
 
@@ -70,6 +70,6 @@ const makeKubernetes = (config: Config, identity: Identity, state: State): Targe
     copies: { ...backupsOf(config, state), identity: () => findAgeIdentity(config.state) },
   });
 
-/** As a person reads it in the lease. */
+/** The holder's name in the lease, for people. */
 const whoOf = (identity: Identity): string =>
   `${fullName(identity)}, process ${process.pid} on ${hostname()}`;

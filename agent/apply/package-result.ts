@@ -1,17 +1,17 @@
-import type { Outcome } from '#bundles/report/event';
-import type { Operation } from '../journal/operations.ts';
+import type { Outcome } from '#bundles/formats/events/event';
+import type { Operation } from '../store/journal/operations.ts';
 
-/** What became of one package. */
+/** The result of a run for one package. */
 export type PackageResult = {
   readonly assignment: string;
   readonly outcome: Outcome;
   readonly code?: string;
   readonly message?: string;
-  /** What runs again after a failure. */
+  /** Set for a failure: true if the previous version runs again. */
   readonly rolledBack?: boolean;
 };
 
-/** What to say of a finished operation. */
+/** The result of a finished operation. */
 export const resultOf = (operation: Operation): PackageResult => {
   const { assignment, kind, from, outcome, code, message } = operation;
   if (outcome === 'kept') {
@@ -35,7 +35,7 @@ export const resultOf = (operation: Operation): PackageResult => {
   };
 };
 
-/** What an interruption had left half done is part of what this run did, unless the run then did more to it. */
+/** Adds the result of a resumed operation, unless the run has another result for the same package. */
 export const withResumed = (
   resumed: Operation | undefined,
   packages: readonly PackageResult[],

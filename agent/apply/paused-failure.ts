@@ -1,12 +1,12 @@
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../store/agent.ts';
 import { findAttempt, isDue, tryOf } from '../store/attempts.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import type { PackageRow } from '../store/packages.ts';
 import type { PackageResult } from './package-result.ts';
 
 /**
- * A package that failed because of its surroundings, and whose pause is not over yet: the result says again what it failed of.
- * @param desired undefined for its removal
+ * Returns the last failure of a package while its retry pause lasts, otherwise undefined.
+ * @param desired undefined for a removal
  */
 export const pausedFailure = (
   { state, edge }: Agent,

@@ -1,10 +1,15 @@
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import type { Agent } from '../agent.ts';
-import { record } from '../journal/boundary.ts';
-import { insertOperation, type Operation, openOperation, readOperation } from '../journal/operations.ts';
-import { restoreSecrets } from '../secrets/restore-secrets.ts';
-import { tellRestored } from '../secrets/tell-restored.ts';
+import type { Agent } from '../store/agent.ts';
+import { record } from '../store/journal/boundary.ts';
+import {
+  insertOperation,
+  type Operation,
+  openOperation,
+  readOperation,
+} from '../store/journal/operations.ts';
+import { restoreSecrets } from './restore-secrets.ts';
+import { tellRestored } from './tell-restored.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import { applySteps } from './apply-steps.ts';
 import { fail } from './fail.ts';
@@ -12,10 +17,10 @@ import { keep } from './keep.ts';
 import { loadPackage } from './load-package.ts';
 import { settle } from './settle.ts';
 import { stage } from './stage.ts';
-import type { DesiredPackage, Target } from './target.ts';
+import type { DesiredPackage, Target } from '../model/target.ts';
 import type { Work } from './work.ts';
 
-/** Writes a new operation into the journal. `also` happens in the same transaction. */
+/** Inserts a new operation into the journal and returns its id. `also` runs in the same transaction. */
 export const begin = (
   agent: Agent,
   what: Pick<Operation, 'assignment' | 'kind' | 'from' | 'to'>,
@@ -26,7 +31,7 @@ export const begin = (
     return insertOperation(agent.state, { ...what, startedAt: formatTime(agent.edge.now()) });
   });
 
-/** Finishes what a kill, a power cut or a stop left half done. The first step of every verb that changes something. */
+/** Restores secrets and finishes an interrupted operation. Every command that changes something calls this first. */
 export const resume = async (agent: Agent): Promise<Operation | undefined> => {
   tellRestored(agent, await restoreSecrets(agent));
   const open = openOperation(agent.state);
@@ -34,9 +39,9 @@ export const resume = async (agent: Agent): Promise<Operation | undefined> => {
 };
 
 /**
- * Takes an operation from where its journal row stands to its end, alone on its target. Each phase ends by moving the row
- * in one transaction, so a process that dies anywhere leaves a row to go on from.
- * @throws FleetError ABORTED, NO_TARGET, BUSY and API_UNREACHABLE of what had begun; a package that fails is a result, not an error
+ * Runs an operation from the phase in its journal row to the end, with exclusive access to its target. Each phase ends with one
+ * transaction that advances the row, so that the operation can be resumed after a kill.
+ * @throws FleetError ABORTED, NO_TARGET; BUSY or API_UNREACHABLE for an operation that had begun. A failed package is a result
  */
 export const perform = async (agent: Agent, id: number): Promise<Operation> => {
   const operation = readOperation(agent.state, id);
@@ -49,7 +54,7 @@ export const perform = async (agent: Agent, id: number): Promise<Operation> => {
       return walk({ ...agent, signal }, id);
     });
   } catch (error) {
-    // What was begun goes on when the target is free again; what was not, is tried again at the next look.
+    // An operation that has begun is resumed when the target is free; one that has not fails and is retried.
     if (isOurs || operation.phase !== 'stage' || operation.rollingBack) throw error;
     fail(workOf(agent, operation, loaderOf(agent)), error);
     return readOperation(agent.state, id);
@@ -82,7 +87,7 @@ const walk = async (agent: Agent, id: number): Promise<Operation> => {
 
 type Loader = (goal: PackageRef | undefined) => Promise<DesiredPackage | undefined>;
 
-/** Reads each package once, however many phases ask for it. */
+/** Returns a loader that reads each package only once for all phases. */
 const loaderOf = (agent: Agent): Loader => {
   const packages = new Map<string, Promise<DesiredPackage>>();
   return async (goal) => {

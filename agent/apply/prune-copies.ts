@@ -1,7 +1,7 @@
-import type { Agent } from '../agent.ts';
-import type { Pruned } from './target.ts';
+import type { Agent } from '../store/agent.ts';
+import type { Pruned } from '../model/target.ts';
 
-/** Removes copies of replaced things that no package puts back: all of them, or the oldest of what is more than may be kept. */
+/** Removes copies of replaced things that no package will restore: all of them, or the oldest above the limit. */
 export const pruneCopies = async (
   { targets }: Pick<Agent, 'targets'>,
   which: 'all' | 'too many',

@@ -1,19 +1,20 @@
 import { nameSome } from '#bundles/name-some';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../store/agent.ts';
 import { findAttempt, isDue, REMOVAL } from '../store/attempts.ts';
 import { findFailure } from '../store/failures.ts';
 import { isHalfRemoved, type PackageRow, readPackages } from '../store/packages.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { hold } from './hold.ts';
-import { inOrder } from './order.ts';
+import { inOrder } from '../acquire/offers/order.ts';
 import { type PackageResult, resultOf } from './package-result.ts';
 import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
 
 /**
- * Removes packages that the verified bundle no longer has: after everything else succeeded, dependents first, and never
- * more than the budget (or all there are) unless a person said so. What is held says why and how to go on.
- * @param failed packages of the release that failed or are held themselves
+ * Removes packages that the verified bundle no longer has, dependents first, after everything else succeeded. More packages
+ * than the prune budget, or all packages, are removed only if an operator confirmed it. Messages of held removals say why they
+ * wait and how to continue.
+ * @param failed packages of the release that failed or are held
  */
 export const pruneLeaving = async (
   agent: Agent,
@@ -44,7 +45,7 @@ export const pruneLeaving = async (
 
 const MAX_NAMED = 10;
 
-/** Removals that have begun and were held: tried again when their pause is over. */
+/** Retries removals that wait for an object being deleted, when their pause is over. */
 const goOnRemoving = async (agent: Agent): Promise<readonly PackageResult[]> => {
   const { state, edge } = agent;
   const results: PackageResult[] = [];

@@ -1,18 +1,18 @@
-import type { Agent } from '../agent.ts';
-import { checkAborted } from '../journal/boundary.ts';
+import type { Agent } from '../store/agent.ts';
+import { checkAborted } from '../store/journal/boundary.ts';
 import { findFailure } from '../store/failures.ts';
 import { readOwned } from '../store/inventory.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { readPackages } from '../store/packages.ts';
 import { loadPackage } from './load-package.ts';
-import type { OwnedObject } from './target.ts';
+import type { OwnedObject } from '../model/target.ts';
 
-/** An object that one package of the release has and no longer wants, and another one wants now. */
+/** An object that one package owns and no longer wants, and that another package of the release wants now. */
 export type Move = { readonly object: OwnedObject; readonly from: string; readonly to: string };
 
 /**
- * What moves between packages that stay, as far as neither has been applied yet. A package that cannot be read, or that failed and
- * is not tried again, takes part in none. @throws FleetError ABORTED
+ * Finds objects that move between packages that stay, if neither has been applied yet. Ignores packages that cannot be read,
+ * or that failed and are not retried. @throws FleetError ABORTED
  */
 export const readMoves = async (agent: Agent): Promise<readonly Move[]> => {
   const { state } = agent;
@@ -42,7 +42,7 @@ const wantedKeys = async (agent: Agent, ref: PackageRef): Promise<ReadonlySet<st
   try {
     return target.wants(await loadPackage(agent.state, agent.identity.agent, ref, agent.signal));
   } catch {
-    // Applying it will say what is wrong with it.
+    // The apply of this package will report the error.
     checkAborted(agent.signal);
     return undefined;
   }

@@ -1,28 +1,28 @@
 import { isFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import type { Agent } from '../agent.ts';
-import { record } from '../journal/boundary.ts';
-import { failedChecksOf } from '../report/changes.ts';
-import { appendEvent } from '../report/outbox.ts';
-import { frozenBy } from '../staleness/frozen-by.ts';
+import type { Agent } from '../store/agent.ts';
+import { record } from '../store/journal/boundary.ts';
+import { failedChecksOf } from '../store/outbox/changes.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
+import { frozenBy } from '../acquire/staleness/frozen-by.ts';
 import { findFailure } from '../store/failures.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { findPackage, type PackageRow, readPackages, savePackage } from '../store/packages.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { hold } from './hold.ts';
-import { holdFrozen } from './hold-frozen.ts';
-import { inOrder } from './order.ts';
+import { inOrder } from '../acquire/offers/order.ts';
 import { type PackageResult, resultOf } from './package-result.ts';
 import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
 import { pruneLeaving } from './prune-leaving.ts';
 import { type Move, readMoves } from './read-moves.ts';
+import type { Staleness } from '../acquire/staleness/read-staleness.ts';
 
 type Wanted = PackageRow & { readonly desired: PackageRef };
 
 /**
- * Brings every package to what the accepted release wants, dependencies first; then, if all of that succeeded, removes
- * what left the bundle. Packages that already run as wanted cost nothing and are not in the result.
+ * Applies the desired version of every package, dependencies first; if all succeed, removes packages that left the bundle.
+ * Packages that already run as desired are skipped and not in the result.
  */
 export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]> => {
   const frozen = frozenBy(agent);
@@ -32,7 +32,7 @@ export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]>
   while (more) {
     const round = await applyWanted(agent);
     for (const result of round) results.set(result.assignment, result);
-    // An object that moves to a package which has to come first is free for it only when the other has let it go.
+    // A package may have failed on an object that a later package of this round has released: another round can take it.
     more = round.some(({ code }) => code === 'PATH_CLAIMED') && !round.every(isWrong);
     if (agent.news?.aborted) return [...results.values()];
   }
@@ -50,7 +50,7 @@ const applyWanted = async (agent: Agent): Promise<readonly PackageResult[]> => {
     const row = findPackage(agent.state, assignment);
     if (!row || row.pinnedRelease !== undefined) continue;
     if (isSame(row.current, desired)) continue;
-    // What is wanted is about to change; the rest is for the next round.
+    // A newer release is about to replace the desired packages.
     if (agent.news?.aborted) return results;
     const held = reasonToHold(desired, failed, stopped);
     const result =
@@ -73,7 +73,7 @@ const wantedInOrder = async (agent: Agent): Promise<readonly Wanted[]> => {
   return order.map((assignment) => byName.get(assignment) as Wanted);
 };
 
-/** A package that takes an object over comes after the one that has it, unless dependencies say otherwise. */
+/** Orders a package that takes an object over after the one that owns it, unless dependencies prevent that. */
 const giversFirst = (refs: readonly PackageRef[], moves: readonly Move[]): readonly PackageRef[] => {
   if (moves.length === 0) return inOrder(refs);
   const after = (ref: PackageRef) => moves.filter(({ to }) => to === ref.assignment).map(({ from }) => from);
@@ -95,7 +95,7 @@ const reasonToHold = (
   return stopped === undefined ? undefined : `the critical package ${stopped} failed`;
 };
 
-/** Once tried and failed is failed, also when a later release wants the very same again. */
+/** Returns a remembered failure of the same package, which is not retried even if a later release wants it again. */
 const knownFailure = (agent: Agent, row: PackageRow, desired: PackageRef): PackageResult | undefined => {
   const { assignment, package: digest, siteValues, release } = desired;
   const failure = findFailure(agent.state, assignment, desired);
@@ -129,4 +129,20 @@ const applyPackage = async (agent: Agent, row: PackageRow, desired: PackageRef):
   return operation.outcome === 'held'
     ? hold(agent, row, operation.message ?? '', operation.code)
     : resultOf(operation);
+};
+
+/** Holds pending changes back because of staleness; packages that failed before stay failed. */
+const holdFrozen = (agent: Agent, { causes }: Staleness): readonly PackageResult[] => {
+  const why = `${causes[0]?.why ?? 'nothing vouches for it'}, and onStale is block-changes`;
+  const results: PackageResult[] = [];
+  for (const row of readPackages(agent.state)) {
+    const { assignment, desired, current, pinnedRelease, status, code, message } = row;
+    if (pinnedRelease !== undefined || (desired && isSame(current, desired))) continue;
+    if (status !== 'failed' && status !== 'broken') results.push(hold(agent, row, why, 'STALE'));
+    else {
+      const said = { ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
+      results.push({ assignment, outcome: 'failed', ...said });
+    }
+  }
+  return results;
 };

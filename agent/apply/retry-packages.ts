@@ -1,6 +1,6 @@
-import type { Agent } from '../agent.ts';
-import { record } from '../journal/boundary.ts';
-import { appendEvent } from '../report/outbox.ts';
+import type { Agent } from '../store/agent.ts';
+import { record } from '../store/journal/boundary.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
 import { forgetFailures } from '../store/failures.ts';
 import type { PackageResult } from './package-result.ts';
 import { resume } from './perform.ts';
@@ -8,8 +8,8 @@ import { reconcile } from './reconcile.ts';
 import { findRunning } from './roll-back-package.ts';
 
 /**
- * A person has mended what made packages fail: they are tried again. @param assignments none for all
- * @throws FleetError USAGE for a package that is not here
+ * Retries failed packages on request of an operator. @param assignments empty for all
+ * @throws FleetError USAGE for an unknown package
  */
 export const retryPackages = async (
   agent: Agent,

@@ -1,14 +1,14 @@
 import { FleetError } from '#bundles/errors';
-import type { Agent } from '../agent.ts';
-import { appendEvent } from '../report/outbox.ts';
+import type { Agent } from '../store/agent.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
 import { findPackage, type PackageRow, readPackages, savePackage } from '../store/packages.ts';
 import { isRevoked, readTrustRow } from '../store/trust.ts';
 import { type PackageResult, resultOf } from './package-result.ts';
 import { begin, perform, resume } from './perform.ts';
 
 /**
- * A person takes one package back to what ran before. Floors stay, the hub is told who and why, and the next release that
- * reaches this agent ends it. @throws FleetError USAGE, NOTHING_TO_ROLL_BACK
+ * Rolls one package back to its previous version on request of an operator. Floors do not change, the hub receives operator
+ * and reason, and the next release for this agent ends the rollback. @throws FleetError USAGE, NOTHING_TO_ROLL_BACK
  */
 export const rollBackPackage = async (
   agent: Agent,

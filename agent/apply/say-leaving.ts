@@ -1,11 +1,12 @@
 import { parseTime } from '#bundles/time';
-import type { Leaving } from './target.ts';
+import type { Leaving } from '../model/target.ts';
 
-/** So many objects are named; the others are counted. */
+/** Number of objects to name; further ones are counted. */
 const MOST_NAMED = 5;
 
 /**
- * Names the objects that are still being deleted and their finalizers, without those that wait for another object; undefined if there is none.
+ * Names the objects that are still being deleted and their finalizers, without those that only wait for another object.
+ * Returns undefined if there are none.
  * @param now adds the age of the oldest deletion
  */
 export const sayLeaving = (leaving: readonly Leaving[], now?: Date): string | undefined => {

@@ -1,21 +1,21 @@
 import { FleetError } from '#bundles/errors';
-import type { Agent } from '../agent.ts';
-import { aborted } from '../journal/aborted.ts';
-import { checkAborted, record } from '../journal/boundary.ts';
-import { nameOf } from '../journal/name-of.ts';
-import { saveOperation } from '../journal/operations.ts';
-import { sayFailed } from '../report/tell-checks.ts';
+import type { Agent } from '../store/agent.ts';
+import { aborted } from '../store/journal/aborted.ts';
+import { checkAborted, record } from '../store/journal/boundary.ts';
+import { nameOf } from '../store/journal/name-of.ts';
+import { saveOperation } from '../store/journal/operations.ts';
+import { sayFailed } from '../store/outbox/tell-checks.ts';
 import { HEALTH, makeDue } from '../store/attempts.ts';
 import { isSame } from '../store/package-ref.ts';
 import { findPackage } from '../store/packages.ts';
 import { fail } from './fail.ts';
 import { isSuperseded, supersede } from './supersede.ts';
-import type { CheckResult } from './target.ts';
+import type { CheckResult } from '../model/target.ts';
 import type { Work } from './work.ts';
 
 /**
- * Waits for the package's verdict on itself. A stop cuts the waiting short, and so does a newer release; the next start
- * waits again, unless another package is wanted by then.
+ * Waits for the health checks of the package. A stop or a newer release interrupts the wait; the next start waits again, unless
+ * another package is desired by then. @throws FleetError ABORTED
  */
 export const settle = async (work: Work): Promise<void> => {
   const { agent, target, operation, load } = work;
@@ -59,8 +59,8 @@ const saveChecks = (
   });
 
 /**
- * Corrections, and a rollback where a newer release already wants another package: they end as soon as they are applied, and
- * judgeHealth waits for the health of what runs then, beside everything else.
+ * True for corrections, and for a rollback if a newer release already wants another package: they end when applied, and
+ * judgeHealth waits for the health of the running package concurrently.
  */
 const isNotWaitedFor = ({ agent, operation }: Work): boolean => {
   const { assignment, kind, to, rollingBack } = operation;
@@ -71,7 +71,7 @@ const isNotWaitedFor = ({ agent, operation }: Work): boolean => {
 
 const eitherOf = ({ signal, news }: Agent): AbortSignal => (news ? AbortSignal.any([signal, news]) : signal);
 
-/** Of a wait that was cut short, no verdict is a verdict. @throws FleetError ABORTED */
+/** Discards the result of an interrupted wait. @throws FleetError ABORTED when a newer release is ready */
 const checkNews = ({ news }: Agent): void => {
   if (news?.aborted) throw aborted(news.reason);
 };

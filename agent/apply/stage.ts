@@ -1,6 +1,6 @@
-import { record } from '../journal/boundary.ts';
-import { nameOf } from '../journal/name-of.ts';
-import { type HandedOver, saveOperation } from '../journal/operations.ts';
+import { record } from '../store/journal/boundary.ts';
+import { nameOf } from '../store/journal/name-of.ts';
+import { type HandedOver, saveOperation } from '../store/journal/operations.ts';
 import { addOwned, forgetLeaving, readGiven, readOwned, readTaken } from '../store/inventory.ts';
 import { readPackages } from '../store/packages.ts';
 import type { State } from '../store/state.ts';
@@ -8,12 +8,12 @@ import { fail } from './fail.ts';
 import { checkBounds } from './check-bounds.ts';
 import { holdRemovals, removalsToConfirm } from './hold-removals.ts';
 import { readMoves } from './read-moves.ts';
-import type { OwnedObject, Plan } from './target.ts';
+import type { OwnedObject, Plan } from '../model/target.ts';
 import type { Work } from './work.ts';
 
 /**
- * Takes the package out of the store, compares it with live state, and writes the plan and the inventory of everything
- * it will own into the journal: before the first write, so that no crash leaves a file that nobody owns.
+ * Loads the package, compares it with live state, and stores the plan and the inventory of everything that it will own. This
+ * happens before the first write, so that a crash leaves no file without an owner.
  */
 export const stage = async (work: Work): Promise<void> => {
   const { agent, operation } = work;
@@ -45,9 +45,9 @@ export const stage = async (work: Work): Promise<void> => {
 type Staged = { readonly plan: Plan; readonly handed: readonly HandedOver[] };
 
 /**
- * A package that leaves the bundle is removed last, and until then another package may take its objects over:
- * renaming a workload moves its files from one package to the next without removing them. Where an object moves between packages that
- * stay, the giving package keeps it in its inventory as given until the other has taken it over.
+ * Plans the operation and determines the objects that it takes over. A package that leaves the bundle is removed last, and until
+ * then another package may take its objects over, so renaming a workload does not remove its files. If an object moves between
+ * packages that stay, the former owner keeps it in its inventory as `given` until the other has taken it over.
  */
 const planFor = async (work: Work): Promise<Staged> => {
   const { agent, target, operation, goal, load } = work;
@@ -84,7 +84,7 @@ const planFor = async (work: Work): Promise<Staged> => {
   return { plan: await planned(joined), handed };
 };
 
-/** Objects that the package no longer wants and another one will take over -> that one. A correction leaves what was given before. */
+/** Keys of objects to give away -> the package that will take them over. A correction keeps what was given before. */
 const givenAway = async (
   { agent, operation }: Work,
   owned: readonly OwnedObject[],

@@ -1,13 +1,13 @@
 import { formatTime } from '#bundles/time';
-import { record } from '../journal/boundary.ts';
-import { nameOf } from '../journal/name-of.ts';
-import { saveOperation } from '../journal/operations.ts';
-import { appendEvent } from '../report/outbox.ts';
+import { record } from '../store/journal/boundary.ts';
+import { nameOf } from '../store/journal/name-of.ts';
+import { saveOperation } from '../store/journal/operations.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
 import { isSame } from '../store/package-ref.ts';
 import { findPackage } from '../store/packages.ts';
 import type { Work } from './work.ts';
 
-/** Another package is wanted in its place by now; not said of ways back and of what a person asked for. */
+/** True if another version is desired by now. Applies to forward applies only, not to rollbacks and operator requests. */
 export const isSuperseded = ({ agent, operation }: Work): boolean => {
   const { assignment, kind, to, rollingBack } = operation;
   if (kind !== 'apply' || rollingBack || !to) return false;
@@ -16,8 +16,8 @@ export const isSuperseded = ({ agent, operation }: Work): boolean => {
 };
 
 /**
- * Ends an operation whose health nobody waits for any more. What it wrote stays owned (the inventory was written ahead), what
- * was last good stays so, and the newer package is applied over both.
+ * Ends an operation without waiting for health. Its objects stay owned (the inventory was written ahead), the last good version
+ * stays the same, and the newer package is applied over both.
  */
 export const supersede = ({ agent, operation }: Work): void => {
   const { assignment, to } = operation;

@@ -1,16 +1,16 @@
 import { FleetError, toFleetError } from '#bundles/errors';
-import { checkAborted } from '../journal/boundary.ts';
-import type { DesiredPackage, Step, StepResult } from './target.ts';
+import { checkAborted } from '../store/journal/boundary.ts';
+import type { DesiredPackage, Step, StepResult } from '../model/target.ts';
 import type { Work } from './work.ts';
 
-/** A stop lets the step under way end: half a step is worse than a second more. */
+/** Never aborted: a stop waits for the step under way rather than leave it half done. */
 const UNINTERRUPTED = new AbortController().signal;
 
 export type Tried = { readonly result: StepResult; readonly error?: FleetError };
 
 export const asIs = ({ key, reason }: Step): StepResult => ({ key, outcome: 'unchanged', reason });
 
-/** Does one step; a failure is a result. @throws FleetError ABORTED, API_UNREACHABLE */
+/** Executes one step; a failure is a result. @throws FleetError ABORTED, API_UNREACHABLE */
 export const tryStep = async ({ agent, target, load }: Work, step: Step): Promise<Tried> => {
   if (step.outcome === 'unchanged') return { result: asIs(step) };
   try {
@@ -21,7 +21,7 @@ export const tryStep = async ({ agent, target, load }: Work, step: Step): Promis
   } catch (cause) {
     checkAborted(agent.signal);
     const error = toFleetError(cause, step.key);
-    // The machine is going down, or the cluster is away: the step is done again after the next start.
+    // The machine is shutting down or the cluster is unreachable: the step is repeated later.
     if (error.code === 'ABORTED' || error.code === 'API_UNREACHABLE') throw error;
     return { result: { key: step.key, outcome: 'failed', reason: error.message }, error };
   }

@@ -1,15 +1,15 @@
-import type { Agent } from '../agent.ts';
-import type { Operation } from '../journal/operations.ts';
+import type { Agent } from '../store/agent.ts';
+import type { Operation } from '../store/journal/operations.ts';
 import type { PackageRef } from '../store/package-ref.ts';
-import type { DesiredPackage, Target } from './target.ts';
+import type { DesiredPackage, Target } from '../model/target.ts';
 
-/** One operation at work: the journal row as it stands, where it is going, and what carries it out. */
+/** An operation in progress: its journal row, its goal, and the target that executes it. */
 export type Work = {
   readonly agent: Agent;
   readonly target: Target;
   readonly operation: Operation;
-  /** What shall run at the end of the way it goes now; undefined removes. */
+  /** The package to run at the end of the current direction; undefined: the package is removed. */
   readonly goal: PackageRef | undefined;
-  /** The goal's files, verified on the way out of the store. @throws FleetError */
+  /** Loads and verifies the goal from the store. @throws FleetError as loadPackage */
   readonly load: () => Promise<DesiredPackage | undefined>;
 };

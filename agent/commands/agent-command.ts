@@ -1,14 +1,14 @@
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { wordList } from '#bundles/program/word-list';
-import { freeBytesOf } from '../acquire/free-space.ts';
-import type { Agent } from '../agent.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { wordList } from '#cli/word-list';
+import { freeBytesOf } from '../acquire/blobs/free-space.ts';
+import type { Agent } from '../store/agent.ts';
 import { makeTargets } from '../apply/make-targets.ts';
 import { type Config } from '../config/config.ts';
 import { CONFIG_FLAGS } from '../config/config-flags.ts';
 import { imagePolicies } from '../config/image-policies.ts';
 import { policyOf } from '../config/policy-of.ts';
 import { type Overrides, readConfig } from '../config/read-config.ts';
-import { type Edge, readEdge } from '../edge.ts';
+import { type Edge, readEdge } from '../model/edge.ts';
 import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
 import { makeProviders } from '../images/make-providers.ts';
 import { makeAllDue } from '../store/attempts.ts';
@@ -17,7 +17,7 @@ import { acquireLock } from '../store/lock.ts';
 import { ringNeighbour } from '../store/neighbour.ts';
 import { fromSqliteError, openState, type State } from '../store/state.ts';
 
-/** The flags of CONFIG_FLAGS as a command gets them. */
+/** The parsed flags of CONFIG_FLAGS. */
 export type ConfigFlags = {
   readonly now?: string | undefined;
   readonly config?: string | undefined;
@@ -47,15 +47,15 @@ export type ConfigFlags = {
   readonly windows?: readonly string[] | undefined;
 };
 
-/** A person who starts a command while the daemon looks around waits this long for it. */
-const PATIENCE_MS = 15_000;
+/** Longest wait of a command for the daemon to release the lock. */
+const LOCK_WAIT_MS = 15_000;
 
-/** What the commands of the agent share: its configuration, its state, its lock. */
+/** Base of the agent's commands: configuration, state and lock. */
 export abstract class AgentCommand extends FleetCommand {
   static override baseFlags = { ...FleetCommand.baseFlags, ...CONFIG_FLAGS };
 
   protected readConfig(flags: ConfigFlags): Config {
-    // The schema judges the words; the types here are what it lets through.
+    // The cast is safe because readConfig validates the values by the schema.
     const overrides = {
       state: flags.state,
       root: flags.root,
@@ -80,7 +80,7 @@ export abstract class AgentCommand extends FleetCommand {
       plainHttp: wordList(flags['plain-http'], ','),
       caFile: flags['ca-file'],
       authFile: flags['auth-file'],
-      // A cron expression has commas of its own.
+      // Separated by semicolons, because cron expressions contain commas.
       windows: wordList(flags.windows, ';'),
     } as Overrides;
     return readConfig(flags.config, overrides);
@@ -91,7 +91,7 @@ export abstract class AgentCommand extends FleetCommand {
     return readEdge(fixed, config.clock, process.env);
   }
 
-  /** Work that only reads: no lock. @throws FleetError NOT_ENROLLED */
+  /** Runs work that only reads, without the lock. @throws FleetError NOT_ENROLLED */
   protected async reading<T>(
     flags: ConfigFlags,
     work: (agent: Agent, config: Config) => T | Promise<T>,
@@ -101,22 +101,22 @@ export abstract class AgentCommand extends FleetCommand {
     return await work(await this.agentOf(config, state, this.edge(config, flags)), config);
   }
 
-  /** Work that changes something: alone. @throws FleetError NOT_ENROLLED, BUSY */
+  /** Runs work that changes something, under the lock. @throws FleetError NOT_ENROLLED, BUSY */
   protected async changing<T>(flags: ConfigFlags, work: (agent: Agent) => Promise<T>): Promise<T> {
     const config = this.readConfig(flags);
     const edge = this.edge(config, flags);
     using state = openState(config.state);
     const agent = await this.agentOf(config, state, edge);
-    // The daemon cuts a health wait short for it, and lets the lock go.
-    ringNeighbour(config.state, 'asked', edge.now());
     using _lock = await acquireLock(config.state, this.id ?? 'command', edge.now(), {
-      waitMs: PATIENCE_MS,
+      waitMs: LOCK_WAIT_MS,
       signal: this.signal,
       bootId: edge.bootId,
+      // Asks the daemon to end its health wait and release the lock.
+      onWait: () => ringNeighbour(config.state, 'asked', edge.now()),
     });
     try {
       await askedWithRecipient(state, agent.identity, edge.now());
-      // A person is here and may have mended what was in the way: no pause holds back their command.
+      // The operator may have fixed the cause of failures, so retry pauses do not delay the command.
       makeAllDue(state, edge.now());
       return await work(agent);
     } finally {

@@ -1,8 +1,8 @@
-import { isFleetError } from '#bundles/errors';
-import { freeBytesOf } from '../acquire/free-space.ts';
+import { type FleetError, isFleetError } from '#bundles/errors';
+import { freeBytesOf } from '../acquire/blobs/free-space.ts';
 import { examineKubernetes } from '../apply/kubernetes/examine/examine-kubernetes.ts';
 import { openCluster } from '../apply/make-targets.ts';
-import type { Target } from '../apply/target.ts';
+import type { Target } from '../model/target.ts';
 import type { Config } from '../config/config.ts';
 import { makeProviders } from '../images/make-providers.ts';
 import { examine, examineMachine, type Finding } from '../observe/examine.ts';
@@ -30,19 +30,19 @@ export class Doctor extends AgentCommand {
         ...(await examineNetwork(agent, config, process.env)),
       ]);
     } catch (error) {
-      if (!isFleetError(error, 'NOT_ENROLLED')) throw error;
-      return await this.beforeEnrolment(flags);
+      if (!isFleetError(error, 'NOT_ENROLLED') && !isFleetError(error, 'PERMISSION')) throw error;
+      return await this.withoutState(flags, error);
     }
   }
 
-  /** What packages will need: it is cheaper to find out before somebody travels. */
-  private async beforeEnrolment(flags: ConfigFlags): Promise<readonly Finding[]> {
+  /** What packages will need: it is cheaper to find out before somebody travels. As another user than the agent's, too. */
+  private async withoutState(flags: ConfigFlags, why: FleetError): Promise<readonly Finding[]> {
     const config = this.readConfig(flags);
     const targets = config.targets.includes('kubernetes') ? [this.cluster(config)] : [];
     const images = await makeProviders(config, process.env);
     const edge = this.edge(config, flags);
     const { signal } = this;
-    return await examineMachine({ config, edge, targets, images, signal, freeBytes: freeBytesOf });
+    return await examineMachine({ config, edge, targets, images, signal, freeBytes: freeBytesOf }, why);
   }
 
   private cluster(config: Config): Pick<Target, 'examine'> {

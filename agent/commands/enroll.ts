@@ -3,11 +3,11 @@ import { stat } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
 import { parseDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { checkMounted } from '#bundles/medium/check-mounted';
+import { checkMounted } from '#bundles/formats/medium/check-mounted';
 import { parseChannel, parseName } from '#bundles/names';
-import { FORCE_PATH_FLAG } from '#bundles/program/force-path-flag';
-import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
-import { freeBytesOf } from '../acquire/free-space.ts';
+import { FORCE_PATH_FLAG } from '#cli/force-path-flag';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
+import { freeBytesOf } from '../acquire/blobs/free-space.ts';
 import type { Config } from '../config/config.ts';
 import { policyOf } from '../config/policy-of.ts';
 import { type Enrolled, enroll } from '../enroll/enroll.ts';
@@ -72,7 +72,7 @@ export class Enroll extends AgentCommand {
     return await this.onMedium(state, edge, { ...wish, fleet: fleet ?? '' }, args.medium ?? '');
   }
 
-  /** An enrolment at a hub that came to its end: it takes no token, no hub and no lock to say so. */
+  /** Returns a completed enrolment at a hub, which needs no token, no hub and no lock. */
   private async finishedBefore(config: Config, wish: OnlineWish): Promise<EnrolledOnline | undefined> {
     if (!existsSync(stateFile(config.state))) return undefined;
     using state = openState(config.state);
@@ -102,7 +102,7 @@ export class Enroll extends AgentCommand {
     const base = {
       state,
       edge,
-      // An order for the site names no package yet, so no cluster need answer for it.
+      // A site statement names no packages, so no target is needed.
       targets: [],
       images: [],
       policy: policyOf(config),
@@ -115,14 +115,14 @@ export class Enroll extends AgentCommand {
     this.log(`Enrolled in fleet ${enrolled.fleet} as ${wish.site}/${wish.agent}. The key's fingerprint:`);
     this.log(`  ${enrolled.fingerprint}`);
     this.log(
-      `It follows ${enrolled.channel}; its certificate is renewed by itself and ends on ${enrolled.certificateUntil}.`,
+      `It follows ${enrolled.channel}; its certificate is renewed automatically and ends on ${enrolled.certificateUntil}.`,
     );
     this.log('Next: fleet-agent run, or systemctl start fleet-agent');
     return enrolled;
   }
 }
 
-/** A host's files go below `root`: a mistyped one would be found out by the first import, far away. @throws FleetError CONFIG_INVALID */
+/** Checks `root` of a host now, because the first import, which needs it, may be far away. @throws FleetError CONFIG_INVALID */
 const requireRoot = async ({ root, targets }: Config): Promise<void> => {
   if (!targets.includes('host')) return;
   const found = await stat(root).catch(() => undefined);
@@ -132,7 +132,7 @@ const requireRoot = async ({ root, targets }: Config): Promise<void> => {
   });
 };
 
-/** 256 bits in any writing, and no book. */
+/** Longest token in characters; enough for 256 bits in any encoding. */
 const MAX_TOKEN = 4096;
 
 const readToken = (hub: string, file: string | undefined): string => {
@@ -149,7 +149,7 @@ const readToken = (hub: string, file: string | undefined): string => {
       throw new FleetError('USAGE', `there is no file ${file}`);
     throw toFleetError(error, `reading ${file}`);
   }
-  // Printable and in one piece: it goes into a header or a body, and a wrong file is told from a wrong token.
+  // Printable without spaces, because it goes into a header or body. This also tells a wrong file from a wrong token.
   if (token.length <= MAX_TOKEN && /^[!-~]+$/.test(token)) return token;
   throw new FleetError('TOKEN_INVALID', `${file} holds no token`, {
     hint: 'One line, as the platform team gave it',

@@ -1,7 +1,7 @@
 import { Args, Flags } from '@oclif/core';
-import { openProgress } from '#bundles/program/progress';
-import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
-import { type ImportResult, importMedium } from '../acquire/import-medium.ts';
+import { openProgress } from '#cli/progress';
+import { PROGRESS_FLAG } from '#cli/progress-flag';
+import { type ImportResult, importMedium } from '../daemon/import-medium.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showMissing, showPackages } from './show-packages.ts';
 
@@ -10,7 +10,7 @@ export class Import extends AgentCommand {
   static override description =
     'Nothing changes unless everything on the medium that is for this machine is signed, whole and newer than what ' +
     'came before. Interrupt it at any time: the next command goes on from there. Of a medium on several sticks each may ' +
-    'be put in by itself, in any order: what is on it is kept, and the last one completes it.';
+    'be imported alone, in any order: what is on it is kept, and the last one completes it.';
   static override examples = [
     '<%= config.bin %> import /media/stick',
     '<%= config.bin %> import ./plant-7.tar --json',
@@ -82,9 +82,9 @@ const aboutImages = ({ images: { brought, left } }: ImportResult): readonly stri
 ];
 
 const NOBODY_KEEPS =
-  'stayed on the medium, as nothing here keeps images: the cluster has to get them by itself. To bring them in, set ' +
+  'stayed on the medium, as nothing here keeps images: the cluster has to pull them. To bring them in, set ' +
   'containerd or imageRegistry in the configuration of the agent and import again.';
 
 const CONTRADICTING =
-  'RECEIPT_INVALID: the office acknowledges other events than were told here, so nothing was let go. Tell the platform ' +
+  'RECEIPT_INVALID: the office acknowledges other events than this outbox has, so they were kept. Tell the platform ' +
   'team: this machine was put back from a copy, or another one has its key.';

@@ -1,8 +1,8 @@
-import { formatBytes } from '#bundles/program/format-bytes';
+import { formatBytes } from '#cli/format-bytes';
 import { confirmPrune } from '../apply/confirm-prune.ts';
 import type { PackageResult } from '../apply/package-result.ts';
 import { pruneCopies } from '../apply/prune-copies.ts';
-import type { Pruned } from '../apply/target.ts';
+import type { Pruned } from '../model/target.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 

@@ -1,4 +1,4 @@
-import { type Restored, restoreSecrets } from '../secrets/restore-secrets.ts';
+import { type Restored, restoreSecrets } from '../apply/restore-secrets.ts';
 import { AgentCommand } from './agent-command.ts';
 
 export class RestoreSecrets extends AgentCommand {

@@ -2,12 +2,12 @@ import { Flags } from '@oclif/core';
 import { pino } from 'pino';
 import { isFleetError, plainText } from '#bundles/errors';
 import type { Config } from '../config/config.ts';
-import { sleep } from '../daemon/bell.ts';
-import type { Log } from '../daemon/log.ts';
+import { sleep } from '../daemon/wake-signal.ts';
+import type { Log } from '../model/log.ts';
 import { makeDaemon } from '../daemon/make-daemon.ts';
 import { runDaemon } from '../daemon/run-daemon.ts';
-import { parseWindows } from '../daemon/windows.ts';
-import type { Edge } from '../edge.ts';
+import { parseWindows } from '../observe/windows.ts';
+import type { Edge } from '../model/edge.ts';
 import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
 import { type Look, lookAround } from '../observe/look-around.ts';
 import { findIdentity, readIdentity } from '../store/identity.ts';
@@ -15,7 +15,7 @@ import { openState, type State } from '../store/state.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOfLook, showLook } from './show-look.ts';
 
-/** How often a daemon that was started before the enrolment looks for it. */
+/** Interval at which a daemon that started before enrolment checks for it. */
 const ENROLMENT_MS = 10_000;
 
 export class Run extends AgentCommand {
@@ -23,7 +23,7 @@ export class Run extends AgentCommand {
     'Keep what runs here as it was released; take up new releases; tell what happens.';
   static override description =
     'Goes on with what was interrupted, applies what is still wanted, and corrects or reports drift, again and again ' +
-    'until it is told to stop. With a registry it asks for new releases, with a hub it hands reports over; without ' +
+    'until it is stopped. With a registry it asks for new releases, with a hub it hands reports over; without ' +
     'either, media bring and carry them. Logs a JSON object a line. SIGTERM lets the step under way end.';
   static override examples = [
     '<%= config.bin %> run',
@@ -64,15 +64,15 @@ export class Run extends AgentCommand {
     await runDaemon(daemon);
   }
 
-  /** Waits for the enrolment, which may come hours after the machine was switched on; undefined: stopped before. */
+  /** Waits for the enrolment, which may come hours after the start. Returns undefined if stopped before. */
   private async enrolled(config: Config, log: Log): Promise<State | undefined> {
-    let told = false;
+    let logged = false;
     while (!this.signal.aborted) {
       const state = openIfEnrolled(config.state);
       if (state) return state;
-      if (!told)
+      if (!logged)
         log.warn({ state: config.state }, 'waiting for the enrolment: "fleet-agent enroll", see --help');
-      told = true;
+      logged = true;
       await sleep(ENROLMENT_MS, this.signal);
     }
     return undefined;

@@ -1,4 +1,4 @@
-import type { Contact } from '../daemon/contact.ts';
+import type { Contact } from '../store/contact.ts';
 import type { Status } from '../observe/read-status.ts';
 
 /** A line for the registry and one for the hub, for people: since when, why, and when it is tried again. */

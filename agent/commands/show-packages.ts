@@ -1,5 +1,5 @@
 import { nameSome } from '#bundles/name-some';
-import type { ImportResult } from '../acquire/import-medium.ts';
+import type { ImportResult } from '../daemon/import-medium.ts';
 import type { PackageResult } from '../apply/package-result.ts';
 import { table } from './table.ts';
 

@@ -1,7 +1,7 @@
 import { shortDigest } from '#bundles/digest';
-import { shortSet } from '#bundles/medium/part';
-import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
-import { partList } from '../acquire/parts-missing.ts';
+import { shortSet } from '#bundles/formats/medium/part';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
+import { partList } from '../acquire/blobs/parts-missing.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
 import { AgentCommand } from './agent-command.ts';
 import { showContacts } from './show-contacts.ts';

@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 
-/** Every key of the configuration but breakGlass and imagePolicy as a flag and an environment variable, the same for all commands. */
+/** Flags and environment variables for all configuration keys except breakGlass and imagePolicy, shared by all commands. */
 export const CONFIG_FLAGS = {
   config: Flags.string({
     description: 'Configuration file [default: /etc/fleet-agent/agent.yaml]',

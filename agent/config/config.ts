@@ -1,33 +1,33 @@
-import type { ClockTrust } from '../edge.ts';
+import type { ClockTrust } from '../model/edge.ts';
 
-/** Images that must be signed here, whatever a bundle says; `keys` are files. */
+/** Images that must be signed on this machine, in addition to policies of bundles; `keys` are paths of files. */
 export type OwnImagePolicy = {
   readonly match: readonly string[];
   readonly except?: readonly string[];
   readonly keys: readonly string[];
 };
 
-/** What one agent is told by its machine; docs/schemas/agent-config.schema.json describes each key. */
+/** The configuration of one agent; docs/schemas/agent-config.schema.json describes each key. */
 export type Config = {
   readonly state: string;
   readonly root: string;
   readonly services: 'systemd' | 'none';
   readonly onDrift: 'correct' | 'report';
   readonly onStale: 'continue' | 'block-changes';
-  /** A person may import what has ended. Said in the file only: a flag would be no provision. */
+  /** Permits break-glass imports of expired statements. Only in the file, because a flag would permit it to every operator. */
   readonly breakGlass: boolean;
   /** '30s', '5m', '1h' */
   readonly interval: string;
   readonly maxValidityDays: number;
   readonly pruneBudget: number;
-  /** MiB that copies of replaced files may have together. */
+  /** Limit for all copies of replaced files, in MiB. */
   readonly replacedMib: number;
   readonly clock: ClockTrust;
   readonly targets: readonly ('host' | 'kubernetes')[];
   /** '': in the cluster by the pod's service account, else KUBECONFIG or ~/.kube/config. */
   readonly kubeconfig: string;
   readonly kubeContext: string;
-  /** The agent's own namespace: its lease lies there. */
+  /** The agent's own namespace, which contains its lease. */
   readonly namespace: string;
   readonly healthTimeout: string;
   /** Socket of the node's containerd, or ''. */
@@ -40,11 +40,11 @@ export type Config = {
   readonly hub: string;
   readonly poll: string;
   readonly plainHttp: readonly string[];
-  /** Said in the file only. */
+  /** Only in the file. */
   readonly imagePolicy: readonly OwnImagePolicy[];
   readonly caFile: string;
   readonly authFile: string;
-  /** '<cron> for <duration>': when a new release may begin to be applied; none: always. */
+  /** Maintenance windows as '<cron> for <duration>', in which a new release may begin; empty: always. */
   readonly windows: readonly string[];
 };
 
@@ -52,7 +52,7 @@ export const DEFAULT_CONFIG_FILE = '/etc/fleet-agent/agent.yaml';
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
 
-/** '5m' -> 300000; the schema has judged the text. */
+/** '5m' -> 300000. The schema has validated the text. */
 export const durationMs = (text: string): number =>
   Number.parseInt(text, 10) * (UNITS[text.slice(-1)] ?? 1000);
 

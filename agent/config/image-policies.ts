@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { FleetError, toFleetError } from '#bundles/errors';
-import type { ImagePolicy } from '#bundles/signatures/image-policy';
-import { signatureKey } from '#bundles/signatures/signature-key';
+import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
+import { signatureKey } from '#bundles/trust/images/signature-key';
 import type { Config } from './config.ts';
 
 /**
- * The machine's own policies with the keys that its files hold. A file that cannot be read lets nothing through.
+ * The image policies of this machine with their keys read from files. An unreadable file is an error, not a weaker policy.
  * @throws FleetError CONFIG_INVALID
  */
 export const imagePolicies = ({ imagePolicy }: Pick<Config, 'imagePolicy'>): readonly ImagePolicy[] =>

@@ -1,7 +1,18 @@
-import type { Policy } from '../agent.ts';
 import type { Config } from './config.ts';
 
-/** What of the configuration decides about what is accepted and done. */
+export type Policy = {
+  /** Reaction to drift. */
+  readonly onDrift: 'correct' | 'report';
+  /** Reaction to staleness. */
+  readonly onStale: 'continue' | 'block-changes';
+  /** Whether operators may import expired statements. */
+  readonly breakGlass: boolean;
+  readonly maxValidityDays: number;
+  /** Number of packages that one release may remove without confirmation. */
+  readonly pruneBudget: number;
+};
+
+/** The part of the configuration that governs acceptance and apply. */
 export const policyOf = ({
   onDrift,
   onStale,

@@ -2,24 +2,23 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { nearestName } from '#bundles/nearest-name';
-import { parseSettings } from '#bundles/program/parse-settings';
-import { compileSchema } from '#bundles/schema/compile-schema';
-import type { Mistake } from '#bundles/schema/mistake';
+import { parseSettings } from '#cli/parse-settings';
+import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
 import schema from '../../docs/schemas/agent-config.schema.json' with { type: 'json' };
 import { type Config, DEFAULT_CONFIG_FILE } from './config.ts';
 
-/** Keys given on the command line or in the environment: over the file, under nothing. */
+/** Keys from the command line or environment, which override the file. */
 export type Overrides = { readonly [Key in keyof Config]?: Config[Key] | undefined };
 
-const check = compileSchema(schema);
+const check = checkFor('agent-config');
 
 const DEFAULTS = Object.fromEntries(
   Object.entries(schema.properties).map(([key, property]) => [key, property.default]),
 ) as unknown as Config;
 
 /**
- * The file, then what flags and environment say over it, then the schema's defaults for the rest.
- * @param file undefined: the usual place, which may be empty @throws FleetError CONFIG_INVALID with file:line:column
+ * Reads the configuration: overrides take precedence over the file, and the schema's defaults apply to the rest.
+ * @param file undefined: the default path, which need not exist @throws FleetError CONFIG_INVALID with file:line:column
  */
 export const readConfig = (file: string | undefined, overrides: Overrides): Config => {
   const written = readFile(file);
@@ -53,7 +52,7 @@ const readFile = (file: string | undefined): Partial<Config> => {
     throw toFleetError(error, `reading ${path}`);
   }
   const written = parseConfig(path, text);
-  // A path of the file means the same wherever the agent is started, as in the other configuration files.
+  // Relative paths are resolved against the file, independent of the working directory.
   const paths = PATHS.map((key) => [key, written[key]] as const).filter(([, value]) => Boolean(value));
   return {
     ...written,
@@ -66,7 +65,7 @@ export const parseConfig = (file: string, text: string): Partial<Config> =>
   parseSettings(file, text, check, sentence);
 
 const sentence = (mistake: Mistake): string => {
-  const { keyword, instancePath, params = {}, message } = mistake;
+  const { keyword, instancePath, params, message } = mistake;
   const key = instancePath.slice(1);
   if (params.additionalProperty !== undefined) {
     const known = Object.keys(schema.properties);
@@ -83,5 +82,5 @@ const sentence = (mistake: Mistake): string => {
   return `${key === '' ? 'the configuration' : key} ${message}`;
 };
 
-/** The key of the configuration: the error may be about one entry of its list. */
+/** The top-level key that an error is about, also for an error in one entry of a list. */
 const keyOf = ({ instancePath }: Mistake): string => instancePath.split('/')[1] ?? '';

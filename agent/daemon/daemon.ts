@@ -1,16 +1,16 @@
 import type { Poll } from '../acquire/poll-registry.ts';
 import type { Exclusively, Pulled } from '../acquire/pull-release.ts';
 import type { Look } from '../observe/look-around.ts';
-import type { Bell, Sleep } from './bell.ts';
-import type { ContactKeeper } from './contact.ts';
-import type { Log } from './log.ts';
-import type { Windows } from './windows.ts';
+import type { Sleep, WakeSignal } from './wake-signal.ts';
+import type { ContactKeeper } from '../store/contact.ts';
+import type { Log } from '../model/log.ts';
+import type { Windows } from '../observe/windows.ts';
 
-/** Everything the daemon does, as functions: a test replaces the world by a few lines, and time by a list of rests. */
+/** The dependencies of the daemon as functions, so that a test can replace the environment and the clock. */
 export type Daemon = {
-  /** One look under the lock of the state directory; `news` ends it early. */
+  /** Performs one look under the lock of the state directory; `news` ends it early. */
   readonly look: (how: { readonly mayBegin: boolean; readonly news: AbortSignal }) => Promise<Look>;
-  /** From the end of one look to the start of the next. */
+  /** Milliseconds from the end of one look to the start of the next. */
   readonly intervalMs: number;
   readonly windows: Windows;
   readonly registry?: {
@@ -19,22 +19,22 @@ export type Daemon = {
     readonly contact: ContactKeeper;
   };
   readonly hub?: {
-    /** Renews what is due, hands over what waits, or just says that it is there. Says whether the hub was asked at all. */
+    /** Renews the certificate if due, uploads waiting events or signals presence. Returns whether the hub was contacted. */
     readonly visit: (how: { readonly present: boolean }) => Promise<boolean>;
     readonly contact: ContactKeeper;
   };
-  /** Follows what packages own, where a target can: tells when to look sooner. */
+  /** Watches objects that packages own, for targets that support it, to look sooner. */
   readonly watch?: {
-    /** What is owned now; another word than before: what is followed is to be chosen anew. */
+    /** A digest of the owned keys; when it changes, the watch has to be restarted. */
     readonly owned: () => string;
     readonly follow: (onChange: (keys: readonly string[]) => void, signal: AbortSignal) => Promise<void>;
   };
-  /** When something that failed is tried again, or an unhealthy package is judged again; undefined: nothing waits. */
+  /** Time of the next retry or health check; undefined if none is scheduled. */
   readonly nextAttempt?: () => Date | undefined;
   readonly hear?: (on: {
-    /** A person's command changed something here, or a package's health was judged. */
+    /** An operator's command changed the state, or the health of a package was judged. */
     readonly changed: () => void;
-    /** A person's command waits for the state directory. */
+    /** An operator's command waits for the lock of the state directory. */
     readonly asked: () => void;
   }) => void;
   readonly pollMs: number;
@@ -47,14 +47,14 @@ export type Daemon = {
   readonly signal: AbortSignal;
 };
 
-/** What the three loops tell each other. */
+/** Signals between the three loops. */
 export type Rounds = {
-  /** Look now: something is to be applied. */
-  readonly look: Bell;
-  /** Visit the hub now: something is to be told. */
-  readonly hub: Bell;
-  /** Ends the patience with one peer, as the other has begun to answer again: mostly the cable is back. */
-  readonly back: { readonly registry: Bell; readonly hub: Bell };
-  /** Ends the look in hand after its package, and its health wait at once. */
+  /** Wakes the look: there is something to apply. */
+  readonly look: WakeSignal;
+  /** Wakes the visit of the hub: there are events to report. */
+  readonly hub: WakeSignal;
+  /** Ends the retry pause of one peer when the other answers again, because usually the network has come back. */
+  readonly back: { readonly registry: WakeSignal; readonly hub: WakeSignal };
+  /** Ends the current look after its package, and its health wait immediately. */
   news: AbortController;
 };

@@ -1,14 +1,14 @@
 import { toFleetError } from '#bundles/errors';
 import type { Exclusively } from '../acquire/pull-release.ts';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../store/agent.ts';
 import type { HealthWaits } from '../observe/observe.ts';
 import { judgeHealth } from '../observe/judge-health.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../model/log.ts';
 
 /**
- * Waits for the health of packages beside the looks: a look begins the wait and ends, and the verdict is written down between two
- * pieces of work. One wait a package; new releases, imports and other packages' drift go on meanwhile.
- * @param onVerdict called after each: there may be something to report
+ * Waits for the health of packages concurrently with looks. A look starts the wait and returns; the result is stored under the
+ * lock later. There is one wait per package, and it blocks neither new releases nor imports nor corrections.
+ * @param onVerdict called after each wait: there may be something to report
  */
 export const healthWaits = (
   agent: Agent,

@@ -1,11 +1,12 @@
 import { toFleetError } from '#bundles/errors';
-import { PRESENCE_MS } from '#bundles/hub/hub-api';
+import { PRESENCE_MS } from '#bundles/formats/events/hub-api';
+import { pauseMs, spread } from '#bundles/retry';
 import type { Daemon, Rounds } from './daemon.ts';
-import { patience, spread } from './patience.ts';
+import { pollPolicy } from './poll-policy.ts';
 
 /**
- * Hands events over soon after they happened, and at every poll what is left; with growing patience where nobody answers. Who
- * has had nothing to say for a while says that it is there: to the hub an idle agent would look like a dead one.
+ * Uploads events soon after they happened, and the rest at every poll; after growing pauses while the hub does not answer. An
+ * idle agent signals its presence, so that the hub can tell it from a dead one.
  */
 export const keepHub = async (daemon: Daemon, rounds: Rounds): Promise<void> => {
   const { hub, pollMs, random, signal } = daemon;
@@ -15,25 +16,28 @@ export const keepHub = async (daemon: Daemon, rounds: Rounds): Promise<void> => 
   while (!signal.aborted) {
     try {
       if (await hub.visit({ present: silence.isLong() })) {
-        if (contact.now().failing) rounds.back.registry.ring();
+        if (contact.now().failing) rounds.back.registry.wake();
         contact.worked();
         silence.ends();
       }
-      const rest = spread(Math.min(pollMs, PRESENCE_MS), random);
+      const rest = spread(Math.min(pollMs, PRESENCE_MS), 'around', random);
       contact.restsFor(rest);
       await rounds.hub.rest(rest);
     } catch (cause) {
       const error = toFleetError(cause);
       if (signal.aborted) return;
-      const rest = patience(pollMs, contact.failed(error), random);
+      const rest = pauseMs(pollPolicy(pollMs), contact.failed(error), random);
       contact.restsFor(rest);
-      // Not by the bell of news: what happens here makes the hub answer no sooner.
+      // New events do not end this pause, because they do not make the hub reachable.
       await rounds.back.hub.rest(rest);
     }
   }
 };
 
-/** How long the hub has heard nothing; long at the start. A wall clock that jumps costs a call more, or makes one late by as much again. */
+/**
+ * Tells when the hub has received nothing for long, which is true at the start. A jump of the wall clock causes at most one
+ * extra call, or delays one by as much again.
+ */
 const makeSilence = ({ now, random }: Daemon) => {
   let since = Number.NEGATIVE_INFINITY;
   let long = 0;
@@ -41,7 +45,7 @@ const makeSilence = ({ now, random }: Daemon) => {
     isLong: () => Math.abs(now().getTime() - since) >= long,
     ends: () => {
       since = now().getTime();
-      long = spread(PRESENCE_MS, random);
+      long = spread(PRESENCE_MS, 'around', random);
     },
   };
 };

@@ -4,7 +4,7 @@ import type { Daemon, Rounds } from './daemon.ts';
 import { makeLookLog } from './log-look.ts';
 import { makeWatch } from './make-watch.ts';
 
-/** Looks around again and again; what fails is logged when it begins and when it is over, and tried again soon, then ever more rarely. */
+/** Runs looks until the daemon stops. Logs the start and end of a series of failures and retries with growing pauses. */
 export const keepLooking = async (daemon: Daemon, rounds: Rounds): Promise<void> => {
   const { look, windows, now, log, signal } = daemon;
   const logLook = makeLookLog(log);
@@ -28,12 +28,12 @@ export const keepLooking = async (daemon: Daemon, rounds: Rounds): Promise<void>
         failing = code;
       }
     }
-    rounds.hub.ring();
+    rounds.hub.wake();
     await rounds.look.rest(Math.min(untilNext(daemon), failures > 0 ? pauseAfter(failures) : Infinity));
   }
 };
 
-/** The usual interval, or until the next window opens or something that failed is tried again, if that comes before. */
+/** Milliseconds until the next look: the interval, or less if a window opens or a retry is due earlier. */
 const untilNext = ({ intervalMs, windows, nextAttempt, now }: Daemon): number => {
   const at = now();
   const others = [windows.opensAfter(at), nextAttempt?.()].filter((date) => date !== undefined);

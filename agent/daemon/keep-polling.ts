@@ -1,12 +1,13 @@
 import { compareBytes } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
+import { pauseMs, spread } from '#bundles/retry';
 import type { Poll } from '../acquire/poll-registry.ts';
 import type { Exclusively } from '../acquire/pull-release.ts';
-import type { Contact } from './contact.ts';
+import type { Contact } from '../store/contact.ts';
 import type { Daemon, Rounds } from './daemon.ts';
-import { patience, spread } from './patience.ts';
+import { pollPolicy } from './poll-policy.ts';
 
-/** An offer that was refused, how often, and for how many polls it is left alone now. */
+/** A refused offer, the number of refusals, and the number of polls for which it is skipped. */
 type Refused = { readonly offer: string; readonly times: number; readonly polls: number };
 
 const MAX_POLLS = 15;
@@ -14,8 +15,8 @@ const MAX_POLLS = 15;
 const NOT_YET: ReadonlySet<string> = new Set(['SITE_MISSING', 'CHANNEL_MISSING']);
 
 /**
- * Asks the registry again and again. The same answers as ever are the end of a poll, others are looked into; what was
- * refused is looked into again ever more rarely, and something else at once.
+ * Polls the registry until the daemon stops. Pulls when a tag has changed. A refused offer is pulled again with growing
+ * pauses, and a different offer at once.
  */
 export const keepPolling = async (daemon: Daemon, rounds: Rounds): Promise<void> => {
   const { registry, pollMs, random, sleep, signal } = daemon;
@@ -27,25 +28,25 @@ export const keepPolling = async (daemon: Daemon, rounds: Rounds): Promise<void>
     const wasAway = isAway(contact.now());
     try {
       const seen = await registry.poll();
-      if (wasAway) rounds.back.hub.ring();
+      if (wasAway) rounds.back.hub.wake();
       refused = await takeUp(daemon, rounds, seen, refused);
     } catch (cause) {
       const error = toFleetError(cause);
       if (signal.aborted) return;
       const failures = contact.failed(error);
-      // A registry that answers and has nothing yet is not in trouble: somebody is about to publish.
-      if (!NOT_YET.has(error.code)) rest = patience(pollMs, failures, random);
+      // The registry answers and has nothing yet, which is no outage: the usual interval applies.
+      if (!NOT_YET.has(error.code)) rest = pauseMs(pollPolicy(pollMs), failures, random);
     }
-    rest ??= spread(pollMs, random);
+    rest ??= spread(pollMs, 'around', random);
     contact.restsFor(rest);
     await (isAway(contact.now()) ? rounds.back.registry.rest(rest) : sleep(rest, signal));
   }
 };
 
-/** What it refuses or does not have is no outage. */
+/** True during an outage. A refusal or a missing artifact is not one. */
 const isAway = ({ failing }: Contact): boolean => failing?.code === 'REGISTRY_UNREACHABLE';
 
-/** @returns the refusal to remember @throws FleetError what may be over at the next try */
+/** Pulls what a poll found. @returns the refusal to remember @throws FleetError if it is retryable */
 const takeUp = async (
   daemon: Daemon,
   rounds: Rounds,
@@ -65,21 +66,21 @@ const takeUp = async (
     const pulled = await registry.pull(seen, interrupting(daemon, rounds));
     registry.contact.worked();
     log.info(pulled, 'release accepted');
-    rounds.look.ring();
+    rounds.look.wake();
     return undefined;
   } catch (cause) {
     const error = toFleetError(cause);
-    // A person is at work here: it is not the registry that failed.
+    // Another process has the lock; the registry did not fail.
     if (error.code === 'BUSY') return before;
     if (error.retryable) throw error;
     registry.contact.failed(error);
-    rounds.hub.ring();
+    rounds.hub.wake();
     const times = (before?.times ?? 0) + 1;
     return { offer, times, polls: Math.min(MAX_POLLS, 2 ** Math.min(10, times) - 1) };
   }
 };
 
-/** What was judged good may end the look in hand, after its package; what was not may disturb nobody. */
+/** Ends the current look after its package, but only once an offer was judged good; a refused offer interrupts nothing. */
 const interrupting =
   ({ exclusively }: Daemon, rounds: Rounds): Exclusively =>
   (work) => {

@@ -4,22 +4,22 @@ import type { Exclusively } from '../acquire/pull-release.ts';
 
 /** The heap of this process. */
 export type Memory = {
-  /** What it has of the system's memory, used or not. */
+  /** Bytes of system memory that the heap occupies, used or free. */
   readonly heldBytes: () => number;
-  /** Collects all garbage and gives free pages back; takes a moment in which nothing else happens. */
+  /** Runs a full garbage collection and returns free pages to the system; blocks the process meanwhile. */
   readonly giveBack: () => void;
 };
 
-/** So long after the last piece of work: what comes one after the other is over by then. */
+/** Milliseconds of idle time before a collection, so that consecutive pieces of work cause only one. */
 const REST_MS = 5000;
-/** Less than this is not worth a tenth of a second of work. */
+/** Smallest growth that justifies a collection of about 0.1 s. */
 const WORTH_BYTES = 1 << 20;
-/** V8 drops code that was not run between two collections: the second one comes so many rests later. */
+/** V8 drops code that did not run between two collections. The second one follows after this many rests. */
 const AGAIN = 4;
 
 /**
- * Work that leaves a small process behind. A heap that has grown for a release stays so, for V8 sees no reason to look for garbage in a
- * process that makes none; a daemon rests for days.
+ * Wraps `exclusively` to shrink the heap after work. V8 does not collect garbage while a process is idle, so without this the
+ * daemon would keep the heap of its last release for days.
  */
 export const keepSmall = (
   exclusively: Exclusively,
@@ -48,7 +48,7 @@ export const keepSmall = (
   };
 };
 
-/** V8 shows its collector only to contexts that are made after it was told to. */
+/** V8 exposes its collector only to contexts created after the flag was set. */
 const heapOfV8 = (): Memory => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (how: object) => void;

@@ -1,7 +1,7 @@
 import type { Look } from '../observe/look-around.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../model/log.ts';
 
-/** Tells the log what is new in a look. What stays as it was (a package that failed, an API that is away) is said once. */
+/** Logs what is new in a look. An unchanged condition (a failed package, an unreachable API) is logged once. */
 export type LookLog = (look: Look) => void;
 
 export const makeLookLog = (log: Log): LookLog => {
@@ -38,7 +38,7 @@ export const makeLookLog = (log: Log): LookLog => {
       for (const { key, what, message, stays = false } of items) {
         const isCorrected = corrected && !stays;
         const fields = { assignment, key, what, corrected: isCorrected, reason: message };
-        // Corrected drift that is there again is news each time: somebody keeps changing it.
+        // Recurring drift is logged each time it was corrected: something keeps changing the object.
         if (isCorrected) log.warn(fields, 'drift');
         else say(`drift ${assignment} ${key}`, 'warn', fields, 'drift');
       }

@@ -1,30 +1,30 @@
 import { digestOf } from '#bundles/digest';
 import { pollRegistry } from '../acquire/poll-registry.ts';
-import { pullRelease } from '../acquire/pull-release.ts';
-import type { Agent } from '../agent.ts';
-import type { Target } from '../apply/target.ts';
+import { type Exclusively, pullRelease } from '../acquire/pull-release.ts';
+import type { Agent } from '../store/agent.ts';
+import type { Target } from '../model/target.ts';
 import { type Config, durationMs, intervalMs } from '../config/config.ts';
-import { makeVisitor } from '../hub/visit-hub.ts';
+import { makeVisitor } from '../report/visit-hub.ts';
 import { lookAround } from '../observe/look-around.ts';
 import { nextAttempt } from '../store/attempts.ts';
 import { readOwned } from '../store/inventory.ts';
 import { hearNeighbour } from '../store/neighbour.ts';
 import { readPackages } from '../store/packages.ts';
-import { sleep } from './bell.ts';
-import { keepContact } from './contact.ts';
+import { sleep } from './wake-signal.ts';
+import { keepContact } from '../store/contact.ts';
 import type { Daemon } from './daemon.ts';
 import { healthWaits } from './health-waits.ts';
 import { keepSmall } from './keep-small.ts';
-import type { Log } from './log.ts';
-import { makeExclusively } from './make-exclusively.ts';
-import { readNote, writeNote } from './note.ts';
-import { type Persistence, registryOf } from './registry-of.ts';
-import { parseWindows } from './windows.ts';
+import type { Log } from '../model/log.ts';
+import { readNote, writeNote } from '../observe/note.ts';
+import { type Persistence, registryOf } from '../config/registry-of.ts';
+import { parseWindows } from '../observe/windows.ts';
+import { acquireLock } from '../store/lock.ts';
 
 /** One answer that was lost on the way is no trouble yet, and the head of one needs no minute. */
 const POLLING: Persistence = { tries: 2, patience: { headers: 15_000 } };
 
-/** The daemon of one agent, with what is to be closed after it. @throws FleetError CONFIG_INVALID, USAGE */
+/** Builds the daemon of one agent; disposing it closes its connections. @throws FleetError CONFIG_INVALID, USAGE */
 export const makeDaemon = (
   agent: Agent,
   config: Config,
@@ -42,7 +42,7 @@ export const makeDaemon = (
     });
   const registry = registryOf(config, env);
   if (registry) stack.use(registry);
-  // A poll comes again by itself, and until it has failed nobody is told; a pull goes on from where it was cut.
+  // A poll is repeated anyway, and nothing is logged before it has failed; a pull goes on from where it was cut.
   const asked = registryOf(config, env, POLLING);
   if (asked) stack.use(asked);
   // Who asks again by himself tries each request once.
@@ -96,5 +96,26 @@ const watchOf = ({ state, targets }: Agent): Pick<Daemon, 'watch'> => {
         await Promise.all(watching.map(async ({ kind, watch }) => watch?.(ownedBy(kind), onChange, signal)));
       },
     },
+  };
+};
+
+/** Longest wait for an operator's command to release the lock; afterwards the next round tries again. */
+const LOCK_WAIT_MS = 60_000;
+
+/**
+ * Runs one piece of work at a time: in this process in the order of calls, and among processes under the lock of the state
+ * directory. The lock is released after each piece, so that operators' commands can run in between.
+ */
+const makeExclusively = ({ state, edge, signal }: Agent): Exclusively => {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(async () => {
+      signal.throwIfAborted();
+      const how = { waitMs: LOCK_WAIT_MS, signal, bootId: edge.bootId };
+      using _lock = await acquireLock(state.directory, 'run', edge.now(), how);
+      return await work();
+    });
+    last = mine.catch(() => {});
+    return mine;
   };
 };

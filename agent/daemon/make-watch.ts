@@ -1,13 +1,13 @@
 import { toFleetError } from '#bundles/errors';
 import type { Daemon, Rounds } from './daemon.ts';
 
-/** From a change to the look that it calls for: what comes meanwhile is seen by the same look. */
+/** Milliseconds between a change and the look that it triggers; the same look covers changes in between. */
 const GATHER_MS = 2000;
 
 /**
- * To be called after each look: follows what packages own then, and rings for a look when somebody changes it. A watch that
- * ends before it should is begun anew after the next look, and the usual interval finds whatever it missed.
- * @returns takes whether the look found drift: one that fights with another controller is called for ever more rarely
+ * Returns a function to call after each look. It watches what packages own and wakes the look when an object changes. A watch
+ * that ends early is restarted after the next look; the usual interval finds what it missed. The function takes whether the
+ * look found drift, and then doubles the delay, so that a conflict with another controller causes fewer and fewer looks.
  */
 export const makeWatch = (
   { watch, signal, log, sleep, intervalMs }: Daemon,
@@ -16,12 +16,12 @@ export const makeWatch = (
   let followed: { readonly owned: string; readonly stop: AbortController } | undefined;
   let pause = GATHER_MS;
   let gathering = false;
-  const ring = async (): Promise<void> => {
+  const wake = async (): Promise<void> => {
     if (gathering) return;
     gathering = true;
     await sleep(pause, signal);
     gathering = false;
-    rounds.look.ring();
+    rounds.look.wake();
   };
   const stop = (): void => {
     followed?.stop.abort();
@@ -40,7 +40,7 @@ export const makeWatch = (
       if (followed?.stop === own) followed = undefined;
     };
     watch
-      .follow(() => void ring(), own.signal)
+      .follow(() => void wake(), own.signal)
       .then(ended, (cause: unknown) => {
         ended();
         const { code, message } = toFleetError(cause);

@@ -1,25 +1,25 @@
-import { makeBell } from './bell.ts';
+import { makeWakeSignal } from './wake-signal.ts';
 import type { Daemon, Rounds } from './daemon.ts';
 import { keepHub } from './keep-hub.ts';
 import { keepLooking } from './keep-looking.ts';
 import { keepPolling } from './keep-polling.ts';
 
 /**
- * Looks, polls and reports, each at its own pace, until the signal. No failure of any ends it: a daemon that dies of a full
- * disk helps nobody to see it.
+ * Looks, polls and reports, each in its own loop, until the signal is aborted. No failure ends a loop, so that the daemon can
+ * still report a full disk.
  */
 export const runDaemon = async (daemon: Daemon): Promise<void> => {
   const { sleep, signal, log } = daemon;
   const rounds: Rounds = {
-    look: makeBell(sleep, signal),
-    hub: makeBell(sleep, signal),
-    back: { registry: makeBell(sleep, signal), hub: makeBell(sleep, signal) },
+    look: makeWakeSignal(sleep, signal),
+    hub: makeWakeSignal(sleep, signal),
+    back: { registry: makeWakeSignal(sleep, signal), hub: makeWakeSignal(sleep, signal) },
     news: new AbortController(),
   };
   daemon.hear?.({
     changed: () => {
-      rounds.look.ring();
-      rounds.hub.ring();
+      rounds.look.wake();
+      rounds.hub.wake();
     },
     asked: () => rounds.news.abort(),
   });

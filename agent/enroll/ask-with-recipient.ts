@@ -1,16 +1,16 @@
-import { canonicalJson } from '#bundles/canonical';
-import type { RecipientOwner } from '#bundles/secrets/recipient';
+import { canonicalJson } from '#bundles/json/canonical';
+import type { RecipientOwner } from '#bundles/trust/age/recipient';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
-import { parsePublicKey, type SigningKey } from '#bundles/trust/key';
+import { parsePublicKey, type SigningKey } from '#bundles/trust/keys/key';
 import { type Identity, saveRequest } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
-import { loadOrMakeRecipient } from './age-identity.ts';
-import { loadKey } from './agent-key.ts';
-import type { Request } from './request.ts';
+import { loadOrMakeRecipient } from '../identity/age-identity.ts';
+import { loadKey } from '../identity/agent-key.ts';
+import type { Request } from '../model/request.ts';
 
 /**
- * The request with the recipient of this agent's age identity, signed (docs/bundle-format.md section 16). An agent that was
- * enrolled before there were secrets, or that lost its identity, gets a new one and asks with that from then on.
+ * Returns the identity with a request that contains this agent's signed age recipient (docs/bundle-format.md section 16). An
+ * agent without an age identity, or with another one than in its request, gets a new request, which is stored.
  * @throws FleetError KEY_FORMAT, PERMISSION, DISK_FULL
  */
 export const askWithRecipient = async (
@@ -28,7 +28,7 @@ export const askWithRecipient = async (
   return { ...identity, request: text };
 };
 
-/** At every start: the identity is there before anybody asks for the request again. One that is lost is not replaced here. */
+/** Called at each start: adds a recipient to a request that has none. Does not replace a lost age identity. */
 export const askedWithRecipient = async (state: State, identity: Identity, now: Date): Promise<Identity> => {
   const { recipient } = JSON.parse(identity.request) as Request;
   return recipient === undefined
@@ -42,7 +42,7 @@ export const recipientFields = async (
   at: Timestamp,
   key: SigningKey,
 ): Promise<Pick<Request, 'recipient' | 'recipientSignature' | 'at'>> => {
-  const { signRecipient } = await import('#bundles/secrets/recipient');
+  const { signRecipient } = await import('#bundles/trust/age/recipient');
   const claim = { fleet, site, agent, recipient, at };
   return { recipient, recipientSignature: await signRecipient(claim, key), at };
 };
@@ -50,10 +50,10 @@ export const recipientFields = async (
 const isSigned = async (request: Request, { key }: Identity): Promise<boolean> => {
   const { recipient, recipientSignature } = request;
   if (recipient === undefined || recipientSignature === undefined) return false;
-  const { isSignedRecipient } = await import('#bundles/secrets/recipient');
+  const { isSignedRecipient } = await import('#bundles/trust/age/recipient');
   return isSignedRecipient({ ...request, recipient }, recipientSignature, parsePublicKey(key));
 };
 
-/** The newest claim counts, and a clock that stands at 1970 must not make this one older than the last. */
+/** A time after the last claim, even if the clock is behind it, because the newest claim of a recipient takes effect. */
 const after = (last: Timestamp, now: Date): Timestamp =>
   formatTime(new Date(Math.max(now.getTime(), parseTime(last).getTime() + 1000)));

@@ -1,16 +1,16 @@
-import { readChannelDocuments } from '#bundles/accept/documents';
+import { readChannelDocuments } from '#bundles/trust/accept/documents';
 import { type Digest, isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { CarriedDocument } from '#bundles/hub/hub-api';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { missingBlob } from '#bundles/layout/verified';
-import type { Offer } from '../acquire/read-offer.ts';
+import type { CarriedDocument } from '#bundles/formats/events/hub-api';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { missingBlob } from '#bundles/formats/layout/verified';
+import type { Offer } from '../acquire/offers/read-offer.ts';
 
 const MAX_DOCUMENTS = 256;
 
 /**
- * What a hub's answer carries, as the offer that a stick would have been: documents by their digests, each checked when it
- * is read. @throws FleetError HUB_REFUSED, TOO_MANY and those of reading documents
+ * Returns the documents of a hub's answer as an offer, as from a medium. Each document is verified by digest when it is read.
+ * @throws FleetError HUB_REFUSED, TOO_MANY, or the error of reading a document
  */
 export const carriedOffer = async (documents: unknown, site: string, url: string): Promise<Offer> => {
   if (!Array.isArray(documents) || !documents.every(isCarried))

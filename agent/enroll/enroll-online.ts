@@ -1,20 +1,20 @@
 import { FleetError, isFleetError } from '#bundles/errors';
-import { ENROLL_PATH, type EnrollAnswer, type EnrollRequest } from '#bundles/hub/hub-api';
+import { ENROLL_PATH, type EnrollAnswer, type EnrollRequest } from '#bundles/formats/events/hub-api';
 import { formatChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
-import { fingerprint } from '#bundles/trust/key';
-import { judgeOffer } from '../acquire/judge-offer.ts';
-import { storeAccepted } from '../acquire/store-accepted.ts';
-import type { Agent } from '../agent.ts';
+import { fingerprint } from '#bundles/trust/keys/key';
+import { judgeOffer } from '../acquire/offers/judge-offer.ts';
+import { storeAccepted } from '../acquire/offers/store-accepted.ts';
+import type { Agent } from '../store/agent.ts';
 import { type HubOptions, openHub } from '../hub/hub-client.ts';
 import { forgetIdentity } from '../store/identity.ts';
 import { carriedOffer } from './carried-offer.ts';
-import { keepCertificate } from './certificate.ts';
+import { keepCertificate } from '../identity/certificate.ts';
 import { fetchRoot } from './fetch-root.ts';
-import type { Request } from './request.ts';
+import type { Request } from '../model/request.ts';
 import { takeIdentity, type Wish } from './take-identity.ts';
 
-/** undefined fleet: that of the root whose digest was given. */
+/** `fleet` undefined: the fleet that the pinned root names. */
 export type OnlineWish = Omit<Wish, 'fleet'> & { readonly fleet: string | undefined };
 
 export type EnrolledOnline = {
@@ -22,21 +22,22 @@ export type EnrolledOnline = {
   readonly fingerprint: string;
   readonly fleet: string;
   readonly rootVersion: number;
-  /** The root is one for development. */
+  /** True for a development root. */
   readonly devRoot: boolean;
-  /** What the office says that this agent follows. */
+  /** The channel that the site statement assigns to this agent. */
   readonly channel: string;
   readonly siteVersion: number;
   readonly certificateUntil: Timestamp;
 };
 
-/** A certificate, 64 roots, a site statement with a megabyte of values, all in base64. */
+/** Limit for a certificate, 64 roots and a site statement with a megabyte of values, all in base64. */
 const MAX_ANSWER_BYTES = 52 << 20;
 
 /**
- * Joins a fleet over the network: the root by its SHA-256, the hub by the root's authority, this agent by a one-time
- * token. What the answer carries is accepted as from a stick. Killed anywhere, the same command with the same token goes on.
- * @throws FleetError ROOT_*, TOKEN_INVALID, CERTIFICATE_INVALID, HUB_UNREACHABLE, HUB_REFUSED, ALREADY_ENROLLED and those of acceptance
+ * Enrols over the network. The root is verified by its SHA-256, the hub by the root's authority, and this agent by a one-time
+ * token. The answer is accepted as an offer from a medium. After a kill, the same command with the same token continues.
+ * @throws FleetError ROOT_*, TOKEN_INVALID, CERTIFICATE_INVALID, HUB_UNREACHABLE, HUB_REFUSED, ALREADY_ENROLLED, or the code
+ *   with which acceptance refuses the offer
  */
 export const enrollOnline = async (
   base: Omit<Agent, 'identity'>,
@@ -55,7 +56,7 @@ export const enrollOnline = async (
   try {
     answer = (await hub.post(ENROLL_PATH, body, MAX_ANSWER_BYTES, signal)) as Partial<EnrollAnswer>;
   } catch (error) {
-    // A no leaves nothing behind: with a word corrected, the next try is a first one.
+    // A refused first enrolment leaves no identity, so that it can be tried again with corrected arguments.
     if (fresh && isFleetError(error) && !error.retryable) forgetIdentity(state);
     throw error;
   }

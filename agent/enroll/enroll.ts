@@ -1,29 +1,29 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { FleetError } from '#bundles/errors';
-import { agentFolder, REQUESTS_FOLDER } from '#bundles/medium/medium';
-import { fingerprint } from '#bundles/trust/key';
-import { notWritable, writeOntoMedium } from '../acquire/write-onto-medium.ts';
-import type { Edge } from '../edge.ts';
+import { agentFolder, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
+import { fingerprint } from '#bundles/trust/keys/key';
+import { notWritable, writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
+import type { Edge } from '../model/edge.ts';
 import { fullName } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
-import { loadOrMakeRecipient } from './age-identity.ts';
+import { loadOrMakeRecipient } from '../identity/age-identity.ts';
 import { takeIdentity, type Wish } from './take-identity.ts';
 
 export type Enrolled = {
-  /** SHA-256 of the public key: what a person compares. */
+  /** SHA-256 of the public key, for comparison by people. */
   readonly fingerprint: string;
-  /** What secrets for this agent are sealed to: in the request, signed with the key of the fingerprint. */
+  /** The age recipient that secrets for this agent are sealed to; part of the signed request. */
   readonly recipient: string;
   /** Path of the request on the medium. */
   readonly request: string;
-  /** false: this agent had asked before, and the same request was written again. */
+  /** false: a request existed, and it was written again. */
   readonly fresh: boolean;
 };
 
 /**
- * Makes this agent's key and asks, on a medium, to be taken into a fleet. Asking again with the same words writes the
- * same request again; the key is never made twice.
- * @throws FleetError ALREADY_ENROLLED for other words, MEDIUM_MISSING, PERMISSION, DISK_FULL
+ * Creates this agent's key and writes an enrolment request onto a medium. A repeated call with the same arguments writes the
+ * same request; the key is created only once.
+ * @throws FleetError ALREADY_ENROLLED for other arguments, MEDIUM_MISSING, PERMISSION, DISK_FULL
  */
 export const enroll = async (state: State, edge: Edge, wish: Wish, medium: string): Promise<Enrolled> => {
   await checkWritable(medium);

@@ -1,16 +1,16 @@
 import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
-import { fingerprint, parsePublicKey } from '#bundles/trust/key';
+import { fingerprint, parsePublicKey } from '#bundles/trust/keys/key';
 import { findIdentity } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
 import { readRoot, readStatement, readTrustRow } from '../store/trust.ts';
-import { findCertificate } from './certificate.ts';
+import { findCertificate } from '../identity/certificate.ts';
 import type { EnrolledOnline, OnlineWish } from './enroll-online.ts';
 import { checkSame } from './take-identity.ts';
 
 /**
- * What an enrolment at a hub came to that was finished before with the same words: a pod that starts anew asks again, and its
- * token is spent. undefined: there is something left to ask for. @throws FleetError ALREADY_ENROLLED for other words
+ * Returns the result of an earlier, completed enrolment at a hub with the same arguments: a restarted pod enrols again, and its
+ * token is used up. Returns undefined if the enrolment is incomplete. @throws FleetError ALREADY_ENROLLED for other arguments
  */
 export const enrolledBefore = async (state: State, wish: OnlineWish): Promise<EnrolledOnline | undefined> => {
   const identity = findIdentity(state);

@@ -1,9 +1,9 @@
-import { acceptRoot } from '#bundles/accept/accept-root';
-import type { Clock } from '#bundles/accept/trust-state';
+import { acceptRoot } from '#bundles/trust/accept/accept-root';
+import type { Clock } from '#bundles/trust/accept/trust-state';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { ROOTS_PATH, type RootsAnswer } from '#bundles/hub/hub-api';
-import { parseRoot, type TrustRoot } from '#bundles/trust/root';
+import { ROOTS_PATH, type RootsAnswer } from '#bundles/formats/events/hub-api';
+import { parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { type HubOptions, openHub } from '../hub/hub-client.ts';
 
 /** 64 roots of 512 KB (docs/bundle-format.md section 15), in base64. */
@@ -11,9 +11,9 @@ const MAX_ROOTS_BYTES = 48 << 20;
 const MAX_ROOTS = 64;
 
 /**
- * The fleet's newest root from a hub that nothing is known of but the SHA-256 of one root: TLS proves nothing yet, so
- * nothing is sent, and what comes is believed only along the chain from that root.
- * @param fleet undefined: whatever fleet the root is of; its digest was given by hand
+ * Fetches the fleet's newest root from a hub, given only the SHA-256 of one root. TLS is not verified yet, so no credential is
+ * sent, and roots are accepted only along the chain from the pinned one.
+ * @param fleet undefined: the fleet that the pinned root names
  * @throws FleetError ROOT_*, HUB_UNREACHABLE, HUB_REFUSED
  */
 export const fetchRoot = async (
@@ -35,7 +35,7 @@ export const fetchRoot = async (
   });
 };
 
-/** Acceptance of a root looks at fleet and digest only. */
+/** Empty trust state: the acceptance of a root uses only fleet and digest. */
 const NOBODY = {
   site: '',
   agent: '',

@@ -1,17 +1,20 @@
 import { FleetError } from '#bundles/errors';
-import { CERTIFICATE_PATH, type CertificateAnswer, type CertificateRenewal } from '#bundles/hub/hub-api';
-import type { TrustRoot } from '#bundles/trust/root';
-import type { Agent } from '../agent.ts';
+import {
+  CERTIFICATE_PATH,
+  type CertificateAnswer,
+  type CertificateRenewal,
+} from '#bundles/formats/events/hub-api';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import type { Agent } from '../store/agent.ts';
 import type { HubClient } from '../hub/hub-client.ts';
-import { keepCertificate, type OwnCertificate } from './certificate.ts';
-import type { Request } from './request.ts';
+import { keepCertificate, type OwnCertificate } from '../identity/certificate.ts';
+import type { Request } from '../model/request.ts';
 
 const MAX_ANSWER_BYTES = 256 << 10;
 
 /**
- * The next certificate for the same key, over the connection that the old one opened. The request is the one of the
- * enrolment: it proves possession of the key, which has not changed. What secrets are to be sealed to goes with it, for a
- * hub that enrolled this agent before it had an age identity.
+ * Requests the next certificate for the same key, authenticated by the current certificate. Sends the certificate request of the
+ * enrolment, which proves possession of the unchanged key, and the age recipient, which the hub may not have yet.
  * @throws FleetError HUB_*, CERTIFICATE_INVALID, DISK_FULL
  */
 export const renewCertificate = async (

@@ -1,21 +1,21 @@
-import { canonicalJson } from '#bundles/canonical';
+import { canonicalJson } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Channel } from '#bundles/names';
-import { GENESIS } from '#bundles/report/event';
+import { GENESIS } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
-import { createCertificateRequest } from '#bundles/trust/certificate-request';
-import type { SigningKey } from '#bundles/trust/key';
-import type { Edge } from '../edge.ts';
-import { appendEvent } from '../report/outbox.ts';
+import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import type { Edge } from '../model/edge.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
 import { findIdentity, fullName, type Identity, insertIdentity } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
-import { loadOrMakeRecipient } from './age-identity.ts';
-import { loadOrMakeKey } from './agent-key.ts';
+import { loadOrMakeRecipient } from '../identity/age-identity.ts';
+import { loadOrMakeKey } from '../identity/agent-key.ts';
 import { askWithRecipient, recipientFields } from './ask-with-recipient.ts';
-import type { Request } from './request.ts';
+import type { Request } from '../model/request.ts';
 
-/** Who an agent wants to be. */
+/** The identity, channel and labels that an agent requests. */
 export type Wish = {
   readonly fleet: string;
   readonly site: string;
@@ -26,8 +26,8 @@ export type Wish = {
 };
 
 /**
- * Makes this agent's key, its age identity and its request, once: asked again with the same words, they are the same again.
- * @throws FleetError ALREADY_ENROLLED for other words, KEY_FORMAT, PERMISSION, DISK_FULL
+ * Creates this agent's key, age identity and request, or returns the existing ones for the same arguments.
+ * @throws FleetError ALREADY_ENROLLED for other arguments, KEY_FORMAT, PERMISSION, DISK_FULL
  */
 export const takeIdentity = async (
   state: State,
@@ -68,7 +68,7 @@ const insert = async (state: State, edge: Edge, wish: Wish, key: SigningKey): Pr
   return identity;
 };
 
-/** @throws FleetError ALREADY_ENROLLED where the words are others */
+/** @throws FleetError ALREADY_ENROLLED if a requested value differs from the enrolled one */
 export const checkSame = (known: Identity, wish: Wish): void => {
   const { channel, labels } = JSON.parse(known.request) as Request;
   const before: Wish = { ...known, channel, labels };
@@ -87,7 +87,7 @@ export const checkSame = (known: Identity, wish: Wish): void => {
   );
 };
 
-/** What was asked for, and how it is typed. */
+/** Requested values and their flags, for the message. */
 const FLAGS = [
   ['fleet', '--fleet'],
   ['site', '--site'],

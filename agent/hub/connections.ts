@@ -7,8 +7,8 @@ const CONNECT_MS = 10_000;
 const ANSWER_MS = 60_000;
 
 /**
- * TLS 1.3 to one hub, chain and host name verified against the fleet's own authority and no other. Without authorities
- * nothing is verified: only for what is then verified by its hash.
+ * Opens TLS 1.3 connections to one hub. Chain and host name are verified against the fleet's authorities only. Without
+ * authorities nothing is verified; use that only for content that is then verified by its digest.
  */
 export const openConnections = (
   origin: string,
@@ -19,7 +19,7 @@ export const openConnections = (
   const tls = {
     minVersion: 'TLSv1.3' as const,
     timeout: Math.min(CONNECT_MS, patience),
-    // Explicit, so that no variable of the environment can switch it off.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
     rejectUnauthorized: authorities !== undefined,
     ...(authorities ? { ca: [...authorities] } : {}),
     ...(credential ? { cert: credential.certificate, key: credential.key } : {}),
@@ -33,7 +33,7 @@ export const openConnections = (
   };
   const proxy = proxyOf(env);
   if (proxy === undefined || isLoopback(origin)) return new Agent(settings);
-  // Of the tunnel's two ends only the far one is the hub; a proxy with a certificate has one of the system's authorities.
+  // The fleet's authority applies to the hub behind the tunnel; the certificate of a proxy is verified by system authorities.
   return new EnvHttpProxyAgent({
     ...settings,
     httpProxy: proxy,
@@ -44,7 +44,7 @@ export const openConnections = (
   });
 };
 
-/** Lower case first, as curl and Go read it. */
+/** Lower case takes precedence, as in curl and Go. */
 const proxyOf = (env: NodeJS.ProcessEnv): string | undefined => {
   const said = env['https_proxy'] || env['HTTPS_PROXY'];
   if (!said) return undefined;

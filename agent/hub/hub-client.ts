@@ -1,21 +1,22 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
-import { parseStrictJson } from '#bundles/strict-json';
+import { parseStrictJson } from '#bundles/json/strict-json';
+import { type RetryPolicy, retry, type Sleep } from '#bundles/retry';
 import { type HubConnections, openConnections } from './connections.ts';
 import type { HubTrust } from './hub-trust.ts';
 import { outOfReach } from './out-of-reach.ts';
 import { refusalOf, waitAsked } from './refusal-of.ts';
 
 export type HubOptions = {
-  /** Where the proxy is said: HTTPS_PROXY, NO_PROXY. */
+  /** Environment with the proxy settings HTTPS_PROXY and NO_PROXY. */
   readonly env: NodeJS.ProcessEnv;
-  /** How often one request is tried before it is given up; who asks again by himself says 1. */
+  /** Retry budget of one request; 1 for callers with their own retries. */
   readonly attempts?: number | undefined;
-  /** Milliseconds; for tests of patience. */
-  readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
+  /** Waits for milliseconds; replaced in tests of retries. */
+  readonly sleep?: Sleep | undefined;
   /** Between 0 and 1. */
   readonly random?: (() => number) | undefined;
-  /** Milliseconds until an answer begins, and between two parts of it. */
+  /** Timeout in milliseconds until an answer begins, and between two chunks of it. */
   readonly patience?: number | undefined;
 };
 
@@ -23,28 +24,26 @@ export type HubOptions = {
 export type HubClient = AsyncDisposable & {
   /** 'https://hub.example:8443' */
   readonly url: string;
-  /** @param maxBytes of the answer */
+  /** @param maxBytes limit for the answer */
   readonly get: (path: string, maxBytes: number, signal: AbortSignal) => Promise<unknown>;
   /** @returns undefined for an answer without content */
   readonly post: (path: string, body: object, maxBytes: number, signal: AbortSignal) => Promise<unknown>;
 };
 
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 30_000;
+const POLICY: RetryPolicy = { firstMs: 500, longestMs: 30_000, tries: 3, jitter: 'longer' };
 
 export const openHub = (url: string, trust: HubTrust, options: HubOptions): HubClient => {
   const origin = url.replace(/\/+$/, '');
   const connections = openConnections(origin, trust, options.env, options.patience);
-  const { attempts = 3, random = Math.random, sleep = pause } = options;
-  const ask = async (request: Request, signal: AbortSignal): Promise<unknown> => {
-    for (let attempt = 1; ; attempt++) {
-      const { error, asked } = await tryOnce(connections, origin, request, signal);
-      if (error === undefined) return asked;
-      if (!error.retryable || error.code === 'ABORTED' || attempt >= attempts) throw error;
-      const patience = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1)) * (0.8 + 0.4 * random());
-      await sleep(Math.min(LONGEST_WAIT_MS, Math.max(waitAsked(error), patience)), signal);
-    }
-  };
+  const { attempts = POLICY.tries, random, sleep = pause } = options;
+  const policy = { ...POLICY, tries: attempts };
+  const ask = (request: Request, signal: AbortSignal): Promise<unknown> =>
+    retry(policy, () => tryOnce(connections, origin, request, signal), {
+      askedMs: waitAsked,
+      random,
+      sleep,
+      signal,
+    });
   return {
     url: origin,
     get: async (path, maxBytes, signal) => ask({ method: 'GET', path, maxBytes }, signal),
@@ -54,7 +53,8 @@ export const openHub = (url: string, trust: HubTrust, options: HubOptions): HubC
   };
 };
 
-const pause = async (ms: number, signal?: AbortSignal): Promise<void> => {
+/** Ends early when the signal is aborted; the next try then throws ABORTED. */
+const pause: Sleep = async (ms, signal) => {
   await wait(ms, undefined, { signal }).catch(() => {});
 };
 
@@ -65,16 +65,12 @@ type Request = {
   readonly body?: string;
 };
 
-type Tried =
-  | { readonly error: FleetError; readonly asked?: undefined }
-  | { readonly error?: undefined; readonly asked: unknown };
-
 const tryOnce = async (
   connections: HubConnections,
   origin: string,
   { method, path, body, maxBytes }: Request,
   signal: AbortSignal,
-): Promise<Tried> => {
+): Promise<unknown> => {
   try {
     const answer = await connections.request({
       origin,
@@ -89,12 +85,11 @@ const tryOnce = async (
     });
     const what = `${method} ${origin}${path}`;
     const bytes = await readUpTo(answer.body, maxBytes, what);
-    if (answer.statusCode === 204) return { asked: undefined };
-    if (answer.statusCode === 200 || answer.statusCode === 201)
-      return { asked: parse(bytes, maxBytes, what) };
-    return { error: refusalOf(answer.statusCode, answer.headers, bytes, what) };
+    if (answer.statusCode === 204) return undefined;
+    if (answer.statusCode === 200 || answer.statusCode === 201) return parse(bytes, maxBytes, what);
+    throw refusalOf(answer.statusCode, answer.headers, bytes, what);
   } catch (cause) {
-    return { error: outOfReach(cause, origin, signal) };
+    throw outOfReach(cause, origin, signal);
   }
 };
 

@@ -1,6 +1,6 @@
-/** Whom the hub's certificate must chain to, and who we are to it. */
+/** The authorities that the hub's certificate must chain to, and the agent's own credential. */
 export type HubTrust = {
-  /** PEM certificates of the fleet's authority; undefined trusts nobody and sends nothing: for what is verified by its hash. */
+  /** PEM certificates; undefined disables verification, for requests without secrets whose answer is verified by digest. */
   readonly authorities: readonly string[] | undefined;
   readonly credential?: { readonly certificate: string; readonly key: string } | undefined;
 };

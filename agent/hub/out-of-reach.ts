@@ -1,7 +1,7 @@
 import { FleetError } from '#bundles/errors';
-import { aborted } from '../journal/aborted.ts';
+import { aborted } from '../store/journal/aborted.ts';
 
-/** What went wrong before there was an answer, in words for whoever reads `status`. */
+/** Maps an error before the answer to CERTIFICATE_INVALID, HUB_UNREACHABLE or ABORTED, with a message for `status`. */
 export const outOfReach = (cause: unknown, origin: string, signal: AbortSignal): FleetError => {
   if (cause instanceof FleetError) return cause;
   if (signal.aborted) return aborted(cause);
@@ -59,7 +59,7 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'it takes too long',
 };
 
-/** Node tries every address of a name, and wraps. */
+/** Unwraps the first underlying error: Node tries every address of a name and wraps the errors. */
 const innermost = (error: unknown): { readonly code: string; readonly message: string } => {
   if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0]);
   if (!(error instanceof Error)) return { code: '', message: String(error) };

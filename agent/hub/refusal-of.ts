@@ -1,10 +1,10 @@
 import { FleetError, isFleetError } from '#bundles/errors';
-import type { HubError } from '#bundles/hub/hub-api';
-import { parseStrictJson } from '#bundles/strict-json';
+import type { HubError } from '#bundles/formats/events/hub-api';
+import { parseStrictJson } from '#bundles/json/strict-json';
 
 const MAX_WAIT_S = 3600;
 
-/** Answers that are no yes: the hub's own trouble is tried again, its no is not. */
+/** Maps an error status to a FleetError: 408, 429 and 5xx are retryable, other refusals are not. */
 export const refusalOf = (
   status: number,
   headers: Readonly<Record<string, string | string[] | undefined>>,
@@ -27,7 +27,7 @@ export const refusalOf = (
     : new FleetError(code, said?.message ?? words, hint);
 };
 
-/** A no that means here what it means there, and says enough by itself. */
+/** Codes of the hub that are passed on unchanged, with the hub's message. */
 const OURS = [
   'TOKEN_INVALID',
   'CERTIFICATE_INVALID',
@@ -37,8 +37,9 @@ const OURS = [
   'REPORT_CHAIN',
 ] as const;
 
-/** How long the hub asked us to wait, in milliseconds. */
-export const waitAsked = (error: FleetError): number => (error.cause instanceof Asked ? error.cause.ms : 0);
+/** The pause in milliseconds that the hub requested by Retry-After; 0 without one. */
+export const waitAsked = (error: unknown): number =>
+  isFleetError(error) && error.cause instanceof Asked ? error.cause.ms : 0;
 
 class Asked extends Error {
   readonly ms: number;
@@ -48,7 +49,7 @@ class Asked extends Error {
   }
 }
 
-/** Words of a stranger, until TLS has said who it is: cut, and never more than words. */
+/** Reads an error body. The peer may be unauthenticated, so texts are truncated and used only as messages. */
 const readError = (bytes: Buffer): HubError | undefined => {
   try {
     const { code, message, hint } = parseStrictJson(

@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises';
-import type { Descriptor } from '#bundles/bundle/manifest';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { FleetError } from '#bundles/errors';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../store/agent.ts';
 import type { ImageTask } from './plan-images.ts';
 
 /**
- * Is there room for the images where their providers put them? Where a provider shares the disk of the agent's store, what
- * goes there counts too. A directory that cannot be seen from here (containerd's, from inside a pod) is not judged.
- * @param blobs what is copied into the agent's own store
+ * Checks that there is room for images where their providers store them, plus the blobs for the agent's store if both are on
+ * one disk. A directory that is not visible to the agent (containerd's, from inside a pod) is not checked.
+ * @param blobs blobs to copy into the agent's store
  * @throws FleetError DISK_FULL with the numbers
  */
 export const checkImageSpace = async (

@@ -1,14 +1,14 @@
-import { readBundle } from '#bundles/bundle/read-bundle';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../store/agent.ts';
 import { heldBundles } from '../store/bundles.ts';
 import { imagesOf } from './plan-images.ts';
 
 /**
- * Bundles that a delta may count on: their own blobs are in the store, and their images are still with every provider. The
- * kubelet may have collected some. Where no provider is configured nobody keeps images, whatever was on the stick: a bundle
- * that has some does not count. Nor does what cannot be read or asked. Sorted.
+ * Digests of bundles that can be the base of a delta: the store has their own blobs, and every provider still has their
+ * images, some of which the kubelet may have collected. Without a provider, a bundle with images does not count; nor does one
+ * that cannot be read or whose provider does not answer. Sorted.
  */
 export const heldWithImages = async (
   agent: Pick<Agent, 'state' | 'images' | 'signal'>,

@@ -1,12 +1,12 @@
 import { compareBytes } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../store/agent.ts';
 import { wantedImages } from './wanted-images.ts';
 
 /**
- * Lets providers collect the images that no package needs. Only what we brought, and nothing is removed from under a
- * container. What fails is tried again next time: an import that succeeded does not fail for what could not be tidied up.
- * @returns the names that were let go, sorted
+ * Releases images that no package needs, so that providers can collect them. Only images that this agent brought, and none
+ * that a container uses. Errors are ignored until the next call, so that a successful import does not fail in the cleanup.
+ * @returns the released names, sorted
  */
 export const letGoImages = async (
   agent: Pick<Agent, 'state' | 'images' | 'signal'>,

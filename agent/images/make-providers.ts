@@ -1,15 +1,15 @@
-import { openRegistry } from '#bundles/registry/open-registry';
-import { registryOptions } from '#bundles/registry/registry-access';
-import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { registryOptions } from '#bundles/transport/registry/registry-access';
+import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import type { Config } from '../config/config.ts';
 import { containerdProvider } from './containerd/containerd-provider.ts';
 import { openCtr } from './containerd/open-ctr.ts';
-import type { ImageProvider } from './image-provider.ts';
+import type { ImageProvider } from '../model/image-provider.ts';
 import { registryProvider } from './registry/registry-provider.ts';
 
 /**
- * The providers that the configuration names; none: nothing here keeps images, and the cluster has to get them by itself.
- * @throws FleetError USAGE for an address that is none, PERMISSION or IO for a CA file that cannot be read
+ * Builds the configured image providers. Without any, the cluster has to pull its images.
+ * @throws FleetError USAGE for an invalid address, PERMISSION or IO for a CA file that cannot be read
  */
 export const makeProviders = async (
   config: Config,

@@ -1,25 +1,25 @@
-import type { ClosureEntry } from '#bundles/bundle/config';
-import { imageBlobs, isImage } from '#bundles/bundle/image-blobs';
-import type { Descriptor } from '#bundles/bundle/manifest';
-import type { Bundle } from '#bundles/bundle/read-bundle';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import { imageBlobs, isImage } from '#bundles/formats/bundle/image-blobs';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import type { Bundle } from '#bundles/formats/bundle/read-bundle';
 import { compareBytes, type Digest } from '#bundles/digest';
-import { normaliseImageName } from '#bundles/images/image-name';
-import type { BlobSource } from '#bundles/layout/blobs';
-import type { ImageProvider } from './image-provider.ts';
+import { normaliseImageName } from '#bundles/formats/bundle/image-name';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { ImageProvider } from '../model/image-provider.ts';
 
-/** An image and a place that does not keep it yet. */
+/** An image and a provider that does not have it yet. */
 export type ImageTask = {
   readonly provider: ImageProvider;
   readonly image: ClosureEntry;
-  /** What the provider has not. */
+  /** Size of the blobs that the provider lacks. */
   readonly bytes: number;
 };
 
 export type ImagePlan = {
   readonly tasks: readonly ImageTask[];
-  /** Blobs that are neither in the source nor where they would be needed. */
+  /** Blobs that neither the source nor the provider has. */
   readonly absent: readonly Descriptor[];
-  /** Images that nobody here keeps, as no provider is configured: how many. */
+  /** Number of images that are not copied, because no provider is configured. */
   readonly left: number;
 };
 
@@ -30,7 +30,7 @@ export const imagesOf = (bundles: readonly Pick<Bundle, 'kind' | 'config'>[]): r
     if (kind !== 'kubernetes') continue;
     for (const entry of config.closure.filter(isImage)) {
       const known = images.get(entry.digest);
-      // The kubelet looks for the normal form, however bundles of older schedulers spell it.
+      // The kubelet looks for the normalised name, which bundles of older schedulers may lack.
       const own = (entry.names ?? []).flatMap((name) => [name, normaliseImageName(name)]);
       const names = new Set([...(known?.names ?? []), ...own]);
       const attachments = new Set([...(known?.attachments ?? []), ...(entry.attachments ?? [])]);
@@ -48,10 +48,9 @@ export const imagesOf = (bundles: readonly Pick<Bundle, 'kind' | 'config'>[]): r
 };
 
 /**
- * What has to be brought where, found out before anything is: an image that a provider keeps costs one question, whatever
- * its size.
- * @param known images that were brought before: what a delta leaves out may be a part of them
- * @throws FleetError of the providers, and of damaged manifests
+ * Determines which images to copy to which providers. An image that a provider has costs one query, whatever its size.
+ * @param known images that were copied before and may contain what a delta leaves out
+ * @throws FleetError the error of a provider, or of a damaged manifest
  */
 export const planImages = async (
   providers: readonly ImageProvider[],
@@ -84,7 +83,7 @@ export const planImages = async (
           );
     for (const blob of missing) if (!has.has(blob.digest)) absent.set(blob.digest, blob);
     const gone = new Set(missing.map(({ digest }) => digest));
-    // A layer that two images share is brought with the first.
+    // A layer that two images share counts for the first.
     const counted = new Set<Digest>();
     for (const image of images) {
       const own = parts.get(image.digest);

@@ -1,13 +1,13 @@
-import type { ClosureEntry } from '#bundles/bundle/config';
-import { readBundle } from '#bundles/bundle/read-bundle';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { compareBytes, type Digest } from '#bundles/digest';
-import type { Agent } from '../agent.ts';
-import { openOperation } from '../journal/operations.ts';
+import type { Agent } from '../store/agent.ts';
+import { openOperation } from '../store/journal/operations.ts';
 import { readPackages } from '../store/packages.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { imagesOf } from './plan-images.ts';
 
-/** Images of all bundles that packages are wanted from, run from, or ran from before: a local rollback goes there. */
+/** Images of the bundles of all desired, current and previous packages; the previous ones serve local rollbacks. */
 export const wantedImages = async ({
   state,
   signal,

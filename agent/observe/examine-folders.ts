@@ -1,8 +1,8 @@
 import { constants, existsSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Agent } from '../agent.ts';
-import type { Examined } from '../apply/target.ts';
+import type { Agent } from '../store/agent.ts';
+import type { Examined } from '../model/target.ts';
 import type { Config } from '../config/config.ts';
 import { readOwned } from '../store/inventory.ts';
 import { readPackages } from '../store/packages.ts';
@@ -11,8 +11,8 @@ const FILE = 'file:';
 const MOST_NAMED = 5;
 
 /**
- * Can the folders be written where packages of this host have files? A file system may be read-only below a `root` that is not, and
- * nobody is above that.
+ * Checks that no folder with files of packages is on a read-only file system, which not even root can write to. Only the
+ * folder itself shows this: a mount below a writable `root` may be read-only.
  */
 export const examineFolders = async ({
   state,
@@ -25,7 +25,7 @@ export const examineFolders = async ({
     .flatMap(({ assignment }) => readOwned(state, assignment))
     .filter(({ key }) => key.startsWith(FILE))
     .map(({ key }) => key.slice(FILE.length));
-  // The first package that fails owns nothing any more: most want to write there.
+  // A first package that failed owns nothing; /etc/fleet is checked because most packages write there.
   const paths = ['/etc/fleet', ...files].map((path) => nearest(dirname(join(config.root, path))));
   const folders = new Set(paths);
   const readOnly: string[] = [];
@@ -37,10 +37,10 @@ export const examineFolders = async ({
     return [{ name: 'folders', verdict: 'good', message: 'no folder of a package is read-only' }];
   }
   const more = readOnly.length > MOST_NAMED ? ` and ${readOnly.length - MOST_NAMED} more` : '';
-  const message = `${readOnly.slice(0, MOST_NAMED).join(', ')}${more}: the file system is read-only, so packages cannot be changed there; mount it writable, and the agent goes on by itself`;
+  const message = `${readOnly.slice(0, MOST_NAMED).join(', ')}${more}: the file system is read-only, so packages cannot be changed there; mount it writable, and the agent continues automatically`;
   return [{ name: 'folders', verdict: 'bad', message }];
 };
 
-/** The folder itself, or the one of those above it that is there. */
+/** The path itself, or its nearest existing ancestor. */
 export const nearest = (path: string): string =>
   existsSync(path) || dirname(path) === path ? path : nearest(dirname(path));

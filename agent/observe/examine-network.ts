@@ -1,19 +1,19 @@
 import { toFleetError } from '#bundles/errors';
-import { ROOTS_PATH } from '#bundles/hub/hub-api';
+import { ROOTS_PATH } from '#bundles/formats/events/hub-api';
 import { DAY_MS, formatTime } from '#bundles/time';
 import { pollRegistry } from '../acquire/poll-registry.ts';
-import type { Agent } from '../agent.ts';
-import type { Examined } from '../apply/target.ts';
+import type { Agent } from '../store/agent.ts';
+import type { Examined } from '../model/target.ts';
 import type { Config } from '../config/config.ts';
-import { registryOf } from '../daemon/registry-of.ts';
-import { findCertificate, isDueForRenewal } from '../enroll/certificate.ts';
+import { registryOf } from '../config/registry-of.ts';
+import { findCertificate, isDueForRenewal } from '../identity/certificate.ts';
 import { openHub } from '../hub/hub-client.ts';
 import { readRoot } from '../store/trust.ts';
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 const MAX_ROOTS_BYTES = 48 << 20;
 
-/** Registry, hub and certificate, as far as the configuration names them. Changes nothing. */
+/** Checks the configured registry and hub, and the certificate for the hub. Changes nothing. */
 export const examineNetwork = async (
   agent: Agent,
   config: Config,
@@ -25,7 +25,7 @@ export const examineNetwork = async (
 
 const registry = async (agent: Agent, config: Config, env: NodeJS.ProcessEnv): Promise<Examined> => {
   const name = 'registry';
-  const limit = AbortSignal.timeout(PATIENCE_MS);
+  const limit = AbortSignal.timeout(TIMEOUT_MS);
   try {
     await using open = registryOf(config, env);
     if (!open) return { name, verdict: 'good', message: 'not used here' };
@@ -35,7 +35,7 @@ const registry = async (agent: Agent, config: Config, env: NodeJS.ProcessEnv): P
     return { name, verdict: 'good', message: `${config.registry} ${what}` };
   } catch (error) {
     const { code, message } = toFleetError(error);
-    const late = `${config.registry} does not answer within ${PATIENCE_MS / 1000} s`;
+    const late = `${config.registry} does not answer within ${TIMEOUT_MS / 1000} s`;
     return { name, verdict: 'bad', message: limit.aborted ? late : `${code}: ${message}` };
   }
 };
@@ -45,7 +45,7 @@ const hub = async ({ state, signal }: Agent, config: Config, env: NodeJS.Process
   const root = readRoot(state);
   if (!root) return { name, verdict: 'warning', message: 'no trust root yet, so no hub could be believed' };
   try {
-    const options = { env, attempts: 1, patience: PATIENCE_MS };
+    const options = { env, attempts: 1, patience: TIMEOUT_MS };
     await using client = openHub(config.hub, { authorities: root.agentCertificates }, options);
     await client.get(ROOTS_PATH, MAX_ROOTS_BYTES, signal);
     return { name, verdict: 'good', message: `${config.hub} answers, and is the fleet's` };
@@ -60,7 +60,7 @@ const certificate = async ({ state, edge }: Agent): Promise<Examined> => {
   try {
     const own = await findCertificate(state.directory);
     if (!own) {
-      const message = 'none: enrol once more with --hub and a token, or reports wait for a stick';
+      const message = 'none: enrol again with --hub and a token, or reports wait for a stick';
       return { name, verdict: 'bad', message };
     }
     const now = edge.now();

@@ -1,56 +1,59 @@
 import { constants, statSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { trustedTime } from '#bundles/accept/trusted-time';
-import { toFleetError } from '#bundles/errors';
-import { databaseFiles, isExposed } from '#bundles/program/keep-private';
+import { trustedTime } from '#bundles/trust/accept/trusted-time';
+import { type FleetError, toFleetError } from '#bundles/errors';
+import { databaseFiles, isExposed } from '#cli/keep-private';
 import { formatTime } from '#bundles/time';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../store/agent.ts';
 import { runCommand } from '../apply/host/run-command.ts';
-import type { Examined, Target } from '../apply/target.ts';
+import type { Examined, Target } from '../model/target.ts';
 import type { Config } from '../config/config.ts';
-import { ageFile } from '../enroll/age-identity.ts';
-import { keyFile } from '../enroll/agent-key.ts';
-import { examineIdentity } from '../secrets/examine-identity.ts';
+import { ageFile } from '../identity/age-identity.ts';
+import { keyFile } from '../identity/agent-key.ts';
+import { examineIdentity } from './examine-identity.ts';
 import { examineFolders, nearest } from './examine-folders.ts';
-import { readStaleness } from '../staleness/read-staleness.ts';
+import { readStaleness } from '../acquire/staleness/read-staleness.ts';
 import { readCondition } from '../store/conditions.ts';
 import { stateFile } from '../store/state.ts';
 import { readRoot, readTrustRow } from '../store/trust.ts';
 
 export type Finding = Examined;
 
-/** What there is before the enrolment. */
+/** What can be examined before enrolment. */
 type Machine = Pick<Agent, 'edge' | 'freeBytes' | 'signal' | 'images'> & {
   readonly config: Config;
   readonly targets: readonly Pick<Target, 'examine'>[];
 };
 
-type Patient = Machine & Pick<Agent, 'state' | 'identity'>;
+type EnrolledMachine = Machine & Pick<Agent, 'state' | 'identity'>;
 
-/** Room for a small bundle and SQLite's own needs; below it the next import may not fit. */
+/** Free bytes for a small bundle and SQLite; with less, the next import may fail. */
 const LITTLE_SPACE = 256 << 20;
 const SOON_MS = 60 * 86_400_000;
 
-/** What a technician would look at first, one finding each. Changes nothing. */
-export const examine = async (patient: Patient): Promise<readonly Finding[]> => [
-  clock(patient, readTrustRow(patient.state).timeFloor),
-  await disk(patient, patient.state.directory),
-  await permissions(patient),
-  ...(await examineFolders(patient)),
-  await systemd(patient),
-  root(patient),
-  freshness(patient),
-  await examineIdentity(patient),
-  store(patient),
-  ...(await examineTargets(patient)),
+/** Runs all checks of `doctor` and returns their findings. Changes nothing. */
+export const examine = async (machine: EnrolledMachine): Promise<readonly Finding[]> => [
+  clock(machine, readTrustRow(machine.state).timeFloor),
+  await disk(machine, machine.state.directory),
+  await permissions(machine),
+  ...(await examineFolders(machine)),
+  await systemd(machine),
+  root(machine),
+  freshness(machine),
+  await examineIdentity(machine),
+  store(machine),
+  ...(await examineTargets(machine)),
 ];
 
-/** The same of a machine that is not enrolled yet, as far as there is something to look at. */
-export const examineMachine = async (machine: Machine): Promise<readonly Finding[]> => [
+/**
+ * Runs the checks that do not need the state, for a machine whose state cannot be opened.
+ * @param why NOT_ENROLLED, or PERMISSION if the state belongs to another user
+ */
+export const examineMachine = async (machine: Machine, why: FleetError): Promise<readonly Finding[]> => [
   {
     name: 'enrolment',
-    verdict: 'warning',
-    message: `no agent is enrolled in ${machine.config.state}: start with "fleet-agent enroll", see --help`,
+    verdict: why.code === 'NOT_ENROLLED' ? 'warning' : 'bad',
+    message: `${why.message}. ${why.hint ?? ''}`.trim(),
   },
   clock(machine, undefined),
   await disk(machine, nearest(machine.config.state)),
@@ -59,7 +62,7 @@ export const examineMachine = async (machine: Machine): Promise<readonly Finding
   ...(await examineTargets(machine)),
 ];
 
-/** Where a host's files go; nothing is written there for a cluster. */
+/** The root folder for files of a host; empty for an agent without a host target. */
 const rootOf = ({ config }: Machine): readonly string[] =>
   config.targets.includes('host') ? [config.root] : [];
 
@@ -97,8 +100,8 @@ const disk = async ({ freeBytes }: Machine, directory: string): Promise<Finding>
   return { name: 'disk', verdict: free < LITTLE_SPACE ? 'warning' : 'good', message };
 };
 
-const permissions = async (patient: Patient): Promise<Finding> => {
-  const { state } = patient;
+const permissions = async (machine: EnrolledMachine): Promise<Finding> => {
+  const { state } = machine;
   try {
     const key = await readableByOthers([keyFile(state.directory), ageFile(state.directory)]);
     if (key !== undefined) {
@@ -106,13 +109,13 @@ const permissions = async (patient: Patient): Promise<Finding> => {
       return { name: 'permissions', verdict: 'bad', message };
     }
     const [exposed] = exposedState(state.directory);
-    return exposed ?? (await writable([state.directory, ...rootOf(patient)]));
+    return exposed ?? (await writable([state.directory, ...rootOf(machine)]));
   } catch (error) {
     return { name: 'permissions', verdict: 'bad', message: toFleetError(error).message };
   }
 };
 
-/** What the agent keeps its memory in. It tightens what belongs to its user when it starts; the rest is for a person. */
+/** Findings about state files that others can access. At start, the agent corrects the modes of files that its user owns. */
 const exposedState = (directory: string): readonly Finding[] =>
   [directory, ...databaseFiles(stateFile(directory))].flatMap((path) => {
     const found = statSync(path, { throwIfNoEntry: false });
@@ -122,7 +125,7 @@ const exposedState = (directory: string): readonly Finding[] =>
     return [{ name: 'permissions', verdict: found.uid === process.geteuid?.() ? 'bad' : 'warning', message }];
   });
 
-/** An agent of before secrets has no age identity. */
+/** The first file that others can read. Only the first file must exist: older agents have no age identity. */
 const readableByOthers = async (files: readonly string[]): Promise<string | undefined> => {
   for (const file of files) {
     const found = await stat(file).catch((error: unknown) => {
@@ -157,7 +160,7 @@ const systemd = async ({ config, signal }: Machine): Promise<Finding> => {
   };
 };
 
-const root = ({ state, edge }: Patient): Finding => {
+const root = ({ state, edge }: EnrolledMachine): Finding => {
   const trusted = readRoot(state);
   if (!trusted) {
     return {
@@ -174,7 +177,7 @@ const root = ({ state, edge }: Patient): Finding => {
   return { name: 'root', verdict: left < SOON_MS ? 'warning' : 'good', message };
 };
 
-const freshness = ({ state, identity, edge }: Patient): Finding => {
+const freshness = ({ state, identity, edge }: EnrolledMachine): Finding => {
   const name = 'freshness';
   const stale = readStaleness({ state, identity, edge });
   const glass = readCondition(state, 'glass');
@@ -192,14 +195,14 @@ const freshness = ({ state, identity, edge }: Patient): Finding => {
   return { name, verdict: 'warning', message };
 };
 
-const store = ({ state }: Patient): Finding => {
+const store = ({ state }: EnrolledMachine): Finding => {
   const said = String(state.db.pragma('quick_check(1)', { simple: true }));
   return said === 'ok'
     ? { name: 'store', verdict: 'good', message: 'the database is sound' }
     : { name: 'store', verdict: 'bad', message: `the database is damaged: ${said}` };
 };
 
-/** What clusters, containerd and the site's registry say of themselves. */
+/** Findings of the targets and image providers about themselves. */
 const examineTargets = async ({ targets, images, signal }: Machine): Promise<readonly Finding[]> => {
   const found: Finding[] = [];
   for (const it of [...targets, ...images]) found.push(...((await it.examine?.(signal)) ?? []));

@@ -1,25 +1,25 @@
 import { isFleetError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import type { Exclusively } from '../acquire/pull-release.ts';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../store/agent.ts';
 import { loadPackage } from '../apply/load-package.ts';
-import type { CheckResult } from '../apply/target.ts';
-import { unknownHealth } from '../apply/unknown-health.ts';
-import { record } from '../journal/boundary.ts';
-import { lastChange } from '../journal/operations.ts';
-import { failedChecksOf } from '../report/changes.ts';
-import { appendEvent } from '../report/outbox.ts';
-import { sayFailed, tellChecks } from '../report/tell-checks.ts';
+import type { CheckResult } from '../model/target.ts';
+import { unknownHealth } from '../model/unknown-health.ts';
+import { record } from '../store/journal/boundary.ts';
+import { lastChange } from '../store/journal/operations.ts';
+import { failedChecksOf } from '../store/outbox/changes.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
+import { sayFailed, tellChecks } from '../store/outbox/tell-checks.ts';
 import { forgetAttempts, HEALTH, putOff } from '../store/attempts.ts';
 import { findFailure } from '../store/failures.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/packages.ts';
 
 /**
- * Waits for the health of a package that was corrected or is broken, and writes the verdict down. The wait reads only, so it
- * needs no lock and holds nothing else; a verdict on a package that was applied or removed meanwhile is dropped. One that is not
- * healthy is waited for again after a pause that doubles each time.
- * @throws FleetError those of writing to the state; ABORTED at the signal
+ * Waits for the health of a package that was corrected or is broken, and stores the result. The wait only reads, so it needs
+ * no lock. The result is dropped if the package was applied or removed meanwhile. An unhealthy package is judged again after
+ * pauses that double.
+ * @throws FleetError ABORTED when the signal is aborted, or the error of writing to the state
  */
 export const judgeHealth = async (
   agent: Agent,
@@ -43,7 +43,7 @@ export const judgeHealth = async (
   } catch (cause) {
     signal.throwIfAborted();
     if (isFleetError(cause, 'ABORTED')) throw toFleetError(cause);
-    // A cluster that does not answer says nothing about the package; drift says why it cannot be read.
+    // An unreachable cluster says nothing about the package; the drift check reports why live state cannot be read.
   }
   await exclusively(async () => {
     const row = findPackage(state, assignment);
@@ -74,7 +74,7 @@ const noteHealth = (agent: Agent, row: PackageRow, ref: PackageRef, checks: read
   tellChecks(agent, row, ref, checks);
 };
 
-/** What it was before it broke: healthy, or failed where the release wants a package that did not come up. */
+/** The row of a recovered package: healthy, or failed if the desired version is another one that did not come up. */
 const mended = (agent: Agent, row: PackageRow): PackageRow => {
   const failure = isSame(row.current, row.desired)
     ? undefined
@@ -96,7 +96,7 @@ const whatOf = ({ assignment, package: digest, siteValues, release }: PackageRef
   release,
 });
 
-/** The failure was reported as a step of the package, so its end is reported as one. */
+/** Reports the recovery with an event of type `package`, as the failure was reported. */
 const tellWell = (agent: Agent, current: PackageRef, checks: readonly CheckResult[]): void => {
   const row = findPackage(agent.state, current.assignment);
   if (row?.status === 'failed' && row.desired) {

@@ -1,13 +1,13 @@
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../store/agent.ts';
 import { type PackageResult, resultOf, withResumed } from '../apply/package-result.ts';
 import { resume } from '../apply/perform.ts';
 import { pruneCopies } from '../apply/prune-copies.ts';
 import { reconcile } from '../apply/reconcile.ts';
 import { letGoImages } from '../images/let-go-images.ts';
-import { forgetOldOperations } from '../journal/operations.ts';
-import { frozenBy } from '../staleness/frozen-by.ts';
-import type { Staleness } from '../staleness/read-staleness.ts';
-import { tellStaleness } from '../staleness/tell-staleness.ts';
+import { forgetOldOperations } from '../store/journal/operations.ts';
+import { frozenBy } from '../acquire/staleness/frozen-by.ts';
+import type { Staleness } from '../acquire/staleness/read-staleness.ts';
+import { tellStaleness } from '../acquire/staleness/tell-staleness.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import { readPull } from '../store/pull.ts';
 import { type HealthWaits, observe, type PackageDrift } from './observe.ts';
@@ -15,33 +15,33 @@ import { type HealthWaits, observe, type PackageDrift } from './observe.ts';
 export type Look = {
   readonly packages: readonly PackageResult[];
   readonly drift: readonly PackageDrift[];
-  /** Nothing vouches for what runs being the newest. */
+  /** Set if no statement proves any more that the running release is the newest. */
   readonly stale?: Staleness;
 };
 
 export type HowToLook = { readonly mayBegin?: boolean; readonly waits?: HealthWaits | undefined };
 
 /**
- * What the daemon does each time: ends what was interrupted, applies what is still wanted, looks for drift.
- * @param mayBegin false outside the windows: nothing that a release wants is begun, while drift is looked after as always
- * @param waits where the health of corrected and broken packages is waited for; in this look unless said
+ * One look of the daemon: finishes an interrupted operation, applies pending packages and checks for drift.
+ * @param mayBegin false outside the maintenance windows: no pending package begins; drift is handled as usual
+ * @param waits waits for the health of corrected and broken packages; by default the look itself waits
  */
 export const lookAround = async (agent: Agent, { mayBegin = true, waits }: HowToLook = {}): Promise<Look> => {
   const stale = tellStaleness(agent);
-  // Half of a change is worse than the whole: what had begun is brought to its end, stale or not.
+  // An interrupted operation is finished even when stale, because a partial change is worse.
   const resumed = await resume(agent);
   const packages = mayBegin
     ? withResumed(resumed, await reconcile(agent))
     : resumed
       ? [resultOf(resumed)]
       : [];
-  // What was seen of packages that are about to change would be old before it is told.
+  // Packages are about to change, so their drift would be outdated before it is reported.
   const drift = agent.news?.aborted
     ? []
     : await observe(frozenBy(agent) ? onlyReporting(agent) : agent, waits);
   await collectGarbage(agent.state);
   await pruneCopies(agent, 'too many');
-  // What is being brought for a release that is not accepted yet is wanted by no package so far.
+  // No package refers yet to the images of a release that is being pulled.
   if (readPull(agent.state).length === 0) await letGoImages(agent);
   forgetOldOperations(agent.state);
   return { packages, drift, ...(stale ? { stale } : {}) };

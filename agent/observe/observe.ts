@@ -1,14 +1,14 @@
 import { toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import type { Agent } from '../agent.ts';
+import type { Agent } from '../store/agent.ts';
 import { loadPackage } from '../apply/load-package.ts';
 import { begin, perform } from '../apply/perform.ts';
 import { findRunning } from '../apply/roll-back-package.ts';
-import type { Drift } from '../apply/target.ts';
-import { checkAborted, record } from '../journal/boundary.ts';
-import { listed } from '../report/changes.ts';
-import { appendEvent } from '../report/outbox.ts';
-import { sentenceOf } from '../report/sentence-of.ts';
+import type { Drift } from '../model/target.ts';
+import { checkAborted, record } from '../store/journal/boundary.ts';
+import { listed } from '../store/outbox/changes.ts';
+import { appendEvent } from '../store/outbox/outbox.ts';
+import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import { dueForHealth, findAttempt, HEALTH, isDue, REMOVAL } from '../store/attempts.ts';
 import { readLeaving, readOwned, readTaken } from '../store/inventory.ts';
 import type { PackageRef } from '../store/package-ref.ts';
@@ -25,19 +25,19 @@ import { judgeHealth } from './judge-health.ts';
 export type PackageDrift = {
   readonly assignment: string;
   readonly drift: readonly Drift[];
-  /** Said where something differed or was broken: was it set right in this look? */
+  /** Whether this look corrected the package; absent if nothing differed and nothing was broken. */
   readonly corrected?: boolean;
-  /** Why setting it right failed. */
+  /** Why the correction failed. */
   readonly failure?: { readonly code: string; readonly message: string };
-  /** It could not be told what differs: never taken for 'nothing does'. */
+  /** Why the comparison failed, which never counts as in sync. */
   readonly error?: { readonly code: string; readonly message: string };
 };
 
 type Running = PackageRow & { readonly current: PackageRef };
 
 /**
- * Live state against what was kept, package by package; one that is wanted and of which nothing was kept is missing as a whole.
- * Writes nothing. @param assignments none for all @throws FleetError ABORTED, USAGE for a package that is not here
+ * Compares live state with the applied packages. A package that was never applied successfully is reported as missing. Writes
+ * nothing. @param assignments empty for all @throws FleetError ABORTED, USAGE for an unknown package
  */
 export const lookAtDrift = async (
   agent: Agent,
@@ -62,17 +62,17 @@ const missing = ({ assignment, status, code, message }: PackageRow): PackageDrif
   return { assignment, drift: [item] };
 };
 
-/** Waits for the health of packages: in the look, or (in the daemon) beside it. */
+/** Waits for the health of packages: within the look, or, in the daemon, concurrently with it. */
 export type HealthWaits = {
-  /** Is the health of this package being waited for already? */
+  /** True while a wait for the health of this package is under way. */
   readonly isWaiting: (assignment: string) => boolean;
-  /** Begins to wait for all of them; resolves when the look may go on. */
+  /** Starts the waits; resolves when the look may continue. */
   readonly wait: (assignments: readonly string[]) => Promise<void>;
 };
 
 /**
- * One look of the daemon: reports what differs, once, and corrects it if the policy says so; all of it before any package's health
- * is waited for, so that one that does not become healthy holds no other. Returns what the look found, corrected or not.
+ * Checks all packages for drift, reports each difference once, and corrects it if the policy permits. Waits for health only
+ * after that, so that an unhealthy package does not delay others. Returns the findings, corrected or not.
  */
 export const observe = async (
   agent: Agent,
@@ -87,7 +87,7 @@ export const observe = async (
     noteDrift(agent, row, seen);
     if (!isWrong(agent, row, seen, waits)) {
       found.push(seen);
-      // Its removal has begun: it is no drift, and goes on whatever the policy says about drift.
+      // Objects whose removal has begun are not drift; the removal continues under any drift policy.
       if (mayBeGone(agent, row)) await correct(agent, row);
     } else if (policy.onDrift === 'correct') found.push({ ...seen, ...(await correct(agent, row)) });
     else found.push({ ...seen, corrected: false });
@@ -97,7 +97,7 @@ export const observe = async (
   return found.map((seen) => withHealth(agent, seen, broken.has(seen.assignment)));
 };
 
-/** In the look: all at once, each for as long as it takes. */
+/** Waits within the look for all packages concurrently. */
 const waitHere = (agent: Agent): HealthWaits => ({
   isWaiting: () => false,
   wait: async (assignments) => {
@@ -106,8 +106,8 @@ const waitHere = (agent: Agent): HealthWaits => ({
 });
 
 /**
- * Drift is corrected at once. A package that is broken is applied and judged again after a pause that doubles: its checks may
- * have failed while its files are right, and a correction that fails now fails a moment later as well, unless something else differs.
+ * Tells whether to correct a package now. Drift is corrected at once. A broken package is applied again after pauses that
+ * double, unless another object differs: its checks may have failed with correct files, and a failed correction would fail again.
  */
 const isWrong = (
   { state, edge }: Agent,
@@ -123,14 +123,14 @@ const isWrong = (
   return attempt === undefined || isDue(attempt, edge.now());
 };
 
-/** Something that left the package was still being deleted, and the pause since it was last asked for is over. */
+/** True if the package has objects that were still being deleted, and the pause since the last check is over. */
 const mayBeGone = ({ state, edge }: Agent, { assignment }: Running): boolean => {
   if (readLeaving(state, assignment).length === 0) return false;
   const attempt = findAttempt(state, assignment, REMOVAL);
   return attempt === undefined || isDue(attempt, edge.now());
 };
 
-/** A package that is broken after the look says so, also where nothing differs; one that no longer is does too. */
+/** Adds the failure of a package that is broken after the look, or `corrected` if it was broken before and no longer is. */
 const withHealth = ({ state }: Agent, seen: PackageDrift, wasBroken: boolean): PackageDrift => {
   const { status, code = '', message = '' } = findPackage(state, seen.assignment) ?? {};
   if (status === 'broken') return { ...seen, corrected: false, failure: { code, message } };
@@ -149,7 +149,7 @@ const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<P
     const target = agent.targets.find(({ kind }) => kind === current.kind);
     const desired = await loadPackage(state, agent.identity.agent, current, signal);
     const drift = (await target?.observe(desired, readOwned(state, assignment), signal)) ?? [];
-    // What another package has taken over is no longer ours to miss.
+    // Objects that another package has taken over are not drift of this one.
     const taken = readTaken(state, assignment);
     return { assignment, drift: drift.filter(({ key }) => !taken.has(key)) };
   } catch (cause) {
@@ -159,7 +159,7 @@ const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<P
   }
 };
 
-/** Told when it differs from what was seen last, not at every look. */
+/** Stores and reports drift if it differs from that of the last look. */
 const noteDrift = (agent: Agent, row: Running, { assignment, drift, error }: PackageDrift): void => {
   const before = row.drift;
   if (drift.length === 0 && error === undefined) {
@@ -193,7 +193,7 @@ const noteDrift = (agent: Agent, row: Running, { assignment, drift, error }: Pac
   });
 };
 
-/** Somebody else has set it right: that is a change too. */
+/** Reports drift that disappeared without a correction. */
 const clearDrift = (agent: Agent, row: Running): void => {
   const { assignment, current } = row;
   savePackage(agent.state, { ...row, drift: undefined });

@@ -1,7 +1,7 @@
-import type { Event, Outcome } from '#bundles/report/event';
+import type { Event, Outcome } from '#bundles/formats/events/event';
 import { parseTime, type Timestamp } from '#bundles/time';
-import { lastOperations, type Operation, readResults } from '../journal/operations.ts';
-import { readOutbox } from '../report/outbox.ts';
+import { lastOperations, type Operation, readResults } from '../store/journal/operations.ts';
+import { readOutbox } from '../store/outbox/outbox.ts';
 import type { State } from '../store/state.ts';
 
 export type PastOperation = {
@@ -11,7 +11,7 @@ export type PastOperation = {
   readonly assignment: string;
   readonly kind: Operation['kind'];
   readonly outcome: Operation['outcome'] | 'unfinished';
-  /** Objects by what became of them. */
+  /** Number of objects by outcome. */
   readonly objects: { readonly [outcome in Outcome]?: number };
   readonly code: string | null;
   readonly message: string | null;
@@ -19,7 +19,7 @@ export type PastOperation = {
 
 export type History = { readonly operations: readonly PastOperation[]; readonly events: readonly Event[] };
 
-/** The last operations and the last events that are still here (acknowledged ones have left), newest first. */
+/** The last operations and the last unacknowledged events, newest first, at most `limit` of each. */
 export const readHistory = (state: State, limit: number): History => ({
   operations: lastOperations(state, limit).map((operation) => pastOperation(state, operation)),
   events: readOutbox(state)

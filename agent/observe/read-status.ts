@@ -1,21 +1,21 @@
-import { isLiveLease, leaseEnd } from '#bundles/accept/is-live-lease';
-import { trustedTime } from '#bundles/accept/trusted-time';
+import { isLiveLease, leaseEnd } from '#bundles/trust/accept/is-live-lease';
+import { trustedTime } from '#bundles/trust/accept/trusted-time';
 import type { Digest } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import { DAY_MS, formatTime, parseTime, type Timestamp } from '#bundles/time';
-import type { Agent } from '../agent.ts';
-import type { CheckResult, Drift } from '../apply/target.ts';
+import type { Agent } from '../store/agent.ts';
+import type { CheckResult, Drift } from '../model/target.ts';
 import { sayLeaving } from '../apply/say-leaving.ts';
-import { unknownHealth } from '../apply/unknown-health.ts';
+import { unknownHealth } from '../model/unknown-health.ts';
 import type { Config } from '../config/config.ts';
-import type { Contact } from '../daemon/contact.ts';
-import { readNote } from '../daemon/note.ts';
-import { parseWindows } from '../daemon/windows.ts';
-import { nameOf } from '../journal/name-of.ts';
-import { openOperation } from '../journal/operations.ts';
-import { type OutboxSize, outboxSize } from '../report/outbox.ts';
-import { findLease } from '../staleness/find-lease.ts';
-import { readStaleness, type Staleness } from '../staleness/read-staleness.ts';
+import type { Contact } from '../store/contact.ts';
+import { readNote } from './note.ts';
+import { parseWindows } from './windows.ts';
+import { nameOf } from '../store/journal/name-of.ts';
+import { openOperation } from '../store/journal/operations.ts';
+import { type OutboxSize, outboxSize } from '../store/outbox/outbox.ts';
+import { findLease } from '../acquire/staleness/find-lease.ts';
+import { readStaleness, type Staleness } from '../acquire/staleness/read-staleness.ts';
 import { findAttempt, HEALTH, isDue, REMOVAL, tryOf } from '../store/attempts.ts';
 import { type BrokenGlass, readCondition, type WaitingForParts } from '../store/conditions.ts';
 import { findFailure } from '../store/failures.ts';
@@ -34,24 +34,24 @@ type Runs = {
 
 export type PackageState = {
   readonly assignment: string;
-  /** unknown: it runs as wanted, and a check of it could not be made here. */
+  /** unknown: runs as desired, but a check could not be made. removing: its removal is pending or waits. */
   readonly status: PackageStatus | 'unknown' | 'removing';
   readonly since: Timestamp;
   readonly runs: Runs | null;
-  /** What the release wants, where that is not what runs. */
+  /** The desired version, if it differs from what runs. */
   readonly wanted: Runs | null;
   readonly code: string | null;
   readonly message: string | null;
-  /** A person rolled it back under this release. */
+  /** The release under which an operator rolled the package back. */
   readonly pinned: number | null;
-  /** Who, and why. */
+  /** Operator and reason of the rollback. */
   readonly pinnedReason: string | null;
   readonly checks: readonly CheckResult[];
-  /** Those that failed what the release wants, when something else runs. */
+  /** Failed checks of the desired version, if another one runs. */
   readonly failedChecks: readonly CheckResult[];
   readonly drift: readonly Drift[];
   readonly driftSince: Timestamp | null;
-  /** Why the last look could not tell whether it drifted. */
+  /** Why the last look could not read live state. */
   readonly unreadable: string | null;
 };
 
@@ -64,48 +64,48 @@ export type Status = {
     readonly issuedAt: Timestamp;
     readonly expires: Timestamp;
     readonly ageDays: number;
-    /** Expired, with no lease that goes on: what runs goes on running, but this release is installed nowhere any more. */
+    /** Expired, and not extended by a lease: running packages continue, but the release is not installed any more. */
     readonly stale: boolean;
-    /** The release whose packages are wanted here; older than `version` where the rollout left us out. */
+    /** The release of the desired packages; older than `version` while the rollout does not select this agent. */
     readonly follows: number | null;
   } | null;
-  /** The lease of the release; null: there is none. */
+  /** The lease of the release; null without one. */
   readonly lease: {
     readonly version: number;
     readonly issuedAt: Timestamp;
     readonly expires: Timestamp;
     readonly live: boolean;
-    /** When it stops to count here: at its end, or before, where the order wants younger ones. */
+    /** End of its use here: its own end, or earlier if the site statement limits the age of leases. */
     readonly until: Timestamp;
   } | null;
-  /** Nothing vouches any more for the release being the newest: no new installs, and nothing is stopped. */
+  /** Set if no statement proves any more that the release is the newest. Nothing is stopped. */
   readonly stale: Staleness | null;
-  /** Somebody imported what had ended; until the next regular release. */
+  /** The break-glass override in effect, until the next regular release. */
   readonly brokenGlass: BrokenGlass | null;
-  /** A medium on several sticks, of which not all that is for this agent has been here yet. */
+  /** The set of parts of which this agent still needs some. */
   readonly parts: Omit<WaitingForParts, 'blobs'> | null;
   readonly root: {
     readonly version: number;
     readonly expires: Timestamp;
     readonly expired: boolean;
-    /** For development: one person can sign everything. */
+    /** A development root, with which one person can sign everything. */
     readonly dev: boolean;
   } | null;
   readonly site: number;
   readonly packages: readonly PackageState[];
   readonly outbox: OutboxSize;
-  /** The disk of the state directory is full: the daemon cannot even note that it fails. */
+  /** True if the disk of the state directory is full, so that the daemon cannot record its failures. */
   readonly diskFull: boolean;
-  /** The operation that an interruption left unfinished. */
+  /** Name and phase of the unfinished operation. */
   readonly unfinished: string | null;
-  /** As the daemon left it; null where the configuration names none. */
+  /** Last state recorded by the daemon; null if not configured. */
   readonly registry: (Contact & { readonly address: string }) | null;
   readonly hub: (Contact & { readonly address: string }) | null;
-  /** A release waits for its window: when that opens. */
+  /** Opening time of the next maintenance window, if a package waits for it. */
   readonly window: Timestamp | null;
 };
 
-/** What runs here and how it is, out of the store alone: looks at no live state and needs no lock. */
+/** Reads the status of the agent from the store alone, without live state and without a lock. */
 export const readStatus = (
   agent: Pick<Agent, 'state' | 'identity' | 'edge'>,
   config: Pick<Config, 'registry' | 'hub' | 'windows'>,
@@ -145,7 +145,7 @@ export const readStatus = (
   };
 };
 
-/** A removal that was not begun and is held back is `skipped`, as everything that is. */
+/** A held-back removal that has not begun is `skipped`, as other held-back packages are. */
 const statusOf = ({ desired, status, code }: PackageRow, isUnknown: boolean): PackageState['status'] => {
   if (!desired && (status !== 'skipped' || code === 'REMOVAL_WAITS')) return 'removing';
   return isUnknown ? 'unknown' : status;
@@ -179,7 +179,7 @@ const packageState = (state: State, row: PackageRow, now: Date): PackageState =>
   };
 };
 
-/** '; tried again at 2026-...' where a pause is under way that the package's status comes from. */
+/** '; tried again at 2026-...' during the retry pause that belongs to the package's status, otherwise ''. */
 const nextTry = (state: State, row: PackageRow, now: Date): string => {
   const { assignment, status, desired, code } = row;
   const what = status === 'broken' ? HEALTH : isHalfRemoved(row) ? REMOVAL : tryOf(desired);
@@ -195,7 +195,7 @@ const partsOf = (state: State): Status['parts'] => {
   return { set, count, missing, since };
 };
 
-/** The window that something waits for, if something does and it is not open. */
+/** Opening time of the next window, if no window is open and a package waits for one. */
 const waitsFor = (
   { state, edge }: Pick<Agent, 'state' | 'edge'>,
   config: Pick<Config, 'windows'>,

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { FleetError } from '#bundles/errors';
-import { agentFolder, REPORTS_FOLDER } from '#bundles/medium/medium';
-import { namesIn } from '#bundles/medium/names-in';
-import type { SigningKey } from '#bundles/trust/key';
-import { removeFromMedium, writeOntoMedium } from '../acquire/write-onto-medium.ts';
-import type { Agent } from '../agent.ts';
+import { agentFolder, REPORTS_FOLDER } from '#bundles/formats/medium/medium';
+import { namesIn } from '#bundles/formats/medium/names-in';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import { removeFromMedium, writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
+import type { Agent } from '../store/agent.ts';
 import { fullName } from '../store/identity.ts';
 import { signedBatches } from './signed-batches.ts';
 
@@ -17,8 +17,8 @@ export type ExportedReport = {
 };
 
 /**
- * Writes every event that the hub has not acknowledged onto a medium, signed, oldest first. Doing it again writes the
- * same ranges again, until a receipt comes back.
+ * Writes all unacknowledged events onto a medium, signed, oldest first. Repeated exports write the same ranges until a receipt
+ * arrives.
  * @throws FleetError NOT_ENROLLED, MEDIUM_MISSING, MEDIUM_INVALID for a link on the way, USAGE for a tar, DISK_FULL, PERMISSION
  */
 export const exportReports = async (
@@ -32,7 +32,7 @@ export const exportReports = async (
   for await (const { from, to, signed } of signedBatches(agent, key)) {
     const name = `${folder}/${padded(from)}-${padded(to)}`;
     const files = [`${name}.ndjson`, `${name}.sigstore.json`] as const;
-    // The signature last: where it is, the events it is about are too.
+    // The signature is written last, so that it never exists without its events.
     await writeOntoMedium(path, files[0], signed.events);
     await writeOntoMedium(path, files[1], signed.statement);
     reports.push({ from, to, bytes: signed.events.byteLength, files });
@@ -59,7 +59,7 @@ const padded = (seq: number): string => String(seq).padStart(12, '0');
 
 const RANGE = /^(\d{12})-(\d{12})\.(?:ndjson|sigstore\.json)$/;
 
-/** An earlier export of ours onto this medium whose every event is in the new one. */
+/** Removes files of earlier exports by this agent whose events are all in the new one. */
 const removeSuperseded = async (
   path: string,
   folder: string,

@@ -1,24 +1,24 @@
 import { FleetError } from '#bundles/errors';
-import { REPORTS_PATH, type ReportAnswer, type ReportHandover } from '#bundles/hub/hub-api';
-import { verifyReceipt } from '#bundles/report/receipt';
-import type { SigningKey } from '#bundles/trust/key';
-import type { TrustRoot } from '#bundles/trust/root';
-import type { Agent } from '../agent.ts';
+import { REPORTS_PATH, type ReportAnswer, type ReportHandover } from '#bundles/formats/events/hub-api';
+import { verifyReceipt } from '#bundles/trust/reports/receipt';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import type { Agent } from '../store/agent.ts';
 import type { HubClient } from '../hub/hub-client.ts';
-import { record } from '../journal/boundary.ts';
+import { record } from '../store/journal/boundary.ts';
 import { fullName } from '../store/identity.ts';
-import { acknowledge } from './acknowledge.ts';
+import { acknowledge } from '../store/outbox/acknowledge.ts';
 import { signedBatches } from './signed-batches.ts';
 
-/** Receipts of 64 KiB, as many as a channel's documents may have. */
+/** Limit for an answer with MAX_RECEIPTS receipts of 64 KiB. */
 const MAX_ANSWER_BYTES = 6 << 20;
 const MAX_RECEIPTS = 64;
 
 /**
- * Hands every waiting event to the hub, batch by batch. Events leave the outbox only for a receipt whose signature and head
- * fit, so a hub that dies between taking and answering gets the same again, and knows it.
- * Needs no lock: each answer is taken in one transaction, and the outbox is no part of what applying does.
- * @returns how many events went @throws FleetError HUB_*, CERTIFICATE_INVALID, RECEIPT_INVALID, NOT_ENROLLED ...
+ * Uploads all waiting events to the hub in batches. Events leave the outbox only for a receipt with a valid signature and a
+ * matching head, so a hub that fails before it answers receives the same batch again and recognises it. Needs no lock: each
+ * answer is stored in one transaction, and apply does not depend on the outbox.
+ * @returns the number of acknowledged events @throws FleetError HUB_*, CERTIFICATE_INVALID, RECEIPT_INVALID, NOT_ENROLLED
  */
 export const handOver = async (
   agent: Agent,
@@ -58,7 +58,7 @@ export const handOver = async (
 const contradicted = (url: string): FleetError =>
   new FleetError(
     'RECEIPT_INVALID',
-    `${url} acknowledges other events than were told here, so nothing was let go`,
+    `${url} acknowledges other events than this outbox has, so they were kept`,
     {
       hint: 'Tell the platform team: this machine was put back from a copy, or another one has its key',
     },
@@ -68,6 +68,6 @@ const readReceipts = (answer: unknown, url: string): readonly Buffer[] => {
   const { receipts } = (answer ?? {}) as Partial<ReportAnswer>;
   if (!Array.isArray(receipts) || receipts.length > MAX_RECEIPTS)
     throw new FleetError('HUB_REFUSED', `${url} answers a report with no list of receipts`);
-  // Signed is what lies inside, in base64: writing the wrapping anew changes nothing of it.
+  // The signed payload is base64 inside the envelope, so serialising the envelope again does not affect it.
   return receipts.map((receipt) => Buffer.from(JSON.stringify(receipt)));
 };

@@ -1,25 +1,25 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { MAX_REPORT_BYTES, type SignedReport, signReport } from '#bundles/report/report';
-import type { ReportPredicate } from '#bundles/statements/predicates';
+import { MAX_REPORT_BYTES, type SignedReport, signReport } from '#bundles/trust/reports/report';
+import type { ReportPredicate } from '#bundles/formats/statements/predicates';
 import { formatTime } from '#bundles/time';
-import type { SigningKey } from '#bundles/trust/key';
-import type { Agent } from '../agent.ts';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import type { Agent } from '../store/agent.ts';
 import { heldWithImages } from '../images/held-bundles.ts';
-import { checkAborted } from '../journal/boundary.ts';
+import { checkAborted } from '../store/journal/boundary.ts';
 import { fullName } from '../store/identity.ts';
 import { readFloors } from '../store/trust.ts';
-import { type OutboxLine, readOutbox } from './outbox.ts';
+import { type OutboxLine, readOutbox } from '../store/outbox/outbox.ts';
 
 /** Consecutive events under one signature. */
 export type Batch = { readonly from: number; readonly to: number; readonly signed: SignedReport };
 
-/** Events of one signature. */
+/** Largest number of events under one signature. */
 const MAX_EVENTS = 1000;
 
 /**
- * Every event that the hub has not acknowledged, signed, oldest first: what goes onto a stick and what goes over the
- * network. Each batch is signed when it is asked for. @throws FleetError NOT_ENROLLED, ABORTED
+ * All unacknowledged events in signed batches, oldest first, for media and network alike. A batch is signed when the consumer
+ * requests it. @throws FleetError NOT_ENROLLED, ABORTED
  */
 export async function* signedBatches(agent: Agent, key: SigningKey): AsyncGenerator<Batch> {
   const batches = inBatches(readOutbox(agent.state));
@@ -58,7 +58,7 @@ const commonFields = async (
   };
 };
 
-/** Full batches first, so that only the last one differs when more has happened since. */
+/** Fills batches in order, so that only the last one changes when events are added. */
 const inBatches = (lines: readonly OutboxLine[]): readonly (readonly OutboxLine[])[] => {
   const batches: OutboxLine[][] = [];
   let bytes = 0;

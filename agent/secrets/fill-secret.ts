@@ -1,14 +1,14 @@
 import { FleetError } from '#bundles/errors';
-import { SECRET_KEYS, SECRET_SET } from '#bundles/secrets/annotations';
-import { isRecord } from '../apply/kubernetes/desired/parse-manifests.ts';
-import { type PackageSecrets, secretSet, secretValue } from './package-secrets.ts';
+import { SECRET_KEYS, SECRET_SET } from '#bundles/trust/secrets/annotations';
+import { isRecord } from '../model/parse-manifests.ts';
+import { type PackageSecrets, secretSet, secretValue } from '../model/package-secrets.ts';
 
 type Fields = { readonly [field: string]: unknown };
 
 /**
- * A Secret whose annotation names a sealed set, with its data from the set (docs/bundle-format.md section 16); any other
- * object as it is, and undefined where nothing is to be filled.
- * @throws FleetError SECRET_MISSING, OBJECT_INVALID: names of sets and keys, never a value
+ * Returns a Secret whose annotation names a sealed set with the data of that set (docs/bundle-format.md section 16), or
+ * undefined for an object without the annotation.
+ * @throws FleetError SECRET_MISSING, OBJECT_INVALID; messages name sets and keys, never values
  */
 export const fillSecret = (
   object: Fields,
@@ -38,7 +38,7 @@ export const fillSecret = (
 
 type Part = readonly [key: string, from: string];
 
-/** '<key>' or '<key in the Secret>=<key of the set>', by commas. */
+/** Parses a comma-separated list of '<key>' or '<key in the Secret>=<key of the set>'; undefined if it is invalid. */
 const partsOf = (text: unknown, all: readonly string[]): readonly Part[] | undefined => {
   if (text === undefined) return all.map((key) => [key, key]);
   if (typeof text !== 'string' || text.trim() === '') return undefined;

@@ -1,11 +1,6 @@
 import { type Document, isMap, parseAllDocuments } from 'yaml';
 import { FleetError, isFleetError } from '#bundles/errors';
-import {
-  isManifest,
-  isRecord,
-  MAX_ALIASES,
-  YAML_OPTIONS,
-} from '../apply/kubernetes/desired/parse-manifests.ts';
+import { isManifest, isRecord, MAX_ALIASES, YAML_OPTIONS } from '../model/parse-manifests.ts';
 import { openDocument } from './sops-document.ts';
 import { readSopsMetadata } from './sops-metadata.ts';
 
@@ -19,9 +14,9 @@ export type OpenedManifests = {
 };
 
 /**
- * The files of a Kubernetes package with their SOPS documents decrypted, each at its place in its file: in memory only, and
- * the place counts for site inputs. A document without a namespace gets that of its assignment, which nobody could write
- * into it before (docs/bundle-format.md section 16).
+ * Decrypts the SOPS documents of a Kubernetes package, in memory only. Documents keep their index in the file, which site inputs
+ * refer to. An encrypted document without a namespace gets that of its assignment, because the scheduler cannot add it
+ * (docs/bundle-format.md section 16).
  * @throws FleetError SECRET_UNREADABLE with file and document
  */
 export const openManifests = async (
@@ -32,7 +27,7 @@ export const openManifests = async (
   const opened = new Map(files);
   const decrypted = new Set<string>();
   for (const [path, bytes] of files) {
-    // Most files have none, and reading YAML takes time.
+    // Skips files without SOPS documents, because parsing YAML is slow.
     if (!isManifest(path) || !bytes.includes('ENC[') || !bytes.includes('sops')) continue;
     const plain = await openFile(path, bytes.toString('utf8'), namespace, identity);
     if (plain === undefined) continue;
@@ -42,7 +37,7 @@ export const openManifests = async (
   return { files: opened, decrypted };
 };
 
-/** As JSON, which is YAML that nobody can read differently; undefined where nothing is encrypted, or nothing can be read. */
+/** The documents of a file as JSON, which is unambiguous YAML; undefined if none is encrypted or the file is invalid. */
 const openFile = async (
   path: string,
   text: string,
@@ -75,7 +70,7 @@ const openFile = async (
   return any ? found.join('\n---\n') : undefined;
 };
 
-/** What cannot be parsed is told by whoever reads the package next. */
+/** A parse error is reported by the next reader of the package. */
 const parse = (text: string): readonly Document[] => {
   try {
     const parsed = parseAllDocuments(text, YAML_OPTIONS);
@@ -85,7 +80,7 @@ const parse = (text: string): readonly Document[] => {
   }
 };
 
-/** Its aliases can be resolved, too. */
+/** True for a document without errors whose aliases can be resolved. */
 const isReadable = (document: Document): boolean => {
   if (document.errors.length > 0) return false;
   try {

@@ -1,26 +1,25 @@
-import { parseHostPackage } from '#bundles/bundle/host-package';
+import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { FleetError, isFleetError } from '#bundles/errors';
-import { readBlob } from '#bundles/layout/verified';
-import { MAX_SEALED_BYTES, type SealedSet, type SecretSet } from '#bundles/secrets/secret-set';
-import { ageFile, findAgeIdentity } from '../enroll/age-identity.ts';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { MAX_SEALED_BYTES, type SealedSet, type SecretSet } from '#bundles/trust/secrets/secret-set';
+import { ageFile, findAgeIdentity } from '../identity/age-identity.ts';
 import { readIdentity } from '../store/identity.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import type { State } from '../store/state.ts';
 import { keyedHash } from './keyed-hash.ts';
 import { type Identity, openManifests } from './open-manifests.ts';
-import type { PackageSecrets } from './package-secrets.ts';
+import type { PackageSecrets } from '../model/package-secrets.ts';
 import { openBinary } from './sops-binary.ts';
 
 export type Opened = {
   readonly files: ReadonlyMap<string, Buffer>;
-  /** undefined: the package has nothing that is secret. */
+  /** undefined: the package has no secrets. */
   readonly secrets: PackageSecrets | undefined;
 };
 
 /**
- * Opens what of a package is secret, by this agent's age identity and in memory only: its sealed sets, and what came
- * encrypted by SOPS.
- * @param files of the package, verified @param namespace of its assignment
+ * Opens the sealed sets and SOPS files of a package with this agent's age identity, in memory only.
+ * @param files verified files of the package @param namespace namespace of its assignment
  * @throws FleetError SECRET_UNREADABLE, WRONG_SITE, WRONG_FLEET, SUBJECT_MISMATCH; MISSING_BLOB when the store lost a set
  */
 export const openPackage = async (
@@ -58,7 +57,7 @@ const identityOf = (directory: string): Identity => {
   };
 };
 
-/** What a reader of age would say of a damaged one may quote it. */
+/** Checks the form of an age identity. The parser's error is dropped, because it may quote the identity. */
 const isIdentity = async (text: string): Promise<boolean> => {
   const { Decrypter } = await import('age-encryption');
   try {
@@ -77,12 +76,12 @@ const openSet = async (
 ): Promise<SecretSet> => {
   const { fleet, site } = readIdentity(state);
   const bytes = await readBlob(state.blobs, digest, MAX_SEALED_BYTES, signal);
-  // Large, and needed by few: loaded here (age-identity.ts).
-  const { openSecretSet } = await import('#bundles/secrets/open');
+  // Loaded on demand, because the module is large and rarely needed (age-identity.ts).
+  const { openSecretSet } = await import('#bundles/trust/secrets/open');
   return openSecretSet(bytes, identity, { fleet, site, name });
 };
 
-/** The files that package.json calls secrets and that lie encrypted in the package. A broken package.json is told later. */
+/** Decrypts the files that package.json lists as secrets. An invalid package.json is reported by its next reader. */
 const openHostFiles = async (files: ReadonlyMap<string, Buffer>, identity: Identity) => {
   const opened = new Map(files);
   const decrypted = new Set<string>();

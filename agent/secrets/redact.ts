@@ -1,13 +1,13 @@
-import type { DesiredPackage } from '../apply/target.ts';
+import type { DesiredPackage } from '../model/target.ts';
 
 /** Replaces a secret in a text. */
 const PLACEHOLDER = '[secret]';
-/** A shorter line of a secret, such as a bracket of a JSON document, is no secret by itself. */
+/** Shortest line of a secret to redact on its own; shorter ones, such as a bracket in JSON, reveal nothing. */
 const MIN_LINE = 6;
 
 /**
- * The texts under which a program may print what is secret in a package: each value of its sets and each decrypted file, whole
- * and line by line, as they are and as Base64, in a URL and in JSON.
+ * The forms in which a program may print the secrets of a package: each value and each decrypted file, whole and by line,
+ * plain and encoded for URLs and JSON, and whole in Base64.
  */
 export const secretTexts = ({
   secrets,
@@ -37,8 +37,8 @@ export const secretTexts = ({
 };
 
 /**
- * The first `length` characters of a text, with a placeholder for every secret that begins in them. Secrets are looked for in the
- * whole text, so that none is cut in two.
+ * The first `length` characters of a text, with a placeholder for every secret that begins in them. The whole text is searched,
+ * so that a secret across the limit is found, too.
  */
 export const redact = (text: string, secrets: readonly string[], length: number): string => {
   const found = secrets

@@ -1,14 +1,14 @@
-import type { BundleKind } from '#bundles/bundle/config';
-import { parseHostPackage } from '#bundles/bundle/host-package';
+import type { BundleKind } from '#bundles/names';
+import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import { SECRET_SET, secretSetsIn } from '#bundles/secrets/annotations';
-import { parseManifests } from '../apply/kubernetes/desired/parse-manifests.ts';
+import { SECRET_SET, secretSetsIn } from '#bundles/trust/secrets/annotations';
+import { parseManifests } from '../model/parse-manifests.ts';
 import type { SetsUsed } from '../store/secret-sets.ts';
 
 /**
- * Names of the sealed sets that a package's files ask for, sorted. A package that cannot be read says so when it is applied;
- * until then it counts as using all, so that whatever mends it is tried.
+ * Names of the sealed sets that a package's files refer to, sorted. Returns 'all' for a package that cannot be read, so that a
+ * change of any set triggers a retry; the apply reports the error.
  */
 export const setsUsed = (kind: BundleKind, files: ReadonlyMap<string, Buffer>): SetsUsed => {
   try {
@@ -27,7 +27,7 @@ const ofHost = (files: ReadonlyMap<string, Buffer>): readonly string[] => {
     : [];
 };
 
-/** Most packages have none, and reading YAML takes time. */
+/** Parses only files that mention a secret set, because parsing YAML is slow. */
 const ofManifests = (files: ReadonlyMap<string, Buffer>): readonly string[] => {
   const mentioning = [...files].filter(([, bytes]) => bytes.includes(SECRET_SET));
   return parseManifests(new Map(mentioning)).flatMap(({ value }) => secretSetsIn(value));

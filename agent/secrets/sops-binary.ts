@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { parseJson } from '#bundles/parse-json';
-import { MAX_SEALED_BYTES } from '#bundles/secrets/secret-set';
+import { parseJson } from '#bundles/json/parse-json';
+import { MAX_SEALED_BYTES } from '#bundles/trust/secrets/secret-set';
 import { checkMac, dataKeyOf, ENCRYPTED_ONLY, readSopsMetadata } from './sops-metadata.ts';
 import { isEncryptedValue, openValue, unreadable } from './sops-value.ts';
 

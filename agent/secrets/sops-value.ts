@@ -9,7 +9,7 @@ export type SopsValue = { readonly type: string; readonly bytes: Buffer };
 
 export const isEncryptedValue = (text: string): boolean => ENCRYPTED.test(text);
 
-/** Whoever knows the file adds its name. The words of a cipher or of a parser are not repeated: they may quote. */
+/** The caller adds the file's name. The words of a cipher or of a parser are not repeated: they may quote. */
 export const unreadable = (why: string): FleetError => new FleetError('SECRET_UNREADABLE', why);
 
 /**

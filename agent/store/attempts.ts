@@ -1,25 +1,24 @@
+import { pauseMs, type RetryPolicy } from '#bundles/retry';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { identityOf, type PackageRef } from './package-ref.ts';
 import type { State } from './state.ts';
 
 /**
- * What failed because of its surroundings, or has not become healthy, and is tried again: how often it was tried, and when it
- * is tried next. Kept in the database, so that a restart neither forgets the pause nor adds to it.
+ * Retry state of an operation that failed for an external reason or whose package is not healthy yet: the number of tries
+ * and the time of the next one. Stored in the database, so that a restart neither drops nor extends the pause.
  */
 export type Attempt = { readonly tries: number; readonly next: Timestamp };
 
-/** Names of retries other than an apply: judging the health of what runs, and removing objects that a finalizer holds. */
+/** Names of retries other than an apply: judging health, and removing objects that a finalizer holds. */
 export const HEALTH = 'health';
 export const REMOVAL = 'removal';
 
-const FIRST_MS = 5000;
-const LONGEST_MS = 600_000;
+const POLICY: RetryPolicy = { firstMs: 5000, longestMs: 600_000, jitter: 'none' };
 
-/** Milliseconds before the next try, after so many: 5 s, twice as long each time, up to ten minutes. */
-export const pauseAfter = (tries: number): number =>
-  Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(20, Math.max(0, tries - 1)));
+/** Milliseconds before the next try: 5 s after the first, doubled after each further try, at most ten minutes. */
+export const pauseAfter = (tries: number): number => pauseMs(POLICY, tries);
 
-/** The name of an application, or of a package's removal. */
+/** Name of the retry of an apply, or of a removal when `ref` is undefined. */
 export const tryOf = (ref: PackageRef | undefined): string => (ref ? identityOf(ref) : 'removed');
 
 export const findAttempt = ({ db }: State, assignment: string, what: string): Attempt | undefined =>
@@ -27,20 +26,20 @@ export const findAttempt = ({ db }: State, assignment: string, what: string): At
     | Attempt
     | undefined;
 
-/** Is its pause over? A clock that was set back by more than any pause does not make it longer. */
+/** True if the pause is over, or longer than any pause can be because the clock was set back. */
 export const isDue = ({ next }: Attempt, now: Date): boolean => {
   const left = parseTime(next).getTime() - now.getTime();
-  return left <= 0 || left > LONGEST_MS;
+  return left <= 0 || left > POLICY.longestMs;
 };
 
-/** Due at `now` and tried no more often than before: something has changed. */
+/** Makes a retry due at `now` and keeps the number of tries, because something relevant has changed. */
 export const makeDue = ({ db }: State, assignment: string, what: string, now: Date): void => {
   db.prepare(
     `INSERT INTO attempt VALUES (?, ?, 0, ?) ON CONFLICT (assignment, what) DO UPDATE SET next = excluded.next`,
   ).run(assignment, what, formatTime(now));
 };
 
-/** It was tried once more, in vain. */
+/** Records another failed try and schedules the next one. */
 export const putOff = (state: State, assignment: string, what: string, now: Date): void => {
   const tries = (findAttempt(state, assignment, what)?.tries ?? 0) + 1;
   state.db
@@ -48,22 +47,22 @@ export const putOff = (state: State, assignment: string, what: string, now: Date
     .run(assignment, what, tries, formatTime(new Date(now.getTime() + pauseAfter(tries))));
 };
 
-/** The package came up: nothing of it waits to be tried or judged any more. What it left behind may still be going. */
+/** Deletes all retries of a package that came up, except the removal of leftovers, which may still be under way. */
 export const forgetTries = ({ db }: State, assignment: string): void => {
   db.prepare('DELETE FROM attempt WHERE assignment = ? AND what <> ?').run(assignment, REMOVAL);
 };
 
-/** It has succeeded, or is not wanted any more. */
+/** Deletes a retry that has succeeded or is no longer wanted. */
 export const forgetAttempts = ({ db }: State, assignment: string, what: string): void => {
   db.prepare('DELETE FROM attempt WHERE assignment = ? AND what = ?').run(assignment, what);
 };
 
-/** A person may have mended what was in the way: everything is tried now, and the pauses begin anew. */
+/** Makes all retries due now and resets their pauses: the cause of the failures may have been fixed. */
 export const makeAllDue = ({ db }: State, now: Date): void => {
   db.prepare('UPDATE attempt SET tries = 0, next = ?').run(formatTime(now));
 };
 
-/** Assignments whose health is to be waited for now. Sorted. */
+/** Assignments whose health check is due now. Sorted. */
 export const dueForHealth = ({ db }: State, now: Date): readonly string[] =>
   (
     db.prepare('SELECT * FROM attempt WHERE what = ? ORDER BY assignment').all(HEALTH) as (Attempt & {
@@ -73,7 +72,7 @@ export const dueForHealth = ({ db }: State, now: Date): readonly string[] =>
     .filter((attempt) => isDue(attempt, now))
     .map(({ assignment }) => assignment);
 
-/** When the first of the pauses that are under way ends; undefined where none is. */
+/** The earliest end of a running pause; undefined without one. */
 export const nextAttempt = ({ db }: State, now: Date): Date | undefined => {
   const { next } = db
     .prepare('SELECT min(next) AS next FROM attempt WHERE next > ?')

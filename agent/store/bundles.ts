@@ -1,11 +1,11 @@
-import { closureFiles } from '#bundles/bundle/closure-files';
-import type { Descriptor } from '#bundles/bundle/manifest';
-import { type Bundle, ownBlobs } from '#bundles/bundle/read-bundle';
+import { closureFiles } from '#bundles/formats/bundle/closure-files';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { type Bundle, ownBlobs } from '#bundles/formats/bundle/read-bundle';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FILE_BLOB, LAYER_HOST, LAYER_KUBERNETES } from '#bundles/media-types';
 import type { State } from './state.ts';
 
-/** A bundle that this store has had: its blobs, manifest and config first, then the layers, files and what vouches for images. */
+/** A bundle that was accepted into this store, with its blobs: manifest and config, then layers, files and image evidence. */
 type StoredBundle = { readonly digest: Digest; readonly blobs: readonly Descriptor[] };
 
 export const saveBundle = ({ db }: State, bundle: Bundle): void => {
@@ -23,7 +23,7 @@ const keptBlobs = (bundle: Bundle): readonly Descriptor[] => [
 
 const LAYERS: ReadonlySet<string> = new Set([LAYER_KUBERNETES, LAYER_HOST, FILE_BLOB]);
 
-/** Those that stay for ever: small, and what deltas and audits want. */
+/** Blobs that are never collected: small ones that deltas and audits need. */
 export const lastingBlobs = ({ blobs }: StoredBundle): readonly Digest[] =>
   blobs.flatMap(({ digest, mediaType }) => (LAYERS.has(mediaType) ? [] : [digest]));
 
@@ -35,7 +35,7 @@ export const readBundles = ({ db }: State): readonly StoredBundle[] => {
   }));
 };
 
-/** Bundles whose every own blob is here: the base that a delta may assume. Sorted. */
+/** Digests of bundles that are complete in the store and can be the base of a delta. Sorted. */
 export const heldBundles = async (state: State): Promise<readonly Digest[]> => {
   const present = new Set(await state.blobs.list());
   return readBundles(state)

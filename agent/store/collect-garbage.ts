@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { openOperation } from '../journal/operations.ts';
+import { openOperation } from './journal/operations.ts';
 import { lastingBlobs, readBundles } from './bundles.ts';
 import { readCondition } from './conditions.ts';
 import { readPackages } from './packages.ts';
@@ -12,12 +12,13 @@ import { forgetSetsUsed, readSecretSets } from './secret-sets.ts';
 import type { State } from './state.ts';
 
 /**
- * Removes blobs that nothing pins. Manifests, configs and signatures of images stay for ever (they are small, and deltas
- * and audits want them); layers and files stay while a package is, was last, or shall be made of them; so does what is being brought in. Says which it removed.
+ * Removes blobs that nothing pins and returns their digests. Manifests, configs and image signatures are never removed (they
+ * are small, and deltas and audits need them). Layers and files stay while a current, previous or desired package uses them;
+ * blobs of a running pull stay, too.
  */
 export const collectGarbage = async (state: State): Promise<readonly Digest[]> => {
   const present = await state.blobs.list();
-  // In one transaction with the look at what is pinned: a pull in another process pins before it looks what is here.
+  // Pins are read in the same transaction: a pull in another process pins blobs before it looks for them.
   const sweep = state.db.transaction(() => {
     const pinned = pinnedBlobs(state);
     const garbage = present.filter((digest) => !pinned.has(digest));
@@ -25,7 +26,7 @@ export const collectGarbage = async (state: State): Promise<readonly Digest[]> =
     return garbage;
   });
   const garbage = sweep.immediate();
-  // While a pull is under way, what is half written is its.
+  // Temporary files may belong to a running pull.
   using lock = tryPullLock(state.directory);
   if (lock) await removeTemporaryFiles(join(state.directory, 'blobs', 'sha256'));
   return garbage;
@@ -51,7 +52,7 @@ const pinnedBlobs = (state: State): ReadonlySet<Digest> => {
   return new Set(pinned.filter((digest) => digest !== undefined));
 };
 
-/** What a kill in the middle of a copy left: never verified, never named. */
+/** Removes temporary files that a killed copy left behind. */
 const removeTemporaryFiles = async (folder: string): Promise<void> => {
   const names = await readdir(folder).catch(() => []);
   for (const name of names.filter((entry) => entry.startsWith('.tmp-'))) await rm(join(folder, name));

@@ -2,38 +2,38 @@ import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 import type { State } from './state.ts';
 
-/** A person has imported what had ended; shown until the next regular release. */
+/** A break-glass override: an operator imported expired statements. Shown until the next regular release. */
 export type BrokenGlass = {
   readonly operator: string;
   readonly reason: string;
   readonly at: Timestamp;
   /** Version of the release that was in force then. */
   readonly release: number | null;
-  /** What had ended. */
+  /** The expired statements that were accepted. */
   readonly relaxed: readonly ('site' | 'release' | 'lease')[];
 };
 
-/** A set of parts whose sticks come one after the other: what of it is here waits in the store. */
+/** A set of parts of which only some volumes have been imported; their blobs wait in the store. */
 export type WaitingForParts = {
   readonly set: Digest;
   readonly count: number;
-  /** Numbers of the parts that something is needed from. */
+  /** Numbers of the parts that are still needed. */
   readonly missing: readonly number[];
   readonly since: Timestamp;
-  /** What of it this agent needs, here or still to come: it stays pinned. */
+  /** Blobs of the set that this agent needs, present or not; they stay pinned. */
   readonly blobs: readonly Digest[];
 };
 
 type Conditions = {
-  /** The staleness that was told of, and whose end was not. */
+  /** Reported staleness that has not ended. */
   readonly stale: { readonly since: Timestamp };
   readonly glass: BrokenGlass;
   readonly parts: WaitingForParts;
-  /** The boot in which files of secrets were last looked after. */
+  /** The boot in which files of secrets were last restored. */
   readonly boot: { readonly id: string };
 };
 
-/** Lasting conditions of an agent that nothing else it keeps would tell. undefined: it does not hold. */
+/** Reads a lasting condition of the agent that is recorded nowhere else. Returns undefined if it does not hold. */
 export const readCondition = <Name extends keyof Conditions>(
   { db }: State,
   name: Name,

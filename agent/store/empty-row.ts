@@ -1,8 +1,8 @@
 import { formatTime } from '#bundles/time';
-import type { Agent } from '../agent.ts';
+import type { Agent } from './agent.ts';
 import type { PackageRow } from './packages.ts';
 
-/** A package that nothing is known of yet. */
+/** The row of a package that the store does not know yet. */
 export const emptyRow = ({ edge }: Pick<Agent, 'edge'>, assignment: string): PackageRow => ({
   assignment,
   desired: undefined,

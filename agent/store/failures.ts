@@ -1,20 +1,18 @@
-import { parseJson } from '#bundles/parse-json';
+import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
-import type { CheckResult } from '../apply/target.ts';
-import { identityOf, type PackageRef } from './package-ref.ts';
+import type { CheckResult } from '../model/target.ts';
+import { tryOf } from './attempts.ts';
+import type { PackageRef } from './package-ref.ts';
 import type { State } from './state.ts';
 
-/** A package that did not come up is not tried again until it, its site values, or a person's mind changes. */
+/** A failed package. It is not retried until the package or its site values change, or an operator requests it. */
 export type Failure = {
   readonly code: string;
   readonly message: string;
   readonly at: Timestamp;
-  /** The checks that failed; empty when something else did. */
+  /** The failed checks; empty if the failure has another cause. */
   readonly checks: readonly CheckResult[];
 };
-
-/** A removal has no identity of its own. */
-const nameOf = (ref: PackageRef | undefined): string => (ref ? identityOf(ref) : 'removed');
 
 export const findFailure = (
   { db }: State,
@@ -23,7 +21,7 @@ export const findFailure = (
 ): Failure | undefined => {
   const row = db
     .prepare('SELECT code, message, at, checks FROM failed WHERE assignment = ? AND identity = ?')
-    .get(assignment, nameOf(ref)) as (Omit<Failure, 'checks'> & { readonly checks: string }) | undefined;
+    .get(assignment, tryOf(ref)) as (Omit<Failure, 'checks'> & { readonly checks: string }) | undefined;
   return row && { ...row, checks: parseJson(row.checks) as CheckResult[] };
 };
 
@@ -35,7 +33,7 @@ export const saveFailure = (
 ): void => {
   db.prepare('INSERT OR REPLACE INTO failed VALUES (?, ?, ?, ?, ?, ?)').run(
     assignment,
-    nameOf(ref),
+    tryOf(ref),
     failure.code,
     failure.message,
     failure.at,
@@ -43,7 +41,7 @@ export const saveFailure = (
   );
 };
 
-/** Forgets the failures of one assignment, or of all; says of which. */
+/** Deletes the failures of one assignment, or of all, and returns the assignments concerned. */
 export const forgetFailures = ({ db }: State, assignment: string | undefined): readonly string[] => {
   const rows = db
     .prepare('DELETE FROM failed WHERE @assignment IS NULL OR assignment = @assignment RETURNING assignment')

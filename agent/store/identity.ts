@@ -1,20 +1,20 @@
 import type { Digest } from '#bundles/digest';
 import { notEnrolled, type State } from './state.ts';
 
-/** Who this agent is; written once at enrolment. */
+/** The identity of this agent; written once at enrolment. */
 export type Identity = {
   readonly fleet: string;
   readonly site: string;
   readonly agent: string;
   /** SPKI PEM. */
   readonly key: string;
-  /** SHA-256 of the root file that a person gave. */
+  /** SHA-256 of the root file that the operator supplied. */
   readonly pinnedRoot: Digest;
-  /** The request as it goes onto a medium, so that writing it again writes the same. */
+  /** The request as written to a medium; stored so that writing it again yields the same bytes. */
   readonly request: string;
 };
 
-/** '<site>/<agent>', as events and paths name it. */
+/** '<site>/<agent>', the form used in events and paths. */
 export const fullName = ({ site, agent }: Pick<Identity, 'site' | 'agent'>): string => `${site}/${agent}`;
 
 type Row = Omit<Identity, 'pinnedRoot'> & { readonly pinned_root: Digest };
@@ -33,7 +33,7 @@ export const readIdentity = (state: State): Identity => {
   return identity;
 };
 
-/** Inside a transaction: the identity and the empty rows that go with it. */
+/** Inserts the identity and the initial rows that belong to it. Must run inside a transaction. */
 export const insertIdentity = ({ db }: State, identity: Identity, genesis: Digest): void => {
   db.prepare(`INSERT INTO identity VALUES (1, @fleet, @site, @agent, @key, @pinnedRoot, @request)`).run(
     identity,
@@ -42,12 +42,12 @@ export const insertIdentity = ({ db }: State, identity: Identity, genesis: Diges
   db.prepare('INSERT INTO chain VALUES (1, 1, ?)').run(genesis);
 };
 
-/** The same words, and the recipient that an agent of before did not have. */
+/** Replaces the stored request, to add the age recipient that older agents did not send. */
 export const saveRequest = ({ db }: State, request: string): void => {
   db.prepare('UPDATE identity SET request = ?').run(request);
 };
 
-/** An enrolment that was refused: nobody has heard of this agent, so nothing is lost. The key stays and is used again. */
+/** Deletes the identity after a refused enrolment. No event has left this agent yet. The key stays for the next attempt. */
 export const forgetIdentity = ({ db }: State): void => {
   const forget = db.transaction(() => {
     for (const table of ['identity', 'trust', 'chain', 'outbox']) db.prepare(`DELETE FROM ${table}`).run();

@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import type { Leaving, OwnedObject } from '../apply/target.ts';
+import type { Leaving, OwnedObject } from '../model/target.ts';
 import type { State } from './state.ts';
 
 type Row = { readonly key: string; readonly assignment: string; readonly state: string };
@@ -9,17 +9,17 @@ const fromRow = ({ key, state }: Row): OwnedObject => ({
   state: JSON.parse(state) as OwnedObject['state'],
 });
 
-/** What a package owns now, what is being written for it included. Sorted by key. */
+/** Objects that a package owns, including write-ahead entries. Sorted by key. */
 export const readOwned = ({ db }: State, assignment: string): readonly OwnedObject[] =>
   (db.prepare('SELECT * FROM owned WHERE assignment = ? ORDER BY key').all(assignment) as Row[]).map(fromRow);
 
-/** Keys of all other packages -> their assignment. */
+/** Keys owned by all other packages -> their assignment. */
 export const readTaken = ({ db }: State, assignment: string): ReadonlyMap<string, string> => {
   const rows = db.prepare('SELECT key, assignment FROM owned WHERE assignment <> ?').all(assignment);
   return new Map((rows as Row[]).map((row) => [row.key, row.assignment]));
 };
 
-/** Keys of objects that wait for another package to take them over. */
+/** Keys of objects that another package is to take over. */
 export const readGiven = ({ db }: State): ReadonlySet<string> =>
   new Set(
     db
@@ -28,7 +28,7 @@ export const readGiven = ({ db }: State): ReadonlySet<string> =>
       .all() as string[],
   );
 
-/** Names of the copies of files and objects that packages put back when they leave. */
+/** Digests of the copies of files and objects that packages restore on removal. */
 export const readReplaced = ({ db }: State): ReadonlySet<Digest> =>
   new Set(
     db
@@ -40,13 +40,13 @@ export const readReplaced = ({ db }: State): ReadonlySet<Digest> =>
       .all() as Digest[],
   );
 
-/** Before the first write: the new keys join the old ones, so that no crash leaves a file that nobody owns. */
+/** Adds new keys to the old ones before the first write, so that a crash leaves no file without an owner. */
 export const addOwned = ({ db }: State, assignment: string, objects: readonly OwnedObject[]): void => {
   const insert = db.prepare('INSERT OR REPLACE INTO owned VALUES (?, ?, ?)');
   for (const { key, state } of objects) insert.run(key, assignment, JSON.stringify(state));
 };
 
-/** What a step found out about objects of a package joins what is known of them; others' objects are left alone. */
+/** Merges state that a step returned into objects of a package. Objects of other packages are not changed. */
 export const noteOwned = (
   { db }: State,
   assignment: string,
@@ -61,8 +61,8 @@ export const noteOwned = (
 };
 
 /**
- * After the last step: these, as they are known by now, and what is still being deleted; what was deleted is let go only now.
- * What a state calls `provisional` was true for as long as the operation could still be taken back.
+ * Reduces the inventory after the last step to `keys` and to objects that are still being deleted. Drops the `provisional`
+ * part of each state, which held only while the operation could be rolled back.
  */
 export const keepOwned = ({ db }: State, assignment: string, keys: ReadonlySet<string>): void => {
   const remove = db.prepare('DELETE FROM owned WHERE key = ? AND assignment = ?');
@@ -79,7 +79,7 @@ export const keepOwned = ({ db }: State, assignment: string, keys: ReadonlySet<s
 export const ownsAnything = ({ db }: State, assignment: string): boolean =>
   db.prepare('SELECT 1 FROM owned WHERE assignment = ? LIMIT 1').get(assignment) !== undefined;
 
-/** What steps of the last operation left behind while it was being deleted. Sorted by key. */
+/** Objects whose deletion the last operation began and did not see finished. Sorted by key. */
 export const readLeaving = ({ db }: State, assignment: string): readonly Leaving[] =>
   (
     db
@@ -91,7 +91,7 @@ export const readLeaving = ({ db }: State, assignment: string): readonly Leaving
       .all(assignment) as string[]
   ).map((text) => JSON.parse(text) as Leaving);
 
-/** A new operation finds out anew what is still being deleted. */
+/** Clears the `leaving` state; a new operation determines again what is still being deleted. */
 export const forgetLeaving = ({ db }: State, assignment: string): void => {
   db.prepare(
     `UPDATE owned SET state = json_remove(state, '$.leaving')

@@ -2,12 +2,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
-import { tryExclusiveLock } from '#bundles/program/exclusive-lock';
+import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { formatTime, type Timestamp } from '#bundles/time';
 import { fileId, type Place, placeOf } from './place.ts';
 import { fromSqliteError } from './state.ts';
 
-/** Who has the lock, for the one who does not get it. */
+/** The holder of the lock, for the message of a process that does not get it. */
 type Holder = {
   readonly pid: number;
   readonly command: string;
@@ -16,19 +16,20 @@ type Holder = {
 };
 
 const RETRY_MS = 100;
+const ASK_AGAIN_MS = 1000;
 
 /**
- * One agent process at a time changes a state directory. The lock is SQLite's own on an empty file, so the kernel lets
- * go of it when the process dies, however it dies.
- * @param command what the holder does, for the other's error message
- * @param options.bootId of this machine: gives the lock its place (placeHeld)
+ * Acquires the lock under which one agent process at a time changes a state directory. It is SQLite's lock on an empty file,
+ * so the kernel releases it whenever the process ends.
+ * @param command what this process does, for the error message of others
+ * @param options.bootId boot id of this machine; gives the lock its place (placeHeld)
  * @throws FleetError BUSY after `waitMs`, naming the holder
  */
 export const acquireLock = async (
   directory: string,
   command: string,
   now: Date,
-  { waitMs = 0, signal, bootId }: LockOptions = {},
+  { waitMs = 0, signal, bootId, onWait }: LockOptions = {},
 ): Promise<Disposable> => {
   for (let waited = 0; ; waited += RETRY_MS) {
     const locked = fileId(lockFile(directory));
@@ -40,6 +41,7 @@ export const acquireLock = async (
       return holding(lock, directory, bootId === undefined ? undefined : place);
     }
     if (waited >= waitMs || signal?.aborted) throw busy(directory);
+    if (waited % ASK_AGAIN_MS === 0) onWait?.();
     await sleep(RETRY_MS);
   }
 };
@@ -48,14 +50,19 @@ type LockOptions = {
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
   readonly bootId?: string;
+  /**
+   * Called when another process has the lock, and each second until it is free: the holder may have released and acquired it
+   * again before this process looked.
+   */
+  readonly onWait?: () => void;
 };
 
-/** Locks of this process, by directory. */
+/** Place ids of the locks of this process, by directory. */
 const held = new Map<string, string>();
 
 /**
- * The id of the place (place.ts) of a lock that this process has now. Who finds it in what an earlier process left behind knows
- * that process dead or done. undefined: there is no lock, or nothing can be known.
+ * The id of the place (place.ts) of the lock that this process holds. An earlier holder that recorded the same id has died or
+ * released the lock. Returns undefined without a lock, or if its place is unknown.
  */
 export const placeHeld = (directory: string): string | undefined => held.get(directory);
 
@@ -85,7 +92,7 @@ const holderFile = (directory: string): string => join(directory, 'lock.json');
 const writeHolder = (directory: string, holder: Holder): void =>
   writeFileSync(holderFile(directory), JSON.stringify(holder));
 
-/** undefined between its lock and its name: rare, and all do without. */
+/** Returns undefined between the holder's lock and its entry in the file, and for an unreadable file. */
 const readHolder = (directory: string): Holder | undefined => {
   try {
     return (JSON.parse(readFileSync(holderFile(directory), 'utf8')) ?? undefined) as Holder | undefined;

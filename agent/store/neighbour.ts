@@ -2,24 +2,24 @@ import { closeSync, openSync, utimesSync, watch } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Signals between a person's command and the daemon beside it: 'changed', the command has changed something here; 'asked', it
- * waits for the lock.
+ * Signals from an operator's command to the daemon on the same machine. 'changed': the command has changed the state.
+ * 'asked': the command waits for the lock.
  */
 export type Signal = 'changed' | 'asked';
 
-/** One empty file each: its time is the signal. */
+/** Path of the empty file of a signal; a change of its modification time is the signal. */
 const fileOf = (directory: string, signal: Signal): string => join(directory, signal);
 
-/** A daemon that runs here hears it at once, without waiting for its interval. */
+/** Wakes a daemon that runs on this state directory, so that it does not wait for its interval. */
 export const ringNeighbour = (directory: string, signal: Signal, now: Date): void => {
   try {
     utimesSync(fileOf(directory, signal), now, now);
   } catch {
-    // No daemon has ever run here, or the disk is in trouble: then it sees at its next look.
+    // No daemon has ever run here, or the disk fails. A daemon notices the change at its next look.
   }
 };
 
-/** The kernel tells, so that nothing has to be asked in between. Where it cannot, the interval does. */
+/** Watches for a signal by file notification instead of polling. Without notifications, the daemon's interval applies. */
 export const hearNeighbour = (
   directory: string,
   heard: Signal,
@@ -31,6 +31,6 @@ export const hearNeighbour = (
     const watcher = watch(fileOf(directory, heard), { persistent: false, signal }, onRing);
     watcher.on('error', () => watcher.close());
   } catch {
-    // A file system without notices, or a full disk.
+    // A file system without notifications, or a full disk.
   }
 };

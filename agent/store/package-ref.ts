@@ -1,24 +1,23 @@
-import type { BundleKind } from '#bundles/bundle/config';
-import { canonicalJson } from '#bundles/canonical';
+import type { BundleKind, Channel } from '#bundles/names';
+import { canonicalJson } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
-import type { Channel } from '#bundles/names';
-import type { SealedSet } from '#bundles/secrets/secret-set';
+import type { SealedSet } from '#bundles/trust/secrets/secret-set';
 
 export type ReleaseRef = Channel & { readonly version: number };
 
-/** A package as a release orders it, with all that is needed to find it in the store again. Kept as JSON. */
+/** A package of a release, with what is needed to find it in the store. Stored as JSON. */
 export type PackageRef = {
   readonly assignment: string;
   readonly package: Digest;
   readonly siteValues: Digest;
-  /** Digest of the fields that site values go to: they stand in the bundle's config, not in the package. */
+  /** Digest of the fields that take site values; the bundle's config names them, not the package. */
   readonly inputs: Digest;
-  /** The sealed sets that go into it, sorted by name; absent where there are none. */
+  /** The sealed sets that the package uses, sorted by name; absent if there are none. */
   readonly secrets?: readonly SealedSet[];
   readonly kind: BundleKind;
   readonly bundle: Digest;
   readonly layer: Digest;
-  /** Blobs that are files of it; absent where there are none. */
+  /** Blobs that are files of the package; absent if there are none. */
   readonly blobs?: readonly Digest[];
   readonly path: string;
   readonly dependsOn: readonly string[];
@@ -26,7 +25,7 @@ export type PackageRef = {
   readonly release: ReleaseRef;
 };
 
-/** What runs: equal for two packages that would look the same on the machine. */
+/** Canonical JSON, equal for two packages that would be identical on the machine. */
 export const identityOf = (ref: PackageRef): string =>
   canonicalJson([ref.package, ref.siteValues, ref.inputs, ...(ref.secrets ? [ref.secrets] : [])]);
 

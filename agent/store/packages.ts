@@ -1,17 +1,17 @@
-import { parseJson } from '#bundles/parse-json';
+import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
-import type { CheckResult, Drift } from '../apply/target.ts';
+import type { CheckResult, Drift } from '../model/target.ts';
 import type { PackageRef } from './package-ref.ts';
 import type { State } from './state.ts';
 
 /**
- * waiting: wanted, not yet tried. healthy: runs as wanted (or as a local rollback left it). failed: the wanted one did
- * not come up, the last good one runs, if there is one. skipped: held back by another package, or by the prune
- * budget. broken: neither came up, live state is between the two.
+ * waiting: desired, not yet tried. healthy: runs as desired (or as a local rollback left it). failed: the desired version did
+ * not come up; the last good one runs, if there is one. skipped: held back by another package or by the prune budget.
+ * broken: neither version came up; live state is between the two.
  */
 export type PackageStatus = 'waiting' | 'healthy' | 'failed' | 'skipped' | 'broken';
 
-/** What a look at live state found; `error`: it could not be told, which is never 'in sync'. */
+/** Result of comparing live state. `error`: the comparison failed, which never counts as in sync. */
 export type SeenDrift = {
   readonly first: Timestamp;
   readonly items: readonly Drift[];
@@ -20,22 +20,22 @@ export type SeenDrift = {
 
 export type PackageRow = {
   readonly assignment: string;
-  /** undefined: it left the bundle and is to be removed. */
+  /** undefined: the package left the bundle and is to be removed. */
   readonly desired: PackageRef | undefined;
-  /** What runs: applied, found healthy and kept. The last good one. */
+  /** The last good version: applied, found healthy and kept. */
   readonly current: PackageRef | undefined;
-  /** What ran before, for a local rollback. */
+  /** The version before `current`, for a local rollback. */
   readonly previous: PackageRef | undefined;
-  /** Rolled back by a person under this release; ends at the next. */
+  /** The release under which an operator rolled the package back; the pin ends with the next release. */
   readonly pinnedRelease: number | undefined;
-  /** Who rolled it back, and why; counts only with `pinnedRelease`. */
+  /** Operator and reason of the rollback; valid only with `pinnedRelease`. */
   readonly pinnedReason: string | undefined;
   readonly status: PackageStatus;
   readonly code: string | undefined;
   readonly message: string | undefined;
   readonly checks: readonly CheckResult[];
   readonly drift: SeenDrift | undefined;
-  /** When the status became what it is. */
+  /** Time of the last change of the status. */
   readonly since: Timestamp;
 };
 
@@ -72,7 +72,7 @@ const fromRaw = (row: RawPackage): PackageRow => ({
   since: row.since,
 });
 
-/** Its removal has begun, and something that is being deleted is held: what is left of it is not to be put right. */
+/** True while a removal waits for an object whose deletion something holds; the remainder must not be corrected. */
 export const isHalfRemoved = ({ desired, code }: PackageRow): boolean =>
   desired === undefined && code === 'REMOVAL_WAITS';
 

@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 
 /**
- * A state directory's lock within the one kernel that keeps it. Whoever has the lock under an id knows that every earlier holder
- * under this id is dead or done: a copy of the directory has other files, a copy of its disk another boot, and the file of a
- * holder that lives stays open, so that its number goes to no other (decisions/0014).
+ * Identifies a state directory's lock within one boot of one kernel. Every earlier holder under the same id has died or
+ * released the lock: a copy of the directory has other inodes, a copy of the disk has another boot id, and a live holder
+ * keeps its file open, so that the inode number is not reused (decisions/0014).
  */
 export type Place = {
   /** 16 random hex digits. */
   readonly id: string;
   readonly bootId: string;
-  /** Device and inode of the file that is locked. */
+  /** Device and inode of the locked file. */
   readonly file: string;
 };
 
 /**
- * The place as it was written down when it is still the same, else a new one; undefined where the kernel says no boot id, or the
- * file is not surely the one that was locked.
+ * Returns the recorded place if it is unchanged, else a new one. Returns undefined without a valid boot id, or if the file may
+ * not be the one that was locked.
  * @param locked fileId before the lock was taken
  */
 export const placeOf = (
@@ -31,10 +31,10 @@ export const placeOf = (
   return { id: randomBytes(8).toString('hex'), bootId, file: id };
 };
 
-/** Linux's form; 'unknown' and the like are of many machines. */
+/** The form of Linux boot ids. Other values, such as 'unknown', do not identify one boot. */
 const BOOT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** undefined where there is no such file. */
+/** '<device>:<inode>', or undefined if the file does not exist. */
 export const fileId = (file: string): string | undefined => {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;

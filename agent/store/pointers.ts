@@ -1,13 +1,13 @@
 import type { Digest } from '#bundles/digest';
 import type { State } from './state.ts';
 
-/** Tags of a registry, '<host>/<repository>:<tag>', and the manifests they named when the offer behind them was accepted. */
+/** Registry tags ('<host>/<repository>:<tag>') -> the manifests they named when their offer was accepted. */
 export const readPointers = ({ db }: State): ReadonlyMap<string, Digest> => {
   const rows = db.prepare('SELECT reference, digest FROM pointer').all();
   return new Map((rows as { reference: string; digest: Digest }[]).map((row) => [row.reference, row.digest]));
 };
 
-/** Inside the accepting transaction. What was refused before is over: the same refusal later is news again. */
+/** Must run inside the accepting transaction. Clears remembered refusals, so that they are reported if they occur again. */
 export const savePointers = ({ db }: State, pointers: ReadonlyMap<string, Digest>): void => {
   if (pointers.size === 0) return;
   db.prepare('DELETE FROM pointer').run();
@@ -16,10 +16,10 @@ export const savePointers = ({ db }: State, pointers: ReadonlyMap<string, Digest
   for (const [reference, digest] of pointers) insert.run(reference, digest);
 };
 
-/** Refusals that are remembered; whoever finds more ways to be refused is not told of one by one. */
+/** Upper bound on remembered refusals. Further ones are not reported. */
 const MAX_REFUSALS = 64;
 
-/** Was this very refusal told before, or are there too many to tell of another? */
+/** True if this refusal was reported before, or if MAX_REFUSALS is reached. */
 export const isOldRefusal = ({ db }: State, refusal: string): boolean => {
   const { count } = db.prepare('SELECT count(*) AS count FROM refusal').get() as { count: number };
   return (

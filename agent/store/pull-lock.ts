@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { tryExclusiveLock } from '#bundles/program/exclusive-lock';
+import { tryExclusiveLock } from '#cli/exclusive-lock';
 
 /**
- * Held while a registry's blobs are brought in, which takes as long as the network does and leaves the state directory's own
- * lock to whoever stands before the machine. @returns undefined while another has it
+ * Acquires the lock for copying blobs from a registry. It is separate from the lock of the state directory, which stays free
+ * for operators during a slow download. @returns undefined while another process holds it
  */
 export const tryPullLock = (directory: string): Disposable | undefined =>
   tryExclusiveLock(join(directory, 'pull-lock.db'));

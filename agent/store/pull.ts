@@ -2,8 +2,8 @@ import type { Digest } from '#bundles/digest';
 import type { State } from './state.ts';
 
 /**
- * Blobs of an offer that is being brought in and not yet accepted: what is here of them must outlive a cut connection, a
- * kill and the daemon's looks in between.
+ * Pins the blobs of an offer that is not accepted yet, so that those already stored survive a lost connection, a kill and
+ * garbage collection.
  */
 export const savePull = ({ db }: State, digests: readonly Digest[]): void => {
   const insert = db.prepare('INSERT OR IGNORE INTO pull VALUES (?)');
@@ -19,7 +19,7 @@ export const readPull = ({ db }: State): readonly Digest[] =>
     ({ digest }) => digest,
   );
 
-/** It was accepted: from now on packages pin what they need. */
+/** Clears the pins after acceptance; from then on packages pin what they need. */
 export const forgetPull = ({ db }: State): void => {
   db.prepare('DELETE FROM pull').run();
 };

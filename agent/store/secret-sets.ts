@@ -1,19 +1,19 @@
 import type { Digest } from '#bundles/digest';
-import type { SealedSet } from '#bundles/secrets/secret-set';
+import type { SealedSet } from '#bundles/trust/secrets/secret-set';
 import type { State } from './state.ts';
 
-/** The sealed sets of the site statement in force, sorted by name. Their bytes are blobs; nothing opened is ever stored. */
+/** The sealed sets of the site statement in force, sorted by name. Their bytes are blobs; opened secrets are never stored. */
 export const readSecretSets = ({ db }: State): readonly SealedSet[] =>
   db.prepare('SELECT name, digest FROM secret_set ORDER BY name').all() as SealedSet[];
 
-/** Inside the accepting transaction. */
+/** Must run inside the accepting transaction. */
 export const saveSecretSets = ({ db }: State, sets: readonly SealedSet[]): void => {
   db.prepare('DELETE FROM secret_set').run();
   const insert = db.prepare('INSERT INTO secret_set VALUES (?, ?)');
   for (const { name, digest } of sets) insert.run(name, digest);
 };
 
-/** Names of the sets that a package uses, by the digest of its content: found once. 'all': it could not be told. */
+/** Names of the sets that a package uses, cached by the digest of its content. 'all': not known, so all of them. */
 export type SetsUsed = readonly string[] | 'all';
 
 export const findSetsUsed = ({ db }: State, content: Digest): SetsUsed | undefined => {
@@ -28,7 +28,7 @@ export const saveSetsUsed = ({ db }: State, content: Digest, used: SetsUsed): vo
   db.prepare('INSERT OR REPLACE INTO secret_use VALUES (?, ?)').run(content, names);
 };
 
-/** Of packages that no release names any more. */
+/** Deletes the entries of packages that no release names any more. */
 export const forgetSetsUsed = ({ db }: State, kept: ReadonlySet<Digest>): void => {
   const rows = db.prepare('SELECT package FROM secret_use').all() as { readonly package: Digest }[];
   const remove = db.prepare('DELETE FROM secret_use WHERE package = ?');

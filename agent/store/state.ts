@@ -2,24 +2,24 @@ import { mkdirSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
-import { type BlobDirectory, openBlobDirectory } from '#bundles/layout/blob-directory';
-import { keepDatabasePrivate, keepDirectoryPrivate } from '#bundles/program/keep-private';
-import { readUser } from '../edge.ts';
+import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import { keepDatabasePrivate, keepDirectoryPrivate } from '#cli/keep-private';
+import { readUser } from '../model/edge.ts';
 import { MIGRATIONS } from './migrations.ts';
 
-/** An agent's memory: one SQLite file and the blobs beside it. */
+/** The persistent state of an agent: one SQLite file and a directory of blobs. */
 export type State = Disposable & {
   readonly directory: string;
   readonly db: Database.Database;
   readonly blobs: BlobDirectory;
 };
 
-/** There from the enrolment on. */
+/** Path of the database, which exists from enrolment on. */
 export const stateFile = (directory: string): string => join(directory, 'state.db');
 
 /**
- * Opens (or, with `create`, makes) the state directory, for the agent's user alone, and brings its schema up to date.
- * @throws FleetError NOT_ENROLLED when there is none, AGENT_TOO_OLD, STORE_CORRUPT, PERMISSION
+ * Opens the state directory, or creates it with `create`, accessible to the agent's user only, and migrates its schema.
+ * @throws FleetError NOT_ENROLLED when there is no database, AGENT_TOO_OLD, STORE_CORRUPT, PERMISSION
  */
 export const openState = (directory: string, { create = false } = {}): State => {
   const file = stateFile(directory);
@@ -29,7 +29,7 @@ export const openState = (directory: string, { create = false } = {}): State => 
     keepDirectoryPrivate(directory);
     keepDatabasePrivate(file);
     const db = new Database(file, { timeout: 5000 });
-    // FULL: the journal of a half-done step must survive the plug being pulled right after.
+    // FULL: the journal of an unfinished step must survive a power cut.
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');
@@ -47,7 +47,7 @@ export const openState = (directory: string, { create = false } = {}): State => 
   }
 };
 
-/** A directory that only root may enter is not one without an agent. @throws FleetError PERMISSION */
+/** Tells an unreadable directory from one without an agent. @throws FleetError PERMISSION */
 const isThere = (file: string): boolean => {
   try {
     return statSync(file, { throwIfNoEntry: false }) !== undefined;
@@ -81,7 +81,7 @@ const migrate = (db: Database.Database, file: string): void => {
     );
   }
   const run = db.transaction(() => {
-    // Another process may have been first.
+    // Another process may have migrated in the meantime.
     const done = Number(db.pragma('user_version', { simple: true }));
     for (const sql of MIGRATIONS.slice(done)) db.exec(sql);
     db.pragma(`user_version = ${MIGRATIONS.length}`);
@@ -89,16 +89,16 @@ const migrate = (db: Database.Database, file: string): void => {
   run.immediate();
 };
 
-/** Less than SQLite asks for to open a database at all. */
+/** Below this much free space, SQLite may be unable to open a database. */
 const MIN_FREE_BYTES = 256 << 10;
 
-/** Too full for the agent to write down anything. */
+/** True if the disk is too full for the agent to record anything. */
 export const isFull = (directory: string): boolean => {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize < MIN_FREE_BYTES;
 };
 
-/** SQLite's own words for what a person can do something about. */
+/** Maps SQLite errors to FleetError: STORE_CORRUPT, DISK_FULL, IO, BUSY or PERMISSION, otherwise as toFleetError. */
 export const fromSqliteError = (error: unknown, doing: string, directory?: string): FleetError => {
   if (isFleetError(error) || !(error instanceof Database.SqliteError)) return toFleetError(error, doing);
   const said = `${doing}: ${error.message}`;
@@ -108,7 +108,7 @@ export const fromSqliteError = (error: unknown, doing: string, directory?: strin
       hint: 'Restore the state directory from a backup, or enrol this agent again with an empty one',
     });
   }
-  // Of a disk too full for the file it shares memory through, SQLite only knows that something failed.
+  // On a disk too full for its shared-memory file, SQLite reports only an I/O error.
   if (error.code.startsWith('SQLITE_IOERR') && directory !== undefined && isFull(directory)) {
     return new FleetError('DISK_FULL', `the disk of ${directory} is full`, {
       cause: error,

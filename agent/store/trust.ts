@@ -1,23 +1,23 @@
-import type { KeptStatement, TrustState } from '#bundles/accept/trust-state';
+import type { KeptStatement, TrustState } from '#bundles/trust/accept/trust-state';
 import type { Digest } from '#bundles/digest';
 import { type Channel, formatChannel, parseChannel } from '#bundles/names';
-import type { Floors } from '#bundles/statements/predicates';
+import type { Floors } from '#bundles/formats/statements/predicates';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
-import { parseRoot, type TrustRoot } from '#bundles/trust/root';
+import { parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { type Identity, readIdentity } from './identity.ts';
 import type { ReleaseRef } from './package-ref.ts';
 import type { State } from './state.ts';
 
-/** The one row of what was accepted and is wanted. */
+/** The single row of accepted and desired state. */
 export type TrustRow = {
   readonly channel: Channel | undefined;
   readonly timeFloor: Date | undefined;
   /** Digest of the site values in force. */
   readonly siteValues: Digest | undefined;
-  /** The release that the desired packages come from; not the newest one accepted when a rollout left us out. */
+  /** The release of the desired packages. Older than the newest accepted one while a rollout excludes this agent. */
   readonly desiredRelease: ReleaseRef | undefined;
   readonly desiredBundles: readonly Digest[];
-  /** A person said that this release may remove more than the budget. */
+  /** An operator confirmed that this release may remove more than the prune budget. */
   readonly pruneConfirmed: boolean;
 };
 
@@ -57,7 +57,7 @@ export const saveTrustRow = ({ db }: State, row: TrustRow): void => {
   });
 };
 
-/** The trusted root, undefined until the first medium was accepted. */
+/** The trusted root; undefined until the first offer was accepted. */
 export const readRoot = ({ db }: State): TrustRoot | undefined => {
   const row = db.prepare('SELECT bytes FROM root ORDER BY version DESC LIMIT 1').get() as
     | { bytes: Buffer }
@@ -65,7 +65,7 @@ export const readRoot = ({ db }: State): TrustRoot | undefined => {
   return row && parseRoot(row.bytes);
 };
 
-/** Without judging it again: 0 where there is none. */
+/** Version of the trusted root, without verifying it again; 0 without a root. */
 const readRootVersion = ({ db }: State): number =>
   (db.prepare('SELECT coalesce(max(version), 0) AS version FROM root').get() as { version: number }).version;
 
@@ -73,7 +73,7 @@ export const saveRoot = ({ db }: State, root: TrustRoot): void => {
   db.prepare('INSERT OR REPLACE INTO root VALUES (?, ?)').run(root.version, root.bytes);
 };
 
-/** 'site' has the scope '', 'release' and 'lease' their channel, 'bundle' the bundle's digest. */
+/** The scope of 'site' is '', that of 'release' and 'lease' the channel, that of 'bundle' the bundle's digest. */
 export type StatementRole = 'site' | 'release' | 'bundle' | 'lease';
 
 export type StoredStatement = KeptStatement & {
@@ -109,7 +109,7 @@ export const readStatement = (
   );
 };
 
-/** Makes it the one in force; those before it stay for the auditor, but for leases, of which there may be one a day. */
+/** Puts a statement in force. Former ones stay for audits, except leases, which may be issued daily. */
 export const saveStatement = (
   { db }: State,
   role: StatementRole,
@@ -132,14 +132,14 @@ export const saveStatement = (
   );
 };
 
-/** The newest lease of each channel, by its name. */
+/** The newest lease of each channel, sorted by channel. */
 export const readLeases = (state: State) => statementsInForce(state, 'lease');
 
 export const deleteLease = ({ db }: State, channel: string): void => {
   db.prepare("DELETE FROM statement WHERE role = 'lease' AND scope = ?").run(channel);
 };
 
-/** What acceptance is judged against. */
+/** The state that acceptance judges an offer against. @throws FleetError NOT_ENROLLED */
 export const readTrustState = (state: State): TrustState => {
   const { fleet, site, agent, key, pinnedRoot }: Identity = readIdentity(state);
   const { channel, timeFloor } = readTrustRow(state);
@@ -163,7 +163,7 @@ export const readTrustState = (state: State): TrustState => {
   };
 };
 
-/** One of each channel: a channel that this agent followed long ago has kept its floors. */
+/** One statement per channel, including channels that this agent no longer follows, whose floors still apply. */
 const statementsInForce = (
   state: State,
   role: 'release' | 'lease',
@@ -177,7 +177,7 @@ const statementsInForce = (
   });
 };
 
-/** What this agent never goes back behind, as its reports say it; 0 where nothing was accepted yet. */
+/** The rollback floors as reported: the lowest versions that this agent accepts, 0 before the first acceptance. */
 export const readFloors = (state: State): Floors => {
   const { channel, timeFloor } = readTrustRow(state);
   return {
@@ -200,8 +200,8 @@ const readRevoked = ({ db }: State): readonly Digest[] =>
   );
 
 /**
- * The list in force, which holds the earlier ones too as long as the release that set them stands: what a stolen key
- * revoked is forgotten when the root no longer trusts that key.
+ * Replaces the list of revoked digests. It contains earlier revocations while the release that set them is valid, so the root
+ * can undo the revocations of a stolen key by no longer trusting that key.
  */
 export const saveRevoked = ({ db }: State, digests: readonly Digest[]): void => {
   db.prepare('DELETE FROM revoked').run();

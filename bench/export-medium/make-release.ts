@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Descriptor } from '../../bundles/bundle/manifest.ts';
+import type { Descriptor } from '../../bundles/formats/layout/manifest.ts';
 import { imageName } from '../make-release-images.ts';
 import { measure } from '../measure.ts';
 import { writePlatform } from './write-platform.ts';

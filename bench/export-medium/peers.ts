@@ -112,7 +112,7 @@ const syncedPeer = (input: PeerInput, imgpkg: string): Peer => {
   };
 };
 
-/** The same, and what the device gives back is held against what was written; so is what is brought in, before any of it is. */
+/** The same, and the bytes read back are compared with those written; so is what is brought in, before any of it is. */
 const readBackPeer = (input: PeerInput, imgpkg: string): Peer => ({
   ...syncedPeer(input, imgpkg),
   name: 'imgpkg, sync, read back',

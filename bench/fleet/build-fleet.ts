@@ -5,16 +5,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
-import { buildEnvironment, type EnvironmentBuild } from '../../scheduler/build-environment.ts';
-import { compileLate } from '../../scheduler/compile-late.ts';
-import { newBuildMemory } from '../../scheduler/incremental/build-memory.ts';
-import { loadPlatform, sourcesOf } from '../../scheduler/platform/load-platform.ts';
+import { buildEnvironment, type EnvironmentBuild } from '../../scheduler/assemble/build-environment.ts';
+import { newBuildMemory } from '../../scheduler/assemble/incremental/build-memory.ts';
+import { loadPlatform, sourcesOf } from '../../scheduler/load/load-platform.ts';
 import { renderPlatform } from '../../scheduler/render/render-platform.ts';
 import { renderTree } from '../../scheduler/render/render-tree.ts';
-import { schedulePlatform } from '../../scheduler/schedule/schedule-platform.ts';
+import { schedulePlatform } from '../../scheduler/plan/schedule/schedule-platform.ts';
+import { setFlags } from '../../scheduler/v8-flags.ts';
 import type { Edit } from './make-fleet.ts';
 
-/** What it is told, as JSON. */
+/** Its input, as JSON. */
 export type Task = {
   readonly platform: string;
   readonly environment: string;
@@ -42,7 +42,7 @@ export type Answer = {
 
 const task = JSON.parse(process.argv[2] as string) as Task;
 // As the program does that builds once; a server does not.
-if (task.edits.length === 0) compileLate();
+if (task.edits.length === 0) setFlags('build');
 const memory = task.edits.length > 0 ? newBuildMemory() : undefined;
 const options = { ...task, fleet: 'bench', cacheDirectory: `${task.platform}-cache`, env: process.env };
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { PlatformForm } from '../../scheduler/platform/model.ts';
-import type { SourceMap } from '../../scheduler/platform/sources/location.ts';
+import type { PlatformForm } from '../../scheduler/model/model.ts';
+import type { DirectoryMap } from '../../scheduler/model/location.ts';
 import { fleetFiles } from './fleet-form.ts';
 import type { FleetSize } from './fleet-size.ts';
 import { kalypsoFiles } from './kalypso-form.ts';
@@ -10,7 +10,7 @@ import { kalypsoFiles } from './kalypso-form.ts';
 export type GeneratedFleet = {
   readonly platform: string;
   readonly environment: string;
-  readonly maps: readonly SourceMap[];
+  readonly maps: readonly DirectoryMap[];
   /** One value of a configuration of one cluster type, of a region and of one workload. */
   readonly edits: readonly Edit[];
 };

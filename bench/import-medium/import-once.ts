@@ -3,11 +3,11 @@
  * `node bench/import-medium/import-once.ts <folder with state> <medium>` prints how many bytes it stored.
  */
 import { join } from 'node:path';
-import { openMedium } from '#bundles/medium/open-medium';
-import { freeBytesOf } from '../../agent/acquire/free-space.ts';
-import { judgeOffer } from '../../agent/acquire/judge-offer.ts';
-import { readOffer } from '../../agent/acquire/read-offer.ts';
-import { storeAccepted } from '../../agent/acquire/store-accepted.ts';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { freeBytesOf } from '../../agent/acquire/blobs/free-space.ts';
+import { judgeOffer } from '../../agent/acquire/offers/judge-offer.ts';
+import { readOffer } from '../../agent/acquire/offers/read-offer.ts';
+import { storeAccepted } from '../../agent/acquire/offers/store-accepted.ts';
 import { openState } from '../../agent/store/state.ts';
 import { testAgent } from '../../test/agent/world.ts';
 

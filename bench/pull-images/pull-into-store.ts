@@ -2,11 +2,11 @@
  * What the agent does to have images at a site: its registry client, its verification, its store with fsync and rename.
  * `node pull-into-store.ts <host:port> <repository> <directory> <tag>...`
  */
-import { childrenOf, parseManifest } from '../../bundles/bundle/manifest.ts';
+import { childrenOf, parseManifest } from '../../bundles/formats/layout/manifest.ts';
 import type { Digest } from '../../bundles/digest.ts';
 import { inParallel } from '../../bundles/in-parallel.ts';
-import { openBlobDirectory } from '../../bundles/layout/blob-directory.ts';
-import { openRegistry } from '../../bundles/registry/open-registry.ts';
+import { openBlobDirectory } from '../../bundles/formats/layout/blob-directory.ts';
+import { openRegistry } from '../../bundles/transport/registry/open-registry.ts';
 
 const [host = '', path = '', directory = '', ...tags] = process.argv.slice(2);
 const signal = new AbortController().signal;

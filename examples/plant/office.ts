@@ -14,7 +14,7 @@ export type Office = {
   readonly registryAt: (host: string) => string;
   readonly writeConfiguration: () => Promise<void>;
   readonly makeImages: () => Promise<void>;
-  /** Another version of an application, of which the lines in `manifest` are told. */
+  /** Another version of an application, of which the lines in `manifest` are shown. */
   readonly changeImage: (change: ImageChange) => Promise<void>;
   /** What a namespace's quota refuses, so no pod is made: a failure that needs no pods to be seen. */
   readonly askForTooMuch: (of: Pick<ImageChange, 'app' | 'folder'>) => Promise<void>;

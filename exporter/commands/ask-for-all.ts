@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import { ask, canAsk } from '#bundles/program/ask';
+import { ask, canAsk } from '#cli/ask';
 import type { OrderFlags } from './order-flags.ts';
 
 /**

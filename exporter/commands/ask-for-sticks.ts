@@ -1,6 +1,6 @@
-import { ask, canAsk } from '#bundles/program/ask';
-import { formatBytes } from '#bundles/program/format-bytes';
-import { formatNumbers } from '../show/format-set.ts';
+import { ask, canAsk } from '#cli/ask';
+import { formatBytes } from '#cli/format-bytes';
+import { formatNumbers } from './show/format-set.ts';
 import type { SetOrder } from '../write/write-set.ts';
 
 export type Conversation = {
@@ -13,7 +13,7 @@ export type Conversation = {
   readonly signal: AbortSignal;
 };
 
-/** Tells a person which stick is done and, where somebody is at the keyboard, asks for the next one. */
+/** Tells a person which volume is done and, where somebody is at the keyboard, asks for the next one. */
 export const withPerson = (
   order: SetOrder,
   { say, endProgress, isReadBack, isScript, signal }: Conversation,

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
-import { isFolder } from '#bundles/medium/plain-files';
-import { ask } from '#bundles/program/ask';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { formatBytes } from '#bundles/program/format-bytes';
-import { findLeftovers } from '../clean/find-leftovers.ts';
-import { findOldMedia, mediaIn } from '../clean/find-old-media.ts';
-import type { Leftover, Leftovers } from '../clean/leftover.ts';
-import { removeFiles, removeLeftovers } from '../clean/remove-leftovers.ts';
-import { formatTable } from '../show/table.ts';
+import { isFolder } from '#bundles/formats/medium/plain-files';
+import { ask } from '#cli/ask';
+import { FleetCommand } from '#cli/fleet-command';
+import { formatBytes } from '#cli/format-bytes';
+import { findLeftovers } from '../reports/clean/find-leftovers.ts';
+import { findOldMedia, mediaIn } from '../reports/clean/find-old-media.ts';
+import type { Leftover, Leftovers } from '../reports/clean/leftover.ts';
+import { removeFiles, removeLeftovers } from '../reports/clean/remove-leftovers.ts';
+import { formatTable } from './show/table.ts';
 import { IDENTITY_FLAG, type OpenFlags, openForFiles, openOptions } from './open-given.ts';
 import { parseRootDigest } from './root-digest.ts';
 import { stoppable } from './stoppable.ts';
@@ -112,7 +112,7 @@ const stickJob = async (
   return { ...found, remove: () => removeLeftovers(found.files, again) };
 };
 
-/** Tars and parts side by side, and nothing that makes a folder a stick. @throws FleetError USAGE */
+/** Tars and parts side by side, and nothing that makes a folder a medium. @throws FleetError USAGE */
 const refuseArchive = async (path: string): Promise<void> => {
   if (!(await isFolder(path)) || (await isFolder(join(path, 'fleet')))) return;
   const count = (await mediaIn(path)).length;

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { Flags } from '@oclif/core';
-import { shortSet } from '#bundles/medium/part';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { formatBytes } from '#bundles/program/format-bytes';
-import { openProgress, type Progress } from '#bundles/program/progress';
-import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
-import { carryLightly } from '../carry-lightly.ts';
+import { shortSet } from '#bundles/formats/medium/part';
+import { FleetCommand } from '#cli/fleet-command';
+import { formatBytes } from '#cli/format-bytes';
+import { openProgress, type Progress } from '#cli/progress';
+import { PROGRESS_FLAG } from '#cli/progress-flag';
 import { type ChannelRemovals, describeRemovals } from '../plan/find-removals.ts';
 import type { Plan } from '../plan/plan.ts';
-import { prepare } from '../prepare.ts';
-import { describeDeltas } from '../show/describe-deltas.ts';
-import { describeCut, describeSet } from '../show/format-set.ts';
+import { prepare } from '../plan/prepare.ts';
+import { describeDeltas } from './show/describe-deltas.ts';
+import { describeCut, describeSet } from './show/format-set.ts';
 import { type Exported, exportMedium } from '../write/export-medium.ts';
-import type { WriteOptions } from '../write/write-options.ts';
+import type { WriteOptions } from '../plan/medium/write-options.ts';
 import type { SetOrder } from '../write/write-set.ts';
+import { setTransferFlags } from '../source/v8-flags.ts';
 import { askForAll } from './ask-for-all.ts';
 import { withPerson } from './ask-for-sticks.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
@@ -84,7 +84,7 @@ export default class Create extends FleetCommand {
           signal: this.signal,
         });
       const options = { ...maxFileSize, readBack: flags['read-back'], seal: prepared.seal };
-      carryLightly();
+      setTransferFlags();
       const exported = await this.export(prepared, options, set, progress);
       const { changes, written } = exported;
       const places = placesOf(prepared, exported.set);

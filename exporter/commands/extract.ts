@@ -1,8 +1,7 @@
 import { Flags } from '@oclif/core';
-import type { BundleKind } from '#bundles/bundle/config';
-import { parseChannel } from '#bundles/names';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { type Extracted, extractBundle } from '../extract/extract-bundle.ts';
+import { type BundleKind, parseChannel } from '#bundles/names';
+import { FleetCommand } from '#cli/fleet-command';
+import { type Extracted, extractBundle } from '../verify/extract/extract-bundle.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, openGiven } from './open-given.ts';
 import { stoppable } from './stoppable.ts';
 

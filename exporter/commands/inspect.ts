@@ -1,12 +1,17 @@
 import { shortDigest } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { formatBytes } from '#bundles/program/format-bytes';
-import { type Contents, type Inspection, inspectMedium, type PartsSeen } from '../inspect/inspect-medium.ts';
-import { inspectSealed } from '../inspect/inspect-sealed.ts';
-import { openToLook } from '../inspect/open-to-look.ts';
-import { formatTable, tableOf } from '../show/table.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { formatBytes } from '#cli/format-bytes';
+import {
+  type Contents,
+  type Inspection,
+  inspectMedium,
+  type PartsSeen,
+} from '../verify/inspect/inspect-medium.ts';
+import { inspectSealed } from '../verify/inspect/inspect-sealed.ts';
+import { openToLook } from '../verify/inspect/open-to-look.ts';
+import { formatTable, tableOf } from './show/table.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, type OpenFlags, openOptions } from './open-given.ts';
 
 export default class Inspect extends FleetCommand {

@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
-import { checkPrivate } from '#bundles/keys/check-private';
-import type { OpenMedium, OpenOptions } from '#bundles/medium/medium';
-import { openFiles } from '#bundles/medium/open-files';
-import { openMedium } from '#bundles/medium/open-medium';
+import { checkPrivate } from '#bundles/trust/keys/check-private';
+import type { OpenMedium, OpenOptions } from '#bundles/formats/medium/medium';
+import { openFiles } from '#bundles/formats/medium/open-files';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 
 /** What the commands that read media are given alike. */
 export const MEDIUM_ARG = {
@@ -31,8 +31,8 @@ export const openGiven = async (
 ): Promise<OpenMedium> => openMedium(media, await openOptions(identity));
 
 /**
- * A stick for the plain files on it, which lie there open where its parts are sealed to others. With an identity, and of
- * several sticks, all of it.
+ * A volume for the plain files on it, which lie there open where its parts are sealed to others. With an identity, and of
+ * several volumes, all of it.
  * @throws FleetError as openGiven
  */
 export const openForFiles = async (media: readonly string[], flags: OpenFlags): Promise<OpenMedium> => {
@@ -48,7 +48,7 @@ export const openOptions = async (files: readonly string[]): Promise<OpenOptions
   return {
     unseal: async (bytes) => {
       // age takes longer to load than a small medium to read.
-      const { openAge } = await import('#bundles/age/open-age');
+      const { openAge } = await import('#bundles/trust/age/open-age');
       return openAge(bytes, identities).catch((error: unknown) => {
         throw isFleetError(error, 'NOT_A_RECIPIENT') ? opensNothing(files, error) : error;
       });
@@ -56,7 +56,7 @@ export const openOptions = async (files: readonly string[]): Promise<OpenOptions
   };
 };
 
-/** Said to whoever holds the key file, and not to the machine that the medium is for. */
+/** For the holder of a key file, not for the machine that the medium is for. */
 const opensNothing = (files: readonly string[], cause: FleetError): FleetError =>
   new FleetError('NOT_A_RECIPIENT', `it is sealed to others: no identity in ${files.join(' or ')} opens it`, {
     hint: "Give one that it was sealed to with --identity: an agent's of its sites, or one of those that create was given as --recipient",

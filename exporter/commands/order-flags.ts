@@ -2,13 +2,13 @@ import { normalize } from 'node:path';
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
-import type { Progress } from '#bundles/program/progress';
-import { FORCE_PATH_FLAG } from '#bundles/program/force-path-flag';
-import { wordList } from '#bundles/program/word-list';
-import { parseRecipient } from '#bundles/secrets/recipient';
-import type { Order } from '../prepare.ts';
-import { describePause } from '../show/describe-pause.ts';
-import { parseSize } from '../show/parse-size.ts';
+import type { Progress } from '#cli/progress';
+import { FORCE_PATH_FLAG } from '#cli/force-path-flag';
+import { wordList } from '#cli/word-list';
+import { parseRecipient } from '#bundles/trust/age/recipient';
+import type { Order } from '../plan/prepare.ts';
+import { describePause } from './show/describe-pause.ts';
+import { parseSize } from './show/parse-size.ts';
 
 /** What `create` and `plan` are asked alike. */
 export const ORDER_FLAGS = {
@@ -55,7 +55,7 @@ export const ORDER_FLAGS = {
   'binary-deltas': Flags.boolean({
     description:
       'Where it pays, carry patches for the layers that --for says they have instead of new layers; takes time',
-    dependsOn: ['for'],
+    relationships: [{ type: 'all', flags: ['for'] }],
   }),
   encrypt: Flags.boolean({
     description:

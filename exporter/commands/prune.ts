@@ -1,7 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { parseChannel } from '#bundles/names';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { type Pruned, type PrunedRepository, pruneRegistry } from '../prune/prune-registry.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { type Pruned, type PrunedRepository, pruneRegistry } from '../push/prune/prune-registry.ts';
 import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
 import { openSiteRegistry, REGISTRY_FLAGS } from './site-registry-flags.ts';
 import { stoppable } from './stoppable.ts';

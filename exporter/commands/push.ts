@@ -1,12 +1,12 @@
 import { Flags } from '@oclif/core';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { formatBytes } from '#bundles/program/format-bytes';
-import { openProgress } from '#bundles/program/progress';
-import { PROGRESS_FLAG } from '#bundles/program/progress-flag';
-import { addFreight, type Freight } from '#bundles/publish/send-shipment';
-import { carryLightly } from '../carry-lightly.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { formatBytes } from '#cli/format-bytes';
+import { openProgress } from '#cli/progress';
+import { PROGRESS_FLAG } from '#cli/progress-flag';
+import { addFreight, type Freight } from '#bundles/transport/publish/send-shipment';
 import { type Pushed, type PushedPointer, pushMedium } from '../push/push-medium.ts';
 import { trustNotes } from '../verify/trust-notes.ts';
+import { setTransferFlags } from '../source/v8-flags.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, openGiven } from './open-given.ts';
 import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
 import { openSiteRegistry, REGISTRY_FLAGS, SELECTION_FLAGS, selectionOf } from './site-registry-flags.ts';
@@ -24,7 +24,7 @@ type Result = Pushed & {
 export default class Push extends FleetCommand {
   static override summary = 'Bring a medium into a registry inside the gap, with no copy between';
   static override description =
-    `Everything on the medium is judged before the first byte is sent, each digest is checked on the way, and the pointers that agents and Flux follow go last: whoever finds a release finds all of it, whenever this is stopped. Run it again and it goes on; what is there already is not sent.
+    `Everything on the medium is judged before the first byte is sent, each digest is checked on the way, and the pointers that agents and Flux follow go last: a reader that finds a release finds all of it, whenever this is stopped. Run it again and it goes on; what is there already is not sent.
 
 Images go to <prefix>/<host>/<repository> with the tag i-<digest>, where a mirror of the cluster finds them by their own names; channels to <prefix>/<environment>/<cluster type>.
 
@@ -65,7 +65,7 @@ A pointer never goes back: an older release than the registry has is refused (RO
       using progress = openProgress(flags.progress);
       await using registry = openSiteRegistry(flags.to, flags, process.env, progress);
       await using medium = await openGiven(argv as string[], flags);
-      carryLightly();
+      setTransferFlags();
       const pushed = await pushMedium(
         medium,
         registry,

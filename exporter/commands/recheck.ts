@@ -1,11 +1,11 @@
 import { Args, Flags } from '@oclif/core';
 import { CODES } from '#bundles/errors';
-import { readPublicFile } from '#bundles/keys/read-public-file';
+import { readPublicFile } from '#bundles/trust/keys/read-public-file';
 import { nameSome } from '#bundles/name-some';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import type { GivenMedium } from '../evidence/check-refused.ts';
-import { type Recheck as Rechecked, recheck } from '../evidence/recheck.ts';
-import { isRefusal } from '../evidence/write-refusal.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import type { GivenMedium } from '../verify/evidence/check-refused.ts';
+import { type Recheck as Rechecked, recheck } from '../verify/evidence/recheck.ts';
+import { isRefusal } from '../verify/evidence/write-refusal.ts';
 import { formatChecks } from '../verify/format-checks.ts';
 import { IDENTITY_FLAG, type OpenFlags, openGiven } from './open-given.ts';
 import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';

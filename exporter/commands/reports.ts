@@ -1,10 +1,10 @@
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { formatBytes } from '#bundles/program/format-bytes';
+import { FleetCommand } from '#cli/fleet-command';
+import { formatBytes } from '#cli/format-bytes';
 import { type Copied, copyReports } from '../reports/copy-reports.ts';
 import { type AgentReports, listReports, type ReportList } from '../reports/list-reports.ts';
-import { formatTable } from '../show/table.ts';
+import { formatTable } from './show/table.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, openForFiles } from './open-given.ts';
 import { stoppable } from './stoppable.ts';
 import { openAgents, WHOSE_FLAGS } from './whose-keys.ts';

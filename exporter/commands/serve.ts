@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Flags } from '@oclif/core';
 import { FleetError, formatError, plainText, toFleetError } from '#bundles/errors';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { isRepositoryName } from '#bundles/registry/registry-address';
+import { FleetCommand } from '#cli/fleet-command';
+import { isRepositoryName } from '#bundles/transport/registry/registry-address';
 import { fillShelves } from '../serve/fill-shelves.ts';
 import { parseListen } from '../serve/parse-listen.ts';
 import { registryHandler } from '../serve/registry-handler.ts';
@@ -28,7 +28,7 @@ type Served = {
 export default class Serve extends FleetCommand {
   static override summary = 'Be a registry that is read straight from a medium';
   static override description =
-    `Nothing is copied. Only what the signed statements of the medium lead to is served, and every blob is held against its digest while it is sent: of a damaged one the connection is cut before its end. What has ended is served too; agents judge for themselves what they install.
+    `Nothing is copied. Only what the signed statements of the medium lead to is served, and every blob is checked against its digest while it is sent: of a damaged one the connection is cut before its end. What has ended is served too; agents judge for themselves what they install.
 
 Images are at <host>/<repository>, with the tag i-<digest> and by digest; as a mirror of containerd it is asked for them by their own names. Channels are at <environment>/<cluster type>. It runs until it is stopped.`;
   static override examples = [
@@ -68,7 +68,7 @@ Images are at <host>/<repository>, with the tag i-<digest> and by digest; as a m
         ...trustNotes(root, pinned),
         ...(!listen.loopback && !tls
           ? [
-              `whoever reaches ${listen.host} can read everything, and nobody can tell who answers: --tls-cert and --tls-key change the latter`,
+              `anybody who reaches ${listen.host} can read everything, and cannot verify this server: use --tls-cert and --tls-key`,
             ]
           : []),
         ...shelves.notes,

@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
-import { parseSize } from '../show/parse-size.ts';
+import { parseSize } from './show/parse-size.ts';
 import type { SetOrder } from '../write/write-set.ts';
 
 /** What makes a set of parts of a medium; `create` and `plan` are asked alike. */
@@ -43,7 +43,7 @@ export const maxFileSizeOf = (
       },
     );
   }
-  // What people want with it, a part does by itself.
+  // A part does without it what users want it for.
   throw new FleetError('USAGE', '--max-file-size cuts the files of a folder; this medium is a set of parts', {
     hint: 'Say with --part-size how large a part may be',
   });

@@ -1,14 +1,14 @@
 import { Flags } from '@oclif/core';
 import { parseChannel, parseName } from '#bundles/names';
-import type { Progress } from '#bundles/program/progress';
-import { wordList } from '#bundles/program/word-list';
-import type { Selection } from '#bundles/publish/choose-pointers';
-import { openRegistry } from '#bundles/registry/open-registry';
-import type { Registry } from '#bundles/registry/registry';
-import { registryOptions } from '#bundles/registry/registry-access';
-import { parseRegistryAddress } from '#bundles/registry/registry-address';
-import { compileLate } from '../compile-late.ts';
-import { describePause } from '../show/describe-pause.ts';
+import type { Progress } from '#cli/progress';
+import { wordList } from '#cli/word-list';
+import type { Selection } from '#bundles/transport/publish/choose-pointers';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import type { Registry } from '#bundles/transport/registry/registry';
+import { registryOptions } from '#bundles/transport/registry/registry-access';
+import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
+import { describePause } from './show/describe-pause.ts';
+import { setRegistryFlags } from '../source/v8-flags.ts';
 import { ORDER_FLAGS } from './order-flags.ts';
 
 const { 'plain-http': plainHttp, 'ca-file': caFile, 'auth-file': authFile } = ORDER_FLAGS;
@@ -29,7 +29,7 @@ export const openSiteRegistry = (
   env: NodeJS.ProcessEnv,
   progress?: Progress,
 ): Registry => {
-  compileLate();
+  setRegistryFlags();
   return openRegistry(
     parseRegistryAddress(where),
     registryOptions({

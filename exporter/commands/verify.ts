@@ -1,14 +1,18 @@
 import { Flags } from '@oclif/core';
 import type { Digest } from '#bundles/digest';
 import { CODES } from '#bundles/errors';
-import { openKeyFile } from '#bundles/keys/open-key-file';
-import { passwordsFrom } from '#bundles/keys/passwords';
-import { processTerminal } from '#bundles/keys/terminal';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import type { SigningKey } from '#bundles/trust/key';
-import { notFilled } from '../check/not-filled.ts';
-import { checkEvidenceFolder, type WrittenEvidence, writeEvidence } from '../evidence/write-evidence.ts';
-import { isRefusal, writeRefusal } from '../evidence/write-refusal.ts';
+import { openKeyFile } from '#bundles/trust/keys/open-key-file';
+import { passwordsFrom } from '#bundles/trust/keys/passwords';
+import { processTerminal } from '#bundles/trust/keys/terminal';
+import { FleetCommand } from '#cli/fleet-command';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import { notFilled } from '../source/check/not-filled.ts';
+import {
+  checkEvidenceFolder,
+  type WrittenEvidence,
+  writeEvidence,
+} from '../verify/evidence/write-evidence.ts';
+import { isRefusal, writeRefusal } from '../verify/evidence/write-refusal.ts';
 import type { BlobCheck } from '../verify/check-blobs.ts';
 import { formatChecks, formatVerdict } from '../verify/format-checks.ts';
 import { formatProvenance } from '../verify/provenance.ts';

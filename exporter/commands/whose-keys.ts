@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
-import type { OpenMedium } from '#bundles/medium/medium';
-import { wordList } from '#bundles/program/word-list';
-import { siteAgents } from '../base/site-agents.ts';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { wordList } from '#cli/word-list';
+import { siteAgents } from '../source/base/site-agents.ts';
 import { type AgentsOf, mediumAgents } from '../reports/medium-agents.ts';
 import { openSource } from '../source/open-source.ts';
 import { ORDER_FLAGS } from './order-flags.ts';

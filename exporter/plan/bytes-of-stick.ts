@@ -1,16 +1,16 @@
 import { digestOf } from '#bundles/digest';
-import { PARTS_FILE } from '#bundles/medium/medium';
-import { partPath, type StickPart } from '#bundles/medium/part';
-import { sizeOf } from '#bundles/medium/plain-files';
-import { type SetSizes, stickParts } from '../write/set-layout.ts';
-import { listBytes, readLists, SUMS_FILE, sumsOf } from '../write/stick-files.ts';
+import { PARTS_FILE } from '#bundles/formats/medium/medium';
+import { partPath, type StickPart } from '#bundles/formats/medium/part';
+import { sizeOf } from '#bundles/formats/medium/plain-files';
+import { type SetSizes, stickParts } from './medium/set-layout.ts';
+import { listBytes, readLists, SUMS_FILE, sumsOf } from './medium/stick-files.ts';
 import { type BytesToWrite, filesToWrite } from './bytes-to-write.ts';
 import type { Plan } from './plan.ts';
 
 /**
- * What one stick of a set costs: its parts, its lists, and the receipts that lie beside them. A part that is there is told by its
- * size, and create reads it.
- * @param root undefined: it is not here, and taken for empty
+ * Bytes of one volume of a set: its parts, its lists, and the receipts. An existing part is recognised by its size; create also
+ * reads it.
+ * @param root undefined when the volume is not available; it then counts as empty
  */
 export const bytesOfStick = async (
   { files }: Pick<Plan, 'files'>,
@@ -47,6 +47,6 @@ const recordedParts = async (root: string, sizes: SetSizes): Promise<readonly St
   );
 };
 
-/** What cannot be looked at is for create to tell. */
+/** Undefined on errors, which create reports. */
 const sizeAt = (root: string, path: string): Promise<number | undefined> =>
   sizeOf(root, path).catch(() => undefined);

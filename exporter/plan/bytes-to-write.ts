@@ -1,26 +1,26 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BLOCK, MAX_SIZE } from '#bundles/archive/tar-header';
+import { BLOCK, MAX_SIZE } from '#bundles/formats/archive/tar-header';
 import { type Digest, digestOf } from '#bundles/digest';
-import type { Chunked, Medium } from '#bundles/medium/medium';
-import type { Prepared } from '../prepare.ts';
-import { holds } from '../write/device/read-back.ts';
-import { largestFile } from '../write/free-space.ts';
-import { type MetadataFile, metadataOf } from '../write/metadata.ts';
-import { chunkPath, partsOf } from '../write/part.ts';
-import { findRight, mediumOfPartial, PARTIAL } from '../write/resume-tar.ts';
-import { planEntries } from '../write/tar-entries.ts';
-import { isSame } from '../write/write-changed.ts';
-import type { WriteOptions } from '../write/write-options.ts';
+import type { Chunked, Medium } from '#bundles/formats/medium/medium';
+import type { Prepared } from './prepare.ts';
+import { holds } from './medium/read-back.ts';
+import { largestFile } from './medium/free-space.ts';
+import { type MetadataFile, metadataOf } from './medium/metadata.ts';
+import { chunkPath, partsOf } from './medium/part.ts';
+import { findRight, mediumOfPartial, PARTIAL } from './medium/resume-tar.ts';
+import { planEntries } from './medium/tar-entries.ts';
+import { isSame } from './medium/write-changed.ts';
+import type { WriteOptions } from './medium/write-options.ts';
 import { entrySize } from './pack-parts.ts';
 import type { Plan, PlannedBlob, PlannedFile } from './plan.ts';
 
-/** Bytes of all files of a medium: what create would write, and what it would find there. */
+/** Bytes of all files of a medium: those that create would write, and those that are already there. */
 export type BytesToWrite = { readonly toWrite: number; readonly there: number };
 
 /**
- * What create would write onto this medium in one piece: blobs, the table of contents and what the archive costs. What is
- * there is told by its size, and create reads it; so where something is damaged it writes more.
+ * Estimates what create would write to this single medium: blobs, table of contents and headers of the archive. Existing files
+ * are recognised by their size; create also reads them, and writes more when some are damaged.
  */
 export const bytesToWrite = async (
   { plan, target }: Pick<Prepared, 'plan' | 'target'>,
@@ -65,7 +65,7 @@ const ofTar = async (
   return { toWrite: all - offset, there: offset };
 };
 
-/** Bytes of small files that are not there as they will be. @param root undefined: an empty place */
+/** Bytes of small files that are missing or differ. @param root undefined for an empty medium */
 export const filesToWrite = async (
   root: string | undefined,
   made: readonly MetadataFile[],
@@ -85,7 +85,7 @@ const sizeAt = (path: string): Promise<number | undefined> =>
     () => undefined,
   );
 
-/** How blobs are cut is known by their sizes; what the pieces hash to, by who reads them, or by the medium that has them. */
+/** Pieces by size. Their digests come from the existing medium if it has the same pieces; otherwise they are placeholders. */
 const piecesBySize = (
   blobs: readonly PlannedBlob[],
   most: number,

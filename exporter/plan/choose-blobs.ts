@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import { sameChannel } from '#bundles/names';
-import type { Base, Bases, Reader } from '../base/base.ts';
+import type { Base, Bases, Reader } from '../source/base/base.ts';
 import type { OfferedBundle } from '../source/offer.ts';
 
 /** What is known of those who will import a bundle. */

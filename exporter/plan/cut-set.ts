@@ -1,17 +1,16 @@
-import { BLOCK, MAX_SIZE } from '#bundles/archive/tar-header';
-import { canonicalBytes } from '#bundles/canonical';
-import type { Digest } from '#bundles/digest';
-import { digestOf } from '#bundles/digest';
+import { BLOCK, MAX_SIZE } from '#bundles/formats/archive/tar-header';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
-import { encodeIndex, layoutMarker } from '#bundles/layout/layout';
-import { type BlobRef, type Chunked, DELTAS_FOLDER, type Medium } from '#bundles/medium/medium';
-import { MAX_PARTS } from '#bundles/medium/part';
-import { formatBytes } from '#bundles/program/format-bytes';
-import { blobPath, chunkPath } from '../write/part.ts';
+import { encodeIndex, layoutMarker } from '#bundles/formats/layout/layout';
+import { type BlobRef, type Chunked, DELTAS_FOLDER, type Medium } from '#bundles/formats/medium/medium';
+import { MAX_PARTS } from '#bundles/formats/medium/part';
+import { formatBytes } from '#cli/format-bytes';
+import { blobPath, chunkPath } from './medium/part.ts';
 import { entrySize, type Item, packParts, plainWithin, stickSize } from './pack-parts.ts';
 import type { Plan, PlannedBlob } from './plan.ts';
 
-/** What a set is cut by. Bytes; the last stick's size counts for all that follow. */
+/** What a set is cut by. Bytes; the last volume's size counts for all that follow. */
 export type SetLimits = { readonly partSize: number; readonly sticks: readonly number[] };
 
 /** A file of one part: a whole blob, or the bytes of it from `offset` on. */
@@ -26,7 +25,7 @@ export type CutPart = {
   readonly size: number;
 };
 
-/** Which part holds what, and which stick holds which part, before a byte is read. */
+/** Which part holds what, and which volume holds which part, before a byte is read. */
 export type CutSet = {
   readonly parts: readonly CutPart[];
   /** Larger blobs are cut into pieces of this many bytes. */
@@ -40,9 +39,9 @@ const MAX_PIECES = 10_000;
 const LEAST = 4096;
 
 /**
- * Pure: the same plan and limits give the same parts. Where nothing is sealed, `sealedSize` is left out. Over several sticks,
- * parts that a stick holds a whole number of may need fewer of them.
- * @throws FleetError USAGE for parts or sticks that are too small
+ * Pure: the same plan and limits give the same parts. Where nothing is sealed, `sealedSize` is left out. Over several volumes,
+ * parts that a volume holds a whole number of may need fewer of them.
+ * @throws FleetError USAGE for parts or volumes that are too small
  */
 export const cutSet = (
   plan: CutPlan,

@@ -1,8 +1,8 @@
 import type { Digest } from '#bundles/digest';
-import type { Delta } from '#bundles/medium/medium';
+import type { Delta } from '#bundles/formats/medium/medium';
 import { nameSome } from '#bundles/name-some';
-import type { Bases } from '../base/base.ts';
-import { countOf } from '../base/read-needs.ts';
+import type { Bases } from '../source/base/base.ts';
+import { countOf } from '../source/base/read-needs.ts';
 import type { OfferedBundle, OfferedChannel } from '../source/offer.ts';
 import { knowledgeOf } from './choose-blobs.ts';
 import type { BundlePlan } from './plan.ts';

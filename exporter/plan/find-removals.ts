@@ -1,16 +1,16 @@
-import { packageNames } from '#bundles/bundle/package-names';
+import { packageNames } from '#bundles/formats/bundle/package-names';
 import { compareBytes } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import type { OpenMedium } from '#bundles/medium/medium';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
-import { channelRepository } from '#bundles/registry/references';
-import type { Bases } from '../base/base.ts';
-import { readMediumBases } from '../base/medium-base.ts';
-import { readReleaseBundles } from '../base/release-base.ts';
+import { channelRepository } from '#bundles/transport/registry/references';
+import type { Bases } from '../source/base/base.ts';
+import { readMediumBases } from '../source/base/medium-base.ts';
+import { readReleaseBundles } from '../source/base/release-base.ts';
 import type { Offer, OfferedChannel } from '../source/offer.ts';
 import type { Source } from '../source/source.ts';
 
-/** Packages that whoever takes a release over loses by it. */
+/** Packages that an agent loses by accepting a release. */
 export type ChannelRemovals = {
   readonly channel: Channel;
   /** Of the release on the medium. */
@@ -24,7 +24,7 @@ export type ChannelRemovals = {
 type Known = { readonly name: string; readonly packages: ReadonlySet<string> };
 
 /**
- * What each release takes away: held against what is known of its readers (reports, `--for`), else against what the medium
+ * What each release takes away, compared with what is known of its readers (reports, `--for`), else against what the medium
  * brought before, else, in a layout, against the release before.
  * @throws FleetError those of reading the offered bundles, and those that may be tried again
  */

@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { OpenMedium } from '#bundles/medium/medium';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { nameSome } from '#bundles/name-some';
 import { formatChannel } from '#bundles/names';
 import type { Offer } from '../source/offer.ts';

@@ -1,9 +1,8 @@
-import type { Descriptor } from '#bundles/bundle/manifest';
-import { isManifestType } from '#bundles/bundle/manifest';
+import { type Descriptor, isManifestType } from '#bundles/formats/layout/manifest';
 import { compareBytes, type Digest, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { Document } from '#bundles/layout/document';
-import { layoutReference } from '#bundles/layout/layout';
+import type { Document } from '#bundles/formats/layout/document';
+import { layoutReference } from '#bundles/formats/layout/layout';
 import { BUNDLE_HOST, BUNDLE_KUBERNETES, OCI_MANIFEST, REF_NAME } from '#bundles/media-types';
 import {
   agentFolder,
@@ -12,11 +11,11 @@ import {
   DELTAS_FOLDER,
   type MediumBundle,
   RECEIPTS_FOLDER,
-} from '#bundles/medium/medium';
+} from '#bundles/formats/medium/medium';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
-import { channelRepository } from '#bundles/registry/references';
+import { channelRepository } from '#bundles/transport/registry/references';
 import { formatTime } from '#bundles/time';
-import type { Base, Bases, Reader } from '../base/base.ts';
+import type { Base, Bases, Reader } from '../source/base/base.ts';
 import type { Offer, OfferedBundle, OfferedReceipt } from '../source/offer.ts';
 import { chooseBlobs, knowledgeOf } from './choose-blobs.ts';
 import { describeBundle } from './describe-bundle.ts';

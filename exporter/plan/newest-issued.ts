@@ -1,6 +1,6 @@
-import { readBlob } from '#bundles/layout/verified';
-import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/statements/envelope';
-import { parseStrictJson } from '#bundles/strict-json';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/envelope';
+import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseTime, type Timestamp } from '#bundles/time';
 import type { Source } from '../source/source.ts';
 import type { Plan } from './plan.ts';

@@ -1,4 +1,4 @@
-import { BLOCK, paddingOf } from '#bundles/archive/tar-header';
+import { BLOCK, paddingOf } from '#bundles/formats/archive/tar-header';
 import { compareBytes } from '#bundles/digest';
 
 /** A blob or a piece of one, and the room that there is for it. */
@@ -7,7 +7,7 @@ export type Item = { readonly path: string; readonly size: number };
 export type PackingLimits = {
   /** Most bytes of a part's file. */
   readonly partSize: number;
-  /** Bytes that each stick in turn may hold; the last counts for all that follow. */
+  /** Bytes that each volume in turn may hold; the last counts for all that follow. */
   readonly sticks: readonly number[];
   /** Bytes of a part with nothing of its own in it. */
   readonly overhead: number;
@@ -30,8 +30,8 @@ export const stickSize = (sticks: readonly number[], stick: number): number =>
 
 /**
  * Largest first, each into the first part that has room, so that all parts but the last are nearly full. A new part is begun
- * on the first stick that has room for one. The same items give the same parts, in whatever order they come.
- * @param items each of which fits a part of its own on any stick
+ * on the first volume that has room for one. The same items give the same parts, in whatever order they come.
+ * @param items each of which fits a part of its own on any volume
  */
 export const packParts = <T extends Item>(
   items: readonly T[],

@@ -1,5 +1,5 @@
-import { blobPath } from '#bundles/medium/open-tar';
-import { DELTAS_FOLDER } from '#bundles/medium/medium';
+import { blobPath } from '#bundles/formats/medium/open-tar';
+import { DELTAS_FOLDER } from '#bundles/formats/medium/medium';
 import type { Plan, PlannedBlob } from './plan.ts';
 
 /** The plan of a set: a part has blobs alone, so a patch becomes one, and lies in whichever part has room for it. */

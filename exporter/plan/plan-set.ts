@@ -1,16 +1,16 @@
-import type { Prepared } from '../prepare.ts';
-import { findLayout, orLackOfRoom, stickOf } from '../write/find-layout.ts';
-import { type SetSizes, sizeUpSet } from '../write/set-layout.ts';
-import { limitsFor, type SetWish } from '../write/set-limits.ts';
-import { readLists } from '../write/stick-files.ts';
-import type { WriteOptions } from '../write/write-options.ts';
+import type { Prepared } from './prepare.ts';
+import { findLayout, orLackOfRoom, stickOf } from './medium/find-layout.ts';
+import { type SetSizes, sizeUpSet } from './medium/set-layout.ts';
+import { limitsFor, type SetWish } from './medium/set-limits.ts';
+import { readLists } from './medium/stick-files.ts';
+import type { WriteOptions } from './medium/write-options.ts';
 import { bytesOfStick } from './bytes-of-stick.ts';
 import type { BytesToWrite } from './bytes-to-write.ts';
 import type { SetLimits } from './cut-set.ts';
 import { stickSize } from './pack-parts.ts';
 import { patchesInParts } from './patches-in-parts.ts';
 
-/** Which part goes onto which stick. Bytes. */
+/** Which part goes onto which volume. Bytes. */
 export type SetPlan = {
   readonly partSize: number;
   readonly sealed: boolean;
@@ -26,9 +26,9 @@ export type SetPlan = {
 };
 
 /**
- * As create would cut it, from sizes alone: nothing is read but what is free on the sticks. Only where a set is there already,
+ * As create would cut it, from sizes alone: nothing is read but what is free on the volumes. Only where a set is there already,
  * large blobs are: whether it is the one is known by digests alone.
- * @throws FleetError USAGE for parts or sticks that are too small, DISK_FULL as create
+ * @throws FleetError USAGE for parts or volumes that are too small, DISK_FULL as create
  */
 export const planSet = async (
   whole: Pick<Prepared, 'plan' | 'source' | 'targets' | 'seal'>,
@@ -65,7 +65,7 @@ export const planSet = async (
   };
 };
 
-/** For each stick where it is: one that was begun is known again wherever it is plugged in. */
+/** For each volume where it is: one that was begun is known again wherever it is plugged in. */
 const placesOf = async (
   { set, parts, sticks }: SetSizes,
   roots: readonly string[],

@@ -1,6 +1,6 @@
-import type { Descriptor } from '#bundles/bundle/manifest';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
 import type { Digest } from '#bundles/digest';
-import type { BlobRef, Medium } from '#bundles/medium/medium';
+import type { BlobRef, Medium } from '#bundles/formats/medium/medium';
 import type { Channel } from '#bundles/names';
 import type { OfferedLease } from '../source/offer.ts';
 

@@ -1,15 +1,14 @@
-import type { Descriptor } from '#bundles/bundle/manifest';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { compareBytes, type Digest } from '#bundles/digest';
-import { EMPTY_DESCRIPTOR, encodeArtifact } from '#bundles/layout/artifact';
-import type { Document } from '#bundles/layout/document';
-import { layoutReference, withReference } from '#bundles/layout/layout';
-import { withBytes } from '#bundles/layout/with-bytes';
+import { EMPTY_CONFIG, EMPTY_DESCRIPTOR, encodeArtifact } from '#bundles/formats/layout/artifact';
+import type { Document } from '#bundles/formats/layout/document';
+import { layoutReference, withReference } from '#bundles/formats/layout/layout';
+import { withBytes } from '#bundles/formats/layout/with-bytes';
 import { LEASE_ARTIFACT, RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
-import type { OpenMedium } from '#bundles/medium/medium';
-import type { Offering } from '#bundles/publish/offering';
-import { channelRepository, siteRepository } from '#bundles/registry/references';
-import { EMPTY_CONFIG } from '#bundles/statements/referrer';
-import { notFilled } from '../check/not-filled.ts';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import type { Offering } from '#bundles/transport/publish/offering';
+import { channelRepository, siteRepository } from '#bundles/transport/registry/references';
+import { notFilled } from '../source/check/not-filled.ts';
 
 type Artifact = {
   readonly reference: string;

@@ -1,24 +1,24 @@
-import { closureBlobs } from '#bundles/bundle/closure-blobs';
-import type { ClosureEntry } from '#bundles/bundle/config';
-import { isImage } from '#bundles/bundle/image-blobs';
-import type { Descriptor } from '#bundles/bundle/manifest';
-import { readBundle } from '#bundles/bundle/read-bundle';
+import { closureBlobs } from '#bundles/formats/bundle/closure-blobs';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import { isImage } from '#bundles/formats/bundle/image-blobs';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Digest, digestFromHex } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
-import type { OpenMedium } from '#bundles/medium/medium';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { parseChannel } from '#bundles/names';
-import { choosePointers, type Selection } from '#bundles/publish/choose-pointers';
-import { judgePointer } from '#bundles/publish/judge-pointer';
-import { type MirroredImage, planMirror } from '#bundles/publish/plan-mirror';
-import { planShipment } from '#bundles/publish/plan-shipment';
-import { readFleetChain } from '#bundles/publish/read-fleet-chain';
-import type { Pointer, Shipment } from '#bundles/publish/shipment';
-import { mirrorPath } from '#bundles/registry/mirror-path';
-import type { Registry } from '#bundles/registry/registry';
-import { formatRegistryAddress } from '#bundles/registry/registry-address';
-import type { TrustRoot } from '#bundles/trust/root';
-import { judgeRelease, judgeRoots } from '../check/judge.ts';
+import { choosePointers, type Selection } from '#bundles/transport/publish/choose-pointers';
+import { judgePointer } from '#bundles/transport/publish/judge-pointer';
+import { type MirroredImage, planMirror } from '#bundles/transport/publish/plan-mirror';
+import { planShipment } from '#bundles/transport/publish/plan-shipment';
+import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
+import type { Pointer, Shipment } from '#bundles/transport/publish/shipment';
+import { mirrorPath } from '#bundles/transport/registry/mirror-path';
+import type { Registry } from '#bundles/transport/registry/registry';
+import { formatRegistryAddress } from '#bundles/transport/registry/registry-address';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { judgeRelease, judgeRoots } from '../source/check/judge.ts';
 import { mediumOffering } from './medium-offering.ts';
 import { type Reach, reachRegistry } from './reach-registry.ts';
 import { refuseMissing } from './refuse-missing.ts';
@@ -37,7 +37,7 @@ export type PushOrder = {
   readonly signal: AbortSignal;
 };
 
-/** A pointer of the medium, held against the one that is there. */
+/** A pointer of the medium, compared with the one that is there. */
 export type PreparedPointer = {
   readonly pointer: Pointer;
   readonly before: Descriptor | undefined;

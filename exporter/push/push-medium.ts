@@ -1,18 +1,18 @@
 import type { Digest } from '#bundles/digest';
 import { inParallel } from '#bundles/in-parallel';
-import type { OpenMedium } from '#bundles/medium/medium';
-import { openCarrier } from '#bundles/publish/carrier';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { openCarrier } from '#bundles/transport/publish/carrier';
 import {
   addFreight,
   type Freight,
   NO_FREIGHT,
   sendShipment,
   sendStages,
-} from '#bundles/publish/send-shipment';
-import type { PointerTag } from '#bundles/publish/shipment';
-import { surveyShipment } from '#bundles/publish/survey-shipment';
-import { pushEvidence } from '#bundles/registry/push-evidence';
-import type { Registry } from '#bundles/registry/registry';
+} from '#bundles/transport/publish/send-shipment';
+import type { PointerTag } from '#bundles/transport/publish/shipment';
+import { surveyShipment } from '#bundles/transport/publish/survey-shipment';
+import { pushEvidence } from '#bundles/transport/registry/push-evidence';
+import type { Registry } from '#bundles/transport/registry/registry';
 import { type PreparedPointer, type PreparedPush, type PushOrder, preparePush } from './prepare-push.ts';
 import { type References, referencesOf } from './references-of.ts';
 import { removeNeeds } from './refuse-missing.ts';

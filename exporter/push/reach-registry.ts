@@ -1,7 +1,7 @@
 import type { Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { missingBlob } from '#bundles/layout/verified';
-import type { Registry } from '#bundles/registry/registry';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { missingBlob } from '#bundles/formats/layout/verified';
+import type { Registry } from '#bundles/transport/registry/registry';
 
 /** The medium and, behind it, the registry it is pushed into: what a delta leaves out lies there already. */
 export type Reach = {
@@ -35,8 +35,8 @@ export const reachRegistry = (
     blobs: {
       name: medium.name,
       size: async (digest) => (await medium.size(digest)) ?? (await locate(digest))?.size,
-      open: async (digest, signal, buffers) => {
-        if ((await medium.size(digest)) !== undefined) return medium.open(digest, signal, buffers);
+      open: async (digest, signal) => {
+        if ((await medium.size(digest)) !== undefined) return medium.open(digest, signal);
         const place = await locate(digest, signal);
         if (!place) throw missingBlob(digest, medium.name);
         return registry.repository(place.path).blobs.open(digest, signal);

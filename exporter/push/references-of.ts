@@ -1,6 +1,6 @@
 import { compareBytes } from '#bundles/digest';
-import { bundleTag, imageTag } from '#bundles/registry/references';
-import type { RegistryAddress } from '#bundles/registry/registry';
+import { bundleTag, imageTag } from '#bundles/transport/registry/references';
+import type { RegistryAddress } from '#bundles/transport/registry/registry';
 import type { PreparedPush } from './prepare-push.ts';
 
 /** The name of what was pushed ('registry.example/app@sha256:...', 'prod/line:release') to its reference in the registry. */

@@ -1,8 +1,8 @@
-import { canonicalBytes } from '#bundles/canonical';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { agentFolder, type Medium, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
-import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/medium/write-onto-medium';
+import { agentFolder, type Medium, type OpenMedium, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
+import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import { nameSome } from '#bundles/name-some';
 import { formatTime } from '#bundles/time';
 
@@ -69,7 +69,7 @@ const writeNeeds = async (
     await writeFileOntoMedium(root, file, canonicalBytes(note));
     return file;
   } catch (error) {
-    // A stick with its lock on, or a full one: then the person has to carry the words.
+    // A medium with its lock on, or a full one: then the person has to carry the words.
     if (isOfTheStick(error)) return undefined;
     throw error;
   }

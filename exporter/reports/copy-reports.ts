@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { writeFileAtomically } from '#bundles/layout/write-file';
-import type { OpenMedium } from '#bundles/medium/medium';
-import { findReports } from '#bundles/report/find-reports';
-import { MAX_REPORT_BYTES } from '#bundles/report/report';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { findReports } from '#bundles/trust/reports/find-reports';
+import { MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
 
 export type Copied = { readonly folder: string; readonly files: number; readonly there: number };
 
 /**
- * The reports as they are, at the paths that they have on a stick: the folder can be mailed, sent over a diode, and imported
- * like the stick. What is there already stays; where it is something else, nothing is written.
+ * The reports as they are, at the paths that they have on a medium: the folder can be mailed, sent over a diode, and imported
+ * like the medium. What is there already stays; where it is something else, nothing is written.
  * @throws FleetError USAGE for a file of the same name and other bytes, DISK_FULL, PERMISSION
  */
 export const copyReports = async (medium: OpenMedium, folder: string): Promise<Copied> => {

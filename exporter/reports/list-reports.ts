@@ -1,14 +1,14 @@
 import { compareBytes } from '#bundles/digest';
 import { type ErrorCode, FleetError, formatError, isFleetError } from '#bundles/errors';
-import { agentFolder, type OpenMedium } from '#bundles/medium/medium';
-import { type FoundReport, findReports, readReport } from '#bundles/report/find-reports';
-import { verifyReport } from '#bundles/report/report';
-import { parseEnvelope } from '#bundles/statements/envelope';
-import type { ReportPredicate } from '#bundles/statements/predicates';
-import { parseStatement } from '#bundles/statements/verify-statement';
-import { parsePublicKey } from '#bundles/trust/key';
-import { parseDocument } from '#bundles/validate';
-import { claimedAgent } from '../base/report-base.ts';
+import { agentFolder, type OpenMedium } from '#bundles/formats/medium/medium';
+import { type FoundReport, findReports, readReport } from '#bundles/trust/reports/find-reports';
+import { verifyReport } from '#bundles/trust/reports/report';
+import { parseEnvelope } from '#bundles/formats/statements/envelope';
+import type { ReportPredicate } from '#bundles/formats/statements/predicates';
+import { parseStatement } from '#bundles/trust/statements/verify-statement';
+import { parsePublicKey } from '#bundles/trust/keys/key';
+import { parseDocument } from '#bundles/json/validate';
+import { claimedAgent } from '../source/base/report-base.ts';
 import type { AgentsOf } from './medium-agents.ts';
 import { newestReceipt } from './newest-receipt.ts';
 

@@ -1,13 +1,13 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { OpenMedium } from '#bundles/medium/medium';
-import type { SiteAgents } from '../base/site-agents.ts';
-import { type Evidence, judgeRoots, judgeSite } from '../check/judge.ts';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import type { SiteAgents } from '../source/base/site-agents.ts';
+import { type Evidence, judgeRoots, judgeSite } from '../source/check/judge.ts';
 
 /** Whose keys count: the agents of a site by its signed statement. @throws FleetError where there is none to believe */
 export type AgentsOf = (site: string) => Promise<SiteAgents>;
 
-/** By the statements that the stick itself took out, under the root given by hand. Each site is judged once. */
+/** By the statements that the medium itself took out, under the root given by hand. Each site is judged once. */
 export const mediumAgents = (open: OpenMedium, pinned: Digest, now: Date): AgentsOf => {
   const known = new Map<string, Promise<SiteAgents>>();
   const judge = async (site: string): Promise<SiteAgents> => {

@@ -1,9 +1,9 @@
 import { isFleetError } from '#bundles/errors';
-import { readBlob } from '#bundles/layout/verified';
-import { agentFolder, type OpenMedium, RECEIPTS_FOLDER } from '#bundles/medium/medium';
-import { verifyReceipt } from '#bundles/report/receipt';
-import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
-import type { ReceiptPredicate } from '#bundles/statements/predicates';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { agentFolder, type OpenMedium, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
+import { verifyReceipt } from '#bundles/trust/reports/receipt';
+import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
+import type { ReceiptPredicate } from '#bundles/formats/statements/predicates';
 import type { AgentsOf } from './medium-agents.ts';
 
 /** The receipt for an agent that reaches furthest, of those on the medium that the hub really signed. */

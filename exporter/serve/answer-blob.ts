@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import type { Limit } from '#bundles/publish/limit';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { Limit } from '#bundles/transport/publish/limit';
 import { answerError } from './answers.ts';
 import { drainAtPace, type Pace } from './drain-at-pace.ts';
 import { type ByteRange, parseRange } from './parse-range.ts';
@@ -14,7 +14,7 @@ export type BlobAnswering = {
   readonly limit: (client: string) => Limit;
   /** A client that takes less is given up. */
   readonly pace: Pace;
-  /** Hears what went wrong after the head of an answer was sent, when nobody can be told but by cutting it off. */
+  /** Hears what went wrong after the head of an answer was sent, when the only answer left is to close the connection. */
   readonly onBroken: (error: unknown) => void;
   readonly onBytes: (bytes: number) => void;
 };
@@ -72,7 +72,7 @@ const transfer = async (
   const drained = drainAtPace(response, pace, gone.signal);
   try {
     for await (const piece of servedBytes(blobs, blob, range, proven, gone.signal)) {
-      // Only now: what is found wrong before the first byte is told in an answer.
+      // Only now: a fault found before the first byte becomes an error response.
       if (!response.headersSent) response.writeHead('content-range' in head ? 206 : 200, head);
       onBytes(piece.byteLength);
       if (!response.write(piece)) await drained('drain');

@@ -5,9 +5,9 @@ import type { ServerResponse } from 'node:http';
 export type Pace = { readonly bytes: number; readonly ms: number };
 
 /**
- * Waits until a client has taken what it was sent, again and again; one that only sips would hold its place for days.
- * Only time that the client was waited for counts: a slow stick is not its fault.
- * @returns waits for 'drain', or behind the end for 'finish' @throws (what it returns) AbortError for one that has gone or sips
+ * Waits until a client has taken what it was sent, again and again; a client below the minimum rate would hold its place for days.
+ * Only time that the client was waited for counts: a slow medium is not its fault.
+ * @returns waits for 'drain', or behind the end for 'finish' the returned functions reject with AbortError when the client disconnects or stays below the minimum rate
  */
 export const drainAtPace = (response: ServerResponse, { bytes, ms }: Pace, gone: AbortSignal) => {
   let left = ms;

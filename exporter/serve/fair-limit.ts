@@ -1,4 +1,4 @@
-import { type Limit, makeLimit } from '#bundles/publish/limit';
+import { type Limit, makeLimit } from '#bundles/transport/publish/limit';
 
 /**
  * Lets at most `width` works run at once, and of one client at most `share`: one that is stuck with all it asked for holds up

@@ -1,4 +1,4 @@
-import type { ClosureEntry } from '#bundles/bundle/config';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import {
   childrenOf,
   type Descriptor,
@@ -6,26 +6,26 @@ import {
   MAX_MANIFEST_BYTES,
   type Manifest,
   parseImageManifest,
-} from '#bundles/bundle/manifest';
-import { readBundle } from '#bundles/bundle/read-bundle';
+} from '#bundles/formats/layout/manifest';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Digest, isDigest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
-import { readArtifact } from '#bundles/layout/artifact';
-import { readBlob } from '#bundles/layout/verified';
-import { withBytes } from '#bundles/layout/with-bytes';
+import { readArtifact } from '#bundles/formats/layout/artifact';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { withBytes } from '#bundles/formats/layout/with-bytes';
 import { SIMPLE_SIGNING } from '#bundles/media-types';
-import type { OpenMedium } from '#bundles/medium/medium';
-import { choosePointers, type Selection } from '#bundles/publish/choose-pointers';
-import type { Offering } from '#bundles/publish/offering';
-import { type MirroredImage, planMirror } from '#bundles/publish/plan-mirror';
-import { planShipment } from '#bundles/publish/plan-shipment';
-import { readFleetChain } from '#bundles/publish/read-fleet-chain';
-import { readOrder } from '#bundles/publish/read-order';
-import type { Parcel, Pointer, Shipment } from '#bundles/publish/shipment';
-import { signatureTag } from '#bundles/registry/attach-referrer';
-import { listedReferrer, mergeSimple } from '#bundles/registry/push-evidence';
-import { bundleTag, imageTag } from '#bundles/registry/references';
-import type { TrustRoot } from '#bundles/trust/root';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { choosePointers, type Selection } from '#bundles/transport/publish/choose-pointers';
+import type { Offering } from '#bundles/transport/publish/offering';
+import { type MirroredImage, planMirror } from '#bundles/transport/publish/plan-mirror';
+import { planShipment } from '#bundles/transport/publish/plan-shipment';
+import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
+import { readOrder } from '#bundles/transport/publish/read-order';
+import type { Parcel, Pointer, Shipment } from '#bundles/transport/publish/shipment';
+import { signatureTag } from '#bundles/transport/registry/attach-referrer';
+import { listedReferrer, mergeSimple } from '#bundles/transport/registry/push-evidence';
+import { bundleTag, imageTag } from '#bundles/transport/registry/references';
+import type { TrustRoot } from '#bundles/trust/root/root';
 import { mediumOffering } from '../push/medium-offering.ts';
 import type { Shelf, Shelves } from './shelves.ts';
 

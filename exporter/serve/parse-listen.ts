@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import { isLoopback } from '#bundles/registry/where-to';
+import { isLoopback } from '#bundles/transport/registry/http/where-to';
 
 export type Listen = {
   /** As it is written in an address: with brackets if it is IPv6. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MAX_MANIFEST_BYTES } from '#bundles/bundle/manifest';
+import { MAX_MANIFEST_BYTES } from '#bundles/formats/layout/manifest';
 import { compareBytes, isDigest } from '#bundles/digest';
-import { readBlob } from '#bundles/layout/verified';
+import { readBlob } from '#bundles/formats/layout/verified';
 import { OCI_INDEX } from '#bundles/media-types';
 import { answerBlob, type BlobAnswering } from './answer-blob.ts';
 import { answerError, answerJson } from './answers.ts';

@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { verified } from '#bundles/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { verified } from '#bundles/formats/layout/verified';
 import type { ByteRange } from './parse-range.ts';
 
 /** Which blobs this process has read whole and found right. */

@@ -1,7 +1,7 @@
-import type { Descriptor } from '#bundles/bundle/manifest';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
 import type { Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import type { TrustRoot } from '#bundles/trust/root';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { TrustRoot } from '#bundles/trust/root/root';
 
 /** One repository as clients see it. */
 export type Shelf = {

@@ -21,7 +21,7 @@ export type RunningServer = AsyncDisposable & {
 const MAX_CONNECTIONS = 512;
 /** Of these from one address. */
 const MAX_OF_CLIENT = 128;
-/** Milliseconds that transfers under way get to end when the server is told to. */
+/** Milliseconds that transfers under way get to end when the server stops. */
 const GRACE = 5000;
 
 /** @throws FleetError USAGE for an address that is taken or not ours, CONFIG_INVALID for the certificate, PERMISSION */

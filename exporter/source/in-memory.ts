@@ -1,6 +1,6 @@
-import type { FoundBlob } from '#bundles/layout/blobs';
+import type { FoundBlob } from '#bundles/formats/layout/blobs';
 
-/** Bytes that are here, as a blob that was found. */
+/** A found blob whose bytes are in memory. */
 export const inMemory = (bytes: Uint8Array): FoundBlob => ({
   size: bytes.byteLength,
   open: async () => one(bytes),

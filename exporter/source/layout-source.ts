@@ -1,6 +1,7 @@
-import { findReference, layoutReference, openLayout, referenceOf } from '#bundles/layout/layout';
+import { findReference, layoutReference, openLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { parseChannel } from '#bundles/names';
-import { channelsIn } from '#bundles/publish/choose-pointers';
+import { channelsIn } from '#bundles/transport/publish/choose-pointers';
+import { channelRepository } from '#bundles/transport/registry/references';
 import type { Source } from './source.ts';
 import { streamBlob } from './stream-blob.ts';
 
@@ -10,6 +11,11 @@ export const openLayoutSource = async (directory: string): Promise<Source> => {
   return {
     name: `layout ${directory}`,
     channels: async () => channelsIn(layout).map((name) => parseChannel(name)),
+    unreleased: (channel) => {
+      const has = (tag: string): boolean =>
+        findReference(layout, layoutReference(channelRepository(channel), tag)) !== undefined;
+      return has('waiting') ? 'held' : has('awaiting') ? 'awaiting' : undefined;
+    },
     tags: async (repository) =>
       layout.manifests
         .map((descriptor) => referenceOf(descriptor) ?? '')
@@ -17,7 +23,7 @@ export const openLayoutSource = async (directory: string): Promise<Source> => {
         .map((reference) => reference.slice(repository.length + 1)),
     resolve: async (repository, tag) => findReference(layout, layoutReference(repository, tag)),
     blobs: () => layout.blobs,
-    stream: (_, digest, signal, buffers) => streamBlob(layout.blobs, digest, signal, buffers),
+    stream: (_, digest, signal) => streamBlob(layout.blobs, digest, signal),
     [Symbol.asyncDispose]: async () => {},
   };
 };

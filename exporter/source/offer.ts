@@ -1,9 +1,9 @@
-import type { BundleConfig, BundleKind } from '#bundles/bundle/config';
+import type { BundleConfig } from '#bundles/formats/bundle/config';
+import type { BundleKind, Channel } from '#bundles/names';
 import type { Digest } from '#bundles/digest';
-import type { Document } from '#bundles/layout/document';
-import type { Channel } from '#bundles/names';
-import type { ReleasePredicate, SiteAgent, SiteValues } from '#bundles/statements/predicates';
-import type { TrustRoot } from '#bundles/trust/root';
+import type { Document } from '#bundles/formats/layout/document';
+import type { ReleasePredicate, SiteAgent, SiteValues } from '#bundles/formats/statements/predicates';
+import type { TrustRoot } from '#bundles/trust/root/root';
 import type { ClosureBlob } from './read-closure.ts';
 
 /** One bundle of a channel's release, its statement verified. */
@@ -31,7 +31,7 @@ export type OfferedChannel = {
   readonly bundles: readonly OfferedBundle[];
 };
 
-/** A live lease of an offered release: it says that the release is still the current one. */
+/** A live lease of an offered release. */
 export type OfferedLease = {
   readonly channel: Channel;
   readonly version: number;
@@ -54,7 +54,7 @@ export type OfferedDocument = { readonly document: Document; readonly repository
 /** A receipt whose signature was verified: `agent` has handed over its events up to `to`. */
 export type OfferedReceipt = { readonly agent: string; readonly digest: Digest; readonly to: number };
 
-/** What the source has of what is wanted; every signature of it was judged as an agent will judge it. */
+/** The requested content that the source has. All signatures are verified as by an agent. */
 export type Offer = {
   readonly root: TrustRoot;
   readonly documents: readonly OfferedDocument[];
@@ -62,6 +62,6 @@ export type Offer = {
   readonly leases: readonly OfferedLease[];
   readonly sites: readonly OfferedSite[];
   readonly receipts: readonly OfferedReceipt[];
-  /** What was left aside, and why. */
+  /** What was skipped, and why. */
   readonly notes: readonly string[];
 };

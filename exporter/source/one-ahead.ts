@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import type { BlobRef } from '#bundles/medium/medium';
+import type { BlobRef } from '#bundles/formats/medium/medium';
 import type { Source } from './source.ts';
 
 type Wanted = BlobRef & { readonly repository: string };
@@ -11,13 +11,13 @@ type Begun = {
   readonly stop: AbortController;
 };
 
-/** About what a line carries while a question travels; earlier would leave a connection waiting that others could cut. */
+/** About the bytes that a line carries during one round trip. Starting earlier would leave an idle connection, which may be closed. */
 const NEAR_END = 16 << 20;
 
 /**
- * For who copies blobs one after the other: the next is asked for when the end of the one before is near, so that no two are parted
- * by a journey to the source and back. Disposed of, it closes what nobody came for; the source itself stays open.
- * @param order in which they will be copied, about: whoever asks for another one gets that
+ * Prefetches for a caller that copies blobs sequentially: requests the next blob shortly before the end of the current one, which
+ * saves a round trip for each. Disposing closes the prefetched stream; the source stays open.
+ * @param order expected order of the copies; other requests also work
  */
 export const oneAhead = (
   source: Source,
@@ -31,7 +31,7 @@ export const oneAhead = (
     const either = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
     const chunks = source.stream(repository, digest, either)[Symbol.asyncIterator]();
     const first = chunks.next();
-    // It is thrown when it is its turn.
+    // The reader of this blob awaits and gets the error.
     first.catch(() => {});
     return { digest, first, chunks, stop };
   };
@@ -68,8 +68,7 @@ export const oneAhead = (
   return {
     source: {
       ...source,
-      stream: (repository, digest, signal, buffers) =>
-        buffers ? source.stream(repository, digest, signal, buffers) : stream(repository, digest, signal),
+      stream,
     },
     [Symbol.asyncDispose]: drop,
   };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { FleetError } from '#bundles/errors';
-import { type RegistryAccess, registryOptions } from '#bundles/registry/registry-access';
-import { compileLate } from '../compile-late.ts';
+import { type RegistryAccess, registryOptions } from '#bundles/transport/registry/registry-access';
+import { setRegistryFlags } from './v8-flags.ts';
 import { openLayoutSource } from './layout-source.ts';
 import type { Source } from './source.ts';
 
@@ -18,7 +18,7 @@ export const openSource = async (where: string, access: RegistryAccess = NO_ACCE
   if (where.startsWith('oci://')) {
     // The HTTP client takes longer to load than a small layout to read.
     const { openRegistrySource } = await import('./registry-source.ts');
-    compileLate();
+    setRegistryFlags();
     return openRegistrySource(where, registryOptions(access));
   }
   if (!/^[a-z]+:\/\//.test(where)) {

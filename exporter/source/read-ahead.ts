@@ -1,15 +1,15 @@
 import { isFleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { readBlob } from '#bundles/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { readBlob } from '#bundles/formats/layout/verified';
 import type { OfferedDocument } from './offer.ts';
 import { readInParallel } from './read-in-parallel.ts';
 
-/** What statements are allowed. Anybody who may push can name more and longer files than anybody reads. */
+/** Limits of the prefetch, as for statements: a client that may push can list more and larger files. */
 const MAX_BYTES = 64 << 10;
 const MAX_COUNT = 4096;
 const MAX_TOTAL = 32 << 20;
 
-/** As Source.readAhead, of one that keeps what is small. */
+/** Implements Source.readAhead for a source that caches small blobs. */
 export const readAhead = async (
   blobs: (repository: string) => BlobSource,
   documents: readonly OfferedDocument[],

@@ -1,15 +1,15 @@
-import { closureTree } from '#bundles/bundle/closure-blobs';
-import type { Descriptor } from '#bundles/bundle/manifest';
-import type { Bundle } from '#bundles/bundle/read-bundle';
+import { closureTree } from '#bundles/formats/bundle/closure-blobs';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import type { Bundle } from '#bundles/formats/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
 
-/** A blob of a closure and, for an image's manifest that is here, what it names. */
+/** A blob of a closure; for an available image manifest with its children. */
 export type ClosureBlob = Pick<Descriptor, 'digest' | 'size' | 'mediaType'> & {
   readonly children: readonly Digest[];
 };
 
-/** The closure with its edges: who sends a layer again sends the manifests that lead to it. @throws as closureBlobs */
+/** The closure with its edges: a layer is sent together with the manifests that lead to it. @throws FleetError of closureBlobs */
 export const readClosure = async (
   source: BlobSource,
   bundle: Bundle,

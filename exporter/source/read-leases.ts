@@ -1,11 +1,11 @@
-import type { JudgedLeases } from '#bundles/accept/accept-lease';
-import { isLiveLease } from '#bundles/accept/is-live-lease';
+import type { JudgedLeases } from '#bundles/trust/accept/accept-lease';
+import { isLiveLease } from '#bundles/trust/accept/is-live-lease';
 import { digestOf } from '#bundles/digest';
 import { formatError, isFleetError, toFleetError } from '#bundles/errors';
 import { LEASE_ARTIFACT } from '#bundles/media-types';
 import { type Channel, formatChannel } from '#bundles/names';
-import { channelRepository } from '#bundles/registry/references';
-import { judgeRoots } from '../check/judge.ts';
+import { channelRepository } from '#bundles/transport/registry/references';
+import { judgeRoots } from './check/judge.ts';
 import type { OfferedDocument, OfferedLease } from './offer.ts';
 import { readInParallel } from './read-in-parallel.ts';
 import { readTagged } from './read-tagged.ts';
@@ -14,11 +14,11 @@ import type { Source } from './source.ts';
 
 export type ReadLeases = {
   readonly documents: readonly OfferedDocument[];
-  /** Why some were left aside. */
+  /** Leases that were skipped, with the reason. */
   readonly notes: readonly string[];
 };
 
-/** What lies under the tag `lease` of these channels. None of it is needed, so what cannot be read is only told. */
+/** Reads the artifacts under the tag `lease` of these channels. Leases are optional, so an unreadable one becomes a note. */
 export const readLeases = async (source: Source, channels: readonly Channel[]): Promise<ReadLeases> => {
   const found = await readInParallel(channels, (channel) => readOne(source, channel));
   return {
@@ -44,7 +44,7 @@ const readOne = async (source: Source, channel: Channel): Promise<ReadLeases> =>
   }
 };
 
-/** The leases, and the roots beside them as long as they carry on the chain that releases and orders have. */
+/** Returns the leases, with their roots if those continue the chain of the releases and site statements. */
 export const goodRoots = async (
   source: Source,
   certain: readonly OfferedDocument[],
@@ -75,7 +75,7 @@ export type JudgedLease = {
   readonly notes: readonly string[];
 };
 
-/** A lease that is live now: on a medium one that is not would be of no use, or stop the import. */
+/** Chooses the lease if it is live now: on a medium, another one would be useless or stop the import. */
 export const chooseLease = (
   { lease, skipped }: JudgedLeases,
   channel: Channel,

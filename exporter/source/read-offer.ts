@@ -1,14 +1,15 @@
-import { checkAudience } from '#bundles/accept/check-audience';
-import { isManifestType } from '#bundles/bundle/manifest';
-import { ownBlobs, readBundle } from '#bundles/bundle/read-bundle';
-import { canonicalJson, type Json } from '#bundles/canonical';
+import { checkAudience } from '#bundles/trust/accept/check-audience';
+import { isManifestType } from '#bundles/formats/layout/manifest';
+import { ownBlobs, readBundle } from '#bundles/formats/bundle/read-bundle';
+import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
 import { nameSome } from '#bundles/name-some';
+import { didYouMean } from '#bundles/nearest-name';
 import { type Channel, formatChannel } from '#bundles/names';
-import { channelRepository, siteRepository } from '#bundles/registry/references';
-import { type Evidence, judgeReceipts, judgeRelease, judgeRoots, judgeSite } from '../check/judge.ts';
+import { channelRepository, siteRepository } from '#bundles/transport/registry/references';
+import { type Evidence, judgeReceipts, judgeRelease, judgeRoots, judgeSite } from './check/judge.ts';
 import type {
   Offer,
   OfferedBundle,
@@ -25,16 +26,16 @@ import { routedBlobs } from './routed-blobs.ts';
 import type { Source } from './source.ts';
 
 export type Wanted = {
-  /** undefined: those of the sites' agents; with no site either, all that the source has. */
+  /** undefined: the channels of the sites' agents; without sites, all channels of the source. */
   readonly channels: readonly Channel[] | undefined;
   readonly sites: readonly string[];
-  /** Sites that reported: they get their receipts, but not a new order. */
+  /** Sites that reported: they get their receipts, but no new site statement. */
   readonly reporters: readonly string[];
 };
 
 /**
- * Reads what is wanted and judges all of it: nothing unsigned, expired or foreign is ever exported.
- * @throws FleetError CHANNEL_MISSING, SITE_MISSING, and whatever a site would refuse it with
+ * Reads and verifies the requested content: nothing unsigned, expired or foreign is exported.
+ * @throws FleetError CHANNEL_MISSING, SITE_MISSING, or the code with which a site would refuse it
  */
 export const readOffer = async (
   source: Source,
@@ -95,7 +96,7 @@ const noChannel = ({ name }: Source, { sites }: Wanted): FleetError => {
   const [whose, follow] =
     others.length === 0 ? [`site ${site}`, 'it follows'] : ['these sites', 'they follow'];
   return new FleetError('CHANNEL_MISSING', `no agent of ${whose} is left, so ${follow} no channel`, {
-    hint: 'Name one with --channel: the new order of the site goes with it',
+    hint: 'Name one with --channel: the new site statement goes with it',
   });
 };
 
@@ -103,14 +104,14 @@ const evidenceOf = (source: Source, documents: readonly OfferedDocument[], now: 
   blobs: routedBlobs(source, new Map(documents.map((it) => [it.document.digest, it.repository]))),
   documents: documents.map(({ document }) => document),
   now,
-  // Whoever may push to a registry may push to a tag of leases, too.
+  // Every client that may push can also push to the tag of the leases.
   from: 'registry',
 });
 
 const readAll = <T, R>(items: readonly T[], read: (item: T) => Promise<R>): Promise<readonly R[]> =>
   readInParallel(new Set(items), read);
 
-/** Of two that do not need each other; the first that failed is told, whichever was faster. */
+/** Awaits two independent promises. When both fail, throws the error of the first, independent of timing. */
 const both = async <A, B>(one: Promise<A>, other: Promise<B>): Promise<readonly [A, B]> => {
   await Promise.allSettled([one, other]);
   return [await one, await other];
@@ -125,7 +126,7 @@ const readRelease = async (source: Source, channel: Channel): Promise<readonly O
     subject: name,
     hint:
       known.length > 0
-        ? `It has ${nameSome(known)}`
+        ? `${didYouMean(name, known) ?? ''}It has ${nameSome(known)}`
         : 'Is the name written right? Otherwise build and publish one first',
   });
 };
@@ -139,7 +140,7 @@ export const readSite = async (source: Source, site: string): Promise<readonly O
   });
 };
 
-/** @throws FleetError those of verifyReceipt */
+/** @throws FleetError RECEIPT_INVALID, and the errors of verifyStatement */
 const receiptsIn = async (evidence: Evidence, root: Offer['root']): Promise<readonly OfferedReceipt[]> => {
   const receipts = evidence.documents.filter(({ role }) => role === 'receipt');
   const found: OfferedReceipt[] = [];
@@ -150,7 +151,7 @@ const receiptsIn = async (evidence: Evidence, root: Offer['root']): Promise<read
   return found;
 };
 
-/** A site that never reported has no receipts, which is no mistake. */
+/** Empty for a site that never reported. */
 const readReceipts = async (source: Source, site: string): Promise<readonly OfferedDocument[]> => {
   const found = await readTagged(source, siteRepository(site), 'receipts', RECEIPTS_ARTIFACT);
   return (found ?? []).filter(({ document }) => document.role === 'receipt');
@@ -218,7 +219,7 @@ const uniqueChannels = (channels: readonly Channel[]): readonly Channel[] =>
     .toSorted(([a], [b]) => compareBytes(a, b))
     .map(([, channel]) => channel);
 
-/** Roots come with every release: each claim once, in an order that does not depend on who brought it. */
+/** Removes duplicates, as every release carries the roots, and sorts, so that the order of reading does not matter. */
 const uniqueDocuments = (documents: readonly OfferedDocument[]): readonly OfferedDocument[] =>
   [...new Map(documents.map((it) => [canonicalJson(it.document as unknown as Json), it])).entries()]
     .toSorted(([a], [b]) => compareBytes(a, b))

@@ -1,8 +1,8 @@
-import { readArtifact } from '#bundles/layout/artifact';
+import { readArtifact } from '#bundles/formats/layout/artifact';
 import type { OfferedDocument } from './offer.ts';
 import type { Source } from './source.ts';
 
-/** The documents of the artifact that a tag names; undefined where there is no such tag. @throws as readArtifact */
+/** The documents of the artifact that a tag names; undefined when the tag does not exist. @throws FleetError of readArtifact */
 export const readTagged = async (
   source: Source,
   repository: string,

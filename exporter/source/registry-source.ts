@@ -1,9 +1,9 @@
-import type { Descriptor } from '#bundles/bundle/manifest';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { FleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { openRegistry } from '#bundles/registry/open-registry';
-import type { RegistryOptions } from '#bundles/registry/registry';
-import { formatRegistryAddress, parseRegistryAddress } from '#bundles/registry/registry-address';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import type { RegistryOptions } from '#bundles/transport/registry/registry';
+import { formatRegistryAddress, parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { readAhead } from './read-ahead.ts';
 import { keepSmallBlobs } from './small-blobs.ts';
 import type { Source } from './source.ts';
@@ -12,7 +12,7 @@ import { streamBlob } from './stream-blob.ts';
 /**
  * The registry that `fleet-scheduler publish` writes to. Layers go from the network to the medium; only small documents
  * stay in memory.
- * @throws FleetError USAGE for an address that is none
+ * @throws FleetError USAGE for an invalid address
  */
 export const openRegistrySource = (where: string, options: RegistryOptions): Source => {
   const address = parseRegistryAddress(where);
@@ -26,7 +26,7 @@ export const openRegistrySource = (where: string, options: RegistryOptions): Sou
     return opened;
   };
   const resolved = new Map<string, Promise<Descriptor | undefined>>();
-  /** Whoever asks for a tag reads what it names: that is one question. */
+  /** A tag is asked for together with the manifest that it names, in one request. */
   const resolve = async (repository: string, tag: string): Promise<Descriptor | undefined> => {
     const found = await registry.repository(repository).fetchManifest(tag);
     if (found) small.keep(found.descriptor.digest, found.bytes);
@@ -34,25 +34,25 @@ export const openRegistrySource = (where: string, options: RegistryOptions): Sou
   };
   return {
     name,
-    // Registries have no list that one may count on: many show none, or other people's.
+    // The catalogue of registries is not reliable: many have none, or list repositories of others.
     channels: async () => {
       throw new FleetError('USAGE', `a registry does not say which channels it has: ${name}`, {
         hint: 'Name them with --channel, or a site with --site',
       });
     },
     tags: (repository) => registry.repository(repository).tags(),
-    // A tag that is moved meanwhile would be two answers to one question.
+    // Each tag is resolved once, so that a tag that moves meanwhile has one target for the whole run.
     resolve: (repository, tag) => {
       const key = `${repository}:${tag}`;
       const found = resolved.get(key) ?? resolve(repository, tag);
       resolved.set(key, found);
-      // What could not be asked may be asked again.
+      // A failed request may be repeated.
       found.catch(() => resolved.delete(key));
       return found;
     },
     blobs,
     readAhead: (documents, signal) => readAhead(blobs, documents, signal),
-    stream: (repository, digest, signal, buffers) => streamBlob(blobs(repository), digest, signal, buffers),
+    stream: (repository, digest, signal) => streamBlob(blobs(repository), digest, signal),
     [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
   };
 };

@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { askFor, missingBlob } from '#bundles/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { askFor, missingBlob } from '#bundles/formats/layout/verified';
 import type { Source } from './source.ts';
 
 /** Reads each blob from the repository that is known to have it, and no other blob. */

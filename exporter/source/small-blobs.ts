@@ -1,25 +1,25 @@
 import type { Digest } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import type { BlobSource, FoundBlob, WantedBlob } from '#bundles/layout/blobs';
-import { askFor, missingBlob, readFound } from '#bundles/layout/verified';
+import type { BlobSource, FoundBlob, WantedBlob } from '#bundles/formats/layout/blobs';
+import { askFor, missingBlob, readFound } from '#bundles/formats/layout/verified';
 import { inMemory } from './in-memory.ts';
 
 /** Statements, manifests and most configs; layers are streamed. */
 const SMALL = 1 << 20;
-/** In all. The oldest make room: what is read again is read again soon. */
+/** Size of the cache in bytes. It drops the oldest entries: repeated reads follow each other closely. */
 const ROOM = 64 << 20;
 
-/** Small blobs that were read over the network and verified, for the next who asks. */
+/** Cache of small verified blobs of a registry. */
 export type SmallBlobs = {
-  /** The same blobs, each small one fetched once, whichever repository it was in. */
+  /** Adds the cache to a source; it is shared by all repositories. */
   readonly over: (blobs: BlobSource) => BlobSource;
-  /** Bytes that came otherwise and have this digest. */
+  /** Adds bytes with this digest to the cache. */
   readonly keep: (digest: Digest, bytes: Buffer) => void;
 };
 
 export const keepSmallBlobs = (): SmallBlobs => {
   const kept = new Map<Digest, Buffer>();
-  /** Those that somebody is reading just now; undefined in the end: nothing to share. */
+  /** Reads in progress; they resolve to undefined when the blob cannot be shared. */
   const coming = new Map<Digest, Promise<Buffer | undefined>>();
   let room = ROOM;
   const keep = (digest: Digest, bytes: Buffer): void => {
@@ -39,7 +39,7 @@ export const keepSmallBlobs = (): SmallBlobs => {
       if (bytes) return Promise.resolve(bytes.byteLength);
       const known = sizes.get(digest) ?? blobs.size(digest);
       sizes.set(digest, known);
-      // What could not be asked may be asked again.
+      // A failed request may be repeated.
       known.catch(() => sizes.delete(digest));
       return known;
     };
@@ -50,7 +50,7 @@ export const keepSmallBlobs = (): SmallBlobs => {
       if (!found) return undefined;
       const { size: announced } = found;
       if (announced === undefined) return found;
-      // It was there: also of one that is not kept, or not for long, nobody has to ask that again.
+      // Remembers the size, also of a blob that is not cached.
       sizes.set(digest, Promise.resolve(announced));
       if (announced > Math.min(SMALL, wanted.maxBytes)) return found;
       const bytes = await readFound(found, blobs.name, digest, wanted);
@@ -60,7 +60,7 @@ export const keepSmallBlobs = (): SmallBlobs => {
     const get = async (digest: Digest, wanted: WantedBlob): Promise<FoundBlob | undefined> => {
       for (let other = coming.get(digest); other; other = coming.get(digest)) {
         const bytes = await other.catch((error: unknown) => {
-          // What it met on the way I would meet, too; what it gave up, or found wrong where it looked, I may find.
+          // A network error would repeat here. After an abort, or an error of the other repository, this read may succeed.
           if (isFleetError(error) && error.retryable && error.code !== 'ABORTED') throw error;
           return undefined;
         });
@@ -79,9 +79,9 @@ export const keepSmallBlobs = (): SmallBlobs => {
     return {
       name: blobs.name,
       size,
-      open: async (digest, signal, buffers) => {
+      open: async (digest, signal) => {
         const announced = await size(digest);
-        if (announced === undefined || announced > SMALL) return blobs.open(digest, signal, buffers);
+        if (announced === undefined || announced > SMALL) return blobs.open(digest, signal);
         const found = await get(digest, { maxBytes: SMALL, signal });
         if (!found) throw missingBlob(digest, blobs.name);
         return found.open();

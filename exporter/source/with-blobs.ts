@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { Digest } from '#bundles/digest';
-import { askFor } from '#bundles/layout/verified';
+import { askFor } from '#bundles/formats/layout/verified';
 import { inMemory } from './in-memory.ts';
 import type { Source } from './source.ts';
 
-/** A source that also has a few small blobs from elsewhere, in every repository. */
+/** Adds a few small blobs in memory to every repository of a source. */
 export const withBlobs = (source: Source, extra: ReadonlyMap<Digest, Buffer>): Source => {
   if (extra.size === 0) return source;
   return {
@@ -14,9 +14,9 @@ export const withBlobs = (source: Source, extra: ReadonlyMap<Digest, Buffer>): S
       return {
         name: blobs.name,
         size: async (digest) => extra.get(digest)?.byteLength ?? (await blobs.size(digest)),
-        open: async (digest, signal, buffers) => {
+        open: async (digest, signal) => {
           const bytes = extra.get(digest);
-          return bytes ? Readable.from([bytes]) : blobs.open(digest, signal, buffers);
+          return bytes ? Readable.from([bytes]) : blobs.open(digest, signal);
         },
         get: async (digest, wanted) => {
           const bytes = extra.get(digest);
@@ -24,9 +24,9 @@ export const withBlobs = (source: Source, extra: ReadonlyMap<Digest, Buffer>): S
         },
       };
     },
-    stream: (repository, digest, signal, buffers) => {
+    stream: (repository, digest, signal) => {
       const bytes = extra.get(digest);
-      return bytes ? Readable.from([bytes]) : source.stream(repository, digest, signal, buffers);
+      return bytes ? Readable.from([bytes]) : source.stream(repository, digest, signal);
     },
   };
 };

@@ -1,9 +1,8 @@
 import { type Digest, shortDigest } from '#bundles/digest';
 import { type ErrorCode, FleetError, formatError, isFleetError } from '#bundles/errors';
-import { newBuffers } from '#bundles/layout/read-span';
-import { verified } from '#bundles/layout/verified';
-import type { MediumParts, OpenMedium } from '#bundles/medium/medium';
-import { digestOfPath } from '#bundles/medium/open-tar';
+import { verified } from '#bundles/formats/layout/verified';
+import type { MediumParts, OpenMedium } from '#bundles/formats/medium/medium';
+import { digestOfPath } from '#bundles/formats/medium/open-tar';
 import { nameSome } from '#bundles/name-some';
 import { formatTime, type Timestamp } from '#bundles/time';
 
@@ -28,7 +27,7 @@ export type BlobsChecked = {
 type Checking = {
   readonly clock: () => Date;
   readonly onBlob: (blob: BlobCheck) => void;
-  /** Not all that belongs there is known, as something was refused before: nothing is told to be a stranger. */
+  /** Not all that belongs there is known, as something was refused before: nothing is reported as foreign. */
   readonly incomplete?: boolean;
 };
 
@@ -45,15 +44,14 @@ export const checkBlobs = async (
   signal?: AbortSignal,
 ): Promise<BlobsChecked> => {
   const { form, path, files, blobs, parts } = open;
-  const buffers = newBuffers();
   const bad: FleetError[] = [];
   for (const [digest, size] of expected) {
     try {
-      const content = verified(digest, size, await blobs.open(digest, signal, buffers), blobs.name);
+      const content = verified(digest, size, await blobs.open(digest, signal), blobs.name);
       while ((await content.next()).done !== true) signal?.throwIfAborted();
       onBlob({ digest, size, at: formatTime(clock()) });
     } catch (error) {
-      // A stick that was pulled or a disk that fails has nothing more to say about the next blob.
+      // A medium that was pulled or a disk that fails has nothing more to say about the next blob.
       if (!isFleetError(error) || error.exitCode === 1 || error.exitCode === 6) throw error;
       bad.push(inPart(error, parts, digest));
       onBlob({ digest, size, at: formatTime(clock()), code: error.code, message: formatError(error) });

@@ -1,13 +1,13 @@
-import type { AcceptedBundle } from '#bundles/accept/accept-release';
-import { checkAudience } from '#bundles/accept/check-audience';
-import { closureBlobs } from '#bundles/bundle/closure-blobs';
-import { type Bundle, readBundle } from '#bundles/bundle/read-bundle';
+import type { AcceptedBundle } from '#bundles/trust/accept/accept-release';
+import { checkAudience } from '#bundles/trust/accept/check-audience';
+import { closureBlobs } from '#bundles/formats/bundle/closure-blobs';
+import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Digest, isDigest, shortDigest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/layout/blobs';
-import type { BlobRef } from '#bundles/medium/medium';
-import { checkImages } from '#bundles/signatures/check-images';
-import type { Audience } from '#bundles/statements/predicates';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { BlobRef } from '#bundles/formats/medium/medium';
+import { checkImages } from '#bundles/trust/images/check-images';
+import type { Audience } from '#bundles/formats/statements/predicates';
 import type { Judged } from './judged.ts';
 
 export type BundleOnMedium = {

@@ -1,11 +1,11 @@
 import { type Digest, digestOf, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { readBlob } from '#bundles/layout/verified';
-import type { Delta, OpenMedium } from '#bundles/medium/medium';
+import { readBlob } from '#bundles/formats/layout/verified';
+import type { Delta, OpenMedium } from '#bundles/formats/medium/medium';
 
 /**
- * Every patch is what the table of contents says of it. What it makes of the base is held against the blob's own digest by
- * whoever applies it.
+ * Every patch is what the table of contents says of it. Its result is checked against the blob's own digest by
+ * the program that applies it.
  * @param elsewhere is a patch of a set on a part that is not here? @returns how many were looked at
  * @throws FleetError MISSING_BLOB, TOO_LARGE, SIZE_MISMATCH, DIGEST_MISMATCH
  */

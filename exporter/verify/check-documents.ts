@@ -1,25 +1,25 @@
-import type { AcceptedRelease } from '#bundles/accept/accept-release';
-import { readChannelDocuments } from '#bundles/accept/documents';
-import { isLiveLease } from '#bundles/accept/is-live-lease';
-import type { AcceptedLease } from '#bundles/accept/judge-lease';
-import type { Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import type { Document } from '#bundles/layout/document';
-import { readBlob } from '#bundles/layout/verified';
-import type { Medium } from '#bundles/medium/medium';
+import type { AcceptedRelease } from '#bundles/trust/accept/accept-release';
+import { readChannelDocuments } from '#bundles/trust/accept/documents';
+import { isLiveLease } from '#bundles/trust/accept/is-live-lease';
+import type { AcceptedLease } from '#bundles/trust/accept/judge-lease';
+import { type Digest, shortDigest } from '#bundles/digest';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { Document } from '#bundles/formats/layout/document';
+import { readBlob } from '#bundles/formats/layout/verified';
+import type { Medium } from '#bundles/formats/medium/medium';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
-import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
+import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { parseTime } from '#bundles/time';
-import type { TrustRoot } from '#bundles/trust/root';
-import { type Evidence, judgeReceipts, judgeRelease, judgeRoots, judgeSite } from '../check/judge.ts';
-import { judgeLease } from '../check/judge-lease.ts';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { type Evidence, judgeReceipts, judgeRelease, judgeRoots, judgeSite } from '../source/check/judge.ts';
+import { judgeLease } from '../source/check/judge-lease.ts';
 import type { ExpectedBlobs } from './check-blobs.ts';
 import { checkBundle } from './check-bundle.ts';
-import { checkExtra, checkFleet } from './check-contents.ts';
 import type { CheckList } from './check-list.ts';
 import type { Judged } from './judged.ts';
 import { type Provenance, toProvenance } from './provenance.ts';
 import { signedBy, vouchedBy, vouchedByOfficers } from './signed-by.ts';
+import { FleetError } from '#bundles/errors';
 
 /** What follows from the documents. */
 export type Findings = {
@@ -39,7 +39,7 @@ type Checking = Judged & {
 
 /**
  * All that a site would check before it reads content, for every channel and site at once: needs nothing but documents,
- * manifests and configs, so whoever kept those can do it again.
+ * manifests and configs, so anybody who kept those can do it again.
  */
 export const checkDocuments = async (
   list: CheckList,
@@ -231,3 +231,24 @@ export const channelsOf = (documents: readonly Document[], wanted = 'release'): 
     ),
   ).values(),
 ];
+
+/** What the table of contents claims, against what is signed. @throws FleetError WRONG_FLEET */
+const checkFleet = (medium: Medium, root: TrustRoot): void => {
+  if (medium.fleet === root.fleet) return;
+  throw new FleetError('WRONG_FLEET', `the medium says fleet ${medium.fleet}, its root ${root.fleet}`);
+};
+
+/** Attack M24: a bundle that is signed, and that no release here asks for. */
+const checkExtra = (medium: Medium, releases: readonly AcceptedRelease[]): void => {
+  const named = new Set<Digest | undefined>(
+    releases.flatMap(({ bundles }) => bundles).map(({ digest }) => digest),
+  );
+  const abouts = medium.documents.filter(({ role }) => role === 'bundle').map(({ about }) => about);
+  const extra = [...medium.bundles.map(({ digest }) => digest), ...abouts].find(
+    (digest) => !named.has(digest),
+  );
+  if (extra === undefined) return;
+  throw new FleetError('EXTRA_BUNDLE', `no accepted release names bundle ${shortDigest(extra)}`, {
+    subject: extra,
+  });
+};

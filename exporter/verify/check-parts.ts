@@ -1,13 +1,12 @@
-import type { Digest } from '#bundles/digest';
-import { shortDigest } from '#bundles/digest';
+import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { MediumParts, PartFile } from '#bundles/medium/medium';
+import type { MediumParts, PartFile } from '#bundles/formats/medium/medium';
 import { nameSome } from '#bundles/name-some';
 import type { CheckList } from './check-list.ts';
 import { digestOfFile } from './digest-of-file.ts';
 
 /**
- * A line for each part: the file is the one that its stick's fleet/parts.json says, or says nothing of. Its content is
+ * A line for each part: the file is the one that its volume's fleet/parts.json says, or says nothing of. Its content is
  * checked with the blobs; this names the file that has to be sent again, where a blob cannot. Then whether all parts are here.
  */
 export const checkParts = async (

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { openFileAccess } from '#bundles/archive/open-file-access';
-import type { RandomAccess } from '#bundles/archive/random-access';
+import { openFileAccess } from '#bundles/formats/archive/open-file-access';
+import type { RandomAccess } from '#bundles/formats/archive/random-access';
 import type { Digest } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
-import { readSpan } from '#bundles/layout/read-span';
+import { readSpan } from '#bundles/formats/layout/read-span';
 
 /**
  * Of the whole file, whatever is in it.

@@ -1,5 +1,5 @@
 import { type Digest, hexOf } from '#bundles/digest';
-import type { Medium } from '#bundles/medium/medium';
+import type { Medium } from '#bundles/formats/medium/medium';
 
 /** Is a blob, or a piece of it, on one of the parts that are not here? Of a medium in one piece nothing is. */
 export const elsewhereOf = (

@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import type { Medium } from '#bundles/medium/medium';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { Medium } from '#bundles/formats/medium/medium';
 
 /** What is judged: documents, manifests and configs of a medium, or what was kept of one. */
 export type Judged = {

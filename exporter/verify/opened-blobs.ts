@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
 
 /** A source that notes what was read of it: that is what the judgement rests on. */
 export const openedBlobs = (blobs: BlobSource): BlobSource & { readonly opened: ReadonlySet<Digest> } => {
@@ -8,9 +8,9 @@ export const openedBlobs = (blobs: BlobSource): BlobSource & { readonly opened: 
     ...blobs,
     get: undefined,
     opened,
-    open: (digest, signal, buffers) => {
+    open: (digest, signal) => {
       opened.add(digest);
-      return blobs.open(digest, signal, buffers);
+      return blobs.open(digest, signal);
     },
   };
 };

@@ -1,9 +1,8 @@
-import type { AcceptedBundle } from '#bundles/accept/accept-release';
-import type { BundleKind } from '#bundles/bundle/config';
+import type { AcceptedBundle } from '#bundles/trust/accept/accept-release';
+import { type BundleKind, type Channel, formatChannel } from '#bundles/names';
 import { type Digest, shortDigest } from '#bundles/digest';
-import type { Medium } from '#bundles/medium/medium';
-import { type Channel, formatChannel } from '#bundles/names';
-import type { BundlePredicate } from '#bundles/statements/predicates';
+import type { Medium } from '#bundles/formats/medium/medium';
+import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 
 /** What a bundle's statement says of where it comes from, its signatures verified. */
 export type Provenance = {

@@ -1,8 +1,8 @@
 import { type Digest, digestOf } from '#bundles/digest';
-import { parseEnvelope } from '#bundles/statements/envelope';
-import { fingerprint } from '#bundles/trust/key';
-import type { TrustRoot } from '#bundles/trust/root';
-import { officerSignatures } from '#bundles/trust/root-signatures';
+import { parseEnvelope } from '#bundles/formats/statements/envelope';
+import { fingerprint } from '#bundles/trust/keys/key';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { officerSignatures } from '#bundles/trust/root/root-signatures';
 
 /** Which statement, and the fingerprints of those who signed it. */
 export type Vouched = { readonly digests: readonly Digest[]; readonly keys: readonly string[] };

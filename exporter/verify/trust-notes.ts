@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 
 const NOT_ANCHORED =
   'no --root-sha256 was given: the medium agrees with itself, which an impostor could have seen to as well';

@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
-import type { OpenMedium } from '#bundles/medium/medium';
-import { notFilled } from '../check/not-filled.ts';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { notFilled } from '../source/check/not-filled.ts';
 import { type BlobCheck, checkBlobs } from './check-blobs.ts';
 import { checkDeltas } from './check-deltas.ts';
 import { checkDocuments } from './check-documents.ts';

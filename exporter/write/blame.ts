@@ -1,11 +1,11 @@
 import { FleetError } from '#bundles/errors';
-import { verified } from '#bundles/layout/verified';
-import type { BlobRef } from '#bundles/medium/medium';
+import { verified } from '#bundles/formats/layout/verified';
+import type { BlobRef } from '#bundles/formats/medium/medium';
 import type { Source } from '../source/source.ts';
 
 /**
  * What was read back is not what belongs there: either the source was damaged all along, or the medium does not keep
- * what it is given. Reads the source once more to say which.
+ * what it is given. Reads the source again to say which.
  * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB of the source; else IO
  */
 export const blame = async (

@@ -1,6 +1,6 @@
-import { type ByteCursor, byteCursor } from '#bundles/archive/byte-cursor';
+import { type ByteCursor, byteCursor } from '#bundles/formats/archive/byte-cursor';
 import type { Digest } from '#bundles/digest';
-import { verified } from '#bundles/layout/verified';
+import { verified } from '#bundles/formats/layout/verified';
 import type { CutFile } from '../plan/cut-set.ts';
 import type { PlannedBlob } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';

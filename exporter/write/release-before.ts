@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { syncDirectory } from '#bundles/layout/sync-directory';
-import { toldGone } from './gone.ts';
-import type { Target } from './target.ts';
+import { syncDirectory } from '#bundles/formats/layout/sync-directory';
+import { toldGone } from '../plan/medium/gone.ts';
+import type { Target } from '../plan/medium/target.ts';
 
 /** Gives back the room of what was there before: a file that is still open keeps its blocks, on FAT until somebody checks the disk. */
 export const releaseBefore = async ({

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { syncDirectory } from '#bundles/layout/sync-directory';
-import { CHUNKS_FOLDER, DELTAS_FOLDER, PARTS_FOLDER, RECEIPTS_FOLDER } from '#bundles/medium/medium';
+import { syncDirectory } from '#bundles/formats/layout/sync-directory';
+import { CHUNKS_FOLDER, DELTAS_FOLDER, PARTS_FOLDER, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
 
 const FOLDERS = [
   'blobs/sha256',

@@ -1,9 +1,8 @@
-import { type ByteCursor, byteCursor } from '#bundles/archive/byte-cursor';
+import { type ByteCursor, byteCursor } from '#bundles/formats/archive/byte-cursor';
 import type { PlannedBlob } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
-import { giveMemory, takeMemory } from './device/page-memory.ts';
-import type { Part } from './part.ts';
+import type { Part } from '../plan/medium/part.ts';
 import { type PartWriter, writePart } from './write-part.ts';
 
 const CHUNK = 1 << 20;
@@ -19,19 +18,17 @@ export const writeBlob = async (
   parts: readonly Part[],
   missing: ReadonlySet<string>,
 ): Promise<void> => {
-  const memory = takeMemory();
-  const stream = source.stream(blob.repository, blob.digest, writer.signal, memory.ring);
+  const stream = source.stream(blob.repository, blob.digest, writer.signal);
   const cursor = byteCursor(stream);
   try {
     for (const part of parts) {
       const last = part === parts.at(-1);
       if (!missing.has(part.path)) await cursor.skip(part.size);
-      else if (!(await writePart(writer, part, memory, last ? rest(cursor) : first(cursor, part.size))))
+      else if (!(await writePart(writer, part, last ? rest(cursor) : first(cursor, part.size))))
         await blame(source, blob, writer.root, writer.signal);
     }
   } finally {
     await cursor.close();
-    giveMemory(memory);
   }
 };
 

@@ -1,24 +1,24 @@
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
-import { makeDirectory } from '#bundles/layout/make-directory';
-import { readBlob } from '#bundles/layout/verified';
-import { lookAt } from '#bundles/medium/kind-of';
-import type { Medium } from '#bundles/medium/medium';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { lookAt } from '#bundles/formats/medium/kind-of';
+import type { Medium } from '#bundles/formats/medium/medium';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
-import { holds } from './device/read-back.ts';
-import { checkFreeSpace, largestFile } from './free-space.ts';
-import { metadataOf } from './metadata.ts';
-import { type Part, partsOf } from './part.ts';
-import { splitBlobs } from './split-blobs.ts';
-import { removeSet } from './stick-files.ts';
-import { sweepTemporary, sweepUnreferenced } from './sweep.ts';
+import { holds } from '../plan/medium/read-back.ts';
+import { checkFreeSpace, largestFile } from '../plan/medium/free-space.ts';
+import { metadataOf } from '../plan/medium/metadata.ts';
+import { type Part, partsOf } from '../plan/medium/part.ts';
+import { splitBlobs } from '../plan/medium/split-blobs.ts';
+import { removeSet } from '../plan/medium/stick-files.ts';
+import { sweepTemporary, sweepUnreferenced } from '../plan/medium/sweep.ts';
 import { syncFolders } from './sync-folders.ts';
 import { writeBlob } from './write-blob.ts';
-import { writeChanged } from './write-changed.ts';
-import type { WriteOptions, Written } from './write-options.ts';
+import { writeChanged } from '../plan/medium/write-changed.ts';
+import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
 
 /**
  * Fills a folder so that at every moment it is the old medium or the new one: blobs under their final names only when
@@ -80,7 +80,7 @@ export const writeDirectory = async (
 };
 
 /**
- * On FAT a stick that was pulled in the moment of a rename has the same bytes under two names; with the half-written one they were
+ * On FAT a medium that was pulled in the moment of a rename has the same bytes under two names; with the half-written one they were
  * given away, and may be those of another file now. @throws FleetError IO
  */
 const checkShared = async (root: string, parts: readonly Part[], options: WriteOptions): Promise<void> => {

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/layout/make-directory';
-import { renameSynced } from '#bundles/layout/rename-synced';
-import { partName } from '#bundles/medium/part';
-import { sizeOf } from '#bundles/medium/plain-files';
-import { holds } from './device/read-back.ts';
-import { checkFreeSpace } from './free-space.ts';
-import { LOCK, lockMedium } from './lock-medium.ts';
-import type { WriteOptions } from './write-options.ts';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { renameSynced } from '#bundles/formats/layout/rename-synced';
+import { partName } from '#bundles/formats/medium/part';
+import { sizeOf } from '#bundles/formats/medium/plain-files';
+import { holds } from '../plan/medium/read-back.ts';
+import { checkFreeSpace } from '../plan/medium/free-space.ts';
+import { LOCK, lockMedium } from '../plan/medium/lock-medium.ts';
+import type { WriteOptions } from '../plan/medium/write-options.ts';
 import { type SetContent, writeSetPart } from './write-set-part.ts';
 
 type Loose = {

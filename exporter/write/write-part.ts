@@ -2,15 +2,11 @@ import { createHash, randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/layout/make-directory';
-import { renameSynced } from '#bundles/layout/rename-synced';
-import type { PageMemory } from './device/page-memory.ts';
-import { holds } from './device/read-back.ts';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { renameSynced } from '#bundles/formats/layout/rename-synced';
+import { holds } from '../plan/medium/read-back.ts';
 import { writeSynced } from './device/write-synced.ts';
-import type { Part } from './part.ts';
-
-/** What is left behind by a killed run: ours, and of no use. */
-export const TEMPORARY = /^\.tmp-[0-9a-f]{8}$/;
+import type { Part } from '../plan/medium/part.ts';
 
 export type PartWriter = {
   readonly root: string;
@@ -22,13 +18,11 @@ export type PartWriter = {
 /**
  * Writes one file under its final name only when it is known to be right: by reading it back from the device (which
  * hashes once, over what is really there), or by hashing on the way out. False: it was not right, and is gone again.
- * @param memory that the content is read into
  * @throws FleetError DISK_FULL, PERMISSION, IO
  */
 export const writePart = async (
   { root, readBack, onBytes, signal }: PartWriter,
   part: Part,
-  memory: PageMemory,
   content: AsyncIterable<Uint8Array>,
 ): Promise<boolean> => {
   const final = join(root, part.path);
@@ -38,7 +32,7 @@ export const writePart = async (
     await makeDirectory(folder);
     const bytes = counted(content, part.size, onBytes, signal);
     const write = readBack ? writeAndRead : writeHashed;
-    const right = await write(temporary, part, memory, bytes, signal, onBytes);
+    const right = await write(temporary, part, bytes, signal, onBytes);
     if (right) await renameSynced(temporary, final);
     else await rm(temporary, { force: true });
     return right;
@@ -48,7 +42,7 @@ export const writePart = async (
   }
 };
 
-/** Stops at the announced size, so that a source that lies cannot fill the stick. */
+/** Stops at the announced size, so that a source that lies cannot fill the medium. */
 async function* counted(
   content: AsyncIterable<Uint8Array>,
   size: number,
@@ -68,19 +62,17 @@ async function* counted(
 const writeAndRead = async (
   path: string,
   { size, digest }: Part,
-  memory: PageMemory,
   content: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
   onBytes: (bytes: number) => void,
 ): Promise<boolean> => {
-  await writeSynced(path, content, { size, memory });
+  await writeSynced(path, content);
   return await holds(path, size, digest, signal, onBytes);
 };
 
 const writeHashed = async (
   path: string,
   part: Part,
-  memory: PageMemory,
   content: AsyncIterable<Uint8Array>,
 ): Promise<boolean> => {
   const hash = createHash('sha256');
@@ -92,6 +84,6 @@ const writeHashed = async (
       yield chunk;
     }
   };
-  await writeSynced(path, hashed(), { size: part.size, memory });
+  await writeSynced(path, hashed());
   return seen === part.size && `sha256:${hash.digest('hex')}` === part.digest;
 };

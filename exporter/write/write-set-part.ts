@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
-import { type TarEntry, writeTar } from '#bundles/archive/write-tar';
+import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
 import type { Digest } from '#bundles/digest';
-import { verified } from '#bundles/layout/verified';
+import { verified } from '#bundles/formats/layout/verified';
 import type { CutPart } from '../plan/cut-set.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 import { writeSynced } from './device/write-synced.ts';
-import { blobPath } from './part.ts';
+import { blobPath } from '../plan/medium/part.ts';
 import type { PieceReader } from './piece-reader.ts';
-import type { SetLayout } from './set-layout.ts';
-import type { WriteOptions } from './write-options.ts';
+import type { SetLayout } from '../plan/medium/set-layout.ts';
+import type { WriteOptions } from '../plan/medium/write-options.ts';
 
 /** What every part is made from. */
 export type SetContent = {

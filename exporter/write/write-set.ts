@@ -2,33 +2,33 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { partPath } from '#bundles/medium/part';
-import { formatBytes } from '#bundles/program/format-bytes';
+import { partPath } from '#bundles/formats/medium/part';
+import { formatBytes } from '#cli/format-bytes';
 import { bytesOfStick } from '../plan/bytes-of-stick.ts';
 import { patchesInParts } from '../plan/patches-in-parts.ts';
-import type { Prepared } from '../prepare.ts';
+import type { Prepared } from '../plan/prepare.ts';
 import { oneAhead } from '../source/one-ahead.ts';
-import { findLayout, stickOf } from './find-layout.ts';
-import { checkFreeSpace, largestFile } from './free-space.ts';
-import { LOCK, whileLocked } from './lock-medium.ts';
+import { findLayout, stickOf } from '../plan/medium/find-layout.ts';
+import { checkFreeSpace, largestFile } from '../plan/medium/free-space.ts';
+import { LOCK, whileLocked } from '../plan/medium/lock-medium.ts';
 import { openPieces } from './piece-reader.ts';
 import { releaseBefore } from './release-before.ts';
-import type { SetLayout } from './set-layout.ts';
-import type { SetWish } from './set-limits.ts';
+import type { SetLayout } from '../plan/medium/set-layout.ts';
+import type { SetWish } from '../plan/medium/set-limits.ts';
 import { writeLooseParts } from './write-loose-parts.ts';
-import type { WriteOptions, Written } from './write-options.ts';
+import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
 import type { SetContent } from './write-set-part.ts';
 import { writeStick } from './write-stick.ts';
 
 /** Which of a set is written now; everything unless said. */
 export type SetOrder = SetWish & {
-  /** Only this stick of the set, onto the one that is given. From 1. */
+  /** Only this volume of the set, onto the one that is given. From 1. */
   readonly stick?: number | undefined;
   /** Only these parts, as files into the folder that is given. */
   readonly parts?: readonly number[] | undefined;
-  /** Asks a person for the next stick at the same place; undefined: nobody is there. */
+  /** Asks a person for the next volume at the same place; undefined: nobody is there. */
   readonly askForStick?: ((next: NextStick) => Promise<void>) | undefined;
-  /** Told when a stick holds all of its parts. */
+  /** Called when a volume holds all of its parts. */
   readonly onStick?: ((done: DoneStick) => void) | undefined;
 };
 
@@ -54,7 +54,7 @@ export type WrittenSet = Written & {
   readonly count: number;
   readonly sticks: number;
   readonly partSize: number;
-  /** Bytes of each stick in turn, the last for all that follow; none where one stick was plenty. */
+  /** Bytes of each volume in turn, the last for all that follow; none where one volume was plenty. */
   readonly stickSizes: readonly number[];
   /** Those that are there now, by their paths. */
   readonly parts: readonly {
@@ -65,7 +65,7 @@ export type WrittenSet = Written & {
   }[];
 };
 
-/** @throws FleetError USAGE where sticks are missing, and those of the writers */
+/** @throws FleetError USAGE where volumes are missing, and those of the writers */
 export const writeSet = async (
   whole: Prepared,
   order: SetOrder,
@@ -132,7 +132,7 @@ export const writeSet = async (
 
 type Place = { readonly stick: number; readonly root: string };
 
-/** Which stick of the set goes where. A stick that was begun is gone on with, wherever it is plugged in now. */
+/** Which volume of the set goes where. A volume that was begun is gone on with, wherever it is plugged in now. */
 const placesFor = async (
   { set, sticks, parts }: SetLayout,
   roots: readonly string[],
@@ -178,7 +178,7 @@ const tooFew = (sticks: number, parts: SetLayout['parts'], roots: readonly strin
   );
 };
 
-/** Waits until another stick than the last is there, and looks at it as at the first. */
+/** Waits until another volume than the last is there, and looks at it as at the first. */
 const changeStick = async (
   prepared: Prepared,
   { set, sticks, parts }: SetLayout,

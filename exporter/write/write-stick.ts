@@ -1,18 +1,17 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/layout/make-directory';
-import { renameSynced } from '#bundles/layout/rename-synced';
-import { readBlob } from '#bundles/layout/verified';
-import { writeFileAtomically } from '#bundles/layout/write-file';
-import { PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE } from '#bundles/medium/medium';
-import { partPath, type StickPart, type StickParts, shortSet } from '#bundles/medium/part';
-import { sizeOf } from '#bundles/medium/plain-files';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { renameSynced } from '#bundles/formats/layout/rename-synced';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
+import { PARTS_FILE, PARTS_FOLDER, PROGRESS_FILE, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
+import { partPath, type StickPart, type StickParts, shortSet } from '#bundles/formats/medium/part';
+import { sizeOf } from '#bundles/formats/medium/plain-files';
 import type { CutPart } from '../plan/cut-set.ts';
-import { removePlainReceipts } from '../seal/remove-plain-receipts.ts';
-import { holds } from './device/read-back.ts';
-import { checkFreeSpace } from './free-space.ts';
-import { type SetLayout, stickParts } from './set-layout.ts';
+import { holds } from '../plan/medium/read-back.ts';
+import { checkFreeSpace } from '../plan/medium/free-space.ts';
+import { type SetLayout, stickParts } from '../plan/medium/set-layout.ts';
 import {
   listBytes,
   readLists,
@@ -21,18 +20,20 @@ import {
   SUMS_FILE,
   sumsOf,
   sweepHalfParts,
-} from './stick-files.ts';
-import { sweepTemporary } from './sweep.ts';
+} from '../plan/medium/stick-files.ts';
+import { sweepTemporary } from '../plan/medium/sweep.ts';
 import { syncFolders } from './sync-folders.ts';
-import { writeChanged } from './write-changed.ts';
-import type { WriteOptions, Written } from './write-options.ts';
+import { writeChanged } from '../plan/medium/write-changed.ts';
+import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
 import { type SetContent, writeSetPart } from './write-set-part.ts';
+import { namesIn } from '#bundles/formats/medium/names-in';
+import { removeFilesFromMedium } from '#bundles/formats/medium/write-onto-medium';
 
 /**
- * Fills one stick with its parts of a set. What was there stays until fleet/parts.json names the new ones; a part is recorded
+ * Fills one volume with its parts of a set. What was there stays until fleet/parts.json names the new ones; a part is recorded
  * by its own hash before it gets its name, so that a run that was killed goes on with the next: a sealed part cannot be made
  * the same twice.
- * @param own the stick's parts @throws FleetError MEDIUM_INVALID for a file that is not ours, DISK_FULL, PERMISSION, IO, and
+ * @param own the volume's parts @throws FleetError MEDIUM_INVALID for a file that is not ours, DISK_FULL, PERMISSION, IO, and
  * those of the source
  */
 export const writeStick = async (
@@ -114,7 +115,7 @@ const prepareFolder = async (root: string): Promise<void> => {
 const halfName = ({ set }: SetLayout, { number }: CutPart): string =>
   `.tmp-${shortSet(set).slice(0, 4)}${number.toString(16).padStart(4, '0')}`;
 
-/** Parts of this stick that are there and right. One that was made and recorded, and then killed, is given its name. */
+/** Parts of this volume that are there and right. One that was made and recorded, and then killed, is given its name. */
 const findFinished = async (
   root: string,
   layout: SetLayout,
@@ -187,4 +188,20 @@ const make = async (
       hint: 'Do not use this stick; take another one',
     },
   );
+};
+
+/** What agentFolder makes of a name. */
+const OURS = /^[0-9a-f]{32}\.sigstore\.json$/;
+
+/**
+ * A receipt names its site and agent: on a sealed volume it lies in the parts alone, and the plain ones that an earlier medium
+ * left go. @returns how many
+ */
+const removePlainReceipts = async (root: string): Promise<number> => {
+  const names = (await Array.fromAsync(namesIn(root, RECEIPTS_FOLDER))).filter((name) => OURS.test(name));
+  const paths = names.map((name) => `${RECEIPTS_FOLDER}/${name}`);
+  await removeFilesFromMedium(root, paths).catch((error: unknown) => {
+    throw toFleetError(error, `removing old receipts from ${root}`);
+  });
+  return names.length;
 };

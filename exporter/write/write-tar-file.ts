@@ -1,24 +1,24 @@
 import { rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { BLOCK, MAX_SIZE } from '#bundles/archive/tar-header';
-import { writeTar } from '#bundles/archive/write-tar';
+import { BLOCK, MAX_SIZE } from '#bundles/formats/archive/tar-header';
+import { writeTar } from '#bundles/formats/archive/write-tar';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/layout/make-directory';
-import { renameSynced } from '#bundles/layout/rename-synced';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { renameSynced } from '#bundles/formats/layout/rename-synced';
 import { entrySize } from '../plan/pack-parts.ts';
 import type { Plan } from '../plan/plan.ts';
 import { oneAhead } from '../source/one-ahead.ts';
 import type { Source } from '../source/source.ts';
 import { blame } from './blame.ts';
 import { checkBehindWriting } from './device/check-behind-writing.ts';
-import { PAGE } from './device/page-memory.ts';
+import { PAGE } from '../plan/medium/read-back.ts';
 import { writeSynced } from './device/write-synced.ts';
-import { checkFreeSpace, tooLargeFor } from './free-space.ts';
-import { findRight, mediumOfPartial, PARTIAL } from './resume-tar.ts';
-import { splitBlobs } from './split-blobs.ts';
-import { entriesFrom, planEntries } from './tar-entries.ts';
-import { type TarSpan, tarSpans } from './tar-spans.ts';
-import type { WriteOptions, Written } from './write-options.ts';
+import { checkFreeSpace, tooLargeFor } from '../plan/medium/free-space.ts';
+import { findRight, mediumOfPartial, PARTIAL } from '../plan/medium/resume-tar.ts';
+import { splitBlobs } from '../plan/medium/split-blobs.ts';
+import { entriesFrom, planEntries } from '../plan/medium/tar-entries.ts';
+import { type TarSpan, tarSpans } from '../plan/medium/tar-spans.ts';
+import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
 
 /**
  * The whole medium as one tar, the same bytes each time, metadata first. It grows under a temporary name beside the

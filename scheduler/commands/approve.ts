@@ -1,20 +1,21 @@
 import { open } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
 import { FleetError, formatError, toFleetError } from '#bundles/errors';
-import type { Passwords } from '#bundles/keys/passwords';
+import type { Passwords } from '#bundles/trust/keys/passwords';
 import { formatChannel, parseChannel } from '#bundles/names';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { MAX_STATEMENT_BYTES, signPayload } from '#bundles/statements/envelope';
-import { type Approval, approve } from '../approvals/approve.ts';
-import { describeWaiting } from '../approvals/waiting.ts';
-import { waitingLines } from '../approvals/waiting-lines.ts';
-import { readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags } from '../configuration-flags.ts';
-import { KEY_FORMS, passwordFlag, passwordsOf } from '../keys/key-flags.ts';
-import { openGivenKey } from '../keys/open-given-key.ts';
-import { followWithLeases } from '../lease/follow-with-leases.ts';
-import { openReleases } from '../publish/open-releases.ts';
-import { openKeyDirectory } from '../sign/key-directory.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { type Approval, approve } from '../release/approvals/approve.ts';
+import { describeWaiting } from '../release/approvals/waiting.ts';
+import { waitingLines } from '../release/approvals/waiting-lines.ts';
+import { readConfiguration, requireSetting } from '../settings/configuration.ts';
+import { configurationFlags } from '../settings/configuration-flags.ts';
+import { KEY_FORMS, passwordFlag, passwordsOf } from '../keys/places/key-flags.ts';
+import { openGivenKey } from '../keys/places/open-given-key.ts';
+import { followWithLeases } from '../release/lease/follow-with-leases.ts';
+import { openReleases } from '../release/publish/open-releases.ts';
+import { openKeyDirectory } from '../keys/key-directory.ts';
 
 const { config, keys, layout } = configurationFlags;
 
@@ -40,7 +41,10 @@ With enough signatures the release is signed, with the next number and from now 
     layout,
     bundle: Flags.string({ description: 'Signature file that cosign attest-blob wrote', exclusive: ['key'] }),
     key: Flags.string({ description: KEY_FORMS }),
-    'password-file': { ...passwordFlag['password-file'], dependsOn: ['key'] },
+    'password-file': {
+      ...passwordFlag['password-file'],
+      relationships: [{ type: 'all' as const, flags: ['key'] }],
+    },
   };
 
   async run(): Promise<unknown> {

@@ -1,35 +1,36 @@
 import { Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
-import { openBlobDirectory } from '#bundles/layout/blob-directory';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { formatChannel } from '#bundles/names';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { registryOptions } from '#bundles/registry/registry-access';
-import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
-import { build, type EnvironmentOutcome } from '../build.ts';
-import type { GivenCandidate } from '../candidate/given-candidate.ts';
-import { platformOf } from '../candidate/platform-of.ts';
-import { readCandidate } from '../candidate/read-candidate.ts';
-import { cachedCharts } from '../charts/chart-cache.ts';
-import { openChartPlaces } from '../charts/chart-places.ts';
-import { openCharts } from '../charts/charts.ts';
-import { contentCache, openContents } from '../content/contents.ts';
-import { openContentPlaces } from '../content/download.ts';
-import { readConfiguration, requireSetting } from '../configuration.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { registryOptions } from '#bundles/transport/registry/registry-access';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
+import { build, type EnvironmentOutcome } from '../release/build.ts';
+import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
+import { platformOf } from '../assemble/candidate/platform-of.ts';
+import { readCandidate } from '../assemble/candidate/read-candidate.ts';
+import { cachedCharts } from '../load/charts/chart-cache.ts';
+import { openChartPlaces } from '../load/charts/chart-places.ts';
+import { openCharts } from '../load/charts/charts.ts';
+import { contentCache, openContents } from '../assemble/content/contents.ts';
+import { openContentPlaces } from '../assemble/content/download.ts';
+import { readConfiguration, requireSetting } from '../settings/configuration.ts';
 import {
   allowRemovalsFlag,
   configurationFlags,
   environmentFlag,
   registryFlags,
-} from '../configuration-flags.ts';
-import { openImageRegistries } from '../images/image-places.ts';
-import { eachOnce } from '../platform/problems.ts';
-import type { ChannelOutcome } from '../publish-environment.ts';
-import { describeRemovals } from '../removals/removal.ts';
-import { openKeyDirectory } from '../sign/key-directory.ts';
+} from '../settings/configuration-flags.ts';
+import { openImageRegistries } from '../load/images/image-places.ts';
+import { eachOnce } from '../model/problems.ts';
+import type { ChannelOutcome } from '../release/publish-environment.ts';
+import { explainIdle } from '../release/removals/explain-idle.ts';
+import { describeRemovals } from '../release/removals/removal.ts';
+import { openKeyDirectory } from '../keys/key-directory.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
-import { platformOptions } from './platform-options.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
 
 const { platform, keys, layout, cache, map, images } = configurationFlags;
 
@@ -57,7 +58,7 @@ held with its reason and blocks nobody else.`;
     'pull-images': Flags.boolean({
       description: 'Take images that are in no layout from the registries their names say',
     }),
-    previous: Flags.string({ description: 'OCI layout whose packages stand in for what is held' }),
+    previous: Flags.string({ description: 'OCI layout whose packages replace those that are held' }),
     candidate: Flags.string({
       description:
         'Build from what this candidate names, by its digest in a layout or as a file: its own environment again, or others with the layer they have now',
@@ -114,6 +115,8 @@ held with its reason and blocks nobody else.`;
       signal: this.signal,
       onEnvironment: (environment) => this.tell(environment),
     });
+    const removals = outcome.channels.flatMap((channel) => channel.removals);
+    for (const one of explainIdle(configuration.allowRemovals, removals)) this.say(one);
     const failed = outcome.environments.flatMap(({ problems }) => problems);
     const held = outcome.environments.flatMap(countHeld).reduce((sum, one) => sum + one, 0);
     if (held > 0) process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;

@@ -1,5 +1,5 @@
 import { formatError } from '#bundles/errors';
-import type { Delivered } from '../publish/tree/deliver-trees.ts';
+import type { Delivered } from '../deliver/tree/deliver-trees.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 
 /** What became of one environment's tree. */

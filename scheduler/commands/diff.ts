@@ -2,25 +2,25 @@ import { existsSync } from 'node:fs';
 import { Flags } from '@oclif/core';
 import { isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { openBlobDirectory } from '#bundles/layout/blob-directory';
-import { openLayout } from '#bundles/layout/layout';
+import { FleetCommand } from '#cli/fleet-command';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { didYouMean } from '#bundles/nearest-name';
-import { readCandidate } from '../candidate/read-candidate.ts';
+import { readCandidate } from '../assemble/candidate/read-candidate.ts';
 import {
   type Configuration,
   type GivenSettings,
   readConfiguration,
   requireSetting,
-} from '../configuration.ts';
-import { configurationFlags, environmentFlag, platformFlags } from '../configuration-flags.ts';
-import { type Delivered, diffDelivered } from '../diff/diff-delivered.ts';
-import { differs, type EnvironmentDiff } from '../diff/compare-environments.ts';
-import { diffPlatform } from '../diff/diff-platform.ts';
-import { formatDiff } from '../diff/format-diff.ts';
-import { formatMarkdown } from '../diff/format-markdown.ts';
-import { isTreeTarget, parseTreeTarget } from '../publish/tree/tree-target.ts';
-import { platformOptions } from './platform-options.ts';
+} from '../settings/configuration.ts';
+import { configurationFlags, environmentFlag, platformFlags } from '../settings/configuration-flags.ts';
+import { type Delivered, diffDelivered } from '../views/diff/diff-delivered.ts';
+import { differs, type EnvironmentDiff } from '../views/diff/compare-environments.ts';
+import { diffPlatform } from '../views/diff/diff-platform.ts';
+import { formatDiff } from '../views/diff/format-diff.ts';
+import { formatMarkdown } from '../views/diff/format-markdown.ts';
+import { isTreeTarget, parseTreeTarget } from '../deliver/tree/tree-target.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
 
 /** What `--against` takes by name. */
 const STATES = ['release', 'gitops', 'repositories'];
@@ -114,7 +114,7 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
     return { kind: 'candidate', candidate: await readCandidate(against, layouts, this.signal) };
   }
 
-  #toJson({ clusterTypes, problems, ...diff }: EnvironmentDiff): unknown {
+  #toJson({ clusterTypes, problems, unread, ...diff }: EnvironmentDiff): unknown {
     return {
       ...diff,
       clusterTypes: clusterTypes.map(({ assignments, ...type }) => ({
@@ -125,6 +125,7 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
         })),
       })),
       problems: problems.map((error) => this.toErrorJson(error)),
+      unread: unread.map((error) => this.toErrorJson(error)),
     };
   }
 }

@@ -1,8 +1,8 @@
 import { type ErrorCode, formatError, toFleetError } from '#bundles/errors';
-import type { Layout } from '#bundles/layout/layout';
+import type { Layout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/names';
-import { errorJson } from '#bundles/program/fleet-command';
-import { choosePointers } from '#bundles/publish/choose-pointers';
+import { errorJson } from '#cli/fleet-command';
+import { choosePointers } from '#bundles/transport/publish/choose-pointers';
 import { abortIfAsked } from '../hub/refused.ts';
 
 type Selection = {

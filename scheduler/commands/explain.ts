@@ -1,12 +1,12 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { readConfiguration } from '../configuration.ts';
-import { platformFlags } from '../configuration-flags.ts';
-import { explainPlatform } from '../explain/explain-platform.ts';
-import { formatPair } from '../explain/format-explanation.ts';
-import { loadPlatform } from '../platform/load-platform.ts';
-import { platformOptions } from './platform-options.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../settings/configuration.ts';
+import { platformFlags } from '../settings/configuration-flags.ts';
+import { explainPlatform } from '../views/explain/explain-platform.ts';
+import { formatPair } from '../views/explain/format-explanation.ts';
+import { loadPlatform } from '../load/load-platform.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
 
 export default class Explain extends FleetCommand {
   static override description = `Says where assignments, their files and every configuration value come from.

@@ -1,4 +1,4 @@
-import type { Freight } from '#bundles/publish/send-shipment';
+import type { Freight } from '#bundles/transport/publish/send-shipment';
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
 

@@ -1,20 +1,20 @@
 import { existsSync } from 'node:fs';
 import { Args, Flags } from '@oclif/core';
-import { type CollectOutcome, collectRegistry } from '#bundles/collect/collect-registry';
+import { type CollectOutcome, collectRegistry } from '#bundles/transport/collect/collect-registry';
 import { FleetError, formatError } from '#bundles/errors';
-import { openLayout } from '#bundles/layout/layout';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { parseChannel, parseName } from '#bundles/names';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { readFleetChain } from '#bundles/publish/read-fleet-chain';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { registryOptions } from '#bundles/registry/registry-access';
-import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { FleetCommand } from '#cli/fleet-command';
+import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { registryOptions } from '#bundles/transport/registry/registry-access';
+import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { addDays } from '#bundles/time';
-import type { TrustRoot } from '#bundles/trust/root';
-import { type Configuration, readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags, registryFlags, selectionFlags } from '../configuration-flags.ts';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
+import { configurationFlags, registryFlags, selectionFlags } from '../settings/configuration-flags.ts';
 import { hasNoSites } from '../hub/hub.ts';
-import { readHeld } from '../publish/collect/read-held.ts';
+import { readHeld } from '../hub/reports/read-held.ts';
 
 const { layout, registry, db } = configurationFlags;
 

@@ -1,20 +1,20 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
-import { openLayout } from '#bundles/layout/layout';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { registryOptions } from '#bundles/registry/registry-access';
-import { openChartPlaces } from '../charts/chart-places.ts';
-import { openContentPlaces } from '../content/download.ts';
-import { joinLocks } from '../content/join-locks.ts';
-import { lockContents } from '../content/lock-contents.ts';
-import { readConfiguration } from '../configuration.ts';
-import { environmentFlag, platformFlags, registryFlags } from '../configuration-flags.ts';
-import { layoutPlaces, openImageRegistries, registryPlaces } from '../images/image-places.ts';
-import type { LockedImage } from '../images/lock-images.ts';
-import { lockPlatform, type PlatformLock } from '../images/lock-platform.ts';
-import { platformOptions } from './platform-options.ts';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { FleetCommand } from '#cli/fleet-command';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { registryOptions } from '#bundles/transport/registry/registry-access';
+import { openChartPlaces } from '../load/charts/chart-places.ts';
+import { openContentPlaces } from '../assemble/content/download.ts';
+import { joinLocks } from '../assemble/content/join-locks.ts';
+import { lockContents } from '../assemble/content/lock-contents.ts';
+import { readConfiguration } from '../settings/configuration.ts';
+import { environmentFlag, platformFlags, registryFlags } from '../settings/configuration-flags.ts';
+import { layoutPlaces, openImageRegistries, registryPlaces } from '../load/images/image-places.ts';
+import type { LockedImage } from '../assemble/images/lock-images.ts';
+import { lockPlatform, type PlatformLock } from '../assemble/images/lock-platform.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
 
 export default class ImagesLock extends FleetCommand {
   static override summary =

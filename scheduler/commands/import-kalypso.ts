@@ -1,12 +1,12 @@
 import { relative, resolve } from 'node:path';
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { readConfiguration } from '../configuration.ts';
-import { environmentFlag, platformFlags } from '../configuration-flags.ts';
-import { describeTakeover } from '../takeover/describe-takeover.ts';
-import { takeOver } from '../takeover/take-over.ts';
-import { platformOptions } from './platform-options.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../settings/configuration.ts';
+import { environmentFlag, platformFlags } from '../settings/configuration-flags.ts';
+import { describeTakeover } from '../views/import/describe-takeover.ts';
+import { takeOver } from '../views/import/take-over.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
 
 export default class ImportKalypso extends FleetCommand {
   static override description = `Takes over the repositories of a Kalypso control plane and says what differs.
@@ -38,9 +38,15 @@ platform with environments as folders, renders that too, and names every file an
       signal: this.signal,
     });
     for (const line of describeTakeover(report, to)) this.log(line);
+    const [first] = report.broken.flatMap(({ errors }) => errors);
+    if (first) process.exitCode = first.exitCode;
     return {
       ...report,
       notes: report.notes.map((note) => this.toErrorJson(note)),
+      broken: report.broken.map(({ environment, errors }) => ({
+        environment,
+        problems: errors.map((error) => this.toErrorJson(error)),
+      })),
       environments: report.environments.map((one) => ({
         ...one,
         held: one.held.map(({ assignment, error }) => ({

@@ -1,25 +1,25 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
-import { openLayout } from '#bundles/layout/layout';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import type { Selection } from '#bundles/publish/choose-pointers';
-import { type PointerOutcome, publishLayout } from '#bundles/publish/publish-layout';
-import { addFreight, NO_FREIGHT } from '#bundles/publish/send-shipment';
-import { registryOptions } from '#bundles/registry/registry-access';
-import { DEV_ROOT_NOTICE } from '#bundles/trust/dev-root';
-import { awaitingChannels } from '../approvals/awaiting.ts';
-import { type Configuration, readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags, registryFlags, selectionFlags } from '../configuration-flags.ts';
-import { TOKEN_VARIABLE } from '../publish/git/forge/forge.ts';
-import { openDestination } from '../publish/send/open-destination.ts';
-import { deliverTrees } from '../publish/tree/deliver-trees.ts';
-import { isTreeTarget, parseTreeTarget } from '../publish/tree/tree-target.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import type { Selection } from '#bundles/transport/publish/choose-pointers';
+import { type PointerOutcome, publishLayout } from '#bundles/transport/publish/publish-layout';
+import { addFreight, NO_FREIGHT } from '#bundles/transport/publish/send-shipment';
+import { registryOptions } from '#bundles/transport/registry/registry-access';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
+import { awaitingChannels } from '../release/approvals/awaiting.ts';
+import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
+import { configurationFlags, registryFlags, selectionFlags } from '../settings/configuration-flags.ts';
+import { TOKEN_VARIABLE } from '../deliver/git/forge/forge.ts';
+import { openDestination } from '../deliver/send/open-destination.ts';
+import { deliverTrees } from '../deliver/tree/deliver-trees.ts';
+import { isTreeTarget, parseTreeTarget } from '../deliver/tree/tree-target.ts';
 import { deliveredLines, deliveredNotes } from './delivered-lines.ts';
 import { formatFreight, formatSize } from './format-freight.ts';
-import { platformOptions } from './platform-options.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
 
 const { layout, registry, platform, cache, map } = configurationFlags;
 
@@ -27,7 +27,7 @@ export default class Publish extends FleetCommand {
   static override summary =
     'Bring releases to a registry, or the rendered tree to a Git branch or a directory';
   static override description =
-    `Images, bundles and signatures go first, each under a tag that never moves, and the pointer that sites look at goes last: whoever finds a release finds all of it, whenever this is stopped.
+    `Images, bundles and signatures go first, each under a tag that never moves, and the pointer that sites look at goes last: a reader that finds a release finds all of it, whenever this is stopped.
 
 A pointer never goes back: where the registry has a newer release than the layout, that channel is refused (ROLLBACK). Run it again after an interruption and it goes on; what is there already costs one question a channel.
 

@@ -1,13 +1,13 @@
 import { Flags } from '@oclif/core';
 import { FleetError, formatError } from '#bundles/errors';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { readConfiguration } from '../configuration.ts';
-import { platformFlags } from '../configuration-flags.ts';
-import { loadPlatform } from '../platform/load-platform.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../settings/configuration.ts';
+import { platformFlags } from '../settings/configuration-flags.ts';
+import { loadPlatform } from '../load/load-platform.ts';
 import { renderEnvironment } from '../render/render-environment.ts';
 import { writeTree } from '../render/write-tree.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
-import { platformOptions } from './platform-options.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
 
 export default class Render extends FleetCommand {
   static override description =

@@ -1,9 +1,9 @@
 import { Args } from '@oclif/core';
 import { CODES, FleetError, formatError } from '#bundles/errors';
-import { openFiles } from '#bundles/medium/open-files';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { readConfiguration } from '../configuration.ts';
-import { hubFlags } from '../configuration-flags.ts';
+import { openFiles } from '#bundles/formats/medium/open-files';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../settings/configuration.ts';
+import { hubFlags } from '../settings/configuration-flags.ts';
 import { openHub } from '../hub/hub.ts';
 import { describeRefused } from '../hub/refused.ts';
 import { formatGaps } from '../hub/reports/find-head.ts';
@@ -11,7 +11,7 @@ import { type ImportedAgent, type ImportedReports, importReports } from '../hub/
 
 export default class ReportsImport extends FleetCommand {
   static override description =
-    'Take the reports that a medium brought home, and write the receipts that let the agents forget them.\n\nA bad report never stops the good ones: all reasons are told at the end, with exit code 8.';
+    'Take the reports that a medium brought home, and write the receipts that let the agents forget them.\n\nA bad report never stops the good ones: all reasons are listed at the end, with exit code 8.';
   static override examples = ['<%= config.bin %> <%= command.id %> /media/stick'];
   static override args = {
     medium: Args.string({ required: true, description: 'Directory or tar file with reports' }),

@@ -2,14 +2,14 @@ import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { formatError } from '#bundles/errors';
 import { formatChannel, parseChannel } from '#bundles/names';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { readConfiguration, requireSetting } from '../configuration.ts';
-import { configurationFlags } from '../configuration-flags.ts';
-import { followWithLeases } from '../lease/follow-with-leases.ts';
-import { openReleases } from '../publish/open-releases.ts';
-import { findBundle } from '../revoke/find-bundle.ts';
-import { revokeBundle } from '../revoke/revoke-bundle.ts';
-import { openKeyDirectory } from '../sign/key-directory.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration, requireSetting } from '../settings/configuration.ts';
+import { configurationFlags } from '../settings/configuration-flags.ts';
+import { followWithLeases } from '../release/lease/follow-with-leases.ts';
+import { openReleases } from '../release/publish/open-releases.ts';
+import { findBundle } from '../release/revoke/find-bundle.ts';
+import { revokeBundle } from '../release/revoke/revoke-bundle.ts';
+import { openKeyDirectory } from '../keys/key-directory.ts';
 
 const { config, keys, layout } = configurationFlags;
 

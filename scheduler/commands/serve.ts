@@ -3,34 +3,34 @@ import { hostname } from 'node:os';
 import { Flags } from '@oclif/core';
 import { type Logger, pino } from 'pino';
 import { FleetError } from '#bundles/errors';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import type { Authority } from '#bundles/trust/certificate';
-import { type Configuration, readConfiguration, requireSetting } from '../configuration.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import type { Authority } from '#bundles/trust/root/certificate';
+import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import {
   allowRemovalsFlag,
   configurationFlags,
   environmentFlag,
   hubFlags,
   registryFlags,
-} from '../configuration-flags.ts';
+} from '../settings/configuration-flags.ts';
 import { hasNoSites, openHub } from '../hub/hub.ts';
-import { LOG_OPTIONS } from '../serve/audit-log.ts';
-import { makeKeepCurrent } from '../serve/keep-current.ts';
+import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
+import { makeKeepCurrent } from '../hub/serve/keep-current.ts';
 import {
   DEFAULT_LISTEN,
   defaultHostnames,
   type ListenAddress,
   parseListen,
-} from '../serve/listen-address.ts';
-import { lockHub } from '../serve/lock-hub.ts';
-import { createMetrics } from '../serve/metrics.ts';
-import { channelPublisher } from '../serve/publish-channels.ts';
-import { sitePublisher } from '../serve/publish-sites.ts';
-import { AGENT_QUOTA } from '../serve/quota.ts';
-import { repeat } from '../serve/repeat.ts';
-import type { CertificateSource } from '../serve/server-certificate.ts';
-import { startHub } from '../serve/start-hub.ts';
-import { startLoop } from '../serve/start-loop.ts';
+} from '../hub/http/listen-address.ts';
+import { lockHub } from '../hub/serve/lock-hub.ts';
+import { createMetrics } from '../hub/http/metrics.ts';
+import { channelPublisher } from '../hub/serve/publish-channels.ts';
+import { sitePublisher } from '../hub/serve/publish-sites.ts';
+import { AGENT_QUOTA } from '../hub/http/quota.ts';
+import { repeat } from '../hub/serve/repeat.ts';
+import type { CertificateSource } from '../hub/http/server-certificate.ts';
+import { startHub } from '../hub/serve/start-hub.ts';
+import { startLoop } from '../hub/serve/start-loop.ts';
 
 const { platform, cache, map, images, registry } = configurationFlags;
 

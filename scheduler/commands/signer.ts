@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { Flags } from '@oclif/core';
 import { pino } from 'pino';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { checkRootExpiry } from '#bundles/trust/root';
-import { LOG_OPTIONS } from '../serve/audit-log.ts';
-import { openKeyDirectory } from '../sign/key-directory.ts';
-import { DEFAULT_LIMITS, parseLimits } from '../signer/limits.ts';
-import { listenOnSocket } from '../signer/listen-on-socket.ts';
-import { openSignerKeys } from '../signer/open-signer-keys.ts';
-import { openSignerState } from '../signer/open-state.ts';
-import { SIGNER_ROLES, type SignerRole } from '../signer/protocol.ts';
-import { createSignerServer } from '../signer/serve-signer.ts';
-import { createSigner } from '../signer/signer.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { checkRootExpiry } from '#bundles/trust/root/root';
+import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
+import { openKeyDirectory } from '../keys/key-directory.ts';
+import { DEFAULT_LIMITS, parseLimits } from '../keys/signer/limits.ts';
+import { listenOnSocket } from '../keys/signer/listen-on-socket.ts';
+import { openSignerKeys } from '../keys/signer/open-signer-keys.ts';
+import { openSignerState } from '../keys/signer/open-state.ts';
+import { SIGNER_ROLES, type SignerRole } from '../keys/signer/protocol.ts';
+import { createSignerServer } from '../keys/signer/serve-signer.ts';
+import { createSigner } from '../keys/signer/signer.ts';
 
 export default class Signer extends FleetCommand {
   static override description = `Hold keys, and sign for the hub and for builds what fits this fleet's rules.

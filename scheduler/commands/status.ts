@@ -1,8 +1,8 @@
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { readConfiguration } from '../configuration.ts';
-import { hubFlags } from '../configuration-flags.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../settings/configuration.ts';
+import { hubFlags } from '../settings/configuration-flags.ts';
 import { openHub } from '../hub/hub.ts';
 import { readStatus } from '../hub/status/read-status.ts';
 

@@ -1,12 +1,12 @@
 import { Flags } from '@oclif/core';
 import semver from 'semver';
 import { FleetError, formatError } from '#bundles/errors';
-import { FleetCommand } from '#bundles/program/fleet-command';
-import { readConfiguration } from '../configuration.ts';
-import { environmentFlag, platformFlags } from '../configuration-flags.ts';
-import { formatFinding } from '../validate/group-findings.ts';
-import { validatePlatform } from '../validate-platform.ts';
-import { platformOptions } from './platform-options.ts';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../settings/configuration.ts';
+import { environmentFlag, platformFlags } from '../settings/configuration-flags.ts';
+import { formatFinding } from '../plan/validate/group-findings.ts';
+import { validatePlatform } from '../views/validate-platform.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
 
 export default class Validate extends FleetCommand {
   static override description = `Finds every mistake of a platform, in all its environments, in one go.

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { openOrStartLayout, referenceOf } from '#bundles/layout/layout';
+import { openLayout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
-import { type Configuration, requireSetting } from '../configuration.ts';
-import { readDocuments } from '../publish/artifact.ts';
-import { siteReference } from '../publish/references.ts';
-import { type KeyDirectory, openKeyDirectory } from '../sign/key-directory.ts';
+import { type Configuration, requireSetting } from '../settings/configuration.ts';
+import { readDocuments } from '../load/releases/artifact.ts';
+import { siteReference } from '../load/releases/references.ts';
+import { type KeyDirectory, openKeyDirectory } from '../keys/key-directory.ts';
 import { writeReceipts } from './reports/acknowledge.ts';
 import type { SiteSigner } from './sites/issue-site.ts';
 import { publishArtifact } from './sites/publish-artifact.ts';
@@ -15,18 +15,20 @@ import { withLayoutLock } from './sites/with-layout-lock.ts';
 import { openStore, type Store } from './store/open-store.ts';
 import type { SiteRow } from './store/tables.ts';
 
-/** What the hub's commands work on: whose fleet, what is known, and where statements and receipts are laid out. */
+/** What the hub's commands work on: the fleet's keys, the database, and the layout for statements and receipts. */
 export type Hub = AsyncDisposable & {
   readonly keys: KeyDirectory;
   readonly store: Store;
-  /** OCI layout directory; need not be there yet. */
+  /** OCI layout directory; may not exist yet. */
   readonly layout: string;
 };
 
 /**
- * @param create makes a database where none is. Only an enrolment does: to all others a wrong path would look like a
- * fleet without sites.
- * @throws FleetError USAGE, KEY_MISSING, SITE_MISSING, WRONG_FLEET ...
+ * Opens the keys and the database of a hub.
+ * @param create creates a missing database. Only for commands that may enrol the first site: for others a wrong path would
+ *   look like a fleet without sites.
+ * @throws FleetError USAGE for a missing setting; KEY_MISSING; SITE_MISSING if there is no database; WRONG_FLEET,
+ *   STORE_CORRUPT, PERMISSION; MEDIUM_MISSING if the database has sites but the layout does not exist
  */
 export const openHub = async (configuration: Configuration, { create = false } = {}): Promise<Hub> => {
   const layout = requireSetting(configuration, 'layout');
@@ -38,12 +40,20 @@ export const openHub = async (configuration: Configuration, { create = false } =
     });
   }
   const store = await openStore(db, keys.root.fleet);
+  try {
+    // The first enrolment creates the layout. If there are sites and no layout, the path is wrong.
+    if (!create && (await store.db.selectFrom('site').select('name').executeTakeFirst()))
+      await openLayout(layout);
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error;
+  }
   return { keys, store, layout, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 };
 
 /**
- * May a database be made? Not where the layout has orders of sites: the database that counts them is elsewhere, and with a
- * new one every agent would be a stranger.
+ * Whether a new database may be created. Not if the layout has site statements: their database is elsewhere, and a new one
+ * would know none of the agents.
  */
 export const hasNoSites = async (configuration: Configuration): Promise<boolean> => {
   const { manifests } = await openOrStartLayout(requireSetting(configuration, 'layout'));
@@ -56,24 +66,28 @@ export const siteSigner = async ({ keys }: Hub): Promise<SiteSigner> => ({
 });
 
 /**
- * Mirrors a site's newest statement into the layout, whether it changed just now or a run was cut off before.
- * @throws FleetError BUSY; ROLLBACK where the layout has a newer one, or another under this number: the database is not the one
- * that made it, and what it counts out again is what every site of the field refuses
+ * Copies a site's newest statement and receipts from the database to the layout. Repeating it after an interruption is safe.
+ * @throws FleetError SITE_MISSING; BUSY while another process writes the layout; ROLLBACK if the layout has a newer statement,
+ *   or another one of the same version: the database is an old copy, and sites would reject the versions it issues
  */
 export const publishSite = (
   { layout, keys, store }: Hub,
   { name }: Pick<SiteRow, 'name'>,
   options: PublishOptions,
-): Promise<void> =>
+): Promise<'written' | 'unchanged'> =>
   withLayoutLock(layout, { command: 'sites', ...options }, async () => {
-    await writeSite(layout, await siteDocuments(name, { db: store.db, keys }));
+    const outcome = await writeSite(layout, await siteDocuments(name, { db: store.db, keys }));
     await writeReceipts(store.db, layout, name);
+    return outcome;
   });
 
-/** When, and how long another writer is waited for. */
+/** `command` names the holder of the lock for other processes; `waitMs` limits the wait for another writer. */
 export type PublishOptions = { readonly now: Date; readonly command?: string; readonly waitMs?: number };
 
-const writeSite = async (layout: string, { row: site, documents }: SiteDocuments): Promise<void> => {
+const writeSite = async (
+  layout: string,
+  { row: site, documents }: SiteDocuments,
+): Promise<'written' | 'unchanged'> => {
   const laidOut = await readDocuments(await openOrStartLayout(layout), siteReference(site.name));
   const known = laidOut.find(({ role }) => role === 'site');
   const version = known?.version ?? 0;
@@ -86,5 +100,5 @@ const writeSite = async (layout: string, { row: site, documents }: SiteDocuments
       },
     );
   }
-  await publishArtifact(layout, SITE_ARTIFACT, siteReference(site.name), documents);
+  return await publishArtifact(layout, SITE_ARTIFACT, siteReference(site.name), documents);
 };

@@ -1,9 +1,9 @@
 import { type ErrorCode, FleetError, toFleetError } from '#bundles/errors';
 
-/** One thing of many that was not taken, while the others were. */
+/** One of many items that was refused. */
 export type Refused = { readonly path: string; readonly error: FleetError };
 
-/** Runs a step on one of many: its own mistake is put on the list, so that it stops nobody else. */
+/** Runs a step on one of many items. An error in the item is added to `refused`, so that the others are still processed. */
 export const orRefuse = async <T>(
   refused: Refused[],
   path: string,
@@ -13,7 +13,7 @@ export const orRefuse = async <T>(
     return await step();
   } catch (error) {
     const refusal = toFleetError(error, path);
-    // A full disk or a mistake of ours is not about this one: it ends the run.
+    // Errors that are not about the item, such as a full disk, end the run.
     if (refusal.exitCode === 1 || OURS.has(refusal.code)) throw refusal;
     refused.push({ path, error: refusal });
     return undefined;

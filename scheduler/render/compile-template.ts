@@ -14,13 +14,13 @@ export { DEFAULT_LIMITS } from './template-source.ts';
 
 const ENGINES = { go: compileGoTemplate, handlebars: compileHandlebars } as const;
 
-/** A template is text people write; more than this is a mistake or an attack. */
+/** A template is written by hand; a longer one is a mistake or an attack. In UTF-16 units. */
 const MAX_TEMPLATE_LENGTH = 1024 * 1024;
 
 /**
- * Compiles a template once; the result renders any number of contexts. What it renders is text and stays text: output
- * that contains `{{` is never rendered again (unlike Kalypso, behaviour spec 5, weaknesses 10 and 11).
- * @throws FleetError TEMPLATE_SYNTAX; TEMPLATE_FAILED for a function templates may not call; TEMPLATE_LIMIT
+ * Compiles a template once, to render any number of contexts. Output that contains `{{` is never rendered again (unlike
+ * Kalypso, behaviour spec 5, weaknesses 10 and 11).
+ * @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_LIMIT, TEMPLATE_FAILED for a function that templates may not call
  */
 export const compileTemplate = (
   source: TemplateSource,
@@ -36,7 +36,7 @@ export const compileTemplate = (
   return guarded(source, ENGINES[source.engine](source, limits));
 };
 
-/** The limits keep the stack small, so a render that still outgrows it is the template's fault and never ours. */
+/** The limits keep the stack small, so a RangeError while rendering is caused by the template. */
 const guarded =
   (source: TemplateSource, render: CompiledTemplate): CompiledTemplate =>
   (context, watch) => {

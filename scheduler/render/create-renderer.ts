@@ -1,14 +1,13 @@
 import { FleetError, toFleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
-import { createConfigCheck } from '../compose/check-config.ts';
-import { createComposer } from '../compose/compose-config.ts';
-import type { RenderMemory } from '../incremental/build-memory.ts';
-import type { RememberedPackages } from '../incremental/remember-packages.ts';
-import type { Assignment, HeldAssignment, Platform, RenderedPackage } from '../platform/model.ts';
+import { createConfigCheck } from '../plan/compose/check-config.ts';
+import { createComposer } from '../plan/compose/compose-config.ts';
+import type { RememberedPackages, RenderMemory } from './remember-packages.ts';
+import type { Assignment, HeldAssignment, Platform, RenderedFile, RenderedPackage } from '../model/model.ts';
 import { compileTemplate } from './compile-template.ts';
-import { MadeFile } from './made-file.ts';
 import { createTemplateBook } from './template-book.ts';
-import type { TemplateContext } from './template-context.ts';
+import type { CachedRender, TemplateContext } from '../model/template-context.ts';
+import { fill } from './remember-renders.ts';
 
 export type Renderer = (assignment: Assignment) => RenderedPackage | HeldAssignment;
 
@@ -16,9 +15,9 @@ export const isHeld = (rendered: RenderedPackage | HeldAssignment): rendered is 
   'error' in rendered;
 
 /**
- * Renders assignments of one platform, one at a time, so that a server can do other things in between. Templates are
- * compiled once, configuration is composed and judged once for all that share it. What is wrong with an assignment holds
- * that one and no other.
+ * Renders assignments of one platform, one per call, so that a server can do other work in between. Each template is
+ * compiled once; configuration is composed and validated once for all assignments that share it. An error holds only its own
+ * assignment: it is returned, not thrown.
  */
 export const createRenderer = (
   platform: Platform,
@@ -53,7 +52,7 @@ export const createRenderer = (
         book.render(clusterType, 'namespace', context),
         book.render(clusterType, 'config', context),
         book.render(clusterType, 'reconciler', context),
-      ].flatMap((file) => (file ? [new MadeFile(file.path, file.mould, context)] : []));
+      ].flatMap((file) => (file ? [new LazyFile(file.path, file.rendered, context)] : []));
       const rendered = { assignment, files, namespace, configData: config.plain };
       known?.keep(rendered, config);
       return rendered;
@@ -63,10 +62,13 @@ export const createRenderer = (
   };
 };
 
-/** `<environment>-<cluster type>-<deployment target>`. @throws FleetError NAME_INVALID in our form, when that is too long */
+/**
+ * `<environment>-<cluster type>-<deployment target>`.
+ * @throws FleetError NAME_INVALID when it is too long, in our form only
+ */
 const namespaceOf = (platform: Platform, { clusterType, target }: Assignment): string => {
   const namespace = `${platform.environment}-${clusterType.name}-${target.name}`;
-  // Kalypso's templates may not use it, and its trees have longer ones.
+  // Kalypso's templates may not use the namespace, and existing trees have longer ones.
   const fits: boolean = isName(namespace);
   if (fits || platform.form === 'kalypso' || clusterType.target === 'host') return namespace;
   throw new FleetError(
@@ -79,3 +81,23 @@ const namespaceOf = (platform: Platform, { clusterType, target }: Assignment): s
     },
   );
 };
+
+/**
+ * A rendered file whose bytes are created on each read. A fleet may have 150,000 files, and most share their text except for
+ * a few names.
+ */
+class LazyFile implements RenderedFile {
+  readonly path: string;
+  readonly rendered: CachedRender;
+  readonly context: TemplateContext;
+
+  constructor(path: string, rendered: CachedRender, context: TemplateContext) {
+    this.path = path;
+    this.rendered = rendered;
+    this.context = context;
+  }
+
+  get bytes(): Buffer {
+    return Buffer.from(fill(this.rendered, this.context));
+  }
+}

@@ -4,11 +4,11 @@ import { finish, startRun } from './run.ts';
 import type { CompiledTemplate, TemplateLimits, TemplateSource } from './template-source.ts';
 
 /**
- * Compiles a Handlebars template. The parser (grammar, white space control) is the handlebars package's; the tree is run
- * by closures of our own instead of the package's generated code, so that a missing value fails with its place, work and
- * output are bounded, no prototype is ever reached, and no code is made from text. Nothing is escaped, as the output
- * is no HTML. Helpers are the functions of the Go templates, with the same order of arguments.
- * @throws FleetError TEMPLATE_SYNTAX; TEMPLATE_FAILED for a helper templates may not call; TEMPLATE_LIMIT
+ * Compiles a Handlebars template. The handlebars package parses it (grammar, white space control). The tree is run by our
+ * own closures instead of the package's generated code, so that a missing value fails with its place, work and output are
+ * limited, prototypes are unreachable, and no code is generated from text. The output is not HTML, so nothing is escaped.
+ * Helpers are the functions of Go templates, with the same argument order.
+ * @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_LIMIT, TEMPLATE_FAILED for a helper that templates may not call
  */
 export const compileHandlebars = (source: TemplateSource, limits: TemplateLimits): CompiledTemplate => {
   const { program, offsetOf } = parseHandlebars(source, limits.maxDepth);

@@ -1,62 +1,50 @@
-import type { TemplateContext } from './template-context.ts';
+import type { CachedRender, TemplateContext, TextField } from '../model/template-context.ts';
 import type { CompiledTemplate } from './template-source.ts';
-import {
-  CONTEXT_FIELDS,
-  type ContextField,
-  isPrintable,
-  type TextField,
-  type Watch,
-  watchContext,
-} from './watch-context.ts';
+import { CONTEXT_FIELDS, type ContextField, isPrintable, type Watch, watchContext } from './watch-context.ts';
 
-/** A rendered file with holes where a text of the context was printed as it is: shared by all contexts that agree else. */
-export type Mould = {
-  /** One more than there are holes. */
-  readonly pieces: readonly string[];
-  readonly holes: readonly TextField[];
-  readonly isEmpty: boolean;
-};
+export type Renders = (context: TemplateContext) => CachedRender;
 
-export type Renders = (context: TemplateContext) => Mould;
-
-/** The text of a mould for one context. */
-export const fill = ({ pieces, holes }: Mould, context: TemplateContext): string => {
+/** The text of a cached render for one context. */
+export const fill = ({ pieces, holes }: CachedRender, context: TemplateContext): string => {
   let text = pieces[0] as string;
   for (let at = 0; at < holes.length; at++) text += context[holes[at] as TextField] + pieces[at + 1];
   return text;
 };
 
-/** Templates whose reads hang on what they read have a few shapes; beyond that nothing is found again. */
+/**
+ * Upper bound on sets of fields that one template's renders are cached by; which fields a render reads may depend on their
+ * values.
+ */
 const MAX_SHAPES = 6;
-const MAX_MOULDS = 50_000;
-/** A larger result is near its limit, which the length of what fills a hole must not decide about. */
+const MAX_CACHED = 50_000;
+/** Larger results, in UTF-16 units, are not cached: with longer texts in the holes they could exceed the output limit. */
 const MAX_SHARED = 1 << 20;
 
-type Shape = { readonly fields: readonly ContextField[]; readonly moulds: Map<string, Mould> };
+type Shape = { readonly fields: readonly ContextField[]; readonly cache: Map<string, CachedRender> };
 
 /**
- * Renders the manifests of one template into one file, and knows again every context that agrees with an earlier one in all
- * that the templates looked at then: a render looks at nothing else but its context, so the result is the same, but for
- * the texts that it printed as they are. Of 500 applications on 100 cluster types most files are rendered 500 times.
+ * Renders the manifests of one template into one file, with a cache. The result depends only on the context fields that were
+ * read, and text fields that were printed verbatim become holes. So any context that agrees in the fields that were read
+ * shares the cached render. Of 500 applications on 100 cluster types most files would otherwise be rendered 500 times.
  */
 export const rememberRenders = (manifests: readonly CompiledTemplate[]): Renders => {
   const shapes: Shape[] = [];
   const idOf = identities();
   return (context) => {
-    for (const { fields, moulds } of shapes) {
-      const known = moulds.get(keyOf(fields, context, idOf));
+    for (const { fields, cache } of shapes) {
+      const known = cache.get(keyOf(fields, context, idOf));
       if (known?.holes.every((field) => isPrintable(context[field]))) return known;
     }
     const read = new Set<ContextField>();
-    const mould = joinMoulds(
+    const rendered = joinRenders(
       manifests.map((manifest) => {
         const watch = watchContext(context, read);
         return cut(manifest(context, watch), watch, context);
       }),
     );
-    if (mould.pieces.reduce((sum, piece) => sum + piece.length, 0) < MAX_SHARED)
-      keep(shapes, read, keyOf, context, idOf, mould);
-    return mould;
+    if (rendered.pieces.reduce((sum, piece) => sum + piece.length, 0) < MAX_SHARED)
+      keep(shapes, read, keyOf, context, idOf, rendered);
+    return rendered;
   };
 };
 
@@ -66,19 +54,19 @@ const keep = (
   key: typeof keyOf,
   context: TemplateContext,
   idOf: (value: object) => number,
-  mould: Mould,
+  rendered: CachedRender,
 ): void => {
-  // Every assignment has a namespace of its own.
+  // The namespace differs in every assignment, so such a render is never reused.
   if (read.has('namespace')) return;
   const fields = CONTEXT_FIELDS.filter((field) => read.has(field));
   let shape = shapes.find((one) => one.fields.join() === fields.join());
   if (!shape) {
     if (shapes.length >= MAX_SHAPES) return;
-    shape = { fields, moulds: new Map() };
+    shape = { fields, cache: new Map() };
     shapes.push(shape);
   }
-  if (shape.moulds.size >= MAX_MOULDS) shape.moulds.clear();
-  shape.moulds.set(key(fields, context, idOf), mould);
+  if (shape.cache.size >= MAX_CACHED) shape.cache.clear();
+  shape.cache.set(key(fields, context, idOf), rendered);
 };
 
 const keyOf = (
@@ -89,13 +77,13 @@ const keyOf = (
   let key = '';
   for (const field of fields) {
     const value = context[field];
-    // A text may hold anything, so its length goes first.
+    // A text may contain any character, so its length is part of the key.
     key += typeof value === 'string' ? `${value.length}:${value}` : `#${idOf(value)}`;
   }
   return key;
 };
 
-/** A number for each object, by identity: what is composed once is shared by all it is meant for. */
+/** Numbers objects by identity. Assignments share composed configurations and labels as objects. */
 const identities = (): ((value: object) => number) => {
   const known = new WeakMap<object, number>();
   let last = 0;
@@ -108,7 +96,7 @@ const identities = (): ((value: object) => number) => {
   };
 };
 
-const cut = (text: string, { holes }: Watch, context: TemplateContext): Mould => {
+const cut = (text: string, { holes }: Watch, context: TemplateContext): CachedRender => {
   const pieces: string[] = [];
   let end = 0;
   for (const { at, field } of holes) {
@@ -120,11 +108,11 @@ const cut = (text: string, { holes }: Watch, context: TemplateContext): Mould =>
 };
 
 /**
- * One file of several manifests, with `---` between them. Kalypso puts it right behind a manifest that does not end its
- * line, which breaks the YAML; here the line is ended first. Empty ones are left out (behaviour spec 2.6, 3.1).
+ * Joins several manifests into one file, with `---` between them. Unlike Kalypso, which breaks the YAML there, this ends an
+ * unfinished line first. Empty manifests are left out (behaviour spec 2.6, 3.1).
  */
-export const joinMoulds = (moulds: readonly Mould[]): Mould => {
-  const full = moulds.filter(({ isEmpty }) => !isEmpty);
+export const joinRenders = (renders: readonly CachedRender[]): CachedRender => {
+  const full = renders.filter(({ isEmpty }) => !isEmpty);
   const [first, ...more] = full;
   if (!first) return { pieces: [''], holes: [], isEmpty: true };
   if (more.length === 0) return first;

@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
-import type { RenderMemory } from '../incremental/build-memory.ts';
-import { rememberPackages } from '../incremental/remember-packages.ts';
-import type { HeldAssignment, Platform, RenderedPackage } from '../platform/model.ts';
-import type { Schedule } from '../schedule/schedule-platform.ts';
+import { rememberPackages, type RenderMemory } from './remember-packages.ts';
+import type { HeldAssignment, Platform, RenderedPackage } from '../model/model.ts';
+import type { Schedule } from '../plan/schedule/schedule-platform.ts';
 import { createRenderer, isHeld } from './create-renderer.ts';
 import type { RenderResult } from './render-platform.ts';
 
-/** Rendered between two pauses: a few milliseconds of work. */
+/** Assignments rendered between two pauses: a few milliseconds of work. */
 const PAUSE = 250;
 
 /**
- * `renderPlatform` for who has other things to do: a server answers between two runs of assignments. What `memory` has of
- * an earlier build, from the same inputs, is not rendered again.
+ * Like `renderPlatform`, but pauses regularly so that a server can respond. Packages in `memory` whose inputs have not
+ * changed are not rendered again.
+ * @throws the signal's reason when it is aborted
  */
 export const renderAll = async (
   platform: Platform,

@@ -1,11 +1,11 @@
-import type { HeldAssignment, Platform, RenderedPackage } from '../platform/model.ts';
-import type { Schedule } from '../schedule/schedule-platform.ts';
+import type { HeldAssignment, Platform, RenderedPackage } from '../model/model.ts';
+import type { Schedule } from '../plan/schedule/schedule-platform.ts';
 import { createRenderer, isHeld } from './create-renderer.ts';
 
-/** Every assignment of a schedule, rendered or held; both in the schedule's order. */
+/** All assignments of a schedule, rendered or held, each in the schedule's order. */
 export type RenderResult = {
   readonly packages: readonly RenderedPackage[];
-  /** What the schedule held is among them. */
+  /** Includes those that the schedule held. */
   readonly held: readonly HeldAssignment[];
 };
 

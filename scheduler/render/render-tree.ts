@@ -1,15 +1,21 @@
-import type { Assignment, Platform } from '../platform/model.ts';
+import type { Assignment, Platform } from '../model/model.ts';
 import type { RenderResult } from './render-platform.ts';
 
-/** Files by path relative to the tree's root, in byte order of the path. */
+/** File contents by path relative to the tree's root, ordered bytewise. */
 export type Tree = ReadonlyMap<string, Buffer>;
 
-/** What Kalypso writes into every cluster type's folder, without a line end; by it a folder is known to be ours. */
+/**
+ * Text of the README.md that Kalypso writes into every cluster type's folder, without a line end; it also identifies such a
+ * folder.
+ */
 export const README = 'This folder contains deployment targets scheduled on the cluster type';
 
 export const TRACKING_FILE = '.github/tracking/Promoted_Commit_Id';
 
-/** The GitOps tree of an environment (behaviour spec 3.1): a folder a cluster type, in it one a deployment target. */
+/**
+ * The GitOps tree of an environment (behaviour spec 3.1): a folder for each cluster type, with a folder for each deployment
+ * target.
+ */
 export const renderTree = (platform: Platform, result: Pick<RenderResult, 'packages'>): Tree => {
   const files: [string, Buffer][] = [];
   if (platform.promotedCommit !== undefined)
@@ -20,13 +26,13 @@ export const renderTree = (platform: Platform, result: Pick<RenderResult, 'packa
     const folder = `${assignment.clusterType.name}/${assignment.target.name}`;
     for (const file of own) files.push([`${folder}/${file.path}`, file.bytes]);
   }
-  // Paths are DNS labels and fixed names: their order as strings is the order of their bytes.
+  // Paths consist of DNS labels and fixed names, so string order is byte order.
   return new Map(files.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));
 };
 
 /**
- * Folders of an earlier tree that are not stale, whatever is not in the new one: those of held assignments and, while an
- * application cannot be read, of all targets that nobody knows. A reconciler would take the application away for it.
+ * Returns whether a folder of an earlier tree stays although the new tree does not have it: folders of held assignments and,
+ * while an application cannot be read, of all unknown targets. Otherwise a reconciler would remove those applications.
  */
 export const keptFolders = (
   platform: Platform,

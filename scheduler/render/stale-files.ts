@@ -1,18 +1,18 @@
 import type { Tree } from './render-tree.ts';
 
-/** What of an earlier tree is to go. */
+/** Decides which files of an earlier tree are removed. */
 export type StaleRules = {
   readonly tree: Tree;
-  /** '<cluster type>/<target>': what is in it stays. */
+  /** Whether the files in '<cluster type>/<target>' stay. */
   readonly isKept: (folder: string) => boolean;
-  /** Does this README.md say that its folder was a cluster type's? */
+  /** Whether this README.md marks its folder as a cluster type's. */
   readonly isOurs: (readme: string) => boolean;
 };
 
 /**
- * Files that an earlier tree had and this one has not (behaviour spec 3.2, section 5 item 4): in the folders of targets, also
- * of those that stay, and whole folders of cluster types that are gone. What stands at the top, in a folder with a dot or
- * without our README.md, or beside the targets of a cluster type is somebody else's.
+ * Files of an earlier tree that the new one does not have (behaviour spec 3.2, section 5 item 4): in the folders of targets,
+ * and all folders of cluster types that no longer exist. Other files are not ours: those at the top, in a folder whose name
+ * starts with a dot, in one without our README.md, and beside the targets of a cluster type.
  */
 export const staleFiles = (
   paths: readonly string[],
@@ -26,7 +26,7 @@ export const staleFiles = (
       .filter((top) => !current.has(top)),
   );
   const targetOf = (path: string): string => path.split('/').slice(0, 2).join('/');
-  // Its README.md is what a folder is known by, as long as anything of ours is in it.
+  // The README.md identifies the folder, so it stays as long as a target in it does.
   const needed = new Set(
     paths
       .filter((path) => path.split('/').length > 2 && isKept(targetOf(path)))

@@ -1,15 +1,18 @@
 import { FleetError, type Place } from '#bundles/errors';
-import { builtInTemplates } from '../platform/fleet/built-in-templates.ts';
-import type { ClusterType, Platform, Template, TemplateType } from '../platform/model.ts';
+import { builtInTemplates } from '../load/platform/built-in-templates.ts';
+import type { ClusterType, Platform, Template, TemplateType } from '../model/model.ts';
 import { didYouMean } from '#bundles/nearest-name';
-import { type Mould, type Renders, rememberRenders } from './remember-renders.ts';
-import type { TemplateContext } from './template-context.ts';
+import { type Renders, rememberRenders } from './remember-renders.ts';
+import type { CachedRender, TemplateContext } from '../model/template-context.ts';
 import type { CompiledTemplate, TemplateSource } from './template-source.ts';
 
-export type File = { readonly path: string; readonly mould: Mould };
+export type File = { readonly path: string; readonly rendered: CachedRender };
 
 export type TemplateBook = {
-  /** One file of a package; undefined where there is nothing to write. @throws FleetError REFERENCE_MISSING, TEMPLATE_* */
+  /**
+   * Renders one file of a package; undefined when there is nothing to write.
+   * @throws FleetError REFERENCE_MISSING, FIELD_INVALID, TEMPLATE_SYNTAX, TEMPLATE_FAILED, TEMPLATE_LIMIT
+   */
   readonly render: (
     clusterType: ClusterType,
     type: TemplateType,
@@ -19,7 +22,9 @@ export type TemplateBook = {
 
 type Entry = { readonly template: Template; readonly renders: Renders };
 
-/** A platform's templates, each compiled when it is first used. */
+/**
+ * A platform's templates, each compiled on first use. @param known compiled templates and their caches from earlier builds
+ */
 export const createTemplateBook = (
   platform: Platform,
   compile: (source: TemplateSource) => CompiledTemplate,
@@ -30,7 +35,7 @@ export const createTemplateBook = (
     const name = clusterType[FIELDS[type]];
     const template = platform.templates.get(name);
     if (!template) throw missing(clusterType, type, name, platform.templates);
-    // Kalypso's scheduler does not look at the type (behaviour spec section 1).
+    // Kalypso's scheduler ignores the type (behaviour spec section 1).
     if (platform.form === 'fleet' && template.type !== type) throw wrongType(clusterType, type, template);
     const entry = entries.get(name) ?? compileAll(template, compile, known);
     entries.set(name, entry);
@@ -40,9 +45,9 @@ export const createTemplateBook = (
   return {
     render: (clusterType, type, context) => {
       const { template, renders } = open(clusterType, type);
-      const mould = renders(context);
-      if (mould.isEmpty && (platform.form === 'fleet' || type === 'config')) return undefined;
-      return { path: pathOf(platform, type, template), mould };
+      const rendered = renders(context);
+      if (rendered.isEmpty && (platform.form === 'fleet' || type === 'config')) return undefined;
+      return { path: pathOf(platform, type, template), rendered };
     },
   };
 };
@@ -66,7 +71,7 @@ const compileAll = (
   }
 };
 
-/** behaviour spec 2.7: only the configuration has a content type, and Kalypso knows one that is not yaml. */
+/** behaviour spec 2.7: only configuration has a content type; Kalypso's form distinguishes sh from yaml only. */
 const pathOf = (platform: Platform, type: TemplateType, template: Template): string => {
   switch (type) {
     case 'reconciler':
@@ -89,7 +94,10 @@ const FIELDS = {
 const placeOfName = (clusterType: ClusterType, type: TemplateType): Place =>
   clusterType.places?.[FIELDS[type]] ?? clusterType.at;
 
-/** Templates that cluster types name and nobody wrote. `used` are those whose assignments say so already. */
+/**
+ * REFERENCE_MISSING for Templates that cluster types name and that do not exist. `used` cluster types are left out, because
+ * their assignments report it.
+ */
 export const findMissingTemplates = (
   { clusterTypes, templates }: Pick<Platform, 'clusterTypes' | 'templates'>,
   used: ReadonlySet<ClusterType>,

@@ -1,28 +1,31 @@
 import { type ErrorCode, FleetError, type Place } from '#bundles/errors';
-import type { TemplateContext } from './template-context.ts';
+import type { TemplateContext } from '../model/template-context.ts';
 import type { Watch } from './watch-context.ts';
 
 export type TemplateSource = {
   readonly engine: 'go' | 'handlebars';
-  /** Name of the Template object; errors say `Template <name>`. */
+  /** Name of the Template object, for errors: `Template <name>`. */
   readonly name: string;
   readonly text: string;
-  /** Where line 1 column 1 of `text` stands in the YAML file. */
+  /** Place of line 1 column 1 of `text` in the YAML file. */
   readonly at: Place;
-  /** Columns that stand before every further line of `text` in the file: a block scalar's indentation. Default 0. */
+  /** Columns before every later line of `text` in the file: the indentation of a block scalar. Default 0. */
   readonly indent?: number;
 };
 
-/** Renders one context, and tells `watch` what of it the result depends on. @throws FleetError TEMPLATE_FAILED, TEMPLATE_LIMIT */
+/**
+ * Renders one context; `watch` records which fields the result depends on.
+ * @throws FleetError TEMPLATE_FAILED, TEMPLATE_LIMIT
+ */
 export type CompiledTemplate = (context: TemplateContext, watch?: Watch) => string;
 
-/** What one render, and one compilation, may use. */
+/** Limits for one compilation or one render. */
 export type TemplateLimits = {
-  /** UTF-8 bytes of the result, and of any string on the way to it. */
+  /** UTF-8 bytes of the result, and of any intermediate string. */
   readonly maxOutputBytes: number;
-  /** Nodes run, loop turns, values visited and 64-byte pieces of text handled. */
+  /** Nodes run, loop iterations, values visited, and units of 64 characters of text processed. */
   readonly maxSteps: number;
-  /** How deep templates call each other, blocks and parentheses nest, and values are. */
+  /** Nesting depth of template calls, blocks, parentheses and values. */
   readonly maxDepth: number;
 };
 
@@ -32,7 +35,7 @@ export const DEFAULT_LIMITS: TemplateLimits = {
   maxDepth: 100,
 };
 
-/** The place in the YAML file of a place in the text (both count from 1), or only the file where that is unknown. */
+/** Converts a position in the text (from 1) to a place in the YAML file; only the file if the text has no known line. */
 const placeInFile = (source: TemplateSource, line: number, column: number): Place => {
   const { file, line: firstLine, column: firstColumn = 1 } = source.at;
   if (firstLine === undefined) return { file };
@@ -41,7 +44,7 @@ const placeInFile = (source: TemplateSource, line: number, column: number): Plac
     : { file, line: firstLine + line - 1, column: column + (source.indent ?? 0) };
 };
 
-/** Line and column, from 1, of a UTF-16 offset in the text. */
+/** Line and column (from 1) of a UTF-16 offset in the text. */
 const lineAndColumn = (text: string, offset: number): readonly [line: number, column: number] => {
   let line = 1;
   let start = 0;
@@ -52,7 +55,7 @@ const lineAndColumn = (text: string, offset: number): readonly [line: number, co
   return [line, offset - start + 1];
 };
 
-/** The error of a template at an offset of its text, with the place in the user's file. */
+/** An error at an offset of a template's text, with the place in the author's file. */
 export const templateError = (
   code: Extract<ErrorCode, `TEMPLATE_${string}`>,
   source: TemplateSource,

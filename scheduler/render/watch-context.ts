@@ -1,22 +1,13 @@
-import type { TemplateContext } from './template-context.ts';
-
-/** Fields of the context that hold a text. */
-export type TextField =
-  | 'deploymentTargetName'
-  | 'namespace'
-  | 'environment'
-  | 'workspace'
-  | 'workload'
-  | 'clusterType';
+import type { TemplateContext, TextField } from '../model/template-context.ts';
 
 export type ContextField = keyof TemplateContext;
 
-/** What a render tells of the context it ran on. */
+/** Records how one render uses its context. */
 export type Watch = {
-  /** The context, telling `read` of every field that is looked at. */
+  /** The context; reading a field adds its name to `read`. */
   readonly context: TemplateContext;
   readonly read: Set<ContextField>;
-  /** Where a text of the context was printed as it is, by place in the result. */
+  /** Text fields that were printed verbatim, by offset in the output. */
   readonly holes: { readonly at: number; readonly field: TextField }[];
 };
 
@@ -44,17 +35,17 @@ const TEXT_FIELDS: ReadonlySet<string> = new Set<TextField>([
 
 export const isTextField = (name: string): name is TextField => TEXT_FIELDS.has(name);
 
-/** Longer than any name: what is longer could bring a result over its limit. */
+/** Longer than any name. Longer texts could make a cached result exceed its limit. In UTF-16 units. */
 const MAX_PRINTED = 1024;
 
 /**
- * May a text stand in a hole? Not one that is empty or has lines: whether a file ends its line, or is empty, must not hang
- * on what fills it.
+ * Whether a text may fill a hole. Empty texts and texts with line breaks may not: whether a file is empty, or ends its line,
+ * must not depend on what fills a hole.
  */
 export const isPrintable = (text: string): boolean =>
   text !== '' && text.length <= MAX_PRINTED && !text.includes('\n');
 
-/** Watches one render; several watches may share the set of what was read. */
+/** Watches one render; several watches may share `read`. */
 export const watchContext = (context: TemplateContext, read: Set<ContextField> = new Set()): Watch => ({
   context: Object.defineProperties(
     {},

@@ -1,8 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import {
+  type Dirent,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/layout/make-directory';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { README, type Tree } from './render-tree.ts';
 import { staleFiles } from './stale-files.ts';
 
@@ -13,10 +24,12 @@ export type TreeChanges = {
 };
 
 /**
- * Makes a directory hold a tree. Each file is written beside its place and renamed into it; one that has its bytes
- * already is left alone. Afterwards stale files go, but only in folders that are the tree's: those it has now, and those
- * whose README.md says they were a cluster type's. Everything else, .git and .github/workflows with it, is not touched.
- * @param isKept '<cluster type>/<target>': what is in it stays
+ * Makes a directory contain a tree. Each file is written under a temporary name and renamed, so that a reader never sees a
+ * partial file; a file that already has its bytes is not touched. Then stale files are removed, but only below top folders
+ * of the tree: those it has now, and those whose README.md marks them as a cluster type's. Everything else stays, .git and
+ * .github/workflows included. The calls are synchronous: a tree has tens of thousands of small files, and dispatching each
+ * call to another thread takes longer than the call.
+ * @param isKept '<cluster type>/<target>': its files are never stale
  * @throws FleetError PERMISSION, DISK_FULL, IO
  */
 export const writeTree = async (
@@ -26,17 +39,17 @@ export const writeTree = async (
 ): Promise<TreeChanges> => {
   try {
     await makeDirectory(out);
-    await refuseObstacles(out, tree);
-    const written: string[] = [];
-    for (const [path, bytes] of tree) if (await writeOne(out, path, bytes)) written.push(path);
-    const removed = await removeStale(out, tree, isKept);
+    const found = listOwn(out, tree);
+    refuseObstacles(out, tree, found);
+    const written = writeFiles(out, tree, found);
+    const removed = removeStale(out, tree, found, isKept);
     return { written, removed, unchanged: tree.size - written.length };
   } catch (error) {
     throw inTheWay(error, out) ?? toFleetError(error, `writing ${out}`);
   }
 };
 
-/** A file where a folder has to be, or the other way round. */
+/** The error for a file where a folder is needed, or a folder where a file is. */
 const inTheWay = (error: unknown, out: string): FleetError | undefined => {
   const errno = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (!['ENOTDIR', 'EEXIST', 'EISDIR'].includes(errno)) return undefined;
@@ -46,40 +59,61 @@ const inTheWay = (error: unknown, out: string): FleetError | undefined => {
   });
 };
 
-/** @returns whether anything had to be written */
-const writeOne = async (out: string, path: string, bytes: Buffer): Promise<boolean> => {
-  const target = join(out, path);
-  const old = await readFile(target).catch(() => undefined);
-  if (old?.equals(bytes)) return false;
-  await makeDirectory(dirname(target));
-  const draft = join(dirname(target), `.${randomUUID()}.tmp`);
-  try {
-    await writeFile(draft, bytes, { flag: 'wx', mode: 0o644 });
-    await rename(draft, target);
-  } finally {
-    await rm(draft, { force: true });
-  }
-  return true;
+/** The entries in the tree's top folders before writing, by path. */
+type Found = Map<string, 'file' | 'folder' | 'link' | 'other'>;
+
+const listOwn = (out: string, tree: Tree): Found => {
+  const found: Found = new Map();
+  const list = (folder: string): void => {
+    for (const entry of readdirSync(join(out, folder), { withFileTypes: true }))
+      add(`${folder}/${entry.name}`, entry);
+  };
+  const add = (path: string, entry: Dirent): void => {
+    found.set(path, kindOf(entry));
+    if (entry.isDirectory()) list(path);
+  };
+  const tops = new Set([...tree.keys()].map(topOf));
+  for (const entry of readdirSync(out, { withFileTypes: true }))
+    if (tops.has(entry.name) || (entry.isDirectory() && isMarked(out, entry.name))) add(entry.name, entry);
+  return found;
 };
 
-/** Looked at before the first byte is written: what is refused leaves the directory as it was, not half of each. */
-const refuseObstacles = async (out: string, tree: Tree): Promise<void> => {
+const topOf = (path: string): string => path.split('/', 1)[0] as string;
+
+const kindOf = (entry: Dirent): 'file' | 'folder' | 'link' | 'other' => {
+  if (entry.isDirectory()) return 'folder';
+  if (entry.isSymbolicLink()) return 'link';
+  return entry.isFile() ? 'file' : 'other';
+};
+
+/** Whether an earlier run wrote the top folder for a cluster type. */
+const isMarked = (out: string, folder: string): boolean =>
+  !folder.startsWith('.') && readIfThere(join(out, folder, 'README.md'))?.toString('utf8') === README;
+
+const readIfThere = (path: string): Buffer | undefined => {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Runs before anything is written, so that a refused tree leaves the directory unchanged. */
+const refuseObstacles = (out: string, tree: Tree, found: Found): void => {
   const folders = new Set([...tree.keys()].flatMap(foldersAbove));
   for (const folder of folders) {
-    const path = join(out, folder);
-    const found = await lstat(path).catch(() => undefined);
-    if (found?.isSymbolicLink()) throw isLink(path);
-    if (found && !found.isDirectory())
-      throw new FleetError('IO', `${path} cannot be a folder: a file is in the way`, {
+    const kind = found.get(folder);
+    if (kind === 'link') throw isLink(join(out, folder));
+    if (kind !== undefined && kind !== 'folder')
+      throw new FleetError('IO', `${join(out, folder)} cannot be a folder: a file is in the way`, {
         hint: 'Name another folder, or move the file',
       });
   }
-  for (const name of tree.keys()) {
-    const path = join(out, name);
-    const found = await lstat(path).catch(() => undefined);
-    if (found?.isSymbolicLink()) throw isLink(path);
-    if (found?.isDirectory())
-      throw new FleetError('IO', `${path} cannot be a file: a folder is in the way`, {
+  for (const path of tree.keys()) {
+    const kind = found.get(path);
+    if (kind === 'link') throw isLink(join(out, path));
+    if (kind === 'folder')
+      throw new FleetError('IO', `${join(out, path)} cannot be a file: a folder is in the way`, {
         hint: 'Move it, or write to another directory',
       });
   }
@@ -88,41 +122,61 @@ const refuseObstacles = async (out: string, tree: Tree): Promise<void> => {
 const foldersAbove = (path: string): readonly string[] =>
   [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
 
-/** A link on the way would let the tree be written somewhere else. */
+/** Writing through a link would put files outside of the directory. */
 const isLink = (path: string): FleetError =>
   new FleetError('IO', `${path} is a link, and nothing is written through links`, { hint: 'Remove it' });
 
-/** Every file in top folders that are the tree's own, now or from an earlier run, with the README.md that tells. */
-const filesBelow = async (out: string, folder: string): Promise<readonly string[]> => {
-  const entries = await readdir(join(out, folder), { withFileTypes: true });
-  const below = await Promise.all(
-    entries.map(async (entry) => {
-      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-      if (folder === '' && (entry.name.startsWith('.') || !entry.isDirectory())) return [];
-      return entry.isDirectory() ? await filesBelow(out, path) : [path];
-    }),
-  );
-  return below.flat();
+/** @returns the paths that were written */
+const writeFiles = (out: string, tree: Tree, found: Found): readonly string[] => {
+  const written: string[] = [];
+  const name = `.${randomUUID()}.tmp`;
+  const made = new Set<string>();
+  const makeFolder = (folder: string): void => {
+    if (folder === '.' || made.has(folder)) return;
+    makeFolder(dirname(folder));
+    if (!found.has(folder)) makeOne(join(out, folder));
+    made.add(folder);
+  };
+  for (const [path, bytes] of tree) {
+    const target = join(out, path);
+    if (found.get(path) === 'file' && readIfThere(target)?.equals(bytes)) continue;
+    makeFolder(dirname(path));
+    const draft = join(dirname(target), name);
+    try {
+      writeFileSync(draft, bytes, { flag: 'wx', mode: 0o644 });
+      renameSync(draft, target);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
+    }
+    written.push(path);
+  }
+  return written;
 };
 
-const removeStale = async (
+/** Creates one folder; another run may create it at the same time. */
+const makeOne = (path: string): void => {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
+  }
+};
+
+const removeStale = (
   out: string,
   tree: Tree,
+  found: Found,
   isKept: (folder: string) => boolean,
-): Promise<readonly string[]> => {
-  const paths = await filesBelow(out, '');
-  const readmes = paths.filter((path) => /^[^/]+\/README\.md$/.test(path));
-  const texts = await Promise.all(
-    readmes.map((path) => readFile(join(out, path), 'utf8').catch(() => undefined)),
-  );
-  const ours = new Set(readmes.filter((_, at) => texts[at] === README));
-  const stale = staleFiles(paths, { tree, isKept, isOurs: (readme) => ours.has(readme) });
+): readonly string[] => {
+  const paths = [...found].filter(([, kind]) => kind !== 'folder').map(([path]) => path);
+  const stale = staleFiles(paths, { tree, isKept, isOurs: () => true });
   for (const path of stale) {
-    await rm(join(out, path));
-    // Git has no empty folders, and neither has the tree.
+    unlinkSync(join(out, path));
+    // Removes folders that are now empty: neither Git nor the tree has empty folders.
     for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
-      if ((await readdir(join(out, folder))).length > 0) break;
-      await rmdir(join(out, folder));
+      if (readdirSync(join(out, folder)).length > 0) break;
+      rmdirSync(join(out, folder));
     }
   }
   return stale.toSorted();

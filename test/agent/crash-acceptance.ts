@@ -3,7 +3,7 @@
  * to a table. Usage: node crash-acceptance.ts <folder> <medium> <table>; 'committed' is right after the commit.
  */
 import { join } from 'node:path';
-import { importMedium } from '../../agent/acquire/import-medium.ts';
+import { importMedium } from '../../agent/daemon/import-medium.ts';
 import { acquireLock } from '../../agent/store/lock.ts';
 import { openState } from '../../agent/store/state.ts';
 import { NOW, testAgent } from './world.ts';

@@ -3,7 +3,7 @@
  * Usage: node crash-import.ts <folder> <medium> <n>; n = 0 goes through and prints every boundary.
  */
 import { join } from 'node:path';
-import { importMedium } from '../../agent/acquire/import-medium.ts';
+import { importMedium } from '../../agent/daemon/import-medium.ts';
 import { acquireLock } from '../../agent/store/lock.ts';
 import { openState } from '../../agent/store/state.ts';
 import { NOW, testAgent } from './world.ts';

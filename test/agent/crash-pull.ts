@@ -3,8 +3,8 @@
  * Usage: node crash-pull.ts <folder> <address> <n>; n = 0 goes through and prints every boundary.
  */
 import { join } from 'node:path';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { acquireLock } from '../../agent/store/lock.ts';
 import { openState } from '../../agent/store/state.ts';
 import { takeUp } from './take-up.ts';

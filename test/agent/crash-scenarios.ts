@@ -1,10 +1,10 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Event } from '#bundles/report/event';
-import { importMedium } from '../../agent/acquire/import-medium.ts';
-import type { Agent } from '../../agent/agent.ts';
+import type { Event } from '#bundles/formats/events/event';
+import { importMedium } from '../../agent/daemon/import-medium.ts';
+import type { Agent } from '../../agent/store/agent.ts';
 import { lookAround } from '../../agent/observe/look-around.ts';
-import { readOutbox } from '../../agent/report/outbox.ts';
+import { readOutbox } from '../../agent/store/outbox/outbox.ts';
 import { readOwned } from '../../agent/store/inventory.ts';
 import { acquireLock } from '../../agent/store/lock.ts';
 import { readPackages } from '../../agent/store/packages.ts';

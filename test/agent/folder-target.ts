@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseHostPackage } from '#bundles/bundle/host-package';
+import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { compareBytes, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type {
@@ -18,7 +18,7 @@ import type {
   Plan,
   Step,
   Target,
-} from '../../agent/apply/target.ts';
+} from '../../agent/model/target.ts';
 
 /**
  * A machine that is nothing but a folder: enough of a host for the agent's core, and slow or complicated in nothing. A

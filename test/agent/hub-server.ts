@@ -13,21 +13,21 @@ import type {
   HubError,
   ReportAnswer,
   ReportHandover,
-} from '#bundles/hub/hub-api';
-import { MEDIUM_FILE, type Medium } from '#bundles/medium/medium';
-import type { Event } from '#bundles/report/event';
-import { signReceipt } from '#bundles/report/receipt';
-import { verifyReport } from '#bundles/report/report';
+} from '#bundles/formats/events/hub-api';
+import { MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
+import type { Event } from '#bundles/formats/events/event';
+import { signReceipt } from '#bundles/trust/reports/receipt';
+import { verifyReport } from '#bundles/trust/reports/report';
 import { addDays, formatTime } from '#bundles/time';
-import type { Authority } from '#bundles/trust/certificate';
-import { parseCertificateRequest } from '#bundles/trust/certificate-request';
+import type { Authority } from '#bundles/trust/root/certificate';
+import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import {
   createAuthority,
   issueClientCertificate,
   issueServerCertificate,
-} from '#bundles/trust/issue-certificate';
-import { generatePrivateKey, loadSigningKey, type PublicKey } from '#bundles/trust/key';
-import { createRoot } from '#bundles/trust/root';
+} from '#bundles/trust/root/issue-certificate';
+import { generatePrivateKey, loadSigningKey, type PublicKey } from '#bundles/trust/keys/key';
+import { createRoot } from '#bundles/trust/root/root';
 import { createTestFleet, type TestFleet, writeTestMedium } from '../harness/signed-medium.ts';
 
 /** The system's clock judges TLS certificates, so whatever speaks TLS in a test lives now. */

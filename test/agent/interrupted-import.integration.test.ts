@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FleetError } from '#bundles/errors';
-import { importMedium } from '../../agent/acquire/import-medium.ts';
+import { importMedium } from '../../agent/daemon/import-medium.ts';
 import { verdict } from '../bundles/verdict.ts';
 import {
   copyOfWorld,

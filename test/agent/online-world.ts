@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { digestOf } from '#bundles/digest';
-import type { Agent } from '../../agent/agent.ts';
+import type { Agent } from '../../agent/store/agent.ts';
 import { enrollOnline, type OnlineWish } from '../../agent/enroll/enroll-online.ts';
 import type { HubOptions } from '../../agent/hub/hub-client.ts';
 import type { State } from '../../agent/store/state.ts';

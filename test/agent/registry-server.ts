@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { encodeManifest } from '#bundles/bundle/manifest';
+import { encodeManifest } from '#bundles/formats/layout/manifest';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
-import { type Document, toDescriptor } from '#bundles/layout/document';
+import { type Document, toDescriptor } from '#bundles/formats/layout/document';
 import {
   LEASE_ARTIFACT,
   OCI_EMPTY,
@@ -13,10 +13,10 @@ import {
   RELEASE_ARTIFACT,
   SITE_ARTIFACT,
 } from '#bundles/media-types';
-import { MEDIUM_FILE, type Medium } from '#bundles/medium/medium';
-import { openRegistry } from '#bundles/registry/open-registry';
-import type { Registry } from '#bundles/registry/registry';
-import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import type { Registry } from '#bundles/transport/registry/registry';
+import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 
 /** How a request is answered instead of well; undefined: well. */
 export type Mischief = (request: IncomingMessage, response: ServerResponse) => boolean;

@@ -1,4 +1,4 @@
-import type { Sleep } from '../../agent/daemon/bell.ts';
+import type { Sleep } from '../../agent/daemon/wake-signal.ts';
 
 /** Time that passes when a test says so: days of waiting in milliseconds. */
 export type VirtualTime = {

@@ -1,14 +1,14 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { Digest } from '#bundles/digest';
-import { digestOf } from '#bundles/digest';
-import type { Event } from '#bundles/report/event';
-import { parsePublicKey } from '#bundles/trust/key';
-import { importMedium } from '../../agent/acquire/import-medium.ts';
-import type { Agent, Policy } from '../../agent/agent.ts';
-import type { Edge } from '../../agent/edge.ts';
+import { type Digest, digestOf } from '#bundles/digest';
+import type { Event } from '#bundles/formats/events/event';
+import { parsePublicKey } from '#bundles/trust/keys/key';
+import { importMedium } from '../../agent/daemon/import-medium.ts';
+import type { Agent } from '../../agent/store/agent.ts';
+import type { Policy } from '../../agent/config/policy-of.ts';
+import type { Edge } from '../../agent/model/edge.ts';
 import { enroll } from '../../agent/enroll/enroll.ts';
-import { readOutbox } from '../../agent/report/outbox.ts';
+import { readOutbox } from '../../agent/store/outbox/outbox.ts';
 import { readIdentity } from '../../agent/store/identity.ts';
 import { openState, type State } from '../../agent/store/state.ts';
 import {

@@ -27,4 +27,4 @@ export const findAttackTests = (): ReadonlyMap<string, readonly string[]> =>
 
 /** Tests that need nothing but this process. */
 export const isUnit = (file: string): boolean =>
-  /^test\/(bundles|scheduler|exporter|agent|docs)\//.test(file) && !file.endsWith('.integration.test.ts');
+  /^test\/(bundles|cli|scheduler|exporter|agent|docs)\//.test(file) && !file.endsWith('.integration.test.ts');

@@ -7,7 +7,7 @@ export type Answer = ErrorCode | 'ACCEPT';
 export type AttackCase = { readonly expect: Answer; readonly title?: string };
 
 /**
- * A row of the attack table. Its tests are those whose titles begin with its id; docs/errors.md shows `attack` and `answer`, and
+ * A row of the attack table. Its tests are those whose titles begin with its id; docs/attacks.md shows `attack` and `answer`, and
  * test/docs/attacks.test.ts holds the two together.
  */
 export type AttackRow = {
@@ -15,7 +15,7 @@ export type AttackRow = {
   readonly name: string;
   /** What the attacker does. */
   readonly attack: string;
-  /** As a reader is told it: codes in backticks, and what else happens. */
+  /** The answer as docs/attacks.md shows it: codes in backticks, and other effects. */
   readonly answer: string;
   readonly cases: readonly AttackCase[];
 };

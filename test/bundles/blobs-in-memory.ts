@@ -1,6 +1,6 @@
 import { type Digest, digestOf } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { missingBlob } from '#bundles/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { missingBlob } from '#bundles/formats/layout/verified';
 
 /** Blobs in memory. `put` answers with the digest; an entry set by hand lies about its content. */
 export type MemoryBlobs = BlobSource & {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TrustState } from '#bundles/accept/trust-state';
+import type { TrustState } from '#bundles/trust/accept/trust-state';
 import type { Digest } from '#bundles/digest';
-import { parsePublicKey } from '#bundles/trust/key';
-import { parseRoot } from '#bundles/trust/root';
+import { parsePublicKey } from '#bundles/trust/keys/key';
+import { parseRoot } from '#bundles/trust/root/root';
 
 /**
  * The golden corpus of format v1 (test/golden/README.md): files as they were made in 2026, read by today's code. A test

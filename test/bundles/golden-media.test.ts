@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { type Accepted, acceptChannel } from '#bundles/accept/accept-channel';
-import { readChannelDocuments } from '#bundles/accept/documents';
-import type { Clock, TrustState } from '#bundles/accept/trust-state';
-import { writeTar } from '#bundles/archive/write-tar';
-import { closureBlobs } from '#bundles/bundle/closure-blobs';
-import { ownBlobs, readBundle } from '#bundles/bundle/read-bundle';
+import { type Accepted, acceptChannel } from '#bundles/trust/accept/accept-channel';
+import { readChannelDocuments } from '#bundles/trust/accept/documents';
+import type { Clock, TrustState } from '#bundles/trust/accept/trust-state';
+import { writeTar } from '#bundles/formats/archive/write-tar';
+import { closureBlobs } from '#bundles/formats/bundle/closure-blobs';
+import { ownBlobs, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Digest, digestOf } from '#bundles/digest';
-import { readBlob } from '#bundles/layout/verified';
-import type { Medium, OpenMedium } from '#bundles/medium/medium';
-import { openMedium } from '#bundles/medium/open-medium';
+import { readBlob } from '#bundles/formats/layout/verified';
+import type { Medium, OpenMedium } from '#bundles/formats/medium/medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { at, file, key, POLICY, PRESS } from './golden-corpus.ts';
 import { verdict } from './verdict.ts';
 

@@ -3,26 +3,30 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { packLayer } from '#bundles/archive/pack-layer';
-import { unpackLayer } from '#bundles/archive/unpack-layer';
-import { closureBlobs } from '#bundles/bundle/closure-blobs';
-import { parseHostPackage } from '#bundles/bundle/host-package';
-import { packageDigest } from '#bundles/bundle/package-digest';
-import { type Bundle, readBundle } from '#bundles/bundle/read-bundle';
-import { canonicalBytes, type Json } from '#bundles/canonical';
+import { packLayer } from '#bundles/formats/archive/pack-layer';
+import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
+import { closureBlobs } from '#bundles/formats/bundle/closure-blobs';
+import { parseHostPackage } from '#bundles/formats/bundle/host-package';
+import { packageDigest } from '#bundles/formats/bundle/package-digest';
+import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { compareBytes, digestOf } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { readBlob } from '#bundles/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { readBlob } from '#bundles/formats/layout/verified';
 import { PREDICATES, type StatementKind } from '#bundles/media-types';
-import { openMedium } from '#bundles/medium/open-medium';
-import { verifyReceipt } from '#bundles/report/receipt';
-import { verifyReport } from '#bundles/report/report';
-import { parseEnvelope } from '#bundles/statements/envelope';
-import { type RoleKeys, type VerifiedStatement, verifyStatement } from '#bundles/statements/verify-statement';
-import { parseStrictJson } from '#bundles/strict-json';
-import { parseCertificateRequest } from '#bundles/trust/certificate-request';
-import { advanceRoot, parseRoot, type TrustRoot } from '#bundles/trust/root';
-import { type DocumentName, parseDocument } from '#bundles/validate';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { verifyReceipt } from '#bundles/trust/reports/receipt';
+import { verifyReport } from '#bundles/trust/reports/report';
+import { parseEnvelope } from '#bundles/formats/statements/envelope';
+import {
+  type RoleKeys,
+  type VerifiedStatement,
+  verifyStatement,
+} from '#bundles/trust/statements/verify-statement';
+import { parseStrictJson } from '#bundles/json/strict-json';
+import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { advanceRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
+import { type DocumentName, parseDocument } from '#bundles/json/validate';
 import auditSchema from '../../docs/schemas/audit-predicate.schema.json' with { type: 'json' };
 import { blobsInMemory } from './blobs-in-memory.ts';
 import { at, file, key, paths, root1, root2, table, V1 } from './golden-corpus.ts';

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shapeOf } from '#bundles/json-shape';
-import { parseStrictJson } from '#bundles/strict-json';
-import { parseDocument, readDocument } from '#bundles/validate';
+import { shapeOf } from '#bundles/json/json-shape';
+import { parseStrictJson } from '#bundles/json/strict-json';
+import { parseDocument, readDocument } from '#bundles/json/validate';
 import { refusal } from './refusal.ts';
 
 const LIMITS = { maxBytes: 1 << 20 };

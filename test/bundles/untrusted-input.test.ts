@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseStrictJson } from '#bundles/strict-json';
+import { parseStrictJson } from '#bundles/json/strict-json';
 import { storedFindings } from '../fuzz/findings.ts';
 import { inputsOf, runCase } from '../fuzz/one-case.ts';
 import { agreeOnJson } from '../fuzz/plain-json.ts';

@@ -7,16 +7,15 @@ import { judge, type TestResult } from '../attacks/judge.ts';
 import type { AttackRow } from '../attacks/row.ts';
 import { ARCHIVES, ROWS } from '../attacks/rows.ts';
 
-/** The attack table, docs/errors.md and the tests name the same rows. That they are true is shown by `npm run attacks`. */
+/** test/attacks/rows.ts, docs/attacks.md and the tests name the same rows. `npm run attacks` shows that they are true. */
 const ROOT = join(import.meta.dirname, '..', '..');
-const CATALOGUE = readFileSync(join(ROOT, 'docs', 'errors.md'), 'utf8');
-const SECTION = CATALOGUE.slice(CATALOGUE.indexOf('\n## Attacks and the codes'));
+const SECTION = readFileSync(join(ROOT, 'docs', 'attacks.md'), 'utf8');
 
 const codesIn = (answer: string): readonly string[] =>
   [...answer.matchAll(/`([A-Z_]+)`|\b(ACCEPT)\b/g)].map(([, code, accept]) => code ?? accept ?? '');
 
 describe('the attack table', () => {
-  it('is the one that docs/errors.md shows, row by row', () => {
+  it('is the one that docs/attacks.md shows, row by row', () => {
     const told = SECTION.split('\n').flatMap((line) => {
       const [, id, attack, answer] = /^\| ([A-Z]\d+) \| (.+) \| (.+) \|$/.exec(line) ?? [];
       return id === undefined ? [] : [{ id, attack, answer }];
@@ -24,7 +23,7 @@ describe('the attack table', () => {
     expect(told).toEqual(ROWS.map(({ id, attack, answer }) => ({ id, attack, answer })));
   });
 
-  it('tells a reader every answer that its cases expect, and no other', () => {
+  it('shows every answer that its cases expect, and no other', () => {
     for (const { id, answer, cases } of ROWS) {
       const expected = new Set(cases.map((it) => it.expect));
       // A positive that stands beside the refusals of a row needs no word.

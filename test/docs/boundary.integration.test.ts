@@ -7,13 +7,19 @@ import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-type Diagnostic = { readonly code: string; readonly filename: string; readonly help: string };
+type Diagnostic = {
+  readonly code: string;
+  readonly filename: string;
+  readonly help?: string;
+  readonly message: string;
+};
 
-it('programs meet only in #bundles/*, and bundles/ knows no program: the linter sees to it', async () => {
+it('the linter keeps programs apart, and imports within one in the order of its folders', async () => {
   // A copy, because the repository's own lint must not trip over its fixtures.
   await using folder = await temporaryDirectory('boundary');
   cpSync(join(ROOT, 'test/fixtures/boundary'), folder.path, { recursive: true });
   copyFileSync(join(ROOT, '.oxlintrc.json'), join(folder.path, '.oxlintrc.json'));
+  cpSync(join(ROOT, 'test/lint'), join(folder.path, 'test/lint'), { recursive: true });
   const { stdout, status } = spawnSync(join(ROOT, 'node_modules/.bin/oxlint'), ['--format', 'json', '.'], {
     cwd: folder.path,
     encoding: 'utf8',
@@ -22,15 +28,23 @@ it('programs meet only in #bundles/*, and bundles/ knows no program: the linter 
     diagnostics: Diagnostic[];
     number_of_files: number;
   };
-  const found = diagnostics.map(({ filename, code, help }) => `${filename}: ${code}: ${help}`).toSorted();
-  const meet = 'eslint(no-restricted-imports): Programs meet only in #bundles/*.';
+  const found = diagnostics
+    .map(({ filename, code, help, message }) => `${filename}: ${code}: ${help ?? message}`)
+    .toSorted();
+  const meet = 'eslint(no-restricted-imports): Programs meet only in #bundles/* and #cli/*.';
   expect(found).toEqual([
     `agent/apply/passes-bundles-on.ts: ${meet}`,
     `agent/imports-bundles-relatively.ts: ${meet}`,
+    'bundles/imports-cli.ts: eslint(no-restricted-imports): bundles/ knows no program.',
     'bundles/imports-scheduler.ts: eslint(no-restricted-imports): bundles/ knows no program.',
+    'cli/imports-agent.ts: eslint(no-restricted-imports): cli/ knows no program.',
     `exporter/imports-scheduler.ts: ${meet}`,
+    'scheduler/elsewhere/imports-model.ts: house(one-way): scheduler/elsewhere/imports-model.ts is in a folder that the order of scheduler/ does not name (.oxlintrc.json).',
     `scheduler/imports-agent.ts: ${meet}`,
+    expect.stringMatching(
+      /^scheduler\/model\/imports-load\.ts: house\(one-way\): scheduler\/load\/clean\.ts comes after scheduler\/model\/imports-load\.ts/,
+    ),
   ]);
   // The others were looked at and are clean.
-  expect({ files, status }).toEqual({ files: 8, status: 1 });
+  expect({ files, status }).toEqual({ files: 15, status: 1 });
 });

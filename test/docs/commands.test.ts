@@ -1,8 +1,8 @@
-import type { Command } from '@oclif/core';
+import { type Command, CommandHelp } from '@oclif/core';
 import { describe, expect, it } from 'vitest';
-import { loadCommands } from '#bundles/program/commands';
-import type { Program } from '#bundles/program/load-config';
-import { withStandard } from '#bundles/program/run-program';
+import { loadCommands } from '#cli/commands';
+import { loadConfig, type Program } from '#cli/load-config';
+import { withStandard } from '#cli/run-program';
 import { COMMANDS as agent } from '../../agent/commands.ts';
 import { COMMANDS as exporter } from '../../exporter/commands.ts';
 import { COMMANDS as scheduler } from '../../scheduler/commands.ts';
@@ -51,9 +51,23 @@ describe.each(verbs.flat())('%s', (_name, command) => {
 });
 
 describe('all verbs', () => {
+  it('have usage lines without an empty place, as in [--agent | ]', async () => {
+    const lines: string[] = [];
+    for (const it of PROGRAMS) {
+      const config = await loadConfig(it, await loadCommands(withStandard(it)));
+      for (const command of config.commands)
+        lines.push(
+          ...(/USAGE\n(.*)/.exec(new CommandHelp(command, config, { maxWidth: 1e4 }).generate())?.slice(1) ??
+            []),
+        );
+    }
+    expect(lines).toHaveLength(verbs.flat().length);
+    expect(lines.filter((line) => /\[\s|[|\s]\]/.test(line))).toEqual([]);
+  });
+
   it('are there to be walked', () => {
     expect(verbs.map((list) => list.length)).toEqual(
-      PROGRAMS.map((it) => Object.keys(it.commands).length + 2),
+      PROGRAMS.map((it) => Object.keys(it.commands).length + 3),
     );
   });
 });

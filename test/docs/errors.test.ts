@@ -2,13 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CODES, type ErrorCode, FleetError } from '#bundles/errors';
-import { EXIT_CODES } from '#bundles/program/exit-codes';
+import { EXIT_CODES } from '#cli/exit-codes';
 import { FOUND_MEDIA } from '../attacks/rows-office.ts';
-import { MEDIA } from '../attacks/rows.ts';
+import { MEDIA, ROWS } from '../attacks/rows.ts';
 
 /** docs/errors.md and bundles/errors.ts say the same, and every code is raised by some program. */
 const ROOT = join(import.meta.dirname, '..', '..');
 const CATALOGUE = readFileSync(join(ROOT, 'docs', 'errors.md'), 'utf8');
+const ATTACKS = readFileSync(join(ROOT, 'docs', 'attacks.md'), 'utf8');
 
 /** Codes that no source raises yet, each with the reason it has its name already. Short, and true. */
 const RESERVED: Readonly<Partial<Record<ErrorCode, string>>> = {
@@ -82,8 +83,8 @@ describe('the catalogue of error codes', () => {
     );
   });
 
-  it('answers attacks with codes that there are', () => {
-    const attacks = CATALOGUE.split('\n').filter((line) => /^\| (M\d+|T) \| /.test(line));
+  it('answers attacks with codes that exist', () => {
+    const attacks = ATTACKS.split('\n').filter((line) => /^\| (M\d+|T) \| /.test(line));
     expect(attacks).toHaveLength([...MEDIA, ...FOUND_MEDIA].length + 1);
     for (const line of attacks) {
       const answers = [...(line.split('|')[3] ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, code]) => code);
@@ -92,15 +93,9 @@ describe('the catalogue of error codes', () => {
     }
   });
 
-  it('tells of an attack wherever a code names its row, and that row answers with the code', () => {
-    const cited = rows.flatMap(({ code, means }) =>
-      [...means.matchAll(/\b(M\d+|T)(?=[,)])/g)].map(([, row]) => ({ code, row })),
-    );
-    expect(cited.length).toBeGreaterThan(50);
-    for (const { code, row } of cited) {
-      const attack = CATALOGUE.split('\n').find((line) => line.startsWith(`| ${row} | `));
-      expect(attack, `${code} cites ${row}`).toContain(`\`${code}\``);
-    }
+  it('leaves the rows of the attack table to docs/attacks.md', () => {
+    const ids = ROWS.map(({ id }) => id);
+    expect(ids.filter((id) => new RegExp(`\\b${id}\\b`).test(CATALOGUE))).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { type DocumentName, parseDocument } from '#bundles/validate';
+import { type DocumentName, parseDocument } from '#bundles/json/validate';
 import { refusal } from '../bundles/refusal.ts';
 import { EXAMPLES } from './schema-examples.ts';
 

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeWith } from '../harness/describe-with.ts';
+import { LONG } from '../harness/long.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { makeFolderField } from './reliability/folder-field.ts';
 import { startOnlineOffice } from './reliability/online-office.ts';
 import { type KillReport, runKills, type Victim } from './reliability/run-kills.ts';
 
-const KILLS = Number(process.env['FLEET_KILLS'] ?? 3);
+const KILLS = Number(process.env['FLEET_KILLS'] ?? (LONG ? 20 : 1));
 
 /** docs/reliability.md has the same with more kills, and on a cluster. */
 describeWith(

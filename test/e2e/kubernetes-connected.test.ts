@@ -3,22 +3,30 @@ import { chooseCluster } from '../harness/kubernetes/choose-cluster.ts';
 import { describeWithPods } from '../harness/kubernetes/describe-with-cluster.ts';
 import { startNodeCluster } from '../harness/kubernetes/node-cluster.ts';
 import { startCluster } from '../harness/kubernetes/start-cluster.ts';
+import { LONG } from '../harness/long.ts';
 import { parts } from '../harness/parts.ts';
 import { casesOfLine } from './kubernetes-cases.ts';
 
+const NODE_PARTS = ['nodeBase', 'kube', 'busybox', 'dockerRegistry'] as const;
 const TITLE = 'a line of a factory, on line,';
 
-// What decides is outside: the count of what was skipped names the outermost group.
-describeWithPods(`${TITLE} on the cluster that this machine has`, () => {
-  describeWith(['dockerRegistry'], 'with a registry', ({ dockerRegistry }) => {
-    const { how } = chooseCluster();
-    const pods = how === 'given' || how === 'k3d' ? 'real' : 'fake';
-    // Not needed by fake nodes; describeWithPods has seen to it for real ones.
-    const busybox = parts.busybox.present ? parts.busybox.path : '';
-    casesOfLine(() => startCluster({ nodes: 1 }), pods, { dockerRegistry, busybox });
-  });
-});
+const { how } = chooseCluster();
+const isOwn = how === 'own' || how === 'assets';
+const hasNode = NODE_PARTS.every((name) => parts[name].present);
 
-describeWith(['nodeBase', 'kube', 'busybox', 'dockerRegistry'], `${TITLE} on a node`, (paths) => {
+// A node proves all that fake nodes do, so they are for machines without one, and for a long run.
+if (!isOwn || !hasNode || LONG) {
+  // What decides is outside: the count of what was skipped names the outermost group.
+  describeWithPods(`${TITLE} on the cluster that this machine has`, () => {
+    describeWith(['dockerRegistry'], 'with a registry', ({ dockerRegistry }) => {
+      const pods = how === 'given' || how === 'k3d' ? 'real' : 'fake';
+      // Not needed by fake nodes; describeWithPods has seen to it for real ones.
+      const busybox = parts.busybox.present ? parts.busybox.path : '';
+      casesOfLine(() => startCluster({ nodes: 1 }), pods, { dockerRegistry, busybox });
+    });
+  });
+}
+
+describeWith(NODE_PARTS, `${TITLE} on a node`, (paths) => {
   casesOfLine(() => startNodeCluster('line-node', paths), 'real', paths);
 });

@@ -3,15 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readNote } from '../../agent/daemon/note.ts';
-import { openOperation } from '../../agent/journal/operations.ts';
-import { outboxSize } from '../../agent/report/outbox.ts';
+import { readNote } from '../../agent/observe/note.ts';
+import { openOperation } from '../../agent/store/journal/operations.ts';
+import { outboxSize } from '../../agent/store/outbox/outbox.ts';
 import { readPackages } from '../../agent/store/packages.ts';
 import { openState } from '../../agent/store/state.ts';
 import type { Cluster } from '../harness/kubernetes/cluster.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
-import { enrolOnceReleased, program } from './office.ts';
+import { enrolOnceReleased } from './office.ts';
 import { makeClusterField, namespacesOf } from './reliability/cluster-field.ts';
 import { eventsAtHub, faultsAtHub, toldTwice } from './reliability/hub-record.ts';
 import { type OnlineOffice, startOnlineOffice } from './reliability/online-office.ts';
@@ -86,12 +87,12 @@ export const startLine = async (cluster: Cluster, { dockerRegistry, busybox }: L
 
   const log = (): string => agent?.log() ?? '';
   const startAgent = async (interval: string): Promise<void> => {
-    const argv = [process.execPath, program('agent'), 'run', '--interval', interval];
+    const argv = [process.execPath, programFile('agent'), 'run', '--interval', interval];
     agent = processes.use(makeProcess(argv, { cwd: folder, env, ready: '"msg":"started"' }));
     await agent.start();
   };
   const call = (words: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Outcome> =>
-    runCommand([process.execPath, program('agent'), ...words], { cwd: folder, env: { ...env, ...more } });
+    runCommand([process.execPath, programFile('agent'), ...words], { cwd: folder, env: { ...env, ...more } });
   const peek = () => {
     using state = openState(at('state'));
     return {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeImages } from '../../examples/make-images.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 
 /** The platform team's side of an e2e test: the example company in a folder, driven by the real command lines. */
@@ -18,13 +19,6 @@ export type Office = {
 };
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
-
-export const program = (name: 'scheduler' | 'exporter' | 'agent'): string =>
-  join(
-    REPOSITORY,
-    name,
-    { scheduler: 'fleet-scheduler.js', exporter: 'fleet-export.js', agent: 'fleet-agent.js' }[name],
-  );
 
 /** Fails with everything the program said: an e2e test that only says "1 is not 0" helps nobody. */
 export const succeed = (outcome: Outcome): Outcome => {
@@ -47,7 +41,7 @@ export const openOffice = async (folder: string): Promise<Office> => {
   await mkdir(join(folder, 'hub'));
   const [keys, layout, db] = [join(folder, 'keys'), join(folder, 'releases'), join(folder, 'hub', 'hub.db')];
   const call = (name: 'scheduler' | 'exporter', words: readonly string[]): Promise<Outcome> =>
-    runCommand([process.execPath, program(name), ...words], { cwd: folder });
+    runCommand([process.execPath, programFile(name), ...words], { cwd: folder });
   const scheduler = (...words: readonly string[]): Promise<Outcome> => call('scheduler', words);
   const exporter = (...words: readonly string[]): Promise<Outcome> => call('exporter', words);
   await writeFile(

@@ -1,9 +1,7 @@
-import { join } from 'node:path';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import { agentOnHost } from '../harness/program-file.ts';
 import type { Outcome } from '../harness/run-command.ts';
 import { succeed } from './office.ts';
-
-const REPOSITORY = join(import.meta.dirname, '..', '..');
 
 /** A booted Debian host without network, with the agent on it and a stick plugged in at /media/stick. */
 export type SiteHost = AsyncDisposable & {
@@ -24,15 +22,13 @@ export type SiteHost = AsyncDisposable & {
 const STICK = '/media/stick';
 
 export const startSite = async (name: string, base: string, stick: string): Promise<SiteHost> => {
+  const program = agentOnHost();
   const host = await startFactoryHost(name, {
     base,
-    binds: [
-      { from: REPOSITORY, to: '/opt/fleet-ferry', readOnly: true },
-      { from: stick, to: STICK },
-    ],
+    binds: [program.bind, { from: stick, to: STICK }],
   });
   const agent = (...words: readonly string[]): Promise<Outcome> =>
-    host.exec(['/usr/local/bin/node', '/opt/fleet-ferry/agent/fleet-agent.js', ...words]);
+    host.exec(['/usr/local/bin/node', program.file, ...words]);
   const shell = (script: string): Promise<Outcome> => host.exec(['/bin/sh', '-c', script]);
   return {
     host,

@@ -1,10 +1,10 @@
 import { cp } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { openLayout } from '../../bundles/layout/layout.ts';
-import { openReleases } from '../../scheduler/publish/open-releases.ts';
-import { readRelease } from '../../scheduler/publish/read-release.ts';
-import { reissueRelease } from '../../scheduler/reissue/reissue-release.ts';
-import { openKeyDirectory } from '../../scheduler/sign/key-directory.ts';
+import { openLayout } from '../../bundles/formats/layout/layout.ts';
+import { openReleases } from '../../scheduler/release/publish/open-releases.ts';
+import { readRelease } from '../../scheduler/load/releases/read-release.ts';
+import { reissueRelease } from '../../scheduler/release/reissue/reissue-release.ts';
+import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { succeed } from './office.ts';
 import { CHANNEL, openTrustOffice, refusalOf, type TrustOffice } from './trust-world.ts';

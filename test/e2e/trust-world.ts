@@ -1,8 +1,9 @@
 import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { acceptRequests } from '../harness/accept-requests.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
-import { type Office, openOffice, program, succeed } from './office.ts';
+import { type Office, openOffice, succeed } from './office.ts';
 
 /** The example company with its keys, and machines that are folders: what trust is about needs no booted host. */
 export type TrustOffice = Office & {
@@ -92,7 +93,7 @@ export const openTrustOffice = async (folder: string): Promise<TrustOffice> => {
       const stick = path(`${machine}-stick`);
       for (const one of [stick, path(`${machine}-root`)]) await mkdir(one);
       const agent = (given: readonly string[], now?: string): Promise<Outcome> =>
-        runCommand([process.execPath, program('agent'), ...given], {
+        runCommand([process.execPath, programFile('agent'), ...given], {
           cwd: folder,
           env: {
             ...process.env,

@@ -7,10 +7,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type TarEntry, writeTar } from '#bundles/archive/write-tar';
-import { canonicalBytes, type Json } from '#bundles/canonical';
+import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { compareBytes, digestOf } from '#bundles/digest';
-import type { Document } from '#bundles/layout/document';
+import type { Document } from '#bundles/formats/layout/document';
 import {
   CANDIDATE_JSON,
   PREDICATES,
@@ -19,16 +19,16 @@ import {
   SIGSTORE_BUNDLE,
   SITE_VALUES_JSON,
 } from '#bundles/media-types';
-import { agentFolder, RECEIPTS_FOLDER, REPORTS_FOLDER, REQUESTS_FOLDER } from '#bundles/medium/medium';
+import { agentFolder, RECEIPTS_FOLDER, REPORTS_FOLDER, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
 import type { Channel } from '#bundles/names';
-import { GENESIS, hashLine } from '#bundles/report/event';
-import { signReceipt } from '#bundles/report/receipt';
-import { signReport } from '#bundles/report/report';
-import { signPayload } from '#bundles/statements/envelope';
-import { encodeStatement } from '#bundles/statements/verify-statement';
-import { createCertificateRequest } from '#bundles/trust/certificate-request';
-import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/key';
-import { createRoot } from '#bundles/trust/root';
+import { GENESIS, hashLine } from '#bundles/formats/events/event';
+import { signReceipt } from '#bundles/trust/reports/receipt';
+import { signReport } from '#bundles/trust/reports/report';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/keys/key';
+import { createRoot } from '#bundles/trust/root/root';
 import { type Blob, digestOfBundle, hostBundle, image, kubernetesBundle, type Made } from './make/bundles.ts';
 import { eventLines } from './make/events.ts';
 import {

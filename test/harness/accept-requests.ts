@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { REQUESTS_FOLDER } from '#bundles/medium/medium';
-import { parseCertificateRequest } from '#bundles/trust/certificate-request';
-import { fingerprint } from '#bundles/trust/key';
+import { REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
+import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { fingerprint } from '#bundles/trust/keys/key';
 
 /** What somebody types who has compared the fingerprint of every request on a stick: `--accept` and each of them. */
 export const acceptRequests = async (stick: string): Promise<readonly string[]> => {

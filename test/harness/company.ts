@@ -1,9 +1,9 @@
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeImages } from '../../examples/make-images.ts';
-import { type BuildOptions, type BuildOutcome, build } from '../../scheduler/build.ts';
-import { initDevRoot } from '../../scheduler/root/init-dev-root.ts';
-import { openKeyDirectory } from '../../scheduler/sign/key-directory.ts';
+import { type BuildOptions, type BuildOutcome, build } from '../../scheduler/release/build.ts';
+import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
+import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 
 /** A copy of the example company in a folder of its own, with keys and images, ready to be built. */
 export type Company = {

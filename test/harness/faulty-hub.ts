@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { Authority } from '#bundles/trust/certificate';
-import { obtainCertificate } from '../../scheduler/serve/server-certificate.ts';
+import type { Authority } from '#bundles/trust/root/certificate';
+import { obtainCertificate } from '../../scheduler/hub/http/server-certificate.ts';
 
 export type FaultyHub = AsyncDisposable & {
   readonly host: string;

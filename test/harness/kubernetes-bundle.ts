@@ -1,8 +1,8 @@
-import { packLayer } from '#bundles/archive/pack-layer';
-import type { BundleConfig, ClosureEntry } from '#bundles/bundle/config';
-import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
-import { packageDigest } from '#bundles/bundle/package-digest';
-import { canonicalBytes } from '#bundles/canonical';
+import { packLayer } from '#bundles/formats/archive/pack-layer';
+import type { BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
+import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/formats/layout/manifest';
+import { packageDigest } from '#bundles/formats/bundle/package-digest';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { BUNDLE_CONFIG, LAYER_KUBERNETES } from '#bundles/media-types';
 import type { Channel } from '#bundles/names';

@@ -1,6 +1,5 @@
-import { spawn } from 'node:child_process';
-import { constants } from 'node:os';
 import { FleetError } from '../../bundles/errors.ts';
+import { isStartFailure, runProcess } from '../../bundles/run-process.ts';
 
 export type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
@@ -16,34 +15,23 @@ export type RunOptions = {
  * Runs a program to its end and returns its exit code (128 + n after signal n) and output.
  * Throws TOOL_MISSING where there is no such program, ABORTED when `signal` fires.
  */
-export const runCommand = (argv: readonly string[], options: RunOptions = {}): Promise<Outcome> => {
-  const [program = '', ...rest] = argv;
-  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-  const child = spawn(program, rest, {
-    cwd: options.cwd,
-    env: options.env,
-    signal: options.signal,
-    stdio: ['pipe', 'pipe', 'pipe'],
+export const runCommand = async (
+  argv: readonly string[],
+  { cwd, env = process.env, input = '', signal }: RunOptions = {},
+): Promise<Outcome> => {
+  const { code, stdout, stderr } = await runProcess(argv, {
+    cwd,
+    env,
+    signal,
+    input: [Buffer.from(input)],
+    maxOutput: Infinity,
+    maxErrors: Infinity,
+    killSignal: 'SIGTERM',
+  }).catch((cause: unknown) => {
+    if (!isStartFailure(cause, 'ENOENT')) throw cause;
+    throw new FleetError('TOOL_MISSING', `There is no program '${argv[0]}' here.`, { cause });
   });
-  const output: [Buffer[], Buffer[]] = [[], []];
-  child.stdout.on('data', (chunk: Buffer) => output[0].push(chunk));
-  child.stderr.on('data', (chunk: Buffer) => output[1].push(chunk));
-  // A program that does not read its input is no error of ours.
-  child.stdin.on('error', () => {});
-  child.stdin.end(options.input ?? '');
-  child.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT')
-      reject(new FleetError('TOOL_MISSING', `There is no program '${program}' here.`, { cause: error }));
-    else if (error.name === 'AbortError')
-      reject(new FleetError('ABORTED', `'${shorten(argv)}' was stopped before its end.`, { cause: error }));
-    else reject(error);
-  });
-  child.on('close', (code, signal) => {
-    const [stdout, stderr] = output.map((chunks) => Buffer.concat(chunks).toString('utf8'));
-    const status = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
-    resolve({ code: status, stdout: stdout ?? '', stderr: stderr ?? '' });
-  });
-  return promise;
+  return { code, stdout: stdout.toString('utf8'), stderr };
 };
 
 /** As runCommand, but anything other than exit code 0 is an IO error that shows the last lines the program said. */

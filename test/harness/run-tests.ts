@@ -4,9 +4,11 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, realpath } from 'node:fs/promises';
+import { chmod, readFile, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { buildPrograms } from './build-programs.ts';
+import { bundleAgent } from './bundle-agent.ts';
 import { countResults, formatCounts, type VitestReport } from './count-results.ts';
 import type { Machine } from './parts/part.ts';
 import {
@@ -19,6 +21,7 @@ import {
   partTitle,
   thisMachine,
 } from './parts.ts';
+import { PROGRAMS_VARIABLE } from './program-file.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const PROJECTS = ['unit', 'integration', 'e2e', 'alone'] as const;
@@ -36,9 +39,19 @@ const say = (line: string): void => console.log(line);
 const main = async (words: readonly string[]): Promise<number> => {
   const { projects, rest } = readArguments(words);
   const machine = thisMachine();
-  const facts = projects.some((project) => project !== 'unit') ? await gatherParts(machine) : {};
+  const needsParts = projects.some((project) => project !== 'unit');
+  const facts = needsParts ? await gatherParts(machine) : {};
   say(`Running the ${projects.join(', ')} tests with Node ${process.versions.node}.`);
-  const { report, exitCode } = await runVitest(machine, projects, rest, facts);
+  await using programs = await temporaryDirectory('programs');
+  // Some tests start them as another user.
+  await chmod(programs.path, 0o755);
+  const built = { [PROGRAMS_VARIABLE]: programs.path };
+  if (needsParts)
+    await Promise.all([buildPrograms(programs.path), bundleAgent(join(programs.path, 'agent'))]);
+  const { report, exitCode } = await runVitest(machine, projects, rest, {
+    ...facts,
+    ...(needsParts && built),
+  });
   const counts = countResults(report, exitCode);
   for (const [title, number] of counts.skippedTitles) say(`Skipped (${number}): ${title}`);
   if (report === undefined) say('vitest ended without a report of its results: see what it said above.');

@@ -1,6 +1,6 @@
 import { addDays } from '../../bundles/time.ts';
-import { generatePrivateKey, loadSigningKey, type SigningKey } from '../../bundles/trust/key.ts';
-import { createRoot } from '../../bundles/trust/root.ts';
+import { generatePrivateKey, loadSigningKey, type SigningKey } from '../../bundles/trust/keys/key.ts';
+import { createRoot } from '../../bundles/trust/root/root.ts';
 
 /** The time of all tests that sign something. */
 export const NOW = new Date('2026-11-21T08:00:00Z');

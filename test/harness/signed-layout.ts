@@ -1,16 +1,17 @@
-import { packLayer } from '../../bundles/archive/pack-layer.ts';
-import type { BundleKind, ClosureEntry } from '../../bundles/bundle/config.ts';
+import { packLayer } from '../../bundles/formats/archive/pack-layer.ts';
+import type { ClosureEntry } from '../../bundles/formats/bundle/config.ts';
+import type { BundleKind } from '#bundles/names';
 import {
   bundleManifest,
   type Descriptor,
   encodeManifest,
   type Manifest,
-} from '../../bundles/bundle/manifest.ts';
-import { packageDigest } from '../../bundles/bundle/package-digest.ts';
-import { canonicalBytes, type Json } from '../../bundles/canonical.ts';
+} from '../../bundles/formats/layout/manifest.ts';
+import { packageDigest } from '../../bundles/formats/bundle/package-digest.ts';
+import { canonicalBytes, type Json } from '../../bundles/json/canonical.ts';
 import { type Digest, digestOf, hexOf } from '../../bundles/digest.ts';
-import { readArtifact } from '../../bundles/layout/artifact.ts';
-import { type Document, toDescriptor } from '../../bundles/layout/document.ts';
+import { readArtifact } from '../../bundles/formats/layout/artifact.ts';
+import { type Document, toDescriptor } from '../../bundles/formats/layout/document.ts';
 import {
   findReference,
   type Layout,
@@ -18,8 +19,8 @@ import {
   openOrStartLayout,
   withReference,
   writeLayoutIndex,
-} from '../../bundles/layout/layout.ts';
-import { readBlob } from '../../bundles/layout/verified.ts';
+} from '../../bundles/formats/layout/layout.ts';
+import { readBlob } from '../../bundles/formats/layout/verified.ts';
 import {
   BUNDLE_CONFIG,
   CANDIDATE_JSON,
@@ -39,14 +40,15 @@ import {
   SITE_VALUES_JSON,
 } from '../../bundles/media-types.ts';
 import { type Channel, formatChannel } from '../../bundles/names.ts';
-import { GENESIS } from '../../bundles/report/event.ts';
-import { signReceipt } from '../../bundles/report/receipt.ts';
-import { type SignedReport, signReport } from '../../bundles/report/report.ts';
-import { parseEnvelope, signPayload } from '../../bundles/statements/envelope.ts';
-import type { ReportPredicate, SiteAgent } from '../../bundles/statements/predicates.ts';
-import { encodeStatement } from '../../bundles/statements/verify-statement.ts';
+import { GENESIS } from '../../bundles/formats/events/event.ts';
+import { signReceipt } from '../../bundles/trust/reports/receipt.ts';
+import { type SignedReport, signReport } from '../../bundles/trust/reports/report.ts';
+import { parseEnvelope } from '../../bundles/formats/statements/envelope.ts';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import type { ReportPredicate, SiteAgent } from '../../bundles/formats/statements/predicates.ts';
+import { encodeStatement } from '../../bundles/trust/statements/verify-statement.ts';
 import { addDays, formatTime } from '../../bundles/time.ts';
-import type { SigningKey } from '../../bundles/trust/key.ts';
+import type { SigningKey } from '../../bundles/trust/keys/key.ts';
 import { NOW, type SignedFleet } from './signed-fleet.ts';
 
 export { NOW, newFleet, newSigningKey, rotate, type SignedFleet } from './signed-fleet.ts';

@@ -7,17 +7,16 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { packLayer } from '#bundles/archive/pack-layer';
-import { type TarEntry, writeTar } from '#bundles/archive/write-tar';
-import type { PackageBounds } from '#bundles/bounds/package-bounds';
-import type { BundleConfig, SiteInputField } from '#bundles/bundle/config';
-import type { HostCheck, HostPackage, HostSecret, HostUnit } from '#bundles/bundle/host-package';
-import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
-import { packageDigest } from '#bundles/bundle/package-digest';
-import { canonicalBytes, type Json } from '#bundles/canonical';
+import { packLayer } from '#bundles/formats/archive/pack-layer';
+import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
+import type { BundleConfig, PackageBounds, SiteInputField } from '#bundles/formats/bundle/config';
+import type { HostCheck, HostPackage, HostSecret, HostUnit } from '#bundles/formats/bundle/host-package';
+import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/formats/layout/manifest';
+import { packageDigest } from '#bundles/formats/bundle/package-digest';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { compareBytes, type Digest, digestOf, hexOf } from '#bundles/digest';
-import type { Document } from '#bundles/layout/document';
-import { encodeIndex, layoutMarker } from '#bundles/layout/layout';
+import type { Document } from '#bundles/formats/layout/document';
+import { encodeIndex, layoutMarker } from '#bundles/formats/layout/layout';
 import {
   BUNDLE_CONFIG,
   FILE_BLOB,
@@ -30,16 +29,16 @@ import {
   SITE_VALUES_JSON,
   type StatementKind,
 } from '#bundles/media-types';
-import { MEDIUM_FILE, type Medium } from '#bundles/medium/medium';
+import { MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
 import type { Channel } from '#bundles/names';
-import { signReceipt } from '#bundles/report/receipt';
-import { makeEvidence } from '#bundles/signatures/evidence';
-import { signPayload } from '#bundles/statements/envelope';
-import type { ReceiptPredicate, ReleasePredicate, SiteAgent } from '#bundles/statements/predicates';
-import { encodeStatement, type Subject } from '#bundles/statements/verify-statement';
+import { signReceipt } from '#bundles/trust/reports/receipt';
+import { makeEvidence } from '#bundles/trust/images/evidence';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import type { ReceiptPredicate, ReleasePredicate, SiteAgent } from '#bundles/formats/statements/predicates';
+import { encodeStatement, type Subject } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
-import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/key';
-import { createRoot } from '#bundles/trust/root';
+import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/keys/key';
+import { createRoot } from '#bundles/trust/root/root';
 
 const newKey = (): SigningKey => loadSigningKey(generatePrivateKey());
 

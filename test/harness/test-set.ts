@@ -1,10 +1,16 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type TarEntry, writeTar } from '#bundles/archive/write-tar';
-import { canonicalBytes } from '#bundles/canonical';
+import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, digestFromHex, digestOf, hexOf } from '#bundles/digest';
-import { type Chunked, MEDIUM_FILE, type Medium, PART_FILE, PARTS_FILE } from '#bundles/medium/medium';
-import { partPath } from '#bundles/medium/part';
+import {
+  type Chunked,
+  MEDIUM_FILE,
+  type Medium,
+  PART_FILE,
+  PARTS_FILE,
+} from '#bundles/formats/medium/medium';
+import { partPath } from '#bundles/formats/medium/part';
 
 type File = { readonly path: string; readonly bytes: Buffer };
 

@@ -1,4 +1,4 @@
-import { findReference, openLayout, withReference, writeLayoutIndex } from '#bundles/layout/layout';
+import { findReference, openLayout, withReference, writeLayoutIndex } from '#bundles/formats/layout/layout';
 import { type Blobs, putAttestation, putImage, putIndex, putLayer } from '../agent/images/image-fixture.ts';
 import { makeBusyboxImage } from './kubernetes/busybox-image.ts';
 

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { readIdentity } from '../../agent/store/identity.ts';
 import { acquireLock } from '../../agent/store/lock.ts';
 import { openState } from '../../agent/store/state.ts';
+import { programFile } from '../harness/program-file.ts';
 import {
   createTestFleet,
   packTestBundle,
@@ -17,7 +17,7 @@ import {
 } from '../harness/signed-medium.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../agent/fleet-agent.js', import.meta.url));
+const PROGRAM = programFile('agent');
 const NOW = new Date('2026-11-21T08:00:00Z');
 
 let folder: TemporaryDirectory;
@@ -147,11 +147,16 @@ describe('fleet-agent, from the first start', () => {
     // root may read everything.
     const other = process.getuid?.() === 0 ? 65_534 : undefined;
     const { code, err } = await ended(start({}, ['status'], other));
+    const doctor = await ended(start({}, ['doctor'], other));
     await chmod(at('state'), 0o700);
     expect({ code, err }).toMatchObject({
       code: 6,
       err: expect.stringMatching(/PERMISSION: the state in .*\/state cannot be read .* as user .*sudo/),
     });
+    expect(doctor).toMatchObject({ code: 8, err: '' });
+    expect(doctor.out).toMatch(/^enrolment +bad +the state in .*\/state cannot be read .* as user .*sudo/);
+    expect(doctor.out).toMatch(/^clock +/m);
+    expect(doctor.out).toMatch(/^permissions +/m);
   });
 
   it('says where it looked for a kubeconfig when it finds none', async () => {
@@ -252,6 +257,19 @@ describe('fleet-agent, from the first start', () => {
 });
 
 describe('the lock of a state directory', () => {
+  it('is asked for again each second: a holder that was asked may take it again at once', async () => {
+    await using folder = await temporaryDirectory('lock');
+    let asked = 0;
+    {
+      using _holder = await acquireLock(folder.path, 'run', NOW);
+      const waiting = acquireLock(folder.path, 'import', NOW, { waitMs: 2500, onWait: () => (asked += 1) });
+      await expect(waiting).rejects.toMatchObject({ code: 'BUSY' });
+    }
+    expect(asked).toBe(3);
+    using _free = await acquireLock(folder.path, 'import', NOW, { onWait: () => (asked += 1) });
+    expect(asked).toBe(3);
+  });
+
   it('is free again when its holder is killed', async () => {
     await using folder = await temporaryDirectory('lock');
     const module = new URL('../../agent/store/lock.ts', import.meta.url).href;

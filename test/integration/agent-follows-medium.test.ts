@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openMedium } from '#bundles/medium/open-medium';
-import { openRegistry } from '#bundles/registry/open-registry';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { pollRegistry } from '../../agent/acquire/poll-registry.ts';
 import { pullRelease } from '../../agent/acquire/pull-release.ts';
 import { reconcile } from '../../agent/apply/reconcile.ts';

@@ -4,9 +4,10 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Office, openOffice, program, succeed } from '../e2e/office.ts';
+import { type Office, openOffice, succeed } from '../e2e/office.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { freePort } from '../harness/free-port.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
 import { runCommand } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
@@ -33,7 +34,7 @@ describeWith(['dockerRegistry'], 'an agent at the real hub', ({ dockerRegistry }
   const at = (name: string): string => join(folder, name);
 
   const start = (name: 'scheduler' | 'agent', words: readonly string[], log: (text: string) => void) => {
-    const child = spawn(process.execPath, [program(name), ...words], {
+    const child = spawn(process.execPath, [programFile(name), ...words], {
       cwd: folder,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -47,7 +48,7 @@ describeWith(['dockerRegistry'], 'an agent at the real hub', ({ dockerRegistry }
   let hubLog = '';
   let agentLog = '';
   const agent = (...words: readonly string[]) =>
-    runCommand([process.execPath, program('agent'), ...words], { cwd: folder, env });
+    runCommand([process.execPath, programFile('agent'), ...words], { cwd: folder, env });
 
   beforeAll(async () => {
     folder = stack.use(await temporaryDirectory('online-hub')).path;
@@ -103,7 +104,7 @@ describeWith(['dockerRegistry'], 'an agent at the real hub', ({ dockerRegistry }
     const again = await runCommand(
       [
         process.execPath,
-        program('agent'),
+        programFile('agent'),
         'enroll',
         '--name',
         'press-2',

@@ -4,13 +4,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parseImageManifest } from '#bundles/bundle/manifest';
+import { parseImageManifest } from '#bundles/formats/layout/manifest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { OCI_MANIFEST } from '#bundles/media-types';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { readIdentity } from '../../agent/store/identity.ts';
 import { openState } from '../../agent/store/state.ts';
 import {
@@ -22,11 +21,12 @@ import {
 import { startRegistryServer } from '../agent/registry-server.ts';
 import { onePackage } from '../agent/world.ts';
 import { describeWith } from '../harness/describe-with.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
 import { packTestBundle, type TestMedium, writeTestMedium } from '../harness/signed-medium.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../agent/fleet-agent.js', import.meta.url));
+const PROGRAM = programFile('agent');
 
 /** Until it holds, or the test has waited long enough to know that it never will. */
 const until = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {

@@ -7,6 +7,7 @@ import { CODES, type ErrorCode } from '../../bundles/errors.ts';
 import { findAirGap } from '../harness/air-gap.ts';
 import { SKIPPED } from '../harness/count-results.ts';
 import { type PartName, parts } from '../harness/parts.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import { firstUntrue, inThisRun, type Known } from './air-gap-page/match-output.ts';
 import { type Place, startPlace } from './air-gap-page/start-place.ts';
@@ -14,16 +15,27 @@ import { readTypedPage, type TypedBlock } from './air-gap-page/typed-page.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAMS = {
-  'fleet-scheduler': join(ROOT, 'scheduler', 'fleet-scheduler.js'),
-  'fleet-export': join(ROOT, 'exporter', 'fleet-export.js'),
-  'fleet-agent': join(ROOT, 'agent', 'fleet-agent.js'),
+  'fleet-scheduler': programFile('scheduler'),
+  'fleet-export': programFile('exporter'),
+  'fleet-agent': programFile('agent'),
 };
 /** What the page calls the folder that somebody stands in. */
 const HOME = '/srv/office';
 const STICKS = ['stick', 'stick-1', 'stick-2'];
 
-const page = await readFile(join(ROOT, 'docs', 'air-gap.md'), 'utf8');
-const blocks = readTypedPage(page);
+/** The pages in the order in which they are typed: each how-to continues on the machines of the pages before it. */
+const PAGES = [
+  'air-gap.md',
+  'how-to/evidence.md',
+  'how-to/several-media.md',
+  'how-to/encrypted-media.md',
+  'how-to/images-offline.md',
+  'how-to/registry-at-the-site.md',
+  'how-to/clean-up.md',
+  'technician.md',
+];
+const pages = await Promise.all(PAGES.map((name) => readFile(join(ROOT, 'docs', name), 'utf8')));
+const blocks = pages.flatMap(readTypedPage);
 
 /** What a block types beside our own programs. */
 const NEEDS: readonly (readonly [RegExp, PartName])[] = [
@@ -47,7 +59,7 @@ const expectedExits = ({ script, shown }: TypedBlock): readonly number[] => {
 const gap = findAirGap();
 
 describe.skipIf(!gap.present)(
-  `the page about the air gap${gap.present ? '' : `${SKIPPED}${gap.reason})`}`,
+  `the pages about the air gap${gap.present ? '' : `${SKIPPED}${gap.reason})`}`,
   () => {
     const known: Known = new Map();
     /** Each block goes on from the one before. */
@@ -171,7 +183,7 @@ describe.skipIf(!gap.present)(
     it('shows what comes out wherever somebody has to act on it, and types all of the card but the blanks', () => {
       expect(blocks.length).toBeGreaterThan(30);
       expect(blocks.filter(({ shown }) => shown.length > 0).length).toBeGreaterThan(25);
-      const card = page.slice(page.indexOf('## The technician'));
+      const card = /^## The technician[\s\S]*?(?=^## )/m.exec(pages.at(-1) ?? '')?.[0] ?? '';
       const commands = [...card.matchAll(/`(fleet-agent [^`]+)`/g)].map(([, command = '']) => command);
       expect(commands).toHaveLength(4);
       const typed = blocks.filter(({ place }) => place === 'plant').map(({ script }) => script);

@@ -2,10 +2,10 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { formatError } from '../../bundles/errors.ts';
-import { openTools } from '../../scheduler/application/find-tool.ts';
-import { isolatingCommand, notIsolated } from '../../scheduler/application/network-isolation.ts';
-import { runTool } from '../../scheduler/application/run-tool.ts';
-import { workFolder } from '../../scheduler/application/work-folder.ts';
+import { openTools } from '../../scheduler/load/applications/tools/find-tool.ts';
+import { isolatingCommand, notIsolated } from '../../scheduler/load/applications/tools/network-isolation.ts';
+import { runTool } from '../../scheduler/load/applications/tools/run-tool.ts';
+import { workFolder } from '../../scheduler/load/applications/tools/work-folder.ts';
 import { temporaryDirectory } from '../scheduler/file-tree.ts';
 import { toldLater } from '../scheduler/told.ts';
 

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openTools } from '../../scheduler/application/find-tool.ts';
-import { renderKustomize } from '../../scheduler/application/render-kustomize.ts';
+import { openTools } from '../../scheduler/load/applications/tools/find-tool.ts';
+import { renderKustomize } from '../../scheduler/load/applications/render-kustomize.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import {

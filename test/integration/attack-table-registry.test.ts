@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
-import { encodeIndex } from '#bundles/layout/layout';
+import { encodeIndex } from '#bundles/formats/layout/layout';
 import { OCI_MANIFEST, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { pollRegistry } from '../../agent/acquire/poll-registry.ts';
 import { pullRelease } from '../../agent/acquire/pull-release.ts';

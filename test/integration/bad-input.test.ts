@@ -2,7 +2,7 @@ import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatError } from '../../bundles/errors.ts';
-import { validatePlatform } from '../../scheduler/validate-platform.ts';
+import { validatePlatform } from '../../scheduler/views/validate-platform.ts';
 import { runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { writeFiles } from '../scheduler/file-tree.ts';

@@ -1,22 +1,23 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { canonicalBytes } from '../../bundles/canonical.ts';
-import { openBlobDirectory } from '../../bundles/layout/blob-directory.ts';
-import { type BuildOptions, type BuildOutcome, build } from '../../scheduler/build.ts';
-import type { GivenCandidate } from '../../scheduler/candidate/given-candidate.ts';
-import { platformOf } from '../../scheduler/candidate/platform-of.ts';
-import { readCandidate } from '../../scheduler/candidate/read-candidate.ts';
-import { initDevRoot } from '../../scheduler/root/init-dev-root.ts';
-import { openKeyDirectory } from '../../scheduler/sign/key-directory.ts';
+import { canonicalBytes } from '../../bundles/json/canonical.ts';
+import { openBlobDirectory } from '../../bundles/formats/layout/blob-directory.ts';
+import { type BuildOptions, type BuildOutcome, build } from '../../scheduler/release/build.ts';
+import type { GivenCandidate } from '../../scheduler/assemble/candidate/given-candidate.ts';
+import { platformOf } from '../../scheduler/assemble/candidate/platform-of.ts';
+import { readCandidate } from '../../scheduler/assemble/candidate/read-candidate.ts';
+import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
+import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { digestsOf, makeCompany, NOW } from '../harness/company.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
+import { programFile } from '../harness/program-file.ts';
 import { runCommand } from '../harness/run-command.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import { fleetPlatform } from '../scheduler/fleet-platform.ts';
 import { kalypsoDev, kalypsoMain, shopRepository } from '../scheduler/kalypso-platform.ts';
 
-const PROGRAM = join(import.meta.dirname, '..', '..', 'scheduler', 'fleet-scheduler.js');
+const PROGRAM = programFile('scheduler');
 const signal = new AbortController().signal;
 
 type World = {

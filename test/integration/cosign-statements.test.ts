@@ -1,21 +1,23 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { canonicalBytes } from '#bundles/canonical';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { digestOf, hexOf } from '#bundles/digest';
-import { openLayout } from '#bundles/layout/layout';
-import { readBlob } from '#bundles/layout/verified';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { readBlob } from '#bundles/formats/layout/verified';
 import { PREDICATES, type StatementKind } from '#bundles/media-types';
-import { signReceipt } from '#bundles/report/receipt';
-import { parseEnvelope, signPayload } from '#bundles/statements/envelope';
-import { parseStatement, verifyStatement } from '#bundles/statements/verify-statement';
+import { signReceipt } from '#bundles/trust/reports/receipt';
+import { parseEnvelope } from '#bundles/formats/statements/envelope';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { parseStatement, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { formatTime } from '#bundles/time';
 import { signSite } from '../../scheduler/hub/sites/sign-site.ts';
-import { signLease } from '../../scheduler/lease/sign-lease.ts';
-import { readRelease } from '../../scheduler/publish/read-release.ts';
-import { signRelease } from '../../scheduler/sign/sign-release.ts';
+import { signLease } from '../../scheduler/release/lease/sign-lease.ts';
+import { readRelease } from '../../scheduler/load/releases/read-release.ts';
+import { signRelease } from '../../scheduler/release/sign/sign-release.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
+import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
@@ -32,9 +34,9 @@ import {
   REVOKES_NOTHING,
   releasePayload,
   writeKeys,
-} from '../scheduler/signer/signer-world.ts';
+} from '../scheduler/keys/signer/signer-world.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../scheduler/fleet-scheduler.js');
+const PROGRAM = programFile('scheduler');
 const CHANNEL = { environment: 'prod', clusterType: 'press' };
 
 describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import Build from '../../scheduler/commands/build.ts';
 import Diff from '../../scheduler/commands/diff.ts';
 import Publish from '../../scheduler/commands/publish.ts';
-import RootInit from '../../scheduler/commands/root-init.ts';
+import RootInit from '../../scheduler/commands/root/init.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
 import { runCommandClass } from '../scheduler/commands/run-command-class.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
@@ -81,12 +81,23 @@ test('a rendered tree is compared with the tree as it would be published', async
   ]);
 });
 
-test('the directory of a pull request of an application is compared with its repository', async () => {
+test('the directory or branch of a pull request of an application is compared with its repository', async () => {
   const { at, url, write, against } = await deliver();
   await write({ 'apps/shop/host/package.yaml': settings(7) });
   const map = ['--map', `${url}=${at('apps/shop')}`];
   expect(await against('repositories', ...map)).toMatchObject({ code: 8, out: CHANGED });
   expect(await against('release', ...map)).toMatchObject({ code: 8, out: CHANGED });
+  const branch = ['--map', `${url}=${url}#pr-7`];
+  const absent = await against('repositories', ...branch);
+  expect([absent.code, absent.out]).toEqual([
+    8,
+    expect.stringMatching(
+      /^ {2}not read: .*shop\.yaml:7:13: SOURCE_MISSING: .* has no branch pr-7\. It has main\.$/m,
+    ),
+  ]);
+  await commitFolder(at('shop.git'), 'pr-7', at('apps/shop'));
+  expect(await against('repositories', ...branch)).toMatchObject({ code: 8, out: CHANGED });
+  expect(await against('release', ...branch)).toMatchObject({ code: 8, out: CHANGED });
   const unmapped = await against('repositories');
   expect([unmapped.code, unmapped.err]).toEqual([2, expect.stringContaining('--map')]);
 });

@@ -1,16 +1,17 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { differs, type EnvironmentDiff } from '../../scheduler/diff/compare-environments.ts';
-import { type DiffOptions, diffPlatform } from '../../scheduler/diff/diff-platform.ts';
-import { formatDiff } from '../../scheduler/diff/format-diff.ts';
-import { parseMap } from '../../scheduler/platform/sources/location.ts';
+import { differs, type EnvironmentDiff } from '../../scheduler/views/diff/compare-environments.ts';
+import { type DiffOptions, diffPlatform } from '../../scheduler/views/diff/diff-platform.ts';
+import { formatDiff } from '../../scheduler/views/diff/format-diff.ts';
+import { parseMap } from '../../scheduler/model/location.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
+import { programFile } from '../harness/program-file.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import { kalypsoDev, kalypsoMain, shopRepository } from '../scheduler/kalypso-platform.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../scheduler/fleet-scheduler.js');
+const PROGRAM = programFile('scheduler');
 const EXAMPLES = join(import.meta.dirname, '../../examples');
 
 const setup = async () => {

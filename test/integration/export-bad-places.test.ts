@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isFleetError } from '#bundles/errors';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { verifyMedium } from '../../exporter/verify/verify-medium.ts';
 import { seeded } from '../e2e/reliability/field.ts';
 import { filesOf } from '../exporter/files-of.ts';
@@ -15,12 +15,17 @@ import { rootAccess } from '../harness/as-root.ts';
 import { SKIPPED } from '../harness/count-results.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FaultyRegistry, type RegistryFault, startFaultyRegistry } from '../harness/faulty-registry.ts';
+import { LONG } from '../harness/long.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { NOW } from '../harness/signed-fleet.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../exporter/fleet-export.js');
+const PROGRAM = programFile('exporter');
+
+/** Every moment; else some of them. */
+const ALL = LONG || process.env['FLEET_MOMENTS'] === 'all';
 
 let world: World;
 let disk: TemporaryDirectory;
@@ -115,7 +120,7 @@ const fullSticks = (): void => {
     async (form) => {
       const files = Number(spawnSync('sh', ['-c', `find ${path('old', form)} | wc -l`]).stdout.toString());
       let failed = 0;
-      for (let more = 1; more < 14; more += 1) {
+      for (let more = 1; more < 14; more += ALL ? 1 : 3) {
         await mount(`size=8m,nr_inodes=${files + more}`, async (at) => {
           cpSync(path('old', form), at, { recursive: true });
           const to = join(at, nameOf(form));
@@ -197,7 +202,7 @@ describe('parts that were damaged', () => {
     const random = seeded(7);
     const stick = path('damaged');
     let named = 0;
-    const tries = process.env['FLEET_MOMENTS'] === 'all' ? 600 : 60;
+    const tries = ALL ? 600 : 60;
     for (let n = 0; n < tries; n += 1) {
       await rm(stick, { recursive: true, force: true });
       cpSync(path('new', 'set', 'stick'), stick, { recursive: true });

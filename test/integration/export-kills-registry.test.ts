@@ -3,9 +3,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareBytes, digestOf, hexOf } from '#bundles/digest';
-import { PARTS_FOLDER } from '#bundles/medium/medium';
-import { openMedium } from '#bundles/medium/open-medium';
-import { prepare } from '../../exporter/prepare.ts';
+import { PARTS_FOLDER } from '#bundles/formats/medium/medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { prepare } from '../../exporter/plan/prepare.ts';
 import { verifyMedium } from '../../exporter/verify/verify-medium.ts';
 import { seeded } from '../e2e/reliability/field.ts';
 import { filesOf } from '../exporter/files-of.ts';
@@ -14,12 +14,13 @@ import { bundleOf, KIOSK, makeKioskWorld, type World } from '../exporter/world.t
 import { type Run, runToKill } from '../exporter/write/kill-at-random.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FaultyRegistry, startFaultyRegistry } from '../harness/faulty-registry.ts';
+import { LONG } from '../harness/long.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
 import { NOW } from '../harness/signed-fleet.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 /** How often each command is killed; docs/reliability.md has a long run. */
-const KILLS = Math.ceil(Number(process.env['FLEET_KILLS'] ?? 10) / 5);
+const KILLS = Math.ceil(Number(process.env['FLEET_KILLS'] ?? (LONG ? 20 : 10)) / 5);
 const SEED = Number(process.env['FLEET_SEED'] ?? 1);
 const random = seeded(SEED);
 

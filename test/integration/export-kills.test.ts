@@ -3,8 +3,8 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openAge } from '#bundles/age/open-age';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openAge } from '#bundles/trust/age/open-age';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { verifyMedium } from '../../exporter/verify/verify-medium.ts';
 import { seeded } from '../e2e/reliability/field.ts';
 import { filesOf } from '../exporter/files-of.ts';
@@ -12,11 +12,12 @@ import { bundleOf, KIOSK, makeKioskWorld, type World } from '../exporter/world.t
 import { type Form, fillForm } from '../exporter/write/fill-form.ts';
 import { runToKill } from '../exporter/write/kill-at-random.ts';
 import { PART } from '../exporter/write/set-world.ts';
+import { LONG } from '../harness/long.ts';
 import { NOW } from '../harness/signed-fleet.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 /** How many kills in all; docs/reliability.md has those of a long run. */
-const KILLS = Number(process.env['FLEET_KILLS'] ?? 10);
+const KILLS = Number(process.env['FLEET_KILLS'] ?? (LONG ? 200 : 10));
 const SEED = Number(process.env['FLEET_SEED'] ?? 1);
 const random = seeded(SEED);
 
@@ -141,17 +142,19 @@ describe(`create, killed ${KILLS} times at random moments (seed ${SEED})`, () =>
       const timed = place(one, 'timed');
       const run = await runToKill({ words: wordsOf(one, timed), env });
       expect(run.code, run.said).toBe(0);
-      const longest = run.ms;
+      // The first run may be a slow one: kills are drawn from the time of the fastest so far.
+      let longest = run.ms;
       await rm(timed, { recursive: true });
       await fill(one, calm);
       const expected = stateOf(calm);
       await rm(calm, { recursive: true });
       const found = { old: 0, new: 0 };
       for (let tries = 0; found.old + found.new < EACH; tries += 1) {
-        expect(tries, 'it is hardly ever killed before its end').toBeLessThan(EACH * 4 + 4);
+        expect(tries, 'it is hardly ever killed before its end').toBeLessThan(EACH * 4 + 20);
         const to = place(one, 'stick');
         const killAfterMs = longest * random();
-        const { killed, said } = await runToKill({ words: wordsOf(one, to), env, killAfterMs });
+        const { killed, said, ms } = await runToKill({ words: wordsOf(one, to), env, killAfterMs });
+        if (!killed) longest = Math.min(longest, ms);
         if (killed) {
           const moment = `killed after ${killAfterMs.toFixed(1)} ms; ${said}`;
           const release = await releaseOn(to);

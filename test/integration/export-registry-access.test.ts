@@ -1,10 +1,10 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { makeAuthority, makeCertificate } from '../harness/certificates.ts';
 import { startConnectProxy } from '../harness/connect-proxy.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startFaultyRegistry } from '../harness/faulty-registry.ts';
+import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { NOW } from '../harness/signed-layout.ts';
@@ -13,7 +13,7 @@ import { makePublishedWorld, type PublishedWorld } from './publish/published-wor
 /** 'robot', whose password is 'let me in', in bcrypt. */
 const HTPASSWD = 'robot:$2b$04$jJqnZt79Kw9L5AsLefEGNO0xbv2xK9C/hsJ5ffMv7B5.3n4MQC5Ka\n';
 const { NODE_COMPILE_CACHE } = process.env;
-const EXPORTER = join(import.meta.dirname, '../../exporter/fleet-export.js');
+const EXPORTER = programFile('exporter');
 
 const createIn = (
   { path }: PublishedWorld,

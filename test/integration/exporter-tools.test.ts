@@ -6,16 +6,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Digest, hexOf } from '../../bundles/digest.ts';
-import { openMedium } from '../../bundles/medium/open-medium.ts';
+import { openMedium } from '../../bundles/formats/medium/open-medium.ts';
 import { verifyMedium } from '../../exporter/verify/verify-medium.ts';
 import { makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
 import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/signed-fleet.ts';
 import { type TestBundle, writeSignedLayout } from '../harness/signed-layout.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../exporter/fleet-export.js');
+const PROGRAM = programFile('exporter');
 const CHANNEL = { environment: 'prod', clusterType: 'kiosk' };
 
 const KIOSK = ['--channel', 'prod/kiosk', '--kind'] as const;

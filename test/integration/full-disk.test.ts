@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { validatePlatform } from '../../scheduler/validate-platform.ts';
+import { validatePlatform } from '../../scheduler/views/validate-platform.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import { fleetPlatform, ours } from '../scheduler/fleet-platform.ts';
 

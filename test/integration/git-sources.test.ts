@@ -8,12 +8,12 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { formatError, isFleetError } from '../../bundles/errors.ts';
-import { loadPlatform } from '../../scheduler/platform/load-platform.ts';
-import type { SourceMap } from '../../scheduler/platform/sources/location.ts';
-import { openSources } from '../../scheduler/platform/sources/open-sources.ts';
+import { loadPlatform } from '../../scheduler/load/load-platform.ts';
+import type { SourceMap } from '../../scheduler/model/location.ts';
+import { openSources } from '../../scheduler/load/sources/open-sources.ts';
 import { renderPlatform } from '../../scheduler/render/render-platform.ts';
 import { renderTree } from '../../scheduler/render/render-tree.ts';
-import { schedulePlatform } from '../../scheduler/schedule/schedule-platform.ts';
+import { schedulePlatform } from '../../scheduler/plan/schedule/schedule-platform.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
 import { startGitServer } from '../harness/git-server.ts';
@@ -26,6 +26,7 @@ import {
   SHOP,
   shopRepository,
 } from '../scheduler/kalypso-platform.ts';
+import { programFile } from '../harness/program-file.ts';
 
 const run = promisify(execFile);
 
@@ -401,7 +402,7 @@ test('many processes read many commits with one cache at the same time', async (
   const program = join(directory, 'read.mjs');
   await writeFile(
     program,
-    `import { openSources } from ${JSON.stringify(join(import.meta.dirname, '../../scheduler/platform/sources/open-sources.ts'))};
+    `import { openSources } from ${JSON.stringify(join(import.meta.dirname, '../../scheduler/load/sources/open-sources.ts'))};
 const sources = openSources({ maps: [], cacheDirectory: process.argv[2], env: process.env });
 const read = async (commit) => {
   const location = sources.locate(process.argv[3], { kind: 'commit', commit });
@@ -504,7 +505,7 @@ describeWith(
   ['kalypsoCases'],
   'control planes in real Git repositories, under their URLs',
   ({ kalypsoCases }) => {
-    const PROGRAM = join(import.meta.dirname, '../../scheduler/fleet-scheduler.js');
+    const PROGRAM = programFile('scheduler');
     type Folder = { repo: string; branch: string; path: string; commit?: string };
     type Spec = Folder & { controlPlane?: Folder; workload?: Folder };
     type CaseObject = { kind: string; metadata: { name: string }; spec: Spec };

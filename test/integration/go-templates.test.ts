@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compileLinear, findAll } from '#bundles/pattern/linear';
-import { PatternError } from '#bundles/pattern/pattern-error';
+import { compileLinear, findAll } from '#bundles/json/pattern/linear';
+import { PatternError } from '#bundles/json/pattern/pattern-error';
 import { FORBIDDEN_NAMES } from '../../scheduler/render/go/functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from '../../scheduler/render/go/functions/functions.ts';
-import { toYaml } from '../../scheduler/render/to-yaml.ts';
+import { toYaml } from '../../scheduler/model/yaml/to-yaml.ts';
 import { hasGo } from '../harness/go-oracle.ts';
 import { compare, showComparison } from './go-templates/compare.ts';
 import { encode, generated, handwritten, yamlValue } from './go-templates/corpus.ts';

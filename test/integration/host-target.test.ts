@@ -1,8 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { CheckResult, Drift } from '../../agent/apply/target.ts';
-import type { HostUnit } from '../../bundles/bundle/host-package.ts';
+import type { CheckResult, Drift } from '../../agent/model/target.ts';
+import type { HostUnit } from '../../bundles/formats/bundle/host-package.ts';
 import type { PackageSpec } from '../agent/apply/host/sandbox.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';

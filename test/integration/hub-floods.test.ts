@@ -4,7 +4,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls, type SecureContext, createSecureContext } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ENROLL_PATH, PRESENCE_PATH, REPORTS_PATH } from '#bundles/hub/hub-api';
+import { ENROLL_PATH, PRESENCE_PATH, REPORTS_PATH } from '#bundles/formats/events/hub-api';
 import { chain, happenings, reportOf } from '../scheduler/hub/test-hub.ts';
 import {
   type Client,

@@ -3,21 +3,21 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
-import { ENROLL_PATH, type EnrollAnswer, REPORTS_PATH } from '#bundles/hub/hub-api';
-import type { SignedReport } from '#bundles/report/report';
+import { ENROLL_PATH, type EnrollAnswer, REPORTS_PATH } from '#bundles/formats/events/hub-api';
+import type { SignedReport } from '#bundles/trust/reports/report';
 import { formatTime } from '#bundles/time';
-import { createCertificateRequest } from '#bundles/trust/certificate-request';
-import { generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
+import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
 import { createToken } from '../../scheduler/hub/tokens/create-token.ts';
-import { initDevRoot } from '../../scheduler/root/init-dev-root.ts';
+import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { FLEET, HOSTS, type TestAgent, testAgent } from '../scheduler/hub/test-hub.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../scheduler/fleet-scheduler.js', import.meta.url));
+const PROGRAM = programFile('scheduler');
 
 export type LogLine = { readonly msg?: string; readonly [field: string]: unknown };
 

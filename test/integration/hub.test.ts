@@ -12,13 +12,13 @@ import {
   REPORTS_PATH,
   type ReportAnswer,
   STATUS_PATH,
-} from '#bundles/hub/hub-api';
-import { findReference, openLayout } from '#bundles/layout/layout';
+} from '#bundles/formats/events/hub-api';
+import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { addDays } from '#bundles/time';
-import { createCertificateRequest } from '#bundles/trust/certificate-request';
+import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
 import { createToken } from '../../scheduler/hub/tokens/create-token.ts';
-import { siteReference } from '../../scheduler/publish/references.ts';
+import { siteReference } from '../../scheduler/load/releases/references.ts';
 import { makeCompany, NOW } from '../harness/company.ts';
 import { findProgram } from '../harness/find-program.ts';
 import { runCommand } from '../harness/run-command.ts';

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Bundle, readBundle } from '#bundles/bundle/read-bundle';
+import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { digestOf } from '#bundles/digest';
-import { findReference, openLayout, referenceOf } from '#bundles/layout/layout';
-import { openMedium } from '#bundles/medium/open-medium';
-import { mirrorPath } from '#bundles/registry/mirror-path';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { judgeOffer } from '../../agent/acquire/judge-offer.ts';
-import { readOffer } from '../../agent/acquire/read-offer.ts';
+import { findReference, openLayout, referenceOf } from '#bundles/formats/layout/layout';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { mirrorPath } from '#bundles/transport/registry/mirror-path';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { judgeOffer } from '../../agent/acquire/offers/judge-offer.ts';
+import { readOffer } from '../../agent/acquire/offers/read-offer.ts';
 import { enroll } from '../../agent/enroll/enroll.ts';
 import { registryProvider } from '../../agent/images/registry/registry-provider.ts';
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
@@ -19,11 +19,11 @@ import { acceptRequests } from '../harness/accept-requests.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
+import { type ProgramName, programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const REPOSITORY = join(import.meta.dirname, '..', '..');
 const HOST = 'registry.halden.example';
 const MANIFESTS = [
   'apps/telemetry/collector/deployment.yaml',
@@ -48,14 +48,14 @@ for (const [part, title, start] of KINDS) {
     let company: Company;
     const at = (...names: readonly string[]) => join(folder.path, ...names);
     const program =
-      (file: string) =>
+      (name: ProgramName) =>
       (...words: readonly string[]): Promise<Outcome> =>
-        runCommand([process.execPath, join(REPOSITORY, file), ...words], {
+        runCommand([process.execPath, programFile(name), ...words], {
           cwd: folder.path,
           env: { ...process.env, HOME: folder.path },
         });
-    const run = program('scheduler/fleet-scheduler.js');
-    const exporter = program('exporter/fleet-export.js');
+    const run = program('scheduler');
+    const exporter = program('exporter');
     const tool =
       (path: string) =>
       async (...words: readonly string[]): Promise<string> =>

@@ -6,7 +6,7 @@ import {
   normaliseImageName,
   parseImageName,
   repositoryOf,
-} from '#bundles/images/image-name';
+} from '#bundles/formats/bundle/image-name';
 import { buildGoOracle, type GoOracle, hasGo } from '../harness/go-oracle.ts';
 
 /**

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ClosureEntry } from '#bundles/bundle/config';
-import { signatureTag } from '#bundles/registry/attach-referrer';
-import { openRegistry } from '#bundles/registry/open-registry';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import { signatureTag } from '#bundles/transport/registry/attach-referrer';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { registryProvider } from '../../agent/images/registry/registry-provider.ts';
 import { type Blobs, closureEntry, putImage, putLayer, sourceOf } from '../agent/images/image-fixture.ts';
-import { signSimply } from '../bundles/signatures/sign-image.ts';
-import { newKey } from '../bundles/trust/new-key.ts';
+import { signSimply } from '../bundles/trust/images/sign-image.ts';
+import { newKey } from '../bundles/trust/root/new-key.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';

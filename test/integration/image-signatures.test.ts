@@ -1,36 +1,36 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Bundle, readBundle } from '#bundles/bundle/read-bundle';
+import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { digestOf } from '#bundles/digest';
-import { findReference, openLayout, referenceOf } from '#bundles/layout/layout';
-import { parseMedium } from '#bundles/medium/medium';
-import { openMedium } from '#bundles/medium/open-medium';
-import { mirrorPath } from '#bundles/registry/mirror-path';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { importMedium } from '../../agent/acquire/import-medium.ts';
-import { judgeOffer } from '../../agent/acquire/judge-offer.ts';
-import { readOffer } from '../../agent/acquire/read-offer.ts';
-import type { Agent } from '../../agent/agent.ts';
-import { loadKey } from '../../agent/enroll/agent-key.ts';
+import { findReference, openLayout, referenceOf } from '#bundles/formats/layout/layout';
+import { parseMedium } from '#bundles/formats/medium/medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { mirrorPath } from '#bundles/transport/registry/mirror-path';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { importMedium } from '../../agent/daemon/import-medium.ts';
+import { judgeOffer } from '../../agent/acquire/offers/judge-offer.ts';
+import { readOffer } from '../../agent/acquire/offers/read-offer.ts';
+import type { Agent } from '../../agent/store/agent.ts';
+import { loadKey } from '../../agent/identity/agent-key.ts';
 import { enroll } from '../../agent/enroll/enroll.ts';
 import { registryProvider } from '../../agent/images/registry/registry-provider.ts';
 import { exportReports } from '../../agent/report/export-reports.ts';
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
 import { folderTarget } from '../agent/folder-target.ts';
 import { openFast, testAgent, testEdge } from '../agent/world.ts';
-import { policyOf } from '../bundles/signatures/sign-image.ts';
-import { newKey } from '../bundles/trust/new-key.ts';
+import { policyOf } from '../bundles/trust/images/sign-image.ts';
+import { newKey } from '../bundles/trust/root/new-key.ts';
 import { verdict } from '../bundles/verdict.ts';
 import { acceptRequests } from '../harness/accept-requests.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
+import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const REPOSITORY = join(import.meta.dirname, '..', '..');
 const HOST = 'registry.halden.example';
 const MANIFESTS = [
   'apps/telemetry/collector/deployment.yaml',
@@ -53,12 +53,12 @@ for (const [part, title, start] of KINDS) {
     const at = (...names: readonly string[]) => join(folder.path, ...names);
 
     const run = (...words: readonly string[]): Promise<Outcome> =>
-      runCommand([process.execPath, join(REPOSITORY, 'scheduler', 'fleet-scheduler.js'), ...words], {
+      runCommand([process.execPath, programFile('scheduler'), ...words], {
         cwd: folder.path,
         env: { ...process.env, HOME: folder.path },
       });
     const exporter = (...words: readonly string[]): Promise<Outcome> =>
-      runCommand([process.execPath, join(REPOSITORY, 'exporter', 'fleet-export.js'), ...words], {
+      runCommand([process.execPath, programFile('exporter'), ...words], {
         cwd: folder.path,
       });
     const cosign = (...words: readonly string[]): Promise<Outcome> =>

@@ -2,17 +2,17 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { ClosureEntry } from '#bundles/bundle/config';
-import { imageBlobs } from '#bundles/bundle/image-blobs';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
 import { type Digest, hexOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import { openBlobDirectory } from '#bundles/layout/blob-directory';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { writeLayoutIndex } from '#bundles/layout/layout';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { writeLayoutIndex } from '#bundles/formats/layout/layout';
 import { DOCKER_INDEX } from '#bundles/media-types';
 import { containerdProvider } from '../../agent/images/containerd/containerd-provider.ts';
 import { openCtr } from '../../agent/images/containerd/open-ctr.ts';
-import type { ImageProvider } from '../../agent/images/image-provider.ts';
+import type { ImageProvider } from '../../agent/model/image-provider.ts';
 import {
   type Blobs,
   closureEntry,

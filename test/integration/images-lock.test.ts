@@ -1,16 +1,17 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openLayout, referenceOf } from '#bundles/layout/layout';
-import { readBlob } from '#bundles/layout/verified';
+import { openLayout, referenceOf } from '#bundles/formats/layout/layout';
+import { readBlob } from '#bundles/formats/layout/verified';
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = join(import.meta.dirname, '..', '..', 'scheduler', 'fleet-scheduler.js');
+const PROGRAM = programFile('scheduler');
 const MANIFESTS = [
   'apps/telemetry/collector/deployment.yaml',
   'apps/telemetry/edge/deployment.yaml',

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openLayout } from '#bundles/layout/layout';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { OCI_INDEX, OCI_MANIFEST } from '#bundles/media-types';
 import { type Blobs, putAttestation, putImage, putIndex, putLayer } from '../agent/images/image-fixture.ts';
 import { describeWith } from '../harness/describe-with.ts';

@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { imageBlobs } from '#bundles/bundle/image-blobs';
+import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
 import { isFleetError } from '#bundles/errors';
-import { openRegistry } from '#bundles/registry/open-registry';
-import type { Registry as Client } from '#bundles/registry/registry';
-import type { ImageProvider } from '../../agent/images/image-provider.ts';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import type { Registry as Client } from '#bundles/transport/registry/registry';
+import type { ImageProvider } from '../../agent/model/image-provider.ts';
 import { registryProvider } from '../../agent/images/registry/registry-provider.ts';
 import {
   type Blobs,

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findReference, openLayout, withReference, writeLayoutIndex } from '#bundles/layout/layout';
-import { parseMedium } from '#bundles/medium/medium';
+import { findReference, openLayout, withReference, writeLayoutIndex } from '#bundles/formats/layout/layout';
+import { parseMedium } from '#bundles/formats/medium/medium';
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
 import { type Blobs, putAttestation, putImage, putIndex, putLayer } from '../agent/images/image-fixture.ts';
 import { type Office, openOffice, succeed } from '../e2e/office.ts';

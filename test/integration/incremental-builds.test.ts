@@ -4,10 +4,10 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type GeneratedFleet, makeFleet } from '../../bench/fleet/make-fleet.ts';
 import { formatError } from '../../bundles/errors.ts';
-import { buildEnvironment } from '../../scheduler/build-environment.ts';
-import { type BuildMemory, newBuildMemory } from '../../scheduler/incremental/build-memory.ts';
-import { loadPlatform, sourcesOf } from '../../scheduler/platform/load-platform.ts';
-import type { PlatformForm } from '../../scheduler/platform/model.ts';
+import { buildEnvironment } from '../../scheduler/assemble/build-environment.ts';
+import { type BuildMemory, newBuildMemory } from '../../scheduler/assemble/incremental/build-memory.ts';
+import { loadPlatform, sourcesOf } from '../../scheduler/load/load-platform.ts';
+import type { PlatformForm } from '../../scheduler/model/model.ts';
 import { temporaryDirectory } from '../scheduler/file-tree.ts';
 
 const SIZE = { workloads: 4, clusterTypes: 3, configs: 11, share: 1 };

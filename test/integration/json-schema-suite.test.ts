@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Value } from '../../scheduler/platform/model.ts';
-import { compileSchema } from '../../scheduler/compose/schema-drafts.ts';
+import type { Value } from '../../scheduler/model/model.ts';
+import { compileSchema } from '../../scheduler/plan/compose/schema-drafts.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { KNOWN } from './json-schema-suite/known.ts';
 

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { cp, readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import type { PlatformOptions } from '../../scheduler/platform/load-options.ts';
-import type { SourceMap } from '../../scheduler/platform/sources/location.ts';
+import type { PlatformOptions } from '../../scheduler/load/platform/load-options.ts';
+import type { SourceMap } from '../../scheduler/model/location.ts';
 import { temporaryDirectory } from '../scheduler/file-tree.ts';
 
 /** Recorded runs of the real Kalypso scheduler; third-party data, so not part of this repository. */

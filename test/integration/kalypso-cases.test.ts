@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { formatError } from '../../bundles/errors.ts';
-import { loadPlatform } from '../../scheduler/platform/load-platform.ts';
+import { loadPlatform } from '../../scheduler/load/load-platform.ts';
 import { type RenderResult, renderPlatform } from '../../scheduler/render/render-platform.ts';
 import { renderTree } from '../../scheduler/render/render-tree.ts';
-import { type Schedule, schedulePlatform } from '../../scheduler/schedule/schedule-platform.ts';
+import { type Schedule, schedulePlatform } from '../../scheduler/plan/schedule/schedule-platform.ts';
 import { readTree } from '../scheduler/file-tree.ts';
 import { KALYPSO_CASES as CASES, openCase } from './kalypso-case.ts';
 

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FleetError } from '../../bundles/errors.ts';
-import { GOJSONSCHEMA_FORMATS } from '../../scheduler/compose/gojsonschema/formats.ts';
-import { judgedValues } from '../../scheduler/compose/gojsonschema/judged-values.ts';
-import { compileSchema, type SchemaCheck } from '../../scheduler/compose/schema-drafts.ts';
-import { isReadDifferently } from '../../scheduler/platform/yaml/yaml-1-1-value.ts';
-import { typeKalypsoValue } from '../../scheduler/platform/config-layers.ts';
-import type { Value } from '../../scheduler/platform/model.ts';
+import { GOJSONSCHEMA_FORMATS } from '../../scheduler/plan/compose/gojsonschema/formats.ts';
+import { judgedValues } from '../../scheduler/plan/compose/gojsonschema/judged-values.ts';
+import { compileSchema, type SchemaCheck } from '../../scheduler/plan/compose/schema-drafts.ts';
+import { isReadDifferently } from '../../scheduler/model/yaml/yaml-1-1-value.ts';
+import { typeKalypsoValue } from '../../scheduler/load/platform/config-layers.ts';
+import type { Value } from '../../scheduler/model/model.ts';
 import { buildGoOracle, type GoOracle, hasGo } from '../harness/go-oracle.ts';
 import { schema, value } from './kalypso-oracle/schemas.ts';
 import { tagged, type Tagged } from './kalypso-oracle/tagged.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { formatError } from '../../bundles/errors.ts';
-import { loadPlatform } from '../../scheduler/platform/load-platform.ts';
-import { problemsOf } from '../../scheduler/platform/problems.ts';
+import { loadPlatform } from '../../scheduler/load/load-platform.ts';
+import { problemsOf } from '../../scheduler/model/problems.ts';
 import { renderEnvironment } from '../../scheduler/render/render-environment.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import {

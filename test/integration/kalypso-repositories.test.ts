@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { explainPlatform } from '../../scheduler/explain/explain-platform.ts';
-import { loadPlatform } from '../../scheduler/platform/load-platform.ts';
+import { explainPlatform } from '../../scheduler/views/explain/explain-platform.ts';
+import { loadPlatform } from '../../scheduler/load/load-platform.ts';
 import { kalypsoDev, kalypsoMain, shopRepository } from '../scheduler/kalypso-platform.ts';
 import {
   complaints,

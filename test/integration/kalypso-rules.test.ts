@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { formatError } from '../../bundles/errors.ts';
-import { validatePlatform } from '../../scheduler/validate-platform.ts';
+import { validatePlatform } from '../../scheduler/views/validate-platform.ts';
 import { CONTROL_PLANE, kalypsoDev, shopRepository } from '../scheduler/kalypso-platform.ts';
 import { configMap, configOf, GLOBAL, object, optionsFor, render, template } from './kalypso-plane.ts';
 

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { describeTakeover } from '../../scheduler/takeover/describe-takeover.ts';
-import { takeOver } from '../../scheduler/takeover/take-over.ts';
+import { describeTakeover } from '../../scheduler/views/import/describe-takeover.ts';
+import { takeOver } from '../../scheduler/views/import/take-over.ts';
 import { temporaryDirectory } from '../scheduler/file-tree.ts';
 import { KALYPSO_CASES, openCase } from './kalypso-case.ts';
 

@@ -12,6 +12,7 @@ import { NOW } from '../agent/world.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import type { OwnCluster } from '../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
+import { LONG } from '../harness/long.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import {
   look,
@@ -24,7 +25,7 @@ import {
 
 const PROGRAM = join(import.meta.dirname, 'kubernetes-crash/look-apart.ts');
 /** FLEET_CRASHES=all: every boundary; else one of each sort. */
-const ALL = process.env['FLEET_CRASHES'] === 'all';
+const ALL = LONG || process.env['FLEET_CRASHES'] === 'all';
 const TIMEOUT_MS = ALL ? 1_800_000 : 240_000;
 /** The same for all packages and numbers: 'apply: step n done', 'apply (roll back): staged'. */
 const sortOf = (point: string): string => point.replace(/^(\w+) [^: ]+/, '$1').replace(/\d+/g, 'n');

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readKubernetesObjects } from '../../scheduler/bundle/kubernetes-object.ts';
-import { createObjectCheck } from '../../scheduler/validate/kubernetes/create-object-check.ts';
-import { readCustomKinds } from '../../scheduler/validate/kubernetes/custom-kinds.ts';
+import { readKubernetesObjects } from '../../scheduler/model/kubernetes-object.ts';
+import { createObjectCheck } from '../../scheduler/plan/validate/kubernetes/create-object-check.ts';
+import { readCustomKinds } from '../../scheduler/plan/validate/kubernetes/custom-kinds.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
 import { KUBERNETES_VERSION } from '../harness/parts/kube.ts';

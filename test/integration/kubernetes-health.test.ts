@@ -6,7 +6,7 @@ import { groupOf, keyOf } from '../../agent/apply/kubernetes/desired/object-key.
 import type { WantedObject } from '../../agent/apply/kubernetes/desired/wanted-object.ts';
 import { settleKubernetes } from '../../agent/apply/kubernetes/health/settle-kubernetes.ts';
 import { watchOwned } from '../../agent/apply/kubernetes/watch/watch-owned.ts';
-import type { CheckResult } from '../../agent/apply/target.ts';
+import type { CheckResult } from '../../agent/model/target.ts';
 import { isFleetError } from '../../bundles/errors.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import type { OwnCluster } from '../harness/kubernetes/cluster.ts';

@@ -11,7 +11,9 @@ import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const PROGRAM = join(import.meta.dirname, 'kubernetes-lease/hold-lease.ts');
-const LEASE = '/apis/coordination.k8s.io/v1/namespaces/fleet-system/leases/fleet-agent-acme';
+const leaseOf = (fleet: string): string =>
+  `/apis/coordination.k8s.io/v1/namespaces/fleet-system/leases/fleet-agent-${fleet}`;
+const LEASE = leaseOf('acme');
 
 type Spec = { readonly holderIdentity?: string; readonly leaseTransitions?: number };
 
@@ -38,8 +40,8 @@ describeWith(['kube', 'kwok'], 'two agents of one fleet on one cluster', ({ kube
     }
   });
 
-  const start = (holder: string, { waitMs = 0, state = '' } = {}): Agent => {
-    const argv = [PROGRAM, cluster.kubeconfig, holder, String(waitMs), state];
+  const start = (holder: string, { waitMs = 0, state = '', fleet = 'acme' } = {}): Agent => {
+    const argv = [PROGRAM, cluster.kubeconfig, holder, String(waitMs), state, fleet];
     const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const says = async (): Promise<string | undefined> => {
@@ -50,8 +52,8 @@ describeWith(['kube', 'kwok'], 'two agents of one fleet on one cluster', ({ kube
     agents.push(agent);
     return agent;
   };
-  const readSpec = async (): Promise<Spec> => {
-    const { body } = await cluster.request('GET', LEASE);
+  const readSpec = async (fleet = 'acme'): Promise<Spec> => {
+    const { body } = await cluster.request('GET', leaseOf(fleet));
     return (body as { readonly spec: Spec }).spec;
   };
 
@@ -75,12 +77,12 @@ describeWith(['kube', 'kwok'], 'two agents of one fleet on one cluster', ({ kube
   });
 
   /** An agent of that state directory that had the lease when it was killed. @returns when, and what the lease said then */
-  const killed = async (state?: string): Promise<{ died: number; leaseTransitions: number }> => {
-    const first = start('doomed', { ...(state !== undefined && { state }) });
+  const killed = async (state = '', fleet = 'acme'): Promise<{ died: number; leaseTransitions: number }> => {
+    const first = start('doomed', { state, fleet });
     expect(await first.says()).toBe('working');
     first.process.kill('SIGKILL');
     await once(first.process, 'exit');
-    const { leaseTransitions = 0 } = await readSpec();
+    const { leaseTransitions = 0 } = await readSpec(fleet);
     return { died: Date.now(), leaseTransitions };
   };
   /** As the enrolment leaves it. */
@@ -104,28 +106,32 @@ describeWith(['kube', 'kwok'], 'two agents of one fleet on one cluster', ({ kube
     expect(await start('twin', { state }).says()).toMatch(/^BUSY fleet-agent run .* is at work in /);
   });
 
-  it('wait for one that was killed when theirs is a copy of its directory: it could as well be alive', async () => {
+  const waitAsCopy = async (fleet: string): Promise<void> => {
     await using folder = await temporaryDirectory('lease');
     const state = await stateIn(folder.path);
-    const { died } = await killed(state);
+    const { died } = await killed(state, fleet);
     const copy = join(folder.path, 'copy');
     await cp(state, copy, { recursive: true });
-    const second = start('copy', { state: copy });
+    const second = start('copy', { state: copy, fleet });
     expect(await second.says()).toBe('working');
     expect((Date.now() - died) / 1000).toBeGreaterThan(15);
-  });
-
-  it('take over from one that was killed, when its time is over', async () => {
-    const { died, leaseTransitions } = await killed();
-    const second = start('heir');
+  };
+  const waitAsHeir = async (fleet: string): Promise<void> => {
+    const { died, leaseTransitions } = await killed('', fleet);
+    const second = start('heir', { fleet });
     expect(await second.says()).toBe('working');
     const seconds = (Date.now() - died) / 1000;
     expect(seconds).toBeGreaterThan(15);
     expect(seconds).toBeLessThan(30);
-    expect(await readSpec()).toMatchObject({
+    expect(await readSpec(fleet)).toMatchObject({
       holderIdentity: expect.stringMatching(/^heir, /) as string,
       leaseTransitions: leaseTransitions + 1,
     });
+  };
+
+  // Two fleets with a lease each, so that both waits are one.
+  it('take over from one that was killed when its lease has expired, also with a copy of its state directory', async () => {
+    await Promise.all([waitAsCopy('copied'), waitAsHeir('inherited')]);
   });
 
   it('stop at once when the lease is taken from them', async () => {

@@ -5,8 +5,8 @@ import { openClusterAccess } from '../../agent/apply/kubernetes/api/cluster-acce
 import { openKubernetesApi } from '../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { kubernetesTarget } from '../../agent/apply/kubernetes/kubernetes-target.ts';
 import { reconcile } from '../../agent/apply/reconcile.ts';
-import type { Target } from '../../agent/apply/target.ts';
-import { openOperation } from '../../agent/journal/operations.ts';
+import type { Target } from '../../agent/model/target.ts';
+import { openOperation } from '../../agent/store/journal/operations.ts';
 import { makeAllDue } from '../../agent/store/attempts.ts';
 import { findFailure } from '../../agent/store/failures.ts';
 import { findPackage } from '../../agent/store/packages.ts';

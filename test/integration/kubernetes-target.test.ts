@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Agent } from '../../agent/agent.ts';
+import type { Agent } from '../../agent/store/agent.ts';
 import { openClusterAccess } from '../../agent/apply/kubernetes/api/cluster-access.ts';
 import type {
   KubernetesApi,
@@ -15,14 +15,14 @@ import {
 } from '../../agent/apply/kubernetes/kubernetes-target.ts';
 import { resume } from '../../agent/apply/perform.ts';
 import { reconcile } from '../../agent/apply/reconcile.ts';
-import type { Target } from '../../agent/apply/target.ts';
-import { openOperation } from '../../agent/journal/operations.ts';
+import type { Target } from '../../agent/model/target.ts';
+import { openOperation } from '../../agent/store/journal/operations.ts';
 import { lookAtDrift, observe } from '../../agent/observe/observe.ts';
 import { makeAllDue } from '../../agent/store/attempts.ts';
 import { readOwned } from '../../agent/store/inventory.ts';
 import { findPackage } from '../../agent/store/packages.ts';
 import { FleetError } from '../../bundles/errors.ts';
-import { generateAgeIdentity } from '../../bundles/secrets/recipient.ts';
+import { generateAgeIdentity } from '../../bundles/trust/age/recipient.ts';
 import {
   copiesIn,
   createSite,

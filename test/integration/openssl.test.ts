@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createCertificateRequest, parseCertificateRequest } from '#bundles/trust/certificate-request';
-import { generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
+import { createCertificateRequest, parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { findProgram } from '../harness/find-program.ts';
 import { runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';

@@ -1,13 +1,14 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
+import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { describeWith } from '../harness/describe-with.ts';
 import { pkcs11Paths } from '../harness/parts/pkcs11.ts';
+import { programFile } from '../harness/program-file.ts';
 import { runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = join(import.meta.dirname, '..', '..', 'scheduler', 'fleet-scheduler.js');
+const PROGRAM = programFile('scheduler');
 const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'ceremonies.md');
 const PIN = '123456';
 

@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readOne } from '#bundles/collect/read-artifacts';
+import { readOne } from '#bundles/transport/collect/read-artifacts';
 import { type Digest, digestOf } from '#bundles/digest';
-import { findReference, openLayout } from '#bundles/layout/layout';
-import { readFleetChain } from '#bundles/publish/read-fleet-chain';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { findReference, openLayout } from '#bundles/formats/layout/layout';
+import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { addDays, formatTime } from '#bundles/time';
 import { newAgentRow } from '../../scheduler/hub/sites/agent-record.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';

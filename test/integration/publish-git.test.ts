@@ -5,25 +5,26 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { isFleetError } from '../../bundles/errors.ts';
-import { readConfiguration } from '../../scheduler/configuration.ts';
-import { openRepository } from '../../scheduler/platform/sources/git-repository.ts';
-import { parseMap } from '../../scheduler/platform/sources/location.ts';
-import { openScratch } from '../../scheduler/publish/git/open-scratch.ts';
-import { planChanges } from '../../scheduler/publish/git/plan-changes.ts';
-import { pushBranch } from '../../scheduler/publish/git/push-branch.ts';
-import { bringCommit } from '../../scheduler/publish/git/read-branch.ts';
-import { writeCommit } from '../../scheduler/publish/git/write-commit.ts';
+import { readConfiguration } from '../../scheduler/settings/configuration.ts';
+import { openRepository } from '../../scheduler/load/sources/git-repository.ts';
+import { parseMap } from '../../scheduler/model/location.ts';
+import { openScratch } from '../../scheduler/deliver/git/open-scratch.ts';
+import { planChanges } from '../../scheduler/deliver/git/plan-changes.ts';
+import { pushBranch } from '../../scheduler/deliver/git/push-branch.ts';
+import { bringCommit } from '../../scheduler/deliver/git/read-branch.ts';
+import { writeCommit } from '../../scheduler/deliver/git/write-commit.ts';
 import {
   type Delivered,
   deliverTrees,
   type TreeDelivery,
-} from '../../scheduler/publish/tree/deliver-trees.ts';
-import { parseTreeTarget } from '../../scheduler/publish/tree/tree-target.ts';
+} from '../../scheduler/deliver/tree/deliver-trees.ts';
+import { parseTreeTarget } from '../../scheduler/deliver/tree/tree-target.ts';
 import { README } from '../../scheduler/render/render-tree.ts';
-import { makeDeliverStep } from '../../scheduler/watch/deliver-step.ts';
+import { makeDeliverStep } from '../../scheduler/hub/watch/deliver-step.ts';
 import { type ForgeServer, startForge } from '../harness/forge-server.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
 import { startGitServer } from '../harness/git-server.ts';
+import { programFile } from '../harness/program-file.ts';
 import { runCommand, runOrFail } from '../harness/run-command.ts';
 import { readTree, temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import {
@@ -35,7 +36,7 @@ import {
 } from '../scheduler/kalypso-platform.ts';
 
 const TOKEN = 'a-token-that-nobody-may-see';
-const PROGRAM = join(import.meta.dirname, '../../scheduler/fleet-scheduler.js');
+const PROGRAM = programFile('scheduler');
 
 /** A platform in directories, a bare repository for the tree behind HTTP, and ways to look at it. */
 const workshop = async () => {

@@ -1,12 +1,12 @@
 import { cp, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { parseRegistryAddress } from '#bundles/registry/registry-address';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { makeImages } from '../../examples/make-images.ts';
-import { readConfiguration } from '../../scheduler/configuration.ts';
-import { initDevRoot } from '../../scheduler/root/init-dev-root.ts';
-import { type Watch, watchPlatform } from '../../scheduler/watch/watch-platform.ts';
+import { readConfiguration } from '../../scheduler/settings/configuration.ts';
+import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
+import { type Watch, watchPlatform } from '../../scheduler/hub/watch/watch-platform.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { freePort } from '../harness/free-port.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';

@@ -2,18 +2,18 @@ import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { signSimply, signWithBundle } from '../bundles/signatures/sign-image.ts';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { signSimply, signWithBundle } from '../bundles/trust/images/sign-image.ts';
 import { bundleOf, KIOSK, makeWorld, type World } from '../exporter/world.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startFaultyRegistry } from '../harness/faulty-registry.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
+import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { newSigningKey } from '../harness/signed-layout.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const REPOSITORY = join(import.meta.dirname, '..', '..');
 const key = newSigningKey();
 const NOW = '2026-11-21T08:00:00Z';
 /** How often is what counts here, and not how long is waited in between. */
@@ -54,12 +54,9 @@ for (const [part, title, start] of KINDS) {
     });
 
     const exporter = (...words: readonly string[]): Promise<Outcome> =>
-      runCommand(
-        [process.execPath, join(REPOSITORY, 'exporter', 'fleet-export.js'), ...words, '--now', NOW],
-        {
-          env: { ...process.env, ...HURRY },
-        },
-      );
+      runCommand([process.execPath, programFile('exporter'), ...words, '--now', NOW], {
+        env: { ...process.env, ...HURRY },
+      });
     const push = (
       name: string,
       prefix: string,
@@ -163,7 +160,7 @@ describeWith(['dockerRegistry'], 'an export of hundreds of blobs from a registry
     await world.export('full');
     const pushed = await runCommand([
       process.execPath,
-      join(REPOSITORY, 'exporter', 'fleet-export.js'),
+      programFile('exporter'),
       'push',
       world.path('full'),
       '--to',
@@ -182,7 +179,7 @@ describeWith(['dockerRegistry'], 'an export of hundreds of blobs from a registry
     runCommand(
       [
         process.execPath,
-        join(REPOSITORY, 'exporter', 'fleet-export.js'),
+        programFile('exporter'),
         'create',
         '--from',
         `oci://${host}/fleet`,

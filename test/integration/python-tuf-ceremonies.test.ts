@@ -1,14 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
-import { advanceRoot, parseRoot } from '#bundles/trust/root';
-import RootInit from '../../scheduler/commands/root-init.ts';
-import RootInstall from '../../scheduler/commands/root-install.ts';
-import RootRotate from '../../scheduler/commands/root-rotate.ts';
-import RootSign from '../../scheduler/commands/root-sign.ts';
-import RootVerify from '../../scheduler/commands/root-verify.ts';
+import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
+import { advanceRoot, parseRoot } from '#bundles/trust/root/root';
+import RootInit from '../../scheduler/commands/root/init.ts';
+import RootInstall from '../../scheduler/commands/root/install.ts';
+import RootRotate from '../../scheduler/commands/root/rotate.ts';
+import RootSign from '../../scheduler/commands/root/sign.ts';
+import RootVerify from '../../scheduler/commands/root/verify.ts';
 import { describeWith } from '../harness/describe-with.ts';
+import { programFile } from '../harness/program-file.ts';
 import { runCommand } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { runCommandClass } from '../scheduler/commands/run-command-class.ts';
@@ -115,7 +116,7 @@ describeWith(['pythonTuf'], 'ceremonies, seen by python-tuf', ({ pythonTuf }) =>
   it('at a terminal: an officer is asked, may mistype the password, and it is never shown', async () => {
     await using office = await withOffice();
     const { run, at } = office;
-    const scheduler = join(import.meta.dirname, '..', '..', 'scheduler', 'fleet-scheduler.js');
+    const scheduler = programFile('scheduler');
     const script = join(import.meta.dirname, 'python-tuf', 'type-at.py');
     const { FLEET_KEY_PASSWORD: _ours, COSIGN_PASSWORD: _theirs, ...env } = process.env;
     const type = (answers: readonly string[], ...words: readonly string[]) =>

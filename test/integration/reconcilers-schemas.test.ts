@@ -4,8 +4,8 @@ import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { isClusterScoped } from '../../scheduler/bundle/kubernetes-object.ts';
-import type { Value } from '../../scheduler/platform/model.ts';
+import { isClusterScoped } from '../../scheduler/model/kubernetes-object.ts';
+import type { Value } from '../../scheduler/model/model.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { findProgram } from '../harness/find-program.ts';
 import { applyDefinitions } from '../harness/flux/apply-definitions.ts';
@@ -13,7 +13,7 @@ import type { Cluster } from '../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
 import { runCommand } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
-import { RECONCILERS, renderBuiltIn } from '../scheduler/templates/render-template.ts';
+import { RECONCILERS, renderBuiltIn } from '../scheduler/load/templates/render-template.ts';
 
 /** What a built-in reconciler writes with every setting it knows, or with none but what it needs. */
 const reconciler = (

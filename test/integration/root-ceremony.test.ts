@@ -1,13 +1,14 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openKeyDirectory } from '../../scheduler/sign/key-directory.ts';
+import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { parts } from '../harness/parts.ts';
+import { programFile } from '../harness/program-file.ts';
 import { runCommand } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const PROGRAM = join(ROOT, 'scheduler', 'fleet-scheduler.js');
+const PROGRAM = programFile('scheduler');
 
 /** The blocks of a page that are typed, each with the heading it stands under. */
 const blocksOf = (page: string): readonly { readonly heading: string; readonly script: string }[] => {

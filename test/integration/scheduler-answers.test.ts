@@ -1,10 +1,10 @@
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { programFile } from '../harness/program-file.ts';
 import { runCommand } from '../harness/run-command.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import { fleetPlatform, ours } from '../scheduler/fleet-platform.ts';
 
-const PROGRAM = join(import.meta.dirname, '..', '..', 'scheduler', 'fleet-scheduler.js');
+const PROGRAM = programFile('scheduler');
 
 const open = async (more: Readonly<Record<string, string>> = {}) => {
   const directory = await temporaryDirectory();

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { appendFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openLayout, referenceOf } from '../../bundles/layout/layout.ts';
+import { openLayout, referenceOf } from '../../bundles/formats/layout/layout.ts';
 import { rootAccess } from '../harness/as-root.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { SKIPPED } from '../harness/count-results.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
@@ -15,7 +16,7 @@ import { temporaryDirectory } from '../harness/temporary-directory.ts';
  * has the exit code of its theme, leaves nothing half-written, and what is not touched by it goes on.
  */
 
-const PROGRAM = join(import.meta.dirname, '..', '..', 'scheduler', 'fleet-scheduler.js');
+const PROGRAM = programFile('scheduler');
 const INPUTS = ['build', '--platform', 'platform', '--keys', 'keys', '--images', 'images'];
 const BUILD = [...INPUTS, '--layout', 'releases'];
 const CHANNELS = 5;
@@ -325,14 +326,14 @@ describe('two builds into one layout', () => {
     expect(await released(here)).toHaveLength(2 * CHANNELS);
   });
 
-  test.each([150, 300, 450, 600])(
-    'one killed after about %i ms at work, then another: all is there',
+  test.each([150, 250, 350, 500])(
+    'one killed %i ms after its start, then another: all is there',
     async (ms) => {
       await using folder = await temporaryDirectory('mistakes');
       const here = await company(folder.path);
       const child = spawn(process.execPath, [PROGRAM, ...BUILD], { cwd: folder.path, stdio: 'ignore' });
       const gone = once(child, 'exit');
-      setTimeout(() => child.kill('SIGKILL'), 300 + ms);
+      setTimeout(() => child.kill('SIGKILL'), ms);
       await gone;
       const told = await here.run(...BUILD);
       expect(told.code).toBe(0);

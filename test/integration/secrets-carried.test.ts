@@ -2,17 +2,17 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hexOf } from '#bundles/digest';
-import { readBlob } from '#bundles/layout/verified';
-import { openMedium } from '#bundles/medium/open-medium';
-import { publishLayout } from '#bundles/publish/publish-layout';
-import { openSecretSet } from '#bundles/secrets/open';
-import { MAX_SEALED_BYTES } from '#bundles/secrets/secret-set';
-import { openLayout } from '../../bundles/layout/layout.ts';
-import { prepare } from '../../exporter/prepare.ts';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { publishLayout } from '#bundles/transport/publish/publish-layout';
+import { openSecretSet } from '#bundles/trust/secrets/open';
+import { MAX_SEALED_BYTES } from '#bundles/trust/secrets/secret-set';
+import { openLayout } from '../../bundles/formats/layout/layout.ts';
+import { prepare } from '../../exporter/plan/prepare.ts';
 import { verifyMedium } from '../../exporter/verify/verify-medium.ts';
 import { exportMedium } from '../../exporter/write/export-medium.ts';
 import { publishSite } from '../../scheduler/hub/hub.ts';
-import { openDestination } from '../../scheduler/publish/send/open-destination.ts';
+import { openDestination } from '../../scheduler/deliver/send/open-destination.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
 import { HOSTS, NOW, type TestHub, testHub } from '../scheduler/hub/test-hub.ts';
@@ -25,7 +25,7 @@ import {
   PASSWORD,
   setIn,
   VALUES,
-} from '../scheduler/secrets/secret-site.ts';
+} from '../scheduler/hub/secrets/secret-site.ts';
 import { bundleOf } from './publish/published-world.ts';
 
 const signal = new AbortController().signal;

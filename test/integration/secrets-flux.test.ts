@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { generateAgeIdentity } from '#bundles/secrets/recipient';
-import { build } from '../../scheduler/build.ts';
-import { initDevRoot } from '../../scheduler/root/init-dev-root.ts';
-import { openKeyDirectory } from '../../scheduler/sign/key-directory.ts';
+import { generateAgeIdentity } from '#bundles/trust/age/recipient';
+import { build } from '../../scheduler/release/build.ts';
+import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
+import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { startFlux } from '../harness/flux/start-flux.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';

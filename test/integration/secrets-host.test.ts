@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
-import { sealSecretSet } from '#bundles/secrets/seal';
-import { parseCertificateRequest } from '#bundles/trust/certificate-request';
+import { sealSecretSet } from '#bundles/trust/secrets/seal';
+import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 import {

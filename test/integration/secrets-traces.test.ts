@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
-import { sealSecretSet } from '#bundles/secrets/seal';
-import { ageFile, findAgeIdentity, loadOrMakeRecipient } from '../../agent/enroll/age-identity.ts';
+import { sealSecretSet } from '#bundles/trust/secrets/seal';
+import { ageFile, findAgeIdentity, loadOrMakeRecipient } from '../../agent/identity/age-identity.ts';
 import { readIdentity } from '../../agent/store/identity.ts';
 import { openState } from '../../agent/store/state.ts';
 import { secretPackage } from '../agent/secrets/secret-world.ts';
 import { tracesBelow, tracesIn } from '../agent/secrets/traces-of.ts';
+import { programFile } from '../harness/program-file.ts';
 import {
   createTestFleet,
   packTestBundle,
@@ -21,7 +21,7 @@ import {
 } from '../harness/signed-medium.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../agent/fleet-agent.js', import.meta.url));
+const PROGRAM = programFile('agent');
 const ONE = 'MARKER-first-password-8c1f';
 const TWO = 'MARKER-second-password-77ab';
 const THREE = 'MARKER-third-password-5d2e';

@@ -4,9 +4,10 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Office, openOffice, program } from '../e2e/office.ts';
+import { type Office, openOffice } from '../e2e/office.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { freePort } from '../harness/free-port.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { writeHostSecrets, writePlainSecrets } from './secrets-walk/author-files.ts';
@@ -50,7 +51,7 @@ describeWith(['sops'], 'secrets on the whole way', ({ sops }) => {
     words: readonly string[],
     more: NodeJS.ProcessEnv = {},
   ): Promise<Outcome> => {
-    const outcome = await runCommand([process.execPath, program(name), ...words], {
+    const outcome = await runCommand([process.execPath, programFile(name), ...words], {
       cwd: folder,
       env: { ...env, ...more },
     });
@@ -115,7 +116,7 @@ describeWith(['sops'], 'secrets on the whole way', ({ sops }) => {
     const words = ['serve', '--listen', `127.0.0.1:${port}`, '--hostname', 'localhost', '--poll', '1h'];
     hub = spawn(
       process.execPath,
-      [program('scheduler'), ...words, '--webhook-secret-file', webhook, '--images', 'images'],
+      [programFile('scheduler'), ...words, '--webhook-secret-file', webhook, '--images', 'images'],
       {
         cwd: folder,
         env,
@@ -149,7 +150,7 @@ describeWith(['sops'], 'secrets on the whole way', ({ sops }) => {
 
   const token = async (...words: readonly string[]): Promise<string> => {
     const made = await runOrFail(
-      [process.execPath, program('scheduler'), 'tokens', 'create', ...words, '--json'],
+      [process.execPath, programFile('scheduler'), 'tokens', 'create', ...words, '--json'],
       {
         cwd: folder,
         env,

@@ -4,20 +4,20 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeTar } from '#bundles/archive/write-tar';
+import { writeTar } from '#bundles/formats/archive/write-tar';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
-import { openMedium } from '#bundles/medium/open-medium';
-import { openRegistry } from '#bundles/registry/open-registry';
-import { signSimply, signWithBundle } from '../bundles/signatures/sign-image.ts';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { signSimply, signWithBundle } from '../bundles/trust/images/sign-image.ts';
 import { makeWorld, type World } from '../exporter/world.ts';
 import { makeAuthority, makeCertificate } from '../harness/certificates.ts';
 import { startContainerd } from '../harness/containerd.ts';
 import { describeWith } from '../harness/describe-with.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
 import { newSigningKey } from '../harness/signed-layout.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const REPOSITORY = join(import.meta.dirname, '..', '..');
 const KIOSK = { environment: 'prod', clusterType: 'kiosk' };
 const key = newSigningKey();
 
@@ -31,7 +31,7 @@ type Serving = AsyncDisposable & {
 const serve = async (...words: readonly string[]): Promise<Serving> => {
   const child = spawn(
     process.execPath,
-    [join(REPOSITORY, 'exporter', 'fleet-export.js'), 'serve', ...words, '--listen', '127.0.0.1:0'],
+    [programFile('exporter'), 'serve', ...words, '--listen', '127.0.0.1:0'],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let said = '';

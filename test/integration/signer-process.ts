@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { programFile } from '../harness/program-file.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../scheduler/fleet-scheduler.js', import.meta.url));
+const PROGRAM = programFile('scheduler');
 
 /** `fleet-scheduler signer` as it is started in earnest. */
 export type SignerProcess = AsyncDisposable & {

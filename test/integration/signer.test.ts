@@ -15,20 +15,21 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { ENROLL_PATH } from '#bundles/hub/hub-api';
+import { ENROLL_PATH } from '#bundles/formats/events/hub-api';
 import { PREDICATES } from '#bundles/media-types';
-import { encodeStatement } from '#bundles/statements/verify-statement';
+import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
-import { loadSigningKey, verifySignature } from '#bundles/trust/key';
-import { openLayout } from '../../bundles/layout/layout.ts';
-import { readRelease } from '../../scheduler/publish/read-release.ts';
-import { openKeyDirectory } from '../../scheduler/sign/key-directory.ts';
-import { openRemoteKey } from '../../scheduler/signer/remote-key.ts';
+import { loadSigningKey, verifySignature } from '#bundles/trust/keys/key';
+import { openLayout } from '../../bundles/formats/layout/layout.ts';
+import { readRelease } from '../../scheduler/load/releases/read-release.ts';
+import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
+import { openRemoteKey } from '../../scheduler/keys/signer/remote-key.ts';
 import { makeCompany } from '../harness/company.ts';
+import { programFile } from '../harness/program-file.ts';
 import { runCommand } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { chain, happenings, reportOf } from '../scheduler/hub/test-hub.ts';
-import { toSign } from '../scheduler/signer/signer-world.ts';
+import { toSign } from '../scheduler/keys/signer/signer-world.ts';
 import { connect, enroll, enrollBody, handOver, networkAgent, newToken, startOffice } from './hub-process.ts';
 import { startSignerProcess } from './signer-process.ts';
 
@@ -212,7 +213,7 @@ const runSigner = async ({
 }) => {
   return runCommand([
     process.execPath,
-    'scheduler/fleet-scheduler.js',
+    programFile('scheduler'),
     'signer',
     '--keys',
     keys,

@@ -3,9 +3,10 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hexOf } from '#bundles/digest';
-import { type Medium, parseMedium } from '#bundles/medium/medium';
-import { type Office, openOffice, program, succeed } from '../e2e/office.ts';
+import { type Medium, parseMedium } from '#bundles/formats/medium/medium';
+import { type Office, openOffice, succeed } from '../e2e/office.ts';
 import { acceptRequests } from '../harness/accept-requests.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
@@ -18,7 +19,7 @@ const at = (...parts: readonly string[]): string => join(folder.path, ...parts);
 const stick = (): string => at('stick');
 
 const agent = (...words: readonly string[]): Promise<Outcome> =>
-  runCommand([process.execPath, program('agent'), ...words], {
+  runCommand([process.execPath, programFile('agent'), ...words], {
     env: {
       ...process.env,
       FLEET_AGENT_STATE: at('state'),

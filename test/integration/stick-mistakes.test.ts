@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { readIdentity } from '../../agent/store/identity.ts';
 import { openState } from '../../agent/store/state.ts';
 import { rootAccess } from '../harness/as-root.ts';
 import { SKIPPED } from '../harness/count-results.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand } from '../harness/run-command.ts';
 import {
   createTestFleet,
@@ -19,7 +19,7 @@ import {
 } from '../harness/signed-medium.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../agent/fleet-agent.js', import.meta.url));
+const PROGRAM = programFile('agent');
 
 let folder: TemporaryDirectory;
 let fleet: TestFleet;

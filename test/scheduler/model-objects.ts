@@ -7,7 +7,7 @@ import type {
   RenderedPackage,
   SchedulingPolicy,
   Template,
-} from '../../scheduler/platform/model.ts';
+} from '../../scheduler/model/model.ts';
 
 /** Model objects with everything a test does not care about filled in. */
 

@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
-import type { Outcome } from '#bundles/report/event';
-import type { Step } from '../target.ts';
+import type { Outcome } from '#bundles/formats/events/event';
+import type { Step } from '../../model/target.ts';
 import { asJson, type OwnedDirectory, type Replaced } from './owned-state.ts';
 import type { Inputs } from './systemd/started.ts';
 

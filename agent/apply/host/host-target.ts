@@ -1,4 +1,4 @@
-import type { Target } from '../target.ts';
+import type { Target } from '../../model/target.ts';
 import { pruneBackups } from './backups/make-room.ts';
 import { executeStep } from './execute/execute-step.ts';
 import type { HostTargetOptions } from './host-options.ts';

@@ -1,6 +1,6 @@
-import type { Json } from '#bundles/canonical';
+import type { Json } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
-import type { OwnedObject } from '../target.ts';
+import type { OwnedObject } from '../../model/target.ts';
 import type { Entry } from './live/read-entry.ts';
 
 /** What stood at a path before a package took it: put back when the package goes. A file's bytes are in `backups`. */

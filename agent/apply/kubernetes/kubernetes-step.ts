@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
-import type { Outcome } from '#bundles/report/event';
-import type { Step } from '../target.ts';
+import type { Outcome } from '#bundles/formats/events/event';
+import type { Step } from '../../model/target.ts';
 import { asJson } from './owned-state.ts';
 
 export type ApplyDetail = {

@@ -1,8 +1,7 @@
 import { pruneBackups } from '../host/backups/make-room.ts';
-import type { Target } from '../target.ts';
+import type { DesiredPackage, Target } from '../../model/target.ts';
 import type { KubernetesApi } from './api/kubernetes-api.ts';
-import { keysWanted } from './desired/keys-wanted.ts';
-import { refOf } from './desired/object-key.ts';
+import { keyOf, refOf } from './desired/object-key.ts';
 import { resolveWanted } from './desired/resolve-wanted.ts';
 import { examineKubernetes } from './examine/examine-kubernetes.ts';
 import { executeStep } from './execute/execute-step.ts';
@@ -15,6 +14,9 @@ import { stateOf } from './owned-state.ts';
 import { nameRights } from './plan/name-rights.ts';
 import { planKubernetes } from './plan/plan-kubernetes.ts';
 import { watchOwned } from './watch/watch-owned.ts';
+import { policyOf } from './desired/marks.ts';
+import { isRecord } from '../../model/parse-manifests.ts';
+import { type Manifest, readManifests } from './desired/read-wanted.ts';
 
 export type { KubernetesTargetOptions } from './kubernetes-options.ts';
 
@@ -62,4 +64,24 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
       await watchOwned(await api(), refs, onChange, signal);
     },
   };
+};
+
+/**
+ * Keys of the objects that a package will own, without asking the cluster. Which kinds have namespaces is not known here, so each
+ * object counts with its namespace and without. @throws FleetError YAML_SYNTAX, OBJECT_INVALID, SITE_VALUES, SECRET_MISSING
+ */
+const keysWanted = (desired: DesiredPackage): ReadonlySet<string> =>
+  new Set(
+    readManifests(desired)
+      .filter(isOverriding)
+      .flatMap(({ apiVersion, kind, name, namespace }) => [
+        keyOf({ apiVersion, kind, name, namespace }),
+        keyOf({ apiVersion, kind, name }),
+      ]),
+  );
+
+const isOverriding = ({ fields }: Manifest): boolean => {
+  const metadata = isRecord(fields['metadata']) ? fields['metadata'] : {};
+  const annotations = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
+  return policyOf(annotations).apply === 'override';
 };

@@ -1,6 +1,6 @@
-import type { Json } from '#bundles/canonical';
+import type { Json } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
-import type { DesiredPackage, OwnedObject } from '../target.ts';
+import type { DesiredPackage, OwnedObject } from '../../model/target.ts';
 
 /** What the inventory remembers of an object: names and hashes, never content. */
 export type OwnedState = {

@@ -1,25 +1,25 @@
-import type { ClosureEntry } from '#bundles/bundle/config';
-import { imageBlobs } from '#bundles/bundle/image-blobs';
-import type { Descriptor } from '#bundles/bundle/manifest';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { compareBytes, type Digest, isDigest, shortDigest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { missingBlob } from '#bundles/layout/verified';
-import type { ImageProvider } from '../image-provider.ts';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { missingBlob } from '#bundles/formats/layout/verified';
+import type { ImageProvider } from '../../model/image-provider.ts';
 import { imageTar } from './image-tar.ts';
 import type { Ctr } from './open-ctr.ts';
 
-/** On every name that we brought in whole; put there last, so that it is also the word that nothing is missing. */
+/** Label of every name that this agent imported. It is set last and therefore marks a complete image. */
 const BROUGHT = 'fleet-ferry.image';
-/** Keeps kubelet's image collection away, where containerd's CRI plugin passes it on; older ones ignore it. */
+/** Label that exempts an image from the kubelet's collection; older versions of containerd's CRI plugin ignore it. */
 const PINNED = 'io.cri-containerd.pinned';
 
 type Imported = { readonly parts: readonly Descriptor[]; readonly sent: number };
 
 /**
- * The node's containerd. Its CRI plugin takes up what is imported under 'host/repo@sha256:...' and finds it by that name
- * when a pod wants it, so nothing is pulled. Layers are unpacked by the plugin itself, with the snapshotter that it is
- * set to, when the first container starts.
+ * Imports images into the node's containerd. Its CRI plugin finds an image under the imported name 'host/repo@sha256:...' when
+ * a pod needs it, so nothing is pulled. The plugin unpacks layers with its configured snapshotter when the first container
+ * starts.
  */
 export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
   const lines = async (args: readonly string[], signal: AbortSignal): Promise<readonly string[]> =>
@@ -51,8 +51,8 @@ export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
     },
     bring: async (image, blobs, signal) => {
       let result = await importImage(image, blobs, 'what is not there', signal).catch(unlessRefused);
-      // Content that no image names may be collected between the look and the import, and a copy that was cut off before is
-      // taken up where it stopped, though what came first may have been damaged. Sent whole, all of it is held.
+      // Content without an image name may be collected between listing and import, and containerd resumes an interrupted copy
+      // whose first part may be damaged. In these cases the image is sent again completely.
       if (!result || (await absentOf(result.parts, signal)).length > 0)
         result = await importImage(image, blobs, 'all', signal);
       await refuseIncomplete(image, result.parts, signal);
@@ -64,7 +64,7 @@ export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
     letGo: async (wanted, signal) => {
       const keep = new Set(wanted.flatMap(({ names = [] }) => names));
       const old = (await brought(signal)).filter((name) => !keep.has(name)).toSorted(compareBytes);
-      // Not removed: a container may run from it. Without the pin it is kubelet's to collect, which knows.
+      // Not removed, because a container may use it. Without the pin, the kubelet collects it when it is unused.
       for (const name of old) await label(name, [`${PINNED}=`, `${BROUGHT}=`], signal);
       return old;
     },
@@ -89,13 +89,13 @@ export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
       if ((await blobs.size(blob.digest)) !== undefined) send.push(blob);
       else if (!kept) throw missingBlob(blob.digest, blobs.name);
     }
-    // All platforms: a node may need one only, but the next delta counts on all that this one brought.
+    // All platforms, even if the node needs only one: the next delta assumes everything that was sent.
     const args = ['images', 'import', '--all-platforms', '--no-unpack', '-'];
     await ctr(args, { signal, input: imageTar(image, send, blobs, signal) });
     return { parts, sent: send.length };
   }
 
-  /** A delta leaves out manifests too: those are read from containerd. */
+  /** Reads blobs that a delta leaves out, manifests included, from containerd. */
   function orFrom(blobs: BlobSource, there: ReadonlySet<string>): BlobSource {
     const get = (digest: Digest, signal?: AbortSignal) =>
       ctr(['content', 'get', digest], { signal: signal ?? new AbortController().signal });
@@ -115,7 +115,7 @@ export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
     return parts.filter(({ digest }) => isDigest(digest) && !there.has(digest));
   }
 
-  /** `ctr images import` says nothing about layers that are not there: the pod would find out. */
+  /** Checks that all blobs are present; `ctr images import` does not report missing layers. @throws FleetError IMAGE_REFUSED */
   async function refuseIncomplete(
     { names = [], digest }: ClosureEntry,
     parts: readonly Descriptor[],

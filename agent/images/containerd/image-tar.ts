@@ -1,20 +1,20 @@
-import { type TarEntry, writeTar } from '#bundles/archive/write-tar';
-import type { ClosureEntry } from '#bundles/bundle/config';
-import type { Descriptor } from '#bundles/bundle/manifest';
-import { canonicalBytes } from '#bundles/canonical';
+import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { hexOf } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { layoutMarker } from '#bundles/layout/layout';
-import { verified } from '#bundles/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { layoutMarker } from '#bundles/formats/layout/layout';
+import { verified } from '#bundles/formats/layout/verified';
 import { OCI_INDEX } from '#bundles/media-types';
 
-/** containerd gives an image this full name; what others read, org.opencontainers.image.ref.name, is a tag only. */
+/** Annotation with the full image name for containerd; org.opencontainers.image.ref.name holds only a tag. */
 const IMAGE_NAME = 'io.containerd.image.name';
 
 /**
- * An OCI layout as a tar for `ctr images import`, made while it is read, each blob verified. What gives the image its names
- * comes last: an archive that ends anywhere before is no layout, even where the cut looks like the end of a tar.
- * @param blobs which of the image's blobs to send; containerd has the others
+ * Streams an OCI layout as a tar for `ctr images import` and verifies each blob. The index and layout marker come last, so that
+ * a truncated archive is not a valid layout, even if it ends like a tar.
+ * @param blobs the blobs of the image to send; containerd has the others
  */
 export const imageTar = (
   { digest, size, mediaType, names = [] }: ClosureEntry,
@@ -39,7 +39,7 @@ export const imageTar = (
   return writeTar(entries());
 };
 
-/** Opened when its turn has come, not before. */
+/** Opens the blob when the consumer reaches it. */
 async function* contentOf(
   { digest, size }: Descriptor,
   source: BlobSource,

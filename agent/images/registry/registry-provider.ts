@@ -1,32 +1,31 @@
-import type { ClosureEntry } from '#bundles/bundle/config';
-import { imageBlobs } from '#bundles/bundle/image-blobs';
-import { type Descriptor, isManifestType, MAX_MANIFEST_BYTES } from '#bundles/bundle/manifest';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
+import { type Descriptor, isManifestType, MAX_MANIFEST_BYTES } from '#bundles/formats/layout/manifest';
 import { compareBytes, type Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { newBuffers } from '#bundles/layout/read-span';
-import { missingBlob, readBlob, verified } from '#bundles/layout/verified';
-import { mirrorPath } from '#bundles/registry/mirror-path';
-import { pushEvidence } from '#bundles/registry/push-evidence';
-import { imageTag } from '#bundles/registry/references';
-import type { Registry, Repository } from '#bundles/registry/registry';
-import type { ImageProvider } from '../image-provider.ts';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { missingBlob, readBlob, verified } from '#bundles/formats/layout/verified';
+import { mirrorPath } from '#bundles/transport/registry/mirror-path';
+import { pushEvidence } from '#bundles/transport/registry/push-evidence';
+import { imageTag } from '#bundles/transport/registry/references';
+import type { Registry, Repository } from '#bundles/transport/registry/registry';
+import type { ImageProvider } from '../../model/image-provider.ts';
 
 /**
- * The site's own registry, as a mirror of all that images are called by. Each image has the tag 'i-<hex>', or a registry
- * that collects untagged manifests would take it. Tags are removed by people only: who else pulls from it, nobody here knows.
+ * Pushes images to the site's registry, which mirrors their names. Each image has the tag 'i-<hex>', because a registry may
+ * collect untagged manifests. The agent never removes tags, because other clients may pull from the registry.
  */
 export const registryProvider = (registry: Registry): ImageProvider => {
   const { host, prefix } = registry.address;
-  /** Where what a delta left out was found, to mount it from there. */
+  /** Digest -> repository path where a blob was found, to mount it from there. */
   const foundIn = new Map<Digest, string>();
-  /** Where it may be. */
+  /** Repository paths to search. */
   const known = new Set<string>();
   const pathsOf = ({ names = [] }: ClosureEntry): readonly string[] =>
     [...new Set(names.map(mirrorPath))].toSorted(compareBytes);
 
   const isThere = async (path: string, digest: Digest, signal: AbortSignal): Promise<boolean> =>
     (await registry.repository(path).resolve(imageTag(digest), signal))?.digest === digest;
-  /** With what vouches for it: a signature may come later than the image. */
+  /** True if the image and its signatures, which may arrive later, are present. */
   const isWhole = async (path: string, image: ClosureEntry, signal: AbortSignal): Promise<boolean> => {
     for (const digest of [image.digest, ...(image.attachments ?? [])])
       if (!(await isThere(path, digest, signal))) return false;
@@ -83,7 +82,7 @@ export const registryProvider = (registry: Registry): ImageProvider => {
     return undefined;
   }
 
-  /** What an image is made of before the manifests that name it; its tag is the last of all. */
+  /** Pushes blobs before the manifests that refer to them, and the tag last. */
   async function push(
     path: string,
     image: ClosureEntry,
@@ -103,7 +102,7 @@ export const registryProvider = (registry: Registry): ImageProvider => {
     await repository.pushManifest(imageTag(image.digest), { mediaType: image.mediaType, bytes }, signal);
   }
 
-  /** What a delta leaves out may lie in another of our repositories there. */
+  /** Reads blobs that a delta leaves out from other known repositories of the registry. */
   function orFrom(blobs: BlobSource): BlobSource {
     const elsewhere = async (digest: Digest): Promise<BlobSource | undefined> => {
       const path = await locate(digest);
@@ -112,10 +111,10 @@ export const registryProvider = (registry: Registry): ImageProvider => {
     return {
       name: blobs.name,
       size: async (digest) => (await blobs.size(digest)) ?? (await (await elsewhere(digest))?.size(digest)),
-      open: async (digest, signal, buffers) => {
-        if ((await blobs.size(digest)) !== undefined) return blobs.open(digest, signal, buffers);
+      open: async (digest, signal) => {
+        if ((await blobs.size(digest)) !== undefined) return blobs.open(digest, signal);
         const other = await elsewhere(digest);
-        if (other) return other.open(digest, signal, buffers);
+        if (other) return other.open(digest, signal);
         throw missingBlob(digest, blobs.name);
       },
     };
@@ -130,7 +129,7 @@ export const registryProvider = (registry: Registry): ImageProvider => {
   ): Promise<void> {
     const source = orFrom(blobs);
     const open = async (): Promise<AsyncIterable<Uint8Array>> =>
-      verified(digest, size, await source.open(digest, signal, newBuffers(size)), source.name);
+      verified(digest, size, await source.open(digest, signal), source.name);
     await repository.pushBlob({ digest, size }, open, { mountFrom, signal });
   }
 

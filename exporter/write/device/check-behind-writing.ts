@@ -1,4 +1,4 @@
-import { type FileSpan, holdsSpan, type ReadBackOptions } from './read-back.ts';
+import { type FileSpan, holdsSpan, type ReadBackOptions } from '../../plan/medium/read-back.ts';
 
 /** Checks a file while it grows. Disposed of, it looks at nothing any more. */
 export type CheckBehind<Span extends FileSpan> = AsyncDisposable & {

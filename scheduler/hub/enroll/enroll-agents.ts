@@ -1,6 +1,5 @@
 import { formatTime } from '#bundles/time';
-import type { Refused } from '../refused.ts';
-import { orRefuse } from '../refused.ts';
+import { orRefuse, type Refused } from '../refused.ts';
 import { issueSite, type SiteSigner } from '../sites/issue-site.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SiteRow, Tx } from '../store/tables.ts';
@@ -9,10 +8,14 @@ import type { EnrolmentRequest } from './read-requests.ts';
 
 export type Enrolment = { readonly request: EnrolmentRequest; readonly step: EnrolmentStep };
 
-/** One site after its requests: the statement is a new one if anything changed. */
+/** A site after its requests were processed. The statement is new if anything changed. */
 export type EnrolledSite = { readonly site: SiteRow; readonly enrolments: readonly Enrolment[] };
 
-/** All requests of one site in one transaction and one statement; those that are refused change nothing. */
+/**
+ * Enrols all requests of one site in one transaction and one site statement. Refused requests are added to `refused` and
+ * change nothing.
+ * @returns undefined if every request was refused
+ */
 export const enrollAgents = (
   store: Store,
   site: string,
@@ -32,7 +35,7 @@ export const enrollAgents = (
     return { site: await issueIfChanged(tx, site, enrolments, signer, now), enrolments };
   });
 
-/** The next statement of a site, or the one it has where nothing changed. */
+/** Issues the next site statement, or returns the current one if nothing changed. */
 export const issueIfChanged = async (
   tx: Tx,
   site: string,
@@ -45,7 +48,10 @@ export const issueIfChanged = async (
   return known && unchanged ? known : await issueSite(tx, site, signer, now);
 };
 
-/** One request, in the transaction of its site's statement. @throws FleetError those of planEnrolment */
+/**
+ * Enrols one agent in the transaction that issues the site statement.
+ * @throws FleetError REVOKED, REQUEST_INVALID, ALREADY_ENROLLED, CHANNEL_MISSING
+ */
 export const enrollAgent = async (
   tx: Tx,
   request: EnrolmentRequest,
@@ -93,7 +99,7 @@ const execute = async (tx: Tx, request: EnrolmentRequest, step: EnrolmentStep, n
         .where('ended_at', 'is', null)
         .execute();
       await addKey(tx, id, key, now);
-      // Nobody knows yet what runs on the new machine; what ran on the old one stays in its events.
+      // The state of the new machine is not known yet; that of the old one stays in its events.
       await tx.deleteFrom('assignment_state').where('agent', '=', id).execute();
       return;
   }

@@ -1,8 +1,9 @@
 import { FleetError, toFleetError } from '#bundles/errors';
-import type { OpenMedium } from '#bundles/medium/medium';
-import { removeFileFromMedium } from '#bundles/medium/write-onto-medium';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { removeFileFromMedium } from '#bundles/formats/medium/write-onto-medium';
 import { nameSome } from '#bundles/name-some';
-import type { NewDocument } from '../../publish/artifact.ts';
+import { nearestName } from '#bundles/nearest-name';
+import type { NewDocument } from '../../load/releases/artifact.ts';
 import { type Hub, publishSite, siteSigner } from '../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
 import { abortIfAsked, type Refused } from '../refused.ts';
@@ -11,30 +12,30 @@ import { type EnrolledSite, enrollAgents } from './enroll-agents.ts';
 import type { EnrolmentOptions } from './plan-enrolment.ts';
 import { type EnrolmentRequest, readRequests } from './read-requests.ts';
 
-/** Which requests are taken. Anybody can put one onto a stick, so a person compares each fingerprint. */
+/** Which requests to accept. Anyone can write a request to a medium, so a person compares each fingerprint. */
 export type EnrolmentChoice = {
   /** Only this site's requests. */
   readonly site?: string | undefined;
-  /** Fingerprints that were compared: only requests for these keys are taken. */
+  /** Fingerprints that a person has compared. If not empty, only requests for these keys are accepted. */
   readonly accept: readonly string[];
-  /** Asks a person for each request where `accept` names none; undefined: nobody is there to be asked. */
+  /** Asks a person about each request if `accept` is empty. undefined: not interactive. */
   readonly confirm?: ((request: EnrolmentRequest) => Promise<boolean>) | undefined;
 };
 
 export type EnrolledMedium = {
   readonly sites: readonly EnrolledSite[];
-  /** Requests that were not chosen. */
+  /** Requests that were not accepted; they stay on the medium. */
   readonly left: readonly EnrolmentRequest[];
   readonly refused: readonly Refused[];
-  /** undefined: there was nothing to answer. */
+  /** Whether the answers were written to the medium; undefined if no request was accepted. */
   readonly answered: Answered | undefined;
 };
 
 /**
- * Takes the requests on a medium: registers the agents, signs the statements of their sites, writes them to the layout
- * and back onto the medium, and last removes what was answered. Cut off anywhere, the same call goes on.
- * @throws FleetError MEDIUM_EMPTY when there is no request, UNKNOWN_KEY when none is for an accepted key, USAGE where nobody said
- * which keys to accept
+ * Enrols the agents whose requests are on a medium: registers them, signs the statements of their sites, writes these to the
+ * layout and to the medium, and finally removes the answered requests. If interrupted, the same call continues.
+ * @throws FleetError MEDIUM_EMPTY if there is no request; UNKNOWN_KEY if an accepted key has no request; USAGE if `accept` is
+ *   empty and `confirm` is undefined or a key is to be replaced; BUSY, ROLLBACK from the layout; ABORTED
  */
 export const enrollMedium = async (
   hub: Hub,
@@ -73,7 +74,7 @@ const choose = async (
   const asking = requests.filter((request) => site === undefined || request.site === site);
   if (accept.length > 0) {
     const chosen = asking.filter(({ fingerprint }) => accept.includes(fingerprint));
-    checkAccepted(chosen, accept, path);
+    checkAccepted(asking, accept, path);
     return chosen;
   }
   if (asking.length > 0 && (replaceKey || !confirm)) throw unnamed(asking, replaceKey, path);
@@ -86,29 +87,43 @@ const choose = async (
 };
 
 const unnamed = (requests: readonly EnrolmentRequest[], replaceKey: boolean, path: string): FleetError => {
-  const shown = nameSome(
-    requests.map(({ id, fingerprint }) => `${id} with the key ${fingerprint}`),
-    5,
-  );
   const why = replaceKey ? 'a key is replaced only by one that is named' : 'no key was accepted';
-  return new FleetError('USAGE', `${why}: ${path} has a request of ${shown}`, {
+  return new FleetError('USAGE', `${why}: ${path} has a request of ${describeKeys(requests)}`, {
     subject: '--accept',
     hint: 'Compare the fingerprint with the one that the agent printed, and give it with --accept',
   });
 };
 
-/** Whoever names a key wants that key: another one in its place is what the comparison is there to find. */
+/** Every accepted fingerprint needs a request; otherwise a key may have been substituted. @throws FleetError UNKNOWN_KEY */
 const checkAccepted = (
-  chosen: readonly EnrolmentRequest[],
+  asking: readonly EnrolmentRequest[],
   accept: readonly string[],
   path: string,
 ): void => {
-  const absent = accept.find((wanted) => !chosen.some(({ fingerprint }) => fingerprint === wanted));
+  const absent = accept.find((wanted) => !asking.some(({ fingerprint }) => fingerprint === wanted));
   if (absent === undefined) return;
+  const meant = nearestName(
+    absent,
+    asking.map(({ fingerprint }) => fingerprint),
+  );
+  const near = asking.find(({ fingerprint }) => fingerprint === meant);
+  const there = near
+    ? `That of ${near.id} is ${near.fingerprint}, which differs at digit ${differsAt(absent, near.fingerprint)}: mistyped? Compare it`
+    : `It has requests of ${describeKeys(asking)}. Compare the fingerprint`;
   throw new FleetError('UNKNOWN_KEY', `no request on ${path} is for the key ${absent}`, {
-    hint: 'Compare the fingerprint with the one the agent printed; do not go on if they differ',
+    hint: `${asking.length === 0 ? 'It has no request. Compare the fingerprint' : there} with the one that the agent printed; do not go on if they differ`,
   });
 };
+
+/** Position of the first digit that differs, counted from 1. */
+const differsAt = (one: string, other: string): number =>
+  one.split('').findIndex((digit, at) => digit !== other[at]) + 1;
+
+const describeKeys = (requests: readonly EnrolmentRequest[]): string =>
+  nameSome(
+    requests.map(({ id, fingerprint }) => `${id} with the key ${fingerprint}`),
+    5,
+  );
 
 const answer = async (
   hub: Hub,

@@ -1,4 +1,4 @@
-import { canonicalJson } from '#bundles/canonical';
+import { canonicalJson } from '#bundles/json/canonical';
 import { FleetError } from '#bundles/errors';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import {
@@ -15,26 +15,27 @@ import type { AgentKeyRow, AgentRow } from '../store/tables.ts';
 import type { EnrolmentRequest } from './read-requests.ts';
 
 export type EnrolmentOptions = {
-  /** Whatever the request wishes. */
+  /** Overrides the channel of the request. */
   readonly channel?: Channel | undefined;
   readonly labels?: Labels | undefined;
-  /** A known agent may come with another key. */
+  /** Allows a known agent to change its key. */
   readonly replaceKey: boolean;
-  /** A known agent may move to the channel and labels it wishes for. */
+  /** Allows a known agent to change to the channel and labels of its request. */
   readonly update: boolean;
-  /** Channels that have a release, by formatChannel: an agent begins to follow no other. undefined: any. */
+  /** Channels with a release, by formatChannel, which an agent may start to follow. undefined: any channel. */
   readonly released?: readonly string[] | undefined;
 };
 
-/** What one request leads to. `row` is how the agent stands afterwards. */
+/** The change that a request leads to. `row` is the agent's record after it. */
 export type EnrolmentStep =
   | { readonly kind: 'register' | 'change' | 'replace-key'; readonly row: AgentRow }
   | { readonly kind: 'unchanged'; readonly row: AgentRow; readonly note?: string };
 
 /**
- * Channel and labels of a request are unsigned: they count for somebody new, whom a person looks at, and for a known
- * agent only when a person says so. A key counts for one name only, and never again once it was taken away.
- * @throws FleetError REVOKED, REQUEST_INVALID, ALREADY_ENROLLED, CHANNEL_MISSING
+ * Decides what a request changes. Its channel and labels are unsigned: they are used for a new agent, which a person reviews,
+ * and for a known agent only with `update`. A key belongs to one agent only, and never counts again once revoked or replaced.
+ * @throws FleetError REVOKED if the key was revoked or replaced; REQUEST_INVALID if it belongs to another agent or the request
+ *   is older than the known recipient; ALREADY_ENROLLED if the key is new and `replaceKey` is false; CHANNEL_MISSING
  */
 export const planEnrolment = (
   request: EnrolmentRequest,
@@ -51,7 +52,7 @@ export const planEnrolment = (
   if (!known) {
     return { kind: 'register', row: newAgentRow(request, request.key.pem, channel, labels, now) };
   }
-  // The recipient is signed by the agent's key, which is the one known: it needs no one's word.
+  // The recipient is signed by the agent's known key, so it needs no confirmation by a person.
   const sameKey = known.key === request.key.pem;
   if (sameKey && isOlderRecipient(known, request.recipient)) throw olderRequest(request, known);
   const told = isKnownRecipient(known, request.recipient) ? undefined : request.recipient;
@@ -65,7 +66,7 @@ export const planEnrolment = (
   return { kind: 'unchanged', row: known, ...(wish !== undefined && { note: wish }) };
 };
 
-/** Another recipient than the newest that this agent told: an old request, come again (docs/bundle-format.md section 16). */
+/** Whether a reported recipient predates the known one, as in a replayed request (docs/bundle-format.md section 16). */
 export const isOlderRecipient = (known: AgentRow, told: ToldRecipient | undefined): boolean =>
   told !== undefined &&
   told.recipient !== known.recipient &&

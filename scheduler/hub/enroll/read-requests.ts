@@ -1,16 +1,16 @@
 import { FleetError } from '#bundles/errors';
-import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
+import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
 import type { Channel } from '#bundles/names';
-import { isRecipient, isSignedRecipient, type RecipientClaim } from '#bundles/secrets/recipient';
-import { parseStrictJson } from '#bundles/strict-json';
+import { isRecipient, isSignedRecipient, type RecipientClaim } from '#bundles/trust/age/recipient';
+import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseTime, type Timestamp } from '#bundles/time';
-import { parseCertificateRequest } from '#bundles/trust/certificate-request';
-import { fingerprint, type PublicKey } from '#bundles/trust/key';
-import { parseDocument } from '#bundles/validate';
+import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { fingerprint, type PublicKey } from '#bundles/trust/keys/key';
+import { parseDocument } from '#bundles/json/validate';
 import { orRefuse, type Refused } from '../refused.ts';
 import { agentId, type Labels, type ToldRecipient } from '../sites/agent-record.ts';
 
-/** An agent that wants to be enrolled. It holds the key; channel and labels are only its wish, and unsigned. */
+/** A verified enrolment request. The agent has proven possession of the key; channel and labels are unsigned. */
 export type EnrolmentRequest = {
   readonly path: string;
   /** '<site>/<agent>' */
@@ -18,15 +18,15 @@ export type EnrolmentRequest = {
   readonly site: string;
   readonly agent: string;
   readonly key: PublicKey;
-  /** SHA-256 of the key, as people compare it. */
+  /** SHA-256 of the key, in the form that people compare. */
   readonly fingerprint: string;
   readonly channel: Channel;
   readonly labels: Labels;
-  /** age recipient, signed by the key; agents of before there were secrets have none. */
+  /** age recipient, signed by the key. Agents of versions without secrets send none. */
   readonly recipient?: ToldRecipient;
 };
 
-/** The document itself: docs/schemas/request.schema.json. */
+/** The document, see docs/schemas/request.schema.json. */
 export type RequestDocument = {
   readonly fleet: string;
   readonly site: string;
@@ -43,8 +43,9 @@ const MAX_BYTES = 64 << 10;
 const MAX_REQUESTS = 10_000;
 
 /**
- * Every fleet/requests/<id>.json (docs/bundle-format.md section 11), proof of possession verified, sorted by path. A bad
- * one goes to `refused` and stops no other.
+ * Reads every fleet/requests/<id>.json (docs/bundle-format.md section 11) and verifies the proof of possession. An invalid
+ * request is added to `refused` and does not stop the others.
+ * @returns requests sorted by path
  * @throws FleetError TOO_MANY
  */
 export const readRequests = async (
@@ -70,7 +71,7 @@ export const readRequests = async (
   return requests;
 };
 
-/** @throws FleetError BAD_JSON, SCHEMA, WRONG_FLEET, REQUEST_INVALID ... */
+/** @throws FleetError BAD_JSON, TOO_LARGE, TOO_DEEP, SCHEMA, WRONG_FLEET, REQUEST_INVALID */
 const parseRequest = (path: string, bytes: Buffer, fleet: string): EnrolmentRequest => {
   const document = parseStrictJson(bytes, { maxBytes: MAX_BYTES }, path);
   const request = checkRequest(document, path, fleet);
@@ -80,8 +81,9 @@ const parseRequest = (path: string, bytes: Buffer, fleet: string): EnrolmentRequ
 };
 
 /**
- * The same document however it came. @param what how messages call it
- * @throws FleetError SCHEMA, WRONG_FLEET, REQUEST_INVALID
+ * Verifies a request document from a medium or from the network.
+ * @param what name of the document in messages
+ * @throws FleetError SCHEMA, WRONG_FLEET; REQUEST_INVALID for a bad certificate request or recipient
  */
 export const checkRequest = (document: unknown, what: string, fleet: string): EnrolmentRequest => {
   const file = parseDocument<RequestDocument>('request', document, what);
@@ -111,8 +113,8 @@ export const checkRequest = (document: unknown, what: string, fleet: string): En
 };
 
 /**
- * A recipient that somebody else put into the request would let them read the site's secrets (docs/bundle-format.md
- * section 16). @throws FleetError REQUEST_INVALID
+ * Verifies that the agent's key signed the recipient. A recipient substituted by someone else could decrypt the site's secrets
+ * (docs/bundle-format.md section 16). @throws FleetError REQUEST_INVALID
  */
 export const checkRecipient = (
   claim: RecipientClaim & { readonly recipientSignature?: string | undefined },
@@ -121,7 +123,7 @@ export const checkRecipient = (
 ): ToldRecipient => {
   const { recipient, recipientSignature = '', at } = claim;
   if (!isRecipient(recipient))
-    throw new FleetError('REQUEST_INVALID', `${what} names a recipient that is none: ${recipient}`);
+    throw new FleetError('REQUEST_INVALID', `${what} names an invalid recipient: ${recipient}`);
   parseTime(at, `the time of ${what}`);
   if (isSignedRecipient(claim, recipientSignature, key)) return { recipient, at };
   throw new FleetError('REQUEST_INVALID', `the recipient in ${what} is not signed by the key of its agent`, {
@@ -130,5 +132,5 @@ export const checkRecipient = (
   });
 };
 
-/** Where an agent leaves its request: one for each, so no two can stand for the same name. */
+/** Path of an agent's request on a medium: one per agent, so that two requests cannot claim the same name. */
 export const requestPath = (id: string): string => `${REQUESTS_FOLDER}/${agentFolder(id)}.json`;

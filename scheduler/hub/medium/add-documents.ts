@@ -1,27 +1,28 @@
-import { canonicalBytes } from '#bundles/canonical';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
-import type { Document } from '#bundles/layout/document';
-import { encodeIndex, layoutMarker, openOrStartLayout } from '#bundles/layout/layout';
-import { MEDIUM_FILE, type Medium, type OpenMedium } from '#bundles/medium/medium';
-import { blobPath } from '#bundles/medium/open-tar';
-import { readOptional } from '#bundles/medium/plain-files';
-import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/medium/write-onto-medium';
+import type { Document } from '#bundles/formats/layout/document';
+import { encodeIndex, layoutMarker, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { MEDIUM_FILE, type Medium, type OpenMedium } from '#bundles/formats/medium/medium';
+import { blobPath } from '#bundles/formats/medium/open-tar';
+import { readOptional } from '#bundles/formats/medium/plain-files';
+import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import { formatTime } from '#bundles/time';
-import type { TrustRoot } from '#bundles/trust/root';
-import { type NewDocument, toDocument } from '../../publish/artifact.ts';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { type NewDocument, toDocument } from '../../load/releases/artifact.ts';
 import { provenOurs } from './proven-ours.ts';
 
-/** Whether the stick can go straight back, and if not, why. */
+/** Whether the answers were written to the medium, and if not, why. */
 export type Answered = { readonly written: true } | { readonly written: false; readonly why: string };
 
 /**
- * Puts documents onto the medium that brought the question; each takes the place of the older one about the same. Order
- * of docs/bundle-format.md section 10: blobs, medium.json, index.json, then what nothing names any more; a stick pulled
- * at any moment holds the old medium or the new one. Bundles on it stay as they are. Its table of contents is unsigned, so of what it
- * calls superseded only that goes which the fleet's own signature proves to be ours.
- * @param roots of the fleet, the newest last
- * @throws FleetError MEDIUM_INVALID where a link or something else is in the place of a folder or file; DISK_FULL, IO
+ * Writes documents to the medium that brought requests or reports. Each replaces the older one on the same topic. They are
+ * written in the order of docs/bundle-format.md section 10: blobs, medium.json, index.json, then deletions. A medium removed
+ * at any moment holds either the old or the new state. Bundles on it are not changed. The table of contents is unsigned, so a
+ * superseded blob is deleted only if a signature of the fleet proves that the office wrote it.
+ * @param roots all roots of the fleet, the newest last
+ * @returns `written: false` for a tar file, a set of parts, another fleet's medium or a read-only medium
+ * @throws FleetError MEDIUM_INVALID if a link or other object is in the place of a folder or file; DISK_FULL, IO
  */
 export const addDocuments = async (
   medium: OpenMedium,
@@ -77,9 +78,9 @@ const write = async (
     await removeFileFromMedium(path, blobPath(digest));
 };
 
-/** One document for each thing that can be said, sorted, so that the order of visits never shows. */
+/** Merges documents, one per topic. Sorted, so that the result does not depend on the order of visits. */
 export const mergeDocuments = (old: readonly Document[], added: readonly Document[]): readonly Document[] => {
-  // A site that has no secret any more says so by its statement alone.
+  // A new site statement also replaces the secrets: a site without secrets has only the statement.
   const replaced = new Set(
     added.flatMap((it) => [
       topicOf(it),
@@ -91,7 +92,7 @@ export const mergeDocuments = (old: readonly Document[], added: readonly Documen
   );
 };
 
-/** Roots are kept one by one: a site that was away for years walks along them. */
+/** The topic of a document. Each root version is its own topic, because agents follow the rotations one by one. */
 const topicOf = ({ role, environment, clusterType, site, agent, version }: Document): string =>
   [role, environment, clusterType, site, agent, role === 'root' ? String(version).padStart(9, '0') : '']
     .map((part) => part ?? '')

@@ -1,20 +1,20 @@
 import { type Digest, digestOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import type { Document } from '#bundles/layout/document';
+import type { Document } from '#bundles/formats/layout/document';
 import { PREDICATES } from '#bundles/media-types';
-import { blobPath } from '#bundles/medium/open-tar';
-import { readOptional } from '#bundles/medium/plain-files';
-import { verifyReceipt } from '#bundles/report/receipt';
-import { MAX_STATEMENT_BYTES } from '#bundles/statements/envelope';
-import type { SitePredicate } from '#bundles/statements/predicates';
-import { verifyStatement } from '#bundles/statements/verify-statement';
-import type { TrustRoot } from '#bundles/trust/root';
-import { parseDocument } from '#bundles/validate';
+import { blobPath } from '#bundles/formats/medium/open-tar';
+import { readOptional } from '#bundles/formats/medium/plain-files';
+import { verifyReceipt } from '#bundles/trust/reports/receipt';
+import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
+import type { SitePredicate } from '#bundles/formats/statements/predicates';
+import { verifyStatement } from '#bundles/trust/statements/verify-statement';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { parseDocument } from '#bundles/json/validate';
 
 /**
- * Which of these documents the office put onto this medium: receipts and site statements that a key of the fleet signed for the
- * agent or site that the document names, and the values and secrets that such a site statement names by their digests. The digest
- * itself is proven by the content. Anything else may be a file that somebody wants removed.
+ * Filters documents to those that the office provably wrote: receipts and site statements signed by a key of the fleet for the
+ * agent or site that the document names, and values and secrets whose digests such a site statement names. Contents must match
+ * their digests. An attacker may have listed anything else to get it deleted.
  */
 export const provenOurs = async (
   documents: readonly Document[],
@@ -36,10 +36,10 @@ export const provenOurs = async (
   return proven;
 };
 
-/** Values and sealed secrets are smaller. */
+/** Larger than any site values or sealed secrets. */
 const MAX_BYTES = 16 << 20;
 
-/** Undefined for what is not there, is larger, has another digest, or is no regular file: that is not ours. */
+/** undefined if the blob is missing, too large, not a regular file, or does not match its digest. */
 const readWhole = async (path: string, digest: Digest, maxBytes: number): Promise<Buffer | undefined> => {
   try {
     const bytes = await readOptional(path, blobPath(digest), maxBytes);
@@ -58,7 +58,7 @@ const firstProof = (
     try {
       return prove(root);
     } catch (error) {
-      // An older root may know the key.
+      // Not verified under this root: an older one may accept the key.
       if (!isFleetError(error) || error.exitCode !== 4) throw error;
     }
   }
@@ -71,7 +71,7 @@ const receiptNames = (bytes: Buffer, root: TrustRoot, { agent }: Document): read
   return [];
 };
 
-/** Digests of the values and the sealed secrets that came with the statement. */
+/** Digests of the values and sealed secrets that a verified site statement names; undefined if it is for another site. */
 const siteNames = (bytes: Buffer, root: TrustRoot, { site }: Document): readonly Digest[] | undefined => {
   const what = `the statement of site ${site} on the medium`;
   const { predicate, subjects } = verifyStatement([bytes], root.roles.release, PREDICATES.site, what);

@@ -1,12 +1,12 @@
 import type { Digest } from '#bundles/digest';
-import { findReference, openOrStartLayout } from '#bundles/layout/layout';
+import { findReference, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { RECEIPTS_ARTIFACT, SIGSTORE_BUNDLE } from '#bundles/media-types';
-import { signReceipt, verifyReceipt } from '#bundles/report/receipt';
+import { signReceipt, verifyReceipt } from '#bundles/trust/reports/receipt';
 import { formatTime } from '#bundles/time';
-import type { SigningKey } from '#bundles/trust/key';
-import type { TrustRoot } from '#bundles/trust/root';
-import type { NewDocument } from '../../publish/artifact.ts';
-import { receiptsReference } from '../../publish/references.ts';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import type { NewDocument } from '../../load/releases/artifact.ts';
+import { receiptsReference } from '../../load/releases/references.ts';
 import { type NewestReport, newestReports } from './newest-reports.ts';
 import { publishArtifact } from '../sites/publish-artifact.ts';
 import { withLayoutLock } from '../sites/with-layout-lock.ts';
@@ -14,10 +14,10 @@ import type { Store } from '../store/open-store.ts';
 import type { AgentRow, Database, ReceiptRow, Tx } from '../store/tables.ts';
 
 /**
- * The receipt of one agent, up to the head of its unbroken chain: only what is stored for good, and nothing behind a
- * gap, may be forgotten by the agent. Signed again only when the head has moved,
- * or a report came whose name goes before.
- * @returns undefined while there is no unbroken beginning
+ * Signs the receipt of an agent up to the head of its unbroken chain: the agent may delete only events that are durably stored
+ * and before any gap. The stored receipt is returned unless the head, the acknowledged report or the root's keys changed.
+ * @returns undefined while the first event is missing
+ * @throws FleetError BUSY, DISK_FULL; UNKNOWN_KEY if the newest root does not accept the receipt key
  */
 export const acknowledge = (
   store: Store,
@@ -27,7 +27,7 @@ export const acknowledge = (
   now: Date,
 ): Promise<ReceiptRow | undefined> => store.transact((tx) => acknowledgeIn(tx, id, root, key, now));
 
-/** The same in the transaction that took the report: one write to the disk for both. */
+/** The same within the transaction that stored the report, so that both need one commit. */
 export const acknowledgeIn = async (
   tx: Tx,
   id: string,
@@ -59,7 +59,7 @@ export const acknowledgeIn = async (
   return row;
 };
 
-/** A receipt whose key has left the root since is worth nothing to its agent. */
+/** Whether the newest root still accepts the receipt; otherwise its agent would not. */
 const isGood = ({ receipt, agent }: ReceiptRow, root: TrustRoot): boolean => {
   try {
     verifyReceipt(Buffer.from(receipt), root, agent);
@@ -69,7 +69,7 @@ const isGood = ({ receipt, agent }: ReceiptRow, root: TrustRoot): boolean => {
   }
 };
 
-/** Of several reports that hold the last event any will do; the order they came in must not show. */
+/** A report that contains the head event. Of several, the smallest digest, so that the order of arrival does not matter. */
 const findAcknowledged = async (tx: Tx, agent: AgentRow): Promise<Digest> => {
   const { digest } = await tx
     .selectFrom('report')
@@ -124,13 +124,13 @@ const reportDocument = (site: string, { agent, statement }: NewestReport): NewDo
   bytes: Buffer.from(statement),
 });
 
-/** All receipts of a site, and the newest reports of its agents, as its receipts artifact. */
+/** Writes all receipts of a site and the newest reports of its agents to the layout, under its lock. @throws FleetError BUSY */
 export const publishReceipts = (db: Database, layout: string, site: string, now: Date): Promise<void> =>
   withLayoutLock(layout, { command: 'reports import', now }, () => writeReceipts(db, layout, site));
 
 /**
- * The same for who holds the layout's lock. Where no receipt counts any more, as a key was replaced, what lies there is
- * emptied: the machine with the new key never told what it would acknowledge.
+ * The same for a caller that holds the layout's lock. If no receipt is valid any more, for example because keys were replaced,
+ * the existing artifact is emptied.
  */
 export const writeReceipts = async (db: Database, layout: string, site: string): Promise<void> => {
   const rows = await db
@@ -143,7 +143,7 @@ export const writeReceipts = async (db: Database, layout: string, site: string):
     .execute();
   if (rows.length === 0 && !findReference(await openOrStartLayout(layout), receiptsReference(site))) return;
   const receipts = rows.map((row) => receiptDocument(site, row));
-  // What each agent said of itself last: with it the exporter knows what a stick may leave out.
+  // The exporter uses the newest reports to leave out of a medium what agents already have.
   const reports = (await newestReports(db, site)).map((report) => reportDocument(site, report));
   const documents = [...receipts, ...reports];
   await publishArtifact(layout, RECEIPTS_ARTIFACT, receiptsReference(site), documents);

@@ -4,9 +4,10 @@ const FLOORS = ['root', 'site', 'release', 'lease', 'time'] as const;
 type Floor = (typeof FLOORS)[number];
 
 /**
- * Floors never fall; a disk or a whole machine put back from a copy shows here and nowhere else (security: "anti-rollback").
- * Reports may arrive in any order, so one is held against those of earlier and of later events. A new root may lower all
- * floors but its own (docs/bundle-format.md section 8, step 3), and another channel counts releases anew.
+ * Finds version floors that decreased between reports, which reveals a disk or machine restored from a copy (security:
+ * "anti-rollback"). Reports arrive in any order, so each is compared with reports of earlier and of later events. A new root may
+ * lower all floors but its own (docs/bundle-format.md section 8, step 3), and another channel has its own release numbers.
+ * @returns one message per floor that fell
  */
 export const findFallenFloors = async (
   tx: Tx,
@@ -46,7 +47,7 @@ const hasMoved = (agent: AgentRow): boolean => agent.previous_environment !== nu
 const isComparable = (floor: Floor, agent: AgentRow, report: ReportRow): boolean =>
   !isOfChannel(floor) || !hasMoved(agent) || report.channel !== null;
 
-/** A version or a time; the highest of no reports is null. */
+/** A version or a time; null if there are no reports. */
 type Height = number | string | null | undefined;
 
 const isBelow = (a: Height, b: Height): boolean =>

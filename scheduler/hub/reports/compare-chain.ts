@@ -1,8 +1,8 @@
 import type { Digest } from '#bundles/digest';
-import { GENESIS } from '#bundles/report/event';
+import { GENESIS } from '#bundles/formats/events/event';
 import type { JudgedReport } from './judge-report.ts';
 
-/** What is stored of an agent around and inside a report's range. */
+/** A stored event within a report's range, or next to it. */
 export type StoredLink = { readonly seq: number; readonly hash: Digest; readonly prev: Digest };
 
 export type Comparison =
@@ -10,8 +10,9 @@ export type Comparison =
   | { readonly kind: 'contradicts'; readonly seq: number; readonly message: string };
 
 /**
- * Does a report fit the events that are there? Equal events are known, missing ones before or after it are a gap and no
- * mistake; but two events of one number, or a link that does not meet its neighbour, say that an agent told two stories.
+ * Compares a report with the stored events. Equal events are known, and missing events before or after the report are a gap,
+ * which is allowed. Two different events with one number, or a hash that does not link to its neighbour, contradict: the agent
+ * has two histories.
  */
 export const compareChain = (report: JudgedReport, stored: readonly StoredLink[]): Comparison => {
   const { from, to, firstPrev, lastHash } = report.predicate;

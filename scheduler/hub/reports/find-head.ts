@@ -1,11 +1,14 @@
 import type { Digest } from '#bundles/digest';
-import { GENESIS } from '#bundles/report/event';
+import { GENESIS } from '#bundles/formats/events/event';
 import type { AgentRow, Database, Tx } from '../store/tables.ts';
 
-/** The unbroken chain from an agent's first event on. */
+/** First and last event of an agent's unbroken chain. */
 export type Head = { readonly first: number; readonly seq: number; readonly hash: Digest };
 
-/** An agent's chain begins at 1, or where the one under its old key ended. Goes on from the head that is known. */
+/**
+ * Finds the head of an agent's chain, searching on from the known head. A chain begins at event 1, or continues the chain under
+ * the agent's previous key. @returns undefined while the first event is missing
+ */
 export const findHead = async (tx: Tx, agent: AgentRow): Promise<Head | undefined> => {
   const first = agent.first_seq > 0 ? agent.first_seq : await findFirst(tx, agent);
   if (first === undefined) return undefined;
@@ -44,17 +47,17 @@ const findFirst = async (tx: Tx, agent: AgentRow): Promise<number | undefined> =
   return starts.find(({ seq, prev }) => prev === (seq === 1 ? GENESIS : agent.base_hash))?.seq;
 };
 
-/** Events that are missing, both ends included. */
+/** A range of missing events, inclusive. */
 export type Gap = { readonly from: number; readonly to: number };
 
 const MAX_GAPS = 10;
 
-/** The first gaps between an agent's head and its newest event. */
+/** The first gaps between an agent's head and its newest event, at most MAX_GAPS. */
 export const findGaps = async (
   db: Database,
   agent: Pick<AgentRow, 'id' | 'life' | 'head_seq'>,
 ): Promise<readonly Gap[]> => {
-  // Each event whose predecessor is missing ends a gap; the newest event before it began it.
+  // A gap ends before an event whose predecessor is missing, and begins after the newest event before that.
   const ends = await db
     .selectFrom('event')
     .select('seq')

@@ -1,10 +1,10 @@
 import type { Digest } from '#bundles/digest';
-import type { Event } from '#bundles/report/event';
+import type { Event } from '#bundles/formats/events/event';
 import type { AssignmentStateRow } from '../store/tables.ts';
 
 /**
- * What runs at an agent, from its events. Three cells (what runs, how the last step ended, drift), each the word of the
- * highest sequence number that says something about it: so any order and repetition of reports ends in the same row.
+ * Applies an event to the state of an assignment. Its three cells (what runs, result of the last step, drift) each keep the
+ * value from the event with the highest sequence number, so that the result does not depend on order or repetition of reports.
  */
 export const foldEvent = (state: AssignmentStateRow, event: Event, report: Digest): AssignmentStateRow => {
   const running = runningOf(event);
@@ -63,10 +63,10 @@ export const emptyState = (agent: string, assignment: string): AssignmentStateRo
 
 type Running = Pick<AssignmentStateRow, 'package' | 'site_values' | 'release_version'>;
 
-/** Steps of a package: they say what runs, how it ended, and that what differed before no longer does. */
+/** Event types of package steps. They set what runs and the result, and end a drift. */
 const STEPS: ReadonlySet<string> = new Set(['package', 'rolled-back', 'removed']);
 
-/** A step that failed or was skipped changes nothing that runs; going back to the last good one does. */
+/** A failed or skipped step does not change what runs; a rollback does. */
 const runningOf = (event: Event): Running | undefined => {
   if (!STEPS.has(event.type) || event.outcome === 'failed' || event.outcome === 'skipped') return undefined;
   if (event.outcome === 'deleted') return { package: null, site_values: null, release_version: null };
@@ -79,15 +79,15 @@ const runningOf = (event: Event): Running | undefined => {
 };
 
 /**
- * Checks that pass are no step: after a package was rolled back they are those of the package before, and what failed must
- * be seen until a step ends it.
+ * Passed checks do not count as a step: after a rollback they are about the previous package, and the failure must stay visible
+ * until a later step.
  */
 const isStep = ({ type, outcome }: Event): boolean =>
   STEPS.has(type) || (type === 'check' && outcome === 'failed');
 
 const IN_SYNC = { drifted: 0, drift_message: null } as const;
 
-/** A drift without an outcome stands; one with an outcome, a correction and any step that changed something end it. */
+/** A drift event without an outcome sets drift. One with an outcome, a correction, or a successful step ends it. */
 const driftOf = ({
   type,
   outcome,

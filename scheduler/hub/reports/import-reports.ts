@@ -1,14 +1,14 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { agentFolder, type OpenMedium, RECEIPTS_FOLDER } from '#bundles/medium/medium';
-import { writeFileOntoMedium } from '#bundles/medium/write-onto-medium';
+import { agentFolder, type OpenMedium, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
+import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import type { Hub } from '../hub.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
 import { abortIfAsked, orRefuse, type Refused } from '../refused.ts';
 import type { AgentRow, ReceiptRow } from '../store/tables.ts';
 import { acknowledge, publishReceipts, receiptDocument } from './acknowledge.ts';
 import { findGaps, type Gap } from './find-head.ts';
-import { type FoundReport, findReports, readReport } from '#bundles/report/find-reports';
+import { type FoundReport, findReports, readReport } from '#bundles/trust/reports/find-reports';
 import { ingestReport } from './ingest-report.ts';
 import { judgeReport } from './judge-report.ts';
 
@@ -21,7 +21,7 @@ export type ImportedAgent = {
   readonly known: number;
   readonly gaps: readonly Gap[];
   readonly alarms: readonly string[];
-  /** How far its outbox may be emptied; 0: not at all yet. */
+  /** Last event that the receipt acknowledges and the agent may delete; 0: none. */
   readonly acknowledged: number;
 };
 
@@ -32,9 +32,9 @@ export type ImportedReports = {
 };
 
 /**
- * Takes every report on a medium, each in a transaction of its own, then lays out receipts and puts them onto the same
- * medium. What is wrong with one report is told at the end and stops no other.
- * @throws FleetError MEDIUM_EMPTY, and what is wrong with this machine
+ * Imports every report on a medium, each in its own transaction, then writes the receipts to the layout and to the medium. A
+ * refused report is returned in `refused` and does not stop the others.
+ * @throws FleetError MEDIUM_EMPTY; KEY_MISSING, BUSY, DISK_FULL, STORE_CORRUPT, PERMISSION; ABORTED
  */
 export const importReports = async (
   hub: Hub,
@@ -114,7 +114,7 @@ const answer = async (
   const agents: ImportedAgent[] = [];
   const receipts: { readonly site: string; readonly row: ReceiptRow }[] = [];
   for (const { agent, ...counts } of [...tallies.values()].toSorted(byName)) {
-    // Nothing of a revoked agent is acknowledged any more, and what was refused needs no answer.
+    // Revoked agents and refused reports get no receipt.
     if (agent.revoked_at !== null || counts.reports === 0) continue;
     const row = await acknowledge(hub.store, agent.id, hub.keys.root, key, now);
     if (row) receipts.push({ site: agent.site, row });

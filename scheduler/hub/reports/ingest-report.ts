@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
-import type { Event } from '#bundles/report/event';
+import type { Event } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
@@ -14,18 +14,17 @@ import { updateStates } from './update-states.ts';
 export type Received = { readonly source: string; readonly now: Date };
 
 export type Ingested = {
-  /** Events that are new here, and those that were known: repetition is no mistake (REPORT_REPLAY is not raised). */
+  /** Numbers of new and of already known events. Repetition is allowed (REPORT_REPLAY is not raised). */
   readonly taken: number;
   readonly known: number;
   readonly alarms: readonly string[];
-  /** It contradicts what is stored: its events were put into the alarm and count nowhere else. */
+  /** REPORT_CHAIN if the report contradicts the stored events. Its events are kept only in the alarm. */
   readonly apart: FleetError | undefined;
 };
 
 /**
- * One verified report in one transaction: its events, what they say runs, the head of the chain, alarms. A cut-off run
- * has taken all of it or nothing.
- * @throws FleetError AGENT_UNKNOWN when the agent was revoked or given another key meanwhile, BUSY, DISK_FULL
+ * Stores a verified report in one transaction: its events, the assignment states, the head of the chain, and alarms.
+ * @throws FleetError AGENT_UNKNOWN if the agent was revoked or given another key meanwhile, BUSY, DISK_FULL
  */
 export const ingestReport = (
   store: Store,
@@ -34,7 +33,7 @@ export const ingestReport = (
   received: Received,
 ): Promise<Ingested> => store.transact((tx) => ingestReportIn(tx, report, agent, received));
 
-/** The same as part of a transaction. */
+/** The same within the caller's transaction. */
 export const ingestReportIn = async (
   tx: Tx,
   report: JudgedReport,
@@ -110,10 +109,10 @@ const addReport = async (tx: Tx, row: ReportRow): Promise<void> => {
     .execute();
 };
 
-/** Evidence for people: up to this many bytes of a report are kept whole, of a longer one the lines around the contradiction. */
+/** Limit for evidence in an alarm: a longer report is reduced to the lines around the contradiction. */
 const MAX_EVIDENCE_BYTES = 256 << 10;
 
-/** Report and evidence stay beside an alarm that says so until somebody has looked; no event of it counts. */
+/** Stores the report and its evidence with an alarm for a person to review. Its events do not change any state. */
 const keepApart = async (
   tx: Tx,
   report: JudgedReport,

@@ -1,21 +1,23 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
-import { hashLine } from '#bundles/report/event';
-import { type SignedReport, type VerifiedReport, verifyReport } from '#bundles/report/report';
-import { parsePublicKey } from '#bundles/trust/key';
+import { hashLine } from '#bundles/formats/events/event';
+import { type SignedReport, type VerifiedReport, verifyReport } from '#bundles/trust/reports/report';
+import { parsePublicKey } from '#bundles/trust/keys/key';
 import type { AgentRow } from '../store/tables.ts';
 
-/** A report whose signature, chain and sender are as they should be; whether it fits what is stored is another question. */
+/** A report with verified signature, chain and sender, not yet compared with the stored events (compareChain). */
 export type JudgedReport = VerifiedReport & {
   readonly statement: string;
-  /** The events as the agent wrote them, and their hashes. */
+  /** The events as the agent wrote them, one line each, and their hashes. */
   readonly lines: readonly string[];
   readonly hashes: readonly Digest[];
 };
 
 /**
- * Holds a report against the key under which its agent was enrolled; a key that lies beside it proves nothing.
- * @throws FleetError REVOKED, UNKNOWN_KEY, WRONG_FLEET, REPORT_INVALID, REPORT_CHAIN and those of verifyReport
+ * Verifies a report with the key under which its agent was enrolled. A key that comes with the report proves nothing.
+ * @param path name of the report in messages
+ * @throws FleetError REVOKED, UNKNOWN_KEY, BAD_SIGNATURE, UNSIGNED, WRONG_FLEET, REPORT_INVALID, REPORT_CHAIN, TOO_LARGE,
+ *   BAD_JSON, SCHEMA
  */
 export const judgeReport = (
   report: SignedReport,

@@ -1,12 +1,12 @@
 import type { Database } from '../store/tables.ts';
 
-/** What an agent signed, as it came. */
+/** The signed report statement of an agent, unchanged. */
 export type NewestReport = { readonly agent: string; readonly statement: string };
 
 /**
- * The newest report of each agent that is not revoked, of its present life, sorted by agent: what it says of itself now. Of
- * two about the same events the one that was written later; the order they came in does not show.
- * @param site undefined: of all
+ * The newest report of each agent that is not revoked, in its current life, sorted by agent. Of two reports with the same last
+ * event, the one written later; the order of arrival does not matter.
+ * @param site undefined: all sites
  */
 export const newestReports = async (db: Database, site?: string): Promise<readonly NewestReport[]> => {
   let query = db

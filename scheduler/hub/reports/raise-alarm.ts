@@ -1,21 +1,21 @@
-import { canonicalJson } from '#bundles/canonical';
+import { canonicalJson } from '#bundles/json/canonical';
 import { digestOf } from '#bundles/digest';
 import type { AlarmRow, ReportRow, Tx } from '../store/tables.ts';
 
 export type Alarm = {
   readonly code: 'REPORT_CHAIN' | 'ROLLBACK';
   readonly message: string;
-  /** Lines that were kept apart; null where the events count. */
+  /** Lines of a report that was kept apart; null if its events were accepted. */
   readonly events: string | null;
 };
 
 /**
- * How many alarms of one agent are kept: the first ones and the last. Each holds evidence, and an agent whose key was
- * stolen can raise one with every report.
+ * Alarms kept per agent and code: the first ones and the last. Each holds evidence, and the holder of a stolen key could raise
+ * one with every report.
  */
 const MOST: Readonly<Record<Alarm['code'], number>> = { REPORT_CHAIN: 2, ROLLBACK: 10 };
 
-/** Writes an alarm about a report, once; in place of the last one where its agent has as many as are kept. */
+/** Stores an alarm about a report once. If the agent has reached the limit, the alarm replaces the last one. */
 export const raiseAlarm = async (tx: Tx, row: ReportRow, { code, message, events }: Alarm): Promise<void> => {
   const { agent, digest } = row;
   const id = digestOf(canonicalJson([agent, row.life, code, message, digest]));
@@ -27,7 +27,7 @@ export const raiseAlarm = async (tx: Tx, row: ReportRow, { code, message, events
     .execute();
 };
 
-/** Makes room for the alarm `id`; a report that was kept apart goes with the alarm that speaks of it. */
+/** Makes room for the alarm `id`. A report that was kept apart is deleted with its alarm. */
 const removeSurplus = async (
   tx: Tx,
   { id, agent, code }: Pick<AlarmRow, 'id' | 'agent'> & Pick<Alarm, 'code'>,

@@ -1,11 +1,11 @@
-import type { Event } from '#bundles/report/event';
+import type { Event } from '#bundles/formats/events/event';
 import type { AssignmentStateRow, ReportRow, Tx } from '../store/tables.ts';
 import { emptyState, foldEvent } from './fold-event.ts';
 
-/** Rows of one INSERT, and names of one IN: see the limits of the databases. */
+/** Rows per INSERT and names per IN, below the parameter limits of the databases. */
 const ROWS = 500;
 
-/** Brings the current-state rows that events speak of up to date; older events change nothing newer. */
+/** Applies events to the state rows of their assignments. Older events do not override newer ones (foldEvent). */
 export const updateStates = async (tx: Tx, report: ReportRow, events: readonly Event[]): Promise<void> => {
   const assignments = [...new Set(events.flatMap(({ assignment }) => assignment ?? []))];
   const states = await readStates(tx, report.agent, assignments);

@@ -1,13 +1,13 @@
-import { canonicalJson } from '#bundles/canonical';
+import { canonicalJson } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
-import { agentFolder } from '#bundles/medium/medium';
+import { agentFolder } from '#bundles/formats/medium/medium';
 import { type Channel, formatChannel } from '#bundles/names';
-import { GENESIS } from '#bundles/report/event';
-import type { SiteAgent } from '#bundles/statements/predicates';
+import { GENESIS } from '#bundles/formats/events/event';
+import type { SiteAgent } from '#bundles/formats/statements/predicates';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { AgentRow } from '../store/tables.ts';
 
-/** What an agent says that its secrets are to be sealed to, and since when, signed by its key. */
+/** The age recipient that an agent reported for its secrets, and since when, signed by the agent's key. */
 export type ToldRecipient = { readonly recipient: string; readonly at: Timestamp };
 
 export type Labels = Readonly<Record<string, string>>;
@@ -19,13 +19,13 @@ export const channelOf = (row: AgentRow): Channel => ({
   clusterType: row.cluster_type,
 });
 
-/** What must be true of the lease of its release, before it takes on anything new. */
+/** The agent's freshness rule: whether it needs a lease before it applies anything new, and how old the lease may be. */
 export const freshnessOf = ({ freshness_seconds: seconds }: AgentRow): SiteAgent['freshness'] =>
   seconds === null ? { mode: 'release' } : { mode: 'lease', seconds };
 
 export const labelsOf = (row: AgentRow): Labels => JSON.parse(row.labels) as Labels;
 
-/** What the site statement says about an agent. @param unreadable sets of the site that are not sealed to it */
+/** The entry of an agent in the site statement. @param unreadable names of sets of the site that are not sealed to it */
 export const toSiteAgent = (row: AgentRow, unreadable: readonly string[] = []): SiteAgent => ({
   name: row.name,
   key: row.key,
@@ -40,7 +40,7 @@ export const toSiteAgent = (row: AgentRow, unreadable: readonly string[] = []): 
   freshness: freshnessOf(row),
 });
 
-/** An agent nobody has heard of yet. */
+/** The record of a newly enrolled agent. @param key SPKI PEM */
 export const newAgentRow = (
   who: { readonly site: string; readonly agent: string; readonly recipient?: ToldRecipient | undefined },
   key: string,
@@ -81,7 +81,7 @@ const channelColumns = (channel: Channel): Pick<AgentRow, 'environment' | 'clust
   cluster_type: channel.clusterType,
 });
 
-/** A chain that has not begun, and where the one before it ended. */
+/** Columns of an empty event chain, and the head of the previous life. */
 const chainColumns = (life: number, base: number, hash: Digest) => ({
   life,
   base_seq: base,
@@ -98,7 +98,8 @@ const chainColumns = (life: number, base: number, hash: Digest) => ({
 });
 
 /**
- * The same agent on other terms; a move names the channel it comes from. @param recipient undefined: as it was
+ * The record with another channel, labels or recipient. If the channel changes, the previous one is recorded.
+ * @param recipient undefined: unchanged
  */
 export const movedAgentRow = (
   row: AgentRow,
@@ -118,8 +119,8 @@ export const movedAgentRow = (
 };
 
 /**
- * The same name with another key: a new life, whose events may count from 1 or go on where the old ones end. What the old
- * machine could read is no longer sealed to, whether or not the new one told a recipient.
+ * The record with another key. It begins a new life, whose events start at 1 or continue the previous chain. The old recipient
+ * is dropped even if the new machine reported none.
  */
 export const rekeyedAgentRow = (
   row: AgentRow,

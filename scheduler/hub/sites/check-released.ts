@@ -1,17 +1,17 @@
 import { FleetError } from '#bundles/errors';
-import { openOrStartLayout } from '#bundles/layout/layout';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
 import { didYouMean } from '#bundles/nearest-name';
-import { channelsIn } from '#bundles/publish/choose-pointers';
+import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 
-/** Channels that have a release in the layout, by formatChannel. */
+/** Channels with a release in the layout, by formatChannel. */
 export const readReleased = async (layout: string): Promise<readonly string[]> =>
   channelsIn(await openOrStartLayout(layout));
 
 /**
- * An agent that follows a channel nobody releases to gets nothing, and reports nothing wrong. Before the first release of a fleet every
- * channel is taken.
+ * Rejects a channel without a release: an agent that follows it would receive nothing and report no error. Before the first
+ * release of a fleet every channel is accepted.
  * @throws FleetError CHANNEL_MISSING
  */
 export const checkReleased = (channel: Channel, released: readonly string[]): void => {

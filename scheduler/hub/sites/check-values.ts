@@ -1,12 +1,12 @@
-import { judgeSiteValues } from '#bundles/author-schema/judge-site-values';
-import type { BundleConfig } from '#bundles/bundle/config';
-import { readBundle } from '#bundles/bundle/read-bundle';
+import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-values';
+import type { BundleConfig } from '#bundles/formats/bundle/config';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { FleetError } from '#bundles/errors';
-import { openOrStartLayout } from '#bundles/layout/layout';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
 import { didYouMean } from '#bundles/nearest-name';
-import { readRelease } from '../../publish/read-release.ts';
+import { readRelease } from '../../load/releases/read-release.ts';
 import type { Hub } from '../hub.ts';
 import { channelOf } from './agent-record.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
@@ -19,10 +19,10 @@ type Properties = Readonly<Record<string, BundleConfig['siteInputs']['schema']>>
 type Needs = { readonly release: string; readonly inputs: Properties };
 
 /**
- * Holds values that are to be set against the newest releases of the channels that the site's agents follow: a value must fit the schema
- * of its input, and some release must have an input of its name. A channel without a release judges nothing.
- * @param allowUnknown takes names that no release asks for, for a release that is still to come
- * @throws FleetError SITE_VALUES; the value is not in the message
+ * Checks values against the newest releases of the channels that the site's agents follow: a value must match the schema of its
+ * site input, and at least one release must have an input of that name. Channels without a release are ignored.
+ * @param allowUnknown accepts names that no release asks for, for a future release
+ * @throws FleetError SITE_VALUES, without the value in the message
  */
 export const checkValues = async (
   hub: Hub,
@@ -41,7 +41,7 @@ export const checkValues = async (
     readers.map(({ channel }) => channel),
   );
   for (const [name, value] of Object.entries(set)) {
-    // An agent's own value goes over the site's.
+    // An agent's own value overrides the site's.
     const taking =
       agent === undefined ? readers.filter((it) => !Object.hasOwn(own[it.name] ?? {}, name)) : readers;
     const channels = new Set(taking.map(({ channel }) => formatChannel(channel)));
@@ -97,12 +97,17 @@ const checkValue = async (
     );
   }
   for (const { release, inputs } of asking) {
-    const properties = { [name]: inputs[name] ?? {} };
-    const { wrong } = await judgeSiteValues({ type: 'object', properties }, { [name]: value });
+    const schema = { type: 'object', properties: { [name]: inputs[name] ?? {} } };
+    const judge = async (one: unknown): Promise<string | undefined> =>
+      (await judgeSiteValues(schema, { [name]: one })).wrong;
+    const wrong = await judge(value);
     if (wrong === undefined) continue;
+    const isText = typeof value !== 'string' && (await judge(JSON.stringify(value))) === undefined;
     throw new FleetError('SITE_VALUES', `the value does not fit ${release}: ${wrong}`, {
       subject: name,
-      hint: `Whole numbers, true, false, null and JSON are taken as such, anything else as text; '${name}="7"' is the text 7`,
+      ...(isText && {
+        hint: `What looks like a number, true, false, null or JSON is taken as such; '${name}="7"' is the text 7`,
+      }),
     });
   }
 };

@@ -1,5 +1,5 @@
 import type { AgentRow, Database } from '../store/tables.ts';
 
-/** Agents of a site that are not revoked, in no particular order. */
+/** Agents of a site that are not revoked, unsorted. */
 export const enrolledAgents = (db: Database, site: string): Promise<readonly AgentRow[]> =>
   db.selectFrom('agent').selectAll().where('site', '=', site).where('revoked_at', 'is', null).execute();

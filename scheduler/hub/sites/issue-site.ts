@@ -1,22 +1,22 @@
 import { compareBytes } from '#bundles/digest';
-import { parseJson } from '#bundles/parse-json';
-import type { SiteAgent, SiteValues } from '#bundles/statements/predicates';
-import type { SigningKey } from '#bundles/trust/key';
-import type { TrustRoot } from '#bundles/trust/root';
-import { signNewer } from '../../sign/sign-newer.ts';
+import { parseJson } from '#bundles/json/parse-json';
+import type { SiteAgent, SiteValues } from '#bundles/formats/statements/predicates';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { signNewer } from '../../release/sign/sign-newer.ts';
 import type { AgentRow, SiteRow, Tx } from '../store/tables.ts';
 import { toSiteAgent } from './agent-record.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
 import { readSecretSets, type StoredSet, unreadableBy } from './secret-sets.ts';
 import { signSite } from './sign-site.ts';
 
-/** What signs site statements. */
+/** The root and the release key, which signs site statements. */
 export type SiteSigner = { readonly root: TrustRoot; readonly release: SigningKey };
 
 export const siteValuesOf = (row: SiteRow | undefined, fleet: string, site: string): SiteValues =>
   row ? (parseJson(row.site_values) as SiteValues) : { fleet, site, values: {}, agents: {} };
 
-/** What the lists of sets that agents cannot read may take of a statement; the order of the site goes before them. */
+/** Size limit for the lists of unreadable sets. Beyond it they are left out, so that the statement stays within its limit. */
 const MAX_UNREADABLE_BYTES = 8 << 10;
 
 const siteAgents = (rows: readonly AgentRow[], sets: readonly StoredSet[]): readonly SiteAgent[] => {
@@ -27,8 +27,9 @@ const siteAgents = (rows: readonly AgentRow[], sets: readonly StoredSet[]): read
 };
 
 /**
- * The next statement of a site as its agents and values now stand, in the transaction that changed them: a version
- * that was signed is stored before anybody can see it, so that no second content ever gets its number.
+ * Signs and stores the next statement of a site from its current agents, values and secrets, in the transaction that changed
+ * them. A signed version is stored before it is published, so that no version is issued twice with different content.
+ * @param values undefined: unchanged
  */
 export const issueSite = async (
   tx: Tx,

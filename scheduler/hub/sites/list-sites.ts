@@ -1,8 +1,8 @@
-import type { Json } from '#bundles/canonical';
+import type { Json } from '#bundles/json/canonical';
 import { compareBytes } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
-import type { SiteAgent } from '#bundles/statements/predicates';
-import { fingerprint, parsePublicKey } from '#bundles/trust/key';
+import type { SiteAgent } from '#bundles/formats/statements/predicates';
+import { fingerprint, parsePublicKey } from '#bundles/trust/keys/key';
 import type { Database } from '../store/tables.ts';
 import { channelOf, freshnessOf, type Labels, labelsOf } from './agent-record.ts';
 import { siteValuesOf } from './issue-site.ts';
@@ -24,7 +24,7 @@ export type ListedSite = {
   }[];
 };
 
-/** All sites, sorted by name, with their agents, revoked ones too. */
+/** All sites with their agents, both sorted by name. Includes revoked agents. */
 export const listSites = async (db: Database, fleet: string): Promise<readonly ListedSite[]> => {
   const sites = await db.selectFrom('site').selectAll().execute();
   const agents = Map.groupBy(await db.selectFrom('agent').selectAll().execute(), ({ site }) => site);
@@ -53,7 +53,7 @@ export const listSites = async (db: Database, fleet: string): Promise<readonly L
     });
 };
 
-/** 'port=8080 name="north"'; JSON so that 8080 and "8080" look different. */
+/** 'port=8080 name="north"': values as JSON, which distinguishes 8080 from "8080". */
 export const formatValues = (values: { readonly [name: string]: unknown }): string =>
   Object.entries(values)
     .map(([name, value]) => `${name}=${JSON.stringify(value as Json)}`)

@@ -1,9 +1,14 @@
-import { findReference, openOrStartLayout, withReference, writeLayoutIndex } from '#bundles/layout/layout';
-import { type NewDocument, writeArtifact } from '../../publish/artifact.ts';
+import {
+  findReference,
+  openOrStartLayout,
+  withReference,
+  writeLayoutIndex,
+} from '#bundles/formats/layout/layout';
+import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
 
 /**
- * Puts documents under a reference of the layout; the same documents once more change no file. The layout only mirrors
- * the database, so a run that was cut off between the two is mended by the next one. The caller holds the layout's lock:
+ * Writes documents as an artifact under a reference of the layout. Writing the same documents again changes no file. The layout
+ * is a copy of the database, so the next run completes an interrupted one. The caller holds the layout's lock, because
  * index.json is read, changed and written.
  */
 export const publishArtifact = async (

@@ -1,12 +1,15 @@
 import { isFleetError } from '#bundles/errors';
 import { PREDICATES } from '#bundles/media-types';
-import { verifyStatement } from '#bundles/statements/verify-statement';
+import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { Timestamp } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import type { SiteRow } from '../store/tables.ts';
 import { issueSite, type SiteSigner } from './issue-site.ts';
 
-/** Signs anew what ends before a date or no longer verifies under the newest root; each site in its own transaction. */
+/**
+ * Issues new statements for sites whose statement expires before a date or no longer verifies under the newest root, each in its
+ * own transaction. @returns the renewed sites
+ */
 export const renewSites = async (
   store: Store,
   signer: SiteSigner,

@@ -6,8 +6,9 @@ import { issueSite, type SiteSigner } from './issue-site.ts';
 import type { ChangedSite } from './set-values.ts';
 
 /**
- * Takes an agent out of its site: the next statement leaves it out, its reports and its key are refused from now on.
+ * Revokes an agent: the next site statement leaves it out, and its reports and its key are refused from now on.
  * @param id '<site>/<agent>'
+ * @returns `changed: false` if it was revoked before
  * @throws FleetError USAGE, NAME_INVALID, AGENT_UNKNOWN
  */
 export const revokeAgent = async (

@@ -1,13 +1,13 @@
 import { compareBytes, type Digest } from '#bundles/digest';
 import type { AgentRow, Database, SecretSetRow } from '../store/tables.ts';
 
-/** A sealed set that is there. */
+/** A sealed set that was not removed. */
 export type StoredSet = Omit<SecretSetRow, 'digest' | 'sealed' | 'recipients' | 'agents'> & {
   readonly digest: Digest;
   /** The age file. */
   readonly sealed: Buffer;
   readonly recipients: readonly string[];
-  /** undefined: for every agent of the site. */
+  /** undefined: every agent of the site. */
   readonly agents: readonly string[] | undefined;
 };
 
@@ -30,7 +30,7 @@ const toStored = ({ digest, sealed, recipients, agents, ...row }: SecretSetRow):
         },
       ];
 
-/** Names of the sets that an agent cannot open as it is now. */
+/** Names of the sets that are not sealed to the agent's current recipient. */
 export const unreadableBy = (
   { recipient }: Pick<AgentRow, 'recipient'>,
   sets: readonly StoredSet[],

@@ -4,20 +4,20 @@ import type { Tx } from '../store/tables.ts';
 import { channelOf, labelsOf, movedAgentRow } from './agent-record.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
 
-/** What an order may say of an agent beside its values. */
+/** What a site statement says about an agent besides its values. */
 export type Terms = {
-  /** Another channel to follow; the order names the one it comes from (docs/bundle-format.md section 8, step 5). */
+  /** The channel to follow. The statement also names the previous one (docs/bundle-format.md section 8, step 5). */
   readonly channel?: Channel | undefined;
-  /** How old the lease of its release may be, in seconds; null: it needs none. undefined: as it was. */
+  /** Maximum age of the release's lease in seconds; null: no lease needed; undefined: unchanged. */
   readonly freshness?: number | null | undefined;
 };
 
 const DAY_SECONDS = 86_400;
 const UNITS: Readonly<Record<string, number>> = { h: 3600, d: DAY_SECONDS, w: 7 * DAY_SECONDS };
-/** The longest life of a lease that readers take. */
+/** The longest life of a lease that readers accept. */
 const LONGEST = 400 * DAY_SECONDS;
 
-/** 'release' to null, 'lease:14d' to seconds. @throws FleetError USAGE */
+/** Parses 'release' to null and 'lease:14d' to seconds. @throws FleetError USAGE */
 export const parseFreshness = (text: string): number | null => {
   if (text === 'release') return null;
   const [, number, unit = ''] = /^lease:([1-9]\d{0,4})([hdw])$/.exec(text) ?? [];
@@ -29,7 +29,7 @@ export const parseFreshness = (text: string): number | null => {
 };
 
 /**
- * Writes the terms of one agent, or of all agents of a site, in the transaction that issues the next order.
+ * Stores the terms of one agent, or of all agents of a site, in the transaction that issues the next site statement.
  * @returns whether anything changed
  */
 export const setTerms = async (

@@ -1,7 +1,8 @@
-import { canonicalJson, type Json } from '#bundles/canonical';
+import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { FleetError } from '#bundles/errors';
-import { parseJson } from '#bundles/parse-json';
-import type { SiteValues } from '#bundles/statements/predicates';
+import { didYouMean } from '#bundles/nearest-name';
+import { parseJson } from '#bundles/json/parse-json';
+import type { SiteValues } from '#bundles/formats/statements/predicates';
 import type { Store } from '../store/open-store.ts';
 import type { SiteRow } from '../store/tables.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
@@ -9,21 +10,26 @@ import { setTerms, type Terms } from './set-terms.ts';
 
 export type ValueChange = {
   readonly site: string;
-  /** Only this agent's; without: the site's. */
+  /** Change this agent's own values; undefined: the site's. */
   readonly agent?: string | undefined;
   readonly set: Readonly<Record<string, Json>>;
   readonly unset: readonly string[];
-  /** What the agent, or each agent of the site, is to follow and how. */
+  /** New terms for the agent, or for each agent of the site. */
   readonly terms?: Terms;
 };
 
 export type ChangedSite = { readonly site: SiteRow; readonly changed: boolean };
 
+export type ChangedValues = ChangedSite & {
+  /** One sentence for each name in `unset` that has no value. */
+  readonly absent: readonly string[];
+};
+
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 
 /**
- * 'port=8080': whole numbers, true, false, null, and JSON in [] or {} or "" are taken as such, all else is text.
- * @throws FleetError USAGE for JSON that documents may not hold, such as fractions
+ * Parses 'port=8080'. Whole numbers, true, false, null, and JSON in [], {} or "" become JSON values; everything else is text.
+ * @throws FleetError USAGE for JSON that documents cannot hold, such as fractions
  */
 export const parseValue = (pair: string): readonly [string, Json] => {
   const [name, ...rest] = pair.split('=');
@@ -39,7 +45,7 @@ export const parseValue = (pair: string): readonly [string, Json] => {
     canonicalJson(value);
     return [name, value];
   } catch (cause) {
-    // More digits than a number keeps: a serial number.
+    // More digits than a number can represent, such as a serial number: kept as text.
     if (typeof value === 'number') return [name, text];
     throw new FleetError('USAGE', `the value of ${name} is JSON that documents cannot hold`, {
       hint: `Whole numbers only; as text it is written ${name}=${JSON.stringify(text)}, in quotes for the shell`,
@@ -48,7 +54,7 @@ export const parseValue = (pair: string): readonly [string, Json] => {
   }
 };
 
-/** Undefined for text that only begins and ends like JSON: 007, "a" and "b", {site}/{line}. */
+/** undefined for text that only looks like JSON: 007, "a" and "b", {site}/{line}. */
 const jsonIn = (text: string): Json | undefined => {
   try {
     return parseJson(text) as Json;
@@ -57,13 +63,16 @@ const jsonIn = (text: string): Json | undefined => {
   }
 };
 
-/** @throws FleetError SITE_MISSING, AGENT_UNKNOWN */
+/**
+ * Sets and removes values of a site or of one agent, and issues the next site statement if anything changed.
+ * @throws FleetError SITE_MISSING, AGENT_UNKNOWN
+ */
 export const setValues = (
   store: Store,
   change: ValueChange,
   signer: SiteSigner,
   now: Date,
-): Promise<ChangedSite> =>
+): Promise<ChangedValues> =>
   store.transact(async (tx) => {
     const { site, agent } = change;
     const row = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
@@ -84,9 +93,10 @@ export const setValues = (
     const before = siteValuesOf(row, signer.root.fleet, site);
     const after = changeValues(before, change);
     const moved = change.terms ? await setTerms(tx, { site, agent }, change.terms) : false;
+    const absent = sayAbsent(before, change);
     if (!moved && canonicalJson(after as Json) === canonicalJson(before as Json))
-      return { site: row, changed: false };
-    return { site: await issueSite(tx, site, signer, now, after), changed: true };
+      return { site: row, changed: false, absent };
+    return { site: await issueSite(tx, site, signer, now, after), changed: true, absent };
   });
 
 const changeValues = (before: SiteValues, { agent, set, unset }: ValueChange): SiteValues => {
@@ -94,6 +104,17 @@ const changeValues = (before: SiteValues, { agent, set, unset }: ValueChange): S
     Object.fromEntries(Object.entries({ ...values, ...set }).filter(([name]) => !unset.includes(name)));
   if (agent === undefined) return { ...before, values: apply(before.values) };
   return { ...before, agents: { ...before.agents, [agent]: apply(before.agents[agent] ?? {}) } };
+};
+
+/** Removing an absent value is reported and is not an error, so that a repeated command succeeds. */
+const sayAbsent = (before: SiteValues, { site, agent, unset }: ValueChange): readonly string[] => {
+  const values = agent === undefined ? before.values : (before.agents[agent] ?? {});
+  const whose = agent === undefined ? `site ${site}` : `agent ${agent} of site ${site}`;
+  return unset
+    .filter((name) => !Object.hasOwn(values, name))
+    .map((name) =>
+      `${whose} has no value ${name} to take away. ${didYouMean(name, Object.keys(values)) ?? ''}`.trim(),
+    );
 };
 
 export const siteMissing = (site: string): FleetError =>

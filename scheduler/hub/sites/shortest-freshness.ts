@@ -1,7 +1,7 @@
 import { formatChannel } from '#bundles/names';
 import type { Database } from '../store/tables.ts';
 
-/** By channel, how old its lease may be for the strictest of the agents that follow it, in seconds. */
+/** By formatChannel, the shortest maximum lease age among the agents of the channel, in seconds. */
 export const shortestFreshness = async (db: Database): Promise<ReadonlyMap<string, number>> => {
   const rows = await db
     .selectFrom('agent')

@@ -1,16 +1,16 @@
-import { canonicalBytes, type Json } from '#bundles/canonical';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { PREDICATES } from '#bundles/media-types';
-import { SECRETS_SUBJECT, type SealedSet } from '#bundles/secrets/secret-set';
-import { signPayload } from '#bundles/statements/envelope';
-import type { SiteAgent, SitePredicate, SiteValues } from '#bundles/statements/predicates';
-import { encodeStatement, verifyStatement } from '#bundles/statements/verify-statement';
+import { SECRETS_SUBJECT, type SealedSet } from '#bundles/trust/secrets/secret-set';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import type { SiteAgent, SitePredicate, SiteValues } from '#bundles/formats/statements/predicates';
+import { encodeStatement, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime, type Timestamp } from '#bundles/time';
-import type { SigningKey } from '#bundles/trust/key';
-import type { TrustRoot } from '#bundles/trust/root';
-import { parseDocument } from '#bundles/validate';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { parseDocument } from '#bundles/json/validate';
 
-/** Readers take 400 days at most; a year leaves room for a clock that is off. */
+/** Readers accept at most 400 days; a year leaves a margin for inaccurate clocks. */
 const SITE_STATEMENT_DAYS = 365;
 
 export type SiteOrder = {
@@ -31,9 +31,11 @@ export type SignedSite = {
 };
 
 /**
- * The order for one site: who its agents are, what each follows, the values only this site has and
- * its sealed secrets (docs/bundle-format.md sections 7 and 16). What no agent would take is not handed out: it is verified like theirs.
- * @throws FleetError those of verifyStatement; TOO_LARGE for a site with more agents than a statement holds
+ * Signs a site statement: the agents of the site, the channel each follows, the site's values and its sealed secrets
+ * (docs/bundle-format.md sections 7 and 16). The result is verified as agents do, so that a statement they would reject is never
+ * published.
+ * @throws FleetError TOO_LARGE if the site has more agents than a statement holds; UNKNOWN_KEY if the root does not accept the
+ *   key; SCHEMA; NOT_NEWER, SIGNER_UNREACHABLE from a remote signer
  */
 export const signSite = async (
   { site, version, agents, values, sealed }: SiteOrder,

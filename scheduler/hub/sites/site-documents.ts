@@ -1,20 +1,20 @@
 import { FleetError } from '#bundles/errors';
 import { SEALED_SECRETS, SIGSTORE_BUNDLE, SITE_VALUES_JSON } from '#bundles/media-types';
-import type { NewDocument } from '../../publish/artifact.ts';
-import { rootDocuments } from '../../publish/publish-release.ts';
-import type { KeyDirectory } from '../../sign/key-directory.ts';
+import type { NewDocument } from '../../load/releases/artifact.ts';
+import { rootDocuments } from '../../release/publish/publish-release.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Database, SiteRow } from '../store/tables.ts';
 import { readSecretSets } from './secret-sets.ts';
 
-/** Where they come from: the hub, or what of it is at hand. */
+/** The parts of a hub that site documents are made from. */
 export type SiteSource = { readonly db: Database; readonly keys: KeyDirectory };
 
-/** The row that the documents were made of, and all of them. */
+/** The site's record, and the documents made from it. */
 export type SiteDocuments = { readonly row: SiteRow; readonly documents: readonly NewDocument[] };
 
 /**
- * What a site gets to know about itself: its newest statement, its values, its sealed secrets, and every root, to believe
- * them by. Read in one transaction, so that the statement names the very sets that come with it.
+ * The documents for a site: its newest statement, its values, its sealed secrets, and all roots to verify them. Read in one
+ * transaction, so that the statement and the sets it names match.
  * @throws FleetError SITE_MISSING
  */
 export const siteDocuments = (site: string, { db, keys }: SiteSource): Promise<SiteDocuments> =>

@@ -1,11 +1,11 @@
-import { type LockOptions, waitForLayout } from '../../publish/wait-for-layout.ts';
+import { type LockOptions, waitForLayout } from '../../release/publish/wait-for-layout.ts';
 
-/** A person waits: longer than a small build takes, and no longer than patience. */
+/** Longer than a small build takes, and short enough for a person who waits at a terminal. */
 const COMMAND_WAIT_MS = 15_000;
 
 /**
- * Reads, changes and writes the layout's index while nobody else does. What was to be laid out stays in the database,
- * so a command that did not get the lock can be run again.
+ * Runs `work` under the layout's lock, so that index.json can be read, changed and written. The database keeps what is to be
+ * written, so a command that did not get the lock can be run again.
  * @throws FleetError BUSY naming the holder
  */
 export const withLayoutLock = async <T>(

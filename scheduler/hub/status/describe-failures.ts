@@ -2,11 +2,11 @@ import { plainText } from '#bundles/errors';
 import { formatAge } from './format-age.ts';
 import { isFailed, type Row } from './what-runs-where.ts';
 
-/** Lines of one check's output; `--json` has all that the agent kept. */
+/** Lines shown of one check's output; `--json` has all that the agent kept. */
 const MAX_LINES = 5;
 const MAX_WIDTH = 200;
 
-/** Why packages failed or were rolled back, below the table: what the agent or the person there said, and what the checks printed. */
+/** Lines below the table on why packages failed or were rolled back: the reported message, and the output of failed checks. */
 export const describeFailures = (rows: readonly Row[], now: Date): readonly string[] =>
   rows.flatMap(({ site, agent, assignment, health }) => {
     if (!health || !isFailed(health) || health.message === null) return [];

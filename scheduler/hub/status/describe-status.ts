@@ -3,7 +3,7 @@ import { formatAge } from './format-age.ts';
 import type { Actual } from './read-actual.ts';
 import type { Desired } from './what-runs-where.ts';
 
-/** What stands below the table: releases with their age, what is held, what is missing on the way home, alarms. */
+/** Lines below the table: releases with their age, held assignments, agents without reports, gaps in events, alarms. */
 export const describeStatus = (
   desired: ReadonlyMap<string, Desired>,
   { agents, gaps, alarms }: Actual,

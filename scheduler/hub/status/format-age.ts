@@ -8,7 +8,7 @@ const UNITS = [
 
 const MINUTE_MS = 60_000;
 
-/** '2 h ago', 'just now'; a clock that runs ahead shows as '3 d ahead'. */
+/** '2 h ago', 'just now'; '3 d ahead' for a time in the future, from a clock that runs ahead. */
 export const formatAge = (at: Timestamp, now: Date): string => {
   const ms = now.getTime() - new Date(at).getTime();
   if (Math.abs(ms) < MINUTE_MS) return 'just now';
@@ -16,7 +16,7 @@ export const formatAge = (at: Timestamp, now: Date): string => {
 };
 
 const formatSpan = (ms: number): string => {
-  // Days only from two on: "36 h" says more than "1 d".
+  // Days only from two on: "36 h" is more precise than "1 d".
   const [unit, size] = UNITS.find(([name, length]) => ms >= (name === 'd' ? 2 * length : length)) ?? UNITS[2];
   return `${Math.floor(ms / size)} ${unit}`;
 };

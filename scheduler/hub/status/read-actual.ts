@@ -10,18 +10,18 @@ import type { ActualAgent, ActualState, Cell, FailedCheck, Source } from './what
 
 export type ActualFilter = { readonly environment?: string | undefined; readonly site?: string | undefined };
 
-/** What is known of the agents, and what is wrong with their way home. */
+/** The reported state of agents, gaps in their events, and alarms. */
 export type Actual = {
   readonly agents: readonly ActualAgent[];
   readonly gaps: readonly { readonly agent: string; readonly gaps: readonly Gap[] }[];
-  /** Without their evidence. */
+  /** Without the events kept as evidence. */
   readonly alarms: readonly Omit<AlarmRow, 'events'>[];
 };
 
 type AgentReports = ReadonlyMap<Digest, Source>;
 type Checks = ReadonlyMap<string, readonly FailedCheck[]>;
 
-/** Agents that are not revoked, with their current-state rows. */
+/** Reads agents that are not revoked, with the states of their assignments. */
 export const readActual = async (
   db: Database,
   { environment, site }: ActualFilter,
@@ -71,7 +71,7 @@ type ReportSource = Omit<
   'statement' | `floor_${string}` | 'written_at' | 'channel' | 'life' | 'apart'
 >;
 
-/** The reports of each agent's current life, without their proofs. */
+/** The reports of each agent's current life, without the signed statements. */
 const readReports = (db: Database, site: string | undefined): Promise<readonly ReportSource[]> => {
   const query = db
     .selectFrom('report')
@@ -175,7 +175,7 @@ const cell = <T>(
   return at === null || source === undefined ? null : { ...value, seq, at, source };
 };
 
-/** The channels that these agents follow, each once. */
+/** The channels that the agents follow, each once. */
 export const channelsOf = (agents: readonly ActualAgent[]) =>
   [...new Set(agents.map(({ channel }) => `${channel.environment}/${channel.clusterType}`))].map(
     parseChannel,

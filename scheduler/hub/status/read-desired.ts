@@ -1,23 +1,23 @@
-import { checkAudience } from '#bundles/accept/check-audience';
-import { readBundle } from '#bundles/bundle/read-bundle';
+import { checkAudience } from '#bundles/trust/accept/check-audience';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
-import { type Layout, openOrStartLayout } from '#bundles/layout/layout';
-import { statementFiles } from '#bundles/layout/statement-files';
+import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { PREDICATES } from '#bundles/media-types';
 import { type Channel, formatChannel } from '#bundles/names';
-import type { BundlePredicate } from '#bundles/statements/predicates';
-import { verifyStatement } from '#bundles/statements/verify-statement';
-import type { TrustRoot } from '#bundles/trust/root';
-import { parseDocument } from '#bundles/validate';
-import { readDocuments } from '../../publish/artifact.ts';
-import { readRelease } from '../../publish/read-release.ts';
-import { releaseReference } from '../../publish/references.ts';
-import { readWaiting } from '../../removals/waiting.ts';
+import type { BundlePredicate } from '#bundles/formats/statements/predicates';
+import { verifyStatement } from '#bundles/trust/statements/verify-statement';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { parseDocument } from '#bundles/json/validate';
+import { readDocuments } from '../../load/releases/artifact.ts';
+import { readRelease } from '../../load/releases/read-release.ts';
+import { releaseReference } from '../../load/releases/references.ts';
+import { readWaiting } from '../../release/removals/waiting.ts';
 import { abortIfAsked } from '../refused.ts';
 import type { Desired } from './what-runs-where.ts';
 
-/** What the newest releases of these channels want, by formatChannel; one bad release leaves the others alone. */
+/** The desired state of channels by formatChannel, from their newest releases. An invalid release does not affect the others. */
 export const readDesired = async (
   directory: string,
   channels: readonly Channel[],
@@ -72,7 +72,7 @@ const readVerified = async (
   return { kind: 'release', version, issuedAt, expires, rollout, packages, held, waits };
 };
 
-/** @throws FleetError UNSIGNED, UNKNOWN_KEY, SUBJECT_MISMATCH ... */
+/** @throws FleetError UNSIGNED, UNKNOWN_KEY, BAD_SIGNATURE, THRESHOLD, SUBJECT_MISMATCH, SCHEMA */
 const readStatement = async (
   layout: Layout,
   channel: Channel,

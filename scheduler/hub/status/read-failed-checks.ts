@@ -1,16 +1,16 @@
-import { parseJson } from '#bundles/parse-json';
+import { parseJson } from '#bundles/json/parse-json';
 import type { Database } from '../store/tables.ts';
 import type { FailedCheck } from './what-runs-where.ts';
 
-/** Characters of a name or message; `output` has at most 4 KiB. */
+/** Maximum characters of a name, message or output. */
 const MAX_TEXT = 4096;
 const MAX_CHECKS = 50;
-/** Events that are read into memory, of at most 64 KiB each: of more packages that fail at once the message is shown alone. */
+/** Events read into memory, at most 64 KiB each. For failures beyond that only the message is shown. */
 const MAX_EVENTS = 1000;
 
 /**
- * The checks that failed, by `agentAssignment`: out of the events that the current states are from, so that only what is failed
- * now costs a look.
+ * The failed checks of assignments whose current state is CHECK_FAILED, by `agentAssignment`. Read from the events that set
+ * those states, so that only current failures are read.
  */
 export const readFailedChecks = async (
   db: Database,
@@ -37,7 +37,7 @@ export const readFailedChecks = async (
 
 export const agentAssignment = (agent: string, assignment: string): string => `${agent} ${assignment}`;
 
-/** The agent signed the line, and may have written what it likes into the detail. */
+/** Reads the checks from a signed event line. Its `detail` has no fixed schema, so everything is checked and limited. */
 const checksIn = (line: string): readonly FailedCheck[] => {
   const { detail } = parseJson(line) as { readonly detail?: { readonly checks?: unknown } };
   if (!Array.isArray(detail?.checks)) return [];

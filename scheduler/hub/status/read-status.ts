@@ -9,15 +9,15 @@ import { isQuiet, renderTable } from './render-table.ts';
 import { whatRunsWhere } from './what-runs-where.ts';
 
 export type StatusAnswer = {
-  /** For people: the whole table and what stands below it. */
+  /** For people: the full table and the notes below it. */
   readonly lines: readonly string[];
   /** The same in 80 columns. */
   readonly narrow: readonly string[];
-  /** For programs: docs/hub-api.md. */
+  /** For programs (docs/hub-api.md). */
   readonly json: object;
 };
 
-/** What runs where, for the command and for the hub's API alike. */
+/** What runs where: the answer of `fleet-scheduler status` and of the hub's API. */
 export const readStatus = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
   filter: ActualFilter,

@@ -6,12 +6,12 @@ import type { Row } from './what-runs-where.ts';
 const COLUMNS = 80;
 const GAP = '  ';
 const HEADINGS = ['  STATE', 'ASSIGNMENT', 'WANTED', 'HEALTH', 'SEEN'];
-/** Where ASSIGNMENT is, the one column whose width names decide. */
+/** Index of ASSIGNMENT, the only column that is shortened to fit. */
 const NAMES = 1;
 
 /**
- * The table in 80 columns: a line for each agent, and below it its assignments, each with its state, the release that is wanted, its
- * health and when the agent last spoke of it. Longer names of assignments are cut.
+ * The table in 80 columns: a line per agent, followed by its assignments, each with state, desired release, health and the age
+ * of the newest report about it. Long assignment names are shortened.
  */
 export const renderNarrow = (rows: readonly Row[], now: Date): readonly string[] => {
   const cells = rows.map((row) => cellsOf(row, now).map(plainCell));
@@ -49,7 +49,7 @@ const seenAt = ({ running, health }: Row, now: Date): string => {
   return seen.length === 0 ? '-' : formatAge(seen.at(-1) ?? '', now);
 };
 
-/** 'plant-7/press-1, prod/kiosk, heard 2 h ago', on as many lines as it takes. */
+/** 'plant-7/press-1, prod/kiosk, heard 2 h ago', wrapped to 80 columns. */
 const agentLines = (row: Row, now: Date): readonly string[] => {
   const heard = row.heardAt === null ? 'never heard' : `heard ${formatAge(row.heardAt, now)}`;
   const words = [

@@ -4,7 +4,7 @@ import { formatChannel } from '#bundles/names';
 import { formatAge } from './format-age.ts';
 import type { Aged, Cell, Drift, Health, Row, Running, Source, Verdict } from './what-runs-where.ts';
 
-/** What needs nobody's look; every other verdict is marked, and everything of an agent that fell silent. */
+/** Verdicts that need no attention. All others are marked, as are all rows of a silent agent. */
 const QUIET: ReadonlySet<Verdict> = new Set<Verdict>(['complies', 'not selected']);
 
 export const isQuiet = ({ verdict, silent }: Row): boolean => QUIET.has(verdict) && !silent;
@@ -22,8 +22,8 @@ const HEADINGS = [
 ];
 
 /**
- * The table as aligned text: every cell that an agent reported carries its age and, in brackets, the number of the report
- * it is from; the reports stand below, with how and when they came.
+ * The table as aligned text. Every reported cell has its age and, in brackets, the number of its report; the list below the
+ * table says how and when each report arrived.
  */
 export const renderTable = (rows: readonly Row[], now: Date): readonly string[] => {
   const sources = new Map<string, { readonly number: number; readonly text: string }>();
@@ -56,7 +56,7 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
   ];
 };
 
-/** Without the release's number: a package that several releases share keeps the number of the one that brought it. */
+/** Without a release number: a package shared by several releases keeps the number of the first one. */
 const describeRunning = ({ package: digest }: Running): string =>
   digest === null ? 'nothing' : hexOf(digest).slice(0, 12);
 
@@ -88,5 +88,5 @@ const align = (rows: readonly (readonly string[])[]): readonly string[] => {
   );
 };
 
-/** Agents choose the text of codes: it must stay in its cell, and take the width that is counted for it. */
+/** Text chosen by agents, without line breaks, tabs and control characters, so that it stays within its cell. */
 export const plainCell = (text: string): string => plainText(text.replaceAll(/[\n\t]/g, ' '));

@@ -1,9 +1,9 @@
-import { PRESENCE_MS } from '#bundles/hub/hub-api';
+import { PRESENCE_MS } from '#bundles/formats/events/hub-api';
 import { formatTime, type Timestamp } from '#bundles/time';
 
-/** One word may be lost and one come late; three are missed by nobody who is there. */
+/** Missed presence messages after which an agent counts as silent: one may be lost and one late. */
 const MISSED = 3;
 
-/** Of an agent that was on line, and was last heard over the network before this, nobody knows whether it is still there. */
+/** An agent that was online and was last heard over the network before this time is silent. */
 export const silentSince = (now: Date): Timestamp =>
   formatTime(new Date(now.getTime() - MISSED * PRESENCE_MS));

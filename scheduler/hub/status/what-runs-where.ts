@@ -1,11 +1,11 @@
-import { isSelected } from '#bundles/accept/is-selected';
+import { isSelected } from '#bundles/trust/accept/is-selected';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
-import type { Outcome } from '#bundles/report/event';
-import type { ReleasePredicate } from '#bundles/statements/predicates';
+import type { Outcome } from '#bundles/formats/events/event';
+import type { ReleasePredicate } from '#bundles/formats/statements/predicates';
 import type { Timestamp } from '#bundles/time';
 
-/** What a channel's newest release wants, or why nobody knows. */
+/** The desired state of a channel, or why it is unknown. */
 export type Desired =
   | {
       readonly kind: 'release';
@@ -14,31 +14,31 @@ export type Desired =
       readonly expires: Timestamp;
       readonly rollout: ReleasePredicate['rollout'];
       readonly packages: ReadonlyMap<string, Digest>;
-      /** Assignments that did not render: 'name: why'. */
+      /** Held assignments: 'name: why'. */
       readonly held: readonly string[];
-      /** Why the last build did not make the next release. */
+      /** Why the last build did not release the channel. */
       readonly waits?: readonly string[];
     }
   | { readonly kind: 'none' }
-  /** It is there, but its signatures or contents are not what they should be. */
+  /** There is a release, but its signatures or contents are invalid. */
   | { readonly kind: 'refused'; readonly message: string };
 
-/** The report that brought a word, and when. */
+/** The report that a cell comes from. */
 export type Source = {
   readonly report: Digest;
   readonly from: number;
   readonly to: number;
-  /** 'stick' */
+  /** 'stick' or 'network'. */
   readonly by: string;
   readonly receivedAt: Timestamp;
   readonly clockTrusted: boolean;
 };
 
-/** One cell: what was said, when it happened by the agent's clock, and how we know. */
+/** A reported value: the event's sequence number, its time by the agent's clock, and the report it comes from. */
 export type Cell<T> = T & { readonly seq: number; readonly at: Timestamp; readonly source: Source };
 
 export type Running = {
-  /** null: nothing, it was deleted. */
+  /** null: nothing runs; the package was deleted. */
   readonly package: Digest | null;
   readonly siteValues: Digest | null;
   readonly version: number | null;
@@ -48,10 +48,10 @@ export type Health = {
   readonly type: string;
   readonly code: string | null;
   readonly message: string | null;
-  /** The checks that failed, as the agent told them. */
+  /** The failed checks, as the agent reported them. */
   readonly checks?: readonly FailedCheck[] | undefined;
 };
-/** `output`: the first bytes that its program printed. */
+/** `output`: the first bytes that the check printed. */
 export type FailedCheck = { readonly name: string; readonly message: string; readonly output?: string };
 export type Drift = { readonly drifted: boolean; readonly message: string | null };
 
@@ -61,13 +61,13 @@ export type ActualAgent = {
   readonly channel: Channel;
   readonly labels: Readonly<Record<string, string>>;
   readonly enrolledAt: Timestamp;
-  /** Has any report been taken? */
+  /** Whether any report has been accepted. */
   readonly reported: boolean;
-  /** Its last report, or when it last said that it is there. */
+  /** Time of the last report or presence message. */
   readonly heardAt: Timestamp | null;
-  /** It was on line, and is not heard any more. */
+  /** It was online and has since missed its presence messages (silentSince). */
   readonly silent: boolean;
-  /** Release of its last import, as it said. */
+  /** Release of its last import, as reported. */
   readonly accepted: { readonly channel: string; readonly version: number; readonly at: Timestamp } | null;
   readonly states: readonly ActualState[];
 };
@@ -79,17 +79,17 @@ export type ActualState = {
   readonly drift: Cell<Drift> | null;
 };
 
-/** How what runs stands to what is wanted. Only `complies` and `not selected` need nobody. */
+/** What runs, compared with what is desired. Only `complies` and `not selected` need no attention. */
 export type Verdict =
   | 'complies'
-  /** What is wanted runs, and the agent could not check its health. */
+  /** The desired package runs, but the agent could not check its health. */
   | 'unknown'
   | 'failed'
   | 'behind'
   | 'drifted'
   | 'missing'
   | 'extra'
-  /** The rollout has not reached this agent: it stays where it is. */
+  /** The rollout does not include this agent yet. It keeps what runs. */
   | 'not selected'
   | 'never reported'
   | 'no release'
@@ -101,10 +101,10 @@ export type Row = {
   readonly site: string;
   readonly agent: string;
   readonly channel: Channel;
-  /** null: one row for an agent about which nothing else can be said. */
+  /** null: the only row of an agent without assignments. */
   readonly assignment: string | null;
   readonly heardAt: Timestamp | null;
-  /** Of the agent: it was on line, and is not heard any more, so the rest of the row may be old. */
+  /** The agent is silent, so the rest of the row may be outdated. */
   readonly silent: boolean;
   readonly desired: {
     readonly version: number;
@@ -118,8 +118,8 @@ export type Row = {
 };
 
 /**
- * Every assignment of every agent, wanted or running or both, sorted. Agents that were never heard of have rows too: an
- * empty place in the table is the answer to a question, not an oversight.
+ * Compares desired and reported state: one row per assignment of each agent that is desired or running, sorted by site, agent
+ * and assignment. Every agent has at least one row, including agents that never reported.
  * @param desired by formatChannel
  */
 export const whatRunsWhere = (
@@ -198,7 +198,7 @@ const assignmentRow = (
   };
 };
 
-/** undefined: neither wanted nor there. */
+/** undefined if the assignment is neither desired nor running. */
 const judge = (
   desired: Desired,
   wanted: Digest | undefined,
@@ -231,6 +231,6 @@ const aged = <T>(cell: Cell<T> | null | undefined, now: Date): Aged<Cell<T>> | n
       }
     : null;
 
-/** Negative when the agent's clock runs ahead. */
+/** Negative if the agent's clock runs ahead. */
 const secondsBetween = (at: Timestamp, now: Date): number =>
   Math.floor((now.getTime() - new Date(at).getTime()) / 1000);

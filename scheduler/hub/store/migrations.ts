@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Never edited once released: a change is a new migration. Column types that SQLite and PostgreSQL both know. */
+/** Never edit a released migration: add a new one. Column types are limited to those that SQLite and PostgreSQL share. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-sites-agents-events': {
     up: async (db: Kysely<unknown>) => {

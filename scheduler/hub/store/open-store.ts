@@ -3,17 +3,16 @@ import { dirname } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { type Dialect, type Driver, Kysely, type LogEvent, SqliteDialect } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { FleetError } from '#bundles/errors';
-import { keepDatabasePrivate } from '#bundles/program/keep-private';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { keepDatabasePrivate } from '#cli/keep-private';
 import { MIGRATIONS } from './migrations.ts';
-import { storeError } from './store-error.ts';
 import type { Database, Tables, Tx } from './tables.ts';
 
-/** The hub's database, open. One writer at a time; readers never wait. */
+/** The hub's open database. One writer at a time; readers never wait. */
 export type Store = AsyncDisposable & {
   readonly fleet: string;
   readonly db: Database;
-  /** All of it or nothing, also when the plug is pulled. @throws FleetError BUSY, DISK_FULL, STORE_CORRUPT */
+  /** Runs `work` in a durable transaction. @throws FleetError BUSY, DISK_FULL, STORE_CORRUPT, IO, or as thrown by `work` */
   readonly transact: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 };
 
@@ -26,8 +25,10 @@ export type StoreOptions = {
 const BUSY_TIMEOUT_MS = 10_000;
 
 /**
- * Opens or makes the SQLite file of one fleet's hub, which its owner alone may read. Durable: a commit that returned survives a power cut.
- * @throws FleetError WRONG_FLEET for another fleet's file, STORE_CORRUPT, PERMISSION ...
+ * Opens or creates the SQLite file of one fleet's hub, readable only by its owner, and applies migrations. A commit that
+ * returned survives a power failure.
+ * @throws FleetError WRONG_FLEET for another fleet's file; STORE_CORRUPT, also for a file of a newer version; PERMISSION, BUSY,
+ *   DISK_FULL, IO
  */
 export const openStore = async (file: string, fleet: string, options: StoreOptions = {}): Promise<Store> => {
   const db = await openDatabase(file, options);
@@ -44,7 +45,7 @@ export const openStore = async (file: string, fleet: string, options: StoreOptio
     transact: async (work) => {
       try {
         return await db.transaction().execute(async (tx) => {
-          // The first statement writes: from here on no other writer can come between reading and writing.
+          // Writing first takes the write lock, so that no other writer comes between our reads and writes.
           await tx
             .updateTable('fleet')
             .set(({ eb }) => ({ writes: eb('writes', '+', 1) }))
@@ -73,8 +74,8 @@ const openDatabase = async (file: string, { log }: StoreOptions): Promise<Databa
 };
 
 /**
- * A full disk ends a transaction by itself (SQLite, "Response To Errors Within A Transaction"). Rolling back what is over
- * already would fail, and hide why it was.
+ * A dialect that rolls back only an open transaction. A full disk ends the transaction (SQLite, "Response To Errors Within A
+ * Transaction"); another rollback would fail and hide the cause.
  */
 const dialectOf = (database: SQLite.Database): Dialect => {
   const dialect = new SqliteDialect({ database });
@@ -128,4 +129,23 @@ const checkFleet = async (db: Database, fleet: string, file: string): Promise<vo
   throw new FleetError('WRONG_FLEET', `${file} is the database of fleet ${name}, the keys are of ${fleet}`, {
     hint: 'Give the --db that belongs to these --keys',
   });
+};
+
+/** Maps SQLite's errors to FleetError codes. */
+const storeError = (error: unknown, doing: string): FleetError => {
+  if (error instanceof FleetError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const said = `${doing}: ${error instanceof Error ? error.message : String(error)}`;
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+    return new FleetError('BUSY', said, {
+      cause: error,
+      hint: 'Another command is writing; run this one again',
+    });
+  }
+  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
+    return new FleetError('STORE_CORRUPT', said, { cause: error });
+  if (code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN') || code === 'SQLITE_PERM')
+    return new FleetError('PERMISSION', said, { cause: error });
+  if (code.startsWith('SQLITE_IOERR')) return new FleetError('IO', said, { cause: error });
+  return toFleetError(error, doing);
 };

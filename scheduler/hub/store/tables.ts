@@ -1,11 +1,11 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Digest } from '#bundles/digest';
-import type { Outcome } from '#bundles/report/event';
+import type { Outcome } from '#bundles/formats/events/event';
 import type { Timestamp } from '#bundles/time';
 
 /**
  * The hub's tables, in types that SQLite and PostgreSQL share: text, integers up to 2^53, no booleans, no JSON columns.
- * Yes and no are 1 and 0.
+ * Booleans are 1 and 0.
  */
 export type Tables = {
   fleet: FleetRow;
@@ -24,10 +24,10 @@ export type Tables = {
 export type Database = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
-/** One row: whose database this is. Whoever writes touches it first, so that writers queue instead of clashing. */
+/** One row with the fleet of this database. Every writer updates it first, so that writers queue instead of failing. */
 export type FleetRow = { readonly name: string; readonly writes: number };
 
-/** A site and the newest statement about it, exactly as it was signed: the layout is written from here, never back. */
+/** A site and its newest statement, exactly as signed. The layout is a copy of this row, never the other way round. */
 export type SiteRow = {
   readonly name: string;
   readonly version: number;
@@ -45,7 +45,7 @@ export type AgentRow = {
   readonly id: string;
   readonly site: string;
   readonly name: string;
-  /** agentFolder(id): its folder on every medium. */
+  /** agentFolder(id): the agent's folder on every medium. */
   readonly folder: string;
   /** SPKI PEM. */
   readonly key: string;
@@ -55,18 +55,18 @@ export type AgentRow = {
   readonly previous_cluster_type: string | null;
   /** Canonical JSON object. */
   readonly labels: string;
-  /** age recipient that its secrets are sealed to; null: it never told one. */
+  /** age recipient that its secrets are sealed to; null: it never reported one. */
   readonly recipient: string | null;
-  /** From when on, as the agent signed it; null: unknown. */
+  /** Time in the agent's signature over the recipient; null: unknown. */
   readonly recipient_at: Timestamp | null;
-  /** How old the lease of its release may be; null: it needs none. */
+  /** Maximum age of the release's lease; null: no lease needed. */
   readonly freshness_seconds: number | null;
-  /** +1 with every new key: an agent that lost its disk counts its events from 1 again. */
+  /** Incremented with every new key: an agent that lost its disk numbers its events from 1 again. */
   readonly life: number;
-  /** Head of the life before, where a chain that survived the change of key goes on. */
+  /** Head of the previous life, from which a chain that survived the change of key continues. */
   readonly base_seq: number;
   readonly base_hash: Digest;
-  /** First and last event of the unbroken chain; 0 and GENESIS before there is one. */
+  /** First and last event of the unbroken chain; 0 and GENESIS if there is none. */
   readonly first_seq: number;
   readonly head_seq: number;
   readonly head_hash: Digest;
@@ -77,13 +77,13 @@ export type AgentRow = {
   readonly release_at: Timestamp | null;
   readonly enrolled_at: Timestamp;
   readonly revoked_at: Timestamp | null;
-  /** When its last report came in, whichever way, or when it last said that it is there. */
+  /** Time of the last report, by medium or network, or of the last presence message. */
   readonly heard_at: Timestamp | null;
-  /** When it was last heard over the network; null for an agent that was never on line with its present key. */
+  /** Time it was last heard over the network; null if it never was with its current key. */
   readonly online_at: Timestamp | null;
 };
 
-/** Every key an agent ever had, by its hint: none comes back under another name, or after it was taken away. */
+/** Every key that an agent ever had, by hint. A key is never accepted for another agent, nor after it was revoked or replaced. */
 export type AgentKeyRow = {
   readonly hint: string;
   readonly agent: string;
@@ -98,22 +98,22 @@ export type ReportRow = {
   readonly digest: Digest;
   readonly first_seq: number;
   readonly last_seq: number;
-  /** How it came: 'stick' or 'network'. */
+  /** How it arrived: 'stick' for a medium, or 'network'. */
   readonly source: string;
   readonly received_at: Timestamp;
-  /** The agent's clock when it signed, and whether it trusted it. */
+  /** The agent's clock when it signed, and whether the agent trusted it. */
   readonly written_at: Timestamp;
   readonly clock_trusted: number;
-  /** Channel of the newest release its events name. */
+  /** Channel of the newest release that its events name. */
   readonly channel: string | null;
   readonly floor_root: number;
   readonly floor_site: number;
   readonly floor_release: number;
   readonly floor_lease: number;
   readonly floor_time: Timestamp;
-  /** The sigstore bundle: the proof stays with the events. */
+  /** The signed statement, a sigstore bundle. */
   readonly statement: string;
-  /** 1: it contradicts what is stored; its events are kept apart in the alarm. */
+  /** 1: it contradicts the stored events, and its own are kept only in the alarm. */
   readonly apart: number;
 };
 
@@ -129,24 +129,24 @@ export type EventRow = {
   readonly package: Digest | null;
   readonly outcome: Outcome | null;
   readonly code: string | null;
-  /** Digest of the report that brought it first. */
+  /** Digest of the first report that contained it. */
   readonly report: Digest;
-  /** The event itself, as the agent wrote it. */
+  /** The event as the agent wrote it, one JSON line. */
   readonly line: string;
 };
 
-/** Where one cell of the table comes from; seq 0: nothing was said yet. */
+/** The current state of an assignment, each cell with the event it comes from. A seq of 0 means that nothing was reported. */
 export type AssignmentStateRow = {
   readonly agent: string;
   readonly assignment: string;
-  /** What runs. null: nothing, or not yet known. */
+  /** The package that runs; null: nothing, or not yet known. */
   readonly package: Digest | null;
   readonly site_values: Digest | null;
   readonly release_version: number | null;
   readonly running_seq: number;
   readonly running_at: Timestamp | null;
   readonly running_report: Digest | null;
-  /** How the last step or check ended. */
+  /** Result of the last step or failed check. */
   readonly outcome: Outcome | null;
   readonly outcome_type: string | null;
   readonly code: string | null;
@@ -154,7 +154,7 @@ export type AssignmentStateRow = {
   readonly outcome_seq: number;
   readonly outcome_at: Timestamp | null;
   readonly outcome_report: Digest | null;
-  /** 1: live state differs from what was applied. */
+  /** 1: the live state differs from what was applied. */
   readonly drifted: number;
   readonly drift_message: string | null;
   readonly drift_seq: number;
@@ -163,14 +163,14 @@ export type AssignmentStateRow = {
 };
 
 export type AlarmRow = {
-  /** Digest of agent, code and report: the same alarm rings once. */
+  /** Digest of agent, life, code, message and report, so that the same alarm is stored once. */
   readonly id: Digest;
   readonly agent: string;
   readonly code: string;
   readonly message: string;
   readonly report: Digest;
   readonly raised_at: Timestamp;
-  /** Events that were kept apart, as NDJSON; of a long report those around the contradiction. */
+  /** Events of a report that was kept apart, as NDJSON; of a long report only those around the contradiction. */
   readonly events: string | null;
 };
 
@@ -184,14 +184,14 @@ export type ReceiptRow = {
   readonly receipt: string;
 };
 
-/** What lets somebody in who has no certificate. The token itself is nowhere. */
+/** A token for callers without a certificate. Only its hash is stored. */
 export type TokenRow = {
-  /** The beginning of the hash: how people name it. */
+  /** The first digits of the hash, as a public name. */
   readonly id: string;
   /** SHA-256 of the token, hex. */
   readonly hash: string;
   readonly scope: 'enroll' | 'reader';
-  /** Only for enrolling: whom it is for, and on which terms. null: as the request says. */
+  /** Only for 'enroll': the agent it is for, and its terms. null: as in the request. */
   readonly site: string | null;
   readonly agent: string | null;
   readonly environment: string | null;
@@ -199,29 +199,29 @@ export type TokenRow = {
   /** Canonical JSON object. */
   readonly labels: string | null;
   readonly replace_key: number;
-  /** Who has it, in the words of whoever made it. */
+  /** A note of its creator, for example who has it. */
   readonly note: string | null;
   readonly created_at: Timestamp;
   readonly expires_at: Timestamp;
-  /** The one use: '<site>/<agent>' and the hint of its key. */
+  /** Its single use: the time, '<site>/<agent>', and the hint of the agent's key. */
   readonly used_at: Timestamp | null;
   readonly used_by: string | null;
   readonly used_key: string | null;
   readonly revoked_at: Timestamp | null;
 };
 
-/** A secret set of a site, sealed: nothing here can open it. A removed one keeps its row, so that no version comes twice. */
+/** A sealed secret set of a site, which the hub cannot open. A removed set keeps its row, so that no version is reused. */
 export type SecretSetRow = {
   readonly site: string;
   readonly name: string;
-  /** Counts its contents: sealed again to others, they are the same version. */
+  /** Incremented with every new content. Sealing the same content to other recipients keeps the version. */
   readonly version: number;
-  /** The age file and its digest, in base64; null: the set was removed. */
+  /** Digest of the age file, and the file in base64; null: the set was removed. */
   readonly digest: Digest | null;
   readonly sealed: string | null;
   /** Recipients it is sealed to, canonical JSON array, sorted. */
   readonly recipients: string;
-  /** Agents it is meant for, canonical JSON array, sorted; null: all of the site. */
+  /** Agents it is meant for, canonical JSON array, sorted; null: all agents of the site. */
   readonly agents: string | null;
   readonly sealed_at: Timestamp;
 };

@@ -4,8 +4,8 @@ import type { Database, TokenRow, Tx } from '../store/tables.ts';
 import { hashToken, isToken } from './token.ts';
 
 /**
- * The token as it is stored, if it still opens anything. Whether it was used is not asked here.
- * @throws FleetError TOKEN_INVALID; it does not say more to whoever guesses than to whoever mistyped
+ * Looks up a token and checks scope, revocation and expiry, but not whether it was used.
+ * @throws FleetError TOKEN_INVALID
  */
 export const checkToken = async (
   db: Database | Tx,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { canonicalJson } from '#bundles/canonical';
+import { canonicalJson } from '#bundles/json/canonical';
 import type { Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { Labels } from '../sites/agent-record.ts';
@@ -7,17 +7,17 @@ import type { Store } from '../store/open-store.ts';
 import type { TokenRow } from '../store/tables.ts';
 import { encodeToken, hashToken, TOKEN_BYTES, tokenId } from './token.ts';
 
-/** For one enrolment, or for whoever may read what runs where. */
+/** A token for one enrolment, or for reading the fleet's state. */
 export type TokenOrder =
   | {
       readonly scope: 'enroll';
       readonly site: string;
-      /** Without: whoever asks first. */
+      /** undefined: the first agent of the site that uses it. */
       readonly agent?: string | undefined;
-      /** Without: as the request says. */
+      /** undefined: as in the request. */
       readonly channel?: Channel | undefined;
       readonly labels?: Labels | undefined;
-      /** A known agent may come with another key. */
+      /** Allows a known agent to change its key. */
       readonly replaceKey: boolean;
     }
   | { readonly scope: 'reader' };

@@ -19,7 +19,7 @@ export type ListedToken = {
   readonly usedBy: string | null;
 };
 
-/** Newest first. Nothing here opens anything. */
+/** All tokens, newest first, without any secret. */
 export const listTokens = async (db: Database, now: Date): Promise<readonly ListedToken[]> => {
   const rows = await db.selectFrom('token').selectAll().orderBy('created_at', 'desc').orderBy('id').execute();
   return rows.map((row) => ({
@@ -44,7 +44,7 @@ const stateOf = (row: TokenRow, now: Date): ListedToken['state'] => {
   return row.expires_at <= formatTime(now) ? 'ended' : 'open';
 };
 
-/** @returns whether it was open until now @throws FleetError TOKEN_INVALID for one that is not known */
+/** @returns false if it was revoked before @throws FleetError TOKEN_INVALID for an unknown id */
 export const revokeToken = (store: Store, id: string, now: Date): Promise<boolean> =>
   store.transact(async (tx) => {
     const row = await tx.selectFrom('token').selectAll().where('id', '=', id).executeTakeFirst();

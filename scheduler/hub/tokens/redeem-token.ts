@@ -4,8 +4,8 @@ import type { TokenRow, Tx } from '../store/tables.ts';
 import { checkToken, invalid } from './check-token.ts';
 
 /**
- * Takes the one use of a token, in the transaction that enrols: both happen or neither. The same agent with the same key may
- * ask again while the token lives, because an answer can get lost on the way; to all others it is used.
+ * Redeems a token in the transaction that enrols the agent. The same agent with the same key may repeat this until the token
+ * expires, because a response can get lost. For all others the token is used up.
  * @throws FleetError TOKEN_INVALID
  */
 export const redeemToken = async (

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TokenRow } from '../store/tables.ts';
 
-/** What a token looks like: scanners for leaked secrets and people know it by its beginning. */
+/** Token prefixes, by which people and secret scanners recognise them. */
 const PREFIXES: Readonly<Record<TokenRow['scope'], string>> = { enroll: 'ffe_', reader: 'ffr_' };
 
 /** 192 bits. */
@@ -11,13 +11,13 @@ export const TOKEN_BYTES = 24;
 export const encodeToken = (scope: TokenRow['scope'], random: Uint8Array): string =>
   `${PREFIXES[scope]}${Buffer.from(random).toString('base64url')}`;
 
-/** All that is ever stored. Without salt and stretching: nobody guesses 192 random bits. */
+/** SHA-256 in hex, the only stored form. 192 random bits need neither salt nor a slow hash. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 export const tokenId = (hash: string): string => hash.slice(0, 12);
 
 const MAX_TOKEN = 128;
 
-/** Not worth a look into the database. */
+/** Whether a text has the form of a token. Anything else is rejected without a database query. */
 export const isToken = (text: unknown): text is string =>
   typeof text === 'string' && text.length <= MAX_TOKEN && /^ff[er]_[A-Za-z0-9_-]{20,}$/.test(text);

@@ -1,16 +1,16 @@
-import type { Float, Int } from './number.ts';
+import type { Float, Int } from '../../model/go/number.ts';
 
-/** The tree of a Go template as plain data. `at` is always the UTF-16 offset of the thing in the template's text. */
+/** The tree of a Go template as plain data. `at` is always a UTF-16 offset in the template's text. */
 
 export type Literal = string | boolean | Int | Float;
 
-/** One word of a command. `path` are the fields read from it: `.a.b`, `$x.a`, `(pipe).a`. */
+/** One word of a command. `path` lists the fields read from it: `.a.b`, `$x.a`, `(pipe).a`. */
 export type Operand =
   | { readonly kind: 'dot'; readonly at: number }
   | { readonly kind: 'nil'; readonly at: number }
   | { readonly kind: 'literal'; readonly at: number; readonly value: Literal }
   | { readonly kind: 'field'; readonly at: number; readonly path: readonly Name[] }
-  /** A variable, as the place it has among the template's variables. */
+  /** A variable, by its slot among the template's variables. */
   | { readonly kind: 'variable'; readonly at: number; readonly slot: number; readonly path: readonly Name[] }
   | { readonly kind: 'function'; readonly at: number; readonly name: string }
   | { readonly kind: 'group'; readonly at: number; readonly pipe: Pipe }
@@ -18,10 +18,10 @@ export type Operand =
 
 export type Name = { readonly at: number; readonly name: string };
 
-/** A function with its arguments, or a value alone. */
+/** A function with its arguments, or a single value. */
 export type Command = { readonly at: number; readonly words: readonly [Operand, ...Operand[]] };
 
-/** `a | b | c`, and the variables that get the result; `:=` and `=` differ only while parsing. */
+/** `a | b | c`, and the variables that the result is assigned to; `:=` and `=` differ only during parsing. */
 export type Pipe = {
   readonly at: number;
   readonly variables: readonly number[];

@@ -1,21 +1,21 @@
 import { fail, payForText, type Run, spend } from '../run.ts';
 import { type TemplateSource, templateError } from '../template-source.ts';
-import { unreachable } from '../unreachable.ts';
+import { unreachable } from '../../model/unreachable.ts';
 import type { Command, Name, Operand, Pipe } from './ast.ts';
 import { forbiddenReason } from './functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from './functions/functions.ts';
 import { argument, arityProblem, type TemplateFunction } from './functions/template-function.ts';
-import { GO_FIELDS, GoContext, isGoField } from './go-context.ts';
-import { Opaque } from './opaque.ts';
-import { describe, isMap, lookup, truth, type Value } from './value.ts';
+import { GO_FIELDS, GoContext, isGoField } from '../../model/go/go-context.ts';
+import { Opaque } from '../../model/go/opaque.ts';
+import { describe, isMap, lookup, truth, type Value } from '../../model/go/value.ts';
 
 export type Evaluate = (run: Run, frame: Value[], dot: Value) => Value;
 
-/** A command in a pipeline; `piped` is what comes from the left, where something does. */
+/** A command in a pipeline; `piped` is the result of the command to its left, if there is one. */
 type Stage = (run: Run, frame: Value[], dot: Value, piped: Value) => Value;
 
 const readField = (run: Run, receiver: Value, { name, at }: Name): Value => {
-  // A key that is missing on the way gives nothing, as Go's templates have it; a null that is there is an error.
+  // As in Go, a missing key on the path gives no value; a null is an error.
   if (receiver === undefined) return undefined;
   if (receiver instanceof GoContext) {
     if (isGoField(name)) return receiver[name];
@@ -39,7 +39,10 @@ const withPath = (start: Evaluate, path: readonly Name[]): Evaluate => {
   };
 };
 
-/** The function a name stands for, or the error that says why it stands for none. */
+/**
+ * The function with this name.
+ * @throws FleetError TEMPLATE_SYNTAX for an unknown name, TEMPLATE_FAILED for a forbidden one
+ */
 const resolveFunction = (source: TemplateSource, name: string, at: number): TemplateFunction => {
   const found = findFunction(name);
   if (found) return found;
@@ -57,7 +60,7 @@ const resolveFunction = (source: TemplateSource, name: string, at: number): Temp
   throw templateError('TEMPLATE_SYNTAX', source, at, `there is no function ${name}`, hint);
 };
 
-/** `and` and `or` evaluate only as far as they must, and give back the argument that decided. */
+/** `and` and `or` stop at the argument that decides, and return it. */
 const compileLazy = (
   source: TemplateSource,
   name: 'and' | 'or',
@@ -102,7 +105,7 @@ const compileCall = (
   };
 };
 
-/** A word where a value is wanted: a function here has no arguments of its own. */
+/** A word used as a value: a function here has no arguments. */
 const compileOperand = (source: TemplateSource, operand: Operand): Evaluate => {
   switch (operand.kind) {
     case 'dot':
@@ -141,7 +144,7 @@ const compileCommand = (source: TemplateSource, { words }: Command, piped: boole
   return compileOperand(source, first);
 };
 
-/** The end of a pipe turns a null into nothing, as Go's unwrapping of an interface does. */
+/** A null at the end of a pipe becomes no value, as when Go unwraps an interface. */
 export const compilePipe = (source: TemplateSource, { commands, variables }: Pipe): Evaluate => {
   const [first, ...rest] = commands;
   const start = compileCommand(source, first, false);

@@ -1,25 +1,29 @@
 import { checkDepth, fail, finish, type Run, spend, startRun, write, writeField } from '../run.ts';
-import type { CompiledTemplate, TemplateLimits, TemplateSource } from '../template-source.ts';
-import { templateError } from '../template-source.ts';
-import { unreachable } from '../unreachable.ts';
-import type { Body, Node } from './ast.ts';
+import {
+  type CompiledTemplate,
+  templateError,
+  type TemplateLimits,
+  type TemplateSource,
+} from '../template-source.ts';
+import { unreachable } from '../../model/unreachable.ts';
+import type { Body, Node, Pipe } from './ast.ts';
 import { compilePipe, type Evaluate } from './compile-pipe.ts';
-import { GoContext } from './go-context.ts';
-import { isInt, SizedInt, toNumber } from './number.ts';
+import { GoContext } from '../../model/go/go-context.ts';
+import { isInt, SizedInt, toNumber } from '../../model/go/number.ts';
 import { parse } from './parse.ts';
-import { plainField } from './plain-field.ts';
 import { printed } from './print.ts';
-import { describe, isList, isMap, sortedEntries, truth, type Value } from './value.ts';
+import { describe, isList, isMap, sortedEntries, truth, type Value } from '../../model/go/value.ts';
+import type { TextField } from '../../model/template-context.ts';
 
 /** The variables of one template call; slot 0 is `$`. */
 type Frame = Value[];
 
-/** What a node wants to happen next. */
+/** What to run after a node. */
 type Flow = 'next' | 'break' | 'continue';
 
 type Execute = (run: Run, frame: Frame, dot: Value) => Flow;
 
-/** A list, map or integer as what range goes through: positions or keys with elements, sorted. */
+/** What range iterates over: the index or key and the element, in Go's order. An integer n gives 0 to n - 1. */
 const elements = (run: Run, value: Value): readonly (readonly [Value, Value])[] => {
   if (isList(value)) return value.map((item, index) => [index, item] as const);
   if (isMap(value)) return sortedEntries(value);
@@ -34,8 +38,8 @@ const elements = (run: Run, value: Value): readonly (readonly [Value, Value])[] 
 };
 
 /**
- * Turns a Go template into closures: parsed and resolved once, run many times.
- * @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_FAILED (a function templates may not call), TEMPLATE_LIMIT
+ * Compiles a Go template to closures: parsed and resolved once, run any number of times.
+ * @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_LIMIT, TEMPLATE_FAILED for a function that templates may not call
  */
 export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits): CompiledTemplate => {
   const tree = parse(source, limits.maxDepth);
@@ -106,7 +110,7 @@ export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits
       spend(run, 1);
       run.depth += 1;
       checkDepth(run, run.depth, 'templates call each other,');
-      // Looked up here and not before, since templates may call themselves.
+      // Looked up at run time, because templates may call themselves.
       compiled.get(name)?.(run, [value], value);
       run.depth -= 1;
       return 'next';
@@ -167,4 +171,27 @@ export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits
     main(run, [dot], dot);
     return finish(run);
   };
+};
+
+const TEXT_FIELDS: ReadonlyMap<string, TextField> = new Map([
+  ['DeploymentTargetName', 'deploymentTargetName'],
+  ['Namespace', 'namespace'],
+  ['Environment', 'environment'],
+  ['Workspace', 'workspace'],
+  ['Workload', 'workload'],
+  ['ClusterType', 'clusterType'],
+]);
+
+/** The text field that `{{ .Field }}` or `{{ $.Field }}` prints verbatim; undefined for any other action. */
+const plainField = ({
+  variables,
+  commands: [{ words }, ...more],
+}: Pipe): { readonly field: TextField; readonly fromRoot: boolean } | undefined => {
+  const [word, ...rest] = words;
+  if (variables.length > 0 || more.length > 0 || rest.length > 0) return undefined;
+  const fromRoot = word.kind === 'variable' && word.slot === 0;
+  if (word.kind !== 'field' && !fromRoot) return undefined;
+  const [name, ...deeper] = word.path;
+  const field = name && deeper.length === 0 ? TEXT_FIELDS.get(name.name) : undefined;
+  return field && { field, fromRoot };
 };

@@ -1,5 +1,5 @@
 import { type TemplateSource, templateError } from '../template-source.ts';
-import { trimWhile } from './trim.ts';
+import { trimWhile } from '../../model/go/trim.ts';
 
 export type TokenKind =
   | 'text'
@@ -24,7 +24,7 @@ export type TokenKind =
   | 'right'
   | 'end';
 
-/** `at` is the UTF-16 offset in the template; `spaced` tells that white space stands before it. */
+/** `at` is the UTF-16 offset in the template; `spaced` means that white space precedes the token. */
 export type Token = {
   readonly kind: TokenKind;
   readonly at: number;
@@ -47,7 +47,7 @@ const KEYWORDS: ReadonlySet<string> = new Set([
 
 const SPACE = /[ \t\r\n]/;
 const WORD = /[\p{L}\p{Nd}_]+/uy;
-// The shapes a number may have at all; what it means is found out by number-literal.ts.
+// Matches anything that may be a number; number-literal.ts decides.
 const NUMBER =
   /[-+]?(?:0[xX][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]*)?(?:[pP][-+]?[0-9_]*)?|0[oO][0-7_]*|0[bB][01_]*|[0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9_]*)?)/y;
 const STRING = /"(?:[^"\\\n]|\\[^\n])*"/y;
@@ -62,8 +62,8 @@ const matchAt = (pattern: RegExp, text: string, at: number): string | undefined 
 };
 
 /**
- * Cuts a Go template into tokens (the language of Go's text/template). Text has its `{{-` and `-}}` trimming done,
- * comments are gone, the last token is `end`.
+ * Splits a Go template into tokens (the language of Go's text/template). Text is already trimmed for `{{-` and `-}}`,
+ * comments are removed, and the last token is `end`.
  * @throws FleetError TEMPLATE_SYNTAX
  */
 export const lex = (source: TemplateSource): readonly Token[] => {
@@ -80,7 +80,7 @@ export const lex = (source: TemplateSource): readonly Token[] => {
   };
   const trimsLeft = (at: number): boolean => text[at] === '-' && isSpace(at + 1);
   const trimsRight = (at: number): boolean => isSpace(at) && text.startsWith('-}}', at + 1);
-  // After a name something must end it, so that `.use-case` is an error and no subtraction.
+  // A name needs a terminator after it, so that `.use-case` is an error and not a subtraction.
   const checkEnd = (at: number): void => {
     if (at >= text.length || /[ \t\r\n.,|:()]/.test(text[at] ?? '') || text.startsWith('}}', at)) return;
     const hint =
@@ -90,7 +90,7 @@ export const lex = (source: TemplateSource): readonly Token[] => {
     bad(at, `unexpected ${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))} in a name`, hint);
   };
 
-  /** Everything up to the next action; `from` is after white space that a `-}}` ate. Returns where the action starts. */
+  /** Reads the text up to the next action and returns where that starts; `from` is after white space that `-}}` trims. */
   const lexText = (from: number): number => {
     const open = text.indexOf('{{', from);
     const raw = text.slice(from, open === -1 ? text.length : open);
@@ -111,7 +111,7 @@ export const lex = (source: TemplateSource): readonly Token[] => {
 
   const lexAction = (open: number): number => {
     let at = trimsLeft(open + 2) ? open + 4 : open + 2;
-    // A comment stands right behind the delimiter or its trim marker, nowhere else.
+    // A comment is only allowed directly after the delimiter or its trim marker.
     if (text.startsWith('/*', at)) return lexComment(open, at + 2);
     tokens.push({ kind: 'open', at: open, text: '{{', spaced: false });
     let parentheses = 0;

@@ -1,12 +1,12 @@
 import { type TemplateSource, templateError } from '../template-source.ts';
-import { unreachable } from '../unreachable.ts';
+import { unreachable } from '../../model/unreachable.ts';
 import type { Body, Branch, Command, Name, Node, Operand, Pipe, Tree } from './ast.ts';
 import { lex, type Token, type TokenKind } from './lex.ts';
-import { numberLiteral } from './number-literal.ts';
+import { numberLiteral } from '../../model/go/number-literal.ts';
 import { unquote } from './quote.ts';
-import { codePoints } from './utf8.ts';
+import { codePoints } from '../../model/go/utf8.ts';
 
-/** Variables of the template being parsed: names in scope, and how many slots are in use at most. */
+/** Variables of the template being parsed: the names in scope, and the number of slots needed. */
 type Scope = {
   readonly names: { readonly name: string; readonly slot: number }[];
   slots: number;
@@ -150,7 +150,7 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
     return unreachable(token.kind);
   };
 
-  /** A term and the fields that follow it without white space. */
+  /** A term, and the fields that follow it without white space. */
   const operand = (): Operand | undefined => {
     const first = term();
     if (!first) return undefined;
@@ -188,7 +188,7 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
     }
   };
 
-  /** `$x :=`, `$x =`, `$k, $v :=` at the start of a pipeline. */
+  /** `$x :=`, `$x =` or `$k, $v :=` at the start of a pipeline. Returns the slots. */
   const declarations = (where: string): readonly number[] => {
     const first = peek();
     if (first.kind !== 'variable') return [];
@@ -211,12 +211,12 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
     const { at } = peek();
     const names = scope.names.length;
     const variables = declarations(where);
-    // `$x := $x` reads the old $x: what is declared here is in scope only behind the pipeline.
+    // `$x := $x` reads the old $x: a declared variable is in scope only after its pipeline.
     const declared = scope.names.splice(names);
     const commands: Command[] = [];
     while (peek().kind !== end) {
       commands.push(command());
-      // Go lets a last | pass that nothing follows.
+      // Go accepts a trailing | without a command.
       if (peek().kind === 'pipe') take();
     }
     take();
@@ -233,7 +233,7 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
 
   type Stop = 'end' | 'else';
 
-  /** Nodes up to {{end}} or {{else}}; the keyword is taken, what follows it is not. */
+  /** Nodes up to {{end}} or {{else}}. That keyword is consumed, but not what follows it. */
   const body = (opened: number, where: string): { nodes: Body; stop: Stop; at: number } => {
     const nodes: Node[] = [];
     for (;;) {
@@ -248,13 +248,13 @@ export const parse = (source: TemplateSource, maxDepth: number): Tree => {
     }
   };
 
-  /** The rest of `if` or `with` behind one body: `else if`, `else`, `end`. */
+  /** The rest of `if` or `with`: bodies, `else if`, `else` and `end`. */
   const control = (keyword: 'if' | 'with', at: number): Node =>
     scoped(() => {
       const branches: Branch[] = [];
       for (;;) {
         const pipe = pipeline(keyword, 'close');
-        // What a body declares is gone in the branches behind it.
+        // Variables declared in a body are not in scope in later branches.
         const { nodes, stop } = scoped(() => body(at, keyword));
         branches.push({ pipe, body: nodes });
         if (stop === 'end') {

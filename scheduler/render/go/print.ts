@@ -1,8 +1,8 @@
 import { checkDepth, checkLength, type Run, spend } from '../run.ts';
-import { GO_FIELDS, GoContext } from './go-context.ts';
-import { formatFloat, SizedInt, WholeFloat } from './number.ts';
-import { Opaque } from './opaque.ts';
-import { isList, sortedEntries, type Value } from './value.ts';
+import { GO_FIELDS, GoContext } from '../../model/go/go-context.ts';
+import { formatFloat, SizedInt, WholeFloat } from '../../model/go/number.ts';
+import { Opaque } from '../../model/go/opaque.ts';
+import { isList, sortedEntries, type Value } from '../../model/go/value.ts';
 
 const join = (run: Run, parts: readonly string[]): string => {
   let length = parts.length;
@@ -12,7 +12,7 @@ const join = (run: Run, parts: readonly string[]): string => {
   return parts.join(' ');
 };
 
-/** A value as Go's %v prints it: `map[a:1 b:[x <nil>]]`, floats like 1e+06. */
+/** Formats a value as Go's %v: `map[a:1 b:[x <nil>]]`, floats like 1e+06. */
 export const goText = (run: Run, value: Value, depth = 0): string => {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : formatFloat(value);
@@ -41,11 +41,11 @@ export const goText = (run: Run, value: Value, depth = 0): string => {
   )}]`;
 };
 
-/** What an action prints: as %v, but `<no value>` for what is not there. */
+/** The output of an action: %v, or `<no value>` for a missing value. */
 export const printed = (run: Run, value: Value): string =>
   value === undefined || value === null ? '<no value>' : goText(run, value);
 
-/** Go's fmt.Sprint: a space between two operands of which neither is a string. */
+/** Go's fmt.Sprint: adds a space between two operands if neither is a string. */
 export const sprint = (run: Run, values: readonly Value[]): string => {
   let out = '';
   values.forEach((value, index) => {

@@ -1,24 +1,24 @@
 import { checkLength, type Run } from '../run.ts';
 import { type Directive, PLAIN } from './format/directive.ts';
 import { formatValue, shownWithType } from './format/format-value.ts';
-import { isInt, toNumber } from './number.ts';
-import type { Value } from './value.ts';
+import { isInt, toNumber } from '../../model/go/number.ts';
+import type { Value } from '../../model/go/value.ts';
 
-/** Go takes no width, precision or index above this. */
+/** Go's upper bound on width, precision and index. */
 const MAX_NUMBER = 1_000_000;
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** The place in a format and in its operands. */
+/** The position in a format and in its operands. */
 type Reader = {
   readonly format: string;
   readonly values: readonly Value[];
   at: number;
   next: number;
-  /** An operand was named by its number somewhere, so none is too many. */
+  /** An explicit index was used, so surplus operands are not reported. */
   reordered: boolean;
   isGood: boolean;
-  /** A number in brackets was read, and nothing that uses it since. */
+  /** An index in brackets was read and not used yet. */
   afterIndex: boolean;
 };
 
@@ -29,7 +29,7 @@ const take = (reader: Reader, pattern: RegExp): string | undefined => {
   return found;
 };
 
-/** `[3]`: the operand that comes next. */
+/** `[3]`: selects the next operand. */
 const readIndex = (reader: Reader): void => {
   reader.afterIndex = false;
   if (reader.format[reader.at] !== '[') return;
@@ -42,12 +42,12 @@ const readIndex = (reader: Reader): void => {
     reader.afterIndex = true;
   } else {
     reader.isGood = false;
-    // As Go has it: a number that is too large was still one.
+    // As in Go: an index that is out of range still counts as one.
     reader.afterIndex = /^\[\d+\]$/.test(written ?? '') && number <= MAX_NUMBER;
   }
 };
 
-/** An operand as a width or precision (`*`); undefined where it cannot be one. */
+/** Reads an operand as width or precision (`*`); undefined if it is not a valid one. */
 const readStar = (reader: Reader): number | undefined => {
   reader.at += 1;
   reader.afterIndex = false;
@@ -58,7 +58,7 @@ const readStar = (reader: Reader): number | undefined => {
   return Math.abs(number) <= MAX_NUMBER ? number : undefined;
 };
 
-/** Digits; undefined for none. A number that is too large eats the rest of the format, as in Go. */
+/** Reads digits; undefined without any. As in Go, a number that is too large consumes the rest of the format. */
 const readNumber = (reader: Reader): number | undefined => {
   const digits = take(reader, /\d+/y);
   if (digits === undefined) return undefined;
@@ -79,12 +79,12 @@ const readFlags = (reader: Reader): Mutable<Directive> => {
   };
 };
 
-/** Reads the width; returns what a mistake in it writes. */
+/** Reads the width; returns the error text for an invalid one. */
 const readWidth = (reader: Reader, directive: Mutable<Directive>): string => {
   if (reader.format[reader.at] !== '*') {
     const { afterIndex } = reader;
     directive.width = readNumber(reader);
-    // `%[3]2d` makes no sense.
+    // `%[3]2d` is invalid.
     if (afterIndex && directive.width !== undefined) reader.isGood = false;
     return '';
   }
@@ -112,7 +112,7 @@ const readPrecision = (reader: Reader, directive: Mutable<Directive>): string =>
   return directive.precision === undefined ? '%!(BADPREC)' : '';
 };
 
-/** One directive, `at` being behind its %: what it writes. */
+/** Formats one directive; `at` is after its %. */
 const writeDirective = (run: Run, reader: Reader): string => {
   reader.isGood = true;
   reader.afterIndex = false;
@@ -137,7 +137,7 @@ const writeDirective = (run: Run, reader: Reader): string => {
   return out;
 };
 
-/** Go's fmt.Sprintf for the values templates have. Mistakes show in the text, as in Go: `%!d(string=x)`. */
+/** Go's fmt.Sprintf for template values. As in Go, mistakes are reported in the output: `%!d(string=x)`. */
 export const sprintf = (run: Run, format: string, values: readonly Value[]): string => {
   const reader: Reader = {
     format,

@@ -1,4 +1,4 @@
-/** Go's strconv.Quote and its reverse. */
+/** Go's strconv.Quote and Unquote. */
 
 const SHORT: Readonly<Record<string, string>> = {
   '\x07': '\\a',
@@ -27,7 +27,7 @@ const escapeIn = (character: string, ascii: boolean): string => {
 
 const SIMPLE = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
-/** A Go string literal in double quotes. `ascii` escapes everything else too (%+q). */
+/** A Go string literal in double quotes. `ascii` also escapes all other characters (%+q). */
 export const quote = (text: string, ascii = false): string => {
   if (SIMPLE.test(text)) return `"${text}"`;
   let out = '"';
@@ -55,7 +55,7 @@ const SINGLE: Readonly<Record<string, number>> = {
 
 const NUMERIC = /^(?:x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))/;
 
-/** What an escape stands for, with its length after the backslash. `byte` tells a byte from a code point. */
+/** Decodes an escape; `length` excludes the backslash, `byte` distinguishes a byte from a code point. */
 const readEscape = (
   text: string,
   at: number,
@@ -75,8 +75,8 @@ const readEscape = (
 };
 
 /**
- * The text between the quotes of a Go string or character literal; undefined when an escape is wrong. Bytes written as
- * `\xff` are put together as UTF-8, and what is no UTF-8 becomes U+FFFD.
+ * Decodes the text between the quotes of a Go string or character literal; undefined for an invalid escape. Bytes written as
+ * `\xff` are decoded as UTF-8; invalid UTF-8 becomes U+FFFD.
  */
 export const unquote = (inner: string, delimiter: '"' | "'"): string | undefined => {
   if (!inner.includes('\\')) return inner;

@@ -1,9 +1,9 @@
 import type { Run } from '../run.ts';
-import { formOf, type Value } from './value.ts';
+import { formOf, type Value } from '../../model/go/value.ts';
 
 /**
- * Is it a Go map of strings, as Labels and Manifests are (behaviour spec 2.6) and what split gives? That shows where a key is
- * missing.
+ * Whether the value is a Go map[string]string: Labels and Manifests (behaviour spec 2.6), and results of split. With `index` a
+ * missing key of such a map is an empty text.
  */
 export const isStringMap = (run: Run, value: Value): boolean =>
   value === run.given.labels ||

@@ -1,7 +1,7 @@
 import type { Run } from '../run.ts';
-import { Opaque } from './opaque.ts';
+import { Opaque } from '../../model/go/opaque.ts';
 import { isStringMap } from './string-map.ts';
-import { formOf, kindOf, type Value } from './value.ts';
+import { formOf, kindOf, type Value } from '../../model/go/value.ts';
 
 const GO_TYPES: Readonly<Record<ReturnType<typeof kindOf>, string>> = {
   invalid: '<nil>',
@@ -18,7 +18,7 @@ const GO_TYPES: Readonly<Record<ReturnType<typeof kindOf>, string>> = {
   struct: 'struct',
 };
 
-/** Go's name of a value's type, as %T prints it. */
+/** The name of a value's Go type, as %T prints it. */
 export const typeName = (run: Run, value: Value): string => {
   if (typeof value !== 'object' || value === null) return GO_TYPES[kindOf(value)];
   if (value instanceof Opaque) return value.type;

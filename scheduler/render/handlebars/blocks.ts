@@ -1,9 +1,9 @@
-import { describe, isList, isMap, sortedEntries, type Value } from '../go/value.ts';
+import { describe, isList, isMap, sortedEntries, type Value } from '../../model/go/value.ts';
 import { fail, type Run, spend } from '../run.ts';
 import { type Evaluate, enter, type Render, type Scope } from './scope.ts';
 import { isTrue, isZero } from './truth.ts';
 
-/** A block's two halves; `names` are its block parameters. */
+/** The two branches of a block; `names` are its block parameters. */
 export type Block = {
   readonly at: number;
   readonly body: Render;
@@ -14,7 +14,7 @@ export type Block = {
 const bind = (names: readonly string[], values: readonly Value[]): ReadonlyMap<string, Value> | undefined =>
   names.length === 0 ? undefined : new Map(names.map((name, index) => [name, values[index]]));
 
-/** `if` and, turned round, `unless`. */
+/** `if`, or `unless` when `wanted` is false. */
 export const ifBlock =
   (condition: Evaluate, wanted: boolean, includeZero: boolean, { body, otherwise }: Block): Render =>
   (run, scope) => {
@@ -59,7 +59,7 @@ export const eachBlock =
     }
   };
 
-/** `{{#value}}`: as each for a list, as if for true, as with for anything else that is there. */
+/** `{{#value}}`: like each for a list, like if for a boolean, like with for any other value. */
 export const plainBlock = (subject: Evaluate, block: Block): Render => {
   const each = eachBlock(subject, block);
   return (run, scope: Scope) => {

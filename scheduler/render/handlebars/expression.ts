@@ -1,9 +1,9 @@
 import { forbiddenReason } from '../go/functions/forbidden.ts';
 import { FUNCTION_NAMES, findFunction } from '../go/functions/functions.ts';
 import { argument, arityProblem } from '../go/functions/template-function.ts';
-import { WholeFloat } from '../go/number.ts';
+import { WholeFloat } from '../../model/go/number.ts';
 import { goText } from '../go/print.ts';
-import { describe, isList, isMap, type Value } from '../go/value.ts';
+import { describe, isList, isMap, type Value } from '../../model/go/value.ts';
 import { fail, payForText, type Run, spend } from '../run.ts';
 import { type TemplateSource, templateError } from '../template-source.ts';
 import { type Evaluate, readPart, type Scope } from './scope.ts';
@@ -16,7 +16,7 @@ export type Compiler = {
 
 type Path = hbs.AST.PathExpression;
 
-/** Helpers that are there to be asked about what may be missing; every other one fails on it. */
+/** Helpers that accept missing values; all others fail on them. */
 const LENIENT: ReadonlySet<string> = new Set([
   'default',
   'coalesce',
@@ -30,10 +30,10 @@ const LENIENT: ReadonlySet<string> = new Set([
 
 const isPath = (node: { readonly type: string }): node is Path => node.type === 'PathExpression';
 
-/** `./name` and `this.name` are fields even where a helper has the same name. */
+/** `./name` and `this.name` are always fields, even if a helper has the same name. */
 const isScoped = (path: Path): boolean => /^(?:\.|this(?:$|[./]))/.test(path.original);
 
-/** The one word a helper is called by, or undefined for longer and other paths. */
+/** The name by which a path may call a helper; undefined for longer and scoped paths. */
 export const simpleName = (path: Path): string | undefined =>
   path.parts.length === 1 && !path.data && path.depth === 0 && !isScoped(path) ? path.parts[0] : undefined;
 
@@ -57,7 +57,7 @@ const turnValue = (scope: Scope, depth: number, name: string): Value => {
   }
 };
 
-/** Where a path starts, and the parts that are still to be read from there. */
+/** The value at which a path starts, and its remaining parts. */
 const startOf = (run: Run, scope: Scope, path: Path): readonly [Value, readonly string[]] => {
   const [first = '', ...rest] = path.parts;
   if (path.data) {
@@ -100,7 +100,7 @@ const LITERALS: ReadonlySet<string> = new Set([
   'NullLiteral',
 ]);
 
-/** A parameter. `lenient` lets a path be missing. */
+/** Compiles a parameter. `lenient` allows a path to be missing. */
 export const compileExpression = (
   compiler: Compiler,
   node: hbs.AST.Expression,
@@ -115,7 +115,10 @@ export const compileExpression = (
 
 type Call = Pick<hbs.AST.SubExpression, 'params' | 'hash' | 'loc'> & { readonly path: Path };
 
-/** A helper called with arguments, in the order the Go function has them. @throws FleetError TEMPLATE_SYNTAX */
+/**
+ * Compiles a helper call; arguments are in the order of the Go function.
+ * @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_FAILED for a helper that templates may not call
+ */
 export const compileHelper = (compiler: Compiler, call: Call): Evaluate => {
   const { source, offsetOf } = compiler;
   const at = offsetOf(call);
@@ -166,7 +169,7 @@ const lazily =
     return value;
   };
 
-/** A value as text. Lists and maps have none: a person has to say which form is meant. */
+/** A value as text. A list or map fails, because the template must choose a format. */
 export const textOf = (run: Run, value: Value): string => {
   if (typeof value === 'string') return value;
   if (value === null) return '';

@@ -3,16 +3,16 @@ import { type TemplateSource, templateError } from '../template-source.ts';
 
 export type Program = hbs.AST.Program;
 
-/** Where Handlebars says a node is: lines from 1, columns from 0. */
+/** Location of a node in Handlebars' tree: lines from 1, columns from 0. */
 type Spot = { readonly loc?: hbs.AST.SourceLocation | null };
 
 export type Parsed = {
   readonly program: Program;
-  /** The UTF-16 offset of a node in the template. */
+  /** UTF-16 offset of a node in the template. */
   readonly offsetOf: (node: Spot) => number;
 };
 
-/** Offsets at which the lines start, counted as Handlebars' lexer counts them. */
+/** Offsets of line starts, with the line ends of Handlebars' lexer. */
 const lineStarts = (text: string): readonly number[] => {
   const starts = [0];
   for (const match of text.matchAll(/\r\n?|\n/g)) starts.push(match.index + match[0].length);
@@ -20,8 +20,8 @@ const lineStarts = (text: string): readonly number[] => {
 };
 
 /**
- * Handlebars tells the place of a syntax error only in its message: the line, and up to twenty characters before the
- * mistake with a caret below.
+ * The offset of a syntax error. Handlebars gives it only in the message: the line number, and up to twenty characters before
+ * the mistake with a caret below.
  */
 const offsetFromMessage = (message: string, text: string, starts: readonly number[]): number => {
   const [head = '', shown = '', caret = ''] = message.split('\n');
@@ -58,7 +58,7 @@ const NAMES: Readonly<Record<string, string>> = {
   INVALID: 'character: is the action before it closed with }}?',
 };
 
-/** The part of the message that people can use: what was met, and whether an end is missing. */
+/** The useful part of the message: the unexpected token, or that an end is missing. */
 const explain = (message: string): string => {
   const got = /got '(\w+)'$/.exec(message)?.[1];
   if (got === undefined) return message.split('\n')[0] ?? message;
@@ -69,11 +69,12 @@ const explain = (message: string): string => {
 const NESTING = /\{\{~?\{{0,2}~?(?:(#|\^\s*[^\s~}])|(\/)|\s*(else)\s+[^\s~}])|([()])|\}\}/g;
 
 /**
- * Finds out how deep blocks, chains of else and parentheses nest, before the parser sees them: its time grows with the
- * square of that. Text that only looks like a block (in a comment) counts too, which does no harm at these depths.
+ * Checks the nesting of blocks, else chains and parentheses before parsing, because the parser's time is quadratic in it.
+ * Text that only looks like a block (in a comment) counts too, which is harmless at these depths.
+ * @throws FleetError TEMPLATE_LIMIT
  */
 const checkNesting = (source: TemplateSource, maxDepth: number): void => {
-  // One number a block that is open: itself and its chained elses.
+  // One entry for each open block: the block and its chained elses.
   const blocks: number[] = [];
   let depth = 0;
   let parentheses = 0;
@@ -95,7 +96,7 @@ const checkNesting = (source: TemplateSource, maxDepth: number): void => {
 
 type Located = { readonly lineNumber?: unknown; readonly column?: unknown };
 
-/** @throws FleetError TEMPLATE_SYNTAX; TEMPLATE_LIMIT when it nests deeper than maxDepth */
+/** @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_LIMIT when it nests deeper than maxDepth */
 export const parseHandlebars = (source: TemplateSource, maxDepth: number): Parsed => {
   checkNesting(source, maxDepth);
   const { text } = source;

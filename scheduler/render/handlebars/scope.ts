@@ -1,7 +1,7 @@
-import { isList, isMap, lookup, type Value } from '../go/value.ts';
+import { isList, isMap, lookup, type Value } from '../../model/go/value.ts';
 import type { Run } from '../run.ts';
 
-/** What `@index`, `@key`, `@first` and `@last` are in one turn of each. */
+/** The values of `@index`, `@key`, `@first` and `@last` in one iteration of each. */
 export type Turn = {
   readonly key: Value;
   readonly index: number;
@@ -16,13 +16,13 @@ export type Names = {
   readonly outer: Names | undefined;
 };
 
-/** Inline partials in reach. */
+/** Inline partials in scope. */
 export type Partials = { readonly own: ReadonlyMap<string, Render>; readonly outer: Partials | undefined };
 
-/** Where a template stands: its context, those around it, and the names in reach. */
+/** The scope of a part of a template: its context, the outer ones, and the names in scope. */
 export type Scope = {
   readonly context: Value;
-  /** The scope `../` means. */
+  /** The scope that `../` refers to. */
   readonly outer: Scope | undefined;
   readonly turn: Turn | undefined;
   readonly names: Names | undefined;
@@ -31,10 +31,10 @@ export type Scope = {
 
 export type Evaluate = (run: Run, scope: Scope) => Value;
 
-/** Writes a piece of the template into the run. */
+/** Renders a part of the template into the run. */
 export type Render = (run: Run, scope: Scope) => void;
 
-/** The scope of a block. As in Handlebars, a block with the same context is no further level for `../`. */
+/** The scope of a block. As in Handlebars, a block with the same context adds no level for `../`. */
 export const enter = (
   scope: Scope,
   context: Value,
@@ -48,7 +48,7 @@ export const enter = (
   partials: scope.partials,
 });
 
-/** One step of a path: a key of a map, a position or `length` of a list. Own properties only, `undefined` for none. */
+/** Reads one part of a path: a key of a map, an index or `length` of a list. Own properties only; undefined without one. */
 export const readPart = (value: Value, part: string): Value => {
   if (isList(value)) {
     if (part === 'length') return value.length;

@@ -1,8 +1,8 @@
 import { findFunction } from '../go/functions/functions.ts';
-import { type Dict, isMap, sortedEntries } from '../go/value.ts';
+import { type Dict, isMap, sortedEntries } from '../../model/go/value.ts';
 import { checkDepth, fail, type Run, spend, write, writeField } from '../run.ts';
 import { templateError } from '../template-source.ts';
-import { unreachable } from '../unreachable.ts';
+import { unreachable } from '../../model/unreachable.ts';
 import { isTextField } from '../watch-context.ts';
 import { type Block, eachBlock, ifBlock, plainBlock, withBlock } from './blocks.ts';
 import {
@@ -25,7 +25,7 @@ type BlockName = (typeof BLOCKS)[number];
 
 const isBlockName = (name: string | undefined): name is BlockName => BLOCKS.some((known) => known === name);
 
-/** `{{"my key"}}` reads the field of that name, as in Handlebars. */
+/** `{{"my key"}}` reads the field with that name, as in Handlebars. */
 const asPath = (node: Path | hbs.AST.Literal): Path => {
   if (node.type === 'PathExpression') return node as Path;
   const original = String((node as { readonly original: unknown }).original);
@@ -35,8 +35,8 @@ const asPath = (node: Path | hbs.AST.Literal): Path => {
 const nothing: Render = () => undefined;
 
 /**
- * A program's statements as closures. `depth` is how deep blocks nest, `params` are the block parameters in reach.
- * @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_LIMIT
+ * Compiles the statements of a program. `depth` is the nesting depth of blocks, `params` are the block parameters in scope.
+ * @throws FleetError TEMPLATE_SYNTAX, TEMPLATE_LIMIT, TEMPLATE_FAILED
  */
 export const compileProgram = (
   context: Context,
@@ -89,7 +89,7 @@ export const compileProgram = (
     const includeZero = pairs.some(
       ({ value }) => value.type === 'BooleanLiteral' && (value as hbs.AST.BooleanLiteral).value,
     );
-    // Who writes {{else}} has thought of the value being missing.
+    // With an {{else}} the template handles a missing value.
     const lenient = name === 'if' || name === 'unless' || node.inverse !== undefined;
     const evaluate = compileExpression(context, subject, lenient);
     switch (name) {
@@ -124,7 +124,7 @@ export const compileProgram = (
     return plainBlock(compilePath(context, path, false), block);
   };
 
-  /** Runs an inline partial and indents what it writes as the partial itself stands. */
+  /** Runs an inline partial and indents its output like the call. */
   const callPartial = (run: Run, partial: Render, scope: Scope, indent: string): void => {
     if (indent === '') {
       partial(run, scope);

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { BundleConfig, ClosureEntry } from '#bundles/bundle/config';
-import type { Descriptor } from '#bundles/bundle/manifest';
-import type { Bundle } from '#bundles/bundle/read-bundle';
+import type { BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import type { Bundle } from '#bundles/formats/bundle/read-bundle';
 import { PREDICATES } from '#bundles/media-types';
-import type { ImagePolicy } from '#bundles/signatures/image-policy';
-import { generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
-import { bringBlobs } from '../../../agent/acquire/bring-blobs.ts';
+import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
+import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
+import { bringBlobs } from '../../../agent/acquire/blobs/bring-blobs.ts';
 import {
   policyOf,
   putSignedIndex,
   signSimply,
   signWithBundle,
   withAttachments,
-} from '../../bundles/signatures/sign-image.ts';
+} from '../../bundles/trust/images/sign-image.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import { type Blobs, closureEntry, putImage, putIndex, putLayer, sourceOf } from '../images/image-fixture.ts';
 import { kubernetesBundle } from '../images/kubernetes-bundle.ts';

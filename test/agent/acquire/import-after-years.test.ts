@@ -2,11 +2,11 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
-import { MEDIUM_FILE, type Medium } from '#bundles/medium/medium';
+import { MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
 import type { Channel } from '#bundles/names';
 import { addDays, formatTime } from '#bundles/time';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
-import type { Agent } from '../../../agent/agent.ts';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
+import type { Agent } from '../../../agent/store/agent.ts';
 import { readFloors, readRoot } from '../../../agent/store/trust.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import type { TestBundle } from '../../harness/signed-medium.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';

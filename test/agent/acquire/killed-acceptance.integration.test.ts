@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { packTestBundle, rotateRoot, writeTestMedium } from '../../harness/signed-medium.ts';
 import { copyOfWorld, endState } from '../crash-scenarios.ts';
 import { createWorld, NOW, onePackage, openFast, SITE, testAgent, type World } from '../world.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, it as test } from 'vitest';
-import { encodeManifest } from '#bundles/bundle/manifest';
+import { encodeManifest } from '#bundles/formats/layout/manifest';
 import { type Digest, digestOf } from '#bundles/digest';
-import { toDescriptor } from '#bundles/layout/document';
-import { readManifest } from '#bundles/layout/read-manifest';
+import { toDescriptor } from '#bundles/formats/layout/document';
+import { readManifest } from '#bundles/formats/layout/read-manifest';
 import { LEASE_ARTIFACT, OCI_EMPTY, OCI_MANIFEST, ROOT_JSON } from '#bundles/media-types';
 import { addDays } from '#bundles/time';
 import { pollRegistry } from '../../../agent/acquire/poll-registry.ts';
 import { type Pulled, pullRelease } from '../../../agent/acquire/pull-release.ts';
-import { readRegistryOffer } from '../../../agent/acquire/read-registry-offer.ts';
+import { readRegistryOffer } from '../../../agent/acquire/offers/read-registry-offer.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { readSecretSets } from '../../../agent/store/secret-sets.ts';
 import { readFloors } from '../../../agent/store/trust.ts';

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodeManifest } from '#bundles/bundle/manifest';
+import { encodeManifest } from '#bundles/formats/layout/manifest';
 import { type Digest, digestOf } from '#bundles/digest';
-import { toDescriptor } from '#bundles/layout/document';
+import { toDescriptor } from '#bundles/formats/layout/document';
 import { LEASE_ARTIFACT, OCI_EMPTY, OCI_MANIFEST, ROOT_JSON } from '#bundles/media-types';
 import { addDays } from '#bundles/time';
 import { pollRegistry } from '../../../agent/acquire/poll-registry.ts';
 import { type Pulled, pullRelease } from '../../../agent/acquire/pull-release.ts';
-import type { Agent } from '../../../agent/agent.ts';
+import type { Agent } from '../../../agent/store/agent.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
-import { readStaleness } from '../../../agent/staleness/read-staleness.ts';
-import { tellStaleness } from '../../../agent/staleness/tell-staleness.ts';
+import { readStaleness } from '../../../agent/acquire/staleness/read-staleness.ts';
+import { tellStaleness } from '../../../agent/acquire/staleness/tell-staleness.ts';
 import { readFloors, readStatement } from '../../../agent/store/trust.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { pollRegistry } from '../../../agent/acquire/poll-registry.ts';
 import { type Exclusively, type Pulled, pullRelease } from '../../../agent/acquire/pull-release.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';

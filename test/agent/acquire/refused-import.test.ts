@@ -2,10 +2,10 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
-import { MEDIUM_FILE, type Medium } from '#bundles/medium/medium';
+import { MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
 import { addDays } from '#bundles/time';
-import { generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import {
   createTestFleet,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { resume } from '../../../agent/apply/perform.ts';
-import type { Step, Target } from '../../../agent/apply/target.ts';
-import { lastOperations, openOperation, readResults } from '../../../agent/journal/operations.ts';
+import type { Step, Target } from '../../../agent/model/target.ts';
+import { lastOperations, openOperation, readResults } from '../../../agent/store/journal/operations.ts';
 import { readOwned } from '../../../agent/store/inventory.ts';
 import { findPackage } from '../../../agent/store/packages.ts';
 import { FleetError } from '../../../bundles/errors.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Agent } from '../../../agent/agent.ts';
+import type { Agent } from '../../../agent/store/agent.ts';
 import { resume } from '../../../agent/apply/perform.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
-import type { Target } from '../../../agent/apply/target.ts';
-import { openOperation } from '../../../agent/journal/operations.ts';
+import type { Target } from '../../../agent/model/target.ts';
+import { openOperation } from '../../../agent/store/journal/operations.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
 import { nextAttempt } from '../../../agent/store/attempts.ts';
 import { findPackage } from '../../../agent/store/packages.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { boundsOf, checkBounds } from '../../../agent/apply/check-bounds.ts';
-import type { DesiredPackage } from '../../../agent/apply/target.ts';
+import type { DesiredPackage } from '../../../agent/model/target.ts';
 import { liveFiles } from '../folder-target.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
 

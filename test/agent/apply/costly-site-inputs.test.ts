@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Json } from '#bundles/canonical';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
-import { judgeValues } from '#bundles/author-schema/judge-values';
+import type { Json } from '#bundles/json/canonical';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
+import { judgeValues } from '#bundles/formats/author-schema/judge-values';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { findPackage } from '../../../agent/store/packages.ts';
 import { packTestBundle, type TestPackage } from '../../harness/signed-medium.ts';

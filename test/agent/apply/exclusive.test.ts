@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
-import type { Agent } from '../../../agent/agent.ts';
-import type { Target } from '../../../agent/apply/target.ts';
-import { openOperation } from '../../../agent/journal/operations.ts';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
+import type { Agent } from '../../../agent/store/agent.ts';
+import type { Target } from '../../../agent/model/target.ts';
+import { openOperation } from '../../../agent/store/journal/operations.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { findPackage } from '../../../agent/store/packages.ts';
 import { FleetError } from '../../../bundles/errors.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { showContacts } from '../../../agent/commands/show-contacts.ts';
-import { NO_CONTACT } from '../../../agent/daemon/contact.ts';
+import { NO_CONTACT } from '../../../agent/store/contact.ts';
 import type { Status } from '../../../agent/observe/read-status.ts';
 
 const OUTBOX = { events: 0, bytes: 0, from: null, to: null };

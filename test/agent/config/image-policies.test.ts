@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { imagePolicies } from '../../../agent/config/image-policies.ts';
 import { parseConfig } from '../../../agent/config/read-config.ts';
-import { newKey } from '../../bundles/trust/new-key.ts';
+import { newKey } from '../../bundles/trust/root/new-key.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 

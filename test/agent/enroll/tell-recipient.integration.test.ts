@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { makeVisitor } from '../../../agent/hub/visit-hub.ts';
+import { makeVisitor } from '../../../agent/report/visit-hub.ts';
 import { createOnlineWorld, type OnlineWorld, PATIENT } from '../online-world.ts';
 
 /** As it is after an update: the order was made before its agent had an age identity. */

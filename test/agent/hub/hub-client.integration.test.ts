@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { ROOTS_PATH } from '#bundles/hub/hub-api';
+import { ROOTS_PATH } from '#bundles/formats/events/hub-api';
 import { openHub } from '../../../agent/hub/hub-client.ts';
 import { createOnlineWorld, PATIENT } from '../online-world.ts';
 

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseDigest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { openLayout } from '#bundles/layout/layout';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { containerdProvider } from '../../../agent/images/containerd/containerd-provider.ts';
 import { openCtr } from '../../../agent/images/containerd/open-ctr.ts';
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isFleetError } from '#bundles/errors';
-import type { Medium, OpenMedium } from '#bundles/medium/medium';
-import { bringBlobs } from '../../../agent/acquire/bring-blobs.ts';
-import type { Source } from '../../../agent/acquire/source.ts';
-import type { Agent } from '../../../agent/agent.ts';
+import type { Medium, OpenMedium } from '#bundles/formats/medium/medium';
+import { bringBlobs } from '../../../agent/acquire/blobs/bring-blobs.ts';
+import type { Source } from '../../../agent/acquire/blobs/source.ts';
+import type { Agent } from '../../../agent/store/agent.ts';
 import { heldWithImages } from '../../../agent/images/held-bundles.ts';
 import { letGoImages } from '../../../agent/images/let-go-images.ts';
 import { saveBundle } from '../../../agent/store/bundles.ts';

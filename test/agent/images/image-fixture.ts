@@ -1,10 +1,10 @@
-import { writeTar } from '#bundles/archive/write-tar';
-import type { ClosureEntry } from '#bundles/bundle/config';
-import type { Descriptor } from '#bundles/bundle/manifest';
-import { canonicalBytes } from '#bundles/canonical';
+import { writeTar } from '#bundles/formats/archive/write-tar';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { missingBlob } from '#bundles/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { missingBlob } from '#bundles/formats/layout/verified';
 import { OCI_EMPTY, OCI_INDEX, OCI_MANIFEST } from '#bundles/media-types';
 
 /** Blobs in memory, as a medium has them. */

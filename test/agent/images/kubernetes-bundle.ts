@@ -1,6 +1,6 @@
-import type { BundleConfig, ClosureEntry } from '#bundles/bundle/config';
-import { bundleManifest } from '#bundles/bundle/manifest';
-import { type Bundle, readBundle } from '#bundles/bundle/read-bundle';
+import type { BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
+import { bundleManifest } from '#bundles/formats/layout/manifest';
+import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { BUNDLE_CONFIG, LAYER_KUBERNETES, OCI_MANIFEST } from '#bundles/media-types';
 import { type Blobs, put, putJson, sourceOf } from './image-fixture.ts';
 

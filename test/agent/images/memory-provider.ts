@@ -1,9 +1,9 @@
-import type { ClosureEntry } from '#bundles/bundle/config';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { missingBlob, readBlob } from '#bundles/layout/verified';
-import { imageBlobs } from '#bundles/bundle/image-blobs';
-import type { ImageProvider } from '../../../agent/images/image-provider.ts';
+import { missingBlob, readBlob } from '#bundles/formats/layout/verified';
+import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
+import type { ImageProvider } from '../../../agent/model/image-provider.ts';
 import { type Blobs, sourceOf } from './image-fixture.ts';
 
 export type MemoryProvider = ImageProvider & {

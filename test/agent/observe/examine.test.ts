@@ -2,12 +2,12 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { addDays } from '#bundles/time';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import type { Config } from '../../../agent/config/config.ts';
-import { ageFile } from '../../../agent/enroll/age-identity.ts';
-import { keyFile } from '../../../agent/enroll/agent-key.ts';
+import { ageFile } from '../../../agent/identity/age-identity.ts';
+import { keyFile } from '../../../agent/identity/agent-key.ts';
 import { examine, examineMachine, type Finding } from '../../../agent/observe/examine.ts';
-import { stateFile } from '../../../agent/store/state.ts';
+import { notEnrolled, stateFile } from '../../../agent/store/state.ts';
 import { packTestBundle } from '../../harness/signed-medium.ts';
 import { createWorld, NOW, onePackage, testEdge, type World } from '../world.ts';
 
@@ -105,7 +105,10 @@ describe('the doctor', () => {
     const state = join(world.folder, 'not/yet');
     const config = { root: world.folder, services: 'none', targets: ['host'], state } as unknown as Config;
     const examine = async () => [{ name: 'cluster', verdict: 'good', message: 'answers' } as const];
-    const found = await examineMachine({ ...world.agent, config, targets: [{ examine }] });
+    const found = await examineMachine(
+      { ...world.agent, config, targets: [{ examine }] },
+      notEnrolled(config.state),
+    );
     expect(found.map(({ name, verdict }) => `${name} ${verdict}`)).toEqual([
       'enrolment warning',
       'clock good',
@@ -114,7 +117,7 @@ describe('the doctor', () => {
       'systemd good',
       'cluster good',
     ]);
-    expect(found[0]?.message).toContain(`no agent is enrolled in ${state}: start with "fleet-agent enroll"`);
+    expect(found[0]?.message).toContain(`no agent is enrolled in ${state}. Start with "fleet-agent enroll"`);
   });
 
   it('says what to do before the first medium', async () => {

@@ -1,10 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Agent } from '../../../agent/agent.ts';
-import type { CheckResult, Target } from '../../../agent/apply/target.ts';
+import type { Agent } from '../../../agent/store/agent.ts';
+import type { CheckResult, Target } from '../../../agent/model/target.ts';
 import { healthWaits } from '../../../agent/daemon/health-waits.ts';
-import { openOperation } from '../../../agent/journal/operations.ts';
+import { openOperation } from '../../../agent/store/journal/operations.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { findAttempt, HEALTH, nextAttempt } from '../../../agent/store/attempts.ts';
 import { findPackage } from '../../../agent/store/packages.ts';

@@ -2,13 +2,13 @@ import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { agentFolder } from '#bundles/medium/medium';
-import { verifyReport } from '#bundles/report/report';
+import { agentFolder } from '#bundles/formats/medium/medium';
+import { verifyReport } from '#bundles/trust/reports/report';
 import { addDays, formatTime } from '#bundles/time';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
-import { loadKey } from '../../../agent/enroll/agent-key.ts';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
+import { loadKey } from '../../../agent/identity/agent-key.ts';
 import { type ExportedReport, exportReports } from '../../../agent/report/export-reports.ts';
-import { appendEvent, readOutbox } from '../../../agent/report/outbox.ts';
+import { appendEvent, readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { heldBundles } from '../../../agent/store/bundles.ts';
 import { packTestBundle, writeTestMedium } from '../../harness/signed-medium.ts';
 import { agentKey, createWorld, NOW, onePackage, SITE, type World } from '../world.ts';

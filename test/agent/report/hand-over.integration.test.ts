@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { signReceipt } from '#bundles/report/receipt';
+import { signReceipt } from '#bundles/trust/reports/receipt';
 import { formatTime } from '#bundles/time';
-import { makeVisitor } from '../../../agent/hub/visit-hub.ts';
-import { appendEvent, readOutbox } from '../../../agent/report/outbox.ts';
+import { makeVisitor } from '../../../agent/report/visit-hub.ts';
+import { appendEvent, readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { TODAY } from '../hub-server.ts';
 import { createOnlineWorld, type OnlineWorld, PATIENT } from '../online-world.ts';
 

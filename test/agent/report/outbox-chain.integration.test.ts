@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isFleetError } from '#bundles/errors';
-import { type Event, encodeEvent, GENESIS, hashLine } from '#bundles/report/event';
-import { parseDocument } from '#bundles/validate';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { type Event, encodeEvent, GENESIS, hashLine } from '#bundles/formats/events/event';
+import { parseDocument } from '#bundles/json/validate';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { retryPackages } from '../../../agent/apply/retry-packages.ts';
 import { rollBackPackage } from '../../../agent/apply/roll-back-package.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
-import { readOutbox } from '../../../agent/report/outbox.ts';
+import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
 
 const checks = [{ type: 'exec', name: 'x', argv: ['false'], timeoutSeconds: 1 }] as const;

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { readManifests, toWanted } from '../../../agent/apply/kubernetes/desired/read-wanted.ts';
 import { packageId } from '../../../agent/apply/kubernetes/owned-state.ts';
-import type { DesiredPackage } from '../../../agent/apply/target.ts';
+import type { DesiredPackage } from '../../../agent/model/target.ts';
 import { keyedHash } from '../../../agent/secrets/keyed-hash.ts';
-import type { PackageSecrets } from '../../../agent/secrets/package-secrets.ts';
+import type { PackageSecrets } from '../../../agent/model/package-secrets.ts';
 import { setsUsed } from '../../../agent/secrets/sets-used.ts';
 import { verdict } from '../../bundles/verdict.ts';
 

@@ -4,7 +4,7 @@
  * kubeconfig its target is that cluster.
  */
 import { join } from 'node:path';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { openClusterAccess } from '../../../agent/apply/kubernetes/api/cluster-access.ts';
 import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { acquireLock } from '../../../agent/store/lock.ts';

@@ -1,13 +1,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sealSecretSet } from '#bundles/secrets/seal';
-import { importMedium } from '../../../agent/acquire/import-medium.ts';
+import { sealSecretSet } from '#bundles/trust/secrets/seal';
+import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { hostTarget } from '../../../agent/apply/host/host-target.ts';
 import { runCommand } from '../../../agent/apply/host/run-command.ts';
 import type { KubernetesApi } from '../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { kubernetesTarget } from '../../../agent/apply/kubernetes/kubernetes-target.ts';
-import type { Target } from '../../../agent/apply/target.ts';
-import { loadOrMakeRecipient } from '../../../agent/enroll/age-identity.ts';
+import type { Target } from '../../../agent/model/target.ts';
+import { loadOrMakeRecipient } from '../../../agent/identity/age-identity.ts';
 import {
   packTestBundle,
   type TestFleet,

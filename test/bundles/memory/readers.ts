@@ -1,9 +1,9 @@
-import { parseBundleConfig } from '#bundles/bundle/config';
-import { parseHostPackage } from '#bundles/bundle/host-package';
-import { MAX_MANIFEST_BYTES, parseManifest } from '#bundles/bundle/manifest';
-import { MAX_MEDIUM_BYTES, parseMedium } from '#bundles/medium/medium';
-import { parseStrictJson } from '#bundles/strict-json';
-import { parseDocument } from '#bundles/validate';
+import { parseBundleConfig } from '#bundles/formats/bundle/config';
+import { parseHostPackage } from '#bundles/formats/bundle/host-package';
+import { MAX_MANIFEST_BYTES, parseManifest } from '#bundles/formats/layout/manifest';
+import { MAX_MEDIUM_BYTES, parseMedium } from '#bundles/formats/medium/medium';
+import { parseStrictJson } from '#bundles/json/strict-json';
+import { parseDocument } from '#bundles/json/validate';
 
 /** A reader of unsigned documents: its cap, and where in a document of its kind a flood lies. */
 export type Reader = {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import SQLite from 'better-sqlite3';
-import { type Event, GENESIS, hashLine } from '#bundles/report/event';
+import { type Event, GENESIS, hashLine } from '#bundles/formats/events/event';
 
 /** What the hub's database holds of one agent, in the agent's order. */
 export const eventsAtHub = (folder: string, agent: string): readonly Event[] =>

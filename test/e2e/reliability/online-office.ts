@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openKeyDirectory } from '../../../scheduler/sign/key-directory.ts';
+import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { type FaultyHub, startFaultyHub } from '../../harness/faulty-hub.ts';
 import { type FaultyLine, startFaultyLine } from '../../harness/faulty-line.ts';
 import { type FaultyRegistry, startFaultyRegistry } from '../../harness/faulty-registry.ts';
 import { freePort } from '../../harness/free-port.ts';
+import { programFile } from '../../harness/program-file.ts';
 import { type Registry, startRegistry } from '../../harness/registry.ts';
-import { type Office, openOffice, program, succeed } from '../office.ts';
+import { type Office, openOffice, succeed } from '../office.ts';
 import { makeProcess, type Process } from './process.ts';
 
 /** The office of e2e tests on line: a hub and a registry, each behind a line that misbehaves when it is told to. */
@@ -73,7 +74,7 @@ export const startOnlineOffice = async (folder: string, options: OnlineOptions):
       ...(watches && { platform: 'platform', images: 'images', poll: '1s', environments: ['prod'] }),
     }),
   );
-  const serving = [process.execPath, program('scheduler'), 'serve', '--config', join(folder, 'hub.yaml')];
+  const serving = [process.execPath, programFile('scheduler'), 'serve', '--config', join(folder, 'hub.yaml')];
   const hub = cleanup.use(makeProcess(serving, { cwd: folder, ready: '"msg":"listening"' }));
   await hub.start();
 

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { NO_CONTACT } from '../../../agent/daemon/contact.ts';
-import type { Note } from '../../../agent/daemon/note.ts';
+import { NO_CONTACT } from '../../../agent/store/contact.ts';
+import type { Note } from '../../../agent/observe/note.ts';
 import { type Cable, type FactoryHost, startFactoryHost } from '../../harness/factory-host.ts';
+import { agentOnHost } from '../../harness/program-file.ts';
 import type { Outcome } from '../../harness/run-command.ts';
 import { succeed } from '../office.ts';
 
@@ -43,11 +44,12 @@ export type OnlineSiteOptions = {
 
 export const startOnlineSite = async (name: string, options: OnlineSiteOptions): Promise<OnlineSite> => {
   const { base, stick, faketime, stateBytes } = options;
+  const program = agentOnHost();
   const host = await startFactoryHost(name, {
     base,
     network: 'machine',
     binds: [
-      { from: REPOSITORY, to: '/opt/fleet-ferry', readOnly: true },
+      program.bind,
       { from: stick, to: '/media/stick' },
       { from: faketime, to: '/opt/faketime.so', readOnly: true },
     ],
@@ -62,7 +64,7 @@ export const startOnlineSite = async (name: string, options: OnlineSiteOptions):
   succeed(await shell('cat > /etc/systemd/system/fleet-agent.service', unit));
   succeed(
     await shell(
-      `printf '#!/bin/sh\\nexec /usr/local/bin/node /opt/fleet-ferry/agent/fleet-agent.js "$@"\\n' > /usr/bin/fleet-agent
+      `printf '#!/bin/sh\\nexec /usr/local/bin/node ${program.file} "$@"\\n' > /usr/bin/fleet-agent
        chmod 755 /usr/bin/fleet-agent
        mkdir -p -m 700 /var/lib/fleet-agent /etc/fleet-agent
        mount -t tmpfs -o size=${stateBytes},mode=700 tmpfs /var/lib/fleet-agent`,

@@ -1,12 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openOperation } from '../../../agent/journal/operations.ts';
-import { outboxSize } from '../../../agent/report/outbox.ts';
+import { openOperation } from '../../../agent/store/journal/operations.ts';
+import { outboxSize } from '../../../agent/store/outbox/outbox.ts';
 import { readPackages } from '../../../agent/store/packages.ts';
 import { openState, type State } from '../../../agent/store/state.ts';
+import { programFile } from '../../harness/program-file.ts';
 import { runCommand } from '../../harness/run-command.ts';
-import { enrolOnceReleased, program, succeed } from '../office.ts';
+import { enrolOnceReleased, succeed } from '../office.ts';
 import { type Field, seeded } from './field.ts';
 import { eventsAtHub, faultsAtHub, toldTwice } from './hub-record.ts';
 import type { OnlineOffice } from './online-office.ts';
@@ -50,7 +51,7 @@ export const runKills = async (
   const random = seeded(seed);
   const state = join(office.folder, 'agent-state');
   const env = { ...process.env, ...agentEnv(office, state), ...field.env };
-  await using agent = makeProcess([process.execPath, program('agent'), 'run'], {
+  await using agent = makeProcess([process.execPath, programFile('agent'), 'run'], {
     cwd: office.folder,
     env,
     ready: '"msg":"started"',
@@ -110,7 +111,14 @@ const enrol = async (office: OnlineOffice, field: Field, env: NodeJS.ProcessEnv)
   const token = join(office.folder, 'token');
   await writeFile(token, `${await office.token(SITE)}\n`);
   const words = ['--site', SITE, '--name', NAME, '--channel', field.channel, '--token-file', token];
-  const argv = [process.execPath, program('agent'), 'enroll', ...words, '--root-sha256', office.rootSha256];
+  const argv = [
+    process.execPath,
+    programFile('agent'),
+    'enroll',
+    ...words,
+    '--root-sha256',
+    office.rootSha256,
+  ];
   await enrolOnceReleased(() => runCommand(argv, { cwd: office.folder, env }));
   succeed(await office.scheduler('sites', 'set', SITE, 'lineNumber=7', '--allow-unknown'));
 };
@@ -156,7 +164,7 @@ const killed = async (
       return;
     case 'publish': {
       succeed(await office.scheduler('build', '--images', 'images', '-e', 'prod'));
-      const argv = [process.execPath, program('scheduler'), ...office.publishing];
+      const argv = [process.execPath, programFile('scheduler'), ...office.publishing];
       await using publishing = makeProcess(argv, { cwd: office.folder });
       await publishing.start();
       // It takes a second to begin.

@@ -8,7 +8,7 @@ import Inspect from '../../../exporter/commands/inspect.ts';
 import Recheck from '../../../exporter/commands/recheck.ts';
 import Reports from '../../../exporter/commands/reports.ts';
 import Verify from '../../../exporter/commands/verify.ts';
-import { type RawEntry, rawTar } from '../../bundles/archive/raw-tar.ts';
+import { type RawEntry, rawTar } from '../../bundles/formats/archive/raw-tar.ts';
 import { runCommandClass } from '../../scheduler/commands/run-command-class.ts';
 import { filesOf } from '../files-of.ts';
 import { agentDiary } from '../reports/agent-diary.ts';

@@ -1,8 +1,8 @@
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
-import { generateAgeIdentity } from '#bundles/secrets/recipient';
-import { generatePrivateKey, loadSigningKey } from '#bundles/trust/key';
+import { generateAgeIdentity } from '#bundles/trust/age/recipient';
+import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import Clean from '../../../exporter/commands/clean.ts';
 import Inspect from '../../../exporter/commands/inspect.ts';
 import Plan from '../../../exporter/commands/plan.ts';

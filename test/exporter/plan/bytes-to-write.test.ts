@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { generateAgeIdentity } from '#bundles/secrets/recipient';
+import { generateAgeIdentity } from '#bundles/trust/age/recipient';
 import { bytesToWrite } from '../../../exporter/plan/bytes-to-write.ts';
 import { planSet } from '../../../exporter/plan/plan-set.ts';
-import { type Order, prepare } from '../../../exporter/prepare.ts';
+import { type Order, prepare } from '../../../exporter/plan/prepare.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
 import type { SetOrder } from '../../../exporter/write/write-set.ts';
 import { NOW } from '../../harness/signed-fleet.ts';

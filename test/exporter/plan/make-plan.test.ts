@@ -2,11 +2,12 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Digest, digestOf } from '#bundles/digest';
 import { OCI_MANIFEST } from '#bundles/media-types';
-import type { TrustRoot } from '#bundles/trust/root';
-import type { Base, Bases } from '../../../exporter/base/base.ts';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import type { Base, Bases } from '../../../exporter/source/base/base.ts';
 import { makePlan } from '../../../exporter/plan/make-plan.ts';
 import type { Offer, OfferedBundle } from '../../../exporter/source/offer.ts';
 import type { ClosureBlob } from '../../../exporter/source/read-closure.ts';
+import { runs } from '../../harness/long.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 
 const channelOf = (index: number) => ({ environment: 'prod', clusterType: `type-${index}` });
@@ -139,7 +140,7 @@ describe('the plan of a medium', () => {
         expect(new Set(carried)).toEqual(belongs);
         expect(plan.carried).toBe(plan.blobs.reduce((sum, { size }) => sum + size, 0));
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

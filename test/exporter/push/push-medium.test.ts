@@ -1,18 +1,18 @@
-import type { Freight } from '#bundles/publish/send-shipment';
+import type { Freight } from '#bundles/transport/publish/send-shipment';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { type FleetError, isFleetError } from '#bundles/errors';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { type PushOrder } from '../../../exporter/push/prepare-push.ts';
 import { type Pushed, pushMedium } from '../../../exporter/push/push-medium.ts';
 import {
   checkReachable,
   type MemoryRegistry,
   memoryRegistry,
-} from '../../bundles/publish/memory-destination.ts';
+} from '../../bundles/transport/publish/memory-destination.ts';
 import { NOW, newFleet } from '../../harness/signed-fleet.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../world.ts';
 import { fillForm } from '../write/fill-form.ts';

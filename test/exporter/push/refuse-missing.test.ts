@@ -2,10 +2,10 @@ import { mkdir, readdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { type OpenMedium, parseMedium } from '#bundles/medium/medium';
-import { openMedium } from '#bundles/medium/open-medium';
+import { type OpenMedium, parseMedium } from '#bundles/formats/medium/medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { refuseMissing, removeNeeds } from '../../../exporter/push/refuse-missing.ts';
-import { refusal } from '../../bundles/age/in-memory.ts';
+import { refusal } from '../../bundles/trust/age/in-memory.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 

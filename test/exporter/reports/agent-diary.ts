@@ -1,14 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Digest } from '#bundles/digest';
-import { digestOf } from '#bundles/digest';
-import { agentFolder, RECEIPTS_FOLDER, REPORTS_FOLDER } from '#bundles/medium/medium';
-import { type Event, encodeEvent, GENESIS, hashLine } from '#bundles/report/event';
-import { signReceipt } from '#bundles/report/receipt';
-import { signReport } from '#bundles/report/report';
-import type { ReportPredicate } from '#bundles/statements/predicates';
+import { type Digest, digestOf } from '#bundles/digest';
+import { agentFolder, RECEIPTS_FOLDER, REPORTS_FOLDER } from '#bundles/formats/medium/medium';
+import { type Event, encodeEvent, GENESIS, hashLine } from '#bundles/formats/events/event';
+import { signReceipt } from '#bundles/trust/reports/receipt';
+import { signReport } from '#bundles/trust/reports/report';
+import type { ReportPredicate } from '#bundles/formats/statements/predicates';
 import { formatTime } from '#bundles/time';
-import type { SigningKey } from '#bundles/trust/key';
+import type { SigningKey } from '#bundles/trust/keys/key';
 import { NOW } from '../../harness/signed-fleet.ts';
 
 /** The events of one agent, chained, and what becomes of them on a stick. */

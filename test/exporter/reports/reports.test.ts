@@ -1,7 +1,7 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { copyReports } from '../../../exporter/reports/copy-reports.ts';
 import { listReports } from '../../../exporter/reports/list-reports.ts';
 import { mediumAgents } from '../../../exporter/reports/medium-agents.ts';

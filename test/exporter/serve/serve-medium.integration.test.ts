@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Descriptor } from '#bundles/bundle/manifest';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import type { Document } from '#bundles/layout/document';
-import type { OpenMedium } from '#bundles/medium/medium';
-import { openMedium } from '#bundles/medium/open-medium';
+import type { Document } from '#bundles/formats/layout/document';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { fillShelves, type ShelfOrder } from '../../../exporter/serve/fill-shelves.ts';
 import { registryHandler } from '../../../exporter/serve/registry-handler.ts';
 import type { Shelves } from '../../../exporter/serve/shelves.ts';

@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import { newBuffers } from '#bundles/layout/read-span';
 import { oneAhead } from '../../../exporter/source/one-ahead.ts';
 import type { Source } from '../../../exporter/source/source.ts';
 
@@ -112,12 +111,5 @@ describe('blobs copied one after the other', () => {
     await expect(reading()).rejects.toThrow('aborted');
     await ahead[Symbol.asyncDispose]();
     expect(open.size).toBe(0);
-  });
-
-  it("are left to who reads into the reader's own memory", async () => {
-    const { source, asked } = talking(sizes);
-    await using ahead = oneAhead(source, order);
-    for await (const _ of ahead.source.stream('prod/edge', digestOf('two'), undefined, newBuffers()));
-    expect(asked).toEqual(['two']);
   });
 });

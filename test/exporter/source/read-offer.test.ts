@@ -100,6 +100,10 @@ describe('reading what a source offers', () => {
     await using world = await makeKioskWorld();
     expect(await refused(world.plan({ channels: [GATE] }))).toBe('CHANNEL_MISSING');
     await expect(world.plan({ channels: [GATE] })).rejects.toMatchObject({ hint: 'It has prod/kiosk' });
+    const mistyped = { ...KIOSK, clusterType: 'kiosl' };
+    await expect(world.plan({ channels: [mistyped] })).rejects.toMatchObject({
+      hint: 'Did you mean prod/kiosk? It has prod/kiosk',
+    });
     expect(await refused(world.plan({ sites: ['plant-8'] }))).toBe('SITE_MISSING');
   });
 
@@ -109,7 +113,7 @@ describe('reading what a source offers', () => {
     await expect(world.plan({ sites: ['plant-7'] })).rejects.toMatchObject({
       code: 'CHANNEL_MISSING',
       message: 'no agent of site plant-7 is left, so it follows no channel',
-      hint: 'Name one with --channel: the new order of the site goes with it',
+      hint: 'Name one with --channel: the new site statement goes with it',
     });
     expect((await world.plan({ sites: ['plant-7'], channels: [KIOSK] })).plan.sites).toMatchObject([
       { site: 'plant-7', version: 2 },

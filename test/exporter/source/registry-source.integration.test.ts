@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openLayout } from '#bundles/layout/layout';
-import { publishLayout } from '#bundles/publish/publish-layout';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { publishLayout } from '#bundles/transport/publish/publish-layout';
 import { addDays } from '#bundles/time';
-import { openDestination } from '../../../scheduler/publish/send/open-destination.ts';
+import { openDestination } from '../../../scheduler/deliver/send/open-destination.ts';
 import { describeWith } from '../../harness/describe-with.ts';
 import { type FaultyRegistry, startFaultyRegistry } from '../../harness/faulty-registry.ts';
 import { type Registry, startRegistry } from '../../harness/registry.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/layout/blobs';
-import { readBlob } from '#bundles/layout/verified';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { readBlob } from '#bundles/formats/layout/verified';
 import { readInParallel } from '../../../exporter/source/read-in-parallel.ts';
 import { inMemory } from '../../../exporter/source/in-memory.ts';
 import { keepSmallBlobs } from '../../../exporter/source/small-blobs.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { readBlob } from '#bundles/layout/verified';
+import { readBlob } from '#bundles/formats/layout/verified';
 import { openedBlobs } from '../../../exporter/verify/opened-blobs.ts';
 import { blobsInMemory } from '../../bundles/blobs-in-memory.ts';
-import { byOneQuestion } from '../../bundles/layout/one-question.ts';
+import { byOneQuestion } from '../../bundles/formats/layout/one-question.ts';
 
 it('what was read is noted, however the source is asked', async () => {
   const memory = blobsInMemory();

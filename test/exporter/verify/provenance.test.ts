@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { openMedium } from '#bundles/medium/open-medium';
-import { inspectMedium } from '../../../exporter/inspect/inspect-medium.ts';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { inspectMedium } from '../../../exporter/verify/inspect/inspect-medium.ts';
 import { formatProvenance } from '../../../exporter/verify/provenance.ts';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { NOW } from '../../harness/signed-fleet.ts';

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { appendFile, cp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { type TarEntry, writeTar } from '#bundles/archive/write-tar';
-import { canonicalBytes } from '#bundles/canonical';
+import { type TarEntry, writeTar } from '#bundles/formats/archive/write-tar';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
-import type { Medium } from '#bundles/medium/medium';
-import { openMedium } from '#bundles/medium/open-medium';
+import type { Medium } from '#bundles/formats/medium/medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { addDays } from '#bundles/time';
 import { type Verification, verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { NOW, newFleet } from '../../harness/signed-fleet.ts';

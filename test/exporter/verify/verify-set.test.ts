@@ -1,6 +1,6 @@
 import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { type Verification, verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 import type { World } from '../world.ts';

@@ -3,10 +3,11 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openAge } from '#bundles/age/open-age';
+import { openAge } from '#bundles/trust/age/open-age';
 import { formatError, toFleetError } from '#bundles/errors';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
+import { LONG } from '../../harness/long.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 import { filesOf } from '../files-of.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
@@ -19,7 +20,8 @@ const identity = await generateIdentity();
 const recipient = await identityToRecipient(identity);
 
 /** Every call costs minutes; without FLEET_MOMENTS=all it is some of them. */
-const stepOf = (form: Form): number => (process.env['FLEET_MOMENTS'] === 'all' ? 1 : form === 'tar' ? 2 : 13);
+const stepOf = (form: Form): number =>
+  LONG || process.env['FLEET_MOMENTS'] === 'all' ? 1 : form === 'tar' ? 2 : 13;
 
 /** How a stick fails, from its n-th call on. */
 type Failure = {
@@ -41,7 +43,7 @@ const FAILURES: readonly Failure[] = [
   },
   {
     what: 'is full',
-    concerns: ({ call }) => ['open', 'mkdir', 'write', 'writeFile', 'sync'].includes(call),
+    concerns: ({ call }) => ['open', 'mkdir', 'write', 'writev', 'writeFile', 'sync'].includes(call),
     errno: 'ENOSPC',
     codes: ['DISK_FULL'],
   },

@@ -1,4 +1,4 @@
-import { type Order, prepare } from '../../../exporter/prepare.ts';
+import { type Order, prepare } from '../../../exporter/plan/prepare.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 import { PART } from './set-world.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatError } from '#bundles/errors';
 import { openSource } from '../../../exporter/source/open-source.ts';
-import { FAT_MAX_FILE, tooLargeFor } from '../../../exporter/write/free-space.ts';
+import { FAT_MAX_FILE, tooLargeFor } from '../../../exporter/plan/medium/free-space.ts';
 import { writeTarFile } from '../../../exporter/write/write-tar-file.ts';
 import { runCommand } from '../../harness/run-command.ts';
 import { makeKioskWorld, type World } from '../world.ts';

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { describe, expect, it } from 'vitest';
-import { writeFileAtomically } from '#bundles/layout/write-file';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { bundleOf, KIOSK, makeWorld } from '../world.ts';
 import { type Form, fillForm } from './fill-form.ts';
 import { type Touch, watchChanges } from './watch-changes.ts';
@@ -47,7 +47,7 @@ const newStick = (folder: string) => {
       } else if (call === 'mkdir' || (call === 'open' && !reads)) {
         if (!existsSync(path)) name(path);
       } else if (call === 'rm' || call === 'rmdir') remove(path);
-      else if (isOpen && call === 'write') empty.add(path);
+      else if (isOpen && (call === 'write' || call === 'writev')) empty.add(path);
       else if (isOpen && (call === 'sync' || call === 'datasync')) sync(path);
     },
     /** What would be lost. */

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hexOf } from '#bundles/digest';
 import { formatError, toFleetError } from '#bundles/errors';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { seeded } from '../../e2e/reliability/field.ts';
 import { runCommand } from '../../harness/run-command.ts';

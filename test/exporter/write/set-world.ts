@@ -1,6 +1,6 @@
-import { type Order, prepare } from '../../../exporter/prepare.ts';
+import { type Order, prepare } from '../../../exporter/plan/prepare.ts';
 import { type Exported, exportMedium } from '../../../exporter/write/export-medium.ts';
-import type { WriteOptions } from '../../../exporter/write/write-options.ts';
+import type { WriteOptions } from '../../../exporter/plan/medium/write-options.ts';
 import type { SetOrder } from '../../../exporter/write/write-set.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 import { makeKioskWorld, type World } from '../world.ts';

@@ -51,7 +51,7 @@ export const watchChanges = async (before: (touch: Touch) => void | Promise<void
   for (const name of ['rename', 'rm', 'rmdir', 'mkdir', 'truncate']) watch(fs.promises, name);
   watch(fs.promises, 'open', ([, flags]) => typeof flags !== 'string' || !/[wa]/.test(flags));
   for (const name of ['stat', 'lstat', 'statfs', 'readdir', 'readFile']) watch(fs.promises, name, always);
-  for (const name of ['sync', 'datasync', 'writeFile', 'write']) watch(prototype, name);
+  for (const name of ['sync', 'datasync', 'writeFile', 'write', 'writev']) watch(prototype, name);
   watch(prototype, 'read', always);
   syncBuiltinESMExports();
 };

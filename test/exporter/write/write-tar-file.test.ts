@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { byteCursor } from '#bundles/archive/byte-cursor';
-import { readTar } from '#bundles/archive/read-tar';
+import { byteCursor } from '#bundles/formats/archive/byte-cursor';
+import { readTar } from '#bundles/formats/archive/read-tar';
 import { hexOf } from '#bundles/digest';
 import { NOW } from '../../harness/signed-fleet.ts';
 import { refused } from '../refused.ts';

@@ -1,12 +1,12 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { acceptChannel } from '#bundles/accept/accept-channel';
-import { readChannelDocuments } from '#bundles/accept/documents';
-import { canonicalBytes } from '#bundles/canonical';
+import { acceptChannel } from '#bundles/trust/accept/accept-channel';
+import { readChannelDocuments } from '#bundles/trust/accept/documents';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { digestOf } from '#bundles/digest';
-import { openMedium } from '#bundles/medium/open-medium';
-import { parseEnvelope } from '#bundles/statements/envelope';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { parseEnvelope } from '#bundles/formats/statements/envelope';
 import {
   agent,
   approver,
@@ -22,7 +22,7 @@ import {
   scheduler,
   sign,
   sitePayload,
-} from '../../bundles/accept/signed-world.ts';
+} from '../../bundles/trust/accept/signed-world.ts';
 import { file, POLICY, PRESS } from '../../bundles/golden-corpus.ts';
 import { mutateTar } from '../mutate-archive.ts';
 import { mutateJson } from '../mutate-json.ts';

@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib';
-import { readTar } from '#bundles/archive/read-tar';
-import { unpackLayer } from '#bundles/archive/unpack-layer';
+import { readTar } from '#bundles/formats/archive/read-tar';
+import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
 import { digestOf } from '#bundles/digest';
-import { collect, streamOf } from '../../bundles/archive/streams.ts';
+import { collect, streamOf } from '../../bundles/formats/archive/streams.ts';
 import { file } from '../../bundles/golden-corpus.ts';
 import { mutateLayer, mutateTar } from '../mutate-archive.ts';
 import { insist, type Target } from '../target.ts';

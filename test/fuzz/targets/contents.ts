@@ -1,11 +1,11 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { byteCursor } from '#bundles/archive/byte-cursor';
-import { memoryContent } from '../../../scheduler/content/memory-content.ts';
-import { nextMember, openAr, skipMember } from '../../../scheduler/content/read-ar.ts';
-import { readCollection } from '../../../scheduler/content/read-collection.ts';
-import { readControl } from '../../../scheduler/content/read-control.ts';
-import { streamOf } from '../../bundles/archive/streams.ts';
-import { ar, CONTROL, makeDeb, read, tar } from '../../scheduler/content/make-deb.ts';
+import { byteCursor } from '#bundles/formats/archive/byte-cursor';
+import { memoryContent } from '../../../scheduler/assemble/content/memory-content.ts';
+import { nextMember, openAr, skipMember } from '../../../scheduler/assemble/content/read-ar.ts';
+import { readCollection } from '../../../scheduler/assemble/content/read-collection.ts';
+import { readControl } from '../../../scheduler/assemble/content/read-control.ts';
+import { streamOf } from '../../bundles/formats/archive/streams.ts';
+import { ar, CONTROL, makeDeb, read, tar } from '../../scheduler/assemble/content/make-deb.ts';
 import { mutateLayer, mutateTar } from '../mutate-archive.ts';
 import { type Mutate, mutateBytes } from '../mutate-bytes.ts';
 import { mutateText } from '../mutate-text.ts';

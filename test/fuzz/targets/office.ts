@@ -3,10 +3,10 @@ import { linkSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, write
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { FleetError, isFleetError } from '#bundles/errors';
-import { agentFolder, MEDIUM_FILE, parseMedium } from '#bundles/medium/medium';
-import { openFiles } from '#bundles/medium/open-files';
-import { blobPath } from '#bundles/medium/open-tar';
-import { fingerprint } from '#bundles/trust/key';
+import { agentFolder, MEDIUM_FILE, parseMedium } from '#bundles/formats/medium/medium';
+import { openFiles } from '#bundles/formats/medium/open-files';
+import { blobPath } from '#bundles/formats/medium/open-tar';
+import { fingerprint } from '#bundles/trust/keys/key';
 import { enrollMedium } from '../../../scheduler/hub/enroll/enroll-medium.ts';
 import { requestPath } from '../../../scheduler/hub/enroll/read-requests.ts';
 import { importReports } from '../../../scheduler/hub/reports/import-reports.ts';

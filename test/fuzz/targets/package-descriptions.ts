@@ -1,4 +1,4 @@
-import { unpackLayer } from '#bundles/archive/unpack-layer';
+import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
 import { file } from '../../bundles/golden-corpus.ts';
 
 const LAYERS = ['host/layers/printer.tar.gz', 'host/layers/scale.tar.gz', 'host-2/layers/printer.tar.gz'];

@@ -1,12 +1,12 @@
-import { packLayer } from '#bundles/archive/pack-layer';
-import type { BundleAssignment, BundleConfig, BundleKind, ClosureEntry } from '#bundles/bundle/config';
-import type { HostPackage } from '#bundles/bundle/host-package';
-import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/bundle/manifest';
-import { type PackageFile, packageDigest } from '#bundles/bundle/package-digest';
-import { canonicalBytes } from '#bundles/canonical';
+import { packLayer } from '#bundles/formats/archive/pack-layer';
+import type { BundleAssignment, BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
+import type { BundleKind, Channel } from '#bundles/names';
+import type { HostPackage } from '#bundles/formats/bundle/host-package';
+import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/formats/layout/manifest';
+import { type PackageFile, packageDigest } from '#bundles/formats/bundle/package-digest';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { BUNDLE_CONFIG, LAYER_HOST, LAYER_KUBERNETES, OCI_MANIFEST } from '#bundles/media-types';
-import type { Channel } from '#bundles/names';
 import { FLEET, HOST, LINE } from './fleet.ts';
 
 /** The bundles of the corpus: one of each kind, small, with every field that the format has. */

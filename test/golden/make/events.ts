@@ -1,6 +1,6 @@
-import { packageDigest } from '#bundles/bundle/package-digest';
+import { packageDigest } from '#bundles/formats/bundle/package-digest';
 import type { Digest } from '#bundles/digest';
-import { type Event, encodeEvent, GENESIS, hashLine } from '#bundles/report/event';
+import { type Event, encodeEvent, GENESIS, hashLine } from '#bundles/formats/events/event';
 import { printer } from './bundles.ts';
 import { AGENT, HOST } from './fleet.ts';
 

@@ -1,8 +1,8 @@
-import type { Descriptor } from '#bundles/bundle/manifest';
-import { canonicalBytes } from '#bundles/canonical';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, digestOf, hexOf } from '#bundles/digest';
-import type { Document } from '#bundles/layout/document';
-import { encodeIndex, layoutMarker, layoutReference } from '#bundles/layout/layout';
+import type { Document } from '#bundles/formats/layout/document';
+import { encodeIndex, layoutMarker, layoutReference } from '#bundles/formats/layout/layout';
 import { REF_NAME } from '#bundles/media-types';
 import {
   CHUNKS_FOLDER,
@@ -10,7 +10,7 @@ import {
   MEDIUM_FILE,
   type Medium,
   type MediumBundle,
-} from '#bundles/medium/medium';
+} from '#bundles/formats/medium/medium';
 import { type Channel, formatChannel } from '#bundles/names';
 import { type Blob, digestOfBundle, type Made } from './bundles.ts';
 import { FLEET } from './fleet.ts';

@@ -1,6 +1,6 @@
-import { signPayload } from '#bundles/statements/envelope';
-import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/key';
-import { createRoot } from '#bundles/trust/root';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/keys/key';
+import { createRoot } from '#bundles/trust/root/root';
 import { ROOT_EXPIRES } from './fleet.ts';
 
 const newKey = (): SigningKey => loadSigningKey(generatePrivateKey());

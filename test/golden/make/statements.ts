@@ -1,9 +1,9 @@
 import { type Digest, digestOf } from '#bundles/digest';
 import { PREDICATES } from '#bundles/media-types';
 import type { Channel } from '#bundles/names';
-import type { BundlePredicate, ReleasePredicate, SitePredicate } from '#bundles/statements/predicates';
-import { encodeStatement, type Subject } from '#bundles/statements/verify-statement';
-import type { PublicKey } from '#bundles/trust/key';
+import type { BundlePredicate, ReleasePredicate, SitePredicate } from '#bundles/formats/statements/predicates';
+import { encodeStatement, type Subject } from '#bundles/trust/statements/verify-statement';
+import type { PublicKey } from '#bundles/trust/keys/key';
 import { digestOfBundle, type Made } from './bundles.ts';
 import { EXPIRES, FLEET, HOST, ISSUED, LINE, SITE } from './fleet.ts';
 

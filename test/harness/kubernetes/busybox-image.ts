@@ -4,10 +4,14 @@
  */
 import { chmod, copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Descriptor, encodeManifest } from '../../../bundles/bundle/manifest.ts';
-import { canonicalBytes } from '../../../bundles/canonical.ts';
+import { type Descriptor, encodeManifest } from '../../../bundles/formats/layout/manifest.ts';
+import { canonicalBytes } from '../../../bundles/json/canonical.ts';
 import { type Digest, digestOf } from '../../../bundles/digest.ts';
-import { openOrStartLayout, withReference, writeLayoutIndex } from '../../../bundles/layout/layout.ts';
+import {
+  openOrStartLayout,
+  withReference,
+  writeLayoutIndex,
+} from '../../../bundles/formats/layout/layout.ts';
 import { OCI_MANIFEST } from '../../../bundles/media-types.ts';
 import { runOrFail } from '../run-command.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';

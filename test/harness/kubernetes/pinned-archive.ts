@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Descriptor } from '../../../bundles/bundle/manifest.ts';
-import { canonicalBytes } from '../../../bundles/canonical.ts';
-import { findReference, openLayout } from '../../../bundles/layout/layout.ts';
+import type { Descriptor } from '../../../bundles/formats/layout/manifest.ts';
+import { canonicalBytes } from '../../../bundles/json/canonical.ts';
+import { findReference, openLayout } from '../../../bundles/formats/layout/layout.ts';
 import { OCI_INDEX } from '../../../bundles/media-types.ts';
 import { runOrFail } from '../run-command.ts';
 import { temporaryDirectory } from '../temporary-directory.ts';

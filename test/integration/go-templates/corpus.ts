@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { float, WholeFloat } from '../../../scheduler/render/go/number.ts';
-import type { TemplateContext, TemplateValue } from '../../../scheduler/render/template-context.ts';
+import { float, WholeFloat } from '../../../scheduler/model/go/number.ts';
+import type { TemplateContext, TemplateValue } from '../../../scheduler/model/template-context.ts';
 
 /** The templates and values that our engine and the real Go one must render alike. */
 

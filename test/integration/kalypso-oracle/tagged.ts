@@ -1,6 +1,6 @@
 import { compareBytes } from '../../../bundles/digest.ts';
-import type { ConfigValue } from '../../../scheduler/platform/model.ts';
-import { formatFloat, WholeFloat } from '../../../scheduler/render/go/number.ts';
+import type { ConfigValue } from '../../../scheduler/model/model.ts';
+import { formatFloat, WholeFloat } from '../../../scheduler/model/go/number.ts';
 
 /** A value with its Go type, as main.go writes it. */
 export type Tagged =

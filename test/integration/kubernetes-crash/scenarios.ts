@@ -3,7 +3,7 @@ import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kube
 import { kubernetesTarget } from '../../../agent/apply/kubernetes/kubernetes-target.ts';
 import { resume } from '../../../agent/apply/perform.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
-import { readEdge } from '../../../agent/edge.ts';
+import { readEdge } from '../../../agent/model/edge.ts';
 import { observe } from '../../../agent/observe/observe.ts';
 import { acquireLock, placeHeld } from '../../../agent/store/lock.ts';
 import {

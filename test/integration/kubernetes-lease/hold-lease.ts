@@ -1,16 +1,16 @@
 /**
  * One agent that does changing work under the lease of its fleet until it is told to stop. Says on its output what
- * happens, a line each. Arguments: kubeconfig, who it is, how long to wait for another one (ms), its state directory.
+ * happens, a line each. Arguments: kubeconfig, who it is, how long to wait for another one (ms), its state directory, its fleet.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openClusterAccess } from '../../../agent/apply/kubernetes/api/cluster-access.ts';
 import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { kubernetesExclusive } from '../../../agent/apply/kubernetes/lease/kubernetes-exclusive.ts';
-import { readEdge } from '../../../agent/edge.ts';
+import { readEdge } from '../../../agent/model/edge.ts';
 import { acquireLock, placeHeld } from '../../../agent/store/lock.ts';
 import { toFleetError } from '../../../bundles/errors.ts';
 
-const [kubeconfig = '', holder = '', waitMs = '0', directory = ''] = process.argv.slice(2);
+const [kubeconfig = '', holder = '', waitMs = '0', directory = '', fleet = 'acme'] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const stop = new AbortController();
 process.on('SIGTERM', () => stop.abort());
@@ -19,7 +19,7 @@ const { bootId, now } = readEdge(undefined, 'auto', process.env);
 const access = await openClusterAccess({ kubeconfig, context: '' });
 const api = openKubernetesApi(access, { patienceMs: 10_000, requestMs: 10_000 });
 const place = (): string | undefined => placeHeld(directory);
-const who = { namespace: 'fleet-system', fleet: 'acme', who: holder, place };
+const who = { namespace: 'fleet-system', fleet, who: holder, place };
 const exclusive = kubernetesExclusive(() => Promise.resolve(api), who, { waitMs: Number(waitMs) });
 try {
   using _lock = directory === '' ? undefined : await acquireLock(directory, 'run', now(), { bootId });

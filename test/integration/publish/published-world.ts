@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { openLayout } from '#bundles/layout/layout';
-import { openMedium } from '#bundles/medium/open-medium';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import type { Channel } from '#bundles/names';
-import type { Selection } from '#bundles/publish/choose-pointers';
-import { publishLayout } from '#bundles/publish/publish-layout';
+import type { Selection } from '#bundles/transport/publish/choose-pointers';
+import { publishLayout } from '#bundles/transport/publish/publish-layout';
 import { addDays } from '#bundles/time';
 import type { Plan } from '../../../exporter/plan/plan.ts';
-import { prepare } from '../../../exporter/prepare.ts';
+import { prepare } from '../../../exporter/plan/prepare.ts';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
-import { openDestination } from '../../../scheduler/publish/send/open-destination.ts';
+import { openDestination } from '../../../scheduler/deliver/send/open-destination.ts';
 import { type Outcome, runCommand } from '../../harness/run-command.ts';
 import {
   type LayoutWriter,

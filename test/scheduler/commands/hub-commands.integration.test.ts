@@ -1,16 +1,16 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
-import { fingerprint } from '#bundles/trust/key';
+import { fingerprint } from '#bundles/trust/keys/key';
 import ReportsImport from '../../../scheduler/commands/reports-import.ts';
-import RootInit from '../../../scheduler/commands/root-init.ts';
-import RootInspect from '../../../scheduler/commands/root-inspect.ts';
-import SitesEnroll from '../../../scheduler/commands/sites-enroll.ts';
-import SitesList from '../../../scheduler/commands/sites-list.ts';
-import SitesRenew from '../../../scheduler/commands/sites-renew.ts';
-import SitesRevoke from '../../../scheduler/commands/sites-revoke.ts';
-import SitesSet from '../../../scheduler/commands/sites-set.ts';
+import RootInit from '../../../scheduler/commands/root/init.ts';
+import RootInspect from '../../../scheduler/commands/root/inspect.ts';
+import SitesEnroll from '../../../scheduler/commands/sites/enroll.ts';
+import SitesList from '../../../scheduler/commands/sites/list.ts';
+import SitesRenew from '../../../scheduler/commands/sites/renew.ts';
+import SitesRevoke from '../../../scheduler/commands/sites/revoke.ts';
+import SitesSet from '../../../scheduler/commands/sites/set.ts';
 import Status from '../../../scheduler/commands/status.ts';
 import { acceptRequests } from '../../harness/accept-requests.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
@@ -19,10 +19,10 @@ import { runCommandClass } from './run-command-class.ts';
 
 const NOW = '2026-11-21T08:00:00Z';
 
-const places = (hub: TestHub, db = join(hub.path, 'hub.db')): readonly string[] =>
+const places = (hub: TestHub, db = join(hub.path, 'hub.db'), layout = hub.layout): readonly string[] =>
   Object.entries({
     keys: join(hub.path, 'keys'),
-    layout: hub.layout,
+    layout,
     db,
     now: NOW,
   }).flatMap(([flag, value]) => [`--${flag}`, value]);
@@ -130,6 +130,66 @@ describe('the way of a stick through the commands', () => {
       ]);
     }
     expect(await readdir(hub.path)).not.toContain('elsewhere');
+  });
+
+  it('does not begin another layout beside the one that has the orders of the sites', async () => {
+    await using hub = await testHub();
+    const stick = await hub.stick();
+    await ask(stick, testAgent('plant-7/press-1'));
+    await enrolAll(stick, hub);
+    const layout = join(hub.path, 'relases');
+    const elsewhere = places(hub, undefined, layout);
+    for (const [command, words] of [
+      [SitesSet, ['plant-7', 'port=8080']],
+      [SitesRenew, ['--within', '380']],
+      [SitesRevoke, ['plant-7/press-1']],
+      [Status, []],
+    ] as const) {
+      const { code, err } = await runCommandClass(command, [...words, ...elsewhere]);
+      expect([code, err]).toEqual([
+        5,
+        expect.stringContaining(`MEDIUM_MISSING: ${layout} is not an OCI layout`),
+      ]);
+    }
+    expect(await readdir(hub.path)).not.toContain('relases');
+    const set = await runCommandClass(SitesSet, ['plant-7', 'port=8080', ...places(hub)]);
+    expect(set.out).toContain('site plant-7 is at statement 2;');
+  });
+
+  it('brings the newest order into a layout that lacks it, and says so', async () => {
+    await using hub = await testHub();
+    const stick = await hub.stick();
+    await ask(stick, testAgent('plant-7/press-1'));
+    await enrolAll(stick, hub);
+    const old = join(hub.path, 'old-copy');
+    await cp(hub.layout, old, { recursive: true });
+    await runCommandClass(SitesSet, ['plant-7', 'port=8080', ...places(hub)]);
+    const words = ['plant-7', 'port=8080', ...places(hub, undefined, old)];
+    const behind = await runCommandClass(SitesSet, words);
+    expect(behind.out).toContain(
+      `site plant-7 has all this already; its statement 2 was missing in ${old} and is there now`,
+    );
+    expect(await readFile(join(old, 'index.json'))).toEqual(await readFile(join(hub.layout, 'index.json')));
+    const again = await runCommandClass(SitesSet, words);
+    expect(again.out).toContain('site plant-7 has all this already, at statement 2');
+  });
+
+  it('says which value it was to take away and did not find', async () => {
+    await using hub = await testHub();
+    const stick = await hub.stick();
+    await ask(stick, testAgent('plant-7/press-1'));
+    await enrolAll(stick, hub);
+    await runCommandClass(SitesSet, ['plant-7', 'port=8080', ...places(hub)]);
+    const unset = (...words: string[]) => runCommandClass(SitesSet, ['plant-7', ...words, ...places(hub)]);
+    expect(await unset('--unset', 'prot')).toMatchObject({
+      code: 0,
+      err: 'site plant-7 has no value prot to take away. Did you mean port?\n',
+    });
+    expect(await unset('--unset', 'port')).toMatchObject({ code: 0, err: '' });
+    expect(await unset('--unset', 'port', '--agent', 'press-1')).toMatchObject({
+      code: 0,
+      err: 'agent press-1 of site plant-7 has no value port to take away.\n',
+    });
   });
 
   it('does not end in an older order, when a database is not the one that belongs to the layout', async () => {

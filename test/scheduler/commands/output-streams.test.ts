@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import Build from '../../../scheduler/commands/build.ts';
 import Render from '../../../scheduler/commands/render.ts';
-import RootInit from '../../../scheduler/commands/root-init.ts';
+import RootInit from '../../../scheduler/commands/root/init.ts';
 import Validate from '../../../scheduler/commands/validate.ts';
 import { temporaryDirectory, writeFiles } from '../file-tree.ts';
 import { fleetPlatform, ours } from '../fleet-platform.ts';

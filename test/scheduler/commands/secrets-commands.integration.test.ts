@@ -4,14 +4,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { openSecretSet } from '#bundles/secrets/open';
-import { type AgeIdentity, generateAgeIdentity } from '#bundles/secrets/recipient';
-import SecretsList from '../../../scheduler/commands/secrets-list.ts';
-import SecretsRemove from '../../../scheduler/commands/secrets-remove.ts';
-import SecretsReseal from '../../../scheduler/commands/secrets-reseal.ts';
-import SecretsSet from '../../../scheduler/commands/secrets-set.ts';
-import SitesEnroll from '../../../scheduler/commands/sites-enroll.ts';
-import SitesRevoke from '../../../scheduler/commands/sites-revoke.ts';
+import { openSecretSet } from '#bundles/trust/secrets/open';
+import { type AgeIdentity, generateAgeIdentity } from '#bundles/trust/age/recipient';
+import SecretsList from '../../../scheduler/commands/secrets/list.ts';
+import SecretsRemove from '../../../scheduler/commands/secrets/remove.ts';
+import SecretsReseal from '../../../scheduler/commands/secrets/reseal.ts';
+import SecretsSet from '../../../scheduler/commands/secrets/set.ts';
+import SitesEnroll from '../../../scheduler/commands/sites/enroll.ts';
+import SitesRevoke from '../../../scheduler/commands/sites/revoke.ts';
 import { acceptRequests } from '../../harness/accept-requests.ts';
 import { ask, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
 import {
@@ -21,7 +21,7 @@ import {
   newestStatement,
   PASSWORD,
   sealedIn,
-} from '../secrets/secret-site.ts';
+} from '../hub/secrets/secret-site.ts';
 import { runCommandClass } from './run-command-class.ts';
 
 const NOW = '2026-11-21T08:00:00Z';

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import Handlebars from 'handlebars';
 import { describe, expect, it } from 'vitest';
-import { float } from '../../../scheduler/render/go/number.ts';
+import { float } from '../../../scheduler/model/go/number.ts';
 import { CONTEXT, errorOf, handlebars } from './template-fixture.ts';
+import { runs } from '../../harness/long.ts';
 
 describe('Handlebars templates', () => {
   it.each([
@@ -151,7 +152,7 @@ describe('Handlebars templates', () => {
         });
         expect(handlebars(text)).toBe(theirs);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compileTemplate } from '../../../scheduler/render/compile-template.ts';
 import { fill, rememberRenders } from '../../../scheduler/render/remember-renders.ts';
-import type { TemplateContext } from '../../../scheduler/render/template-context.ts';
+import type { TemplateContext } from '../../../scheduler/model/template-context.ts';
+import { runs } from '../../harness/long.ts';
 
 const at = { file: 't.yaml', line: 1, column: 1 };
 
@@ -72,13 +73,16 @@ test.each([
           const render = rememberRenders(compile());
           for (const one of contexts) {
             const alone = rememberRenders(compile())(one);
-            const mould = render(one);
-            expect([fill(mould, one), mould.isEmpty]).toEqual([fill(alone, one), fill(alone, one) === '']);
-            if (manifests.length === 1) expect(fill(mould, one)).toBe(compile()[0]?.(one));
+            const rendered = render(one);
+            expect([fill(rendered, one), rendered.isEmpty]).toEqual([
+              fill(alone, one),
+              fill(alone, one) === '',
+            ]);
+            if (manifests.length === 1) expect(fill(rendered, one)).toBe(compile()[0]?.(one));
           }
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   },
 );

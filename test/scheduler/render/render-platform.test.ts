@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { formatError } from '../../../bundles/errors.ts';
-import { builtInTemplates } from '../../../scheduler/platform/fleet/built-in-templates.ts';
-import type { Platform, Value } from '../../../scheduler/platform/model.ts';
-import { joinMoulds, type Mould } from '../../../scheduler/render/remember-renders.ts';
+import { builtInTemplates } from '../../../scheduler/load/platform/built-in-templates.ts';
+import type { Platform, Value } from '../../../scheduler/model/model.ts';
+import { joinRenders } from '../../../scheduler/render/remember-renders.ts';
+import type { CachedRender } from '../../../scheduler/model/template-context.ts';
 import { renderPlatform } from '../../../scheduler/render/render-platform.ts';
-import { schedulePlatform } from '../../../scheduler/schedule/schedule-platform.ts';
+import { schedulePlatform } from '../../../scheduler/plan/schedule/schedule-platform.ts';
 import { clusterType, layer, platform, policy, schema, target, template } from '../model-objects.ts';
 
 const templates = (...all: ReturnType<typeof template>[]): Platform['templates'] =>
@@ -45,10 +46,10 @@ test('a package has its namespace, its configuration and its reconciler', () => 
 });
 
 test('manifests are joined with --- on a line of its own, empty ones left out', () => {
-  const plain = (text: string): Mould => ({ pieces: [text], holes: [], isEmpty: text === '' });
-  const joined = joinMoulds(['a\n', '', 'b', ' ', 'c'].map(plain));
+  const plain = (text: string): CachedRender => ({ pieces: [text], holes: [], isEmpty: text === '' });
+  const joined = joinRenders(['a\n', '', 'b', ' ', 'c'].map(plain));
   expect(joined).toEqual(plain('a\n---\nb\n---\n \n---\nc'));
-  expect(joinMoulds([])).toEqual(plain(''));
+  expect(joinRenders([])).toEqual(plain(''));
 });
 
 test('Kalypso writes an empty namespace and reconciler, but no empty configuration; ours writes none', () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { FleetError } from '#bundles/errors';
 import { renderPlatform } from '../../../scheduler/render/render-platform.ts';
 import { keptFolders, renderTree } from '../../../scheduler/render/render-tree.ts';
-import { schedulePlatform } from '../../../scheduler/schedule/schedule-platform.ts';
+import { schedulePlatform } from '../../../scheduler/plan/schedule/schedule-platform.ts';
 import { clusterType, platform, policy, target } from '../model-objects.ts';
 
 test('the tree is Kalypso’s: a README for every cluster type, the promoted commit, a folder a target', () => {

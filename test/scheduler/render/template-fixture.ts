@@ -1,6 +1,6 @@
 import { type FleetError, isFleetError } from '../../../bundles/errors.ts';
 import { compileTemplate } from '../../../scheduler/render/compile-template.ts';
-import type { TemplateContext } from '../../../scheduler/render/template-context.ts';
+import type { TemplateContext } from '../../../scheduler/model/template-context.ts';
 import {
   DEFAULT_LIMITS,
   type TemplateLimits,

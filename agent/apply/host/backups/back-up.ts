@@ -1,14 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Digest, digestFromHex, hexOf } from '#bundles/digest';
-import { syncDirectory } from '#bundles/layout/sync-directory';
+import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import { hostError } from '../host-error.ts';
 import { openFile } from '../live/open-file.ts';
 import type { Folder } from '../live/open-folder.ts';
 import { readUpTo } from '../live/read-up-to.ts';
 import { type BackupLimits, makeRoom } from './make-room.ts';
-import { writeSparse } from './write-sparse.ts';
 
 /** A copy cut short has this prefix; backups themselves are named by 64 hex digits. */
 const PARTIAL = '.tmp-';
@@ -65,3 +64,25 @@ const sweep = async (backups: string): Promise<void> => {
   for (const name of await readdir(backups))
     if (name.startsWith(PARTIAL)) await rm(join(backups, name), { force: true });
 };
+
+/** Writes pieces to an empty file and returns its size. Pieces of zeros alone become holes: a sparse file's copy takes no more room than the file. */
+const writeSparse = async (file: FileHandle, pieces: AsyncIterable<Buffer>): Promise<number> => {
+  let size = 0;
+  for await (const piece of pieces) {
+    if (!isZeros(piece)) await writeAt(file, piece, size);
+    size += piece.length;
+  }
+  await file.truncate(size);
+  return size;
+};
+
+const writeAt = async (file: FileHandle, piece: Buffer, position: number): Promise<void> => {
+  for (let done = 0; done < piece.length; ) {
+    const { bytesWritten } = await file.write(piece, done, piece.length - done, position + done);
+    done += bytesWritten;
+  }
+};
+
+/** Each byte is the first one, and that is zero. */
+const isZeros = (piece: Buffer): boolean =>
+  piece[0] === 0 && piece.subarray(1).equals(piece.subarray(0, piece.length - 1));

@@ -1,8 +1,8 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Digest, digestFromHex } from '#bundles/digest';
-import { syncDirectory } from '#bundles/layout/sync-directory';
-import type { Pruned } from '../../target.ts';
+import { syncDirectory } from '#bundles/formats/layout/sync-directory';
+import type { Pruned } from '../../../model/target.ts';
 import { errno, hostError } from '../host-error.ts';
 
 /** Where copies of files of the host lie, and how many may. */

@@ -1,6 +1,6 @@
-import type { HostFile } from '#bundles/bundle/host-package';
+import type { HostFile } from '#bundles/formats/bundle/host-package';
 import { FleetError } from '#bundles/errors';
-import type { DesiredPackage } from '../../target.ts';
+import type { DesiredPackage } from '../../../model/target.ts';
 import { setEnv } from './env-file.ts';
 import { setJson } from './json-file.ts';
 

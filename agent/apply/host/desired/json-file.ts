@@ -1,6 +1,6 @@
-import type { Json } from '#bundles/canonical';
+import type { Json } from '#bundles/json/canonical';
 import { FleetError } from '#bundles/errors';
-import { parseStrictJson } from '#bundles/strict-json';
+import { parseStrictJson } from '#bundles/json/strict-json';
 
 const MAX_BYTES = 8 << 20;
 

@@ -5,13 +5,12 @@ import {
   type HostSecret,
   type HostUnit,
   parseHostPackage,
-} from '#bundles/bundle/host-package';
+} from '#bundles/formats/bundle/host-package';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { newBuffers } from '#bundles/layout/read-span';
-import { verified } from '#bundles/layout/verified';
-import { type KeyedHash, secretValue } from '../../../secrets/package-secrets.ts';
-import type { DesiredPackage } from '../../target.ts';
+import { verified } from '#bundles/formats/layout/verified';
+import { type KeyedHash, secretValue } from '../../../model/package-secrets.ts';
+import type { DesiredPackage } from '../../../model/target.ts';
 import { ancestorsOf } from './ancestors-of.ts';
 import { finalBytes } from './final-bytes.ts';
 
@@ -127,7 +126,7 @@ const asBlob = (
       `${path}: the bundle names no blobs for the package of ${assignment}`,
     );
   const open = async (signal: AbortSignal) =>
-    verified(digest, size, await blobs.open(digest, signal, newBuffers(size)), blobs.name);
+    verified(digest, size, await blobs.open(digest, signal), blobs.name);
   return { ...asDirectory(file), digest, size, open };
 };
 

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rmdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import type { Step, StepResult } from '../../target.ts';
+import type { Step, StepResult } from '../../../model/target.ts';
 import { errno, hostError } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { DirectoryDetail, DirectoryRemovalDetail } from '../host-step.ts';

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { Step, StepResult } from '../../target.ts';
+import type { Step, StepResult } from '../../../model/target.ts';
 import { openBackup } from '../backups/open-backup.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { FileRemovalDetail } from '../host-step.ts';

@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { formatBytes } from '#bundles/program/format-bytes';
-import type { Step, StepResult } from '../../target.ts';
+import { formatBytes } from '#cli/format-bytes';
+import type { Step, StepResult } from '../../../model/target.ts';
 import { hasBackup } from '../backups/open-backup.ts';
 import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import type { Step, StepResult } from '../../target.ts';
+import type { Step, StepResult } from '../../../model/target.ts';
 import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { SecretDetail, SecretRemovalDetail } from '../host-step.ts';

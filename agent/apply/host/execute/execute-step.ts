@@ -1,4 +1,4 @@
-import type { DesiredPackage, Step, StepResult } from '../../target.ts';
+import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
 import { readWanted } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';

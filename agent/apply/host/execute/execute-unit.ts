@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { Step, StepResult } from '../../target.ts';
+import type { Step, StepResult } from '../../../model/target.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import type { UnitDetail, UnitRemovalDetail } from '../host-step.ts';
 import { forgetStarted, isOutdated, linksOf, RELOAD, readStarted, writeStarted } from '../systemd/started.ts';

@@ -1,5 +1,5 @@
 import { type Digest, hexOf, shortDigest } from '#bundles/digest';
-import { formatBytes } from '#bundles/program/format-bytes';
+import { formatBytes } from '#cli/format-bytes';
 import { backUp, type Place } from '../backups/back-up.ts';
 import { hasBackup } from '../backups/open-backup.ts';
 import type { HostTargetOptions } from '../host-options.ts';

@@ -10,7 +10,7 @@ import { isOurs } from '../live/who-may-change.ts';
 export type Metadata = { readonly mode: number; readonly owner: OwnerToSet };
 
 /**
- * Puts a file at `name` so that whoever looks, at any moment and after a power cut, sees the old one or the new one
+ * Puts a file at `name` so that a reader, at any moment and after a power cut, sees the old one or the new one
  * with its right owner and mode (checklist H2).
  */
 export const writeInto = async (

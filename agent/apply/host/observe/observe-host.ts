@@ -1,4 +1,4 @@
-import type { DesiredPackage, Drift, OwnedObject } from '../../target.ts';
+import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.ts';
 import { readWanted, type Wanted, type WantedDirectory, type WantedFile } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';

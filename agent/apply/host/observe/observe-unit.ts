@@ -1,5 +1,5 @@
-import type { HostUnit } from '#bundles/bundle/host-package';
-import type { Drift } from '../../target.ts';
+import type { HostUnit } from '#bundles/formats/bundle/host-package';
+import type { Drift } from '../../../model/target.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { unitKey } from '../owned-state.ts';
 import {

@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { OwnedObject, Step } from '../../target.ts';
+import type { OwnedObject, Step } from '../../../model/target.ts';
 import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { type Accounts, type Ids, resolveOwner } from '../live/accounts.ts';

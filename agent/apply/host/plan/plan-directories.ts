@@ -1,5 +1,5 @@
 import { compareBytes } from '#bundles/digest';
-import type { OwnedObject, Step } from '../../target.ts';
+import type { OwnedObject, Step } from '../../../model/target.ts';
 import { ancestorsOf } from '../desired/ancestors-of.ts';
 import type { Wanted, WantedDirectory } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';

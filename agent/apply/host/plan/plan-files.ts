@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import type { OwnedObject, Step } from '../../target.ts';
+import type { OwnedObject, Step } from '../../../model/target.ts';
 import { hasBackup } from '../backups/open-backup.ts';
 import type { WantedFile } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';

@@ -1,4 +1,4 @@
-import type { DesiredPackage, OwnedObject, Plan } from '../../target.ts';
+import type { DesiredPackage, OwnedObject, Plan } from '../../../model/target.ts';
 import { readWanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { readAccounts } from '../live/accounts.ts';

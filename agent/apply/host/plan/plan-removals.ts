@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { compareBytes } from '#bundles/digest';
-import type { Step } from '../../target.ts';
+import type { Step } from '../../../model/target.ts';
 import { ancestorsOf } from '../desired/ancestors-of.ts';
 import { hostError, stopIfAborted } from '../host-error.ts';
 import { note, toStep } from '../host-step.ts';
@@ -18,6 +18,7 @@ import {
   secretKey,
 } from '../owned-state.ts';
 import type { PlanContext } from './plan-context.ts';
+import { temporaryName } from '../live/temporary-name.ts';
 
 /** `early`: something of another type takes its place, so it goes before that is made. */
 export type Removal = {
@@ -157,12 +158,13 @@ const planFolderRemoval = async (
     step: () => toStep(key, outcome, reason, { kind: 'directory-removal', detail: { path, ...own } }),
   });
   if (own.created) {
-    const kept = (await namesIn(context.options.root, path)).filter(
-      (name) => !gone.has(posix.join(path, name)),
-    );
-    return kept.length === 0
-      ? act('deleted', 'no longer in the package')
-      : listed(note(key, 'skipped', 'not empty: it holds what the package does not own'), false);
+    const names = await namesIn(context.options.root, path);
+    const kept = names.filter((name) => !gone.has(posix.join(path, name)) && !isLeftover(name, path, gone));
+    if (kept.length === 0) return act('deleted', 'no longer in the package');
+    const owners = kept.map((name) => ownerBelow(context, posix.join(path, name)));
+    return owners.includes(undefined)
+      ? listed(note(key, 'skipped', 'not empty: it holds what the package does not own'), false)
+      : listed(note(key, 'unchanged', `holds files of ${[...new Set(owners)].join(', ')}`), false);
   }
   const { replaced } = own;
   const isSame =
@@ -173,6 +175,15 @@ const planFolderRemoval = async (
     ? listed(note(key, 'skipped', 'it was there before the package'), false)
     : act('configured', 'mode and owner from before are put back');
 };
+
+/** Whether an interrupted write to one of the files that go left this: it goes with the file. */
+const isLeftover = (name: string, folder: string, gone: ReadonlySet<string>): boolean =>
+  name.startsWith('.fleet-') &&
+  [...gone].some((path) => posix.dirname(path) === folder && temporaryName(posix.basename(path)) === name);
+
+/** The package that has something at a path or below it. */
+const ownerBelow = ({ taken }: PlanContext, path: string): string | undefined =>
+  [...taken].find(([key]) => `${key.slice(key.indexOf(':') + 1)}/`.startsWith(`${path}/`))?.[1];
 
 const namesIn = async (root: string, path: string): Promise<readonly string[]> => {
   await using folder = await openFolder(root, path);

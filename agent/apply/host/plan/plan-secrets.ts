@@ -1,4 +1,4 @@
-import type { OwnedObject } from '../../target.ts';
+import type { OwnedObject } from '../../../model/target.ts';
 import type { WantedSecret } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { note, type SecretDetail, toStep } from '../host-step.ts';

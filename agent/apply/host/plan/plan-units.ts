@@ -1,6 +1,6 @@
-import type { HostUnit } from '#bundles/bundle/host-package';
+import type { HostUnit } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
-import type { OwnedObject, Step } from '../../target.ts';
+import type { OwnedObject, Step } from '../../../model/target.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { whyInert } from '../host-options.ts';
 import { note, toStep, type UnitDetail } from '../host-step.ts';

@@ -1,4 +1,4 @@
-import type { DesiredPackage, OwnedObject } from '../../target.ts';
+import type { DesiredPackage, OwnedObject } from '../../../model/target.ts';
 import { ancestorsOf } from '../desired/ancestors-of.ts';
 import { readWanted } from '../desired/read-wanted.ts';
 import { executeStep } from '../execute/execute-step.ts';

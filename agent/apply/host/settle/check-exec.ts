@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import type { HostCheck } from '#bundles/bundle/host-package';
+import type { HostCheck } from '#bundles/formats/bundle/host-package';
 import { plainText } from '#bundles/errors';
-import type { CheckResult } from '../../target.ts';
+import type { CheckResult } from '../../../model/target.ts';
 import { COMMAND_ENV, type HostTargetOptions } from '../host-options.ts';
 
 const MAX_OUTPUT = 4 << 10;
@@ -30,10 +32,18 @@ export const checkExec = async (
     code === 124
       ? `did not end within ${timeoutSeconds} s`
       : code === 127
-        ? 'is no program on this host'
+        ? noProgram(argv[0] ?? '', options.root)
         : `ended with ${code}`;
   const output = code === 127 ? '' : firstOf(redact(`${stderr.trim()}\n${stdout.trim()}`, 4 * MAX_OUTPUT));
   return { name, outcome: 'failed', message: `${argv[0]} ${why}`, ...(output === '' ? {} : { output }) };
+};
+
+/** The host's own programs run, so a path of the package leads elsewhere where `root` is not the host's. */
+const noProgram = (program: string, root: string): string => {
+  const why = 'is no program on this host';
+  const inRoot = join(root, program);
+  if (!isAbsolute(program) || inRoot === program || !existsSync(inRoot)) return why;
+  return `${why}: checks run outside of the root, where it is ${inRoot}; name it by way of "$FLEET_ROOT" in a shell, or as .${program}`;
 };
 
 /** The first 4 KiB, in whole characters, of what is left when colours are taken out and other unseen characters are escaped. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HostCheck } from '#bundles/bundle/host-package';
-import type { CheckResult } from '../../target.ts';
+import type { HostCheck } from '#bundles/formats/bundle/host-package';
+import type { CheckResult } from '../../../model/target.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';
 import {
   describeUnit,

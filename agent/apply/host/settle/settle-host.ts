@@ -1,7 +1,7 @@
-import type { HostCheck } from '#bundles/bundle/host-package';
+import type { HostCheck } from '#bundles/formats/bundle/host-package';
 import { toFleetError } from '#bundles/errors';
 import { redact, secretTexts } from '../../../secrets/redact.ts';
-import type { CheckResult, DesiredPackage } from '../../target.ts';
+import type { CheckResult, DesiredPackage } from '../../../model/target.ts';
 import { readWanted } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import { type HostTargetOptions, whyInert } from '../host-options.ts';

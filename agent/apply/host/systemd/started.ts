@@ -1,15 +1,15 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { syncDirectory } from '#bundles/layout/sync-directory';
-import { writeFileAtomically } from '#bundles/layout/write-file';
-import type { KeyedHash } from '../../../secrets/package-secrets.ts';
+import { syncDirectory } from '#bundles/formats/layout/sync-directory';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
+import type { KeyedHash } from '../../../model/package-secrets.ts';
 import { errno, hostError } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 
 /**
  * What each unit was last started with. A file is changed first and its unit restarted later: a power cut between the
- * two must not lose the restart, and the file alone does not show it. So whoever changes a file first marks its units
+ * two must not lose the restart, and the file alone does not show it. So the step that changes a file first marks its units
  * as stale, durably, and the mark goes only with the restart. 'daemon-reload' stands for systemd itself.
  */
 export type Started = 'unknown' | 'stale' | Inputs;

@@ -106,7 +106,7 @@ const webhookUnreachable = (verb: string, what: string, message: string): FleetE
     'WEBHOOK_UNREACHABLE',
     `${what} was not ${pastOf(verb)}: the admission webhook ${WEBHOOK_AWAY.exec(message)?.[1] ?? ''} does not answer`,
     {
-      hint: 'The agent tries again by itself, ever more rarely; restart what serves the webhook if it stays away',
+      hint: 'The agent tries again automatically, with growing pauses; restart what serves the webhook if it stays away',
     },
   );
 

@@ -1,5 +1,5 @@
 /**
- * What this target asks of a cluster's API server, narrow and typed. Every function retries what passes by itself (429,
+ * What this target asks of a cluster's API server, narrow and typed. Every function retries transient failures (429,
  * a server that restarts) within the api's patience and throws FleetError API_UNREACHABLE after it, API_DENIED for 401 and
  * 403, API_REFUSED for what the server or an admission webhook refuses, ABORTED for the signal.
  */
@@ -140,7 +140,7 @@ export type KubernetesApi = {
     signal: AbortSignal,
   ) => Promise<'gone' | 'deleted' | 'deleting' | 'other'>;
   /**
-   * One watch until the server or the signal ends it; never reconnects by itself. Throws API_UNREACHABLE when the
+   * One watch until the server or the signal ends it; never reconnects. Throws API_UNREACHABLE when the
    * connection breaks, ends without an error when the server closes it in order or the signal aborts.
    */
   readonly watch: (type: TypeRef, options: WatchOptions, signal: AbortSignal) => AsyncIterable<WatchEvent>;

@@ -23,7 +23,7 @@ const PAGE = 500;
 const TYPES_MS = 10 * 60_000;
 /** An unknown kind asks again, but not a hundred times for a hundred objects of it. */
 const UNKNOWN_MS = 1000;
-/** A server closes a watch after this long by itself; the next one goes on from the last event. */
+/** A server closes a watch after this long; the next one continues from the last event. */
 const WATCH_SECONDS = 300;
 
 const PARTIAL = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { FleetError, isFleetError } from '#bundles/errors';
+import { pauseMs, type RetryPolicy } from '#bundles/retry';
 import { type Doing, isPassing, readStatus, type Status, toApiError, unreachable } from './api-error.ts';
 import type { ClusterAccess, Credentials } from './cluster-access.ts';
 
@@ -31,8 +32,8 @@ export type Patience = {
   readonly requestMs: number;
 };
 
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 3000;
+/** The time that a server may be away limits the tries, not their number. */
+const POLICY: RetryPolicy = { firstMs: 100, longestMs: 3000, jitter: 'none' };
 /**
  * More than the steps that run at once and the watches beside them (12 of what is owned, 10 while a package settles), so
  * that no request waits behind a watch, which ends when it likes.
@@ -105,7 +106,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
 
   const send = async (request: Request, signal: AbortSignal): Promise<Answer> => {
     const until = performance.now() + (away ? 0 : patienceMs);
-    let pause = FIRST_PAUSE_MS;
+    let failures = 0;
     let renewed = false;
     for (;;) {
       stopIfAborted(signal);
@@ -120,12 +121,13 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
       } catch (cause) {
         if (isFleetError(cause)) throw cause;
         stopIfAborted(signal);
+        failures += 1;
+        const pause = pauseMs(POLICY, failures);
         if (performance.now() + pause > until) {
           away = true;
           throw unreachable(access.server, reasonOf(cause), cause);
         }
         await rest(pause, signal);
-        pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
         continue;
       }
       if (answer.code < 400 || request.expect?.includes(answer.code)) {
@@ -136,14 +138,14 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
         renewed = true;
         continue;
       }
-      const ms = wait ?? pause;
+      failures += 1;
+      const ms = wait ?? pauseMs(POLICY, failures);
       if (!isPassing(answer.code, answer.status) || performance.now() + ms > until) {
         const error = toApiError(answer.code, answer.status, request, access.server);
         away ||= error.code === 'API_UNREACHABLE';
         throw error;
       }
       await rest(ms, signal);
-      pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     }
   };
 

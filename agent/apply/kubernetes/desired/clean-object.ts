@@ -1,4 +1,4 @@
-import { isRecord } from './parse-manifests.ts';
+import { isRecord } from '../../../model/parse-manifests.ts';
 
 type Fields = { readonly [field: string]: unknown };
 

@@ -1,7 +1,7 @@
-import type { Json } from '#bundles/canonical';
+import type { Json } from '#bundles/json/canonical';
 import { FleetError } from '#bundles/errors';
-import type { DesiredPackage } from '../../target.ts';
-import type { ParsedDocument } from './parse-manifests.ts';
+import type { DesiredPackage } from '../../../model/target.ts';
+import type { ParsedDocument } from '../../../model/parse-manifests.ts';
 
 type SiteInput = DesiredPackage['siteInputs'][number];
 

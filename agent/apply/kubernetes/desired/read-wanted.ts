@@ -1,13 +1,13 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { fillSecret } from '../../../secrets/fill-secret.ts';
-import type { KeyedHash, PackageSecrets } from '../../../secrets/package-secrets.ts';
-import type { DesiredPackage } from '../../target.ts';
+import type { KeyedHash, PackageSecrets } from '../../../model/package-secrets.ts';
+import type { DesiredPackage } from '../../../model/target.ts';
 import type { TypeRef } from '../api/kubernetes-api.ts';
 import { cleanObject } from './clean-object.ts';
 import { ASSIGNMENT_MARK, FLEET_MARK, policyOf } from './marks.ts';
 import { groupOf, keyOf } from './object-key.ts';
-import { isRecord, type ParsedDocument, parseManifests } from './parse-manifests.ts';
+import { isRecord, type ParsedDocument, parseManifests } from '../../../model/parse-manifests.ts';
 import { putInputs } from './put-input.ts';
 import { stableHash, stableText } from './stable-hash.ts';
 import type { WantedObject } from './wanted-object.ts';

@@ -1,6 +1,6 @@
-import type { DesiredPackage } from '../../target.ts';
+import type { DesiredPackage } from '../../../model/target.ts';
 import type { KubernetesApi, TypeRef } from '../api/kubernetes-api.ts';
-import { isRecord } from './parse-manifests.ts';
+import { isRecord } from '../../../model/parse-manifests.ts';
 import { type Manifest, readManifests, toWanted } from './read-wanted.ts';
 import type { WantedObject } from './wanted-object.ts';
 

@@ -1,4 +1,4 @@
-import type { KeyedHash } from '../../../secrets/package-secrets.ts';
+import type { KeyedHash } from '../../../model/package-secrets.ts';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 
 /** One object of a package as it shall be: site values and owner marks in it. */

@@ -1,5 +1,5 @@
 import { FleetError, toFleetError } from '#bundles/errors';
-import type { Examined } from '../../target.ts';
+import type { Examined } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { lackingRights, type Right, sayRights, VERBS } from './account-rights.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
-import { isRecord } from '../desired/parse-manifests.ts';
+import { isRecord } from '../../../model/parse-manifests.ts';
 
 const PAUSE_MS = 100;
 

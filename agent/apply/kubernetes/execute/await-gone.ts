@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
-import { isRecord } from '../desired/parse-manifests.ts';
+import { isRecord } from '../../../model/parse-manifests.ts';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;

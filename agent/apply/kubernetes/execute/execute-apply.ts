@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
-import type { DesiredPackage, Step, StepResult } from '../../target.ts';
+import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
 import type { ApplyOptions, JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { ownerOf } from '../desired/marks.ts';

@@ -1,5 +1,5 @@
 import { isFleetError } from '#bundles/errors';
-import type { Step, StepResult } from '../../target.ts';
+import type { Step, StepResult } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { isOwner } from '../desired/marks.ts';
 import { refOf } from '../desired/object-key.ts';

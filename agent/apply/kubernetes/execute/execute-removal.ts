@@ -1,4 +1,4 @@
-import type { Step, StepResult } from '../../target.ts';
+import type { Step, StepResult } from '../../../model/target.ts';
 import type { KubernetesApi, ObjectRef } from '../api/kubernetes-api.ts';
 import { ASSIGNMENT_MARK, FLEET_MARK, isOwner, type Owner } from '../desired/marks.ts';
 import { refOf } from '../desired/object-key.ts';

@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { DesiredPackage, Step, StepResult } from '../../target.ts';
+import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';

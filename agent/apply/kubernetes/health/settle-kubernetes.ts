@@ -1,16 +1,17 @@
-import { aborted } from '../../../journal/aborted.ts';
-import type { CheckResult } from '../../target.ts';
+import { aborted } from '../../../store/journal/aborted.ts';
+import type { CheckResult } from '../../../model/target.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { believeFailures } from './settle/believe-failures.ts';
 import { type ClusterView, openClusterView } from './settle/cluster-view.ts';
 import { judgeWanted, windowOf } from './settle/judge-wanted.ts';
-import { readLateBinding } from './settle/late-binding.ts';
 import { newestWarning } from './settle/newest-warning.ts';
 import { SETTLE_DEFAULTS, type SettleOptions } from './settle/settle-options.ts';
 import { type Ended, toChecks } from './settle/to-checks.ts';
 import { isWorkload, withPods } from './settle/workload-pods.ts';
 import type { HealthContext, Verdict } from './verdict.ts';
+import { isFleetError } from '#bundles/errors';
+import { textOf } from './live-field.ts';
 
 type Api = Pick<KubernetesApi, 'typeOf' | 'list' | 'watch' | 'read' | 'server'>;
 
@@ -115,7 +116,7 @@ const isHopeless = (verdict: Verdict | undefined): boolean =>
   verdict?.status === 'Failed' && verdict.patienceMs === 0;
 
 /**
- * A watch whose connection died without a word tells nothing: what it left unfinished is read once more before that is
+ * A watch whose connection died without a word tells nothing: what it left unfinished is read again before that is
  * called the package's failure. @throws FleetError API_UNREACHABLE
  */
 const lookAgain = async (
@@ -200,3 +201,20 @@ const describe = async (
 const unready = (view: ClusterView, live: LiveObject): readonly LiveObject[] => view.podsOf(live).slice(0, 3);
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
+
+/** The storage classes that bind a claim only when a pod uses it; none where we may not look. */
+const readLateBinding = async (
+  api: Pick<KubernetesApi, 'list'>,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> => {
+  const type = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' };
+  const { items } = await api.list(type, {}, signal).catch((error: unknown) => {
+    if (isFleetError(error, 'API_DENIED')) return { items: [] };
+    throw error;
+  });
+  return new Set(
+    items
+      .filter((one) => textOf(one, 'volumeBindingMode') === 'WaitForFirstConsumer')
+      .map(({ metadata }) => metadata.name),
+  );
+};

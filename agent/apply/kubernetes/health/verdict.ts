@@ -16,7 +16,7 @@ export type Verdict =
   | {
       readonly status: 'Failed';
       readonly message: string;
-      /** How long it has to stay so before it is believed: 0 where nothing can mend it by itself. */
+      /** How long it has to stay so before it is believed: 0 where it cannot recover without help. */
       readonly patienceMs: number;
     };
 

@@ -1,5 +1,5 @@
 import { FleetError, isFleetError } from '#bundles/errors';
-import { aborted } from '../../../journal/aborted.ts';
+import { aborted } from '../../../store/journal/aborted.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { LeaseOptions } from './lease-options.ts';
 import { LEASE_TYPE, type LeaseRecord, readRecord, takenBy } from './lease-record.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type FleetError, isFleetError } from '#bundles/errors';
-import type { Target } from '../../target.ts';
+import type { Target } from '../../../model/target.ts';
 import { systemClock } from '../watch/clock.ts';
 import type { LeaseApi } from './acquire-lease.ts';
 import { type Contender, LEASE_TIMES, type LeaseOptions } from './lease-options.ts';

@@ -4,7 +4,7 @@ import type { LeaseOptions } from './lease-options.ts';
 
 export const LEASE_TYPE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as const;
 
-/** What a lease says, as far as it matters to whoever wants it. */
+/** What a lease says, as far as it matters to the next holder. */
 export type LeaseRecord = {
   /** '' when nobody has it. */
   readonly holder: string;
@@ -46,7 +46,10 @@ export const renewed = (lease: LiveObject, now: Date): LiveObject => ({
   spec: { ...(lease['spec'] as object), renewTime: microTime(now) },
 });
 
-/** Nobody's: whoever comes next need not wait. An empty holder is refused, so there is none. */
+/**
+ * Returns the lease without a holder, so that the next holder need not wait. The API server refuses an empty holder, so the
+ * field is left out.
+ */
 export const released = (lease: LiveObject, now: Date): LiveObject => {
   const { namespace = '', name, resourceVersion } = lease.metadata;
   const { transitions } = readRecord(lease);

@@ -40,7 +40,7 @@ export const withLease = async <T>(
   }
 };
 
-/** Best effort: one that is not given back ends by itself. A renewal that was cut off may have been written all the same. */
+/** Releases the lease, best effort: a lease that is not released expires. A renewal without an answer may have been written. */
 const giveBack = async (
   api: LeaseApi,
   lease: LiveObject | undefined,

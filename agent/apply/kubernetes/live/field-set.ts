@@ -1,4 +1,4 @@
-import { isRecord } from '../desired/parse-manifests.ts';
+import { isRecord } from '../../../model/parse-manifests.ts';
 
 /**
  * The server's record of who owns which fields (`fieldsV1`, structured merge diff): 'f:name' is a field, 'k:{...}' a list

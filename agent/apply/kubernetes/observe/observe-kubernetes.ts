@@ -1,6 +1,6 @@
 import { isFleetError } from '#bundles/errors';
-import type { PackageSecrets } from '../../../secrets/package-secrets.ts';
-import type { DesiredPackage, Drift, OwnedObject } from '../../target.ts';
+import type { PackageSecrets } from '../../../model/package-secrets.ts';
+import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isOwner } from '../desired/marks.ts';

@@ -29,7 +29,7 @@ export const checkClaims = ({ wanted, taken, live, owner, options }: PlanContext
   );
 };
 
-/** A mark of our own fleet that no inventory knows is left over from a state that was lost: whoever wants it takes it. */
+/** A mark of our own fleet that no inventory knows is left over from a state that was lost: any package may take it. */
 const foreignOwner = (live: LiveObject | undefined, fleet: string): string | undefined => {
   const said = live && ownerOf(live);
   return said && said.fleet !== fleet ? `${said.assignment} of fleet ${said.fleet}` : undefined;

@@ -1,5 +1,5 @@
 import { FleetError, isFleetError } from '#bundles/errors';
-import type { OwnedObject, Step } from '../../target.ts';
+import type { OwnedObject, Step } from '../../../model/target.ts';
 import type { ApplyOptions, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isOwner, ownerOf } from '../desired/marks.ts';

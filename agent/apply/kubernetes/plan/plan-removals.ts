@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import type { Step } from '../../target.ts';
+import type { Step } from '../../../model/target.ts';
 import type { LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { isOwner, type Owner } from '../desired/marks.ts';
 import { groupOf, refOf } from '../desired/object-key.ts';

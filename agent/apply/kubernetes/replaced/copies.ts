@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseJson } from '#bundles/parse-json';
+import { parseJson } from '#bundles/json/parse-json';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { writeFileAtomically } from '#bundles/layout/write-file';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { type BackupLimits, makeRoom } from '../../host/backups/make-room.ts';
 import { errno } from '../../host/host-error.ts';
 import type { LiveObject } from '../api/kubernetes-api.ts';

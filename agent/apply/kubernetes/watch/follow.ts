@@ -1,4 +1,5 @@
 import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { pauseMs } from '#bundles/retry';
 import type { KubernetesApi, ListOptions, LiveObject, TypeRef } from '../api/kubernetes-api.ts';
 import type { Clock } from './clock.ts';
 
@@ -43,7 +44,8 @@ export const follow = async (
   clock: Clock,
   { watch = true, pollMs = POLL_MS, retryMs = LONGEST_RETRY_MS }: FollowOptions = {},
 ): Promise<void> => {
-  let pause = FIRST_RETRY_MS;
+  const policy = { firstMs: FIRST_RETRY_MS, longestMs: retryMs, jitter: 'none' } as const;
+  let failures = 0;
   let mayWatch = watch;
   while (!signal.aborted) {
     try {
@@ -51,7 +53,7 @@ export const follow = async (
       await api.typeOf(type, signal);
       const list = await api.list(type, options, signal);
       listener.listed(list.items);
-      pause = FIRST_RETRY_MS;
+      failures = 0;
       if (!mayWatch || list.resourceVersion === '0') {
         await clock.sleep(pollMs, signal);
         continue;
@@ -65,8 +67,8 @@ export const follow = async (
       const error = toFleetError(cause);
       if (error.code !== 'API_UNREACHABLE') throw error;
       listener.lost(error);
-      await clock.sleep(pause, signal);
-      pause = Math.min(pause * 2, retryMs);
+      failures += 1;
+      await clock.sleep(pauseMs(policy, failures), signal);
     }
   }
 };

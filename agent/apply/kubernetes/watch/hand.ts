@@ -11,7 +11,7 @@ export type Hand = {
 };
 
 /**
- * Whoever changes a field of ours takes it from our managed fields; a status, a default or a field beside ours leaves
+ * A client that changes a field of ours takes it from our managed fields; a status, a default or a field beside ours leaves
  * them alone. So the metadata tells, and no value has to be read.
  */
 export const handOf = ({ metadata }: LiveObject): Hand => {

@@ -1,7 +1,7 @@
 import { checkLength, type Run } from '../../run.ts';
-import { codePoints } from '../utf8.ts';
+import { codePoints } from '../../../model/go/utf8.ts';
 
-/** What stands between a % and its verb, and the verb. */
+/** The flags, width and precision of a directive, and its verb. */
 export type Directive = {
   readonly minus: boolean;
   readonly plus: boolean;
@@ -11,12 +11,12 @@ export type Directive = {
   readonly width: number | undefined;
   readonly precision: number | undefined;
   readonly verb: string;
-  /** `%+v`, which names fields, and `%#v`, which is Go's own notation. */
+  /** `%+v`, which prints field names, and `%#v`, which prints Go syntax. */
   readonly plusV: boolean;
   readonly sharpV: boolean;
 };
 
-/** The verb %v alone. */
+/** The verb %v without flags. */
 export const PLAIN: Directive = {
   minus: false,
   plus: false,
@@ -30,7 +30,7 @@ export const PLAIN: Directive = {
   sharpV: false,
 };
 
-/** Fills a text up to the width, with zeros only where the directive has them in front. */
+/** Pads a text to the width, with leading zeros if the directive has the flag. */
 export const pad = (run: Run, text: string, { minus, zero, width = 0 }: Directive): string => {
   if (width === 0) return text;
   checkLength(run, width);

@@ -1,10 +1,10 @@
 import { checkLength, fail, type Run } from '../../run.ts';
-import { formatFloat as shortestText } from '../number.ts';
+import { formatFloat as shortestText } from '../../../model/go/number.ts';
 import { type Directive, pad } from './directive.ts';
 
 /**
- * JavaScript rounds a tie up, Go to the even digit. `write` gives the number with so many places; a tie shows as a 5 and
- * zeros behind the last place.
+ * Rounds a tie to the even digit as Go does; JavaScript rounds it up. `write` formats the number with that many places; a
+ * tie has a 5 and zeros after the last place.
  */
 const roundEven = (places: number, write: (places: number) => string): string => {
   const up = write(places);
@@ -31,13 +31,13 @@ const general = (value: number, precision: number): string => {
   const exponent = Number(power);
   const trim = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
   const digits = mantissa.replace('.', '').replace(/0+$/, '').length;
-  // strconv: digits that are there anyway do not make the exponent form necessary.
+  // strconv: digits that exist anyway do not cause the exponent form.
   const limit = significant > digits && digits >= exponent + 1 ? digits : significant;
   if (exponent < -4 || (exponent >= limit && value !== 0)) return `${trim(mantissa)}e${power}`;
   return trim(fixed(value, Math.min(Math.max(significant - 1 - exponent, 0), 100)));
 };
 
-/** toFixed has no more than 100 places and gives up at 1e21; a double has at most 1074 places, so pad the rest. */
+/** toFixed is limited to 100 places and to values below 1e21. A double has at most 1074 places, so the rest is padded. */
 const fixed = (value: number, precision: number): string => {
   const text =
     value < 1e21 ? roundEven(Math.min(precision, 100), (at) => value.toFixed(at)) : BigInt(value).toString();
@@ -46,7 +46,7 @@ const fixed = (value: number, precision: number): string => {
   return `${text}${places === 0 ? '.' : ''}${'0'.repeat(precision - places)}`;
 };
 
-/** `%#g` and its like: a point always, and zeros up to the precision. */
+/** The flag #, as in `%#g`: always a point, and zeros up to the precision. */
 const sharpened = (text: string, { verb, precision = 6 }: Directive): string => {
   const [mantissa = '', power] = text.split(/(?=e)/i);
   const significant = mantissa.replace('.', '').replace(/^0+/, '').length;
@@ -69,7 +69,7 @@ const digitsOf = (value: number, { verb, precision }: Directive): string => {
   }
 };
 
-/** A float under a verb, or undefined where the verb is none for floats. */
+/** Formats a float; undefined when the verb is not valid for floats. */
 export const formatFloat = (run: Run, value: number, directive: Directive): string | undefined => {
   const { verb, plus, space, zero, minus, width = 0 } = directive;
   if (/^[bxX]$/.test(verb)) return fail(run, `printf cannot write a float64 with %${verb}`);

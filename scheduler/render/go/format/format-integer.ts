@@ -29,7 +29,7 @@ const prefixOf = (directive: Directive, base: number, digits: string): string =>
   return base === 16 ? `0${directive.verb === 'X' ? 'X' : 'x'}` : '';
 };
 
-/** An integer under a verb, or undefined where the verb is none for integers. */
+/** Formats an integer; undefined when the verb is not valid for integers. */
 export const formatInteger = (
   run: Run,
   value: bigint,
@@ -47,7 +47,7 @@ export const formatInteger = (
   if (precision === 0 && value === 0n) return pad(run, '', { ...directive, zero: false });
   const magnitude = (value < 0n ? -value : value).toString(base);
   const sign = value < 0n ? '-' : plus ? '+' : space ? ' ' : '';
-  // Zeros in front count as a precision: the sign goes into the width, and a prefix does not.
+  // Leading zeros count as precision: the width includes the sign, but not a prefix.
   const wanted = precision ?? (zero && !minus ? width - sign.length : 0);
   checkLength(run, wanted);
   const digits = (verb === 'X' ? magnitude.toUpperCase() : magnitude).padStart(wanted, '0');

@@ -1,9 +1,9 @@
 import { checkLength, type Run } from '../../run.ts';
 import { quote } from '../quote.ts';
-import { codePoints } from '../utf8.ts';
+import { codePoints } from '../../../model/go/utf8.ts';
 import { type Directive, pad } from './directive.ts';
 
-/** What no raw string can hold. */
+/** Characters that a raw string literal cannot contain. */
 // oxlint-disable-next-line no-control-regex
 const NO_RAW = /[`\x00-\x08\x0a-\x1f\x7f\ufeff]/;
 
@@ -17,7 +17,7 @@ const hex = (run: Run, text: string, directive: Directive): string => {
   return pad(run, verb === 'X' ? out.toUpperCase() : out, directive);
 };
 
-/** A text under a verb, or undefined where the verb is none for texts. */
+/** Formats a text; undefined when the verb is not valid for texts. */
 export const formatText = (run: Run, text: string, directive: Directive): string | undefined => {
   const { verb, precision, plus, sharp } = directive;
   const cut = precision === undefined ? text : codePoints(text).slice(0, precision).join('');

@@ -1,5 +1,5 @@
 import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
-import { GoContext } from '../go-context.ts';
+import { GoContext } from '../../../model/go/go-context.ts';
 import {
   type Float,
   type Int,
@@ -10,11 +10,18 @@ import {
   SizedInt,
   toNumber,
   WholeFloat,
-} from '../number.ts';
-import { Opaque } from '../opaque.ts';
+} from '../../../model/go/number.ts';
+import { Opaque } from '../../../model/go/opaque.ts';
 import { goText } from '../print.ts';
 import { typeName } from '../type-name.ts';
-import { type Dict, formOf, isList, sortedEntries, type Value, type ValueMap } from '../value.ts';
+import {
+  type Dict,
+  formOf,
+  isList,
+  sortedEntries,
+  type Value,
+  type ValueMap,
+} from '../../../model/go/value.ts';
 import { type Directive, pad } from './directive.ts';
 import { formatFloat } from './format-float.ts';
 import { formatInteger } from './format-integer.ts';
@@ -41,14 +48,14 @@ const isSingle = (value: Value): value is Single =>
   value instanceof SizedInt ||
   value instanceof Opaque;
 
-/** A verb that is none for the value shows in the text, as in Go. */
+/** As in Go, an invalid verb for a value is reported in the output. */
 const wrongVerb = (run: Run, value: Value, directive: Directive): string => {
   const head = `%!${directive.verb}(`;
   if (value === undefined || value === null) return `${head}<nil>)`;
   return `${head}${typeName(run, value)}=${formatValue(run, value, { ...directive, verb: 'v' })})`;
 };
 
-/** Lists and maps in brackets, or as Go would write them with %#v. */
+/** The parts of a list or map in brackets. @throws FleetError TEMPLATE_LIMIT */
 const enclosed = (
   run: Run,
   parts: readonly string[],
@@ -97,13 +104,13 @@ const container = (
   return enclosed(run, parts, directive.sharpV ? `${go}{` : 'map[', directive.sharpV ? '}' : ']', between);
 };
 
-/** Something inside a list or map: nothing there is shown the same under every verb. */
+/** An element of a list or map: nil is printed alike under every verb. */
 const element = (run: Run, value: Value, directive: Directive, depth: number): string => {
   if (value === null || value === undefined) return directive.sharpV ? 'interface {}(nil)' : '<nil>';
   return formatValue(run, value, directive, depth + 1);
 };
 
-/** One operand. A verb applies to the elements of a list or map, as in Go. */
+/** Formats one operand. As in Go, a verb applies to the elements of a list or map. */
 export const formatValue = (run: Run, value: Value, directive: Directive, depth = 0): string => {
   spend(run, 1 + (typeof value === 'string' ? value.length >>> 4 : 0));
   checkDepth(run, depth, 'a value is');
@@ -113,13 +120,13 @@ export const formatValue = (run: Run, value: Value, directive: Directive, depth 
       : wrongVerb(run, value, directive);
   if (directive.verb === 'T' && depth === 0)
     return formatText(run, typeName(run, value), { ...directive, verb: 's' }) ?? '';
-  // The address of something is nothing a template may depend on.
+  // The output must not depend on an address.
   if (directive.verb === 'p' && depth === 0) return fail(run, 'printf cannot write addresses (%p)');
   if (isSingle(value)) return single(run, value, directive) ?? wrongVerb(run, value, directive);
   if (value instanceof GoContext) return structure(run, value, directive, depth);
   return container(run, value, directive, depth);
 };
 
-/** A value as %v shows it, with its type: for operands that are too many. */
+/** A value with its type, as Go prints surplus operands. */
 export const shownWithType = (run: Run, value: Value): string =>
   value === undefined || value === null ? '<nil>' : `${typeName(run, value)}=${goText(run, value)}`;

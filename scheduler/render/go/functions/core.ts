@@ -1,11 +1,19 @@
 import { checkLength, fail, type Run } from '../../run.ts';
-import { type Float, type Int, isFloat, isInt, plainInt, SizedInt, toNumber } from '../number.ts';
-import { Opaque } from '../opaque.ts';
+import {
+  type Float,
+  type Int,
+  isFloat,
+  isInt,
+  plainInt,
+  SizedInt,
+  toNumber,
+} from '../../../model/go/number.ts';
+import { Opaque } from '../../../model/go/opaque.ts';
 import { sprint, sprintln } from '../print.ts';
 import { sprintf } from '../printf.ts';
 import { isPrintable } from '../quote.ts';
 import { isStringMap } from '../string-map.ts';
-import { byteLength, byteSlice } from '../utf8.ts';
+import { byteLength, byteSlice } from '../../../model/go/utf8.ts';
 import {
   byBytes,
   describe,
@@ -19,10 +27,10 @@ import {
   truth,
   typed,
   type Value,
-} from '../value.ts';
+} from '../../../model/go/value.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
 
-/** The functions Go's text/template brings along, but `and` and `or`, which evaluate lazily. */
+/** The functions of Go's text/template, except `and` and `or`, which evaluate lazily (compile-pipe.ts). */
 
 const isNil = (value: Value): boolean => value === null || value === undefined;
 
@@ -35,7 +43,7 @@ const compareInts = (one: Int, other: Int): number => {
 
 type BasicKind = 'bool' | 'int' | 'float64' | 'string';
 
-/** The kind as comparisons see it: all integers are alike. */
+/** The kind used in comparisons: all integers are one kind. */
 const basicKind = (value: Value): BasicKind | undefined => {
   const kind = isInt(value) ? 'int' : kindOf(value);
   return kind === 'bool' || kind === 'int' || kind === 'float64' || kind === 'string' ? kind : undefined;
@@ -59,7 +67,7 @@ const equal = (run: Run, a: Value, b: Value): boolean => {
   return a === b;
 };
 
-/** The order of two strings or numbers of one type. */
+/** Compares two strings, or two numbers of one type. */
 const compare = (run: Run, a: Value, b: Value): number => {
   if (typeof a === 'string' && typeof b === 'string') return byBytes(a, b);
   if (isInt(a) && isInt(b)) return compareInts(a, b);
@@ -114,7 +122,7 @@ const slice = (run: Run, item: Value, ...positions: readonly Value[]): Value => 
   return typeof item === 'string' ? byteSlice(item, from, to) : sameForm(item, item.slice(from, to));
 };
 
-/** A part of a list has the Go type of the whole. */
+/** Gives part of a list the Go type of the whole list. */
 export const sameForm = (of: readonly Value[], part: Value[]): Value[] => {
   const form = formOf(of);
   return form ? typed(part, form.type, form.nil) : part;
@@ -153,7 +161,7 @@ const escapeJs = (character: string): string => {
   return `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`;
 };
 
-/** The arguments as one text; what is missing shows as an action would print it. */
+/** The arguments as one text; a missing one prints as in an action. */
 const joined = (run: Run, values: readonly Value[]): string =>
   sprint(
     run,
@@ -171,7 +179,7 @@ const escaped = (
   return text.replace(pattern, replace);
 };
 
-/** encodeURIComponent leaves five marks alone that Go's QueryEscape does not. */
+/** Unlike Go's QueryEscape, encodeURIComponent keeps five characters. */
 const queryEscape = (text: string): string =>
   encodeURIComponent(text.toWellFormed())
     .replaceAll('%20', '+')

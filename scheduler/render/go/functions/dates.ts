@@ -1,18 +1,18 @@
 import { fail, type Run, spend } from '../../run.ts';
-import { isInt, plainInt, SizedInt } from '../number.ts';
-import { durationText, parseDuration, roundedDuration } from '../time/duration.ts';
-import { formatTime } from '../time/format-time.ts';
-import { GoTime, isShowable, ZERO_TIME } from '../time/go-time.ts';
-import { type Moment, SECOND } from '../time/moment.ts';
-import { parseTime } from '../time/parse-time.ts';
-import { UTC, zoneNamed } from '../time/zone.ts';
-import { describe, type Value } from '../value.ts';
+import { isInt, plainInt, SizedInt } from '../../../model/go/number.ts';
+import { durationText, parseDuration, roundedDuration } from '../../../model/go/time/duration.ts';
+import { formatTime } from '../../../model/go/time/format-time.ts';
+import { GoTime, isShowable, ZERO_TIME } from '../../../model/go/time/go-time.ts';
+import { type Moment, SECOND } from '../../../model/go/time/moment.ts';
+import { parseTime } from '../../../model/go/time/parse-time.ts';
+import { UTC, zoneNamed } from '../../../model/go/time/zone.ts';
+import { describe, type Value } from '../../../model/go/value.ts';
 import { toBig } from './math.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 
 /**
- * sprig's functions on dates, for times that are given: a result of toDate, or seconds since 1970. Where sprig would take the
- * present instead, these fail; and the zone of the machine is UTC.
+ * sprig's date functions, for given times only: a result of toDate, or seconds since 1970. Where sprig would use the current
+ * time, they fail. The local zone is UTC.
  */
 
 const checked = (run: Run, moment: Moment): Moment =>
@@ -32,7 +32,7 @@ const time = (run: Run, value: Value): GoTime =>
   value instanceof GoTime ? value : fail(run, `a result of toDate is needed here, not ${describe(value)}`);
 
 const show = (run: Run, layout: string, value: Value, zone: string): string => {
-  // A part of a layout is found by comparing it with all there are.
+  // Each part of a layout is searched among all known parts.
   spend(run, layout.length);
   return formatTime(checked(run, { ...given(run, value), zone: zoneNamed(zone) }), layout);
 };
@@ -56,7 +56,7 @@ const mustDateModify = fixed(['string', 'any'], (run, by, value) =>
 
 const dateInZone = fixed(['string', 'any', 'string'], show);
 
-/** The seconds sprig's duration sees: of an int it sees none. */
+/** The seconds that sprig's duration reads; it reads an int as 0. */
 const secondsOf = (value: Value): bigint => {
   if (typeof value !== 'string') return value instanceof SizedInt ? BigInt(value.value) : 0n;
   return toBig(value);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { fail, type Run } from '../../run.ts';
-import { trimWhile } from '../trim.ts';
-import { codePoints } from '../utf8.ts';
+import { trimWhile } from '../../../model/go/trim.ts';
+import { codePoints } from '../../../model/go/utf8.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 
 /** sprig's encodings, checksums and path functions. */
@@ -58,7 +58,7 @@ const decodeBase32 = (run: Run, text: string): string => {
   return decodeText(run, Uint8Array.from(bytes), 'b32dec');
 };
 
-/** Go's path.Clean, which leaves no slash at the end. */
+/** Go's path.Clean, which removes a trailing slash. */
 const clean = (path: string): string => {
   const normal = posix.normalize(path);
   return normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal;
@@ -80,7 +80,7 @@ const PATHS: FunctionTable = {
   isAbs: fixed(['string'], (_run, path) => path.startsWith('/')),
 };
 
-/** sprig's `osBase` and its like follow the machine; here that is always a Unix. */
+/** sprig's `osBase` etc. depend on the operating system; here it is always Unix. */
 const OS_PATHS: FunctionTable = Object.fromEntries(
   Object.entries(PATHS).map(([name, fn]) => [`os${name.slice(0, 1).toUpperCase()}${name.slice(1)}`, fn]),
 );

@@ -1,10 +1,18 @@
 import { checkDepth, type Run, spend } from '../../run.ts';
-import { isFloat, isInt, plainInt, toNumber } from '../number.ts';
-import { Opaque } from '../opaque.ts';
+import { isFloat, isInt, plainInt, toNumber } from '../../../model/go/number.ts';
+import { Opaque } from '../../../model/go/opaque.ts';
 import { typeName } from '../type-name.ts';
-import { formOf, isList, isMap, lookupAny, sizeOf, sortedEntries, type Value } from '../value.ts';
+import {
+  formOf,
+  isList,
+  isMap,
+  lookupAny,
+  sizeOf,
+  sortedEntries,
+  type Value,
+} from '../../../model/go/value.ts';
 
-/** Go's reflect.DeepEqual: same kinds, same contents. */
+/** Go's reflect.DeepEqual: equal types and contents. */
 export const deepEqual = (run: Run, a: Value, b: Value, depth = 0): boolean => {
   spend(run, 1);
   checkDepth(run, depth, 'a value is');
@@ -23,6 +31,6 @@ export const deepEqual = (run: Run, a: Value, b: Value, depth = 0): boolean => {
         return other !== undefined && deepEqual(run, item, other, depth + 1);
       })
     );
-  // null and undefined are the same nothing.
+  // null and undefined are equal.
   return a === b || (a ?? null) === (b ?? null);
 };

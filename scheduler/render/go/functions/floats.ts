@@ -1,6 +1,6 @@
 import { checkLength, fail, type Run, spend } from '../../run.ts';
-import { type Float, float, isFloat, isInt, toNumber } from '../number.ts';
-import type { Value } from '../value.ts';
+import { type Float, float, isFloat, isInt, toNumber } from '../../../model/go/number.ts';
+import type { Value } from '../../../model/go/value.ts';
 import {
   addDecimals,
   type Decimal,
@@ -9,16 +9,16 @@ import {
   divideDecimals,
   multiplyDecimals,
   subtractDecimals,
-} from './decimal.ts';
+} from '../../../model/go/decimal.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
 
-/** sprig's arithmetic on floats. What is no number counts as 0. */
+/** sprig's arithmetic on floats. A value that is not a number counts as 0. */
 
 const DECIMAL =
   /^[-+]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][-+]?[0-9](?:_?[0-9])*)?$/;
 const SPECIAL = /^(?:[-+]?inf(?:inity)?|nan)$/i;
 
-/** Go's ParseFloat, without hexadecimal; 0 for what it refuses, as numbers that are too large. */
+/** Go's ParseFloat without hexadecimal; 0 for what it refuses, including numbers out of range. */
 const parseFloatText = (text: string): number => {
   if (SPECIAL.test(text)) return /^nan$/i.test(text) ? NaN : text.startsWith('-') ? -Infinity : Infinity;
   if (!DECIMAL.test(text) || text.includes('_')) return 0;
@@ -38,7 +38,7 @@ const floats =
   (_run: Run, first: Value, ...others: readonly Value[]): Float =>
     float(others.map(toFloat).reduce((a, b) => step(a, b), toFloat(first)));
 
-/** sprig's round: half away from zero only upwards (its own way with negative numbers). */
+/** sprig's round: a half goes away from zero only for positive numbers. */
 const round = (value: Value, places: number, half: number): Float => {
   const power = 10 ** places;
   const digit = power * toFloat(value);
@@ -51,7 +51,7 @@ const exact = (run: Run, value: Value): Decimal => {
   return Number.isFinite(number) ? decimal(number) : fail(run, `${String(number)} is no decimal number`);
 };
 
-/** sprig's addf and its like: exact decimals in between, so that 0.1 + 0.2 is 0.3. */
+/** sprig's addf etc.: exact decimals in between, so that 0.1 + 0.2 is 0.3. */
 const decimals =
   (step: (run: Run, a: Decimal, b: Decimal) => Decimal) =>
   (run: Run, first: Value, ...others: readonly Value[]): Float => {

@@ -1,6 +1,7 @@
 /**
- * Functions of sprig and Helm that templates may not call, with the reason: they read something outside the template, so that the
- * same input would not give the same bytes, or would give away secrets (behaviour spec 5, weakness 10), or they handle keys.
+ * Functions of sprig and Helm that templates may not call, by reason. They read something outside the template, so that the
+ * same input would not give the same bytes; or they would disclose secrets (behaviour spec 5, weakness 10); or they handle
+ * keys.
  */
 const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
   'templates cannot read the environment': ['env', 'expandenv'],
@@ -37,5 +38,5 @@ const REASONS = new Map(
 
 export const FORBIDDEN_NAMES: readonly string[] = [...REASONS.keys()].toSorted();
 
-/** Why a function is refused, or undefined for any other name. */
+/** Why a function is forbidden; undefined for any other name. */
 export const forbiddenReason = (name: string): string | undefined => REASONS.get(name);

@@ -35,7 +35,7 @@ const ALL: ReadonlyMap<string, TemplateFunction> = new Map(
   ].flatMap((table) => Object.entries(table)),
 );
 
-/** Every function but `and` and `or`, by name. */
+/** Every function except `and` and `or`, by name. */
 export const findFunction = (name: string): TemplateFunction | undefined => ALL.get(name);
 
 export const FUNCTION_NAMES: readonly string[] = [...ALL.keys(), 'and', 'or'].toSorted();

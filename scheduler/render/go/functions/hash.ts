@@ -1,10 +1,10 @@
 import { checkDepth, fail, type Run, spend } from '../../run.ts';
-import { GoContext } from '../go-context.ts';
-import { isFloat, isInt, plainInt, toNumber } from '../number.ts';
-import { Opaque } from '../opaque.ts';
-import { isList, sortedEntries, type Value } from '../value.ts';
+import { GoContext } from '../../../model/go/go-context.ts';
+import { isFloat, isInt, plainInt, toNumber } from '../../../model/go/number.ts';
+import { Opaque } from '../../../model/go/opaque.ts';
+import { isList, sortedEntries, type Value } from '../../../model/go/value.ts';
 
-/** A 64-bit number as two halves: BigInt would be twenty times slower. */
+/** A 64-bit number in two halves: BigInt would be twenty times slower. */
 type Word = { readonly high: number; readonly low: number };
 
 /** FNV-1, 64 bits: multiply by 2^40 + 0x1b3, then xor. */
@@ -25,7 +25,7 @@ class Fnv {
     for (const value of values) this.byte(value);
   }
 
-  /** Eight bytes, the least significant first. */
+  /** Eight bytes, least significant first. */
   word({ high, low }: Word): void {
     for (let shift = 0; shift < 32; shift += 8) this.byte((low >>> shift) & 0xff);
     for (let shift = 0; shift < 32; shift += 8) this.byte((high >>> shift) & 0xff);
@@ -54,7 +54,7 @@ const bytesOf = (write: (view: DataView) => void): Uint8Array => {
   return bytes;
 };
 
-/** Go's NaN is another one than JavaScript's. */
+/** Go's NaN has other bits than JavaScript's. */
 const GO_NAN = 0x7ff8000000000001n;
 
 const ofFloat = (value: number): Word =>

@@ -1,10 +1,10 @@
-import { parseJson } from '#bundles/parse-json';
+import { parseJson } from '#bundles/json/parse-json';
 import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
-import { GoContext } from '../go-context.ts';
-import { float, isInt, WholeFloat } from '../number.ts';
-import { Opaque } from '../opaque.ts';
+import { GoContext } from '../../../model/go/go-context.ts';
+import { float, isInt, WholeFloat } from '../../../model/go/number.ts';
+import { Opaque } from '../../../model/go/opaque.ts';
 import { goText } from '../print.ts';
-import { type Dict, formOf, isList, sortedEntries, type Value } from '../value.ts';
+import { type Dict, formOf, isList, sortedEntries, type Value } from '../../../model/go/value.ts';
 import { type FunctionTable, fixed, mustTwins } from './template-function.ts';
 
 type Style = { readonly indent: string; readonly html: boolean };
@@ -17,7 +17,7 @@ const HTML: Readonly<Record<string, string>> = {
   '\u2029': '\\u2029',
 };
 
-/** Go's encoder escapes what HTML and old JavaScript trip over. */
+/** Go's encoder escapes characters that are special in HTML, or in JavaScript before ES2019. */
 const text = (value: string, style: Style): string =>
   JSON.stringify(value.toWellFormed()).replace(
     style.html ? /[<>&\u2028\u2029]/g : /[\u2028\u2029]/g,
@@ -71,7 +71,7 @@ const encode = (run: Run, value: Value, style: Style, depth = 0): string => {
   return wrap(run, members, '{}', style, depth);
 };
 
-/** As Go decodes into interface{}: every number is a float64. */
+/** A JSON value as Go decodes it into interface{}: every number is a float64. */
 const decoded = (run: Run, value: unknown, depth = 0): Value => {
   spend(run, 1);
   checkDepth(run, depth, 'a value is');
@@ -95,7 +95,9 @@ const parse = (run: Run, json: string): Value => {
   return decoded(run, value);
 };
 
-/** Unlike Kalypso, whose toJson gives an empty text for maps that came from configuration (behaviour spec 2.6). */
+/**
+ * In Kalypso toJson returns an empty text for maps that came from configuration (behaviour spec 2.6); here it encodes them.
+ */
 const ALL: FunctionTable = {
   toJson: fixed(['any'], (run, value) => encode(run, value, { indent: '', html: true })),
   toRawJson: fixed(['any'], (run, value) => encode(run, value, { indent: '', html: false })),

@@ -1,6 +1,6 @@
 import { fail, type Run, spend } from '../../run.ts';
 import { goText } from '../print.ts';
-import { byBytes, isList, nilList, stringList, truth, typed, type Value } from '../value.ts';
+import { byBytes, isList, nilList, stringList, truth, typed, type Value } from '../../../model/go/value.ts';
 import { sameForm } from './core.ts';
 import { deepEqual } from './equal.ts';
 import { toBig } from './math.ts';
@@ -13,7 +13,7 @@ import {
 } from './template-function.ts';
 import { texts } from './text.ts';
 
-/** sprig's functions on lists. None changes a list: each gives a new one. */
+/** sprig's list functions. None modifies a list; each returns a new one. */
 
 const includes = (run: Run, list: readonly Value[], wanted: Value): boolean =>
   list.some((item) => deepEqual(run, item, wanted));
@@ -24,7 +24,7 @@ const unique = (run: Run, list: readonly Value[]): Value[] => {
   return found;
 };
 
-/** Numbers from start to before stop; each costs a step, so the count is bounded. */
+/** Numbers from `start` up to but excluding `stop`. Each costs a step, which limits the count. */
 const untilStep = (run: Run, start: number, stop: number, step: number): number[] => {
   const forward = stop >= start;
   if (forward ? step <= 0 : step >= 0) return [];
@@ -68,7 +68,7 @@ const flat = (run: Run, lists: readonly (readonly Value[])[]): Value[] => {
 
 const list = variadic([], 'any', (_run, ...values) => values);
 
-/** sprig's functions that have a twin with `must` in front; here both fail alike. */
+/** Functions that sprig also has with the prefix `must`; here both fail alike. */
 const WITH_TWINS: FunctionTable = {
   append: fixed(['list', 'any'], (_run, items, value) => [...items, value]),
   prepend: fixed(['list', 'any'], (_run, items, value) => [value, ...items]),

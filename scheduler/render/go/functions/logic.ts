@@ -1,10 +1,10 @@
 import { fail } from '../../run.ts';
 import { typeName } from '../type-name.ts';
-import { kindOf, truth } from '../value.ts';
+import { kindOf, truth } from '../../../model/go/value.ts';
 import { deepEqual } from './equal.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
 
-/** sprig's defaults, choices and questions about types. `empty` is Go's truth turned round. */
+/** sprig's defaults, conditions and type checks. `empty` is the negation of Go's truth. */
 export const LOGIC: FunctionTable = {
   default: variadic(['any'], 'any', (_run, otherwise, ...given) =>
     given.length > 0 && truth(given[0]) ? given[0] : otherwise,

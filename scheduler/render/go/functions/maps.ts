@@ -14,17 +14,17 @@ import {
   typed,
   type Value,
   type ValueMap,
-} from '../value.ts';
+} from '../../../model/go/value.ts';
 import { sameForm } from './core.ts';
 import { type FunctionTable, fixed, mustTwins, variadic } from './template-function.ts';
 
 /**
- * sprig's functions on maps. A map of the context is shared by all renders, so `set` and `unset` change only maps this
- * render made (with dict, merge, pick, omit, deepCopy ...).
+ * sprig's map functions. All renders share the maps of the context, so `set` and `unset` modify only maps that this render
+ * created (with dict, merge, pick, omit, deepCopy ...).
  */
 type AnyMap = Dict | ValueMap;
 
-/** A new map of this render. It has no prototype, so that every key is only a key. */
+/** A new map of this render. It has no prototype, so no key is special. */
 const makeMap = (run: Run, entries: Iterable<readonly [string, Value]>): Dict => {
   const map = Object.create(null) as Dict;
   for (const [key, value] of entries) map[key] = value;
@@ -55,7 +55,7 @@ const changeable = (run: Run, map: AnyMap, name: string): Dict =>
         'Make a copy first: {{ $copy := deepCopy .ConfigData }}',
       );
 
-/** A deep copy, whose maps this render may change. */
+/** A deep copy, whose maps this render may modify. */
 export const copy = (run: Run, value: Value, depth = 0): Value => {
   spend(run, 1);
   checkDepth(run, depth, 'a value is');
@@ -75,7 +75,7 @@ export const copy = (run: Run, value: Value, depth = 0): Value => {
 
 type Merging = { readonly overwrite: boolean; readonly allWins: boolean };
 
-/** One map laid over (or, without overwrite, under) another; maps inside are merged too. Always a new map. */
+/** Merges `source` into `target`, recursively; with `overwrite` the source's values win. Always returns a new map. */
 const merged = (run: Run, target: AnyMap, source: AnyMap, how: Merging, depth = 0): Dict => {
   checkDepth(run, depth, 'a value is');
   const result = makeMap(run, entriesOf(run, target));
@@ -83,7 +83,7 @@ const merged = (run: Run, target: AnyMap, source: AnyMap, how: Merging, depth = 
     if (value === null && !how.allWins) continue;
     const own = result[key];
     if (isMap(own) && isMap(value)) result[key] = merged(run, own, value, how, depth + 1);
-    // As mergo does: what is empty gives way, and with overwrite everything does, but to a map.
+    // As in mergo: an empty value is replaced; with overwrite every value is, except by a map.
     else if (!truth(own) || (how.overwrite && (how.allWins || !isMap(value)))) result[key] = value;
   }
   return result;
@@ -94,7 +94,7 @@ const merge =
   (run: Run, target: AnyMap, ...sources: readonly AnyMap[]): AnyMap => {
     const result = sources.reduce<AnyMap>((map, source) => merged(run, map, source, how), target);
     if (!run.made.has(target)) return result;
-    // sprig changes its first argument; so do we where that is this render's own.
+    // sprig modifies its first argument; so does this, if this render created it.
     return Object.assign(target, result);
   };
 
@@ -137,7 +137,7 @@ export const MAPS: FunctionTable = {
   pluck: variadic(['string'], 'map', (_run, key, ...maps) =>
     maps.filter((map) => hasKey(map, key)).map((map) => lookup(map, key)),
   ),
-  // Go leaves the order of keys and values open; ours is sorted, so that the same input gives the same bytes.
+  // Go does not define the order of keys and values; here they are sorted, so that the same input gives the same bytes.
   keys: variadic([], 'map', (run, ...maps) =>
     stringList(maps.flatMap((map) => entriesOf(run, map).map(([key]) => key))),
   ),
@@ -156,7 +156,7 @@ export const MAPS: FunctionTable = {
   ),
   ...COPIES,
   ...mustTwins(COPIES),
-  // sprig 3's own, whose library lets empty values win too.
+  // In sprig 3 only this function lets empty values overwrite others.
   mustMergeOverwrite: variadic(['map'], 'map', merge({ overwrite: true, allWins: true })),
   dig: variadic([], 'any', digInto),
 };

@@ -1,10 +1,19 @@
 import { fail, type Run } from '../../run.ts';
-import { type Int, int, int64, isFloat, isInt, plainInt, type SizedInt, toNumber } from '../number.ts';
+import {
+  type Int,
+  int,
+  int64,
+  isFloat,
+  isInt,
+  plainInt,
+  type SizedInt,
+  toNumber,
+} from '../../../model/go/number.ts';
 import { goText } from '../print.ts';
-import type { Value } from '../value.ts';
+import type { Value } from '../../../model/go/value.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
 
-/** sprig's arithmetic on integers: 64 bits that wrap, and whatever is no number counts as 0. */
+/** sprig's arithmetic on 64-bit integers, which wrap. A value that is not a number counts as 0. */
 
 const MAX = (1n << 63n) - 1n;
 const MIN = -(1n << 63n);
@@ -14,7 +23,7 @@ const fits = (value: bigint): boolean => value <= MAX && value >= MIN;
 const parseInteger = (text: string, base: 8 | 10): bigint => {
   const match = /^([-+]?)([0-9]+)$/.exec(text);
   if (!match || (base === 8 && /[89]/.test(text))) return 0n;
-  // Longer numbers do not fit, and to read them takes quadratic time.
+  // Longer numbers do not fit, and parsing them takes quadratic time.
   const digits = (match[2] ?? '').replace(/^0+(?=.)/, '');
   if (digits.length > 24) return 0n;
   const magnitude = BigInt(`${base === 8 ? '0o' : ''}${digits}`);
@@ -22,7 +31,7 @@ const parseInteger = (text: string, base: 8 | 10): bigint => {
   return fits(value) ? value : 0n;
 };
 
-/** As sprig's toInt64: texts in decimal, floats cut off, everything else 0. */
+/** sprig's toInt64: parses decimal texts, truncates floats; anything else is 0. */
 export const toBig = (value: Value): bigint => {
   if (typeof value === 'string') return parseInteger(value, 10);
   if (typeof value === 'boolean') return value ? 1n : 0n;
@@ -36,7 +45,7 @@ export const toBig = (value: Value): bigint => {
   return Number.isFinite(whole) && fits(BigInt(whole)) ? BigInt(whole) : MIN;
 };
 
-/** Small operands need no bigint: their results are exact as they are. */
+/** Below this bound numbers are exact, and no bigint is needed. */
 const SMALL = 2 ** 26;
 const isSmall = (value: Value): value is Int => {
   if (!isInt(value)) return false;

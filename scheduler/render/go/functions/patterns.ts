@@ -1,12 +1,12 @@
-import { compileLinear, findAll, type LinearPattern, type Match } from '#bundles/pattern/linear';
-import { PatternError } from '#bundles/pattern/pattern-error';
+import { compileLinear, findAll, type LinearPattern, type Match } from '#bundles/json/pattern/linear';
+import { PatternError } from '#bundles/json/pattern/pattern-error';
 import { checkLength, fail, type Run, spend } from '../../run.ts';
-import { stringList } from '../value.ts';
+import { stringList } from '../../../model/go/value.ts';
 import { type FunctionTable, fixed, mustTwins } from './template-function.ts';
 
-/** sprig's functions on regular expressions, in Go's (RE2's) syntax. */
+/** sprig's regular expression functions, in Go's (RE2's) syntax. */
 
-/** Patterns are nearly always written in the template, so a few compiled ones serve all renders. */
+/** Patterns are nearly always literals in the template, so a small cache serves all renders. */
 const CACHE_SIZE = 256;
 const cache = new Map<string, LinearPattern | PatternError>();
 
@@ -37,7 +37,7 @@ const compiled = (run: Run, pattern: string): LinearPattern => {
   return found;
 };
 
-/** Is it an expression at all? One that is too large is, and fails where it is used. */
+/** Whether the pattern is valid. One that is too large is valid, and fails when it is used. */
 const isRegexp = (pattern: string): boolean => {
   const found = compile(pattern);
   return !(found instanceof PatternError) || found.beyond;
@@ -53,10 +53,13 @@ const all = (run: Run, pattern: string, text: string, limit = Infinity): readonl
 
 const whole = (text: string, [start = 0, end = 0]: Match): string => text.slice(start, end);
 
-/** Regular expression text that matches this text only. */
+/** A regular expression that matches only this text. */
 const quoteMeta = (text: string): string => text.replace(/[\\.+*?()|[\]{}^$]/g, '\\$&');
 
-/** `$1`, `${1}`, `$name`, `$$` of a replacement, as Go's Expand reads them: the longest name counts, so `$1x` is none. */
+/**
+ * Expands `$1`, `${1}`, `$name` and `$$` in a replacement as Go's Expand does: the longest name is used, so `$1x` is not
+ * `$1`.
+ */
 const expand = (template: string, { names }: LinearPattern, text: string, match: Match): string =>
   template.replace(/\$(?:\$|(\w+)|\{(\w+)\})/g, (written: string, bare?: string, braced?: string) => {
     if (written === '$$') return '$';
@@ -99,7 +102,7 @@ const split = (run: Run, pattern: string, text: string, limit: number): string[]
   return parts;
 };
 
-/** Go gives nil where nothing matches. */
+/** Go returns nil without a match. */
 const listed = (items: string[]): string[] => stringList(items, items.length === 0);
 
 const ALL: FunctionTable = {
@@ -125,7 +128,7 @@ const ALL: FunctionTable = {
 export const PATTERNS: FunctionTable = {
   ...ALL,
   ...mustTwins(ALL),
-  // Without must, sprig takes a wrong expression for one that matches nothing.
+  // Without the prefix must, sprig treats an invalid pattern as one without a match.
   regexMatch: fixed(
     ['string', 'string'],
     (run, pattern, text) => isRegexp(pattern) && matches(run, pattern, text),

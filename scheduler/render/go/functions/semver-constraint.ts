@@ -1,12 +1,12 @@
 import { compareVersions, type Version } from './version.ts';
 
-/** `>= 1.2.x`: an operator and a version of which some numbers may be open. */
+/** `>= 1.2.x`: an operator and a version, in which some numbers may be wildcards. */
 export type Constraint = {
   readonly operator: string;
   readonly base: Version;
   readonly anyMinor: boolean;
   readonly anyPatch: boolean;
-  /** Is any number open? */
+  /** Whether any number is a wildcard. */
   readonly any: boolean;
 };
 
@@ -27,7 +27,10 @@ const differs = (version: Version, { base, any, anyMinor }: Constraint): boolean
   return version.major !== base.major || (version.minor !== base.minor && !anyMinor);
 };
 
-/** Does a version meet a constraint? Where the constraint names no pre-release, none meets it, but for a plain `!=`. */
+/**
+ * Whether a version satisfies a constraint. A pre-release satisfies only a constraint that names a pre-release, or a `!=`
+ * without wildcards.
+ */
 export const meets = (version: Version, constraint: Constraint): boolean => {
   const { operator, base, any } = constraint;
   const unwanted = version.pre !== '' && base.pre === '';

@@ -1,6 +1,6 @@
 import { fail, type Run } from '../../run.ts';
-import { int64, type SizedInt } from '../number.ts';
-import { Opaque } from '../opaque.ts';
+import { int64, type SizedInt } from '../../../model/go/number.ts';
+import { Opaque } from '../../../model/go/opaque.ts';
 import { type Constraint, meets } from './semver-constraint.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 import { MAX_LENGTH, parseVersion, TAIL, type Version } from './version.ts';

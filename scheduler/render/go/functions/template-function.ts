@@ -1,19 +1,19 @@
 import { fail, type Run } from '../../run.ts';
-import { unreachable } from '../../unreachable.ts';
-import { isFloat, isInt, toNumber, WholeFloat } from '../number.ts';
-import { type Dict, describe, isList, isMap, type Value, type ValueMap } from '../value.ts';
+import { unreachable } from '../../../model/unreachable.ts';
+import { isFloat, isInt, toNumber, WholeFloat } from '../../../model/go/number.ts';
+import { type Dict, describe, isList, isMap, type Value, type ValueMap } from '../../../model/go/value.ts';
 
-/** The kinds of parameters, after the Go types of the functions they stand for. */
+/** The kinds of parameters, named after Go types. */
 export type Parameters = {
-  /** interface{}: anything; what is missing arrives as null. */
+  /** interface{}: any value; a missing one is passed as null. */
   any: Value;
   string: string;
   int: number;
-  /** A float64, or an integer that is taken for one. */
+  /** A float64, or an integer that is converted to one. */
   float: number;
   bool: boolean;
   list: readonly Value[];
-  /** A map; nil arrives as an empty one. */
+  /** A map; nil is passed as an empty one. */
   map: Dict | ValueMap;
 };
 
@@ -21,7 +21,7 @@ type ParameterName = keyof Parameters;
 
 type Values<Names extends readonly ParameterName[]> = { [Index in keyof Names]: Parameters[Names[Index]] };
 
-/** A function of the template language. `rest` is the kind of all further arguments, where there may be any. */
+/** A template function. `rest` is the kind of all further arguments; undefined when it takes none. */
 export type TemplateFunction = {
   readonly parameters: readonly ParameterName[];
   readonly rest: ParameterName | undefined;
@@ -45,7 +45,7 @@ export const variadic = <const Names extends readonly ParameterName[], Rest exte
   body: (run: Run, ...values: [...Values<Names>, ...Parameters[Rest][]]) => Value,
 ): TemplateFunction => ({ parameters, rest, body: body as unknown as TemplateFunction['body'] });
 
-/** The same functions under the names sprig has for those that report errors: `mustFirst` for `first`. */
+/** The same functions under sprig's names for the variants that report errors: `mustFirst` for `first`. */
 export const mustTwins = (table: FunctionTable): FunctionTable =>
   Object.fromEntries(
     Object.entries(table).map(([name, fn]) => [`must${name.slice(0, 1).toUpperCase()}${name.slice(1)}`, fn]),
@@ -68,7 +68,7 @@ const wrong = (run: Run, name: string, index: number, kind: ParameterName, value
   return fail(run, `${name} needs ${WANTED[kind]} as argument ${index + 1}, not ${describe(value)}`, hint);
 };
 
-/** Checks one argument and gives it the form its parameter has. */
+/** Checks one argument and converts it to its parameter's kind. @throws FleetError TEMPLATE_FAILED */
 export const argument = (
   run: Run,
   name: string,
@@ -82,11 +82,11 @@ export const argument = (
       return value === undefined ? null : value;
     case 'string':
       if (typeof value !== 'string') return wrong(run, name, index, kind, value);
-      // Text handled costs steps, so that a loop over a long text stays bounded.
+      // Processing text costs steps, so that a loop over a long text is limited.
       run.stepsLeft -= value.length >>> 6;
       return value;
     case 'int':
-      // A whole float is good enough: Go takes `2.0` for an int where it is written so.
+      // Go accepts the literal `2.0` as an int; here any whole float is accepted.
       return isInt(value) || value instanceof WholeFloat
         ? toNumber(value)
         : wrong(run, name, index, kind, value);
@@ -105,7 +105,7 @@ export const argument = (
   return unreachable(kind);
 };
 
-/** How many arguments a function takes, for people; undefined when `count` is right. */
+/** What is wrong with the number of arguments, for a message; undefined when `count` is valid. */
 export const arityProblem = (name: string, fn: TemplateFunction, count: number): string | undefined => {
   const wanted = fn.parameters.length;
   if (fn.rest === undefined ? count === wanted : count >= wanted) return undefined;

@@ -1,13 +1,13 @@
 import { checkLength, fail, type Run } from '../../run.ts';
 import { goText } from '../print.ts';
 import { quote } from '../quote.ts';
-import { trimWhile } from '../trim.ts';
-import { byteLength, byteSlice, codePoints } from '../utf8.ts';
-import { type Dict, isList, stringList, typed, type Value } from '../value.ts';
-import { isSpace, titleCase, toLower, toUpper, uncapitalize } from './letter-case.ts';
+import { trimWhile } from '../../../model/go/trim.ts';
+import { byteLength, byteSlice, codePoints } from '../../../model/go/utf8.ts';
+import { type Dict, isList, stringList, typed, type Value } from '../../../model/go/value.ts';
+import { isSpace, titleCase, toLower, toUpper, uncapitalize } from '../../../model/go/letter-case.ts';
 import { type FunctionTable, fixed, variadic } from './template-function.ts';
 
-/** sprig's functions on text, with sprig's argument order: what is piped in comes last. */
+/** sprig's text functions, in sprig's argument order: the piped value comes last. */
 
 // unicode.IsSpace
 const SPACE = '\\t\\n\\v\\f\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
@@ -43,7 +43,7 @@ const repeat = (run: Run, times: number, text: string): string => {
   return text.repeat(times);
 };
 
-/** sprig trims sets of characters from both ends. */
+/** Removes the characters in `set` from both ends. */
 const trimSet = (text: string, set: string): string => {
   const unwanted = new Set(set);
   const characters = codePoints(text);
@@ -52,7 +52,7 @@ const trimSet = (text: string, set: string): string => {
   return characters.slice(start, characters.findLastIndex((one) => !unwanted.has(one)) + 1).join('');
 };
 
-/** Negative lengths count from the end, as newer sprig does. */
+/** A negative length keeps the end of the text, as in newer sprig versions. */
 const trunc = (length: number, text: string): string => {
   const size = byteLength(text);
   if (length >= 0) return size <= length ? text : byteSlice(text, 0, length);
@@ -62,7 +62,7 @@ const trunc = (length: number, text: string): string => {
 const substring = (run: Run, start: number, end: number, text: string): string => {
   const size = byteLength(text);
   const from = Math.max(start, 0);
-  // sprig: before the start means from it, a negative or too large end means the end.
+  // As in sprig: a negative start is 0, a negative end or one that is too large is the end of the text.
   const to = start < 0 ? end : end < 0 || end > size ? size : end;
   if (from > to || to > size) return fail(run, `substr ${start} ${end} does not fit a text of ${size} bytes`);
   return byteSlice(text, from, to);
@@ -70,7 +70,7 @@ const substring = (run: Run, start: number, end: number, text: string): string =
 
 const toText = (run: Run, value: Value): string => goText(run, value);
 
-/** sprig's strslice: the texts of a list without its nils, or one text alone. */
+/** sprig's strslice: the texts of a list without nils, or a single text. */
 export const texts = (run: Run, value: Value): string[] => {
   if (value === null || value === undefined) return [];
   if (!isList(value)) return [toText(run, value)];
@@ -90,7 +90,7 @@ const splitN = (run: Run, text: string, separator: string, limit: number): strin
   return limit === 0 ? [] : [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(separator)];
 };
 
-/** sprig's split: a map `_0`, `_1` ... */
+/** The result of sprig's split: a map with the keys `_0`, `_1` ... */
 const numbered = (run: Run, parts: readonly string[]): Dict => {
   const map = Object.create(null) as Dict;
   parts.forEach((part, index) => {
@@ -114,7 +114,7 @@ const abbreviate = (width: number, text: string): string => {
   return `${byteSlice(text, 0, width - 3)}...`;
 };
 
-/** At most `width` bytes from about `offset` on, with dots where something is left out. */
+/** At most `width` bytes from about `offset` on, with dots in place of what is left out. */
 const abbreviateBoth = (offset: number, width: number, text: string): string => {
   const size = byteLength(text);
   if (width < 4 || (offset > 0 && width < 7) || size <= width) return text;
@@ -125,11 +125,14 @@ const abbreviateBoth = (offset: number, width: number, text: string): string => 
     : `...${byteSlice(text, size - (width - 3), size)}`;
 };
 
-/** Kalypso's unquote: white space, then `"`, then `'` off both ends; anything but a string is "" (behaviour spec 2.6). */
+/**
+ * Kalypso's unquote: removes white space, then `"`, then `'` from both ends; any value but a string gives "" (behaviour spec
+ * 2.6).
+ */
 const unquote = (value: Value): string =>
   typeof value === 'string' ? trimSet(trimSet(trimWhile(value, isSpace), '"'), "'") : '';
 
-/** The arguments that are there, each shown as text, with spaces between. */
+/** The arguments that are not nil, each as text, separated by spaces. */
 const each = (run: Run, values: readonly Value[], show: (text: string) => string): string => {
   const there = values.filter((value) => value !== null);
   return joined(

@@ -1,9 +1,9 @@
 import { fail, type Run } from '../../run.ts';
-import { type Dict, describe, hasKey, lookup, type ValueMap } from '../value.ts';
-import { type GoUrl, hostName, parseUrl, UrlError, urlText, userText } from './go-url.ts';
+import { type Dict, describe, hasKey, lookup, type ValueMap } from '../../../model/go/value.ts';
+import { type GoUrl, hostName, parseUrl, UrlError, urlText, userText } from '../../../model/go/go-url.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 
-/** sprig's functions on URLs. */
+/** sprig's URL functions. */
 
 const parsed = (run: Run, text: string): GoUrl => {
   try {

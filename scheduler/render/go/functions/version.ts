@@ -1,6 +1,6 @@
-import { byBytes } from '../value.ts';
+import { byBytes } from '../../../model/go/value.ts';
 
-/** Versions as sprig 2.22's library has them: a leading v, and missing minor and patch numbers, are fine. */
+/** Versions as in the library of sprig 2.22: a leading v is accepted, minor and patch numbers are optional. */
 export type Version = {
   readonly major: bigint;
   readonly minor: bigint;
@@ -14,7 +14,7 @@ const VERSION = new RegExp(`^v?([0-9]+)(\\.[0-9]+)?(\\.[0-9]+)?${TAIL}$`);
 
 const MAX_SEGMENT = (1n << 63n) - 1n;
 
-/** Longer texts are no versions, and the patterns above would take long over them. */
+/** A longer text is not a version, and the patterns above would take long on it. */
 export const MAX_LENGTH = 1024;
 
 const segment = (text: string | undefined): bigint | undefined => {
@@ -60,6 +60,6 @@ const comparePre = (a: string, b: string): number => {
 
 const order = (a: bigint, b: bigint): number => (a < b ? -1 : Number(a > b));
 
-/** Negative where `a` is the older one; metadata counts for nothing. */
+/** Negative if `a` is older; metadata is ignored. */
 export const compareVersions = (a: Version, b: Version): number =>
   order(a.major, b.major) || order(a.minor, b.minor) || order(a.patch, b.patch) || comparePre(a.pre, b.pre);

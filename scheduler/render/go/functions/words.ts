@@ -1,22 +1,22 @@
 import { type Run, spend } from '../../run.ts';
-import { bytesAsText, textFromBytes } from '../utf8.ts';
-import { isSpace, titleLetter, toLower, toUpper } from './letter-case.ts';
+import { bytesAsText, textFromBytes } from '../../../model/go/utf8.ts';
+import { isSpace, titleLetter, toLower, toUpper } from '../../../model/go/letter-case.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 
-/** sprig's functions on words: spelling of names, initials, breaking of lines. */
+/** sprig's word functions: case styles, initials, line wrapping. */
 
 type WordKind = 'number' | 'upper' | 'letters' | 'connector' | 'mark' | 'other';
 type Word = { readonly kind: WordKind; readonly text: string };
 
 const CONNECTOR = '[-_\\t\\n\\v\\f\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
-/** Ideographs are letters, but of no word. */
+/** Ideographs are letters, but not part of a word. */
 const LETTER = '(?![\\u4e00-\\u9fcc\\u3400-\\u4d85\\u{20000}-\\u{2b81d}])\\p{L}';
 const SMALL = `(?!\\p{Lu})${LETTER}`;
 
 const WORDS: readonly (readonly [WordKind, RegExp])[] = [
   ['connector', new RegExp(`${CONNECTOR}+`, 'uy')],
   ['mark', /\p{P}+/uy],
-  // Of `HTTPServer` the S belongs to the next word.
+  // In `HTTPServer` the S belongs to the second word.
   [
     'upper',
     new RegExp(`\\p{Lu}{2,}(?!${LETTER})|\\p{Lu}+(?=\\p{Lu}(?:${SMALL}))|\\p{Lu}(?:${SMALL})*`, 'uy'),
@@ -45,7 +45,7 @@ const wordsOf = (run: Run, text: string): readonly Word[] => {
 const isJoined = (word: Word | undefined): boolean =>
   word !== undefined && word.kind !== 'mark' && word.kind !== 'connector';
 
-/** `HTTPServer` as `http_server`: a connector between the words, and digits with what is in front of them. */
+/** `HTTPServer` -> `http_server`: a connector between words; digits stay with the word before them. */
 const connected = (run: Run, text: string, connector: string): string => {
   const words = wordsOf(run, text);
   let at = 0;
@@ -53,7 +53,7 @@ const connected = (run: Run, text: string, connector: string): string => {
     if (kind === 'connector') return connector.repeat(Array.from(word).length);
     return kind === 'upper' ? toLower(word) : word;
   };
-  /** Letters and digits that go on where a number stands. */
+  /** Takes the letters and digits that follow a number. */
   const run_ = (): string => {
     let out = '';
     for (
@@ -84,7 +84,7 @@ const connected = (run: Run, text: string, connector: string): string => {
       continue;
     }
     const after = words[at + 1];
-    // A number at the end, or in front of a new word, belongs to the word before it; in front of small letters it does not.
+    // A number at the end, or before a new word, belongs to the word before it; before lower case letters it does not.
     if (!after) continue;
     if (after.kind === 'letters') {
       out += connector + run_();
@@ -101,14 +101,14 @@ const connected = (run: Run, text: string, connector: string): string => {
 const isConnector = (letter: string): boolean => letter === '-' || letter === '_' || isSpace(letter);
 const isUpper = (letter: string): boolean => /\p{Lu}/u.test(letter);
 
-/** `some_words` as `SomeWords`; connectors in front stay, and of several in a row all but the last. */
+/** `some_words` -> `SomeWords`. Leading connectors stay, and of several in a row all but the last. */
 const pascalCase = (text: string): string => {
   const letters = Array.from(text);
   const start = letters.findIndex((letter) => !isConnector(letter));
   if (start === -1) return text;
   let out = letters.slice(0, start).join('');
   let current = letters[start] ?? '';
-  // All upper case so far in this word: then the rest of it is taken for lower.
+  // While the word is all upper case so far, its next upper case letters become lower case.
   let shouting = isUpper(current);
   current = toUpper(current);
   for (const letter of letters.slice(start + 1)) {
@@ -128,7 +128,7 @@ const pascalCase = (text: string): string => {
   return out + current;
 };
 
-/** Upper and lower case exchanged, but the first letter of a word becomes a title letter. */
+/** Swaps upper and lower case, but the first letter of a word gets title case. */
 const swapCase = (text: string): string => {
   let out = '';
   let atStart = true;
@@ -160,7 +160,7 @@ const initials = (text: string): string => {
   return out;
 };
 
-/** Lines of at most `width` bytes, broken at spaces; longer words are cut where `cuts` says so. */
+/** Wraps at spaces into lines of at most `width` bytes; with `cuts` longer words are split. */
 const wrap = (run: Run, width: number, newLine: string, text: string, cuts: boolean): string => {
   const bytes = bytesAsText(text);
   const limit = Math.max(1, width);

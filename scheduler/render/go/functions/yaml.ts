@@ -1,14 +1,14 @@
-import { parseYaml11Collection } from '../../../platform/yaml/yaml-1-1-value.ts';
+import { parseYaml11Collection } from '../../../model/yaml/yaml-1-1-value.ts';
 import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
-import { toYaml } from '../../to-yaml.ts';
-import { isScalar } from '../../yaml-keys.ts';
+import { toYaml } from '../../../model/yaml/to-yaml.ts';
+import { isScalar } from '../../../model/yaml/yaml-keys.ts';
 import { goText } from '../print.ts';
-import { type Dict, isMap, sortedEntries, type Value } from '../value.ts';
+import { type Dict, isMap, sortedEntries, type Value } from '../../../model/go/value.ts';
 import { hash } from './hash.ts';
 import { copy } from './maps.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
 
-/** The functions Kalypso adds to sprig's (behaviour spec 2.6); its `unquote` is with the functions on text. */
+/** The functions that Kalypso adds to sprig's (behaviour spec 2.6); `unquote` is in text.ts. */
 
 const yaml = (run: Run, value: Value): string => {
   const text = toYaml(value, (depth, length) => {
@@ -20,7 +20,7 @@ const yaml = (run: Run, value: Value): string => {
 };
 
 /**
- * A map whose lists and maps became YAML texts, as a ConfigMap's data must be. Kalypso means the same but forgets the
+ * A map with its lists and maps converted to YAML text, as a ConfigMap's data requires. Kalypso intends the same, but skips
  * maps that come from configuration values.
  */
 const stringify = (run: Run, value: Value): string => {
@@ -31,7 +31,7 @@ const stringify = (run: Run, value: Value): string => {
   return yaml(run, flat);
 };
 
-/** A map or list, typed as configuration values are. A step a character: a YAML parser is slow. */
+/** Parses a map or list, typed like configuration values. Costs a step for each character, because YAML parsing is slow. */
 const fromYaml = (run: Run, text: string): Value => {
   spend(run, text.length);
   const value = parseYaml11Collection(text);

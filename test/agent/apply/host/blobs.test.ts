@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import type { BlobSource } from '#bundles/layout/blobs';
-import type { DesiredPackage } from '../../../../agent/apply/target.ts';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { DesiredPackage } from '../../../../agent/model/target.ts';
 import { applyTo, lines, never, type PackageSpec, packageOf, sandbox } from './sandbox.ts';
 
 const PATH = '/opt/models/model.bin';

@@ -76,6 +76,22 @@ describe('files of a host package', () => {
     expect(host.inventory.owned).toEqual([]);
   });
 
+  it('leave a folder that holds files of other packages only, which is nothing left behind', async () => {
+    await using host = await sandbox();
+    const files = { '/opt/app/a': '1', '/opt/app/conf/b': '2' };
+    await applyTo(host.target, host.inventory, packageOf({ files }));
+    const taken = new Map([
+      ['file:/opt/app/a', 'renamed'],
+      ['file:/opt/app/conf/b', 'renamed'],
+    ]);
+    const { results } = await applyTo(host.target, host.inventory, undefined, taken);
+    expect(results.map(({ outcome }) => outcome)).not.toContain('skipped');
+    expect(results).toContainEqual(
+      expect.objectContaining({ key: 'parent:/opt/app', reason: 'holds files of renamed' }),
+    );
+    expect(await host.read('/opt/app/a')).toBe('1');
+  });
+
   it('leave a folder that holds what somebody else put there', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, packageOf({ files: { '/opt/app/a': '1' } }));
@@ -288,6 +304,14 @@ describe('what an interrupted write left behind', () => {
     await applyTo(host.target, host.inventory, next);
     const left = (await readdir(host.at('/etc'))).filter((name) => name.startsWith('.fleet-'));
     expect(left).toEqual(['.fleet-of-ships']);
+  });
+
+  it('does not keep the folder that it is in', async () => {
+    await using host = await sandbox();
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/cut/0/x': 'v1' } }));
+    await writeFile(join(host.at('/etc/cut/0'), temporaryName('x')), 'half');
+    await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/cut/1/x': 'v2' } }));
+    expect(await readdir(host.at('/etc/cut'))).toEqual(['1']);
   });
 });
 

@@ -15,7 +15,7 @@ import {
 import { text } from 'node:stream/consumers';
 import { hostTarget } from '../../../../agent/apply/host/host-target.ts';
 import { runCommand } from '../../../../agent/apply/host/run-command.ts';
-import type { OwnedObject } from '../../../../agent/apply/target.ts';
+import type { OwnedObject } from '../../../../agent/model/target.ts';
 import { isFleetError } from '../../../../bundles/errors.ts';
 import { applyTo, lines, never, type PackageSpec, packageOf } from './sandbox.ts';
 

@@ -9,8 +9,8 @@ import type {
   Plan,
   StepResult,
   Target,
-} from '../../../../agent/apply/target.ts';
-import type { HostCheck, HostUnit } from '../../../../bundles/bundle/host-package.ts';
+} from '../../../../agent/model/target.ts';
+import type { HostCheck, HostUnit } from '../../../../bundles/formats/bundle/host-package.ts';
 import { type Digest, digestOf } from '../../../../bundles/digest.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 

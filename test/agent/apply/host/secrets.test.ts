@@ -3,7 +3,7 @@ import { mkdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { hostTarget, type Run } from '../../../../agent/apply/host/host-target.ts';
-import type { DesiredPackage } from '../../../../agent/apply/target.ts';
+import type { DesiredPackage } from '../../../../agent/model/target.ts';
 import { keyedHash } from '../../../../agent/secrets/keyed-hash.ts';
 import { tracesBelow, tracesIn } from '../../secrets/traces-of.ts';
 import { applyTo, lines, never, type PackageSpec, packageOf, sandbox } from './sandbox.ts';

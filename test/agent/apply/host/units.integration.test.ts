@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Run } from '../../../../agent/apply/host/host-target.ts';
-import { hostTarget } from '../../../../agent/apply/host/host-target.ts';
+import { hostTarget, type Run } from '../../../../agent/apply/host/host-target.ts';
 import { applyTo, lines, never, packageOf, sandbox } from './sandbox.ts';
 
 type Unit = { active: string; enabled: string; loaded?: boolean };

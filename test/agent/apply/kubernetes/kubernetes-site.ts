@@ -3,21 +3,21 @@
  * come is tested elsewhere, here it matters what becomes of them.
  */
 import { join } from 'node:path';
-import { packLayer } from '#bundles/archive/pack-layer';
-import type { BundleConfig, SiteInputField } from '#bundles/bundle/config';
-import { bundleManifest, encodeManifest } from '#bundles/bundle/manifest';
-import { packageDigest } from '#bundles/bundle/package-digest';
-import { canonicalBytes, type Json } from '#bundles/canonical';
+import { packLayer } from '#bundles/formats/archive/pack-layer';
+import type { BundleConfig, SiteInputField } from '#bundles/formats/bundle/config';
+import { bundleManifest, encodeManifest } from '#bundles/formats/layout/manifest';
+import { packageDigest } from '#bundles/formats/bundle/package-digest';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { BUNDLE_CONFIG, LAYER_KUBERNETES } from '#bundles/media-types';
-import type { Event } from '#bundles/report/event';
-import type { Agent } from '../../../../agent/agent.ts';
+import type { Event } from '#bundles/formats/events/event';
+import type { Agent } from '../../../../agent/store/agent.ts';
 import type { PackageResult } from '../../../../agent/apply/package-result.ts';
 import { resume } from '../../../../agent/apply/perform.ts';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
 import type { CopyPlace } from '../../../../agent/apply/kubernetes/replaced/copies.ts';
-import type { Target } from '../../../../agent/apply/target.ts';
-import { readOutbox } from '../../../../agent/report/outbox.ts';
+import type { Target } from '../../../../agent/model/target.ts';
+import { readOutbox } from '../../../../agent/store/outbox/outbox.ts';
 import { emptyRow } from '../../../../agent/store/empty-row.ts';
 import type { PackageRef } from '../../../../agent/store/package-ref.ts';
 import { findPackage, readPackages, savePackage } from '../../../../agent/store/packages.ts';

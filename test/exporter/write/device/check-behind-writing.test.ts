@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { checkBehindWriting } from '../../../../exporter/write/device/check-behind-writing.ts';
-import type { FileSpan, ReadBackOptions } from '../../../../exporter/write/device/read-back.ts';
+import type { FileSpan, ReadBackOptions } from '../../../../exporter/plan/medium/read-back.ts';
 
 const SPANS: readonly FileSpan[] = [0, 1, 2, 3].map((at) => ({
   path: 'file',

@@ -2,26 +2,38 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PAGE } from '../../../../exporter/write/device/page-memory.ts';
-import { pieceWriter } from '../../../../exporter/write/device/piece-writer.ts';
-import { holds } from '../../../../exporter/write/device/read-back.ts';
+import { writeAll } from '#bundles/formats/layout/write-behind';
+import { holds } from '../../../../exporter/plan/medium/read-back.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 import { meddle } from '../meddle.ts';
 
-type Way = Pick<FileHandle, 'write'>;
+type File = Pick<FileHandle, 'writev'>;
 
 describe('a file system that does what it should not', () => {
   it('takes nothing and says no error: the writing ends', async () => {
     let asked = 0;
-    const nothing: Way = {
-      write: (async () => {
+    const nothing: File = {
+      writev: (async () => {
         asked += 1;
         if (asked > 100) throw new Error('asked again and again');
-        return { bytesWritten: 0, buffer: new Uint8Array() };
-      }) as unknown as FileHandle['write'],
+        return { bytesWritten: 0, buffers: [] };
+      }) as unknown as FileHandle['writev'],
     };
-    const put = pieceWriter({ file: nothing, direct: undefined }, 0);
-    await expect(put(new Uint8Array(PAGE))).rejects.toMatchObject({ code: 'EIO' });
+    await expect(writeAll(nothing, [new Uint8Array(4096)])).rejects.toMatchObject({ code: 'EIO' });
+  });
+
+  it('takes a few bytes at a time: the rest follows', async () => {
+    const taken: Buffer[] = [];
+    const slow: File = {
+      writev: (async (chunks: readonly Uint8Array[]) => {
+        const some = Buffer.concat(chunks).subarray(0, 7);
+        taken.push(Buffer.from(some));
+        return { bytesWritten: some.byteLength, buffers: chunks };
+      }) as unknown as FileHandle['writev'],
+    };
+    const chunks = [3, 0, 4, 10, 1, 1, 20].map((size, index) => Buffer.alloc(size, index + 1));
+    await writeAll(slow, chunks);
+    expect(Buffer.concat(taken).equals(Buffer.concat(chunks))).toBe(true);
   });
 
   it('refuses a direct read in the middle of a file: it is read as usual', async () => {

@@ -1,14 +1,14 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { acceptChannel } from '#bundles/accept/accept-channel';
-import { readChannelDocuments } from '#bundles/accept/documents';
-import { canonicalBytes } from '#bundles/canonical';
-import { openLayout, referenceOf } from '#bundles/layout/layout';
-import { MEDIUM_FILE, parseMedium, REQUESTS_FOLDER } from '#bundles/medium/medium';
-import { openMedium } from '#bundles/medium/open-medium';
-import { createCertificateRequest } from '#bundles/trust/certificate-request';
-import { fingerprint } from '#bundles/trust/key';
+import { acceptChannel } from '#bundles/trust/accept/accept-channel';
+import { readChannelDocuments } from '#bundles/trust/accept/documents';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { openLayout, referenceOf } from '#bundles/formats/layout/layout';
+import { MEDIUM_FILE, parseMedium, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { fingerprint } from '#bundles/trust/keys/key';
 import { siteSigner } from '../../../../scheduler/hub/hub.ts';
 import { revokeAgent } from '../../../../scheduler/hub/sites/revoke-agent.ts';
 import { newSigningKey } from '../../../harness/signed-fleet.ts';
@@ -301,8 +301,26 @@ describe('enrolling from a medium', () => {
     await ask(stick, testAgent('plant-7/press-1'));
     await expect(hub.enroll(stick, { accept: [fingerprint(newSigningKey().public)] })).rejects.toMatchObject({
       code: 'UNKNOWN_KEY',
+      hint: expect.stringMatching(
+        /^It has requests of plant-7\/press-1 with the key [0-9a-f]{64}\. Compare /,
+      ) as string,
     });
     expect(await hub.store.db.selectFrom('agent').selectAll().execute()).toEqual([]);
+  });
+
+  it('says which request a mistyped key may be of', async () => {
+    await using hub = await testHub();
+    const stick = await hub.stick();
+    const agent = testAgent('plant-7/press-1');
+    await ask(stick, testAgent('plant-7/press-2'));
+    await ask(stick, agent);
+    const key = fingerprint(agent.key.public);
+    const mistyped = `${key.slice(0, 20)}${key[20] === '0' ? '1' : '0'}${key.slice(21)}`;
+    await expect(hub.enroll(stick, { accept: [mistyped] })).rejects.toMatchObject({
+      code: 'UNKNOWN_KEY',
+      message: `no request on ${stick} is for the key ${mistyped}`,
+      hint: `That of plant-7/press-1 is ${key}, which differs at digit 21: mistyped? Compare it with the one that the agent printed; do not go on if they differ`,
+    });
   });
 
   it.each([

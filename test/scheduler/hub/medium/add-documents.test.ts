@@ -1,17 +1,17 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { canonicalBytes, type Json } from '#bundles/canonical';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { digestOf, hexOf } from '#bundles/digest';
-import { openLayout } from '#bundles/layout/layout';
-import { MEDIUM_FILE, type OpenMedium, parseMedium } from '#bundles/medium/medium';
-import { openMedium } from '#bundles/medium/open-medium';
-import { signReceipt } from '#bundles/report/receipt';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { MEDIUM_FILE, type OpenMedium, parseMedium } from '#bundles/formats/medium/medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { signReceipt } from '#bundles/trust/reports/receipt';
 import { formatTime } from '#bundles/time';
-import type { SigningKey } from '#bundles/trust/key';
-import { parseRoot } from '#bundles/trust/root';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import { parseRoot } from '#bundles/trust/root/root';
 import { addDocuments, mergeDocuments } from '../../../../scheduler/hub/medium/add-documents.ts';
-import { type NewDocument, toDocument } from '../../../../scheduler/publish/artifact.ts';
+import { type NewDocument, toDocument } from '../../../../scheduler/load/releases/artifact.ts';
 import { newFleet, newSigningKey } from '../../../harness/signed-fleet.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Event } from '#bundles/report/event';
+import type { Event } from '#bundles/formats/events/event';
 import { emptyState, foldEvent } from '../../../../scheduler/hub/reports/fold-event.ts';
 
 const digest = (letter: string) => `sha256:${letter.repeat(64)}` as const;

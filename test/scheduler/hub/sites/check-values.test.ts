@@ -42,6 +42,16 @@ describe('values that are to be set', () => {
     await expect(check(hub, { set })).rejects.toMatchObject({
       code: 'SITE_VALUES',
       message: expect.stringMatching(message) as string,
+      hint: message instanceof RegExp && message.source.includes('asks') ? expect.anything() : undefined,
+    });
+  });
+
+  it('are refused with how to write a text, where the text would fit', async () => {
+    await using hub = await enrolledHub();
+    await released(hub);
+    await expect(check(hub, { set: { constructor: 7 } })).rejects.toMatchObject({
+      message: expect.stringMatching(/constructor must be string$/) as string,
+      hint: `What looks like a number, true, false, null or JSON is taken as such; 'constructor="7"' is the text 7`,
     });
   });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { PREDICATES } from '#bundles/media-types';
-import type { SitePredicate } from '#bundles/statements/predicates';
-import { verifyStatement } from '#bundles/statements/verify-statement';
+import type { SitePredicate } from '#bundles/formats/statements/predicates';
+import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, DAY_MS, formatTime } from '#bundles/time';
 import { siteSigner } from '../../../../scheduler/hub/hub.ts';
 import { listSites } from '../../../../scheduler/hub/sites/list-sites.ts';

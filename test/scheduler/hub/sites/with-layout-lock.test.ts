@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { findReference, openLayout } from '#bundles/layout/layout';
+import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { publishSite, siteSigner } from '../../../../scheduler/hub/hub.ts';
 import { issueSite } from '../../../../scheduler/hub/sites/issue-site.ts';
 import { withLayoutLock } from '../../../../scheduler/hub/sites/with-layout-lock.ts';
-import { lockLayout } from '../../../../scheduler/publish/lock-layout.ts';
-import { siteReference } from '../../../../scheduler/publish/references.ts';
+import { lockLayout } from '../../../../scheduler/release/publish/lock-layout.ts';
+import { siteReference } from '../../../../scheduler/load/releases/references.ts';
 import { NOW, testHub } from '../test-hub.ts';
 
 test('of many sites that are laid out at once none is lost', async () => {

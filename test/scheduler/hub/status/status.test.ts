@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readBundle } from '#bundles/bundle/read-bundle';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Digest, hexOf } from '#bundles/digest';
-import { openLayout } from '#bundles/layout/layout';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { formatChannel } from '#bundles/names';
 import { addDays, DAY_MS, formatTime } from '#bundles/time';
 import { describeStatus } from '../../../../scheduler/hub/status/describe-status.ts';

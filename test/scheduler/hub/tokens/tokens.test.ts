@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
-import { createCertificateRequest } from '#bundles/trust/certificate-request';
+import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { checkRequest } from '../../../../scheduler/hub/enroll/read-requests.ts';
 import { checkToken } from '../../../../scheduler/hub/tokens/check-token.ts';
 import { createToken, type TokenOrder } from '../../../../scheduler/hub/tokens/create-token.ts';

@@ -18,7 +18,7 @@ export const judgeAnyObject = (object: unknown): Verdict | undefined => {
   return undefined;
 };
 
-/** Whoever waits for it needs to know who holds it (checklist X2). */
+/** The name of the holder, for those who wait (checklist X2). */
 const beingDeleted = (object: unknown, since: string): string => {
   const finalizers = listOf(object, 'metadata', 'finalizers').filter((one) => typeof one === 'string');
   const held = finalizers.length > 0 ? `, held by ${finalizers.slice(0, 3).join(', ')}` : '';

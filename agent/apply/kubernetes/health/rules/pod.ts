@@ -41,7 +41,7 @@ const containersOf = (object: unknown): readonly unknown[] => [
 
 const waitingReason = (container: unknown): string => textOf(container, 'state', 'waiting', 'reason') ?? '';
 
-/** Waiting for nothing that comes by itself: 'PodInitializing' and 'ContainerCreating' are steps on the way. */
+/** Reasons for waiting that do not resolve without help: 'PodInitializing' and 'ContainerCreating' are steps on the way. */
 const blocks = (container: unknown): boolean =>
   /^(?:CrashLoopBackOff|InvalidImageName|Create.*Error|RunContainerError)$/.test(waitingReason(container)) ||
   IMAGE_REASONS.has(waitingReason(container));

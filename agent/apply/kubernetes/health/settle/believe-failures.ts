@@ -4,7 +4,7 @@ import type { Verdict } from '../verdict.ts';
 export type Believe = (verdicts: ReadonlyMap<string, Verdict>, atMs: number) => ReadonlySet<string>;
 
 /**
- * Remembers since when each object is Failed: one that may mend by itself is believed when it stayed so for its
+ * Remembers since when each object is Failed: one that may recover is believed when it stayed so for its
  * patience, counted anew whenever another object became Current for the first time, as that may be what it waited for.
  */
 export const believeFailures = (): Believe => {

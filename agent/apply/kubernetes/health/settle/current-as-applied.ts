@@ -1,4 +1,4 @@
-import type { DesiredPackage } from '../../../target.ts';
+import type { DesiredPackage } from '../../../../model/target.ts';
 import type { LiveObject } from '../../api/kubernetes-api.ts';
 import type { WantedObject } from '../../desired/wanted-object.ts';
 import { hasStatus } from '../judge.ts';

@@ -1,4 +1,4 @@
-import type { CheckResult } from '../../../target.ts';
+import type { CheckResult } from '../../../../model/target.ts';
 import { nameOf } from '../../api/open-kubernetes-api.ts';
 import type { WantedObject } from '../../desired/wanted-object.ts';
 

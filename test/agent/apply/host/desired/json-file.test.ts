@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { setJson } from '../../../../../agent/apply/host/desired/json-file.ts';
-import type { Json } from '../../../../../bundles/canonical.ts';
+import type { Json } from '../../../../../bundles/json/canonical.ts';
 import { refusal } from '../../../../bundles/refusal.ts';
 
 const set = (text: string, pointer: string, value: Json): string =>

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { PackageSecrets } from '../../../../../agent/secrets/package-secrets.ts';
-import type { HostCheck } from '../../../../../bundles/bundle/host-package.ts';
+import type { PackageSecrets } from '../../../../../agent/model/package-secrets.ts';
+import type { HostCheck } from '../../../../../bundles/formats/bundle/host-package.ts';
 import { never, packageOf, sandbox } from '../sandbox.ts';
 
 const settle = async (checks: readonly HostCheck[], signal = never) => {
@@ -98,6 +98,29 @@ describe.concurrent('an exec check', () => {
     expect(lines).toBe('red [secret] [secret]');
     expect(long).toBe(`${'x'.repeat(4090)}[secre`);
     expect(Buffer.byteLength(endless ?? '')).toBeLessThanOrEqual(4096);
+  });
+
+  it('of a program in the package says that checks run outside of the root', async () => {
+    await using host = await sandbox();
+    await host.put('/opt/app/selftest', '#!/bin/sh\n', 0o755);
+    const results = await host.target.settle(
+      packageOf({ checks: [exec('self', ['/opt/app/selftest']), exec('named', ['selftest'])] }),
+      never,
+    );
+    expect(results.map(({ message }) => message)).toEqual([
+      `/opt/app/selftest is no program on this host: checks run outside of the root, where it is ${host.root}/opt/app/selftest; name it by way of "$FLEET_ROOT" in a shell, or as ./opt/app/selftest`,
+      'selftest is no program on this host',
+    ]);
+  });
+
+  it('finds a program of the package from the root, in which it runs', async () => {
+    await using host = await sandbox();
+    await host.put('/opt/app/selftest', '#!/bin/sh\n', 0o755);
+    const results = await host.target.settle(
+      packageOf({ checks: [exec('self', ['./opt/app/selftest'])] }),
+      never,
+    );
+    expect(results).toMatchObject([{ outcome: 'passed' }]);
   });
 
   it('does not wait for what it leaves running in the background', async () => {

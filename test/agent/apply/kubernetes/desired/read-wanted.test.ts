@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Json } from '#bundles/canonical';
+import type { Json } from '#bundles/json/canonical';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import {
@@ -7,7 +7,7 @@ import {
   type ScopeOf,
   toWanted,
 } from '../../../../../agent/apply/kubernetes/desired/read-wanted.ts';
-import type { DesiredPackage } from '../../../../../agent/apply/target.ts';
+import type { DesiredPackage } from '../../../../../agent/model/target.ts';
 
 const refusalOf = (call: () => unknown): FleetError => {
   try {

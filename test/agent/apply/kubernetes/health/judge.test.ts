@@ -16,6 +16,7 @@ import {
   unschedulablePod,
   waitingPod,
 } from './live-objects.ts';
+import { runs } from '../../../../harness/long.ts';
 
 /** Ten seconds after everything was made. */
 const SOON: HealthContext = {
@@ -680,7 +681,7 @@ describe('a verdict', () => {
         expect(verdict.message).not.toMatch(/\n/);
         expect(verdict.message.length).toBeLessThan(1000);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     fc.assert(fc.property(fc.jsonValue(), (value) => judge(value, SOON).status.length > 0));
   });

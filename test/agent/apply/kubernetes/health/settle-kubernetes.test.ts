@@ -4,7 +4,7 @@ import { keyOf } from '../../../../../agent/apply/kubernetes/desired/object-key.
 import type { WantedObject } from '../../../../../agent/apply/kubernetes/desired/wanted-object.ts';
 import type { SettleOptions } from '../../../../../agent/apply/kubernetes/health/settle/settle-options.ts';
 import { settleKubernetes } from '../../../../../agent/apply/kubernetes/health/settle-kubernetes.ts';
-import type { CheckResult } from '../../../../../agent/apply/target.ts';
+import type { CheckResult } from '../../../../../agent/model/target.ts';
 import { isFleetError } from '../../../../../bundles/errors.ts';
 import { type MemoryApi, memoryApi } from '../memory-api.ts';
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts';

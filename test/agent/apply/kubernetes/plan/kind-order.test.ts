@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { groupOf, keyOf } from '../../../../../agent/apply/kubernetes/desired/object-key.ts';
 import { inKindOrder, stageOf } from '../../../../../agent/apply/kubernetes/plan/kind-order.ts';
+import { runs } from '../../../../harness/long.ts';
 
 const one = (apiVersion: string, kind: string, name = 'x', namespace: string | undefined = 'ns') => ({
   group: groupOf(apiVersion),
@@ -41,7 +42,7 @@ test('whatever the order of the files, objects are applied in the same order', (
     fc.property(fc.shuffledSubarray(ORDER, { minLength: ORDER.length }), (shuffled) => {
       expect(inKindOrder(shuffled)).toEqual(ORDER);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

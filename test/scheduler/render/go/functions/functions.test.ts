@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { float } from '../../../../../scheduler/render/go/number.ts';
+import { float } from '../../../../../scheduler/model/go/number.ts';
 import { errorOf, go } from '../../template-fixture.ts';
 
 const each = (cases: readonly (readonly [expression: string, expected: string])[]): void => {

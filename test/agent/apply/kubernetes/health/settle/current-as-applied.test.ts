@@ -6,7 +6,7 @@ import {
   noteApplied,
 } from '../../../../../../agent/apply/kubernetes/health/settle/current-as-applied.ts';
 import { settleKubernetes } from '../../../../../../agent/apply/kubernetes/health/settle-kubernetes.ts';
-import type { DesiredPackage } from '../../../../../../agent/apply/target.ts';
+import type { DesiredPackage } from '../../../../../../agent/model/target.ts';
 import { memoryApi } from '../../memory-api.ts';
 import { deployment, type Live, live } from '../live-objects.ts';
 

@@ -1,0 +1,38 @@
+import { statfs } from 'node:fs/promises';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { FleetError } from '#bundles/errors';
+import type { Agent } from '../../store/agent.ts';
+
+/** Bytes to leave free for the journal, the outbox and the files of packages, which are written after the blobs. */
+export const SPARE = 512 << 10;
+const BLOCK = 4 << 10;
+/** Bytes that a file occupies on disk, in whole blocks. */
+export const onDisk = (size: number): number => Math.ceil(size / BLOCK) * BLOCK;
+
+/**
+ * Checks that there is room for all blobs, before the first byte is copied.
+ * @param demanded bytes that the bundle asks for beyond its own size; 0 for nothing
+ * @throws FleetError DISK_FULL with the numbers
+ */
+export const checkSpace = async (
+  { state, freeBytes }: Agent,
+  blobs: readonly Pick<Descriptor, 'size'>[],
+  demanded: number,
+): Promise<void> => {
+  if (blobs.length === 0) return;
+  const total = blobs.reduce((sum, { size }) => sum + onDisk(size), 0);
+  const needed = Math.max(total, demanded) + SPARE;
+  const free = await freeBytes(state.directory);
+  if (free >= needed) return;
+  throw new FleetError(
+    'DISK_FULL',
+    `this needs ${needed} bytes in ${state.directory}, ${SPARE} of them to spare, and ${free} are free there`,
+    { hint: `Free ${needed - free} bytes and import it again; nothing was changed` },
+  );
+};
+
+/** Bytes that an unprivileged process may still write to the disk of a directory. */
+export const freeBytesOf = async (directory: string): Promise<number> => {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
+};

@@ -1,0 +1,131 @@
+import { satisfies, validRange } from 'semver';
+import type { BundleConfig } from '#bundles/formats/bundle/config';
+import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { type Digest, digestOf, shortDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { formatChannel } from '#bundles/names';
+import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { VERSION } from '#bundles/version';
+import type { Agent } from '../../store/agent.ts';
+import { inOrder } from './order.ts';
+import { resolveInputs } from './site-inputs.ts';
+import type { PackageRef, ReleaseRef } from '../../store/package-ref.ts';
+import { readSiteValues } from '../../store/site-values.ts';
+import { readTrustRow } from '../../store/trust.ts';
+import type { Judged } from './accept-offer.ts';
+import { firstOf } from '../first-of.ts';
+
+export type Wanted = {
+  /** The desired release from now on; undefined before the first one. */
+  readonly release: ReleaseRef | undefined;
+  readonly bundles: readonly Bundle[];
+  readonly packages: readonly PackageRef[];
+};
+
+/**
+ * Determines the desired packages, with the current site values: those of the new release, or those of the previous one if
+ * the rollout does not select this agent or there is no new release. Makes all checks before a byte is copied.
+ * @throws FleetError NO_TARGET, AGENT_TOO_OLD, SITE_VALUES, NAME_CLASH, DEPENDENCY_*, WRONG_*, MISSING_BASE, or the error of
+ *   reading a bundle
+ */
+export const desiredPackages = async (agent: Agent, judged: Judged): Promise<Wanted> => {
+  const { accepted, offer } = judged;
+  const before = readTrustRow(agent.state);
+  const channel = accepted.site.agent.channel;
+  const fresh = accepted.selected ? accepted.release : undefined;
+  const release: ReleaseRef | undefined = fresh
+    ? { ...channel, version: fresh.predicate.version }
+    : before.desiredRelease;
+  if (!release) return { release, bundles: [], packages: [] };
+  const digests = fresh ? fresh.bundles.map(({ digest }) => digest) : before.desiredBundles;
+  const { blobs, medium } = offer.source;
+  // The medium comes first, so that its copies are verified even if the store has them. A registry is asked only for the rest.
+  const source = medium ? firstOf(blobs, agent.state.blobs) : firstOf(agent.state.blobs, blobs);
+  const bundles: Bundle[] = [];
+  for (const digest of digests) bundles.push(await readBundle(source, digest, agent.signal));
+  for (const bundle of bundles) checkBundle(agent, bundle, release);
+  const values = accepted.site.values ?? readSiteValues(agent.state, accepted.site.valuesDigest);
+  const packages: PackageRef[] = [];
+  for (const bundle of bundles)
+    packages.push(...(await packagesOf(agent, bundle, release, values, accepted.site.valuesDigest)));
+  checkNames(packages);
+  inOrder(packages);
+  return { release, bundles, packages };
+};
+
+const checkBundle = (agent: Agent, { digest, kind, config }: Bundle, release: ReleaseRef): void => {
+  const what = `bundle ${shortDigest(digest)}`;
+  if (config.fleet !== agent.identity.fleet) {
+    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${config.fleet}`, { subject: digest });
+  }
+  if (formatChannel(config) !== formatChannel(release)) {
+    throw new FleetError('WRONG_CHANNEL', `${what} is for ${formatChannel(config)}`, { subject: digest });
+  }
+  if (!agent.targets.some((target) => target.kind === kind)) {
+    throw new FleetError(
+      'NO_TARGET',
+      `${what} is for ${kind === 'host' ? 'a host' : 'a cluster'}, and this agent has none`,
+      {
+        subject: digest,
+        hint: `If this is the machine for it, name ${kind} under targets in the configuration of the agent`,
+      },
+    );
+  }
+  const needed = config.requirements.agent;
+  if (needed !== undefined && !(validRange(needed) && satisfies(VERSION, needed))) {
+    throw new FleetError('AGENT_TOO_OLD', `${what} needs agent ${needed}, this is ${VERSION}`, {
+      hint: 'Update the agent first',
+    });
+  }
+  checkDependencies(config);
+};
+
+const checkDependencies = ({ assignments }: BundleConfig): void => {
+  const names = new Set(assignments.map(({ id }) => id));
+  for (const { id, dependsOn } of assignments) {
+    const absent = dependsOn.find((name) => !names.has(name));
+    if (absent !== undefined) {
+      throw new FleetError('DEPENDENCY_MISSING', `${id} depends on ${absent}, which is not in its bundle`);
+    }
+  }
+};
+
+const packagesOf = async (
+  agent: Agent,
+  { digest, kind, config }: Bundle,
+  release: ReleaseRef,
+  values: SiteValues,
+  valuesDigest: Digest,
+): Promise<readonly PackageRef[]> => {
+  const inputs = Map.groupBy(
+    await resolveInputs(config, values, agent.identity.agent),
+    ({ assignment }) => assignment,
+  );
+  return config.assignments.map((it) => ({
+    assignment: it.id,
+    package: it.package,
+    siteValues: valuesDigest,
+    inputs: digestOf(
+      canonicalBytes((inputs.get(it.id) ?? []).map(({ input, file, pointer }) => ({ input, file, pointer }))),
+    ),
+    kind,
+    bundle: digest,
+    layer: it.layer,
+    ...(it.blobs && { blobs: it.blobs }),
+    path: it.path,
+    dependsOn: it.dependsOn,
+    critical: it.critical,
+    release,
+  }));
+};
+
+const checkNames = (packages: readonly PackageRef[]): void => {
+  const seen = new Set<string>();
+  for (const { assignment } of packages) {
+    if (seen.has(assignment)) {
+      throw new FleetError('NAME_CLASH', `two packages of this release are called ${assignment}`);
+    }
+    seen.add(assignment);
+  }
+};

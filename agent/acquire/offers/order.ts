@@ -1,0 +1,31 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+
+type Ordered = {
+  readonly assignment: string;
+  readonly dependsOn: readonly string[];
+  readonly critical: boolean;
+};
+
+/**
+ * Sorts packages so that dependencies come first; among packages that are ready, critical ones first, then by name. Ignores
+ * dependencies outside the list (desiredPackages has refused them for a bundle).
+ * @throws FleetError DEPENDENCY_CYCLE
+ */
+export const inOrder = <T extends Ordered>(packages: readonly T[]): readonly T[] => {
+  const waiting = new Map(packages.map((item) => [item.assignment, item]));
+  const ordered: T[] = [];
+  while (waiting.size > 0) {
+    const ready = [...waiting.values()].filter((item) => !item.dependsOn.some((id) => waiting.has(id)));
+    const [next] = ready.toSorted(
+      (a, b) => Number(b.critical) - Number(a.critical) || compareBytes(a.assignment, b.assignment),
+    );
+    if (!next) {
+      const names = [...waiting.keys()].toSorted(compareBytes).slice(0, 10).join(', ');
+      throw new FleetError('DEPENDENCY_CYCLE', `these packages wait for each other: ${names}`);
+    }
+    ordered.push(next);
+    waiting.delete(next.assignment);
+  }
+  return ordered;
+};

@@ -1,0 +1,169 @@
+import { acceptChannel } from '#bundles/trust/accept/accept-channel';
+import { acceptRoot } from '#bundles/trust/accept/accept-root';
+import { readChannelDocuments } from '#bundles/trust/accept/documents';
+import type { Clock } from '#bundles/trust/accept/trust-state';
+import { compareBytes, type Digest } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { parseArtifact } from '#bundles/formats/layout/artifact';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { Document } from '#bundles/formats/layout/document';
+import { askFor } from '#bundles/formats/layout/verified';
+import { LEASE_ARTIFACT, RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } from '#bundles/media-types';
+import type { Channel } from '#bundles/names';
+import { channelRepository, siteRepository } from '#bundles/transport/registry/references';
+import type { Registry, Repository } from '#bundles/transport/registry/registry';
+import { VERSION } from '#bundles/version';
+import type { Agent } from '../../store/agent.ts';
+import { readTrustState } from '../../store/trust.ts';
+import { pointerName } from './pointer-name.ts';
+import type { Offer } from './read-offer.ts';
+
+/**
+ * Reads what a registry offers this agent: the documents of its site tag, and the release and lease of the channel that the
+ * judged site statement assigns. Tags only locate documents; apart from the site statement, nothing is verified here.
+ * @throws FleetError SITE_MISSING, CHANNEL_MISSING, LAYOUT_INVALID, REGISTRY_*, the error of reading a document, or the code with
+ *   which acceptance refuses the site statement
+ */
+export const readRegistryOffer = async (agent: Agent, registry: Registry): Promise<Offer> => {
+  const { site: name } = agent.identity;
+  const repository = registry.repository(siteRepository(name));
+  const site = await readArtifact(repository, 'site', SITE_ARTIFACT, agent.signal);
+  if (!site && !readTrustState(agent.state).siteStatement) {
+    throw new FleetError('SITE_MISSING', `${repository.name} has no statement for this site`, {
+      hint: 'The platform team enrols the site and publishes to this registry',
+    });
+  }
+  const receipts = await readArtifact(repository, 'receipts', RECEIPTS_ARTIFACT, agent.signal);
+  const ofSite = [site, receipts].filter((it) => it !== undefined);
+  const channel = await judgeSite(agent, ofSite);
+  const home = registry.repository(channelRepository(channel));
+  const release = await readArtifact(home, 'release', RELEASE_ARTIFACT, agent.signal);
+  const lease = await readLeases(agent, home);
+  const artifacts = [...ofSite, release, lease].filter((it) => it !== undefined);
+  const blobs = blobsOf(artifacts, home, registryName(registry));
+  return {
+    source: { blobs },
+    documents: await readChannelDocuments(blobs, documentsOf(artifacts), name, 'registry'),
+    pointers: new Map(artifacts.map(({ reference, digest }) => [reference, digest])),
+  };
+};
+
+const registryName = ({ address: { host, prefix } }: Registry): string =>
+  `registry ${host}${prefix && `/${prefix}`}`;
+
+type Artifact = {
+  readonly reference: string;
+  readonly digest: Digest;
+  readonly documents: readonly Document[];
+  readonly repository: Repository;
+};
+
+const readArtifact = async (
+  repository: Repository,
+  tag: string,
+  type: string,
+  signal: AbortSignal,
+): Promise<Artifact | undefined> => {
+  const reference = pointerName(repository, tag);
+  const fetched = await repository.fetchManifest(tag, signal);
+  if (!fetched) return undefined;
+  const documents = parseArtifact(fetched.bytes, { what: reference, type });
+  return { reference, digest: fetched.descriptor.digest, documents, repository };
+};
+
+/**
+ * Reads the lease artifact. Leases are not part of a release, so an invalid one must not block a good release: only its
+ * pointer is kept, so that it is not read at every poll. Its roots are used only if they continue the trusted chain.
+ */
+const readLeases = async (agent: Agent, repository: Repository): Promise<Artifact | undefined> => {
+  const found = await unlessJunk(() => readArtifact(repository, 'lease', LEASE_ARTIFACT, agent.signal));
+  if (found === 'junk') {
+    const pointer = await repository.resolve('lease', agent.signal);
+    return pointer && { ...pointer, reference: pointerName(repository, 'lease'), documents: [], repository };
+  }
+  if (!found) return undefined;
+  const ofRole = (role: string) => found.documents.filter((document) => document.role === role);
+  const roots = ofRole('root');
+  const blobs = blobsOf([found], repository, repository.name);
+  const judged = await unlessJunk(async () => {
+    const offered = await readChannelDocuments(blobs, roots, agent.identity.site, 'registry');
+    return acceptRoot(readTrustState(agent.state), offered.roots, clockOf(agent));
+  });
+  return { ...found, documents: [...(judged === 'junk' ? [] : roots), ...ofRole('lease')] };
+};
+
+/** Returns 'junk' for a permanent fault of the artifact. @throws FleetError if it is retryable, or its code is in NO_JUNK */
+const unlessJunk = async <T>(work: () => Promise<T>): Promise<T | 'junk'> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isFleetError(error) || error.retryable || NO_JUNK.has(error.code)) throw error;
+    return 'junk';
+  }
+};
+
+const NO_JUNK: ReadonlySet<string> = new Set(['ABORTED', 'REGISTRY_DENIED', 'REGISTRY_REFUSED']);
+
+const clockOf = ({ edge }: Agent): Clock => ({ now: edge.now(), trusted: edge.clockTrusted });
+
+/** Judges the site statement alone and returns its channel, which determines the release to read. */
+const judgeSite = async (agent: Agent, artifacts: readonly Artifact[]): Promise<Channel> => {
+  const { state, identity, policy } = agent;
+  const [first] = artifacts;
+  const blobs = first ? blobsOf(artifacts, first.repository, first.repository.name) : NOWHERE;
+  const documents = await readChannelDocuments(blobs, documentsOf(artifacts), identity.site, 'registry');
+  const { site } = await acceptChannel(
+    readTrustState(state),
+    // No release has been read yet.
+    { ...documents, claimedChannels: [] },
+    clockOf(agent),
+    { maxValidityDays: policy.maxValidityDays, agentVersion: VERSION },
+  );
+  return site.agent.channel;
+};
+
+const NOWHERE: BlobSource = {
+  name: 'the registry',
+  size: async () => undefined,
+  open: async () => {
+    throw new FleetError('MISSING_BLOB', 'the registry has nothing for this site');
+  },
+};
+
+/** The documents of all artifacts without duplicates, such as a root that several artifacts contain. */
+const documentsOf = (artifacts: readonly Artifact[]): readonly Document[] => {
+  const all = artifacts.flatMap(({ documents }) => documents);
+  const unique = new Map(
+    all.map((document) => [JSON.stringify(Object.entries(document).sort(byKey)), document]),
+  );
+  return [...unique.values()];
+};
+
+const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
+  compareBytes(a, b);
+
+/** Reads documents from the repository that listed them, with the listed size (which is checked); all else from `home`. */
+const blobsOf = (artifacts: readonly Artifact[], home: Repository, name: string): BlobSource => {
+  const known = new Map(
+    artifacts.flatMap(({ documents, repository }) =>
+      documents.map(({ digest, size }) => [digest, { size, repository }] as const),
+    ),
+  );
+  /** Cache of sizes: several callers ask for the size of a blob before one reads it. */
+  const seen = new Map<Digest, number>();
+  const note = (digest: Digest, size: number | undefined): number | undefined => {
+    if (size !== undefined) seen.set(digest, size);
+    return size;
+  };
+  return {
+    name,
+    size: async (digest) =>
+      known.get(digest)?.size ?? seen.get(digest) ?? note(digest, await home.blobs.size(digest)),
+    open: async (digest, signal) => (known.get(digest)?.repository ?? home).blobs.open(digest, signal),
+    get: async (digest, wanted) => {
+      const { size, repository } = known.get(digest) ?? { repository: home };
+      const found = await askFor(repository.blobs, digest, wanted);
+      return found && { ...found, size: size ?? note(digest, found.size) };
+    },
+  };
+};

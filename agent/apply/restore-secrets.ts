@@ -1,0 +1,51 @@
+import { toFleetError } from '#bundles/errors';
+import type { Agent } from '../store/agent.ts';
+import { loadPackage } from './load-package.ts';
+import { checkAborted } from '../store/journal/boundary.ts';
+import { openOperation } from '../store/journal/operations.ts';
+import { readOwned } from '../store/inventory.ts';
+import type { PackageRef } from '../store/package-ref.ts';
+import { readPackages } from '../store/packages.ts';
+import type { State } from '../store/state.ts';
+
+export type Restored = {
+  readonly assignment: string;
+  readonly paths: readonly string[];
+  /** Why files could not be restored. */
+  readonly error?: { readonly code: string; readonly message: string };
+};
+
+/**
+ * Restores the files of secrets that a boot removes from memory: those of running packages, and those of an interrupted
+ * operation, which does not repeat its finished steps. Not reported as drift; tellRestored reports files deleted otherwise.
+ */
+export const restoreSecrets = async (agent: Agent): Promise<readonly Restored[]> => {
+  const { state, signal } = agent;
+  const restored: Restored[] = [];
+  for (const { assignment, ref } of running(state)) {
+    checkAborted(signal);
+    const target = agent.targets.find(({ kind }) => kind === ref.kind);
+    const owned = readOwned(state, assignment);
+    if (!target?.restore || !owned.some(({ key }) => key.startsWith('secret:'))) continue;
+    try {
+      const desired = await loadPackage(state, agent.identity.agent, ref, signal);
+      const paths = await target.restore(desired, owned, signal);
+      if (paths.length > 0) restored.push({ assignment, paths });
+    } catch (cause) {
+      checkAborted(signal);
+      const { code, message } = toFleetError(cause);
+      restored.push({ assignment, paths: [], error: { code, message } });
+    }
+  }
+  return restored;
+};
+
+const running = (state: State): readonly { readonly assignment: string; readonly ref: PackageRef }[] => {
+  const open = openOperation(state);
+  const goal = open && (open.rollingBack ? open.from : open.to);
+  return readPackages(state).flatMap(({ assignment, current }) => {
+    const isOpen = open?.assignment === assignment && open.phase !== 'stage';
+    const ref = isOpen ? goal : current;
+    return ref ? [{ assignment, ref }] : [];
+  });
+};

@@ -1,0 +1,105 @@
+import { isUtf8 } from 'node:buffer';
+import { type Document, LineCounter, parseAllDocuments, type ScalarTag, type Tags } from 'yaml';
+import { compareBytes } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { yamlFault } from '#bundles/json/yaml-fault';
+
+/** One YAML document of a package as plain data, and its place in the package. */
+export type ParsedDocument = {
+  readonly file: string;
+  /** Zero-based among all documents of the file, empty ones included, as site inputs count them. */
+  readonly index: number;
+  readonly value: { readonly [field: string]: unknown };
+};
+
+/** The booleans of YAML 1.2 and Kustomize, where `y`, `on` and `no` are text. */
+const BOOLEAN: ScalarTag = {
+  tag: 'tag:yaml.org,2002:bool',
+  default: true,
+  identify: (value) => typeof value === 'boolean',
+  test: /^(?:true|True|TRUE|false|False|FALSE)$/,
+  resolve: (text) => text.toLowerCase() === 'true',
+};
+
+/** The octal notation of YAML 1.2, which YAML 1.1 lacks. */
+const OCTAL: ScalarTag = {
+  tag: 'tag:yaml.org,2002:int',
+  default: true,
+  format: 'OCT',
+  test: /^0o[0-7]+$/,
+  resolve: (text) => Number(text),
+};
+
+/**
+ * Types scalars as Kustomize and Flux do: numbers as in YAML 1.1 (`0644` is octal, as in kubectl), booleans as in YAML 1.2;
+ * timestamps and base 60 numbers stay text.
+ */
+const customTags = (tags: Tags): Tags => [
+  BOOLEAN,
+  OCTAL,
+  ...tags.filter(
+    (tag) => typeof tag === 'string' || !(OTHERWISE.has(tag.tag) || (tag as ScalarTag).format === 'TIME'),
+  ),
+];
+
+const OTHERWISE = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:bool']);
+
+export const YAML_OPTIONS = {
+  version: '1.1',
+  customTags,
+  prettyErrors: false,
+  logLevel: 'silent',
+} as const;
+
+/**
+ * Parses all documents of all YAML files of a package, sorted by path, then by index. Skips kustomization.yaml, which is
+ * for other agents.
+ * @throws FleetError YAML_SYNTAX, OBJECT_INVALID with file and line
+ */
+export const parseManifests = (files: ReadonlyMap<string, Buffer>): readonly ParsedDocument[] =>
+  [...files]
+    .filter(([path]) => isManifest(path))
+    .toSorted(([a], [b]) => compareBytes(a, b))
+    .flatMap(([path, bytes]) => parseFile(path, bytes));
+
+export const isManifest = (path: string): boolean =>
+  /\.ya?ml$/.test(path) && !/(^|\/)kustomization\.ya?ml$/.test(path);
+
+const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
+  if (!isUtf8(bytes)) throw new FleetError('YAML_SYNTAX', 'this is not text in UTF-8', { at: { file } });
+  const lineCounter = new LineCounter();
+  let documents: readonly Document[];
+  try {
+    const parsed = parseAllDocuments(bytes.toString('utf8'), { ...YAML_OPTIONS, lineCounter });
+    documents = Array.isArray(parsed) ? parsed : [];
+  } catch (cause) {
+    throw new FleetError('YAML_SYNTAX', 'this YAML nests too deep to be read', { at: { file }, cause });
+  }
+  return documents.flatMap((document, index) => {
+    const [error] = document.errors;
+    if (error) {
+      const { line, col } = lineCounter.linePos(error.pos[0]);
+      throw new FleetError('YAML_SYNTAX', `this is not YAML: ${yamlFault(error.message)}`, {
+        at: { file, line, column: col },
+      });
+    }
+    const value: unknown = plain(document, file);
+    if (value === null || value === undefined) return [];
+    if (isRecord(value)) return [{ file, index, value }];
+    throw new FleetError('OBJECT_INVALID', `document ${index + 1} is no Kubernetes object`, { at: { file } });
+  });
+};
+
+/** Upper bound on resolved aliases in one document; nested aliases grow exponentially. */
+export const MAX_ALIASES = 1000;
+
+const plain = (document: Document, file: string): unknown => {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch (cause) {
+    throw new FleetError('YAML_SYNTAX', 'its aliases cannot be resolved', { at: { file }, cause });
+  }
+};
+
+export const isRecord = (value: unknown): value is { readonly [field: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

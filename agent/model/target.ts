@@ -1,0 +1,168 @@
+import type { PackageBounds, SiteInputField } from '#bundles/formats/bundle/config';
+import type { BundleKind } from '#bundles/names';
+import type { Json } from '#bundles/json/canonical';
+import type { Digest } from '#bundles/digest';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { Outcome } from '#bundles/formats/events/event';
+import type { PackageSecrets } from './package-secrets.ts';
+
+/**
+ * The interface to what the agent applies packages to: a host or a cluster's API. Plans and results are plain data, so
+ * that a plan can be printed, stored in the journal and resumed after a power cut.
+ */
+
+/** 'platform': a package of the platform team. 'unsaid': a tenant's package in a bundle older than recorded bounds. */
+export type Bounds = PackageBounds | 'platform' | 'unsaid';
+
+/** The desired state of a package: bytes from the verified store, with site values resolved. */
+export type DesiredPackage = {
+  readonly assignment: string;
+  readonly package: Digest;
+  /** Digest of the site values document; together with `package` it identifies what runs. */
+  readonly siteValues: Digest;
+  /** Path inside the package folder to bytes; package.json or manifests among them. */
+  readonly files: ReadonlyMap<string, Buffer>;
+  /** Source of files that are too large for memory; absent if there are none. */
+  readonly blobs?: BlobSource;
+  /** Site values to put into exact fields, already validated against the bundle's schema. */
+  readonly siteInputs: readonly (SiteInputField & { readonly value: Json })[];
+  /** What the package may name; absent for a package of the platform team. */
+  readonly bounds?: Bounds;
+  /** The opened secrets of the package; absent if it has none. */
+  readonly secrets?: PackageSecrets;
+};
+
+/** One thing that an applied package owns. `key` is unique on the target ('file:/etc/x', 'unit:x.service'). */
+export type OwnedObject = {
+  readonly key: string;
+  /**
+   * The applied state as plain JSON: what the target needs to detect drift and to delete the object safely. `given` names
+   * the package that is to take the object over, because this one no longer wants it (stage.ts).
+   */
+  readonly state: { readonly [key: string]: Json };
+};
+
+/** One idempotent change; safe to repeat after a crash at any point. The target defines `kind` and `detail`. */
+export type Step = {
+  readonly key: string;
+  readonly kind: string;
+  /** The outcome on success; 'unchanged' steps are listed and do nothing. */
+  readonly outcome: Outcome;
+  /** The reason, for people: 'content differs', 'mode 0644 -> 0600'. Contains no secret and no file content. */
+  readonly reason: string;
+  readonly detail: { readonly [key: string]: Json };
+  /** Consecutive steps of the same group may run concurrently and in any order. */
+  readonly group?: number;
+};
+
+export type Plan = {
+  readonly steps: readonly Step[];
+  /** All objects that the package owns after the plan; written to the inventory before the first step. */
+  readonly owns: readonly OwnedObject[];
+};
+
+export type StepResult = {
+  readonly key: string;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  /**
+   * State that is known only after the step (a uid, a hash of the server's result); merged into the owned object's state.
+   * `leaving`: the object is being deleted and something holds it. It stays in the inventory, and later groups do not run.
+   */
+  readonly state?: { readonly [key: string]: Json } & { readonly leaving?: Leaving };
+};
+
+/** When the deletion of an object began (by the target's clock; '' if unknown), and what holds the object. */
+export type Leaving = { readonly since: string; readonly message: string };
+
+/** Result of one health check of a package after it settled. */
+export type CheckResult = {
+  readonly name: string;
+  readonly outcome: 'passed' | 'failed' | 'skipped';
+  /** Identical for the same failure: the agent compares messages to detect a new failure. */
+  readonly message: string;
+  /** The first bytes of a failed program's output, with the secrets of its package redacted. */
+  readonly output?: string;
+};
+
+/** One difference between live state and the applied package. */
+export type Drift = {
+  readonly key: string;
+  /** 'missing', 'content', 'mode', 'owner', 'inactive', 'disabled', 'extra' ... */
+  readonly what: string;
+  readonly message: string;
+  /** An addition to what the package specifies; a correction leaves it in place. */
+  readonly stays?: true;
+};
+
+/** How many copies of replaced files or objects were removed, and their size. */
+export type Pruned = { readonly files: number; readonly bytes: number };
+
+/** Finding of `doctor` about one thing that packages depend on. */
+export type Examined = {
+  readonly name: string;
+  readonly verdict: 'good' | 'warning' | 'bad';
+  readonly message: string;
+};
+
+export type Target = {
+  readonly kind: BundleKind;
+  /**
+   * Compares live state with desired state. `desired` undefined: the plan removes the package. Writes nothing.
+   * @param owned what this package owns according to the inventory (write-ahead entries included)
+   * @param taken keys owned by other packages -> their assignment
+   * @throws FleetError PATH_CLAIMED and those of reading
+   */
+  readonly plan: (
+    desired: DesiredPackage | undefined,
+    owned: readonly OwnedObject[],
+    taken: ReadonlyMap<string, string>,
+    signal: AbortSignal,
+  ) => Promise<Plan>;
+  /**
+   * Keys that a package will own, without asking the target; a superset where only the target could decide. Absent: packages
+   * that stay do not hand objects over to each other. Throws the FleetError of reading the package.
+   */
+  readonly wants?: (desired: DesiredPackage) => ReadonlySet<string>;
+  /** Executes one step; idempotent. @throws FleetError APPLY_FAILED, UNIT_FAILED, DISK_FULL, PERMISSION */
+  readonly execute: (
+    step: Step,
+    desired: DesiredPackage | undefined,
+    signal: AbortSignal,
+  ) => Promise<StepResult>;
+  /** Waits until the package is healthy or has failed. An unhealthy package is a result, not an error. */
+  readonly settle: (desired: DesiredPackage, signal: AbortSignal) => Promise<readonly CheckResult[]>;
+  /** Returns what differs now. Writes nothing. @throws FleetError if live state cannot be read, which never counts as in sync */
+  readonly observe: (
+    desired: DesiredPackage,
+    owned: readonly OwnedObject[],
+    signal: AbortSignal,
+  ) => Promise<readonly Drift[]>;
+  /** Writes missing files of secrets again, which do not survive a boot. Returns their paths. */
+  readonly restore?: (
+    desired: DesiredPackage,
+    owned: readonly OwnedObject[],
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
+  /**
+   * Removes copies of replaced files or objects that no package will restore: all of them, or the oldest above the limit.
+   * @throws FleetError PERMISSION, IO
+   */
+  readonly pruneCopies?: (which: 'all' | 'too many') => Promise<Pruned>;
+  /** For `doctor`: checks presence and permissions. Changes nothing; findings are returned, not thrown. */
+  readonly examine?: (signal: AbortSignal) => Promise<readonly Examined[]>;
+  /**
+   * Runs work that changes the target while no other agent does. The signal passed to the work is also aborted when exclusive
+   * access is lost. @throws FleetError BUSY when another agent is at work, or the error of reaching the target
+   */
+  readonly exclusive?: <T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+  /**
+   * Watches owned objects until the signal is aborted and passes batches of changed or deleted keys to `onChange`. A batch is
+   * a hint to look, not proof of drift. An unreachable target is retried and is not an error.
+   */
+  readonly watch?: (
+    owned: readonly OwnedObject[],
+    onChange: (keys: readonly string[]) => void,
+    signal: AbortSignal,
+  ) => Promise<void>;
+};

@@ -1,0 +1,93 @@
+import { FleetError, isFleetError } from '#bundles/errors';
+import { PRESENCE_PATH } from '#bundles/formats/events/hub-api';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import type { Agent } from '../store/agent.ts';
+import { loadKey, loadKeyText } from '../identity/agent-key.ts';
+import { findCertificate, isDueForRenewal, type OwnCertificate } from '../identity/certificate.ts';
+import { renewCertificate } from '../enroll/renew-certificate.ts';
+import type { Request } from '../model/request.ts';
+import { handOver } from './hand-over.ts';
+import { outboxSize } from '../store/outbox/outbox.ts';
+import { findOwnEntry } from '../acquire/staleness/find-lease.ts';
+import { readRoot } from '../store/trust.ts';
+import { type HubClient, type HubOptions, openHub } from '../hub/hub-client.ts';
+
+/** Limit for the answer to a presence signal, which is empty or an error body. */
+const MAX_PRESENCE_BYTES = 16 << 10;
+
+/** Client of one hub for the life of a daemon. Connections stay open while certificate and root do not change. */
+export type HubVisitor = AsyncDisposable & {
+  /**
+   * Renews the certificate if due and uploads waiting events. If the site statement lacks this agent's recipient, sends it once
+   * with a renewal.
+   * @param present whether to signal presence if there is nothing else to send @returns whether the hub was contacted
+   */
+  readonly visit: (how?: { readonly present: boolean }) => Promise<boolean>;
+};
+
+export const makeVisitor = (agent: Agent, url: string, options: HubOptions): HubVisitor => {
+  /** Whether the recipient was sent since the start; sent only once, as each try asks the hub for a certificate. */
+  let told = false;
+  let open: { readonly client: HubClient; readonly trust: string } | undefined;
+  const clientFor = async (root: TrustRoot, certificate: OwnCertificate): Promise<HubClient> => {
+    const trust = `${root.digest} ${certificate.pem}`;
+    if (open?.trust === trust) return open.client;
+    await open?.client[Symbol.asyncDispose]();
+    const key = await loadKeyText(agent.state.directory);
+    const credential = { certificate: certificate.pem, key };
+    open = { client: openHub(url, { authorities: root.agentCertificates, credential }, options), trust };
+    return open.client;
+  };
+  return {
+    visit: async ({ present } = { present: false }) => {
+      const root = readRoot(agent.state);
+      // Without a root the hub cannot be verified.
+      if (!root) return false;
+      const certificate = await ownCertificate(agent);
+      const now = agent.edge.now();
+      const tells = !told && isRecipientUntold(agent);
+      const due = isDueForRenewal(certificate, now) || tells;
+      const waiting = outboxSize(agent.state).events > 0;
+      if (!due && !waiting && !present) return false;
+      const expired = certificate.to <= now;
+      let client = await clientFor(root, certificate);
+      const renew = async (): Promise<void> => {
+        try {
+          client = await clientFor(root, await renewCertificate(agent, client, root));
+          told = true;
+        } catch (error) {
+          told ||= !(isFleetError(error) && error.retryable);
+          throw error;
+        }
+      };
+      // An expired certificate permits only its renewal; otherwise reports go first.
+      if (expired) await renew();
+      if (waiting) await handOver(agent, await loadKey(agent.state.directory), client, root);
+      if (due && !expired) await renew();
+      if (!due && !waiting) await client.post(PRESENCE_PATH, {}, MAX_PRESENCE_BYTES, agent.signal);
+      return true;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await open?.client[Symbol.asyncDispose]();
+    },
+  };
+};
+
+/** True if the site statement has another recipient than this agent, or none. */
+const isRecipientUntold = ({ state, identity }: Agent): boolean => {
+  const own = findOwnEntry({ state, identity });
+  const { recipient } = JSON.parse(identity.request) as Request;
+  return own !== undefined && recipient !== undefined && own.recipient !== recipient;
+};
+
+const ownCertificate = async ({ state }: Agent): Promise<OwnCertificate> => {
+  const certificate = await findCertificate(state.directory);
+  if (certificate) return certificate;
+  throw new FleetError(
+    'CERTIFICATE_INVALID',
+    'this agent has no certificate for the hub, as it was enrolled by stick',
+    {
+      hint: 'Enrol it again, with the same arguments, --hub and a token',
+    },
+  );
+};

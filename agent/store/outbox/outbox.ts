@@ -1,0 +1,61 @@
+import type { Digest } from '#bundles/digest';
+import { type Event, encodeEvent, hashLine } from '#bundles/formats/events/event';
+import { formatTime } from '#bundles/time';
+import type { Agent } from '../agent.ts';
+import { fullName } from '../identity.ts';
+import type { State } from '../state.ts';
+
+/** An event without its agent, time and position in the chain, which `appendEvent` adds. */
+export type Happening = Omit<Event, 'agent' | 'seq' | 'prev' | 'bootId' | 'at' | 'monotonicMs'>;
+
+const MAX_MESSAGE = 4000;
+
+/**
+ * Appends to the chain of events (docs/bundle-format.md section 9). Must run inside the transaction of the change that it
+ * reports, so that neither is stored without the other. @throws TypeError outside a transaction
+ */
+export const appendEvent = (
+  { state, identity, edge }: Pick<Agent, 'state' | 'identity' | 'edge'>,
+  happening: Happening,
+): void => {
+  const { db } = state;
+  if (!db.inTransaction) throw new TypeError(`the event ${happening.type} is recorded outside a transaction`);
+  const { next_seq: seq, head } = db.prepare('SELECT next_seq, head FROM chain').get() as {
+    next_seq: number;
+    head: Digest;
+  };
+  const line = encodeEvent({
+    ...happening,
+    ...(happening.message === undefined ? {} : { message: happening.message.slice(0, MAX_MESSAGE) }),
+    agent: fullName(identity),
+    seq,
+    prev: head,
+    bootId: edge.bootId,
+    at: formatTime(edge.now()),
+    monotonicMs: edge.monotonicMs(),
+  });
+  const hash = hashLine(line);
+  db.prepare('INSERT INTO outbox VALUES (?, ?, ?)').run(seq, hash, line);
+  db.prepare('UPDATE chain SET next_seq = ?, head = ?').run(seq + 1, hash);
+};
+
+export type OutboxLine = { readonly seq: number; readonly hash: Digest; readonly line: string };
+
+/** Unacknowledged events, in order. */
+export const readOutbox = ({ db }: State): readonly OutboxLine[] =>
+  db.prepare('SELECT seq, hash, line FROM outbox ORDER BY seq').all() as OutboxLine[];
+
+export type OutboxSize = {
+  readonly events: number;
+  readonly bytes: number;
+  readonly from: number | null;
+  readonly to: number | null;
+};
+
+export const outboxSize = ({ db }: State): OutboxSize =>
+  db
+    .prepare(
+      `SELECT count(*) AS events, coalesce(sum(length(line)), 0) AS bytes, min(seq) AS "from", max(seq) AS "to"
+       FROM outbox`,
+    )
+    .get() as OutboxSize;

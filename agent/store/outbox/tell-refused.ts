@@ -1,0 +1,18 @@
+import type { FleetError } from '#bundles/errors';
+import type { Agent } from '../agent.ts';
+import { record } from '../journal/boundary.ts';
+import { appendEvent } from './outbox.ts';
+
+/** Records a `refused` event for the report. `also` runs in the same transaction. */
+export const tellRefused = (agent: Agent, error: FleetError, also: () => void = () => {}): void => {
+  const { code, message, subject } = error;
+  record(agent, `refused ${code}`, () => {
+    appendEvent(agent, {
+      type: 'refused',
+      code,
+      message,
+      ...(subject === undefined ? {} : { detail: { subject } }),
+    });
+    also();
+  });
+};

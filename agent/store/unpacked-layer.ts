@@ -1,0 +1,55 @@
+import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
+import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
+import { readBlob } from '#bundles/formats/layout/verified';
+import type { PackageRef } from './package-ref.ts';
+import type { State } from './state.ts';
+
+/** Limit for one layer: the files of a host package, or the manifests of all packages of a cluster. */
+const MAX_LAYER_BYTES = 1 << 30;
+const LIMITS = { maxBytes: 2 ** 31 - 1, maxEntries: 200_000 };
+
+type Files = ReadonlyMap<string, { readonly bytes: Buffer; readonly mode: number }>;
+type Unpacked = { readonly bundle: Bundle; readonly files: Files };
+
+/** The last layer of each state, held weakly, so that an idle agent keeps no bundle in memory. */
+const last = new WeakMap<State, { readonly key: string; readonly unpacked: WeakRef<Unpacked> }>();
+
+/**
+ * Returns a bundle's config and one unpacked layer, both verified by digest. The packages of a Kubernetes bundle share one
+ * layer, which is unpacked once for consecutive calls.
+ * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, STORE_CORRUPT and those of unpacking
+ */
+export const unpackedLayer = async (
+  state: State,
+  { bundle: digest, layer, kind }: PackageRef,
+  signal: AbortSignal,
+): Promise<Unpacked> => {
+  const key = `${digest} ${layer}`;
+  const before = last.get(state);
+  const known = before?.key === key ? before.unpacked.deref() : undefined;
+  if (known) return known;
+  const files = unpackLayer(await readBlob(state.blobs, layer, MAX_LAYER_BYTES, signal), LIMITS);
+  const unpacked = { bundle: await readBundle(state.blobs, digest, signal), files };
+  // Only packages of a Kubernetes bundle share a layer.
+  if (kind === 'kubernetes') last.set(state, { key, unpacked: new WeakRef(unpacked) });
+  return unpacked;
+};
+
+/**
+ * The files of one package by their path inside its folder, not yet checked against its digest. Throws what `unpackedLayer`
+ * throws.
+ */
+export const filesOf = async (
+  state: State,
+  ref: PackageRef,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Buffer>> => packageFiles((await unpackedLayer(state, ref, signal)).files, ref);
+
+export const packageFiles = (layer: Files, { path }: PackageRef): ReadonlyMap<string, Buffer> => {
+  const prefix = `${path}/`;
+  return new Map(
+    [...layer]
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, { bytes }]) => [name.slice(prefix.length), bytes] as const),
+  );
+};

@@ -1,0 +1,98 @@
+import type { BundleKind } from '../../names.ts';
+import type { Json } from '../../json/canonical.ts';
+import type { Digest } from '../../digest.ts';
+import type { ImagePolicy } from './image-policy.ts';
+import { parseStrictJson } from '../../json/strict-json.ts';
+import { parseDocument } from '../../json/validate.ts';
+
+export type BundleAssignment = {
+  /** Deployment target name; unique in the bundle. */
+  readonly id: string;
+  /** Digest of the package's content, independent of packing (packageDigest). */
+  readonly package: Digest;
+  /** Its folder in the layer. */
+  readonly path: string;
+  readonly layer: Digest;
+  /** Files of a host package that are blobs of the closure, sorted; absent for none. */
+  readonly blobs?: readonly Digest[];
+  /** What the package may name; absent for packages of the platform, and in bundles of versions without bounds. */
+  readonly bounds?: PackageBounds;
+  readonly dependsOn: readonly string[];
+  readonly critical: boolean;
+  readonly workspace?: string;
+  readonly workload?: string;
+  readonly deploymentTarget?: string;
+  readonly namespace?: string;
+};
+
+/** Maps a site value to the one field that takes it. The substitution is typed, never textual. */
+export type SiteInputField = {
+  /** Name of the site value. */
+  readonly input: string;
+  readonly assignment: string;
+  /** Kubernetes: file in the package folder. Host: target path of a file with a `format`. */
+  readonly file: string;
+  /** JSON pointer into the parsed file; for an env file '/<KEY>'. Kubernetes: '/<document index>/...'. */
+  readonly pointer: string;
+};
+
+/** An image or file that is delivered with the bundle; for an image with everything that its manifest reaches. */
+export type ClosureEntry = {
+  readonly digest: Digest;
+  readonly size: number;
+  readonly mediaType: string;
+  readonly platform?: string;
+  /** Normalised 'host/repo@sha256:...'. */
+  readonly names?: readonly string[];
+  /** Manifests of the closure whose subject it is: signatures, signed indexes that name it, attestations, SBOMs. */
+  readonly attachments?: readonly Digest[];
+  /** Tags of attachments in the image's repository: 'sha256-<hex>.att' to a digest of `attachments`. */
+  readonly attachmentTags?: Readonly<Record<string, Digest>>;
+};
+
+/** Config blob of a bundle (docs/bundle-format.md section 4). */
+export type BundleConfig = {
+  readonly fleet: string;
+  readonly environment: string;
+  readonly clusterType: string;
+  readonly kind: BundleKind;
+  readonly assignments: readonly BundleAssignment[];
+  readonly siteInputs: {
+    readonly schema: { readonly [key: string]: Json };
+    readonly fields: readonly SiteInputField[];
+  };
+  readonly requirements: {
+    readonly diskBytes?: number;
+    readonly kubernetes?: string;
+    readonly agent?: string;
+  };
+  readonly closure: readonly ClosureEntry[];
+  /** Policies that apply to an image of the closure. `critical` names the field, so that older agents refuse the bundle. */
+  readonly imagePolicy?: readonly ImagePolicy[];
+  readonly critical: readonly string[];
+};
+
+/** 16 MiB: several times the size of ten thousand assignments with their closure. */
+const MAX_BYTES = 16 << 20;
+
+/** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED */
+export const parseBundleConfig = (bytes: Uint8Array): BundleConfig =>
+  parseDocument(
+    'bundle-config',
+    parseStrictJson(bytes, { maxBytes: MAX_BYTES, maxDepth: 64 }, 'bundle config'),
+    'bundle config',
+  );
+
+/** What one package may name (docs/workspaces.md, docs/bundle-format.md section 4). A list that is absent is empty. */
+export type PackageBounds = {
+  /** Absolute paths on the host, each with everything below it. */
+  readonly paths?: readonly string[];
+  /** Paths, unit names and checks (`check:<argv as JSON>`) from the platform's templates. The other lists do not limit them. */
+  readonly platform?: readonly string[];
+  /** Patterns of names, `*` for any characters. */
+  readonly secretSets?: readonly string[];
+  /** Patterns of unit names, `*` for any characters. */
+  readonly units?: readonly string[];
+  /** Owners and groups of files besides root, and users of units. With root the settings of units are not limited. */
+  readonly users?: readonly string[];
+};

@@ -1,0 +1,17 @@
+import type { BlobSource } from '../layout/blobs.ts';
+import type { ClosureEntry } from './config.ts';
+import { type Descriptor, isManifestType } from '../layout/manifest.ts';
+import { reachedBlobs } from './reached-blobs.ts';
+
+/** Is it an image, or a file that travels along? */
+export const isImage = ({ mediaType, names }: ClosureEntry): boolean =>
+  isManifestType(mediaType) && names !== undefined && names.length > 0;
+
+/** All blobs of an image, each once, manifests before what they name. @throws FleetError as reachedBlobs */
+export const imageBlobs = async (
+  source: BlobSource,
+  image: ClosureEntry,
+  signal: AbortSignal,
+): Promise<readonly Descriptor[]> => [
+  ...(await reachedBlobs(source, [image], (digest) => `image ${digest}`, signal)).values(),
+];

@@ -1,0 +1,97 @@
+import { isDeepStrictEqual } from 'node:util';
+import { structuredPatch } from 'diff';
+import { stringify } from 'yaml';
+import { HOST_PACKAGE } from '../bundle/host-package.ts';
+import { compareBytes } from '../../digest.ts';
+import { holdsSecret, maskSecrets } from './mask-secrets.ts';
+import type { Item } from './read-items.ts';
+import { mayHoldSecret, parseText } from './read-text.ts';
+
+/** Change of one object, or of one file without objects. */
+export type ItemDiff = {
+  /** 'Deployment.apps shop/web', 'platform-config.sh' */
+  readonly object: string;
+  readonly file: string;
+  readonly outcome: 'created' | 'configured' | 'deleted';
+  /** Hunks of a unified diff, without a head. */
+  readonly diff: string;
+};
+
+/** Limit of differing lines; above it the diff is not computed. */
+const MAX_EDITS = 1_000;
+const CONTEXT = 3;
+
+/** @returns undefined when the items are equal */
+export const compareItems = (before: Item | undefined, after: Item | undefined): ItemDiff | undefined => {
+  const item = after ?? before;
+  if (!item || (before && after && isSame(before, after))) return undefined;
+  const outcome = before ? (after ? 'configured' : 'deleted') : 'created';
+  const diff = unified(...textsOf(before, after));
+  return { object: item.key, file: item.file, outcome, diff };
+};
+
+const isSame = (before: Item, after: Item): boolean =>
+  before.object && after.object
+    ? isDeepStrictEqual(before.object, after.object)
+    : before.text === after.text && before.object === after.object;
+
+/** Texts to show: objects, host packages and text with a Secret as masked YAML; other text as it is, or a note that it is not shown. */
+const textsOf = (before: Item | undefined, after: Item | undefined): readonly [string, string] => {
+  const [left, right] = [contentOf(before), contentOf(after)];
+  const masked = maskSecrets(left.values, right.values);
+  const texts = [textOf(left, masked[0]), textOf(right, masked[1])] as const;
+  return texts[0] === texts[1]
+    ? [`${texts[0].trimEnd()} (before)\n`, `${texts[1].trimEnd()} (after)\n`]
+    : texts;
+};
+
+type Content = {
+  /** One for each document; undefined for text that is not or cannot be parsed. */
+  readonly values: readonly unknown[] | undefined;
+  /** Text to show instead of `values`. */
+  readonly text: string | undefined;
+};
+
+const contentOf = (item: Item | undefined): Content => {
+  if (!item) return { values: undefined, text: '' };
+  if (item.object) return { values: [item.object], text: undefined };
+  if (item.unshown !== undefined) return { values: undefined, text: `${item.unshown}: not shown\n` };
+  // One line of JSON: only its fields can be compared.
+  const isHostPackage = item.file === HOST_PACKAGE;
+  if (!isHostPackage && !mayHoldSecret(item.text)) return { values: undefined, text: item.text };
+  const values = parseText(item.text);
+  if (!values) return { values, text: 'it may hold a Secret and cannot be read: not shown\n' };
+  return isHostPackage || holdsSecret(values)
+    ? { values, text: undefined }
+    : { values: undefined, text: item.text };
+};
+
+const textOf = ({ text }: Content, values: readonly unknown[] | undefined): string =>
+  text ?? (values ?? []).map(canonical).join('---\n');
+
+const FIRST = ['apiVersion', 'kind', 'metadata', 'name'];
+
+/** Sorted keys, so that only changes of meaning differ; the fields of FIRST come first. */
+const canonical = (value: unknown): string =>
+  stringify(value, {
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+    sortMapEntries: (a, b) => {
+      const [left, right] = [String(a.key), String(b.key)];
+      const rank = (key: string): number => (FIRST.indexOf(key) + FIRST.length + 1) % (FIRST.length + 1);
+      return rank(left) - rank(right) || compareBytes(left, right);
+    },
+  });
+
+const unified = (before: string, after: string): string => {
+  const patch = structuredPatch('', '', before, after, undefined, undefined, {
+    context: CONTEXT,
+    maxEditLength: MAX_EDITS,
+  });
+  if (!patch) return `@@ more than ${MAX_EDITS} lines differ @@\n`;
+  return patch.hunks
+    .map(({ oldStart, oldLines, newStart, newLines, lines }) =>
+      [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...lines, ''].join('\n'),
+    )
+    .join('');
+};

@@ -1,0 +1,83 @@
+import { isUtf8 } from 'node:buffer';
+import { digestOf, shortDigest } from '../../digest.ts';
+import { parseText } from './read-text.ts';
+import { unshownFiles } from './unshown-files.ts';
+
+/** Unit of comparison: an object in a file, or a file without objects. */
+export type Item = {
+  /** Identity: 'Deployment.apps shop/web', or the path of the file. */
+  readonly key: string;
+  readonly file: string;
+  /** Undefined for plain text. */
+  readonly object: KubernetesObject | undefined;
+  readonly text: string;
+  /** Why its text is not shown, only that it differs. */
+  readonly unshown?: string;
+};
+
+export type KubernetesObject = { readonly [field: string]: unknown };
+
+/** All objects in the files of a package by identity, independent of file and order. */
+export const readItems = (files: ReadonlyMap<string, Buffer>): ReadonlyMap<string, Item> => {
+  const unshown = unshownFiles(files);
+  const items = new Map<string, Item>();
+  for (const [path, bytes] of files) {
+    const why = unshown.get(path);
+    for (const item of why === undefined ? itemsOf(path, bytes) : [withoutText(path, bytes, why)]) {
+      let { key } = item;
+      for (let count = 2; items.has(key); count += 1) key = `${item.key} (${count})`;
+      items.set(key, { ...item, key });
+    }
+  }
+  return items;
+};
+
+const itemsOf = (path: string, bytes: Buffer): readonly Item[] => {
+  if (!isUtf8(bytes) || bytes.includes(0))
+    return [asText(path, `binary, ${bytes.length} bytes, ${shortDigest(digestOf(bytes))}\n`)];
+  const text = bytes.toString('utf8');
+  const objects = /\.(?:ya?ml|json)$/.test(path) ? objectsOf(text) : undefined;
+  if (!objects) return [asText(path, text)];
+  return objects.map((object) => ({ key: identityOf(object), file: path, object, text: '' }));
+};
+
+const asText = (path: string, text: string): Item => ({ key: path, file: path, object: undefined, text });
+
+const withoutText = (path: string, bytes: Buffer, unshown: string): Item => ({
+  ...asText(path, bytes.toString('latin1')),
+  unshown,
+});
+
+/** The objects of a file in which every document is one; undefined for any other YAML. */
+const objectsOf = (text: string): readonly KubernetesObject[] | undefined => {
+  const objects = parseText(text)?.flatMap(itemsOfList) ?? [];
+  return objects.length > 0 && objects.every(isObject) ? objects : undefined;
+};
+
+const itemsOfList = (value: unknown): readonly unknown[] => {
+  const { kind, items } = (value ?? {}) as Record<string, unknown>;
+  if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return [value];
+  // The API server omits the kind of items in a list.
+  return kind === 'SecretList' ? items.map((item: unknown) => asSecret(item)) : items;
+};
+
+const asSecret = (item: unknown): unknown =>
+  typeof item === 'object' && item !== null && !Array.isArray(item)
+    ? { apiVersion: 'v1', ...item, kind: 'Secret' }
+    : item;
+
+const isObject = (value: unknown): value is KubernetesObject => {
+  const { kind, apiVersion, metadata } = (value ?? {}) as Record<string, unknown>;
+  const { name, generateName } = (metadata ?? {}) as Record<string, unknown>;
+  return (
+    typeof kind === 'string' && typeof apiVersion === 'string' && typeof (name ?? generateName) === 'string'
+  );
+};
+
+/** Kind, group, namespace and name, which identify an object in an API server. */
+const identityOf = (object: KubernetesObject): string => {
+  const [group] = String(object['apiVersion']).includes('/') ? String(object['apiVersion']).split('/') : [''];
+  const { namespace, name, generateName } = object['metadata'] as Record<string, unknown>;
+  const place = typeof namespace === 'string' && namespace !== '' ? `${namespace}/` : '';
+  return `${String(object['kind'])}${group ? `.${group}` : ''} ${place}${String(name ?? generateName)}`;
+};

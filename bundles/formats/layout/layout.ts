@@ -1,0 +1,150 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Descriptor, type ImageIndex, parseManifest } from './manifest.ts';
+import { canonicalBytes } from '../../json/canonical.ts';
+import { compareBytes } from '../../digest.ts';
+import { FleetError, toFleetError } from '../../errors.ts';
+import { OCI_INDEX, REF_NAME } from '../../media-types.ts';
+import { parseStrictJson } from '../../json/strict-json.ts';
+import { type BlobDirectory, openBlobDirectory } from './blob-directory.ts';
+import { writeFileAtomically } from './write-file.ts';
+
+/** An OCI image layout on disk (OCI image spec, "image layout"): `build` writes it, `fleet-export` reads it. */
+export type Layout = {
+  readonly directory: string;
+  readonly blobs: BlobDirectory;
+  /** Entries of index.json. */
+  readonly manifests: readonly Descriptor[];
+};
+
+/** The index names all releases since the start: some megabytes for a hundred channels after some years. */
+const MAX_INDEX_BYTES = 64 << 20;
+
+const LAYOUT_FILE = '{"imageLayoutVersion":"1.0.0"}';
+
+/** References look like 'prod/kiosk:release': repository, colon, tag. */
+export const layoutReference = (repository: string, tag: string): string => `${repository}:${tag}`;
+
+/** Reads one of the two files of a layout; undefined when it does not exist. */
+type ReadFile = (directory: string, file: string) => Promise<Buffer | undefined>;
+
+/**
+ * @param read replaces the default reader for an untrusted layout
+ * @throws FleetError MEDIUM_MISSING when a file is missing, LAYOUT_INVALID, TOO_LARGE, BAD_JSON, TOO_DEEP
+ */
+export const openLayout = async (directory: string, read: ReadFile = readOptional): Promise<Layout> => {
+  const [marker, index] = await Promise.all([read(directory, 'oci-layout'), read(directory, 'index.json')]);
+  if (!marker || !index) {
+    throw new FleetError(
+      'MEDIUM_MISSING',
+      `${directory} is not an OCI layout: it has no ${marker ? 'index.json' : 'oci-layout'}`,
+      { hint: 'Is the folder written right? A layout of releases is what fleet-scheduler build writes' },
+    );
+  }
+  const version = (
+    parseStrictJson(marker, { maxBytes: 4096 }, 'oci-layout') as { imageLayoutVersion?: unknown } | null
+  )?.imageLayoutVersion;
+  if (version !== '1.0.0') {
+    throw new FleetError(
+      'LAYOUT_INVALID',
+      `${directory} says layout version ${JSON.stringify(version)}, only 1.0.0 is known`,
+    );
+  }
+  return { directory, blobs: openBlobDirectory(directory), manifests: readIndex(directory, index) };
+};
+
+const readIndex = (directory: string, bytes: Buffer): readonly Descriptor[] => {
+  const file = join(directory, 'index.json');
+  try {
+    const parsed = parseManifest(bytes, file, MAX_INDEX_BYTES);
+    if ('manifests' in parsed) return parsed.manifests;
+    throw new FleetError('LAYOUT_INVALID', `${file} is not an index`);
+  } catch (error) {
+    if (!(error instanceof FleetError) || error.hint !== undefined) throw error;
+    throw new FleetError(error.code, error.message, {
+      subject: error.subject,
+      cause: error,
+      hint: 'It is damaged; put back the last copy of it',
+    });
+  }
+};
+
+/**
+ * Opens the layout, or an empty one in memory when the folder does not exist or has no layout.
+ * @throws FleetError LAYOUT_INVALID when only index.json is missing: starting over would number releases from 1 again
+ */
+export const openOrStartLayout = async (
+  directory: string,
+  read: ReadFile = readOptional,
+): Promise<Layout> => {
+  try {
+    return await openLayout(directory, read);
+  } catch (error) {
+    if (!(error instanceof FleetError && error.code === 'MEDIUM_MISSING')) throw error;
+  }
+  const empty: Layout = { directory, blobs: openBlobDirectory(directory), manifests: [] };
+  const [marker, index] = await Promise.all([read(directory, 'oci-layout'), read(directory, 'index.json')]);
+  if (index) return { ...empty, manifests: readIndex(directory, index) };
+  if (!marker) return empty;
+  throw new FleetError(
+    'LAYOUT_INVALID',
+    `${directory} has lost its index.json, which names all that is in it`,
+    {
+      hint: 'Put back the last copy of index.json; if nothing from here was ever given out, remove the folder',
+    },
+  );
+};
+
+/** Bytes of the index. Entries are sorted by reference, then digest, so that they do not depend on the order of work. */
+export const encodeIndex = (manifests: readonly Descriptor[]): Buffer => {
+  const index: ImageIndex = {
+    schemaVersion: 2,
+    mediaType: OCI_INDEX,
+    manifests: manifests.toSorted(
+      (a, b) => compareBytes(referenceOf(a) ?? '', referenceOf(b) ?? '') || compareBytes(a.digest, b.digest),
+    ),
+  };
+  return canonicalBytes(index);
+};
+
+/**
+ * Writes the index, after all blobs that it names, and then the marker. A layout with a marker and no index was therefore
+ * damaged, not interrupted.
+ */
+export const writeLayoutIndex = async (layout: Layout, manifests: readonly Descriptor[]): Promise<Layout> => {
+  try {
+    await writeFileAtomically(join(layout.directory, 'index.json'), encodeIndex(manifests));
+    await writeFileAtomically(join(layout.directory, 'oci-layout'), layoutMarker());
+    return { ...layout, manifests };
+  } catch (error) {
+    throw toFleetError(error, `writing to ${layout.directory}`);
+  }
+};
+
+export const layoutMarker = (): Buffer => Buffer.from(LAYOUT_FILE);
+
+export const referenceOf = (descriptor: Descriptor): string | undefined => descriptor.annotations?.[REF_NAME];
+
+/** The entry with this reference. */
+export const findReference = (layout: Layout, reference: string): Descriptor | undefined =>
+  layout.manifests.find((descriptor) => referenceOf(descriptor) === reference);
+
+/** Returns the list with `descriptor` under `reference` in place of an earlier entry with that reference. */
+export const withReference = (
+  manifests: readonly Descriptor[],
+  reference: string,
+  descriptor: Descriptor,
+): readonly Descriptor[] => [
+  ...manifests.filter((entry) => referenceOf(entry) !== reference),
+  { ...descriptor, annotations: { ...descriptor.annotations, [REF_NAME]: reference } },
+];
+
+const readOptional: ReadFile = async (directory, file) => {
+  try {
+    return await readFile(join(directory, file));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw toFleetError(error, `reading ${join(directory, file)}`);
+  }
+};

@@ -1,0 +1,13 @@
+import { open } from 'node:fs/promises';
+
+/** Makes the names in a folder durable. File systems that cannot sync folders return EINVAL, which is ignored. */
+export const syncDirectory = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+  } finally {
+    await handle.close();
+  }
+};

@@ -1,0 +1,52 @@
+import type { FileHandle } from 'node:fs/promises';
+
+/** Most bytes and chunks of one write: a socket delivers 64 KiB at a time, and batches save system calls. */
+const BATCH_BYTES = 512 << 10;
+const BATCH_CHUNKS = 64;
+
+/**
+ * Writes one batch of chunks while the next one is read and hashed. A chunk must stay valid until it is written.
+ * @throws the error of `content` or `write`, after the last write has ended
+ */
+export const writeBehind = async (
+  content: AsyncIterable<Uint8Array>,
+  write: (chunks: readonly Uint8Array[]) => Promise<void>,
+): Promise<void> => {
+  let writing = Promise.resolve();
+  let batch: Uint8Array[] = [];
+  let bytes = 0;
+  const next = async (): Promise<void> => {
+    await writing;
+    writing = write(batch);
+    // A failure is thrown with the next batch, or after the last.
+    writing.catch(() => {});
+    [batch, bytes] = [[], 0];
+  };
+  try {
+    for await (const chunk of content) {
+      batch.push(chunk);
+      bytes += chunk.byteLength;
+      if (bytes >= BATCH_BYTES || batch.length === BATCH_CHUNKS) await next();
+    }
+    if (bytes > 0) await next();
+  } catch (error) {
+    // The caller closes the file.
+    await writing.catch(() => {});
+    throw error;
+  }
+  await writing;
+};
+
+/** Writes all bytes at the current position of the file. @throws EIO for a write that takes no bytes: retrying it would loop forever */
+export const writeAll = async (
+  file: Pick<FileHandle, 'writev'>,
+  chunks: readonly Uint8Array[],
+): Promise<void> => {
+  const left = chunks.filter(({ byteLength }) => byteLength > 0);
+  while (left.length > 0) {
+    let { bytesWritten: taken } = await file.writev(left);
+    if (taken === 0) throw Object.assign(new Error('EIO: a write took no bytes'), { code: 'EIO' });
+    while (left[0] && taken >= left[0].byteLength) taken -= left.shift()?.byteLength ?? 0;
+    if (left[0]) left[0] = left[0].subarray(taken);
+  }
+};

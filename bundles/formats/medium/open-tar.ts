@@ -1,0 +1,102 @@
+import type { FileHandle } from 'node:fs/promises';
+import { fileCursor } from '../archive/file-cursor.ts';
+import { openRegularFile } from '../archive/open-regular-file.ts';
+import { readItem } from '../archive/read-item.ts';
+import { readTar } from '../archive/read-tar.ts';
+import { compareBytes, type Digest, digestFromHex, hexOf } from '../../digest.ts';
+import { FleetError, toFleetError } from '../../errors.ts';
+import type { BlobSource } from '../layout/blobs.ts';
+import { type ReadOptions, readSpan, type Span } from '../layout/read-span.ts';
+import { missingBlob } from '../layout/verified.ts';
+import { chunkedBlobs, type OpenFile } from './chunked-blobs.ts';
+import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium, type OpenMedium, parseMedium } from './medium.ts';
+
+/** Above the entries of any medium of ours: a hundred thousand blobs and their folders. */
+const MAX_ENTRIES = 250_000;
+
+const BLOB = /^blobs\/sha256\/([0-9a-f]{64})$/;
+
+/**
+ * Opens a medium in one tar. Reads and checks every header once and seeks over contents, so that the cost does not depend on the
+ * size; blobs are then read in place.
+ * @param enough called after each file that follows the table of contents; true ends the walk. The files after it are then neither
+ *   available nor checked.
+ * @throws FleetError of readTar and parseMedium, ORDER, META_TOO_LARGE
+ */
+export const openTar = async (
+  path: string,
+  enough: (medium: Medium, file: string) => boolean = () => false,
+): Promise<OpenMedium> => {
+  const handle = await openRegularFile(path).catch((error: unknown) => {
+    throw toFleetError(error, `opening ${path}`);
+  });
+  try {
+    return await openHandle(path, handle, enough);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+};
+
+const openHandle = async (
+  path: string,
+  handle: FileHandle,
+  enough: (medium: Medium, file: string) => boolean,
+): Promise<OpenMedium> => {
+  const spans = new Map<string, Span>();
+  let medium: Medium | undefined;
+  for await (const item of readTar(fileCursor(handle, (await handle.stat()).size), {
+    maxEntries: MAX_ENTRIES,
+  })) {
+    if (item.directory) continue;
+    if (item.path === MEDIUM_FILE) medium = parseMedium(await readItem(item, MAX_MEDIUM_BYTES));
+    else if (!medium && BLOB.test(item.path)) {
+      throw new FleetError('ORDER', `${path} has blobs before ${MEDIUM_FILE}`, {
+        hint: 'Make the medium again with fleet-export',
+      });
+    }
+    spans.set(item.path, { offset: item.offset, size: item.size });
+    if (medium && enough(medium, item.path)) break;
+  }
+  const read = (span: Span, options: ReadOptions): AsyncIterable<Uint8Array> =>
+    readSpan(handle, span, `the medium ${path}`, options);
+  const whole: BlobSource = {
+    name: `medium ${path}`,
+    size: async (digest) => spans.get(blobPath(digest))?.size,
+    open: async (digest, signal) => {
+      const span = spans.get(blobPath(digest));
+      if (!span) throw missingBlob(digest, `medium ${path}`);
+      return read(span, { signal });
+    },
+  };
+  const openFile: OpenFile = async (file, options = {}) => {
+    const span = spans.get(file);
+    if (!span) throw new FleetError('MISSING_BLOB', `${file} is not on the medium ${path}`);
+    return read(span, options);
+  };
+  return {
+    path,
+    form: 'tar',
+    roots: [],
+    medium,
+    blobs: chunkedBlobs(whole, medium?.chunks ?? [], openFile),
+    files: async (folder) =>
+      [...spans.keys()].filter((file) => file.startsWith(`${folder}/`)).toSorted(compareBytes),
+    readFile: async (file, maxBytes) => {
+      const size = spans.get(file)?.size ?? 0; // openFile refuses one that is not there
+      if (size > maxBytes)
+        throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
+      return Buffer.concat(await Array.fromAsync(await openFile(file)));
+    },
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
+};
+
+/** Path of a blob in a layout. */
+export const blobPath = (digest: Digest): string => `blobs/sha256/${hexOf(digest)}`;
+
+/** The digest of a blob path, undefined for any other file. */
+export const digestOfPath = (path: string): Digest | undefined => {
+  const hex = BLOB.exec(path)?.[1];
+  return hex === undefined ? undefined : digestFromHex(hex);
+};

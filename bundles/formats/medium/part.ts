@@ -1,0 +1,71 @@
+import { type Digest, hexOf } from '../../digest.ts';
+import { parseStrictJson } from '../../json/strict-json.ts';
+import { parseDocument } from '../../json/validate.ts';
+import { PART_FILE, PARTS_FOLDER } from './medium.ts';
+
+/** fleet/part.json: which part of which set a file is. */
+export type PartLabel = {
+  readonly format: 1;
+  /** Digest of fleet/medium.json. */
+  readonly set: Digest;
+  readonly number: number;
+  readonly count: number;
+};
+
+/** One line of fleet/parts.json. `path` from the volume's root, `digest` of the whole file. */
+export type StickPart = {
+  readonly number: number;
+  readonly path: string;
+  readonly size: number;
+  readonly digest: Digest;
+};
+
+/** fleet/parts.json, and the progress file of a set that is being written. Both are unsigned. */
+export type StickParts = {
+  readonly format: 1;
+  readonly set: Digest;
+  readonly count: number;
+  readonly sealed: boolean;
+  /** Of sealed parts: a digest of the set and its recipients. */
+  readonly sealedTo?: Digest;
+  readonly parts: readonly StickPart[];
+  /** Limits of the set: bytes of a part, and of each volume in order. */
+  readonly limits?: { readonly partSize: number; readonly sticks: readonly number[] };
+  /** Only while the set is written: parts of the previous set, which are removed when this one is complete. */
+  readonly replaced?: readonly string[];
+};
+
+/** File names have four digits. */
+export const MAX_PARTS = 9999;
+
+export const MAX_LABEL_BYTES = 4096;
+const MAX_STICK_PARTS_BYTES = 4 << 20;
+
+/** @throws FleetError TOO_LARGE, BAD_JSON, SCHEMA */
+export const parsePartLabel = (bytes: Uint8Array): PartLabel =>
+  parseDocument('medium-part', parseStrictJson(bytes, { maxBytes: MAX_LABEL_BYTES }, PART_FILE), PART_FILE);
+
+/** @param file its name for messages @throws FleetError TOO_LARGE, BAD_JSON, SCHEMA */
+export const parseStickParts = (bytes: Uint8Array, file: string): StickParts =>
+  parseDocument('stick-parts', parseStrictJson(bytes, { maxBytes: MAX_STICK_PARTS_BYTES }, file), file);
+
+/** Short name of a set in file names and messages. */
+export const shortSet = (set: Digest): string => hexOf(set).slice(0, 16);
+
+/** '<16 hex of the set>-<nnnn>.tar', and '.age' behind it when it is sealed. */
+export const partName = (set: Digest, number: number, sealed: boolean): string =>
+  `${shortSet(set)}-${String(number).padStart(4, '0')}.tar${sealed ? '.age' : ''}`;
+
+export const partPath = (set: Digest, number: number, sealed: boolean): string =>
+  `${PARTS_FOLDER}/${partName(set, number, sealed)}`;
+
+/** Also matches the names that file managers and browsers give a second copy: '... (1).tar'. */
+const NAME = /^([0-9a-f]{16})-(\d{4})[^/]*\.tar(?:\.age)?$/;
+
+/** Undefined for the name of anything else. */
+export const parsePartName = (
+  name: string,
+): { readonly set: string; readonly number: number } | undefined => {
+  const [, set, number] = NAME.exec(name) ?? [];
+  return set === undefined || Number(number) < 1 ? undefined : { set, number: Number(number) };
+};

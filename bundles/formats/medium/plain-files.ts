@@ -1,0 +1,111 @@
+import { constants } from 'node:fs';
+import { type FileHandle, opendir, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { openRegularFile } from '../archive/open-regular-file.ts';
+import { compareBytes } from '../../digest.ts';
+import { FleetError, toFleetError } from '../../errors.ts';
+import { type HeldFolder, holdFolder, named } from './hold-folder.ts';
+import { type Found, lookAt, otherKind } from './kind-of.ts';
+import { MAX_MEDIUM_BYTES } from './medium.ts';
+
+/** Limit of entries in a folder of an untrusted medium. */
+const MAX_LISTED = 500_000;
+
+/** Levels of subfolders that are listed; ours have at most two. */
+const MAX_DEPTH = 3;
+
+/**
+ * Lists the regular files below a folder of a medium, as paths from its root, sorted; empty when it does not exist. Follows no link.
+ * @throws FleetError MEDIUM_INVALID when a link or file is in place of the folder, TOO_MANY, PERMISSION, IO
+ */
+export const listFiles = (root: string, folder: string): Promise<readonly string[]> =>
+  reading(join(root, folder), async () => {
+    const files: string[] = [];
+    let seen = 0;
+    const list = async (path: string, depth: number): Promise<void> => {
+      await using held = await holdFolder(root, path);
+      if (!held) return;
+      const below: string[] = [];
+      await named(held, async () => {
+        for await (const entry of await opendir(held.path, { bufferSize: 1024 })) {
+          if (++seen > MAX_LISTED)
+            throw new FleetError('TOO_MANY', `${join(root, folder)} has more than ${MAX_LISTED} files`, {
+              hint: 'Remove what does not belong there, or use another medium',
+            });
+          if (entry.isFile() && !entry.name.startsWith('.')) files.push(`${path}/${entry.name}`);
+          else if (entry.isDirectory()) below.push(`${path}/${entry.name}`);
+        }
+      });
+      if (depth < MAX_DEPTH) for (const one of below) await list(one, depth + 1);
+    };
+    await list(folder, 0);
+    return files.toSorted(compareBytes);
+  });
+
+/** Reads a small file of a medium; undefined when it does not exist. @throws FleetError TOO_LARGE, MEDIUM_INVALID, PERMISSION, IO */
+export const readOptional = async (
+  root: string,
+  path: string,
+  maxBytes = MAX_MEDIUM_BYTES,
+): Promise<Buffer | undefined> => {
+  const file = join(root, path);
+  return reading(file, async () => {
+    await using handle = await openFileOf(root, path);
+    if (!handle) return undefined;
+    const { size } = await handle.stat();
+    if (size > maxBytes)
+      throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
+    return await handle.readFile();
+  });
+};
+
+/** Size of a file of a medium in bytes; undefined when it does not exist. @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
+export const sizeOf = (root: string, path: string): Promise<number | undefined> =>
+  reading(join(root, path), async () => {
+    await using folder = await folderOf(root, path);
+    return folder && (await fileIn(folder, basename(path)))?.size;
+  });
+
+/**
+ * Opens a regular file of a medium for reading, without following a link in any component of its path.
+ * @returns undefined when it does not exist
+ * @throws FleetError MEDIUM_INVALID; otherwise the system's error
+ */
+export const openFileOf = async (root: string, path: string): Promise<FileHandle | undefined> => {
+  await using folder = await folderOf(root, path);
+  return folder && (await openFileIn(folder, basename(path)));
+};
+
+/** As openFileOf, in an open folder. */
+export const openFileIn = async (folder: HeldFolder, name: string): Promise<FileHandle | undefined> => {
+  if (!(await fileIn(folder, name))) return undefined;
+  return named(folder, () => openRegularFile(join(folder.path, name), constants.O_NOFOLLOW));
+};
+
+/** Undefined when it does not exist. @throws FleetError MEDIUM_INVALID when it is not a regular file */
+export const fileIn = async (folder: HeldFolder, name: string): Promise<Found | undefined> => {
+  const found = await named(folder, () => lookAt(join(folder.path, name)));
+  if (found && found.kind !== 'file') throw otherKind(join(folder.name, name), found.kind, 'file');
+  return found;
+};
+
+const folderOf = (root: string, path: string): Promise<HeldFolder | undefined> =>
+  holdFolder(root, dirname(path));
+
+const reading = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw toFleetError(error, `reading ${what}`);
+  }
+};
+
+export const notThere = (file: string, path: string): FleetError =>
+  new FleetError('MISSING_BLOB', `${file} is not on the medium ${path}`);
+
+/** False when the path cannot be read. */
+export const isFolder = async (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );

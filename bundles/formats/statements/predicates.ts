@@ -1,0 +1,139 @@
+import type { BundleKind, Channel } from '../../names.ts';
+import type { Digest } from '../../digest.ts';
+import type { Place } from '../../errors.ts';
+import type { Timestamp } from '../../time.ts';
+
+/** Predicates of our statements (docs/bundle-format.md section 7), one type each; the schemas validate them. */
+
+export type Audience = { readonly fleet: string } & Channel;
+
+export type CandidateSource = {
+  readonly role: string;
+  readonly repo: string;
+  readonly path: string;
+  readonly tree: Digest;
+  readonly ref?: string;
+  readonly commit?: string;
+};
+
+/** Subject 'bundle': the manifest. Role: bundle. */
+export type BundlePredicate = {
+  readonly fleet: string;
+  readonly environment: string;
+  readonly clusterType: string;
+  readonly kind: BundleKind;
+  readonly candidate: Digest;
+  readonly sources: readonly CandidateSource[];
+  readonly held: readonly {
+    readonly assignment: string;
+    readonly code: string;
+    readonly message: string;
+    readonly at?: Place;
+    /** The last good package used instead, if one was given. */
+    readonly kept?: Digest;
+  }[];
+  readonly builder: string;
+  readonly builtAt: Timestamp;
+};
+
+/** Subjects: 'bundle/kubernetes', 'bundle/host', 'revocations', 'agent'. Role: release. The envelope is frozen for ever. */
+export type ReleasePredicate = {
+  readonly audience: Audience;
+  /** +1 for each release of the channel. */
+  readonly version: number;
+  readonly rollout: { readonly selector?: Readonly<Record<string, string>>; readonly percent: number };
+  readonly rootVersion: number;
+  readonly issuedAt: Timestamp;
+  readonly expires: Timestamp;
+  /** Digest of the payload of the release before. */
+  readonly previous: Digest | null;
+  readonly minAgent: string | null;
+  readonly minSiteVersion: number;
+  readonly auditHead: Digest | null;
+  readonly critical: readonly string[];
+};
+
+export type SiteAgent = {
+  readonly name: string;
+  /** SPKI PEM of the agent's P-256 key. */
+  readonly key: string;
+  /** age X25519 recipient (`age1...`) that this agent's secrets are sealed to; absent for agents enrolled without one. */
+  readonly recipient?: string;
+  /** Secret sets of the site that are not sealed to the current recipient of this agent. */
+  readonly unreadable?: readonly string[];
+  readonly channel: Channel;
+  /** The channel it may come from when its channel changes. */
+  readonly previousChannel: Channel | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly freshness: { readonly mode: 'release' } | { readonly mode: 'lease'; readonly seconds: number };
+};
+
+/** Subjects: 'site-values', 'secrets/<name>' (a sealed secret set). Role: release. */
+export type SitePredicate = {
+  readonly audience: { readonly fleet: string; readonly site: string };
+  readonly version: number;
+  readonly agents: readonly SiteAgent[];
+  readonly issuedAt: Timestamp;
+  readonly expires: Timestamp;
+  readonly critical: readonly string[];
+};
+
+/** Subject 'release': digest of a release payload. Role: lease. */
+export type LeasePredicate = {
+  readonly audience: Audience;
+  readonly version: number;
+  readonly issuedAt: Timestamp;
+  readonly expires: Timestamp;
+  readonly critical: readonly string[];
+};
+
+/** Lower bounds of an agent: it rejects versions and times below them. */
+export type Floors = {
+  readonly root: number;
+  readonly site: number;
+  readonly release: number;
+  readonly lease: number;
+  readonly time: Timestamp;
+};
+
+/** Subject 'events': the NDJSON blob. Signed by the agent. */
+export type ReportPredicate = {
+  readonly fleet: string;
+  /** '<site>/<agent>' */
+  readonly agent: string;
+  readonly from: number;
+  readonly to: number;
+  /** `prev` of the first event and the hash of the last. */
+  readonly firstPrev: Digest;
+  readonly lastHash: Digest;
+  readonly bootId: string;
+  readonly time: Timestamp;
+  readonly clockTrusted: boolean;
+  readonly floors: Floors;
+  /** Bundle manifests that are complete at the site. */
+  readonly holds: readonly Digest[];
+};
+
+/** Subject 'report': digest of the acknowledged NDJSON blob. Signed by a receipt key of the root. */
+export type ReceiptPredicate = {
+  readonly fleet: string;
+  readonly agent: string;
+  readonly from: number;
+  readonly to: number;
+  /** Hash of the last acknowledged event. */
+  readonly head: Digest;
+  readonly time: Timestamp;
+};
+
+/** Revocation list of a channel: cumulative. */
+export type Revocations = Audience & {
+  readonly revoked: readonly { readonly digest: Digest; readonly reason: string; readonly at: Timestamp }[];
+};
+
+/** Values that only a site knows. Values of an agent override those of its site. */
+export type SiteValues = {
+  readonly fleet: string;
+  readonly site: string;
+  readonly values: { readonly [name: string]: unknown };
+  readonly agents: { readonly [agent: string]: { readonly [name: string]: unknown } };
+};

@@ -1,0 +1,62 @@
+import { FleetError } from '../errors.ts';
+import { type Shape, shapeOf } from './json-shape.ts';
+import { checkFor } from './schema/check-for.ts';
+import type { SchemaName } from './schema/schema-names.ts';
+import { SCHEMAS } from './schema/validators.js';
+import { type JsonLimits, parseStrictJson } from './strict-json.ts';
+
+/** The schemas of docs/schemas: documents of any implementation that follows them are read. */
+export type DocumentName = SchemaName;
+
+/** Names in `critical` that this version understands (docs/bundle-format.md sections 4, 5, 12 and 16). */
+const UNDERSTOOD: ReadonlySet<unknown> = new Set(['blobs', 'deltas', 'imagePolicy', 'secrets']);
+
+/**
+ * Validates parsed JSON by its published schema and returns it typed. Unknown fields are ignored, unknown names in
+ * `critical` are rejected. @throws FleetError SCHEMA, UNSUPPORTED
+ */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- T is written after the schema
+export const parseDocument = <T>(name: DocumentName, value: unknown, what: string): T => {
+  const wrong = checkFor(name)(value);
+  if (wrong) {
+    const where = wrong.instancePath ? ` at ${wrong.instancePath}` : '';
+    throw new FleetError('SCHEMA', `${what}${where} ${wrong.message}`);
+  }
+  // Not every schema declares the list, and a later version may use it.
+  const critical: unknown = (value as { critical?: unknown }).critical ?? [];
+  if (!Array.isArray(critical)) throw new FleetError('SCHEMA', `${what} at /critical must be array`);
+  const foreign: unknown = critical.find((entry: unknown) => !UNDERSTOOD.has(entry));
+  if (foreign !== undefined) {
+    throw new FleetError(
+      'UNSUPPORTED',
+      `${what} demands ${JSON.stringify(foreign).slice(0, 80)}, which this version does not know`,
+      {
+        hint: 'Update this program first',
+      },
+    );
+  }
+  return value as T;
+};
+
+const shapes = new Map<DocumentName, Shape>();
+
+const shapeFor = (name: DocumentName): Shape => {
+  const known = shapes.get(name);
+  if (known) return known;
+  const shape = shapeOf(SCHEMAS[name]);
+  shapes.set(name, shape);
+  return shape;
+};
+
+/**
+ * Parses an untrusted document and validates it as parseDocument does. Unknown fields must be JSON and are not in the result: not for
+ * documents that are written again or whose signature covers the parsed form.
+ * @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED
+ */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as for parseDocument
+export const readDocument = <T>(
+  name: DocumentName,
+  bytes: Uint8Array,
+  limits: Omit<JsonLimits, 'shape'>,
+  what: string,
+): T => parseDocument<T>(name, parseStrictJson(bytes, { ...limits, shape: shapeFor(name) }, what), what);

@@ -1,0 +1,40 @@
+import type { Digest } from '../../digest.ts';
+import type { PointerTag } from '../publish/shipment.ts';
+import type { Artifact } from './read-artifacts.ts';
+
+export type Retention = {
+  /** Releases before the current one, by what each says came before it. */
+  readonly keep: number;
+  /** Artifacts signed after this time stay. */
+  readonly since: Date;
+};
+
+/**
+ * Chooses the artifacts that stay: targets of pointers, their `keep` predecessors, recent ones, and those newer than their
+ * pointer, which are being published.
+ * @param pinned what pointers name, here and in the layout
+ */
+export const chooseKept = (
+  artifacts: readonly Artifact[],
+  pinned: readonly Artifact[],
+  { keep, since }: Retention,
+): ReadonlySet<Digest> => {
+  const kept = new Set(pinned.map(({ digest }) => digest));
+  const byStatement = new Map(artifacts.map((artifact) => [artifact.order.identity, artifact]));
+  for (const pointer of pinned) {
+    let before = pointer.previous === null ? undefined : byStatement.get(pointer.previous);
+    for (let left = keep; left > 0 && before; left--) {
+      kept.add(before.digest);
+      before = before.previous === null ? undefined : byStatement.get(before.previous);
+    }
+  }
+  // Releases and leases of a channel each have numbers of their own.
+  const newest = new Map<PointerTag, number>();
+  for (const { tag, order } of pinned) newest.set(tag, Math.max(newest.get(tag) ?? 0, order.number));
+  for (const { digest, tag, order } of artifacts) {
+    const known = newest.get(tag);
+    const onItsWay = known !== undefined && order.identity !== undefined && order.number > known;
+    if (onItsWay || order.at > since) kept.add(digest);
+  }
+  return kept;
+};

@@ -1,0 +1,79 @@
+import { type Digest, digestFromHex } from '../../digest.ts';
+import { toFleetError } from '../../errors.ts';
+import { inParallel } from '../../in-parallel.ts';
+import { readArtifact } from '../../formats/layout/artifact.ts';
+import type { BlobSource } from '../../formats/layout/blobs.ts';
+import { readOrder, readSignedRelease } from '../publish/read-order.ts';
+import type { Order, PointerTag } from '../publish/shipment.ts';
+import type { TrustRoot } from '../../trust/root/root.ts';
+import { underNewestRoot } from '../publish/under-newest-root.ts';
+
+/** A release, lease, order or receipts artifact as it lies in a repository. */
+export type Artifact = {
+  readonly digest: Digest;
+  readonly tag: PointerTag;
+  readonly order: Order;
+  /** Of a release: the statement before, by its payload. */
+  readonly previous: Digest | null;
+  /** Of a release: the bundles it names. */
+  readonly bundles: readonly Digest[];
+};
+
+const WIDTH = 8;
+
+/**
+ * Reads artifacts, verified under any root of the fleet. One that no root vouches for, or that is not whole, is
+ * left out: no site would take it, so it keeps nothing.
+ * @throws FleetError REGISTRY_*, ABORTED
+ */
+export const readArtifacts = async (
+  repository: string,
+  blobs: BlobSource,
+  digests: readonly Digest[],
+  chain: readonly TrustRoot[],
+  signal: AbortSignal,
+): Promise<readonly Artifact[]> => {
+  const read = await inParallel(digests, WIDTH, async (digest) => {
+    signal.throwIfAborted();
+    try {
+      return await readOne(repository, blobs, digest, chain);
+    } catch (error) {
+      const known = toFleetError(error, `reading ${digest}`);
+      if (known.retryable || ['REGISTRY_DENIED', 'INTERNAL', 'ABORTED'].includes(known.code)) throw known;
+      return undefined;
+    }
+  });
+  return read.filter((artifact) => artifact !== undefined);
+};
+
+/** @throws FleetError those of readOrder under the newest root, where no root vouches for it */
+export const readOne = async (
+  repository: string,
+  blobs: BlobSource,
+  digest: Digest,
+  chain: readonly TrustRoot[],
+): Promise<Artifact> => {
+  const documents = await readArtifact(blobs, { digest }, { what: `${repository}@${digest}` });
+  const has = (role: string): boolean => documents.some((document) => document.role === role);
+  const tag = has('release') ? 'release' : has('lease') ? 'lease' : has('site') ? 'site' : 'receipts';
+  const { value } = await underNewestRoot(chain, async (root): Promise<Artifact> => {
+    const order = await readOrder({ repository, tag }, blobs, documents, root);
+    if (tag !== 'release') return { digest, tag, order, previous: null, bundles: [] };
+    const { predicate, statement } = await readSignedRelease(repository, blobs, documents, root);
+    const bundles = statement.subjects.filter(({ name }) => name.startsWith('bundle/'));
+    return {
+      digest,
+      tag,
+      order,
+      previous: predicate.previous,
+      bundles: bundles.map((subject) => subject.digest),
+    };
+  });
+  return value;
+};
+
+/** The digest that an immutable tag is made of: 'r-<64 hex>'. */
+export const digestInTag = (tag: string, kind: 'r' | 'b' | 'i' | 's'): Digest | undefined => {
+  const [, letter, hex] = /^([rbis])-([0-9a-f]{64})$/.exec(tag) ?? [];
+  return letter === kind ? digestFromHex(hex) : undefined;
+};

@@ -1,0 +1,173 @@
+import { type AcceptedBundle, acceptRelease } from '../../trust/accept/accept-release.ts';
+import { readChannelDocuments } from '../../trust/accept/documents.ts';
+import { DEFAULT_MAX_VALIDITY_DAYS } from '../../trust/accept/trust-state.ts';
+import { closureBlobs } from '../../formats/bundle/closure-blobs.ts';
+import {
+  childrenOf,
+  type Descriptor,
+  isIndexType,
+  isManifestType,
+  MAX_MANIFEST_BYTES,
+  parseManifest,
+} from '../../formats/layout/manifest.ts';
+import { ownBlobs, readBundle } from '../../formats/bundle/read-bundle.ts';
+import { isDigest } from '../../digest.ts';
+import type { BlobSource } from '../../formats/layout/blobs.ts';
+import type { Document } from '../../formats/layout/document.ts';
+import { readBlob } from '../../formats/layout/verified.ts';
+import { SIGSTORE_BUNDLE } from '../../media-types.ts';
+import { parseChannel } from '../../names.ts';
+import { bundleTag, imageTag, statementTag } from '../registry/references.ts';
+import { MAX_STATEMENT_BYTES } from '../../formats/statements/envelope.ts';
+import { referrerOf } from '../../formats/statements/referrer.ts';
+import { EMPTY_DESCRIPTOR } from '../../formats/layout/artifact.ts';
+import type { TrustRoot } from '../../trust/root/root.ts';
+import type { Parcel, Shipment } from './shipment.ts';
+
+export type Evidence = {
+  readonly blobs: BlobSource;
+  readonly documents: readonly Document[];
+  readonly root: TrustRoot;
+  readonly now: Date;
+};
+
+/**
+ * What a release names: images, the bundles, and the bundles' statements as cosign attaches them.
+ * @throws FleetError those of acceptRelease, readBundle and closureBlobs
+ */
+export const planBundles = async (
+  evidence: Evidence,
+  repository: string,
+  signal?: AbortSignal,
+): Promise<Pick<Shipment, 'stages' | 'companions'>> => {
+  const stages: (readonly Parcel[])[] = [];
+  const companions: Shipment['companions'][number][] = [];
+  for (const { kind, digest } of await judge(evidence, repository)) {
+    const bundle = await planBundle(evidence, digest, signal);
+    stages.push(...bundle.stages);
+    // Stock Flux and Argo CD read no release; they follow this tag (docs/bundle-format.md section 13).
+    if (kind === 'kubernetes')
+      companions.push({ tag: 'bundle', descriptor: bundle.parcel.descriptor, bytes: bundle.parcel.bytes });
+  }
+  return { stages, companions };
+};
+
+/** Accepts the release as a new agent without state would; checks that depend on the site are made there. */
+const judge = async (
+  { blobs, documents, root, now }: Evidence,
+  repository: string,
+): Promise<readonly AcceptedBundle[]> => {
+  const newcomer = {
+    fleet: root.fleet,
+    site: '',
+    agent: '',
+    key: '',
+    pinnedRoot: root.digest,
+    root,
+    siteStatement: undefined,
+    release: undefined,
+    channel: undefined,
+    time: undefined,
+  };
+  const { bundles } = await acceptRelease(
+    newcomer,
+    root,
+    await readChannelDocuments(blobs, documents, ''),
+    parseChannel(repository),
+    Number.MAX_SAFE_INTEGER,
+    { now, trusted: true },
+    { maxValidityDays: DEFAULT_MAX_VALIDITY_DAYS, agentVersion: '999999.0.0' },
+  );
+  return bundles;
+};
+
+const planBundle = async (
+  { blobs, documents }: Evidence,
+  digest: AcceptedBundle['digest'],
+  signal?: AbortSignal,
+): Promise<{ readonly stages: readonly (readonly Parcel[])[]; readonly parcel: Parcel }> => {
+  const bundle = await readBundle(blobs, digest, signal);
+  const own = new Set(ownBlobs(bundle).map((blob) => blob.digest));
+  const images = (await closureBlobs(blobs, bundle, signal)).filter((blob) => !own.has(blob.digest));
+  const parcel: Parcel = {
+    tag: bundleTag(digest),
+    descriptor: {
+      mediaType: bundle.manifest.mediaType,
+      digest,
+      size: bundle.size,
+      ...(bundle.manifest.artifactType === undefined ? {} : { artifactType: bundle.manifest.artifactType }),
+    },
+    bytes: await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal),
+    blobs: [bundle.manifest.config, ...bundle.manifest.layers],
+  };
+  const statements: Parcel[] = [];
+  for (const document of documents) {
+    if (document.role === 'bundle' && document.about === digest)
+      statements.push(await statementParcel(blobs, document, parcel.descriptor));
+  }
+  // One after the other: where the registry lists no referrers, each adds itself to the same list.
+  const attached = statements.map((statement) => [statement]);
+  return { stages: [...(await imageStages(blobs, images, signal)), [parcel], ...attached], parcel };
+};
+
+/**
+ * Images first, then the indexes that name them, the innermost first: registries refuse a manifest whose parts are not
+ * there. Each part of an index has a tag too: some registries collect what only an index names.
+ */
+export const imageStages = async (
+  blobs: BlobSource,
+  closure: readonly Descriptor[],
+  signal?: AbortSignal,
+): Promise<readonly (readonly Parcel[])[]> => {
+  const manifests = closure.filter(({ mediaType }) => isManifestType(mediaType));
+  const images = manifests.filter(({ mediaType }) => !isIndexType(mediaType));
+  const indexes = manifests.filter(({ mediaType }) => isIndexType(mediaType)).toReversed();
+  const parcels = async (descriptors: readonly Descriptor[]): Promise<readonly Parcel[]> => {
+    const found: Parcel[] = [];
+    for (const descriptor of descriptors) found.push(await imageParcel(blobs, descriptor, signal));
+    return found;
+  };
+  const single = await parcels(images);
+  const isReferrer = ({ subject }: Parcel): boolean => subject !== undefined;
+  return [
+    single.filter((parcel) => !isReferrer(parcel)),
+    ...(await parcels(indexes)).map((parcel) => [parcel]),
+    // Signatures of images: one after the other, as with statements, and after what they are about.
+    ...single.filter(isReferrer).map((parcel) => [parcel]),
+  ];
+};
+
+const imageParcel = async (
+  blobs: BlobSource,
+  { mediaType, digest, size }: Descriptor,
+  signal?: AbortSignal,
+): Promise<Parcel> => {
+  const bytes = await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal);
+  const manifest = parseManifest(bytes);
+  const parts = childrenOf(manifest).filter((child) => !isManifestType(child.mediaType));
+  const parcel = { tag: imageTag(digest), descriptor: { mediaType, digest, size }, bytes, blobs: parts };
+  if (!('subject' in manifest) || !isDigest(manifest.subject?.digest)) return parcel;
+  const { artifactType, annotations, subject } = manifest;
+  const descriptor = {
+    ...parcel.descriptor,
+    ...(artifactType && { artifactType }),
+    ...(annotations && { annotations }),
+  };
+  return { ...parcel, descriptor, subject: subject.digest };
+};
+
+const statementParcel = async (
+  blobs: BlobSource,
+  document: Document,
+  subject: Descriptor,
+): Promise<Parcel> => {
+  const statement = await readBlob(blobs, document.digest, MAX_STATEMENT_BYTES);
+  const { bytes, descriptor } = referrerOf(statement, subject, `the statement of bundle ${subject.digest}`);
+  return {
+    tag: statementTag(descriptor.digest),
+    descriptor,
+    bytes,
+    blobs: [EMPTY_DESCRIPTOR, { mediaType: SIGSTORE_BUNDLE, digest: document.digest, size: document.size }],
+    subject: subject.digest,
+  };
+};

@@ -1,0 +1,82 @@
+import {
+  type Descriptor,
+  type Manifest,
+  MAX_MANIFEST_BYTES,
+  parseImageManifest,
+} from '../../formats/layout/manifest.ts';
+import type { Digest } from '../../digest.ts';
+import { FleetError } from '../../errors.ts';
+import { documentsOf } from '../../formats/layout/artifact.ts';
+import type { BlobSource } from '../../formats/layout/blobs.ts';
+import type { Document } from '../../formats/layout/document.ts';
+import { readBlob } from '../../formats/layout/verified.ts';
+import { releaseTag } from '../registry/references.ts';
+import type { TrustRoot } from '../../trust/root/root.ts';
+import { planBundles } from './plan-bundles.ts';
+import { readOrder } from './read-order.ts';
+import type { Parcel, Pointer, Shipment } from './shipment.ts';
+
+/**
+ * Plans the upload batch of a pointer: everything that it reaches, in upload order. Verified as by an agent, so that nothing unsigned
+ * or expired is published.
+ * @param leases what may keep a release alive that has ended, where it is not in the artifact
+ * @throws FleetError what an agent would refuse it with; MISSING_BLOB, SIZE_MISMATCH where the layout is not whole
+ */
+export const planShipment = async (
+  blobs: BlobSource,
+  pointer: Pointer,
+  root: TrustRoot,
+  now: Date,
+  signal?: AbortSignal,
+  leases: readonly Document[] = [],
+): Promise<Shipment> => {
+  const what = `${pointer.repository}:${pointer.tag}`;
+  const bytes = await readBlob(blobs, pointer.artifact.digest, MAX_MANIFEST_BYTES, signal);
+  const manifest = parseImageManifest(bytes, what);
+  const documents = documentsOf(manifest);
+  const order = await readOrder(pointer, blobs, documents, root);
+  const { stages, companions } =
+    pointer.tag === 'release'
+      ? await planBundles(
+          { blobs, documents: [...documents, ...leases], root, now },
+          pointer.repository,
+          signal,
+        )
+      : { stages: [], companions: [] };
+  const shipment: Shipment = {
+    ...pointer,
+    order,
+    stages: [...stages, [artifactParcel(pointer.artifact.digest, manifest, bytes)]],
+    companions,
+  };
+  await checkWhole(blobs, shipment);
+  return shipment;
+};
+
+const artifactParcel = (digest: Digest, manifest: Manifest, bytes: Buffer): Parcel => ({
+  tag: releaseTag(digest),
+  descriptor: descriptorOf(digest, manifest, bytes),
+  bytes,
+  blobs: [manifest.config, ...manifest.layers],
+});
+
+const descriptorOf = (digest: Digest, { mediaType, artifactType }: Manifest, bytes: Buffer): Descriptor => ({
+  mediaType,
+  digest,
+  size: bytes.byteLength,
+  ...(artifactType === undefined ? {} : { artifactType }),
+});
+
+/** Every blob is looked for before the first is sent. */
+const checkWhole = async (blobs: BlobSource, { repository, tag, stages }: Shipment): Promise<void> => {
+  for (const { digest, size } of stages.flat().flatMap((parcel) => parcel.blobs)) {
+    const found = await blobs.size(digest);
+    if (found === size) continue;
+    const why = found === undefined ? 'lacks a blob' : `has ${found} bytes of a blob of ${size}`;
+    throw new FleetError(
+      found === undefined ? 'MISSING_BLOB' : 'SIZE_MISMATCH',
+      `${blobs.name} ${why} that ${repository}:${tag} needs`,
+      { subject: digest, hint: 'Build again with the images: what is lost is written again' },
+    );
+  }
+};

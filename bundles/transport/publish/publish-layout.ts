@@ -1,0 +1,175 @@
+import type { Descriptor } from '../../formats/layout/manifest.ts';
+import type { Digest } from '../../digest.ts';
+import { type FleetError, toFleetError } from '../../errors.ts';
+import type { TrustRoot } from '../../trust/root/root.ts';
+import { openCarrier } from './carrier.ts';
+import { choosePointers, type Selection } from './choose-pointers.ts';
+import type { Destination } from './destination.ts';
+import { findRemoved } from './find-removed.ts';
+import { judgePointer } from './judge-pointer.ts';
+import { makeLimit } from './limit.ts';
+import type { Offering } from './offering.ts';
+import { planShipment } from './plan-shipment.ts';
+import { readFleetChain } from './read-fleet-chain.ts';
+import { type Freight, NO_FREIGHT, sendShipment } from './send-shipment.ts';
+import type { Pointer, PointerTag } from './shipment.ts';
+import { surveyShipment } from './survey-shipment.ts';
+
+export type PublishOptions = {
+  readonly selection?: Selection;
+  /** Say what would be sent, and send nothing. */
+  readonly dryRun?: boolean;
+  /** Look for every blob instead of trusting the pointer, and send what was lost. */
+  readonly repair?: boolean;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  /** Called as each is done, in no order. */
+  readonly onPointer?: (outcome: PointerOutcome) => void;
+  /** Called for each blob that went over the wire. */
+  readonly onUpload?: (repository: string, blob: Descriptor) => void;
+  /** Called with the newest root, once, when it is looked at. */
+  readonly onRoot?: (root: TrustRoot) => void;
+};
+
+/** What happened to one pointer. */
+export type PointerOutcome = {
+  /** 'prod/line', 'sites/plant-7' */
+  readonly repository: string;
+  readonly tag: PointerTag;
+  /** 'release 8'; undefined where it was not looked at, or could not be read. */
+  readonly name: string | undefined;
+  /** 'planned': only with dryRun. 'failed': `error` says why; the others are not affected. */
+  readonly outcome: 'sent' | 'unchanged' | 'superseded' | 'planned' | 'failed';
+  readonly freight: Freight;
+  /** Packages that the release out there has and the new one has not; undefined where there is none or it cannot be read. */
+  readonly removes?: readonly string[];
+  readonly error?: FleetError;
+};
+
+/** Pointers at once; each waits for the network most of the time. */
+const WIDTH = 8;
+
+/** Errors that apply to all pointers and stop the whole run. */
+const STOPS: readonly string[] = [
+  'REGISTRY_UNREACHABLE',
+  'REGISTRY_DENIED',
+  'DISK_FULL',
+  'ABORTED',
+  'INTERNAL',
+];
+
+/**
+ * Publishes what a layout has: for each pointer everything it reaches, then the pointer. A pointer that is there already
+ * costs one question. One that is refused leaves the others alone.
+ * @throws FleetError CHANNEL_MISSING, SITE_MISSING, ROOT_*; REGISTRY_UNREACHABLE, REGISTRY_DENIED, ABORTED
+ */
+export const publishLayout = async (
+  layout: Offering,
+  destination: Destination,
+  options: PublishOptions,
+): Promise<readonly PointerOutcome[]> => {
+  const pointers = choosePointers(layout, options.selection ?? {});
+  const chain = once(async () => {
+    const roots = await readFleetChain(layout);
+    const newest = roots.at(-1);
+    if (newest) options.onRoot?.(newest);
+    return roots;
+  });
+  const stop = new AbortController();
+  const signal = AbortSignal.any([options.signal, stop.signal]);
+  const carrier = openCarrier(layout.blobs, (repository, blob, how) => {
+    if (how === 'uploaded') options.onUpload?.(repository, blob);
+  });
+  const brought = new Set<Digest>();
+  const limit = makeLimit(WIDTH);
+  const tell = (outcome: PointerOutcome): PointerOutcome => {
+    options.onPointer?.(outcome);
+    return outcome;
+  };
+  const publish = (pointer: Pointer): Promise<PointerOutcome> =>
+    limit(async () => {
+      try {
+        signal.throwIfAborted();
+        return tell(
+          await publishPointer(
+            pointer,
+            { ...options, signal },
+            { layout, destination, chain, carrier, brought },
+          ),
+        );
+      } catch (error) {
+        const known = toFleetError(error, `publishing ${pointer.repository}:${pointer.tag}`);
+        if (STOPS.includes(known.code)) {
+          stop.abort(known);
+          throw known;
+        }
+        const { repository, tag } = pointer;
+        return tell({
+          repository,
+          tag,
+          name: undefined,
+          outcome: 'failed',
+          freight: NO_FREIGHT,
+          error: known,
+        });
+      }
+    });
+  const outcomes: PointerOutcome[] = [];
+  // Releases first: a lease is about one, and an order may send an agent to one.
+  for (const wave of [pointers.filter(isRelease), pointers.filter((pointer) => !isRelease(pointer))]) {
+    const settled = await Promise.allSettled(wave.map(publish));
+    options.signal.throwIfAborted();
+    if (stop.signal.aborted) throw stop.signal.reason;
+    outcomes.push(...settled.flatMap((it) => (it.status === 'fulfilled' ? [it.value] : [])));
+  }
+  return outcomes;
+};
+
+const isRelease = ({ tag }: Pointer): boolean => tag === 'release';
+
+/** Made when it is first wanted. */
+const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+};
+
+type Context = {
+  readonly layout: Offering;
+  readonly destination: Destination;
+  readonly chain: () => Promise<readonly TrustRoot[]>;
+  readonly carrier: ReturnType<typeof openCarrier>;
+  /** Of a dry run: what would go. */
+  readonly brought: Set<Digest>;
+};
+
+const publishPointer = async (
+  pointer: Pointer,
+  { dryRun = false, repair = false, now, signal }: PublishOptions,
+  { layout, destination, chain, carrier, brought }: Context,
+): Promise<PointerOutcome> => {
+  const { repository, tag, artifact } = pointer;
+  const shelf = destination.repository(repository);
+  const before = await shelf.resolve(tag, signal);
+  const outcome = { repository, tag, name: undefined, freight: NO_FREIGHT };
+  // A pointer is written after everything that it reaches.
+  if (before?.digest === artifact.digest && !repair) return { ...outcome, outcome: 'unchanged' };
+  const roots = await chain();
+  const shipment = await planShipment(layout.blobs, pointer, roots.at(-1) as TrustRoot, now, signal);
+  const { name } = shipment.order;
+  const isNew = before && before.digest !== artifact.digest;
+  if (isNew) await judgePointer(shelf, shipment, before, roots);
+  const compared = { repository, artifact, roots, signal };
+  const removes =
+    isNew && tag === 'release' ? await findRemoved(layout.blobs, shelf, { ...compared, before }) : undefined;
+  const told = { name, ...(removes && { removes }) };
+  if (dryRun) {
+    const freight = await surveyShipment(shipment, shelf, repair, brought, signal);
+    return { ...outcome, ...told, outcome: 'planned', freight };
+  }
+  const { hasReferrers } = destination;
+  const sending = { shelf, carrier, chain: roots, before, hasReferrers, repair, signal };
+  const sent = await sendShipment(shipment, sending);
+  const nothingLost =
+    before?.digest === artifact.digest && sent.freight.uploaded + sent.freight.mounted === 0;
+  return { ...outcome, ...told, ...sent, ...(nothingLost && { outcome: 'unchanged' as const }) };
+};

@@ -1,0 +1,157 @@
+import { FleetError } from '../../errors.ts';
+import type { BlobSource } from '../../formats/layout/blobs.ts';
+import type { Document } from '../../formats/layout/document.ts';
+import { statementFiles } from '../../formats/statements/statement-files.ts';
+import { readBlob } from '../../formats/layout/verified.ts';
+import { PREDICATES } from '../../media-types.ts';
+import { verifyReceipt } from '../../trust/reports/receipt.ts';
+import { MAX_STATEMENT_BYTES } from '../../formats/statements/envelope.ts';
+import type {
+  Audience,
+  LeasePredicate,
+  ReleasePredicate,
+  SitePredicate,
+} from '../../formats/statements/predicates.ts';
+import {
+  MAX_SIGNATURES,
+  type VerifiedStatement,
+  verifyStatement,
+} from '../../trust/statements/verify-statement.ts';
+import { formatTime, parseTime } from '../../time.ts';
+import type { TrustRoot } from '../../trust/root/root.ts';
+import { parseDocument } from '../../json/validate.ts';
+import type { Order, Pointer } from './shipment.ts';
+
+/** A verified release. */
+export type SignedRelease = {
+  readonly predicate: ReleasePredicate;
+  readonly statement: VerifiedStatement;
+};
+
+/**
+ * How far the artifact of a pointer is, by the statement in it, verified under one root.
+ * @throws FleetError those of verifyStatement, SCHEMA, WRONG_*: it is nothing that this root's keys said about this pointer
+ */
+export const readOrder = async (
+  { repository, tag }: Pick<Pointer, 'repository' | 'tag'>,
+  blobs: BlobSource,
+  documents: readonly Document[],
+  root: TrustRoot,
+): Promise<Order> => {
+  switch (tag) {
+    case 'release': {
+      const { predicate, statement } = await readSignedRelease(repository, blobs, documents, root);
+      const { version, issuedAt } = predicate;
+      return {
+        number: version,
+        name: `release ${version}`,
+        identity: statement.digest,
+        at: parseTime(issuedAt),
+      };
+    }
+    case 'lease': {
+      const what = `the lease in ${blobs.name}`;
+      const statement = verifyStatement(
+        await readAll(blobs, documents, 'lease'),
+        root.roles.lease,
+        PREDICATES.lease,
+        what,
+      );
+      const { audience, version, issuedAt } = parseDocument<LeasePredicate>(
+        'lease-predicate',
+        statement.predicate,
+        what,
+      );
+      checkChannel(audience, repository, root, what);
+      return {
+        number: version,
+        name: `lease ${version}`,
+        identity: statement.digest,
+        at: parseTime(issuedAt),
+      };
+    }
+    case 'site': {
+      const statement = verifyStatement(
+        await readAll(blobs, documents, 'site'),
+        root.roles.release,
+        PREDICATES.site,
+        `the order in ${repository}`,
+      );
+      const predicate = parseDocument<SitePredicate>(
+        'site-predicate',
+        statement.predicate,
+        `the order in ${repository}`,
+      );
+      const { fleet, site } = predicate.audience;
+      if (fleet !== root.fleet || `sites/${site}` !== repository)
+        throw new FleetError('WRONG_SITE', `the order in ${blobs.name} is really for ${fleet}/${site}`);
+      const { version, issuedAt } = predicate;
+      return {
+        number: version,
+        name: `statement ${version}`,
+        identity: statement.digest,
+        at: parseTime(issuedAt),
+      };
+    }
+    case 'receipts': {
+      const receipts = documents.filter(({ role }) => role === 'receipt');
+      const times = await Promise.all(
+        receipts.map(async ({ digest, agent = '' }) => {
+          const { time } = verifyReceipt(await readBlob(blobs, digest, MAX_STATEMENT_BYTES), root, agent);
+          return parseTime(time).getTime();
+        }),
+      );
+      const newest = Math.max(0, ...times);
+      const at = new Date(newest);
+      // Two receipts artifacts of the same second are valid: a second report arrived in it.
+      return { number: newest, name: `the receipts of ${formatTime(at)}`, identity: undefined, at };
+    }
+  }
+};
+
+/** @param repository '<environment>/<cluster type>' @throws as readOrder */
+export const readSignedRelease = async (
+  repository: string,
+  blobs: BlobSource,
+  documents: readonly Document[],
+  root: TrustRoot,
+): Promise<SignedRelease> => {
+  const what = `the release in ${blobs.name}`;
+  const statement = verifyStatement(
+    await readAll(blobs, documents, 'release'),
+    root.roles.release,
+    PREDICATES.release,
+    what,
+  );
+  const predicate = parseDocument<ReleasePredicate>('release-predicate', statement.predicate, what);
+  checkChannel(predicate.audience, repository, root, what);
+  return { predicate, statement };
+};
+
+const checkChannel = (
+  { fleet, environment, clusterType }: Audience,
+  repository: string,
+  root: TrustRoot,
+  what: string,
+): void => {
+  if (fleet !== root.fleet)
+    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${fleet}, not ${root.fleet}`);
+  if (`${environment}/${clusterType}` !== repository)
+    throw new FleetError('WRONG_CHANNEL', `${what} is of ${environment}/${clusterType}, not ${repository}`);
+};
+
+/** @throws FleetError TOO_MANY before anything is fetched: a registry may hold what anybody pushed */
+const readAll = async (
+  blobs: BlobSource,
+  documents: readonly Document[],
+  wanted: string,
+): Promise<Buffer[]> => {
+  const files = documents.filter(({ role }) => role === wanted);
+  if (files.length > MAX_SIGNATURES) {
+    throw new FleetError(
+      'TOO_MANY',
+      `${blobs.name} has ${files.length} ${wanted} statements under one tag, at most ${MAX_SIGNATURES} are read`,
+    );
+  }
+  return statementFiles(blobs, files, wanted);
+};

@@ -1,0 +1,48 @@
+import type { Descriptor } from '../../formats/layout/manifest.ts';
+import type { Digest } from '../../digest.ts';
+
+/** The pointer tags that publishing moves (docs/bundle-format.md section 13). */
+export type PointerTag = 'release' | 'lease' | 'site' | 'receipts';
+
+/** A pointer of the layout: what is published, and where to. */
+export type Pointer = {
+  /** 'prod/line', 'sites/plant-7' */
+  readonly repository: string;
+  readonly tag: PointerTag;
+  /** The artifact that the tag names. */
+  readonly artifact: Descriptor;
+};
+
+/** A manifest under its immutable tag, and the blobs that must be there before it. */
+export type Parcel = {
+  readonly tag: string;
+  readonly descriptor: Descriptor;
+  readonly bytes: Buffer;
+  readonly blobs: readonly Descriptor[];
+  /** What the manifest is a referrer of. */
+  readonly subject?: Digest;
+};
+
+/** An upload batch: a pointer and the manifests that it needs, in stages. A stage depends only on earlier stages. */
+export type Shipment = Pointer & {
+  /** Never decreases: the number of the release, lease or site statement, or the hub's time of the receipts. */
+  readonly order: Order;
+  readonly stages: readonly (readonly Parcel[])[];
+  /** Tags that move with the pointer, just before it. */
+  readonly companions: readonly {
+    readonly tag: string;
+    readonly descriptor: Descriptor;
+    readonly bytes: Buffer;
+  }[];
+};
+
+/** Version of a pointer's target. */
+export type Order = {
+  readonly number: number;
+  /** 'release 8', 'the receipts of 2026-11-21T08:00:00Z' */
+  readonly name: string;
+  /** Digest of the signed payload; undefined where one number may have several contents (receipts). */
+  readonly identity: Digest | undefined;
+  /** When it was signed. */
+  readonly at: Date;
+};

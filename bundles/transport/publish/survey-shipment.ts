@@ -1,0 +1,55 @@
+import type { Digest } from '../../digest.ts';
+import type { Shelf } from './destination.ts';
+import { addFreight, type Freight, NO_FREIGHT } from './send-shipment.ts';
+import type { Parcel, Shipment } from './shipment.ts';
+
+/**
+ * Estimates the upload of a batch with read requests only.
+ * @param brought blobs that earlier batches would upload to other repositories and this one can mount; its own are added
+ */
+export const surveyShipment = async (
+  shipment: Pick<Shipment, 'stages'>,
+  shelf: Shelf,
+  repair: boolean,
+  brought: Set<Digest>,
+  signal: AbortSignal,
+): Promise<Freight> => {
+  const asked = new Set<Digest>();
+  let freight = NO_FREIGHT;
+  for (const parcel of shipment.stages.flat()) {
+    signal.throwIfAborted();
+    freight = addFreight(freight, await surveyParcel(parcel, shelf, repair, { asked, brought }, signal));
+  }
+  return freight;
+};
+
+const surveyParcel = async (
+  { tag, descriptor, blobs }: Parcel,
+  shelf: Shelf,
+  repair: boolean,
+  { asked, brought }: { readonly asked: Set<Digest>; readonly brought: Set<Digest> },
+  signal: AbortSignal,
+): Promise<Freight> => {
+  const known = await shelf.resolve(tag, signal);
+  if (known?.digest === descriptor.digest && !repair) return NO_FREIGHT;
+  const fresh = blobs.filter(({ digest }) => !asked.has(digest));
+  for (const { digest } of fresh) asked.add(digest);
+  const found = await Promise.all(
+    fresh.map(async ({ digest, size }) => ({
+      digest,
+      size,
+      there: (await shelf.blobs.size(digest)) === size,
+    })),
+  );
+  const absent = found.filter(({ there }) => !there);
+  const uploads = absent.filter(({ digest }) => !brought.has(digest));
+  for (const { digest } of uploads) brought.add(digest);
+  return {
+    ...NO_FREIGHT,
+    manifests: known?.digest === descriptor.digest ? 0 : 1,
+    there: found.length - absent.length,
+    mounted: absent.length - uploads.length,
+    uploaded: uploads.length,
+    bytes: uploads.reduce((sum, { size }) => sum + size, 0),
+  };
+};

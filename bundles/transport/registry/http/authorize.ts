@@ -1,0 +1,173 @@
+import { FleetError } from '../../../errors.ts';
+import { parseChallenges } from './challenge.ts';
+import type { Credentials } from './docker-config.ts';
+import { basicOf, type Realm, type TokenRequest } from './token-request.ts';
+import { unlessAborted } from './unless-aborted.ts';
+
+/** What a request wants to do, as the token server reads it: 'repository:factory/fleet:pull'. */
+export type Wish = { readonly repository: string; readonly scopes: readonly string[] };
+
+/** The memory of how one registry wants to be asked. */
+export type Authorizer = {
+  /** The Authorization header, or undefined while the registry has not asked for one. */
+  readonly header: (wish: Wish, signal?: AbortSignal) => Promise<string | undefined>;
+  /** After a 401: learns what is wanted. @returns whether another try has a chance */
+  readonly learn: (challenge: string, wish: Wish, used: string | undefined) => Promise<boolean>;
+  /** A text without any of the secrets that were sent. */
+  readonly hide: (text: string) => string;
+};
+
+export type AuthorizerOptions = {
+  readonly find: (repository: string) => Promise<Credentials | undefined>;
+  /** Where credentials may be sent. */
+  readonly mayAsk: (realm: URL) => boolean;
+  readonly request: (request: TokenRequest) => Promise<{ readonly token: string; readonly seconds: number }>;
+};
+
+/** A token is renewed this long before it ends: what is asked with it may take a moment to arrive. */
+const SLACK_SECONDS = 10;
+
+const MAX_REMEMBERED = 1000;
+
+type Scheme = { readonly kind: 'none' | 'basic' } | { readonly kind: 'bearer'; readonly realm: Realm };
+type Token = { readonly header: Promise<string>; readonly current?: string; readonly until: number };
+
+/** OCI distribution spec 1.1 leaves authorization to the registries; all of them do as docker's token spec says, or basic. */
+export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Authorizer => {
+  let scheme: Scheme = { kind: 'none' };
+  const credentials = new Map<string, Promise<Credentials | undefined>>();
+  const tokens = new Map<string, Token>();
+  /** Scopes a registry asked for beyond what we thought it would. */
+  const wanted = new Map<string, readonly string[]>();
+  /** Kept apart, so that the many tokens of a long time do not push a password out of memory. */
+  const passwords = new Set<string>();
+  const issued = new Set<string>();
+
+  const credentialsFor = ({ repository }: Wish): Promise<Credentials | undefined> => {
+    const known = credentials.get(repository);
+    if (known) return known;
+    const found = find(repository).then((it) => {
+      for (const secret of it ? secretsOf(it) : []) passwords.add(secret);
+      return it;
+    });
+    credentials.set(repository, found);
+    found.catch(() => credentials.delete(repository));
+    return found;
+  };
+
+  /** A daemon gets a token every few minutes for years, and a publisher for thousands of repositories. */
+  const forgetOldest = (): void => {
+    for (const memory of [passwords, issued, tokens, wanted, credentials])
+      for (const oldest of memory.keys()) {
+        if (memory.size <= MAX_REMEMBERED) break;
+        memory.delete(oldest);
+      }
+  };
+
+  const keyOf = ({ repository, scopes }: Wish): string => `${repository} ${scopes.join(' ')}`;
+
+  const getToken = async (
+    wish: Wish,
+    key: string,
+    realm: Realm,
+    own: Credentials | undefined,
+  ): Promise<string> => {
+    try {
+      const answer = await request({ realm, scopes: wanted.get(key) ?? wish.scopes, credentials: own });
+      issued.add(answer.token);
+      forgetOldest();
+      const current = `Bearer ${answer.token}`;
+      const until = performance.now() + Math.max(1, answer.seconds - SLACK_SECONDS) * 1000;
+      tokens.set(key, { header: Promise.resolve(current), current, until });
+      return current;
+    } catch (error) {
+      tokens.delete(key);
+      throw error;
+    }
+  };
+
+  const tokenFor = async (wish: Wish, realm: Realm): Promise<string> => {
+    const own = await credentialsFor(wish);
+    if (own?.kind === 'bearer') return `Bearer ${own.token}`;
+    const key = keyOf(wish);
+    const known = tokens.get(key);
+    // The machine's running time, not the wall clock, which may jump by years at a site.
+    if (known && known.until > performance.now()) return known.header;
+    // Concurrent requests for the same token wait for this one.
+    const token: Token = { header: getToken(wish, key, realm, own), until: Number.POSITIVE_INFINITY };
+    tokens.set(key, token);
+    return token.header;
+  };
+
+  const currentHeader = async (wish: Wish): Promise<string | undefined> => {
+    switch (scheme.kind) {
+      case 'none':
+        return undefined;
+      case 'basic':
+        return basicHeader(await credentialsFor(wish));
+      case 'bearer':
+        return tokenFor(wish, scheme.realm);
+    }
+  };
+  // Files, helpers and tokens are waited for by many: one who gives up must not take them from the others.
+  const header: Authorizer['header'] = (wish, signal) => unlessAborted(currentHeader(wish), signal);
+
+  /** Files and helpers are asked again: somebody may have logged in, and the daemon runs for months. */
+  const forget = (wish: Wish, used: string): void => {
+    credentials.delete(wish.repository);
+    const key = keyOf(wish);
+    if (tokens.get(key)?.current === used) tokens.delete(key);
+  };
+
+  const learn: Authorizer['learn'] = async (text, wish, used) => {
+    const challenges = parseChallenges(text);
+    const bearer = challenges.find(
+      (challenge) => challenge.scheme === 'bearer' && challenge.parameters.has('realm'),
+    );
+    if (used !== undefined) forget(wish, used);
+    if (bearer) {
+      const realm = realmOf(bearer.parameters, mayAsk);
+      const scopes = bearer.parameters.get('scope')?.split(' ').filter(Boolean) ?? [];
+      wanted.set(keyOf(wish), [...new Set([...wish.scopes, ...scopes])]);
+      scheme = { kind: 'bearer', realm };
+      return true;
+    }
+    if (!challenges.some((challenge) => challenge.scheme === 'basic')) return false;
+    const next = basicHeader(await credentialsFor(wish));
+    if (next === undefined || next === used) return false;
+    scheme = { kind: 'basic' };
+    return true;
+  };
+
+  const hide = (text: string): string => {
+    let hidden = text;
+    for (const secret of [...passwords, ...issued])
+      if (secret.length >= 4) hidden = hidden.replaceAll(secret, '***');
+    return hidden;
+  };
+
+  return { header, learn, hide };
+};
+
+const realmOf = (parameters: ReadonlyMap<string, string>, mayAsk: (realm: URL) => boolean): Realm => {
+  const text = parameters.get('realm') ?? '';
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !mayAsk(url)) {
+    throw new FleetError(
+      'REGISTRY_DENIED',
+      url
+        ? `the registry sends us for a token to ${url.protocol}//${url.host}, which is without TLS`
+        : 'the registry sends us for a token to something that is no address',
+      { hint: 'Nothing was sent there; have the registry name a token server with TLS' },
+    );
+  }
+  return { url, service: parameters.get('service') };
+};
+
+const basicHeader = (credentials: Credentials | undefined): string | undefined =>
+  credentials?.kind === 'basic' ? basicOf(credentials) : undefined;
+
+const secretsOf = (credentials: Credentials): readonly string[] =>
+  credentials.kind === 'basic'
+    ? [credentials.password, basicOf(credentials).slice('Basic '.length)]
+    : [credentials.token];

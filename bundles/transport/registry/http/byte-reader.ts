@@ -1,0 +1,47 @@
+import { FleetError, toFleetError } from '../../../errors.ts';
+
+/** A stream that is read in pieces of a chosen size. */
+export type ByteReader = {
+  /** The next `size` bytes as they come. @throws FleetError SIZE_MISMATCH when the stream ends before; else what it throws */
+  readonly take: (size: number) => AsyncGenerator<Uint8Array, void>;
+  /** Reads over what is not wanted. */
+  readonly skip: (size: number) => Promise<void>;
+  /** Lets go of the stream, when it has given what it was asked for last. */
+  readonly close: () => void;
+};
+
+export const byteReader = (content: AsyncIterable<Uint8Array>, doing: string): ByteReader => {
+  const chunks = content[Symbol.asyncIterator]();
+  let rest: Uint8Array = new Uint8Array();
+
+  const next = async (left: number): Promise<Uint8Array> => {
+    // As a FleetError, or the connection it is read for would seem to be what failed.
+    const result = await chunks.next().catch((error: unknown) => {
+      throw toFleetError(error, doing);
+    });
+    if (!result.done) return result.value;
+    throw new FleetError('SIZE_MISMATCH', `${doing}: it ends ${left} bytes before its announced size`, {
+      hint: 'The copy it is read from is damaged; make it again',
+    });
+  };
+
+  async function* take(size: number): AsyncGenerator<Uint8Array, void> {
+    for (let left = size; left > 0; ) {
+      if (rest.byteLength === 0) rest = await next(left);
+      const piece = rest.subarray(0, left);
+      rest = rest.subarray(piece.byteLength);
+      left -= piece.byteLength;
+      if (piece.byteLength > 0) yield piece;
+    }
+  }
+
+  return {
+    take,
+    skip: async (size) => {
+      for await (const _piece of take(size));
+    },
+    close: () => {
+      chunks.return?.().catch(() => {});
+    },
+  };
+};

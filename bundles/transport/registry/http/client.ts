@@ -1,0 +1,100 @@
+import { newAuthorizer } from './authorize.ts';
+import { openConnections } from './connections.ts';
+import { type Ask, type Exchange, newExchange } from './exchange.ts';
+import { findCredentials } from './find-credentials.ts';
+import { newPace, type Pace } from './pace.ts';
+import { newRetries, newRetryBudget, type RetryBudget } from './retry-budget.ts';
+import { readBody } from './read-body.ts';
+import type { RegistryOptions } from '../registry.ts';
+import { isPassing, unreachable } from './registry-error.ts';
+import type { Answer } from './send.ts';
+import { MAX_TOKEN_BYTES, parseTokenAnswer, type TokenRequest, tokenRequestOf } from './token-request.ts';
+import { unlessAborted } from './unless-aborted.ts';
+import { apiOf, mayGoTo } from './where-to.ts';
+
+/** An Ask of this registry: `path` below /v2/, or where the registry itself said to go on. */
+export type ClientAsk = Omit<Ask, 'url'> & { readonly path: string | URL };
+
+/** Requests to one registry, authorized and retried. */
+export type Client = AsyncDisposable & {
+  readonly host: string;
+  readonly options: RegistryOptions;
+  readonly retryBudget: RetryBudget;
+  readonly pace: Pace;
+  /** Whether this registry mounts blobs of one repository into another, as far as is known: some never do. */
+  readonly mounts: { readonly work: () => boolean; readonly failed: () => void };
+  readonly ask: <T>(ask: ClientAsk, read: (answer: Answer) => Promise<T>) => Promise<T>;
+};
+
+type Api = { readonly base: URL; readonly exchange: Exchange };
+
+export const newClient = (host: string, options: RegistryOptions): Client => {
+  const connections = openConnections(options);
+  const lifetime = new AbortController();
+  const retryBudget = newRetryBudget();
+  let api: Promise<Api> | undefined;
+  let mounts = true;
+
+  const open = async (doing: string): Promise<Api> => {
+    const base = await findApi(host, options, retryBudget, doing, lifetime.signal);
+    const open = { connections, options, retryBudget, origin: base.origin };
+    const tokens = newExchange({ ...open, authorizer: NOBODY });
+    const authorizer = newAuthorizer({
+      find: (repository) => findCredentials(host, repository, options, lifetime.signal),
+      mayAsk: (realm) => mayGoTo(base, realm, options.plainHttp),
+      request: (request) => getToken(tokens, host, request, lifetime.signal),
+    });
+    return { base, exchange: newExchange({ ...open, authorizer }) };
+  };
+
+  return {
+    host,
+    options,
+    retryBudget,
+    pace: newPace(),
+    mounts: { work: () => mounts, failed: () => void (mounts = false) },
+    ask: async ({ path, ...ask }, read) => {
+      ask.signal?.throwIfAborted();
+      api ??= open(ask.doing).catch((error: unknown) => {
+        api = undefined;
+        throw error;
+      });
+      const { base, exchange } = await unlessAborted(api, ask.signal);
+      return exchange({ ...ask, url: new URL(path, base) }, read);
+    },
+    [Symbol.asyncDispose]: async () => {
+      lifetime.abort();
+      await connections.destroy();
+    },
+  };
+};
+
+const NOBODY = { header: async () => undefined, learn: async () => false, hide: (text: string) => text };
+
+const findApi = async (
+  host: string,
+  options: RegistryOptions,
+  retryBudget: RetryBudget,
+  doing: string,
+  signal: AbortSignal,
+): Promise<URL> => {
+  const retries = newRetries(options, retryBudget);
+  for (;;) {
+    try {
+      return await apiOf(host, options, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isPassing(error) || !(await retries.wait(undefined, signal, host))) {
+        throw unreachable({ doing, method: 'GET' }, host, error);
+      }
+    }
+  }
+};
+
+const getToken = (exchange: Exchange, host: string, request: TokenRequest, signal: AbortSignal) => {
+  const { url } = request.realm;
+  const doing = `getting a token for ${host}`;
+  return exchange({ ...tokenRequestOf(request), doing, accept: [200], signal }, async (answer) =>
+    parseTokenAnswer(await readBody(answer, MAX_TOKEN_BYTES, `the answer of ${url.host}`), url.host),
+  );
+};

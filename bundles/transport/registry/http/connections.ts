@@ -1,0 +1,99 @@
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import type { buildConnector, Dispatcher } from 'undici';
+import { FleetError } from '../../../errors.ts';
+import type { RegistryOptions } from '../registry.ts';
+import { Agent, EnvHttpProxyAgent, newConnector, Pool } from './undici.ts';
+
+/** Milliseconds without a sign of life after which a connection counts as hung; a transfer that moves may take any time. */
+const PATIENCE = {
+  connect: 10_000,
+  headers: 60_000,
+  body: 60_000,
+  // Agents ask once a minute, give or take a fifth: a connection, and what TLS cost, lasts from one time to the next.
+  idle: 90_000,
+} as const;
+/** Of one origin. How much is asked for at once is the caller's choice; this only bounds a mistake. */
+const MAX_CONNECTIONS = 32;
+
+/**
+ * A pool of connections per origin, through the proxy that the environment names.
+ * @throws FleetError CONFIG_INVALID for certificates or proxies that cannot be read
+ */
+export const openConnections = (options: RegistryOptions): Dispatcher => {
+  const { connect, headers, body, idle } = { ...PATIENCE, ...options.patience };
+  let secureContext: SecureContext | undefined;
+  const tls = (): buildConnector.BuildOptions => ({
+    secureContext: (secureContext ??= trustedAuthorities(options.ca)),
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot switch it off.
+    rejectUnauthorized: true,
+    timeout: connect,
+  });
+  const timeouts = { headersTimeout: headers, bodyTimeout: body, keepAliveTimeout: idle };
+  const pool = { ...timeouts, allowH2: false, connections: MAX_CONNECTIONS };
+  const proxies = proxiesOf(options.env);
+  if (!proxies) return new Agent({ ...pool, connect: connectorWith(options.ca, connect, tls) });
+  return new EnvHttpProxyAgent({
+    ...pool,
+    ...proxies,
+    connect: tls(),
+    requestTls: tls(),
+    proxyTls: tls(),
+    // Also for plain HTTP: a proxy that forwards would see, and could change, what passes.
+    proxyTunnel: true,
+    clientFactory: (origin: URL, settings: object) => new Pool(origin, { ...settings, ...timeouts }),
+  });
+};
+
+/** Reading some 300 authorities costs 50 ms and 9 MB: not before a connection needs them. Certificates given are read now. */
+const connectorWith = (
+  ca: string | undefined,
+  timeout: number,
+  tls: () => buildConnector.BuildOptions,
+): buildConnector.connector => {
+  if (ca !== undefined) checkCertificates(ca);
+  const plain = newConnector({ allowH2: false, timeout });
+  let secure: buildConnector.connector | undefined;
+  return (options, callback) => {
+    if (options.protocol !== 'https:') return plain(options, callback);
+    secure ??= newConnector({ allowH2: false, ...tls() });
+    return secure(options, callback);
+  };
+};
+
+/** Node's authorities, the system's and our own: a private CA is added and replaces none. */
+const trustedAuthorities = (ca: string | undefined): SecureContext => {
+  if (ca !== undefined) checkCertificates(ca);
+  const known = new Set([...getCACertificates('default'), ...getCACertificates('system')]);
+  return createSecureContext({ ca: [...known, ...(ca === undefined ? [] : [ca])] });
+};
+
+const checkCertificates = (ca: string): void => {
+  try {
+    if (!ca.includes('-----BEGIN CERTIFICATE-----')) throw new Error('there is no PEM certificate in it');
+    createSecureContext({ ca });
+  } catch (cause) {
+    throw new FleetError('CONFIG_INVALID', `the CA file cannot be used: ${(cause as Error).message}`, {
+      cause,
+      hint: 'It must hold one or more PEM certificates',
+    });
+  }
+};
+
+/** Lower case first, as curl and Go read them; undefined without a proxy. Loopback is never asked of a proxy, as in Go. */
+const proxiesOf = (env: NodeJS.ProcessEnv) => {
+  const variable = (name: string): string => env[name.toLowerCase()] || env[name] || '';
+  const httpsProxy = variable('HTTPS_PROXY');
+  const httpProxy = variable('HTTP_PROXY');
+  if (!httpsProxy && !httpProxy) return undefined;
+  const noProxy = [variable('NO_PROXY'), 'localhost', '127.0.0.1', '::1'].filter(Boolean).join(',');
+  return { httpProxy: asUrl(httpProxy), httpsProxy: asUrl(httpsProxy), noProxy };
+};
+
+/** 'proxy:3128' is written as often as 'http://proxy:3128'. */
+const asUrl = (proxy: string): string => {
+  const url = !proxy || /^[a-z][a-z0-9]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`;
+  if (!url || URL.canParse(url)) return url;
+  throw new FleetError('CONFIG_INVALID', 'the proxy that HTTPS_PROXY or HTTP_PROXY names is no URL', {
+    hint: 'Write it like http://proxy.example:3128',
+  });
+};

@@ -1,0 +1,99 @@
+import type { Dispatcher } from 'undici';
+import { FleetError } from '../../../errors.ts';
+import { VERSION } from '../../../version.ts';
+import type { Authorizer, Wish } from './authorize.ts';
+import { newRetries, type Retries, type RetryBudget, retryAfter } from './retry-budget.ts';
+import type { RegistryOptions } from '../registry.ts';
+import { isPassing, refusalOf, unreachable } from './registry-error.ts';
+import { type Answer, type Method, send } from './send.ts';
+
+/** One thing asked of a registry. */
+export type Ask = {
+  /** For the sentence when it fails: 'reading release of registry.example/factory/prod/line'. */
+  readonly doing: string;
+  readonly method: Method;
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | AsyncIterable<Uint8Array> | undefined;
+  /** The statuses the caller knows what to do with; every other is an error. */
+  readonly accept: readonly number[];
+  /** Without a wish nothing is authorized: a token server's own requests. */
+  readonly wish?: Wish | undefined;
+  /** The body can be read only once, so the caller alone can try again. It then accepts 401 as 'learned, try again'. */
+  readonly once?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** Retries of the operation that this request is part of: success is then for its caller to report. Without it: its own. */
+  readonly retries?: Retries | undefined;
+};
+
+/** Asks until `read` has what it wants of an answer. @throws FleetError REGISTRY_UNREACHABLE, _DENIED, _REFUSED, what `read` throws */
+export type Exchange = <T>(ask: Ask, read: (answer: Answer) => Promise<T>) => Promise<T>;
+
+export type ExchangeContext = {
+  readonly connections: Dispatcher;
+  readonly options: RegistryOptions;
+  readonly retryBudget: RetryBudget;
+  /** Authorization goes to this origin only. */
+  readonly origin: string;
+  readonly authorizer: Pick<Authorizer, 'header' | 'learn' | 'hide'>;
+};
+
+export const newExchange = ({
+  connections,
+  options,
+  retryBudget,
+  origin,
+  authorizer,
+}: ExchangeContext): Exchange => {
+  const isOurs = (ask: Ask): ask is Ask & { wish: Wish } =>
+    ask.wish !== undefined && ask.url.origin === origin;
+
+  return async (ask, read) => {
+    const { signal } = ask;
+    const retries = ask.retries ?? newRetries(options, retryBudget);
+    for (let hasLearned = false; ; ) {
+      let authorization: string | undefined;
+      let answer: Answer;
+      try {
+        authorization = isOurs(ask) ? await authorizer.header(ask.wish, signal) : undefined;
+        const headers = {
+          ...STANDING,
+          ...ask.headers,
+          ...(authorization !== undefined && { authorization }),
+        };
+        answer = await send(connections, { ...ask, headers }, options.plainHttp);
+        if (ask.accept.includes(answer.status) && answer.status !== 401) {
+          const wanted = await read(answer);
+          if (!ask.retries) retryBudget.succeeded();
+          return wanted;
+        }
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (error instanceof FleetError) throw error;
+        if (!ask.once && isPassing(error) && (await retries.wait(undefined, signal, ask.url.host))) continue;
+        throw unreachable(ask, ask.url.host, error);
+      }
+      const challenge = answer.header('www-authenticate');
+      const refusal = await refusalOf(ask, answer, authorizer.hide);
+      signal?.throwIfAborted();
+      if (answer.status === 401 && challenge !== undefined && isOurs(ask) && !hasLearned) {
+        hasLearned = true;
+        if (await authorizer.learn(challenge, ask.wish, authorization)) {
+          if (ask.once && ask.accept.includes(401)) return read(answer);
+          continue;
+        }
+      }
+      if (ask.once || !refusal.retryable) throw refusal;
+      if (!(await retries.wait(retryAfter(answer.header), signal, answer.host))) throw refusal;
+    }
+  };
+};
+
+/** Whatever an answer brings besides its head: thrown away, so that its connection is free again. */
+export const discard = async (answer: Answer): Promise<Answer> => {
+  await answer.body.dump();
+  return answer;
+};
+
+/** Bytes as they are: a transfer that is compressed on the way has another length than the blob. */
+const STANDING = { 'user-agent': `fleet-ferry/${VERSION}`, 'accept-encoding': 'identity' } as const;

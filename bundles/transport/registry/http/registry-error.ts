@@ -1,0 +1,165 @@
+import { FleetError } from '../../../errors.ts';
+import type { Answer, Method } from './send.ts';
+
+/** What was tried, for the sentence: 'reading release of registry.example/factory/prod/line'. */
+export type Doing = { readonly doing: string; readonly method: Method };
+
+const MAX_ERROR_BODY = 64 << 10;
+const MAX_SAID = 200;
+const MAX_ERRORS = 3;
+
+/** Statuses that pass: too much at once, and the registry's own failures. */
+const isPassingStatus = (status: number): boolean => status === 429 || status === 408 || status >= 500;
+
+/**
+ * The error for an answer nobody wanted, with the registry's own words (OCI distribution spec 1.1, "Error Codes"),
+ * cut short and without anything that moves a terminal's cursor.
+ * @param hide removes what is secret: a registry may well repeat a password in its answer
+ */
+export const refusalOf = async (
+  { doing, method }: Doing,
+  answer: Answer,
+  hide: (text: string) => string,
+): Promise<FleetError> => {
+  const { codes, said } = await wordsOf(answer, hide);
+  const sentence = `${doing}: ${answer.host} answered ${answer.status}${said && ` (${said})`} to ${method}`;
+  // docker-registry, when it reads a link in its storage that somebody else is writing just then.
+  if (codes.includes('DIGEST_INVALID') && codes.includes('MANIFEST_BLOB_UNKNOWN')) {
+    return new FleetError('REGISTRY_UNREACHABLE', sentence, {
+      hint: 'Run it again; it had been tried several times. Does somebody else publish there now?',
+    });
+  }
+  if (codes.includes('DIGEST_INVALID') && method === 'PUT') {
+    return new FleetError('DIGEST_MISMATCH', sentence, { hint: 'What was sent is not what its digest says' });
+  }
+  if (isPassingStatus(answer.status)) {
+    return new FleetError('REGISTRY_UNREACHABLE', sentence, {
+      hint: 'Try again later; it had been tried several times',
+    });
+  }
+  if (answer.status === 401 || answer.status === 403) {
+    return new FleetError('REGISTRY_DENIED', sentence, { hint: HINTS[answer.status] });
+  }
+  return new FleetError('REGISTRY_REFUSED', sentence, {
+    hint: HINTS[answer.status] ?? 'Its message says why; trying again will not help',
+  });
+};
+
+const HINTS: Readonly<Partial<Record<number, string>>> = {
+  401: 'Log in with docker or podman, or name the auth file',
+  403: 'Ask for the right to do this, or log in as somebody who has it',
+  404: 'Check the address of the registry and the path below it',
+  405: 'This registry does not offer it; its settings may allow it',
+  407: 'The proxy wants a user name and password: put them into HTTPS_PROXY',
+  413: 'A proxy or the registry limits how much may be sent at once; raise that limit',
+};
+
+/** A connection that could not be made, or broke. */
+export const unreachable = ({ doing }: Doing, host: string, cause: unknown): FleetError => {
+  const { why, hint } = explain(cause);
+  return new FleetError('REGISTRY_UNREACHABLE', `${doing}: ${host} ${why}`, { cause, hint });
+};
+
+const codeOf = (error: unknown): string => {
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  // undici wraps what a proxy's connection met.
+  if (typeof code === 'string' && code !== 'UND_ERR_PRX_CONN' && code !== 'UND_ERR_PRX_TLS') return code;
+  return cause === undefined ? '' : codeOf(cause);
+};
+
+/** Would the same request perhaps succeed in a moment? A wrong name or certificate stays wrong. */
+export const isPassing = (error: unknown): boolean => {
+  const code = codeOf(error);
+  return !(code === 'ENOTFOUND' || NOT_TLS.test(code) || CERTIFICATE.test(code) || GONE.test(code));
+};
+
+/** Closed by ourselves, or never right. */
+const GONE = /^UND_ERR_(?:DESTROYED|CLOSED|INVALID_ARG)$/;
+const NOT_TLS = /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/;
+const CERTIFICATE =
+  /^(?:ERR_TLS_CERT_ALTNAME_INVALID|CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET)|INVALID_CA|ERR_SSL_TLSV1_ALERT|ERR_SSL_SSLV3_ALERT)/;
+
+const explain = (cause: unknown): { readonly why: string; readonly hint: string } => {
+  const code = codeOf(cause);
+  const network = 'Check the address, the network and HTTPS_PROXY; what has arrived so far is kept';
+  if (NOT_TLS.test(code))
+    return {
+      why: 'does not speak TLS',
+      hint: 'If it may be spoken to in the clear, list it under plainHttp',
+    };
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return { why: 'shows a certificate for another host', hint: 'Use the name its certificate holds' };
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return {
+      why: `shows a certificate whose time is not now (${code})`,
+      hint: 'Check the clock here, then renew the certificate',
+    };
+  if (CERTIFICATE.test(code))
+    return {
+      why: `shows a certificate that nobody here trusts (${code})`,
+      hint: 'Name the CA that signed it as the CA file',
+    };
+  const known = FAILURES[code];
+  if (known !== undefined) return { why: known, hint: network };
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return { why: `cannot be talked to (${plain(text)})`, hint: network };
+};
+
+const FAILURES: Readonly<Record<string, string | undefined>> = {
+  ECONNREFUSED: 'refuses connections',
+  ECONNRESET: 'cut the connection',
+  EPIPE: 'cut the connection',
+  UND_ERR_SOCKET: 'cut the connection',
+  ENOTFOUND: 'is a name that nobody knows here',
+  EAI_AGAIN: 'cannot be looked up: the name server does not answer',
+  ETIMEDOUT: 'does not answer',
+  EHOSTUNREACH: 'is on no network that can be reached',
+  ENETUNREACH: 'is on no network that can be reached',
+  UND_ERR_CONNECT_TIMEOUT: 'does not answer',
+  UND_ERR_HEADERS_TIMEOUT: 'took the request and never answered',
+  UND_ERR_BODY_TIMEOUT: 'stopped in the middle of its answer',
+};
+
+const wordsOf = async (
+  answer: Answer,
+  hide: (text: string) => string,
+): Promise<{ readonly codes: readonly string[]; readonly said: string }> => {
+  const none = { codes: [], said: '' };
+  const bytes = await readSome(answer);
+  try {
+    const { errors } = JSON.parse(bytes.toString('utf8')) as { errors?: unknown };
+    if (!Array.isArray(errors)) return none;
+    const entries = errors.slice(0, MAX_ERRORS).map((entry: unknown) => {
+      const { code, message } = (entry ?? {}) as { code?: unknown; message?: unknown };
+      const name = typeof code === 'string' ? code : '';
+      return {
+        name,
+        text: plain(hide([name, typeof message === 'string' ? message : ''].filter(Boolean).join(': '))),
+      };
+    });
+    return { codes: entries.map(({ name }) => name), said: entries.map(({ text }) => text).join('; ') };
+  } catch {
+    return none;
+  }
+};
+
+/** The beginning of an answer that is only good for its words; failing to get it must not hide the answer itself. */
+const readSome = async (answer: Answer): Promise<Buffer> => {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of answer.body) {
+      chunks.push(chunk);
+      size += chunk.byteLength;
+      if (size >= MAX_ERROR_BODY) break;
+    }
+  } catch {
+    // What came is what there is.
+  }
+  return Buffer.concat(chunks);
+};
+
+const plain = (text: string): string => {
+  const line = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return line.length > MAX_SAID ? `${line.slice(0, MAX_SAID)}...` : line;
+};

@@ -1,0 +1,82 @@
+import { FleetError } from '../../../errors.ts';
+import { parseStrictJson } from '../../../json/strict-json.ts';
+import type { Credentials } from './docker-config.ts';
+
+/** The token server a registry names. */
+export type Realm = { readonly url: URL; readonly service: string | undefined };
+
+export type TokenRequest = {
+  readonly realm: Realm;
+  readonly scopes: readonly string[];
+  readonly credentials: Credentials | undefined;
+};
+
+export const MAX_TOKEN_BYTES = 1 << 20;
+/** What docker's token spec says of an answer without expires_in, and of shorter times. */
+const DEFAULT_SECONDS = 60;
+const CLIENT = 'fleet-ferry';
+
+/** The request for a token: an OAuth2 refresh with an identity token, else a GET, with basic credentials if there are some. */
+export const tokenRequestOf = ({
+  realm,
+  scopes,
+  credentials,
+}: TokenRequest): {
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+} => {
+  if (credentials?.kind === 'identity') {
+    const form = new URLSearchParams({
+      grant_type: 'refresh_token',
+      client_id: CLIENT,
+      scope: scopes.join(' '),
+      refresh_token: credentials.token,
+      ...(realm.service !== undefined && { service: realm.service }),
+    });
+    return {
+      method: 'POST',
+      url: realm.url,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: Buffer.from(form.toString()),
+    };
+  }
+  const url = new URL(realm.url);
+  if (realm.service !== undefined) url.searchParams.set('service', realm.service);
+  for (const scope of scopes) url.searchParams.append('scope', scope);
+  if (credentials?.kind !== 'basic') return { method: 'GET', url, headers: {} };
+  url.searchParams.set('account', credentials.username);
+  return { method: 'GET', url, headers: { authorization: basicOf(credentials) } };
+};
+
+/** The Authorization header for a name and password (RFC 7617). */
+export const basicOf = (credentials: { readonly username: string; readonly password: string }): string =>
+  `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`;
+
+/** @throws FleetError REGISTRY_REFUSED */
+export const parseTokenAnswer = (
+  bytes: Uint8Array,
+  host: string,
+): { readonly token: string; readonly seconds: number } => {
+  let answer: unknown;
+  try {
+    answer = parseStrictJson(bytes, { maxBytes: MAX_TOKEN_BYTES });
+  } catch {
+    answer = undefined;
+  }
+  const { token, access_token: access, expires_in: seconds } = (answer ?? {}) as Record<string, unknown>;
+  const text = token || access;
+  // Only what may stand in a header; anything else would be an attempt to write others.
+  if (typeof text !== 'string' || !/^[\x21-\x7e]+$/.test(text)) {
+    throw new FleetError(
+      'REGISTRY_REFUSED',
+      `the token server ${host} answered with something that is no token`,
+      {
+        hint: 'Check what the registry names as its token server',
+      },
+    );
+  }
+  const isTime = typeof seconds === 'number' && Number.isFinite(seconds);
+  return { token: text, seconds: isTime ? Math.max(DEFAULT_SECONDS, seconds) : DEFAULT_SECONDS };
+};

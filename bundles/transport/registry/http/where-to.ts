@@ -1,0 +1,65 @@
+import { connect } from 'node:tls';
+import type { RegistryOptions } from '../registry.ts';
+
+const HANDSHAKE_MS = 10_000;
+
+/** 'localhost', '127.x.y.z', '[::1]', with or without a port. */
+export const isLoopback = (host: string): boolean =>
+  /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?$/i.test(host);
+
+/** Is this host listed as one that may be spoken to without TLS? An entry without a port means every port of it. */
+const isListed = (host: string, plainHttp: readonly string[]): boolean =>
+  plainHttp.some(
+    (entry) => entry === host || (!/:[0-9]+$/.test(entry) && entry === host.replace(/:[0-9]+$/, '')),
+  );
+
+/**
+ * Where the API of a registry is. TLS, but for listed hosts, and for a loopback host that does not speak it: what a
+ * host is spoken to by never depends on how a connection fails on the way.
+ */
+export const apiOf = async (
+  host: string,
+  { plainHttp, patience }: Pick<RegistryOptions, 'plainHttp' | 'patience'>,
+  signal: AbortSignal,
+): Promise<URL> => {
+  const timeout = patience?.connect ?? HANDSHAKE_MS;
+  const plain =
+    isListed(host, plainHttp) ||
+    (isLoopback(host) && !(await speaksTls(new URL(`https://${host}/`), timeout, signal)));
+  return new URL(`${plain ? 'http' : 'https'}://${host === 'docker.io' ? 'registry-1.docker.io' : host}/v2/`);
+};
+
+/** May a request that began at `from` go on to `to`? Never from TLS to none, but where the host is listed. */
+export const mayGoTo = (from: URL, to: URL, plainHttp: readonly string[]): boolean =>
+  to.protocol === 'https:' ||
+  (to.protocol === 'http:' &&
+    (isListed(to.host, plainHttp) ||
+      (from.protocol === 'http:' && (isLoopback(to.host) || to.origin === from.origin))));
+
+/** A handshake and nothing else: no request is sent, and whose certificate it is matters only to the one that follows. */
+const speaksTls = (url: URL, timeout: number, signal: AbortSignal): Promise<boolean> => {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const socket = connect({ host, port: Number(url.port) || 443, rejectUnauthorized: false });
+  const stop = (): void => {
+    socket.destroy();
+    reject(signal.reason as Error);
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  socket.setTimeout(timeout, () => socket.destroy(new Error('no answer to a TLS handshake')));
+  socket.once('secureConnect', () => {
+    resolve(true);
+    socket.destroy();
+  });
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    // Nobody there is an answer of its own; everything else is somebody who has no word of TLS.
+    if (error.code === 'ECONNREFUSED' || error.code === 'ENOTFOUND') reject(error);
+    else resolve(false);
+  });
+  socket.once('close', () => {
+    signal.removeEventListener('abort', stop);
+    resolve(false);
+  });
+  return promise;
+};

@@ -1,0 +1,96 @@
+import { FleetError } from '../../errors.ts';
+import { parseStrictJson } from '../../json/strict-json.ts';
+import type { Wish } from './http/authorize.ts';
+import type { Client } from './http/client.ts';
+import { discard } from './http/exchange.ts';
+import { nextPageOf } from './next-page.ts';
+import { readBody } from './http/read-body.ts';
+
+const MAX_PAGE_BYTES = 32 << 20;
+const MAX_ITEMS = 1_000_000;
+/** Consecutive pages without new items: registries that filter have some, a registry with a cycle has only such. */
+const MAX_IDLE_PAGES = 10;
+
+export type Listing<Item> = {
+  readonly doing: string;
+  /** Of the first page, below /v2/. */
+  readonly path: string;
+  /** The items of one page, by what makes each unique; undefined when it is no such page. */
+  readonly items: (page: Record<string, unknown>) => ReadonlyMap<string, Item> | undefined;
+  readonly signal: AbortSignal | undefined;
+};
+
+/**
+ * All items of a list that a registry gives in pages (OCI distribution spec 1.1, "Listing Tags"); undefined for 404.
+ * @throws FleetError TOO_MANY, TOO_LARGE, REGISTRY_REFUSED
+ */
+export const listPages = async <Item>(
+  { client, wish }: { readonly client: Pick<Client, 'ask'>; readonly wish: Wish },
+  { doing, path: first, items, signal }: Listing<Item>,
+): Promise<readonly Item[] | undefined> => {
+  const found = new Map<string, Item>();
+  const seen = new Set<string>();
+  let idle = 0;
+  let next: string | URL | undefined = first;
+  while (next !== undefined) {
+    const ask = {
+      doing,
+      method: 'GET',
+      path: next,
+      accept: [200, 404],
+      wish,
+      signal,
+    } as const;
+    const page = await client.ask(ask, async (answer) => {
+      if (answer.status === 404) {
+        await discard(answer);
+        return undefined;
+      }
+      const link = nextPageOf(answer.header('link') ?? '');
+      return {
+        link,
+        url: answer.url,
+        items: parsePage(await readBody(answer, MAX_PAGE_BYTES, 'a page'), items),
+      };
+    });
+    if (!page) return seen.size === 0 ? undefined : [...found.values()];
+    if (!page.items) throw refused(doing, 'answered with something that is no such list');
+    const before = found.size;
+    for (const [key, item] of page.items) found.set(key, item);
+    if (found.size > MAX_ITEMS)
+      throw new FleetError('TOO_MANY', `${doing}: there are more than ${MAX_ITEMS}`);
+    idle = found.size > before ? 0 : idle + 1;
+    seen.add(page.url.href);
+    next = followed(page.link, page.url, doing);
+    if (next && (seen.has(next.href) || idle > MAX_IDLE_PAGES))
+      throw refused(doing, 'lists its pages in circles');
+  }
+  return [...found.values()];
+};
+
+/** Resolves the link of the next page, which must be on the same host. */
+const followed = (link: string | undefined, from: URL, doing: string): URL | undefined => {
+  if (link === undefined) return undefined;
+  const next = URL.parse(link, from.href);
+  if (next?.host !== from.host) throw refused(doing, 'names a next page that is not its own');
+  return new URL(`${next.pathname}${next.search}`, from);
+};
+
+const parsePage = <Item>(
+  bytes: Buffer,
+  items: Listing<Item>['items'],
+): ReadonlyMap<string, Item> | undefined => {
+  try {
+    const page = parseStrictJson(bytes, { maxBytes: MAX_PAGE_BYTES });
+    return typeof page === 'object' && page !== null && !Array.isArray(page)
+      ? items(page as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const refused = (doing: string, what: string): FleetError =>
+  new FleetError('REGISTRY_REFUSED', `${doing}: the registry ${what}`, {
+    hint: 'Check that the address is that of a registry and not of something before it',
+  });

@@ -1,0 +1,27 @@
+import { compareBytes } from '../../digest.ts';
+import { isTag } from './is-tag.ts';
+import { listPages } from './list-pages.ts';
+import { type RepositoryClient, wishTo } from './repository-client.ts';
+
+const PAGE = 1000;
+
+/** All tags, sorted bytewise; none for a repository that is not there yet. */
+export const listTags = async (
+  repository: RepositoryClient,
+  signal?: AbortSignal,
+): Promise<readonly string[]> => {
+  const tags = await listPages(
+    { client: repository.client, wish: wishTo(repository.path, 'pull') },
+    {
+      doing: `listing the tags of ${repository.name}`,
+      path: `${repository.path}/tags/list?n=${PAGE}`,
+      signal,
+      // docker-registry says null for none.
+      items: ({ tags: page }) => {
+        const list = page === null ? [] : page;
+        return Array.isArray(list) && list.every(isTag) ? new Map(list.map((tag) => [tag, tag])) : undefined;
+      },
+    },
+  );
+  return (tags ?? []).toSorted(compareBytes);
+};

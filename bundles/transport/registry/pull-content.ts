@@ -1,0 +1,113 @@
+import { FleetError } from '../../errors.ts';
+import type { FoundBlob } from '../../formats/layout/blobs.ts';
+import type { Client, ClientAsk } from './http/client.ts';
+import { discard } from './http/exchange.ts';
+import { newRetries, type Retries } from './http/retry-budget.ts';
+import { isPassing, unreachable } from './http/registry-error.ts';
+import type { Answer } from './http/send.ts';
+
+/** What to read: a GET whose answer may be big. */
+export type Content = Pick<ClientAsk, 'doing' | 'path' | 'headers' | 'wish' | 'signal'> & {
+  /** Called where the registry answers 500, which is then as if there were no such thing: somebody asks elsewhere first. */
+  readonly onFailure?: (() => void) | undefined;
+};
+
+/** Getting this much further makes all tries new: on a bad line what counts is that it moves. */
+const PROGRESS = 64 << 10;
+
+/**
+ * Bytes as they come, going on from where a connection was cut: by a range, or by reading over what was given already
+ * where the registry knows no ranges. Undefined where there is no such thing.
+ */
+export const pullContent = async (client: Client, content: Content): Promise<FoundBlob | undefined> => {
+  // One for all of it: tries that each had tries of their own would be a long while for one blob.
+  const retries = newRetries(client.options, client.retryBudget);
+  const accept = content.onFailure ? [200, 404, 500] : [200, 404];
+  const first = await client.ask({ ...content, retries, method: 'GET', accept }, async (answer) => answer);
+  if (first.status !== 404 && first.status !== 500) {
+    return {
+      size: lengthOf(first),
+      open: async () => stream(client, content, first, retries),
+      drop: () => first.body.dump(),
+    };
+  }
+  await discard(first);
+  if (first.status === 500) content.onFailure?.();
+  else client.retryBudget.succeeded();
+  return undefined;
+};
+
+async function* stream(
+  client: Client,
+  content: Content,
+  first: Answer,
+  retries: Retries,
+): AsyncGenerator<Uint8Array> {
+  const { signal } = content;
+  const total = lengthOf(first);
+  let given = 0;
+  let mark = 0;
+  let answer = first;
+  let skip = 0;
+  for (;;) {
+    let failure: unknown;
+    try {
+      for await (const chunk of answer.body) {
+        const piece = chunk.subarray(skip);
+        skip -= Math.min(skip, chunk.byteLength);
+        if (piece.byteLength === 0) continue;
+        given += piece.byteLength;
+        yield piece;
+      }
+      if (total === undefined || given >= total) {
+        client.retryBudget.succeeded();
+        return;
+      }
+      failure = new Error(`it ended after ${given} of ${total} bytes`);
+    } catch (error) {
+      failure = error;
+    }
+    signal?.throwIfAborted();
+    if (given - mark >= PROGRESS) {
+      client.retryBudget.succeeded();
+      retries.renew();
+    }
+    mark = given;
+    const doing = `${content.doing}, after ${given}${total === undefined ? '' : ` of ${total}`} bytes`;
+    if (!isPassing(failure) || !(await retries.wait(undefined, signal, answer.host)))
+      throw unreachable({ doing, method: 'GET' }, answer.host, failure);
+    answer = await getOn(client, { ...content, doing }, given, retries);
+    skip = await bytesToSkip(answer, given, doing);
+  }
+}
+
+/** From a byte on, or all of it where no range can be had: what was given already is then read over. */
+const getOn = async (client: Client, content: Content, from: number, retries: Retries): Promise<Answer> => {
+  const ask = { ...content, retries, method: 'GET' as const };
+  const headers = { ...content.headers, range: `bytes=${from}-` };
+  const accept = from > 0 ? [200, 206, 416] : [200];
+  const answer = await client.ask({ ...ask, ...(from > 0 && { headers }), accept }, async (it) => it);
+  if (answer.status !== 416) return answer;
+  await discard(answer);
+  return client.ask({ ...ask, accept: [200] }, async (it) => it);
+};
+
+const lengthOf = (answer: Answer): number | undefined => {
+  const text = answer.header('content-length');
+  return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
+};
+
+/** A registry that ignores ranges begins anew; one that gives another range than was asked for is not to be believed. */
+const bytesToSkip = async (answer: Answer, given: number, doing: string): Promise<number> => {
+  if (answer.status === 200) return given;
+  const start = /^bytes ([0-9]{1,15})-/.exec(answer.header('content-range') ?? '')?.[1];
+  if (start !== undefined && Number(start) <= given) return given - Number(start);
+  await discard(answer);
+  throw new FleetError(
+    'REGISTRY_REFUSED',
+    `${doing}: ${answer.host} answered with another range than was asked for`,
+    {
+      hint: 'The registry, or a proxy before it, is broken',
+    },
+  );
+};

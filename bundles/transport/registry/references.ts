@@ -1,0 +1,16 @@
+import { type Digest, hexOf } from '../../digest.ts';
+import { type Channel, formatChannel } from '../../names.ts';
+
+/** Where published things lie, in a registry and in a layout that imitates one (docs/bundle-format.md section 13). */
+
+/** '<environment>/<cluster type>': releases, bundles and images of a channel. */
+export const channelRepository = (channel: Channel): string => formatChannel(channel);
+
+/** The site statement and the receipts for the agents of a site. */
+export const siteRepository = (site: string): string => `sites/${site}`;
+
+/** Tags that never move: without one a registry takes a manifest for garbage. */
+export const bundleTag = (digest: Digest): string => `b-${hexOf(digest)}`;
+export const imageTag = (digest: Digest): string => `i-${hexOf(digest)}`;
+export const releaseTag = (digest: Digest): string => `r-${hexOf(digest)}`;
+export const statementTag = (digest: Digest): string => `s-${hexOf(digest)}`;

@@ -1,0 +1,91 @@
+import { type Digest, shortDigest } from '../../digest.ts';
+import type { BlobSource, FoundBlob } from '../../formats/layout/blobs.ts';
+import { missingBlob } from '../../formats/layout/verified.ts';
+import { discard } from './http/exchange.ts';
+import { newRetries } from './http/retry-budget.ts';
+import { pullContent } from './pull-content.ts';
+import { ACCEPT, remember } from './pull-manifest.ts';
+import { type RepositoryClient, wishTo } from './repository-client.ts';
+
+type Place = 'blobs' | 'manifests';
+
+/** A repository as a source of bytes by digest: blobs, and the manifests, which a registry keeps apart from them. */
+export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
+  const { client, path, name, manifests } = repository;
+  const source = `registry ${name}`;
+
+  /** The likelier place first, so that a second request is the exception. */
+  const places = (digest: Digest, isManifest = manifests.has(digest)) =>
+    isManifest ? (['manifests', 'blobs'] as const) : (['blobs', 'manifests'] as const);
+  const asking = (place: Place, digest: Digest, verb: string, signal?: AbortSignal) => ({
+    doing: `${verb} ${shortDigest(digest)} in ${name}`,
+    path: `${path}/${place}/${digest}`,
+    wish: wishTo(path, 'pull'),
+    signal,
+    ...(place === 'manifests' && { headers: ACCEPT }),
+  });
+
+  /**
+   * Asks one place after the other. docker-registry answers 500 where a blob is asked for as a manifest, which is what it is if
+   * somebody declared it so: before that counts as a failure, and is waited for, the blobs are asked.
+   */
+  const ask = async <T>(
+    digest: Digest,
+    where: ReturnType<typeof places>,
+    question: (place: Place, onFailure?: () => void) => Promise<T | undefined>,
+  ): Promise<T | undefined> => {
+    let failed = false;
+    const [first] = where;
+    const onFailure = (): void => {
+      failed = true;
+    };
+    for (const place of where) {
+      const found = await question(place, place === 'manifests' && place === first ? onFailure : undefined);
+      if (found === undefined) continue;
+      if (place === 'manifests') remember(repository, digest);
+      else if (failed) manifests.delete(digest);
+      return found;
+    }
+    const found = failed ? await question('manifests') : undefined;
+    if (found !== undefined) remember(repository, digest);
+    return found;
+  };
+
+  const find = (
+    digest: Digest,
+    where: ReturnType<typeof places>,
+    signal?: AbortSignal,
+  ): Promise<FoundBlob | undefined> =>
+    ask(digest, where, (place, onFailure) =>
+      pullContent(client, { ...asking(place, digest, 'reading', signal), onFailure }),
+    );
+
+  return {
+    name: source,
+    size: (digest) =>
+      ask(digest, places(digest), (place, onFailure) =>
+        client.ask(
+          {
+            ...asking(place, digest, 'looking for'),
+            method: 'HEAD',
+            accept: onFailure ? [200, 404, 500] : [200, 404],
+            // A failure that is passed over is no success yet.
+            retries: newRetries(client.options, client.retryBudget),
+          },
+          async (answer) => {
+            await discard(answer);
+            if (answer.status === 500) onFailure?.();
+            else client.retryBudget.succeeded();
+            const length = answer.header('content-length') ?? '';
+            return answer.status === 200 && /^[0-9]{1,15}$/.test(length) ? Number(length) : undefined;
+          },
+        ),
+      ),
+    open: async (digest, signal) => {
+      const found = await find(digest, places(digest), signal);
+      if (!found) throw missingBlob(digest, source);
+      return found.open();
+    },
+    get: (digest, { isManifest, signal }) => find(digest, places(digest, isManifest), signal),
+  };
+};

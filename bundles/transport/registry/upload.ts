@@ -1,0 +1,183 @@
+import type { Digest } from '../../digest.ts';
+import { FleetError, isFleetError } from '../../errors.ts';
+import type { ClientAsk } from './http/client.ts';
+import { discard } from './http/exchange.ts';
+import { LEAST_CHUNK } from './http/pace.ts';
+import { type RepositoryClient, wishTo } from './repository-client.ts';
+import type { Answer } from './http/send.ts';
+import { mayGoTo } from './http/where-to.ts';
+
+/** A blob on its way to a repository. */
+export type Upload = {
+  readonly repository: RepositoryClient;
+  readonly blob: { readonly digest: Digest; readonly size: number };
+  readonly doing: string;
+  readonly signal: AbortSignal | undefined;
+};
+
+/** What the registry knows of it: where it goes on, how far it came, how much it wants at once at least. */
+export type Session = { readonly location: URL; readonly offset: number; readonly least: number };
+
+/** What is sent at once. Smaller blobs go in one request; of bigger ones at most this much is sent again after a cut. */
+export const chunkOf = ({ repository }: Upload, { least }: Session): number =>
+  Math.max(repository.client.pace.chunk(), least);
+
+/**
+ * A POST, which may find that the blob only needs to be mounted from another repository. Where it cannot be, some
+ * registries begin an upload at once; others say no, and then it is asked for without.
+ */
+export const beginUpload = async (upload: Upload, mountFrom?: string): Promise<Session | 'mounted'> => {
+  if (mountFrom === undefined) return postUpload(upload);
+  try {
+    return await postUpload(upload, mountFrom);
+  } catch (error) {
+    if (isFleetError(error, 'REGISTRY_REFUSED') || isFleetError(error, 'REGISTRY_DENIED'))
+      return postUpload(upload);
+    throw error;
+  }
+};
+
+const postUpload = (upload: Upload, mountFrom?: string): Promise<Session | 'mounted'> => {
+  const { repository, blob } = upload;
+  const query = new URLSearchParams(mountFrom === undefined ? {} : { mount: blob.digest, from: mountFrom });
+  const push = wishTo(repository.path, 'pull,push');
+  const scopes =
+    mountFrom === undefined ? push.scopes : [...push.scopes, ...wishTo(mountFrom, 'pull').scopes];
+  const ask: ClientAsk = {
+    ...standing(upload),
+    method: 'POST',
+    path: `${repository.path}/blobs/uploads/${query.size > 0 ? `?${query.toString()}` : ''}`,
+    headers: { 'content-length': '0' },
+    accept: [201, 202],
+    wish: { ...push, scopes },
+  };
+  return repository.client.ask(ask, async (answer) => {
+    await discard(answer);
+    if (answer.status === 201 && mountFrom !== undefined) return 'mounted';
+    const asked = answer.header('oci-chunk-min-length') ?? '';
+    const least = /^[0-9]{1,12}$/.test(asked) ? Number(asked) : 0;
+    return { location: locationOf(upload, answer), offset: 0, least };
+  });
+};
+
+/** OCI distribution spec 1.1, "Pushing a blob in chunks": one PATCH. @returns the session after it */
+export const sendChunk = (
+  upload: Upload,
+  session: Session,
+  size: number,
+  body: AsyncIterable<Uint8Array>,
+): Promise<Session> => {
+  const end = session.offset + size;
+  const ask: ClientAsk = {
+    ...standing(upload),
+    method: 'PATCH',
+    path: session.location,
+    headers: { ...bytesOf(size), 'content-range': `${session.offset}-${end - 1}` },
+    body,
+    once: true,
+    accept: [202, ...brokenOffBy(size)],
+  };
+  return upload.repository.client.ask(ask, async (answer) => {
+    await discard(answer);
+    if (answer.status !== 202) throw brokenOff(upload, answer);
+    const offset = offsetOf(answer) ?? end;
+    // Less is no mistake: what was not taken is sent again. More would be somebody else's bytes.
+    if (offset > end) throw refused(upload, `says it has ${offset} bytes of an upload that came to ${end}`);
+    if (offset < end) throw brokenOff(upload, answer);
+    return { ...session, location: locationOf(upload, answer, session.location), offset };
+  });
+};
+
+/** The closing PUT, with the whole content where that was not sent before. */
+export const finishUpload = (
+  upload: Upload,
+  session: Session,
+  body: AsyncIterable<Uint8Array> | undefined,
+): Promise<void> => {
+  const { location } = session;
+  // Put beside what stands there, which may be signed and must stay as it is.
+  const digest = `digest=${encodeURIComponent(upload.blob.digest)}`;
+  const url = new URL(location);
+  url.search = url.search ? `${url.search}&${digest}` : digest;
+  const ask: ClientAsk = {
+    ...standing(upload),
+    method: 'PUT',
+    path: url,
+    headers: body ? bytesOf(upload.blob.size) : { 'content-length': '0' },
+    body,
+    once: true,
+    accept: [201, 204, ...brokenOffBy(body ? upload.blob.size : 0)],
+  };
+  return upload.repository.client.ask(ask, async (answer) => {
+    await discard(answer);
+    if (answer.status !== 201 && answer.status !== 204) throw brokenOff(upload, answer);
+  });
+};
+
+/** How far the registry has it; undefined where it knows nothing of it any more. */
+export const resumeUpload = (upload: Upload, session: Session): Promise<Session | undefined> => {
+  const ask: ClientAsk = {
+    ...standing(upload),
+    method: 'GET',
+    path: session.location,
+    accept: [200, 204, 400, 404, 405, 416],
+  };
+  return upload.repository.client.ask(ask, async (answer) => {
+    await discard(answer);
+    const offset = answer.status < 300 ? offsetOf(answer) : undefined;
+    if (offset === undefined || offset > upload.blob.size) return undefined;
+    return { ...session, location: locationOf(upload, answer, session.location), offset };
+  });
+};
+
+/** Credentials were learned anew; the upload is unknown; it stands elsewhere than we thought. */
+const BROKEN_OFF = [401, 404, 416];
+/** A proxy takes less at once, which it may well if it is given less. */
+const TOO_MUCH = 413;
+
+const brokenOffBy = (bytes: number): readonly number[] =>
+  bytes > LEAST_CHUNK ? [...BROKEN_OFF, TOO_MUCH] : BROKEN_OFF;
+
+const standing = ({ doing, signal, repository }: Upload) => ({
+  doing,
+  signal,
+  wish: wishTo(repository.path, 'pull,push'),
+});
+
+const bytesOf = (size: number) => ({
+  'content-type': 'application/octet-stream',
+  'content-length': String(size),
+});
+
+/** Range: '0-1023' counts its end in. docker-registry says '0-0' of nothing at all. */
+const offsetOf = (answer: Answer): number | undefined => {
+  const end = /^(?:bytes[= ])?0-([0-9]{1,15})$/.exec(answer.header('range')?.trim() ?? '')?.[1];
+  if (end === undefined) return undefined;
+  return end === '0' ? 0 : Number(end) + 1;
+};
+
+/** Where the registry wants the next request, absolute or relative to the last. */
+const locationOf = (upload: Upload, answer: Answer, otherwise?: URL): URL => {
+  const text = answer.header('location');
+  if (text === undefined && otherwise) return otherwise;
+  const url = text === undefined ? undefined : URL.parse(text, answer.url.href);
+  if (!url) throw refused(upload, 'does not say where the upload goes');
+  // Behind a proxy that ends TLS a registry believes that it is spoken to in the clear.
+  if (url.host === answer.url.host) url.protocol = answer.url.protocol;
+  if (mayGoTo(answer.url, url, upload.repository.client.options.plainHttp)) return url;
+  throw refused(upload, `sends the upload to ${url.protocol}//${url.host}, which is without TLS`);
+};
+
+const brokenOff = ({ doing }: Upload, answer: Answer): FleetError =>
+  new FleetError(
+    'REGISTRY_UNREACHABLE',
+    `${doing}: ${answer.host} breaks the upload off with ${answer.status}, again and again`,
+    {
+      hint: 'The registry, or what lies before it, loses uploads; try again later',
+    },
+  );
+
+const refused = ({ doing, repository }: Upload, what: string): FleetError =>
+  new FleetError('REGISTRY_REFUSED', `${doing}: ${repository.client.host} ${what}`, {
+    hint: 'The registry, or a proxy before it, is broken',
+  });

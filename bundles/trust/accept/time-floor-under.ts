@@ -1,0 +1,29 @@
+import { PREDICATES } from '../../media-types.ts';
+import { parseTime } from '../../time.ts';
+import type { TrustRoot } from '../root/root.ts';
+import { keptPredicate } from './kept-predicate.ts';
+import { keptUnder } from './kept-under.ts';
+import type { TrustState } from './trust-state.ts';
+
+/**
+ * The time floor as far as it stands under this root. Like a version it falls with the statement that set it
+ * (docs/bundle-format.md section 8, step 3): a stolen key could otherwise date a release years ahead and leave every
+ * later one expired. What the statements that still stand prove remains.
+ */
+export const timeFloorUnder = (state: TrustState, root: TrustRoot): Date | undefined => {
+  const floor = state.time;
+  if (!floor) return undefined;
+  const statements = [
+    { kept: state.siteStatement, type: PREDICATES.site, role: root.roles.release },
+    { kept: state.release, type: PREDICATES.release, role: root.roles.release },
+    ...(state.leases ?? []).map((kept) => ({ kept, type: PREDICATES.lease, role: root.roles.lease })),
+  ].flatMap(({ kept, type, role }) => (kept ? [{ kept, type, role }] : []));
+  const times = statements.map(({ kept, type, role }) => ({
+    issued: parseTime((keptPredicate(kept) as { readonly issuedAt: string }).issuedAt),
+    stands: keptUnder(kept, role, type) !== undefined,
+  }));
+  // The floor never lies beyond the end of a root, what was signed may: hence >=.
+  if (!times.some(({ issued, stands }) => !stands && issued >= floor)) return floor;
+  const standing = times.filter(({ stands }) => stands).map(({ issued }) => issued.getTime());
+  return standing.length === 0 ? undefined : new Date(Math.min(floor.getTime(), Math.max(...standing)));
+};

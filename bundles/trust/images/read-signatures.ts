@@ -1,0 +1,132 @@
+import { type Descriptor, type Manifest, parseImageManifest } from '../../formats/layout/manifest.ts';
+import { type Digest, digestOf, isDigest } from '../../digest.ts';
+import { type FleetError, isFleetError } from '../../errors.ts';
+import type { BlobSource } from '../../formats/layout/blobs.ts';
+import { readBlob } from '../../formats/layout/verified.ts';
+import { COSIGN_SIGNATURE, IN_TOTO_STATEMENT, SIGSTORE_BUNDLE, SIMPLE_SIGNING } from '../../media-types.ts';
+import { MAX_STATEMENT_BYTES, parseEnvelope, preAuthEncoding } from '../../formats/statements/envelope.ts';
+import { parseStrictJson } from '../../json/strict-json.ts';
+import { type Evidence, type EvidenceBlob, makeEvidence } from './evidence.ts';
+
+/** One cosign signature, unverified. `about`: the digests that its payload names. */
+export type ImageSignature = {
+  readonly about: readonly Digest[];
+  readonly signed: Buffer;
+  readonly signature: Buffer;
+  /** Manifest and blobs that must be delivered with the image. */
+  readonly evidence: Evidence;
+};
+
+export type FoundSignatures = {
+  readonly signatures: readonly ImageSignature[];
+  /** What looks like a signature and cannot be read as one by key: by certificate, in another format, broken. */
+  readonly unreadable: readonly FleetError[];
+};
+
+/** A statement that is a signature and no attestation, as cosign 3 writes it. */
+export const COSIGN_SIGN = 'https://sigstore.dev/cosign/sign/v1';
+const SIMPLE_TYPE = 'cosign container image signature';
+
+/** Upper bound on layers of an untrusted manifest. */
+const MAX_LAYERS = 64;
+export const MAX_SIGNATURE_MANIFEST = 256 << 10;
+
+/**
+ * The signatures in one manifest: a referrer with a sigstore bundle (cosign 3), or the layers of a `.sig` manifest (simple
+ * signing, what podman and CRI-O read). None in any other manifest.
+ * @throws FleetError of reading the manifest and its blobs: MISSING_BLOB, DIGEST_MISMATCH, TOO_LARGE ...
+ */
+export const readSignatures = async (
+  source: BlobSource,
+  digest: Digest,
+  signal?: AbortSignal,
+): Promise<FoundSignatures> => {
+  const bytes = await readBlob(source, digest, MAX_SIGNATURE_MANIFEST, signal);
+  const manifest = parseImageManifest(bytes, `the manifest ${digest}`);
+  const signatures: ImageSignature[] = [];
+  const unreadable: FleetError[] = [];
+  for (const layer of manifest.layers.slice(0, MAX_LAYERS)) {
+    if (layer.mediaType !== SIGSTORE_BUNDLE && layer.mediaType !== SIMPLE_SIGNING) continue;
+    // An attestation may be as large as the SBOM in it; a signature is not.
+    if (layer.size > MAX_STATEMENT_BYTES || manifest.config.size > MAX_STATEMENT_BYTES) continue;
+    const content = await readBlob(source, layer.digest, MAX_STATEMENT_BYTES, signal);
+    try {
+      if (layer.mediaType === SIMPLE_SIGNING) signatures.push(...readSimple(layer, content));
+      else if (manifest.layers.length === 1) {
+        const config = await readBlob(source, manifest.config.digest, MAX_STATEMENT_BYTES, signal);
+        signatures.push(...readStatement({ digest, bytes, manifest, config, content }));
+      }
+    } catch (error) {
+      if (!isFleetError(error)) throw error;
+      unreadable.push(error);
+    }
+  }
+  return { signatures, unreadable };
+};
+
+type Referrer = {
+  readonly digest: Digest;
+  readonly bytes: Buffer;
+  readonly manifest: Manifest;
+  readonly config: Buffer;
+  readonly content: Buffer;
+};
+
+/** Carried as it is: its manifest is what the referrers API of the site's registry lists. */
+const readStatement = ({ digest, bytes, manifest, config, content }: Referrer): readonly ImageSignature[] => {
+  const what = `the signature ${digest}`;
+  const { payload, payloadType, signature } = parseEnvelope(content, what);
+  const json = parseStrictJson(payload, { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 32 }, what) as Partial<
+    Record<string, unknown>
+  > | null;
+  if (json?.['_type'] !== IN_TOTO_STATEMENT || json['predicateType'] !== COSIGN_SIGN) return [];
+  const subjects: readonly unknown[] = Array.isArray(json['subject']) ? json['subject'] : [];
+  const about = subjects.flatMap((subject) => {
+    const hex = (subject as { digest?: { sha256?: unknown } } | null)?.digest?.sha256;
+    const named = `sha256:${String(hex)}`;
+    return isDigest(named) ? [named] : [];
+  });
+  const [layer] = manifest.layers as readonly [Descriptor];
+  const descriptor = { mediaType: manifest.mediaType, digest, size: bytes.byteLength };
+  return [
+    {
+      about,
+      signed: preAuthEncoding(payloadType, payload),
+      signature,
+      evidence: {
+        manifest: { descriptor, bytes },
+        blobs: [
+          { descriptor: plain(manifest.config), bytes: config },
+          { descriptor: plain(layer), bytes: content },
+        ],
+      },
+    },
+  ];
+};
+
+/**
+ * Everybody who signs adds a layer to the one manifest under the `.sig` tag. What travels is a manifest with this layer
+ * alone, so that a signature which somebody else adds changes no bundle.
+ */
+const readSimple = (layer: Descriptor, payload: Buffer): readonly ImageSignature[] => {
+  const what = `the signature ${layer.digest}`;
+  const json = parseStrictJson(payload, { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 32 }, what) as {
+    critical?: { type?: unknown; image?: { 'docker-manifest-digest'?: unknown } };
+  } | null;
+  const about = json?.critical?.image?.['docker-manifest-digest'];
+  const signature = layer.annotations?.[COSIGN_SIGNATURE];
+  if (json?.critical?.type !== SIMPLE_TYPE || !isDigest(about) || signature === undefined) return [];
+  const kept: EvidenceBlob = {
+    descriptor: {
+      mediaType: SIMPLE_SIGNING,
+      digest: digestOf(payload),
+      size: payload.byteLength,
+      annotations: { [COSIGN_SIGNATURE]: signature },
+    },
+    bytes: payload,
+  };
+  const decoded = Buffer.from(signature, 'base64');
+  return [{ about: [about], signed: payload, signature: decoded, evidence: makeEvidence(kept) }];
+};
+
+const plain = ({ mediaType, digest, size }: Descriptor): Descriptor => ({ mediaType, digest, size });

@@ -1,0 +1,31 @@
+import type { Digest } from '../../digest.ts';
+import type { ImagePolicy } from '../../formats/bundle/image-policy.ts';
+import type { ImageSignature } from './read-signatures.ts';
+import { signatureKey, verifiesWith } from './signature-key.ts';
+
+/** Signatures of one image that were found, and what they may be about: its manifest, and indexes that name it. */
+export type Vouchers = {
+  readonly signatures: readonly ImageSignature[];
+  readonly about: ReadonlySet<Digest>;
+};
+
+/** Does this signature satisfy the policy? One valid signature by one of its keys is enough. */
+export const vouches = (
+  signature: ImageSignature,
+  { keys }: Pick<ImagePolicy, 'keys'>,
+  about: ReadonlySet<Digest>,
+): boolean =>
+  signature.about.some((digest) => about.has(digest)) &&
+  keys.some((pem) => verifiesWith(signatureKey(pem), signature.signed, signature.signature));
+
+/** Half a sentence after 'the image ...': why none of them does. */
+export const whyNot = ({ signatures, about }: Vouchers, { name, keys }: ImagePolicy): string => {
+  const key = `${keys.length === 1 ? 'the key' : `any of the ${keys.length} keys`} of ImagePolicy ${name} (${keys
+    .map((pem) => signatureKey(pem).fingerprint.slice(0, 16))
+    .join(', ')})`;
+  if (signatures.length === 0) return `has no signature, and must have one by ${key}`;
+  const own = signatures.filter((signature) => signature.about.some((digest) => about.has(digest)));
+  return own.length === 0
+    ? `has no signature by ${key}: what lies beside it was signed for another image`
+    : `is signed, but not by ${key}`;
+};

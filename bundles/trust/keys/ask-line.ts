@@ -1,0 +1,50 @@
+import { createInterface } from 'node:readline';
+import { FleetError } from '../../errors.ts';
+
+export type AskOptions = {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+  /** Where what is typed is shown; by default where the question is. */
+  readonly echo?: NodeJS.WritableStream | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** What to do where nothing was typed. */
+  readonly hint?: string;
+};
+
+/**
+ * One line from a terminal. Readline switches the terminal's own echo off and shows what is typed on `echo` instead.
+ * @throws FleetError ABORTED for Ctrl-C, Ctrl-D and the signal
+ */
+export const askLine = (
+  question: string,
+  { input, output, echo = output, signal, hint }: AskOptions,
+): Promise<string> => {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const unanswered = new FleetError('ABORTED', 'nothing was typed', hint === undefined ? {} : { hint });
+  if (signal?.aborted) {
+    reject(unanswered);
+    return promise;
+  }
+  // Switches the echo off before the question is shown, so that no early input is displayed.
+  const lines = createInterface({ input, output: echo, terminal: true, historySize: 0 });
+  const stop = (): void => lines.close();
+  signal?.addEventListener('abort', stop, { once: true });
+  if (echo === output) {
+    // Readline redraws the whole line, with the question, after a correction.
+    lines.setPrompt(question);
+    lines.prompt();
+  } else output.write(question);
+  let isEnded = false;
+  lines.once('line', (line) => {
+    isEnded = true;
+    resolve(line);
+    lines.close();
+  });
+  lines.once('SIGINT', stop);
+  lines.once('close', () => {
+    signal?.removeEventListener('abort', stop);
+    if (!isEnded || echo !== output) output.write('\n');
+    reject(unanswered);
+  });
+  return promise;
+};

@@ -1,0 +1,57 @@
+import { FleetError } from '../../errors.ts';
+import { type OpenMedium, REPORTS_FOLDER } from '../../formats/medium/medium.ts';
+import { MAX_STATEMENT_BYTES } from '../../formats/statements/envelope.ts';
+import { MAX_REPORT_BYTES, type SignedReport } from './report.ts';
+
+/** Where one report lies on a medium; nothing of it is read yet. */
+export type FoundReport = {
+  /** Without its two endings. */
+  readonly path: string;
+  /** Which agent it says it is from: agentFolder('<site>/<agent>'). */
+  readonly folder: string;
+  /** Which of the two files are there. */
+  readonly endings: ReadonlySet<string>;
+};
+
+const REPORT = new RegExp(
+  `^(${REPORTS_FOLDER}/([0-9a-f]{32})/[a-z0-9._-]{1,60})\\.(sigstore\\.json|ndjson)$`,
+);
+const MAX_FILES = 200_000;
+
+/**
+ * All of fleet/reports/<id>/<from>-<to>.{ndjson,sigstore.json} (docs/bundle-format.md section 10), sorted by path.
+ * Other files are not ours.
+ * @throws FleetError TOO_MANY
+ */
+export const findReports = async (medium: OpenMedium): Promise<readonly FoundReport[]> => {
+  const files = await medium.files(REPORTS_FOLDER);
+  if (files.length > MAX_FILES) {
+    throw new FleetError(
+      'TOO_MANY',
+      `${medium.path} has ${files.length} files of reports, at most ${MAX_FILES} are read`,
+    );
+  }
+  const parts = files.flatMap((file) => {
+    const [, path, folder, ending] = REPORT.exec(file) ?? [];
+    return path === undefined || folder === undefined || ending === undefined ? [] : { path, folder, ending };
+  });
+  return [...Map.groupBy(parts, ({ path }) => path)].map(([path, [first, second]]) => ({
+    path,
+    folder: first?.folder ?? '',
+    endings: new Set([first, second].flatMap((part) => part?.ending ?? [])),
+  }));
+};
+
+/** @throws FleetError TOO_LARGE, UNSIGNED for events alone, MISSING_BLOB for a statement alone */
+export const readReport = async (
+  medium: OpenMedium,
+  { path, endings }: FoundReport,
+): Promise<SignedReport> => {
+  const [events, statement] = [`${path}.ndjson`, `${path}.sigstore.json`];
+  if (!endings.has('sigstore.json')) throw new FleetError('UNSIGNED', `${events} has no statement beside it`);
+  if (!endings.has('ndjson')) throw new FleetError('MISSING_BLOB', `${statement} has no events beside it`);
+  return {
+    events: await medium.readFile(events, MAX_REPORT_BYTES),
+    statement: await medium.readFile(statement, MAX_STATEMENT_BYTES),
+  };
+};

@@ -1,0 +1,22 @@
+import type { Digest } from '../../digest.ts';
+import { FleetError } from '../../errors.ts';
+import { PREDICATES } from '../../media-types.ts';
+import { signPayload } from '../statements/sign-payload.ts';
+import type { ReceiptPredicate } from '../../formats/statements/predicates.ts';
+import { encodeStatement, verifyStatement } from '../statements/verify-statement.ts';
+import type { SigningKey } from '../keys/key.ts';
+import type { TrustRoot } from '../root/root.ts';
+import { parseDocument } from '../../json/validate.ts';
+
+/** The hub's word that it has an agent's events up to `to`; `report` is the digest of the acknowledged blob. */
+export const signReceipt = (report: Digest, predicate: ReceiptPredicate, key: SigningKey): Promise<Buffer> =>
+  signPayload(encodeStatement([{ name: 'report', digest: report }], PREDICATES.receipt, predicate), key);
+
+/** @throws FleetError those of verifyStatement; RECEIPT_INVALID for another agent's or fleet's */
+export const verifyReceipt = (bytes: Uint8Array, root: TrustRoot, agent: string): ReceiptPredicate => {
+  const what = `a receipt for ${agent}`;
+  const verified = verifyStatement([bytes], { keys: root.receipt, threshold: 1 }, PREDICATES.receipt, what);
+  const predicate = parseDocument<ReceiptPredicate>('receipt-predicate', verified.predicate, what);
+  if (predicate.agent === agent && predicate.fleet === root.fleet) return predicate;
+  throw new FleetError('RECEIPT_INVALID', `${what} is really for ${predicate.fleet}/${predicate.agent}`);
+};

@@ -1,0 +1,101 @@
+import { type Digest, digestOf } from '../../digest.ts';
+import { FleetError } from '../../errors.ts';
+import { PREDICATES } from '../../media-types.ts';
+import { signPayload } from '../statements/sign-payload.ts';
+import type { ReportPredicate } from '../../formats/statements/predicates.ts';
+import { encodeStatement, verifyStatement } from '../statements/verify-statement.ts';
+import type { PublicKey, SigningKey } from '../keys/key.ts';
+import { parseDocument, readDocument } from '../../json/validate.ts';
+import { type Event, hashLine } from '../../formats/events/event.ts';
+
+/** A batch of events and the agent's signature over it. */
+export type SignedReport = { readonly events: Buffer; readonly statement: Buffer };
+
+/** 4 MiB of events a report; an agent with more makes several. */
+export const MAX_REPORT_BYTES = 4 << 20;
+const MAX_LINE_BYTES = 64 << 10;
+
+export const signReport = async (
+  events: Buffer,
+  predicate: ReportPredicate,
+  key: SigningKey,
+): Promise<SignedReport> => ({
+  events,
+  statement: await signPayload(
+    encodeStatement([{ name: 'events', digest: digestOf(events) }], PREDICATES.report, predicate),
+    key,
+  ),
+});
+
+/** An event without its `detail`, which may be large; the bytes of the report keep it. */
+export type ReportedEvent = Omit<Event, 'detail'>;
+
+export type VerifiedReport = {
+  readonly predicate: ReportPredicate;
+  readonly events: readonly ReportedEvent[];
+  readonly digest: Digest;
+};
+
+/**
+ * The agent's signature, then the chain inside: sequence without a gap, each `prev` the hash of the line before.
+ * @throws FleetError those of verifyStatement, REPORT_INVALID, TOO_LARGE, BAD_JSON, SCHEMA, REPORT_CHAIN
+ */
+export const verifyReport = (report: SignedReport, key: PublicKey, what: string): VerifiedReport => {
+  const verified = verifyStatement(
+    [report.statement],
+    { keys: [key], threshold: 1 },
+    PREDICATES.report,
+    what,
+  );
+  const digest = digestOf(report.events);
+  if (!verified.subjects.some((subject) => subject.digest === digest)) {
+    throw new FleetError('REPORT_INVALID', `${what} was changed after it was signed`);
+  }
+  if (report.events.byteLength > MAX_REPORT_BYTES) {
+    throw new FleetError(
+      'TOO_LARGE',
+      `${what} has ${report.events.byteLength} bytes, at most ${MAX_REPORT_BYTES} are read`,
+    );
+  }
+  const predicate = parseDocument<ReportPredicate>('report-predicate', verified.predicate, what);
+  return { predicate, events: parseEvents(report.events, predicate, what), digest };
+};
+
+/** Bytes that are no text would be hashed as others than they are. */
+const decode = (bytes: Buffer, what: string): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new FleetError('BAD_JSON', `${what} is not UTF-8`, { cause });
+  }
+};
+
+const parseEvents = (bytes: Buffer, predicate: ReportPredicate, what: string): readonly ReportedEvent[] => {
+  const text = decode(bytes, what);
+  const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
+  if (lines.length !== predicate.to - predicate.from + 1) {
+    throw new FleetError(
+      'REPORT_CHAIN',
+      `${what} has ${lines.length} events, its statement says ${predicate.from} to ${predicate.to}`,
+    );
+  }
+  let prev = predicate.firstPrev;
+  const events = lines.map((line, index) => {
+    const name = `event ${predicate.from + index} of ${what}`;
+    // Thousands of events with their details built would take many times the bytes of the report.
+    const { detail: _, ...event } = readDocument<Event>(
+      'event',
+      Buffer.from(line),
+      { maxBytes: MAX_LINE_BYTES },
+      name,
+    );
+    if (event.seq !== predicate.from + index || event.prev !== prev || event.agent !== predicate.agent) {
+      throw new FleetError('REPORT_CHAIN', `${name} does not continue the chain`);
+    }
+    prev = hashLine(line);
+    return event;
+  });
+  if (prev !== predicate.lastHash)
+    throw new FleetError('REPORT_CHAIN', `${what} ends with another event than it says`);
+  return events;
+};

@@ -1,0 +1,89 @@
+import { X509Certificate } from 'node:crypto';
+import { Key } from '@tufjs/models';
+import type { Json } from '../../json/canonical.ts';
+import { FleetError } from '../../errors.ts';
+import { isName } from '../../names.ts';
+import type { PublicKey } from '../keys/key.ts';
+import { fromTufKeys, toTufKeys } from '../keys/tuf-key.ts';
+
+/** The root's signed extension, for keys without a TUF role: TUF allows extra fields, but no extra roles. */
+export const FLEET_FIELD = 'x-fleet';
+
+const MAX_CERTIFICATES = 16;
+/** Upper bound on keys in one list of a root. */
+export const MAX_KEYS = 64;
+
+export type FleetField = {
+  readonly name: string;
+  readonly dev: boolean;
+  readonly receipt: readonly PublicKey[];
+  readonly audit: readonly PublicKey[];
+  /** PEM certificates that agents' client certificates chain to. */
+  readonly agentCertificates: readonly string[];
+};
+
+export const encodeFleetField = (field: FleetField): { readonly [key: string]: Json } => ({
+  name: field.name,
+  ...(field.dev ? { dev: true } : {}),
+  receiptKeys: keysToJson(field.receipt),
+  auditKeys: keysToJson(field.audit),
+  agentCertificates: field.agentCertificates,
+});
+
+/** @throws FleetError ROOT_FORMAT */
+export const parseFleetField = (value: unknown): FleetField => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new FleetError('ROOT_FORMAT', `the root has no ${FLEET_FIELD} field: it belongs to no fleet`);
+  }
+  const { name, dev, receiptKeys, auditKeys, agentCertificates } = value as Record<string, unknown>;
+  if (!isName(name)) throw new FleetError('ROOT_FORMAT', `${FLEET_FIELD}.name is not a DNS label`);
+  if (dev !== undefined && typeof dev !== 'boolean') {
+    throw new FleetError('ROOT_FORMAT', `${FLEET_FIELD}.dev is neither true nor false`);
+  }
+  return {
+    name,
+    dev: dev === true,
+    receipt: keysFromJson(receiptKeys, 'receiptKeys'),
+    audit: keysFromJson(auditKeys, 'auditKeys'),
+    agentCertificates: parseCertificates(agentCertificates),
+  };
+};
+
+const keysToJson = (keys: readonly PublicKey[]): Json =>
+  Object.fromEntries(Object.entries(toTufKeys(keys)).map(([id, key]) => [id, key.toJSON() as Json]));
+
+const keysFromJson = (value: unknown, what: string): readonly PublicKey[] => {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length > MAX_KEYS) {
+    throw new FleetError(
+      'ROOT_FORMAT',
+      `${FLEET_FIELD}.${what} is not an object of at most ${MAX_KEYS} keys`,
+    );
+  }
+  let keys: Record<string, Key>;
+  try {
+    keys = Object.fromEntries(Object.entries(value).map(([id, key]) => [id, Key.fromJSON(id, key)]));
+  } catch (cause) {
+    throw new FleetError('ROOT_FORMAT', `${FLEET_FIELD}.${what} has something that is no TUF key`, { cause });
+  }
+  return [...fromTufKeys(keys, `${FLEET_FIELD}.${what}`).values()];
+};
+
+const parseCertificates = (value: unknown): readonly string[] => {
+  if (!Array.isArray(value) || value.length > MAX_CERTIFICATES || !value.every(isCertificate)) {
+    throw new FleetError(
+      'ROOT_FORMAT',
+      `${FLEET_FIELD}.agentCertificates is not a list of at most ${MAX_CERTIFICATES} PEM certificates`,
+    );
+  }
+  return value;
+};
+
+/** Exactly one certificate without other text, so that all readers use the same one. */
+const isCertificate = (pem: unknown): pem is string => {
+  if (typeof pem !== 'string') return false;
+  try {
+    return new X509Certificate(pem).toString().trimEnd() === pem.trimEnd();
+  } catch {
+    return false;
+  }
+};

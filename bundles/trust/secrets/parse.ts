@@ -1,0 +1,53 @@
+import { FleetError } from '../../errors.ts';
+import { isName } from '../../names.ts';
+import { parseStrictJson } from '../../json/strict-json.ts';
+import { MAX_SEALED_BYTES, type SecretSet } from './secret-set.ts';
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** What a key of a set, and of a Kubernetes Secret, may look like. */
+export const SECRET_KEY = /^(?!\.{1,2}$)[-._a-zA-Z0-9]{1,253}$/;
+
+export const isSecretKey = (text: string): boolean => SECRET_KEY.test(text);
+
+/**
+ * The plaintext of a sealed set. Messages name fields and keys, never a value, and have no cause: what a JSON parser says
+ * of a text quotes it. @throws FleetError SECRET_UNREADABLE
+ */
+export const parseSecretSet = (bytes: Uint8Array, what: string): SecretSet => {
+  const value = read(bytes, what);
+  if (!isRecord(value)) throw unreadable(what, 'it is no object');
+  const { fleet, site, name, version, values } = value;
+  if (!isName(fleet) || !isName(site) || !isName(name)) throw unreadable(what, 'it does not say whose it is');
+  if (!Number.isSafeInteger(version) || (version as number) < 1) throw unreadable(what, 'it has no version');
+  if (!isRecord(values)) throw unreadable(what, 'it has no values');
+  for (const [key, text] of Object.entries(values)) {
+    if (!isSecretKey(key)) throw unreadable(what, 'one of its keys is not valid');
+    if (typeof text !== 'string' || !BASE64.test(text))
+      throw unreadable(what, `its key ${key} is not base64`);
+  }
+  return {
+    fleet,
+    site,
+    name,
+    version: version as number,
+    values: values as SecretSet['values'],
+  };
+};
+
+const read = (bytes: Uint8Array, what: string): unknown => {
+  try {
+    return parseStrictJson(bytes, { maxBytes: MAX_SEALED_BYTES, maxDepth: 4 }, what);
+  } catch (error) {
+    if (error instanceof FleetError) throw unreadable(what, 'it is not the JSON it should be');
+    throw error;
+  }
+};
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const unreadable = (what: string, why: string): FleetError =>
+  new FleetError('SECRET_UNREADABLE', `${what} holds no secret set: ${why}`, {
+    hint: 'Set it again with fleet-scheduler secrets set',
+  });

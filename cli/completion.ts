@@ -1,0 +1,191 @@
+import { Args, type Command } from '@oclif/core';
+import { chooseCommands, loadCommands } from './commands.ts';
+import { FleetCommand } from './fleet-command.ts';
+import { loadConfig, type Program } from './load-config.ts';
+
+/** A word that may come next. */
+type Candidate = { readonly word: string; readonly description: string };
+
+/** What may come next: words, files and folders, or both. */
+type Candidates = { readonly words: readonly Candidate[]; readonly paths: boolean };
+
+/** The line of `__complete` that asks the shell for files and folders. */
+const PATHS = ':paths';
+
+/** Each script asks the program with every Tab, so that a script that was saved is never out of date. */
+const SCRIPTS: Readonly<Record<string, (program: string, name: string) => string>> = {
+  // Bash 4 and newer, without the package bash-completion. Bash shows no descriptions.
+  bash: (program, name) => `# bash completion for ${program}: source <(${program} completion bash)
+${name}() {
+  local word
+  COMPREPLY=()
+  while IFS=$'\\t' read -r word _; do
+    if [[ $word == ${PATHS} ]]; then
+      word=\${COMP_WORDS[COMP_CWORD]}
+      compopt -o filenames 2> /dev/null
+      while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "\${word#=}")
+    else
+      COMPREPLY+=("$word")
+    fi
+  done < <(${program} __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null)
+}
+complete -F ${name} ${program}`,
+  zsh: (program, name) => `#compdef ${program}
+# zsh completion for ${program}: source <(${program} completion zsh), after compinit
+${name}() {
+  local line paths
+  local -a found
+  for line in "\${(@f)$(${program} __complete -- "\${(@)words[2,CURRENT]}" 2> /dev/null)}"; do
+    if [[ $line == ${PATHS} ]]; then paths=1
+    elif [[ -n $line ]]; then line=\${line//:/\\\\:}; found+=("\${line/$'\\t'/:}"); fi
+  done
+  (( $#found )) && _describe '${program}' found
+  if [[ -n $paths ]]; then compset -P '*='; _files; fi
+}
+if [[ $funcstack[1] == ${name} ]]; then ${name} "$@"; else compdef ${name} ${program}; fi`,
+  // fish 3.4 and newer.
+  fish: (program, name) => `# fish completion for ${program}: ${program} completion fish | source
+function ${name}
+    set -l token "$(commandline -ct)"
+    for line in (${program} __complete -- (commandline -opc)[2..] $token 2> /dev/null)
+        if test "$line" = ${PATHS}
+            set -l flag (string match -r -- '^-[^=]*=' $token)
+            __fish_complete_path (string replace -- "$flag" '' $token) | string replace -r '^' -- "$flag"
+        else
+            echo $line
+        end
+    end
+end
+complete -c ${program} -f -a '(${name})'`,
+};
+
+export class Completion extends FleetCommand {
+  static override summary = 'Print the script that completes verbs, flags and values in your shell';
+  static override examples = [
+    'source <(<%= config.bin %> completion bash)',
+    '<%= config.bin %> completion zsh > "${fpath[1]}/_<%= config.bin %>"',
+    '<%= config.bin %> completion fish > ~/.config/fish/completions/<%= config.bin %>.fish',
+  ];
+  static override args = {
+    shell: Args.string({ required: true, options: Object.keys(SCRIPTS), description: 'Which shell' }),
+  };
+
+  async run(): Promise<{ readonly shell: string; readonly script: string }> {
+    const { args } = await this.parse(Completion);
+    const { bin } = this.config;
+    const script = `${SCRIPTS[args.shell]?.(bin, `_${bin.replaceAll('-', '_')}`)}\n`;
+    this.log(script.trimEnd());
+    return { shell: args.shell, script };
+  }
+}
+
+/** The verb that the scripts call with the words of a command line, of which the last is to be completed. */
+export const completeCommand = (program: Program): Command.Class =>
+  class Complete extends FleetCommand {
+    static override hidden = true;
+    static override strict = false;
+    static override summary = 'Print the words that may come next, for the scripts of completion';
+    static override examples = ['<%= config.bin %> __complete -- completion z'];
+
+    async run(): Promise<Candidates> {
+      await this.parse(Complete);
+      // The parser drops a second '--', which may be what is to be completed.
+      const found = await candidatesFor(program, this.argv.slice(this.argv.indexOf('--') + 1));
+      for (const { word, description } of found.words)
+        this.log(description ? `${word}\t${description}` : word);
+      if (found.paths) this.log(PATHS);
+      return found;
+    }
+  };
+
+/** @param line words after the program's name; bash makes a word of its own of '=' */
+const candidatesFor = async (program: Program, line: readonly string[]): Promise<Candidates> => {
+  const last = line.at(-1) ?? '';
+  const before = line.slice(0, -1);
+  const ids = Object.keys(program.commands);
+  const isVerb = (words: readonly string[]) => ids.some((id) => `${id}:`.startsWith(`${words.join(':')}:`));
+  const end = before.findIndex((_, at) => !isVerb(before.slice(0, at + 1)));
+  const path = end === -1 ? before : before.slice(0, end);
+
+  const { commands } = await loadConfig(
+    program,
+    await loadCommands(program.commands, chooseCommands(ids, path)),
+  );
+  const verb = commands.find(({ id }) => id === path.join(':'));
+  const flags = Object.values(verb?.flags ?? {}).filter(({ hidden }) => !hidden);
+
+  const inOne = /^(--[^=]+=)(.*)$/s.exec(last);
+  const isSplit = last === '=' || before.at(-1) === '=';
+  const given = inOne?.[1]?.slice(0, -1) ?? (last !== '=' && isSplit ? before.at(-2) : before.at(-1));
+  const flag = flags.find(
+    ({ name, char, type }) => type === 'option' && [`--${name}`, `-${char}`].includes(given ?? ''),
+  );
+  if (flag?.type === 'option') {
+    const { words, paths } = valuesOf(flag);
+    const prefix = inOne?.[1] ?? '';
+    const start = last === '=' ? '' : last;
+    return {
+      words: startingWith(
+        start,
+        words.map((one) => ({ ...one, word: prefix + one.word })),
+      ),
+      paths,
+    };
+  }
+
+  const values = Object.values(verb?.args ?? {}).map(valuesOf);
+  const paths = values.some((value) => value.paths) && !last.startsWith('-');
+  const named = [
+    ...(path.length === before.length ? childrenOf(path, commands, program.topics ?? {}) : []),
+    ...values.flatMap(({ words }) => words),
+  ];
+  const wantsFlags = last.startsWith('-') || (named.length === 0 && !paths);
+  const atTop = before.length === 0 ? [{ word: '--version', description: 'Show the version' }] : [];
+  const help = { word: '--help', description: 'Show help' };
+  const words = wantsFlags ? [...flags.flatMap(namesOf), help, ...atTop] : named;
+  return { words: startingWith(last, words), paths };
+};
+
+const startingWith = (start: string, words: readonly Candidate[]): readonly Candidate[] =>
+  words.filter(({ word }) => word.startsWith(start));
+
+/** The verbs and topics below a topic, or below the program. */
+const childrenOf = (
+  path: readonly string[],
+  commands: readonly Command.Loadable[],
+  topics: NonNullable<Program['topics']>,
+): readonly Candidate[] => {
+  const prefix = path.map((word) => `${word}:`).join('');
+  const below = commands.filter(({ id, hidden }) => !hidden && id.startsWith(prefix));
+  const words = new Set(below.map(({ id }) => id.slice(prefix.length).split(':')[0] ?? ''));
+  return [...words].map((word) => {
+    const verb = below.find(({ id }) => id === prefix + word);
+    const description = verb?.summary ?? verb?.description ?? topics[prefix + word]?.description;
+    return { word, description: firstLine(description) };
+  });
+};
+
+const namesOf = (flag: Command.Flag.Cached): readonly Candidate[] => {
+  const negated = flag.type === 'boolean' && flag.allowNo ? [`--no-${flag.name}`] : [];
+  const short = flag.char ? [`-${flag.char}`] : [];
+  const description = firstLine(flag.summary ?? flag.description);
+  return [`--${flag.name}`, ...negated, ...short].map((word) => ({ word, description }));
+};
+
+const firstLine = (text = ''): string => text.split('\n')[0] ?? '';
+
+/** Descriptions of values that are paths. A path that is offered in vain costs less than one that must be typed. */
+const PATH = /\b(file|folder|directory|layout|medium|tar|path|PEM)\b/i;
+/** 'SHA-256 of a root file' is not a path. */
+const NO_PATH = /^(SHA-256|URL|Name)\b/;
+
+const valuesOf = ({
+  options = [],
+  description = '',
+}: {
+  readonly options?: readonly string[] | undefined;
+  readonly description?: string | undefined;
+}): Candidates => ({
+  words: options.map((word) => ({ word, description: '' })),
+  paths: options.length === 0 && PATH.test(description) && !NO_PATH.test(description),
+});

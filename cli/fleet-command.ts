@@ -1,0 +1,115 @@
+import { Command, Errors, Flags, ux } from '@oclif/core';
+import {
+  type FleetError,
+  formatError,
+  isFleetError,
+  plainText,
+  FleetError as Refusal,
+  toFleetError,
+} from '#bundles/errors';
+import { didYouMean } from '#bundles/nearest-name';
+import { usageSentence } from './usage-sentence.ts';
+
+/**
+ * What all commands of all three programs have in common: `--json`, a signal that ends work cleanly, times read once, and
+ * mistakes told in one sentence with the exit code of the catalogue, never a stack trace.
+ */
+export abstract class FleetCommand extends Command {
+  static override enableJsonFlag = true;
+  static override baseFlags = {
+    now: Flags.string({
+      hidden: true,
+      description: 'Take this as the current time (for reproducible builds and tests)',
+      env: 'FLEET_NOW',
+    }),
+  };
+
+  readonly #controller = new AbortController();
+
+  /** Aborts on SIGINT and SIGTERM: the step under way ends, nothing half-written stays. */
+  protected get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The time of this run, read once at the edge. */
+  protected readNow(text: string | undefined): Date {
+    if (text === undefined) return new Date();
+    const date = new Date(text);
+    if (!Number.isNaN(date.getTime())) return date;
+    throw new Refusal('USAGE', `--now ${JSON.stringify(text)} is no time`, {
+      hint: 'Write it like 2026-11-21T08:00:00Z',
+    });
+  }
+
+  protected override async init(): Promise<void> {
+    await super.init();
+    const stop = (): void => this.#controller.abort();
+    process.once('SIGINT', stop);
+    process.once('SIGTERM', stop);
+  }
+
+  /** What is shown of media and reports was written by strangers, who must not move anybody's cursor. */
+  override log(message = '', ...args: readonly unknown[]): void {
+    super.log(plainText(message), ...args);
+  }
+
+  protected override logJson(json: unknown): void {
+    ux.stdout(plainText(JSON.stringify(json, null, 2)));
+  }
+
+  override warn(input: string | Error): string | Error {
+    return super.warn(plainText(typeof input === 'string' ? input : input.message));
+  }
+
+  /** A note, a warning or progress, for people: on standard error, so that the result on standard output can be piped. */
+  protected say(line: string): void {
+    if (!this.jsonEnabled()) process.stderr.write(`${plainText(line)}\n`);
+  }
+
+  protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {
+    const refusal = asRefusal(error, this.ctor);
+    if (refusal === undefined) throw error;
+    // Or oclif warns, where NODE_ENV is not production, that a command line it could not parse was not parsed.
+    this.parsed = true;
+    process.exitCode = refusal.exitCode;
+    if (this.jsonEnabled()) {
+      this.logJson(this.toErrorJson(refusal));
+    } else {
+      process.stderr.write(`${this.config.bin}: ${formatError(refusal)}\n`);
+      if (refusal.code === 'INTERNAL')
+        process.stderr.write(`${plainText((refusal.cause instanceof Error && refusal.cause.stack) || '')}\n`);
+    }
+    return undefined;
+  }
+
+  protected override toErrorJson(error: unknown): unknown {
+    return errorJson(isFleetError(error) ? error : toFleetError(error));
+  }
+}
+
+/** What `--json` prints instead of a result. */
+export const errorJson = ({ code, message, subject, at, hint, retryable }: FleetError) => ({
+  error: { code, message, subject, at, hint, retryable },
+});
+
+/** What oclif says about a command line, in one sentence of ours. */
+export const usageError = (error: Errors.CLIError, hint: string): FleetError =>
+  new Refusal('USAGE', usageSentence(error.message), { hint });
+
+/** 'Did you mean --platform? ' for flags that a verb does not have. */
+const meantFlags = (error: Errors.CLIError, { flags, baseFlags }: typeof Command): string => {
+  const wrong = 'flags' in error && Array.isArray(error.flags) ? error.flags.map(String) : [];
+  const known = Object.entries({ ...baseFlags, ...flags })
+    .filter(([, { hidden }]) => hidden !== true)
+    .map(([name]) => `--${name}`);
+  return wrong.map((flag) => didYouMean(flag, [...known, '--json', '--help']) ?? '').join('');
+};
+
+/** Our errors and the operating system's; oclif's own parse errors become USAGE; its exits pass (undefined). */
+const asRefusal = (error: unknown, command: typeof Command): FleetError | undefined => {
+  if (error instanceof Errors.ExitError) return undefined;
+  if (error instanceof Errors.CLIError) {
+    return usageError(error, `${meantFlags(error, command)}See --help`);
+  }
+  return toFleetError(error);
+};

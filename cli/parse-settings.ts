@@ -1,0 +1,57 @@
+import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import { FleetError, type Place } from '#bundles/errors';
+import { yamlFault } from '#bundles/json/yaml-fault';
+import type { Check, Mistake } from '#bundles/json/schema/check-for';
+
+/** Enough for documents with many anchors, too few for a bomb. */
+const MAX_ALIASES = 100;
+
+/**
+ * The settings that a configuration file has: YAML that fits the schema. An empty file has none.
+ * @param describe what a person reads about a value that does not fit
+ * @throws FleetError CONFIG_INVALID with file:line:column
+ */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the schema that is asked for is what T is written after
+export const parseSettings = <T>(
+  file: string,
+  text: string,
+  check: Check,
+  describe: (mistake: Mistake) => string,
+): T => {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const invalid = (message: string, offset: number): FleetError => {
+    const { line, col: column } = lines.linePos(offset);
+    return new FleetError('CONFIG_INVALID', message, { at: { file, line, column } satisfies Place });
+  };
+  const [broken] = document.errors;
+  if (broken) throw invalid(`this is not YAML: ${yamlFault(broken.message)}`, broken.pos[0]);
+  const value = valueOf(document, (why) => invalid(`this is not YAML: ${why}`, 0));
+  const mistake = check(value);
+  // The schema that it was just checked against is what T is written after.
+  if (!mistake) return value as T;
+  throw invalid(describe(mistake), nodeOf(document, mistake)?.range?.[0] ?? 0);
+};
+
+const valueOf = (document: Document, invalid: (why: string) => FleetError): unknown => {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {};
+  } catch (error) {
+    throw invalid(yamlFault((error as Error).message));
+  }
+};
+
+/** The key of a foreign field, the value of any other mistake. */
+const nodeOf = (document: Document, { params, instancePath }: Mistake): Node | undefined => {
+  const foreign = params.additionalProperty;
+  if (foreign !== undefined && isMap(document.contents)) {
+    const pair = document.contents.items.find(({ key }) => isScalar(key) && key.value === foreign);
+    return isNode(pair?.key) ? pair.key : undefined;
+  }
+  const path = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+  const node = document.getIn(path, true);
+  return isNode(node) ? node : (document.contents ?? undefined);
+};

@@ -1,0 +1,15 @@
+import { Flags } from '@oclif/core';
+
+const PROGRESS_MODES = ['auto', 'bar', 'json', 'none'] as const;
+export type ProgressMode = (typeof PROGRESS_MODES)[number];
+
+/** The --progress flag of all commands with long work. */
+export const PROGRESS_FLAG = {
+  progress: Flags.option({
+    options: PROGRESS_MODES,
+    default: 'auto' as const,
+    description:
+      'How far it is, on standard error: a bar, JSON lines, or nothing; auto is a bar on a terminal, and else lines when it takes long',
+    env: 'FLEET_PROGRESS',
+  })(),
+};

@@ -1,0 +1,75 @@
+import { progressBar } from './progress-bar.ts';
+import type { ProgressMode } from './progress-flag.ts';
+import { progressLines } from './progress-lines.ts';
+import { newMeter, type Phase, type ProgressMeter } from './progress-meter.ts';
+import type { ProgressView } from './progress-view.ts';
+
+/** Receives the progress of a long operation. */
+export type Progress = {
+  /** Begins a phase and ends the previous one. */
+  readonly begin: (phase: Phase) => void;
+  /** In the unit of the phase. */
+  readonly advance: (amount: number) => void;
+  /** Nothing moves for so many milliseconds, and why: 'registry.example asks to wait, 20 s'. */
+  readonly wait: (why: string, ms: number) => void;
+  /** The phase is over, and nothing begins: what is written to the terminal next is not drawn over. */
+  readonly end: () => void;
+};
+
+type Stream = NodeJS.WritableStream & { readonly isTTY?: boolean | undefined };
+
+/** Milliseconds between two JSON lines: asked for, and where nobody asked and only long work is worth a line. */
+const ASKED = 1000;
+const UNASKED = 5000;
+
+/**
+ * Shows the progress of a long operation on standard error: a bar on a terminal, JSON lines elsewhere.
+ * @param now milliseconds of a monotonic clock
+ */
+export const openProgress = (
+  mode: ProgressMode,
+  { stream = process.stderr, now = () => performance.now() }: { stream?: Stream; now?: () => number } = {},
+): Progress & Disposable => {
+  const view = viewOf(mode, stream);
+  if (!view) return { ...NO_PROGRESS, [Symbol.dispose]: () => {} };
+  let meter: ProgressMeter | undefined;
+  const timer = setInterval(() => {
+    if (meter) view.show(meter.state());
+  }, view.every);
+  timer.unref();
+  const end = (): void => {
+    if (meter) view.end(meter.state());
+    meter = undefined;
+  };
+  return {
+    begin: (phase) => {
+      end();
+      meter = newMeter(phase, now);
+    },
+    advance: (amount) => meter?.advance(amount),
+    wait: (why, ms) => meter?.wait(why, ms),
+    end,
+    [Symbol.dispose]: () => {
+      clearInterval(timer);
+      end();
+    },
+  };
+};
+
+/** Ignores all progress. */
+export const NO_PROGRESS: Progress = { begin: () => {}, advance: () => {}, wait: () => {}, end: () => {} };
+
+const viewOf = (mode: ProgressMode, stream: Stream): ProgressView | undefined => {
+  switch (mode) {
+    case 'none':
+      return undefined;
+    case 'bar':
+      return progressBar(stream);
+    case 'json':
+      return progressLines({ stream, every: ASKED, always: true });
+    case 'auto':
+      return stream.isTTY === true
+        ? progressBar(stream)
+        : progressLines({ stream, every: UNASKED, always: false });
+  }
+};

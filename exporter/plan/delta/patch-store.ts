@@ -1,0 +1,33 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { toFleetError } from '#bundles/errors';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import type { BlobStore } from '#bundles/formats/layout/blobs';
+import { DELTAS_FOLDER } from '#bundles/formats/medium/medium';
+import type { Source } from '../../source/source.ts';
+import { streamBlob } from '../../source/stream-blob.ts';
+
+/** Patches lie on this machine's own disk until they are written to the medium: what they cost decides what travels. */
+export type PatchStore = AsyncDisposable & { readonly blobs: BlobStore };
+
+/** @throws FleetError DISK_FULL, PERMISSION, IO */
+export const openPatchStore = async (): Promise<PatchStore> => {
+  const folder = await mkdtemp(join(tmpdir(), 'fleet-export-')).catch((error: unknown) => {
+    throw toFleetError(error, `making a folder in ${tmpdir()}`);
+  });
+  return {
+    blobs: openBlobDirectory(folder, folder),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+};
+
+/** A source that also has the patches, in a repository of their own. */
+export const withPatches = (source: Source, patches: BlobStore): Source => ({
+  ...source,
+  blobs: (repository) => (repository === DELTAS_FOLDER ? patches : source.blobs(repository)),
+  stream: (repository, digest, signal) =>
+    repository === DELTAS_FOLDER
+      ? streamBlob(patches, digest, signal)
+      : source.stream(repository, digest, signal),
+});

@@ -1,0 +1,59 @@
+import { isFleetError } from '#bundles/errors';
+import type { SetLimits } from '../cut-set.ts';
+import type { Prepared } from '../prepare.ts';
+import { checkFreeSpace } from './free-space.ts';
+import { layOutSet, type SetLayout } from './set-layout.ts';
+import { limitsFor, type SetWish } from './set-limits.ts';
+import { readLists } from './stick-files.ts';
+
+/** The set as it was begun on these volumes if it was, else as what is known of them gives it. */
+export const findLayout = async (
+  { plan, source }: Pick<Prepared, 'plan' | 'source'>,
+  roots: readonly string[],
+  wish: SetWish,
+  options: Parameters<typeof layOutSet>[3],
+): Promise<SetLayout> => {
+  const lists = (await Promise.all(roots.map((root) => readLists(root)))).flatMap(({ done, begun }) => [
+    done,
+    begun,
+  ]);
+  const guesses = await limitsFor(wish, roots);
+  const isThere = ({ set }: SetLayout): boolean => lists.some((list) => list?.set === set);
+  for (const limits of guesses.slice(0, -1)) {
+    try {
+      const layout = await layOutSet(plan, source, limits, options);
+      if (isThere(layout)) return layout;
+    } catch (error) {
+      // What an earlier set was cut by may be too little for this one.
+      if (!isFleetError(error, 'USAGE')) throw error;
+    }
+  }
+  return orLackOfRoom(plan, roots, wish, () => layOutSet(plan, source, guesses.at(-1) as SetLimits, options));
+};
+
+/** Refuses a full volume: its free space is not a usable volume size. @throws FleetError DISK_FULL, else of `cut` */
+export const orLackOfRoom = async <T>(
+  { carried }: Pick<Prepared['plan'], 'carried'>,
+  [root = '', another]: readonly string[],
+  { stickSizes }: SetWish,
+  cut: () => Promise<T>,
+): Promise<T> => {
+  try {
+    return await cut();
+  } catch (error) {
+    const isByRoom = stickSizes.length === 0 && another === undefined;
+    if (isByRoom && isFleetError(error, 'USAGE')) await checkFreeSpace(root, carried);
+    throw error;
+  }
+};
+
+/** The volume of the set that this one is, by what is on it already. */
+export const stickOf = async (
+  root: string,
+  set: string,
+  parts: SetLayout['parts'],
+): Promise<number | undefined> => {
+  const { done, begun } = await readLists(root);
+  const list = [begun, done].find((one) => one?.set === set && one.parts.length > 0);
+  return parts.find(({ number }) => number === list?.parts[0]?.number)?.stick;
+};

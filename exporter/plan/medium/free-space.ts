@@ -1,0 +1,62 @@
+import type { StatsFs } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { formatBytes } from '#cli/format-bytes';
+
+/** Cluster sizes, folders, the metadata files. */
+const MARGIN = 1 << 20;
+
+/** Says so before an hour of copying and not after it. @throws FleetError DISK_FULL */
+export const checkFreeSpace = async (folder: string, needed: number): Promise<void> => {
+  const lack = await lackOfSpace(folder, needed);
+  if (lack === undefined) return;
+  throw new FleetError('DISK_FULL', lack, {
+    hint: 'Use a larger stick or fewer channels, or send a delta with --for; what was there stays until then',
+  });
+};
+
+/** The sentence for it, undefined where there is enough. */
+export const lackOfSpace = async (folder: string, bytes: number): Promise<string | undefined> => {
+  const free = await freeBytes(folder);
+  const needed = bytes + (bytes > 0 ? MARGIN : 0);
+  return needed <= free
+    ? undefined
+    : `${folder} has ${formatBytes(free)} free, ${formatBytes(needed)} are needed`;
+};
+
+/** Of the file system that a folder is on, or will be on when it is made. */
+export const freeBytes = async (folder: string): Promise<number> => {
+  const { bavail, bsize } = await fileSystemOf(folder);
+  return bavail * bsize;
+};
+
+const fileSystemOf = async (folder: string): Promise<StatsFs> => {
+  try {
+    return await statfs(folder);
+  } catch (error) {
+    const above = dirname(folder);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && above !== folder) return fileSystemOf(above);
+    throw toFleetError(error, `looking at ${folder}`);
+  }
+};
+
+/** Bytes of parts that a volume takes, found by what is free on it. */
+export const roomFor = async (folder: string): Promise<number> =>
+  Math.max(0, (await freeBytes(folder)) - 4 * MARGIN);
+
+/** MSDOS_SUPER_MAGIC of Linux: FAT12 to FAT32, whose files end at 4 GiB - 1. */
+const FAT = 0x4d44;
+export const FAT_MAX_FILE = 2 ** 32 - 1;
+
+/** The sentence for a file that the file system of this folder does not keep. */
+export const tooLargeFor = async (folder: string, size: number): Promise<string | undefined> =>
+  size > (await largestFile(folder))
+    ? `${folder} keeps no file of ${formatBytes(size)}: it is FAT32`
+    : undefined;
+
+/** The largest file that the file system of this folder keeps, as far as is known. */
+export const largestFile = async (folder: string): Promise<number> => {
+  const { type } = await fileSystemOf(folder);
+  return type === FAT ? FAT_MAX_FILE : Number.MAX_SAFE_INTEGER;
+};

@@ -1,0 +1,48 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+
+/** A file, one read at a time. */
+export type Readable = {
+  /** @param position, and `length`, in whole pages @returns how many bytes there were */
+  readonly read: (buffer: Uint8Array, length: number, position: number) => Promise<number>;
+  readonly close: () => Promise<void>;
+};
+
+/** @param past the page cache, as long as the file system supports that: some take the flag and refuse a read, the first or a later one */
+export const openReadable = async (path: string, past: boolean): Promise<Readable> => {
+  let direct = past ? await openDirect(path) : undefined;
+  let usual = direct ? undefined : await open(path, 'r');
+  return {
+    read: async (buffer, length, position) => {
+      try {
+        if (direct) return (await direct.read(buffer, 0, length, position)).bytesRead;
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        const refused = direct;
+        direct = undefined;
+        await refused?.close();
+      }
+      usual ??= await open(path, 'r');
+      return (await usual.read(buffer, 0, length, position)).bytesRead;
+    },
+    close: async () => {
+      await direct?.close();
+      await usual?.close();
+    },
+  };
+};
+
+/** Undefined where the system, or this file system, has no O_DIRECT. @throws any other error of open(2) */
+const openDirect = async (path: string): Promise<FileHandle | undefined> => {
+  const direct = (constants as { readonly O_DIRECT?: number }).O_DIRECT;
+  if (direct === undefined) return undefined;
+  try {
+    return await open(path, constants.O_RDONLY | direct);
+  } catch (error) {
+    if (isRefusal(error)) return undefined;
+    throw error;
+  }
+};
+
+const isRefusal = (error: unknown): boolean =>
+  ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP'].includes((error as NodeJS.ErrnoException).code ?? '');

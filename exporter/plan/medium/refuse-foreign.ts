@@ -1,0 +1,149 @@
+import { open, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BLOCK, encodeHeader } from '#bundles/formats/archive/tar-header';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { hexOf } from '#bundles/digest';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { layoutMarker, openLayout, referenceOf } from '#bundles/formats/layout/layout';
+import { readStickParts } from '#bundles/formats/medium/find-parts';
+import { type Kind, lookAt } from '#bundles/formats/medium/kind-of';
+import { readOptional } from '#bundles/formats/medium/plain-files';
+import {
+  MEDIUM_FILE,
+  PARTS_FILE,
+  PARTS_FOLDER,
+  PROGRESS_FILE,
+  RECEIPTS_FOLDER,
+} from '#bundles/formats/medium/medium';
+import { isLock, LOCK } from './lock-medium.ts';
+import { PARTIAL } from './resume-tar.ts';
+import { SUMS_FILE } from './stick-files.ts';
+import { OURS, TEMPORARY } from './sweep.ts';
+
+const FOLDERS = ['fleet', 'blobs', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)];
+const FILES = ['oci-layout', 'index.json', MEDIUM_FILE, PARTS_FILE, PROGRESS_FILE, SUMS_FILE];
+
+/**
+ * Before anything is changed on a medium: what lies under our names there must be ours, as far as that is visible. Names
+ * that are not ours are nobody's business.
+ * @throws FleetError MEDIUM_INVALID, PERMISSION, IO
+ */
+export const refuseForeign = async (root: string): Promise<void> => {
+  for (const folder of FOLDERS) {
+    const kind = await kindAt(join(root, folder));
+    if (kind !== undefined && kind !== 'folder')
+      throw foreign(join(root, folder), `is a ${kind} and no folder`);
+  }
+  const there = new Set<string>();
+  for (const file of FILES) {
+    const kind = await kindAt(join(root, file));
+    if (kind !== undefined && kind !== 'file') throw foreign(join(root, file), `is a ${kind} and no file`);
+    if (kind !== undefined) there.add(file);
+  }
+  const isBegun = await isLock(join(root, 'fleet', LOCK));
+  if (there.has(PROGRESS_FILE)) await refuseOtherList(root);
+  if (there.has(MEDIUM_FILE)) await refuseOtherImages(root);
+  if (isBegun) return;
+  // Nothing says that we were ever here, or only a part of what is here can be ours.
+  const isSet = there.has(PARTS_FILE) || there.has(PROGRESS_FILE);
+  const isFolder = there.has(MEDIUM_FILE);
+  const [taken] = [
+    ...(there.has(SUMS_FILE) && !isSet ? [SUMS_FILE] : []),
+    ...(there.has('oci-layout') && !(await isMarker(root)) ? ['oci-layout'] : []),
+    ...(there.has('index.json') && isSet && !isFolder ? ['index.json'] : []),
+    ...(isFolder ? [] : await underNames(root, OURS)),
+    ...(isFolder || isSet ? [] : await underNames(root, HALVES)),
+  ];
+  if (taken !== undefined) throw foreign(join(root, taken), 'was not put there by this program');
+};
+
+const HALVES = ['', 'fleet', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)].map(
+  (folder) => [folder, TEMPORARY] as const,
+);
+
+/** Written in one go, it is never half of one. */
+const refuseOtherList = async (root: string): Promise<void> => {
+  try {
+    await readStickParts(root, PROGRESS_FILE);
+  } catch (error) {
+    if (!isFleetError(error) || error.exitCode !== 4) throw error;
+    throw foreign(join(root, PROGRESS_FILE), 'was not put there by this program');
+  }
+};
+
+/**
+ * The same for what lies beside a tar while it is written.
+ * @throws FleetError MEDIUM_INVALID, PERMISSION, IO
+ */
+export const refuseForeignBeside = async (tar: string): Promise<void> => {
+  await isLock(`${tar}${LOCK}`);
+  const partial = `${tar}${PARTIAL}`;
+  const kind = await kindAt(partial);
+  if (kind === undefined) return;
+  if (kind !== 'file') throw foreign(partial, `is a ${kind} and no file`);
+  const size = layoutMarker().byteLength;
+  const first = encodeHeader({ name: 'oci-layout', prefix: '', size, mode: 0o644, directory: false });
+  try {
+    await using handle = await open(partial, 'r');
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BLOCK), 0, BLOCK, 0);
+    // However early a run was killed.
+    if (buffer.subarray(0, bytesRead).equals(first.subarray(0, bytesRead))) return;
+  } catch (error) {
+    throw toFleetError(error, `reading ${partial}`);
+  }
+  throw foreign(partial, 'was not put there by this program');
+};
+
+/** Who copies an image onto the medium with another tool would lose it. */
+const refuseOtherImages = async (root: string): Promise<void> => {
+  const manifests = await openLayout(root, readOptional).then(
+    (layout) => layout.manifests,
+    (error: unknown): readonly Descriptor[] => {
+      // One that is damaged is written anew.
+      if (isFleetError(error)) return [];
+      throw toFleetError(error, `reading ${root}`);
+    },
+  );
+  const other = manifests.find(
+    (one) => !/^[^:]+:[bi]-/.test(referenceOf(one) ?? '') || !isNamedByDigest(one),
+  );
+  if (other === undefined) return;
+  const name = referenceOf(other) ?? hexOf(other.digest);
+  throw foreign(join(root, 'index.json'), `names ${name}, which was not put there by this program`);
+};
+
+const isNamedByDigest = (one: Descriptor): boolean =>
+  referenceOf(one)?.endsWith(`-${hexOf(one.digest)}`) ?? false;
+
+const isMarker = async (root: string): Promise<boolean> =>
+  readFile(join(root, 'oci-layout')).then(
+    (bytes) => bytes.equals(layoutMarker()),
+    (error: unknown) => {
+      throw toFleetError(error, `reading ${join(root, 'oci-layout')}`);
+    },
+  );
+
+/** Files with names as we give them, which are removed when no medium names them. */
+const underNames = async (root: string, names: typeof OURS): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for (const [folder, pattern] of names) {
+    const there = await readdir(join(root, folder)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw toFleetError(error, `listing ${join(root, folder)}`);
+    });
+    found.push(...there.filter((name) => pattern.test(name)).map((name) => join(folder, name)));
+  }
+  return found;
+};
+
+const kindAt = async (path: string): Promise<Kind | undefined> => {
+  const found = await lookAt(path).catch((error: unknown) => {
+    throw toFleetError(error, `looking at ${path}`);
+  });
+  return found?.kind;
+};
+
+const foreign = (path: string, why: string): FleetError =>
+  new FleetError('MEDIUM_INVALID', `${path} ${why}`, {
+    hint: 'Move it away, or use another stick or folder; nothing was changed',
+  });

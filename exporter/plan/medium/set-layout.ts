@@ -1,0 +1,110 @@
+import { canonicalBytes } from '#bundles/json/canonical';
+import { type Digest, digestOf } from '#bundles/digest';
+import { encodeIndex, layoutMarker } from '#bundles/formats/layout/layout';
+import { MEDIUM_FILE, PART_FILE } from '#bundles/formats/medium/medium';
+import type { StickPart, StickParts } from '#bundles/formats/medium/part';
+import { type CutPart, cutSet, type SetLimits, tableOf } from '../cut-set.ts';
+import { newestIssued } from '../newest-issued.ts';
+import type { Plan } from '../plan.ts';
+import type { Seal } from '../seal/seal.ts';
+import type { Source } from '../../source/source.ts';
+import type { MetadataFile } from './metadata.ts';
+import { splitBlobs } from './split-blobs.ts';
+import type { WriteOptions } from './write-options.ts';
+
+/** A set, ready to be written: which bytes go into which part. */
+export type SetLayout = SetSizes & {
+  /** What a part begins with. */
+  readonly headOf: (part: CutPart) => readonly MetadataFile[];
+  /** What a piece's bytes must hash to. */
+  readonly pieces: ReadonlyMap<string, Digest>;
+};
+
+/** How a set is cut. */
+export type SetSizes = {
+  readonly set: Digest;
+  readonly limits: SetLimits;
+  readonly parts: readonly CutPart[];
+  readonly sticks: number;
+  readonly sealed: boolean;
+  /** For whom, as a volume's list says it without naming anybody. */
+  readonly sealedTo: Digest | undefined;
+};
+
+/**
+ * Large blobs are read once to learn the digests of their pieces: the table of contents names them, and its digest is the set.
+ * @throws FleetError USAGE for limits that are too small; DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB of the source
+ */
+export const layOutSet = async (
+  plan: Plan,
+  source: Source,
+  limits: SetLimits,
+  options: Pick<WriteOptions, 'seal' | 'signal' | 'onPhase' | 'onBytes'>,
+): Promise<SetLayout> => {
+  const { seal, signal } = options;
+  const { parts, pieceSize, sticks } = cutSet(plan, limits, seal?.sealedSize);
+  const large = plan.blobs.filter(({ shared }) => !shared);
+  const chunks = await splitBlobs(source, large, pieceSize, options);
+  const pieces = new Map(
+    [...chunks.values()].flatMap(({ files }) => files.map((it) => [it.path, it.digest] as const)),
+  );
+  const createdAt = await newestIssued(source, plan, signal);
+  const table = canonicalBytes(tableOf({ ...plan.medium, createdAt }, parts, pieces));
+  const set = digestOf(table);
+  const rest: readonly MetadataFile[] = [
+    { path: 'oci-layout', bytes: layoutMarker() },
+    { path: 'index.json', bytes: encodeIndex(plan.index) },
+    { path: MEDIUM_FILE, bytes: table },
+  ];
+  const count = parts.length;
+  return {
+    set,
+    limits: decisive(limits, sticks),
+    parts,
+    sticks,
+    sealed: seal !== undefined,
+    // With the set in it, so that two volumes for the same people do not tell that they are.
+    sealedTo: seal && digestOf(['fleet-ferry sealed v1', set, ...seal.recipients, ''].join('\n')),
+    headOf: ({ number }) => [
+      { path: PART_FILE, bytes: canonicalBytes({ count, format: 1, number, set }) },
+      ...rest,
+    ],
+    pieces,
+  };
+};
+
+/** As it will be but for digests, which only who reads the blobs knows: every name and list is as long as it will be. */
+export const sizeUpSet = (plan: Plan, limits: SetLimits, seal: Seal | undefined): SetSizes => {
+  const { parts, sticks } = cutSet(plan, limits, seal?.sealedSize);
+  return {
+    set: NOTHING,
+    limits: decisive(limits, sticks),
+    parts,
+    sticks,
+    sealed: seal !== undefined,
+    sealedTo: seal && NOTHING,
+  };
+};
+
+const NOTHING = digestOf('');
+
+/** What a volume says of the parts that are on it. */
+export const stickParts = (
+  { set, parts: all, sealed, sealedTo, limits }: SetSizes,
+  parts: readonly StickPart[],
+): StickParts => ({
+  format: 1,
+  set,
+  count: all.length,
+  sealed,
+  ...(sealedTo === undefined ? {} : { sealedTo }),
+  parts: parts.toSorted((a, b) => a.number - b.number),
+  limits,
+});
+
+/** Leaves the volume size out of the layout when everything fits on one volume, so that the result does not depend on it. */
+const decisive = (limits: SetLimits, sticks: number): SetLimits => {
+  const { partSize, sticks: sizes } = limits;
+  const isPlenty = sticks === 1 && sizes.every((size) => size >= partSize);
+  return isPlenty ? { partSize, sticks: [Number.MAX_SAFE_INTEGER] } : limits;
+};

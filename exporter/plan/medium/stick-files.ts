@@ -1,0 +1,121 @@
+import { readdir, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { hexOf } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { syncDirectory } from '#bundles/formats/layout/sync-directory';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
+import { readStickParts } from '#bundles/formats/medium/find-parts';
+import {
+  CHUNKS_FOLDER,
+  DELTAS_FOLDER,
+  MEDIUM_FILE,
+  PARTS_FILE,
+  PARTS_FOLDER,
+  PROGRESS_FILE,
+} from '#bundles/formats/medium/medium';
+import type { StickPart, StickParts } from '#bundles/formats/medium/part';
+import { sizeOf } from '#bundles/formats/medium/plain-files';
+import { sweepUnreferenced, TEMPORARY } from './sweep.ts';
+
+/** For `sha256sum -c`, which a person without our programs has. */
+export const SUMS_FILE = 'fleet/SHA256SUMS';
+
+/** What a volume says of its parts; undefined where it says nothing that can be understood. */
+export const readLists = async (
+  root: string,
+): Promise<{ readonly done: StickParts | undefined; readonly begun: StickParts | undefined }> => ({
+  done: await orNothing(() => readStickParts(root, PARTS_FILE)),
+  begun: await orNothing(() => readStickParts(root, PROGRESS_FILE)),
+});
+
+/** A list that is damaged helps nobody, and is written anew. */
+const orNothing = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof FleetError && error.exitCode === 4) return undefined;
+    throw error;
+  }
+};
+
+export const listBytes = (list: StickParts): Buffer => canonicalBytes(list);
+
+/** Paths from the folder that the file lies in. */
+export const sumsOf = (parts: readonly StickPart[]): Buffer =>
+  Buffer.from(parts.map(({ path, digest }) => `${hexOf(digest)}  ${path.slice('fleet/'.length)}\n`).join(''));
+
+/**
+ * What a directory medium on this volume needed, now that a set is there. Its table of contents goes last: as long as that is
+ * there, the rest is known to be ours. Returns how many files went.
+ */
+export const removeDirectoryMedium = async (root: string): Promise<number> => {
+  if ((await sizeOf(root, MEDIUM_FILE)) === undefined) return 0;
+  let removed = await sweepUnreferenced(root, new Set());
+  for (const path of ['index.json', 'oci-layout', MEDIUM_FILE]) {
+    if ((await sizeOf(root, path)) === undefined) continue;
+    await rm(join(root, path), { force: true });
+    removed += 1;
+  }
+  for (const folder of ['blobs/sha256', 'blobs', CHUNKS_FOLDER, DELTAS_FOLDER])
+    await rmdir(join(root, folder)).catch(() => {});
+  return removed;
+};
+
+/** Parts that a list names, and that `keep` does not. Returns how many there were. */
+export const removeParts = async (
+  root: string,
+  parts: readonly Pick<StickPart, 'path'>[],
+  keep: readonly Pick<StickPart, 'path'>[],
+): Promise<number> => {
+  let removed = 0;
+  for (const { path } of parts) {
+    if (keep.some((one) => one.path === path)) continue;
+    if ((await sizeOf(root, path)) === undefined) continue;
+    await rm(join(root, path), { force: true });
+    removed += 1;
+  }
+  return removed;
+};
+
+/** What killed runs left half-written. */
+export const sweepHalfParts = async (root: string): Promise<void> => {
+  const folder = join(root, PARTS_FOLDER);
+  try {
+    for (const entry of await readdir(folder, { withFileTypes: true }))
+      if (entry.isFile() && TEMPORARY.test(entry.name)) await rm(join(folder, entry.name), { force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toFleetError(error, `listing ${folder}`);
+  }
+};
+
+/**
+ * The set on this volume, now that a directory medium is there: its list goes first, and with it the set. Returns how many
+ * files went.
+ */
+export const removeSet = async (root: string): Promise<number> => {
+  const { done, begun } = await readLists(root);
+  if (!done && !begun) return 0;
+  const parts = [
+    ...(done?.parts ?? []),
+    ...(begun?.parts ?? []),
+    ...(begun?.replaced ?? []).map((path) => ({ path })),
+  ];
+  // A run that is killed now leaves the names of what is still to go.
+  if (done) {
+    const replaced = [...new Set(parts.map(({ path }) => path))];
+    await writeFileAtomically(join(root, PROGRESS_FILE), listBytes({ ...done, parts: [], replaced }));
+  }
+  let removed = 0;
+  for (const path of [PARTS_FILE, SUMS_FILE]) {
+    if ((await sizeOf(root, path)) === undefined) continue;
+    await rm(join(root, path), { force: true });
+    removed += 1;
+  }
+  await syncDirectory(join(root, 'fleet'));
+  removed += await removeParts(root, parts, []);
+  await sweepHalfParts(root);
+  await rm(join(root, PROGRESS_FILE), { force: true });
+  await rmdir(join(root, PARTS_FOLDER)).catch(() => {});
+  return removed;
+};

@@ -1,0 +1,50 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { toFleetError } from '#bundles/errors';
+import { CHUNKS_FOLDER, DELTAS_FOLDER, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
+
+/** What is left behind by a killed run: ours, and of no use. */
+export const TEMPORARY = /^\.tmp-[0-9a-f]{8}$/;
+
+/** The folders that only this program writes to, and what its files there look like. */
+export const OURS: readonly (readonly [folder: string, name: RegExp])[] = [
+  ['blobs/sha256', /^[0-9a-f]{64}$/],
+  [CHUNKS_FOLDER, /^[0-9a-f]{32}\.\d{3,5}$/],
+  [DELTAS_FOLDER, /^[0-9a-f]{32}\.zst$/],
+];
+
+/** Files that a killed run left half-written; how many. A folder of such a name is somebody else's, as a link is. */
+export const sweepTemporary = async (root: string): Promise<number> => {
+  let removed = 0;
+  for (const folder of ['', 'fleet', RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)]) {
+    for (const name of await list(join(root, folder))) {
+      if (!TEMPORARY.test(name)) continue;
+      await rm(join(root, folder, name), { force: true });
+      removed += 1;
+    }
+  }
+  return removed;
+};
+
+/** Blobs and pieces that the medium no longer names; files of any other name are somebody else's. Returns how many. */
+export const sweepUnreferenced = async (root: string, keep: ReadonlySet<string>): Promise<number> => {
+  let removed = 0;
+  for (const [folder, pattern] of OURS) {
+    for (const name of await list(join(root, folder))) {
+      if (!pattern.test(name) || keep.has(`${folder}/${name}`)) continue;
+      await rm(join(root, folder, name), { force: true });
+      removed += 1;
+    }
+  }
+  return removed;
+};
+
+const list = async (folder: string): Promise<readonly string[]> => {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw toFleetError(error, `listing ${folder}`);
+  }
+};

@@ -1,0 +1,33 @@
+import { BLOCK, encodeHeader, paddingOf } from '#bundles/formats/archive/tar-header';
+import { digestOf } from '#bundles/digest';
+import type { PlannedBlob } from '../plan.ts';
+import type { FileSpan } from './read-back.ts';
+import type { PlannedEntry } from './tar-entries.ts';
+
+/** Bytes of an archive that is to be, and whose they are: a blob's, or what the archive itself adds. */
+export type TarSpan = FileSpan & { readonly blob: PlannedBlob | undefined; readonly name: string };
+
+/** Every byte of the archive: content by the digests that are known, headers and padding by what they must be. */
+export const tarSpans = (path: string, entries: readonly PlannedEntry[]): readonly TarSpan[] => {
+  const spans: TarSpan[] = [];
+  let offset = 0;
+  let between: Buffer[] = [];
+  const add = (span: Pick<TarSpan, 'size' | 'digest' | 'blob' | 'name'>): void => {
+    spans.push({ ...span, path, offset, whole: false });
+    offset += span.size;
+  };
+  const addBetween = (name: string): void => {
+    const bytes = Buffer.concat(between);
+    between = [];
+    add({ size: bytes.byteLength, digest: digestOf(bytes), blob: undefined, name });
+  };
+  for (const { path: name, size, digest, blob } of entries) {
+    between.push(encodeHeader({ name, prefix: '', size, mode: 0o644, directory: false }));
+    addBetween(`header of ${name}`);
+    add({ size, digest, blob, name });
+    between.push(Buffer.alloc(paddingOf(size)));
+  }
+  between.push(Buffer.alloc(2 * BLOCK));
+  addBetween('end');
+  return spans;
+};

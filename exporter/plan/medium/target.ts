@@ -1,0 +1,101 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { checkMounted } from '#bundles/formats/medium/check-mounted';
+import { MEDIUM_FILE, type OpenMedium, type OpenOptions, PARTS_FILE } from '#bundles/formats/medium/medium';
+import { openPlainFiles } from '#bundles/formats/medium/open-directory';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { refuseForeign, refuseForeignBeside } from './refuse-foreign.ts';
+
+/** Where the medium goes, and what is there now. */
+export type Target = AsyncDisposable & {
+  readonly path: string;
+  readonly form: 'directory' | 'tar';
+  /** Open for reading: a medium, or a volume that has at most requests and reports on it. */
+  readonly before: OpenMedium | undefined;
+  readonly notes: readonly string[];
+};
+
+/**
+ * Looks before anything is written: what is there must be a medium or free.
+ * @param open what a sealed set that is there is opened with
+ * @param forcePath takes a folder where volumes are mounted and none is
+ * @throws FleetError MEDIUM_INVALID for a file or layout that is something else, MEDIUM_MISSING for a volume that is not mounted, PERMISSION, IO
+ */
+export const openTarget = async (
+  path: string,
+  open: OpenOptions = {},
+  forcePath = false,
+): Promise<Target> => {
+  if (!forcePath) await checkMounted(path);
+  const found = await statOptional(path);
+  if (found?.isDirectory()) return openFolder(path, open);
+  if (!found && !path.endsWith('.tar')) return target(path, 'directory', undefined);
+  await refuseForeignBeside(path);
+  return found ? openFile(path) : target(path, 'tar', undefined);
+};
+
+const target = (
+  path: string,
+  form: Target['form'],
+  before: OpenMedium | undefined,
+  notes: readonly string[] = [],
+): Target => ({
+  path,
+  form,
+  before,
+  notes,
+  [Symbol.asyncDispose]: async () => before?.[Symbol.asyncDispose](),
+});
+
+const openFolder = async (path: string, open: OpenOptions): Promise<Target> => {
+  await refuseForeign(path);
+  const isSet = (await statOptional(join(path, PARTS_FILE))) !== undefined;
+  const isFilled = isSet || (await statOptional(join(path, MEDIUM_FILE))) !== undefined;
+  if (!isFilled && (await statOptional(join(path, 'index.json')))) {
+    throw new FleetError('MEDIUM_INVALID', `${path} is an OCI layout that is no medium`, {
+      hint: 'Choose another folder for the medium; this one is left as it is',
+    });
+  }
+  // Parts that somebody copied there by hand are no medium of this volume.
+  if (!isFilled) return target(path, 'directory', openPlainFiles(path));
+  try {
+    return target(path, 'directory', await openMedium(path, open));
+  } catch (error) {
+    // A sealed set can be read by those it is for alone; what agents left beside it is plain.
+    if (isFleetError(error, 'MEDIUM_SEALED') || isFleetError(error, 'NOT_A_RECIPIENT'))
+      return target(path, 'directory', openPlainFiles(path));
+    // Its name says that the file is ours; damaged, it is replaced.
+    const isDamaged =
+      isFleetError(error) && (isSet ? [4, 5].includes(error.exitCode) : DAMAGED.includes(error.code));
+    if (!isDamaged) throw error;
+    const note = `the medium at ${path} was damaged and is made anew: ${error.message}`;
+    return target(path, 'directory', openPlainFiles(path), [note]);
+  }
+};
+
+const DAMAGED: readonly string[] = ['BAD_JSON', 'TOO_DEEP', 'TOO_LARGE', 'SCHEMA'];
+
+const openFile = async (path: string): Promise<Target> => {
+  // What FAT has of a new tar whose volume was pulled in the moment of its rename; it is empty, so it may be replaced.
+  if (path.endsWith('.tar') && (await statOptional(path))?.size === 0) return target(path, 'tar', undefined);
+  try {
+    const before = await openMedium(path);
+    if (before.medium) return target(path, 'tar', before);
+    await before[Symbol.asyncDispose]();
+  } catch (error) {
+    if (!isFleetError(error) || error.exitCode !== 4) throw error;
+  }
+  throw new FleetError('MEDIUM_INVALID', `${path} is there and is no medium`, {
+    hint: 'Delete it first if it may be replaced',
+  });
+};
+
+const statOptional = async (path: string) => {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw toFleetError(error, `opening ${path}`);
+  }
+};

@@ -1,0 +1,25 @@
+import { join } from 'node:path';
+import { toFleetError } from '#bundles/errors';
+import { readOptional, sizeOf } from '#bundles/formats/medium/plain-files';
+import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
+
+/**
+ * Small files; returns the bytes written, none where it is there already.
+ * @throws FleetError MEDIUM_INVALID where a link or something else is in its place, DISK_FULL, PERMISSION, IO
+ */
+export const writeChanged = async (root: string, path: string, bytes: Buffer): Promise<number> => {
+  try {
+    if (await isSame(root, path, bytes)) return 0;
+    await writeFileOntoMedium(root, path, bytes);
+    return bytes.byteLength;
+  } catch (error) {
+    throw toFleetError(error, `writing ${join(root, path)}`);
+  }
+};
+
+/** Is it there as it should be? @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
+export const isSame = async (root: string, path: string, bytes: Buffer): Promise<boolean> => {
+  if ((await sizeOf(root, path)) !== bytes.byteLength) return false;
+  const there = await readOptional(root, path, bytes.byteLength);
+  return there?.equals(bytes) ?? false;
+};

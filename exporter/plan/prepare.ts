@@ -1,0 +1,212 @@
+import { FleetError } from '#bundles/errors';
+import type { OpenOptions } from '#bundles/formats/medium/medium';
+import { type Channel, formatChannel } from '#bundles/names';
+import { NO_PROGRESS, type Progress } from '#cli/progress';
+import type { RegistryAccess } from '#bundles/transport/registry/registry-access';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
+import type { Bases } from '../source/base/base.ts';
+import { keepReceipts } from '../source/base/keep-receipts.ts';
+import { readBases } from '../source/base/read-bases.ts';
+import { checkSiteValues } from '../source/check/check-site-values.ts';
+import { checkTarget } from '../source/check/check-target.ts';
+import { findDeltas } from './delta/find-deltas.ts';
+import { openPatchStore, withPatches } from './delta/patch-store.ts';
+import { type ChannelRemovals, findRemovals } from './find-removals.ts';
+import { leasesOnly } from './leases-only.ts';
+import { makePlan, withReaders } from './make-plan.ts';
+import type { Plan } from './plan.ts';
+import { sealToSites } from './seal/seal-to-sites.ts';
+import type { Seal } from './seal/seal.ts';
+import type { Offer } from '../source/offer.ts';
+import { openSource } from '../source/open-source.ts';
+import { readInParallel } from '../source/read-in-parallel.ts';
+import { readOffer } from '../source/read-offer.ts';
+import type { Source } from '../source/source.ts';
+import { withBlobs } from '../source/with-blobs.ts';
+import { toldGone } from './medium/gone.ts';
+import { openTarget, type Target } from './medium/target.ts';
+import { shortDigest } from '#bundles/digest';
+import { nameSome } from '#bundles/name-some';
+import { countOf } from '../source/base/read-needs.ts';
+
+/** What a person asked for. */
+export type Order = {
+  readonly from: string;
+  /** How registries are reached; by default as anybody would, without credentials. */
+  readonly access?: RegistryAccess;
+  readonly to: string;
+  /** More volumes for the same set of parts. */
+  readonly alsoTo?: readonly string[];
+  /** Also to a folder where volumes are mounted and none is. */
+  readonly forcePath?: boolean;
+  readonly channels: readonly Channel[] | undefined;
+  readonly sites: readonly string[];
+  /** Reports, earlier media, 'site:<site>' and 'release:<channel>@<version>'. */
+  readonly bases: readonly string[];
+  /** What sealed sets are opened with, among the bases and where the medium goes. */
+  readonly open?: OpenOptions;
+  /** Only the leases of these channels, and the roots: a few kilobytes. */
+  readonly leaseOnly?: boolean;
+  /** Parts are to be sealed to the agents of the sites on the medium, and to these age recipients. */
+  readonly sealTo?: readonly string[];
+  /** New layers travel as patches for the old ones where that pays. */
+  readonly binaryDeltas?: boolean;
+  /** Bytes of the longest patch: one is never cut, and has to fit a part. */
+  readonly maxPatch?: number | undefined;
+  readonly now: Date;
+  readonly progress?: Progress;
+  readonly signal?: AbortSignal;
+};
+
+export type Prepared = AsyncDisposable & {
+  readonly source: Source;
+  readonly target: Target;
+  /** The same, and those for further volumes. */
+  readonly targets: readonly Target[];
+  readonly plan: Plan;
+  /** Judges another volume than the targets as they were. @throws FleetError MEDIUM_INVALID, WRONG_FLEET, ROLLBACK */
+  readonly checkStick: (path: string) => Promise<void>;
+  /** undefined: nothing is sealed. */
+  readonly seal: Seal | undefined;
+  /** Packages that the readers of the medium lose. */
+  readonly removals: readonly ChannelRemovals[];
+  readonly notes: readonly string[];
+};
+
+/**
+ * Everything up to the first byte written: open, read, judge, plan.
+ * @throws FleetError of the phases; nothing was written yet
+ */
+export const prepare = (order: Order): Promise<Prepared> =>
+  openAndPlan(order).catch((error: unknown) => {
+    throw toldGone(error);
+  });
+
+const openAndPlan = async (order: Order): Promise<Prepared> => {
+  const { now, progress = NO_PROGRESS, signal } = order;
+  await using cleanup = new AsyncDisposableStack();
+  progress.begin({ name: 'reading the source', total: 0, unit: 'blobs' });
+  const origin = cleanup.use(await openSource(order.from, order.access));
+  const target = cleanup.use(await openTarget(order.to, order.open, order.forcePath));
+  const targets = [target];
+  for (const path of order.alsoTo ?? [])
+    targets.push(cleanup.use(await openTarget(path, order.open, order.forcePath)));
+  const before = targets.flatMap((one) => one.before ?? []);
+  const bases = await readBases(origin, order.bases, before, now, signal, order.open);
+  const offered = await readOffer(
+    origin,
+    { channels: order.channels, sites: order.sites, reporters: bases.reporters },
+    now,
+    signal,
+  );
+  for (const medium of before) await checkTarget(medium, offered);
+  const wanted = order.leaseOnly ? leasesOnly(offered, target.before) : offered;
+  await checkSiteValues(wanted);
+  const { offer, bytes } = await keepReceipts(before, wanted);
+  const seal = order.sealTo && (await sealToSites(offered.sites, order.sealTo));
+  const source = withBlobs(origin, bytes);
+  const removals = await findRemovals(origin, offer, bases, before, signal);
+  const { plan, source: complete } = await planOf(order, source, offer, withReaders(bases, offer), cleanup);
+  await checkComplete(source, plan, bases.asked, progress, signal);
+  progress.end();
+  const moved = cleanup.move();
+  return {
+    source: complete,
+    target,
+    targets,
+    plan,
+    checkStick: async (path) => {
+      await using stick = await openTarget(path, order.open, order.forcePath);
+      if (stick.before) await checkTarget(stick.before, offered);
+    },
+    seal,
+    removals,
+    notes: [
+      ...(offer.root.dev ? [DEV_ROOT_NOTICE] : []),
+      ...targets.flatMap(({ notes }) => notes),
+      ...bases.notes,
+      ...askedInVain(bases, plan),
+      ...offer.notes,
+      ...offer.channels.flatMap(({ channel }) => sayUnreleased(origin, channel)),
+    ],
+    [Symbol.asyncDispose]: () => moved.disposeAsync(),
+  };
+};
+
+/** A medium takes what is released: who built just now may believe that it carries that. */
+const sayUnreleased = (source: Source, channel: Channel): readonly string[] => {
+  const name = formatChannel(channel);
+  switch (source.unreleased?.(channel)) {
+    case 'held':
+      return [`${name}: a newer build was held and is not on the medium; "fleet-scheduler status" says why`];
+    case 'awaiting':
+      return [
+        `${name}: a newer build awaits approval and is not on the medium; see "fleet-scheduler approvals"`,
+      ];
+    case undefined:
+      return [];
+  }
+};
+
+/** The plan; where patches are wanted it is made twice, the second time knowing them. */
+const planOf = async (
+  { binaryDeltas = false, maxPatch, now, progress = NO_PROGRESS, signal }: Order,
+  source: Source,
+  offer: Offer,
+  bases: Bases,
+  cleanup: AsyncDisposableStack,
+): Promise<{ readonly plan: Plan; readonly source: Source }> => {
+  const plan = makePlan(offer, bases, now);
+  if (!binaryDeltas) return { plan, source };
+  const { blobs: patches } = cleanup.use(await openPatchStore());
+  const bundles = offer.channels.flatMap((channel) => channel.bundles);
+  const began = performance.now();
+  const { blobs } = plan;
+  const deltas = await findDeltas({ source, bundles, bases, blobs, maxPatch, patches, progress, signal });
+  const seconds = Math.round((performance.now() - began) / 100) / 10;
+  return { plan: makePlan(offer, bases, now, deltas, seconds), source: withPatches(source, patches) };
+};
+
+/** Every blob is looked for before the first is written. @throws FleetError MISSING_BLOB, SIZE_MISMATCH */
+const checkComplete = async (
+  source: Source,
+  plan: Plan,
+  asked: Bases['asked'],
+  progress: Progress,
+  signal?: AbortSignal,
+): Promise<void> => {
+  progress.begin({ name: 'looking for every blob', total: plan.blobs.length, unit: 'blobs' });
+  const check = async ({ digest, size, repository }: Plan['blobs'][number]): Promise<void> => {
+    const found = await source.blobs(repository).size(digest);
+    progress.advance(1);
+    if (found === size) return;
+    if (found === undefined) {
+      const agent = asked.get(digest);
+      throw new FleetError(
+        'MISSING_BLOB',
+        `${source.name} lacks a blob that ${agent ?? repository} ${agent ? 'asks for' : 'needs'}`,
+        {
+          subject: digest,
+          hint: `Build again with the images${agent ? '' : ', or name a base that has them with --for'}`,
+        },
+      );
+    }
+    throw new FleetError('SIZE_MISMATCH', `a blob in ${source.name} has ${found} bytes, not ${size}`, {
+      subject: digest,
+      hint: 'The source is damaged; build or copy it again',
+    });
+  };
+  await readInParallel(plan.blobs, check, signal);
+};
+
+/** Asked for by an import, and in no bundle that this medium carries: the agent would wait for it for ever. */
+const askedInVain = ({ asked }: Pick<Bases, 'asked'>, plan: Pick<Plan, 'blobs'>): readonly string[] => {
+  const carried = new Set<string>(plan.blobs.map(({ digest }) => digest));
+  const absent = [...asked].filter(([digest]) => !carried.has(digest));
+  return [...Map.groupBy(absent, ([, agent]) => agent)].map(
+    ([agent, blobs]) =>
+      `${countOf(blobs.length)} that ${agent} asks for ${blobs.length === 1 ? 'is' : 'are'} of no release on this medium and ${
+        blobs.length === 1 ? 'is' : 'are'
+      } not sent: ${nameSome(blobs.map(([digest]) => shortDigest(digest)))}`,
+  );
+};

@@ -1,0 +1,42 @@
+import { sealAge } from '#bundles/trust/age/seal-age';
+import { FleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
+import type { OfferedSite } from '../../source/offer.ts';
+import type { Seal } from './seal.ts';
+
+/**
+ * What parts are sealed with: every agent of the sites on the medium opens them, as their signed statements name its
+ * recipient, and further ones that the office names.
+ * @param sites their statements verified @param others `age1...`, each parsed before
+ * @throws FleetError RECIPIENT_MISSING for an agent that has told none, and where there is nobody at all; KEY_FORMAT; TOO_MANY
+ */
+export const sealToSites = async (
+  sites: readonly Pick<OfferedSite, 'site' | 'agents'>[],
+  others: readonly string[],
+): Promise<Seal> => {
+  const agents = sites.flatMap(({ site, agents: ofSite }) =>
+    ofSite.map(({ name, recipient }) => ({ name: `${site}/${name}`, recipient })),
+  );
+  refuseWithout(agents.flatMap(({ name, recipient }) => (recipient === undefined ? [name] : [])));
+  const recipients = [...agents.flatMap(({ recipient }) => recipient ?? []), ...others];
+  if (recipients.length > 0) return sealAge(recipients);
+  throw new FleetError('RECIPIENT_MISSING', 'there is nobody to seal this medium to', {
+    subject: '--encrypt',
+    hint: 'Name the sites that it is for with --site, or a recipient with --recipient age1...',
+  });
+};
+
+/** An omitted agent could not read the medium. */
+const refuseWithout = (names: readonly string[]): void => {
+  const [first, ...more] = names;
+  if (first === undefined) return;
+  const who = more.length === 0 ? `${first} has` : `${nameSome(names, 5)} have`;
+  throw new FleetError(
+    'RECIPIENT_MISSING',
+    `${who} told no age recipient, so nothing can be sealed to ${more.length === 0 ? 'it' : 'them'}`,
+    {
+      subject: first,
+      hint: 'Update the agent, run fleet-agent enroll there and take its request with fleet-scheduler; or fill the medium without --encrypt',
+    },
+  );
+};

@@ -1,0 +1,213 @@
+import { imageBlobs, isImage } from '#bundles/formats/bundle/image-blobs';
+import { isManifestType } from '#bundles/formats/layout/manifest';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { type Collection, hasMoved, planCollection } from '#bundles/transport/collect/plan-collection';
+import { removeTags } from '#bundles/transport/collect/remove-tags';
+import { compareBytes, type Digest } from '#bundles/digest';
+import { type ErrorCode, FleetError, isFleetError } from '#bundles/errors';
+import { missingBlob } from '#bundles/formats/layout/verified';
+import { type Channel, formatChannel, isName } from '#bundles/names';
+import { mirrorPath } from '#bundles/transport/registry/mirror-path';
+import { imageTag } from '#bundles/transport/registry/references';
+import type { Registry, Repository } from '#bundles/transport/registry/registry';
+import { formatRegistryAddress } from '#bundles/transport/registry/registry-address';
+import type { Artifact } from '#bundles/transport/collect/read-artifacts';
+
+export type PruneOrder = {
+  /** Releases of each channel that stay, the current one counted in; at least 1. */
+  readonly keep: number;
+  /** undefined: all that the registry has. */
+  readonly channels: readonly Channel[] | undefined;
+  /** The root that was given by hand. */
+  readonly pinned: Digest | undefined;
+  /** false: only say what would go. */
+  readonly remove: boolean;
+  readonly signal: AbortSignal;
+};
+
+export type PrunedRepository = {
+  readonly repository: string;
+  /** 'moved': somebody pushed meanwhile, so nothing was removed. */
+  readonly outcome: 'planned' | 'removed' | 'moved';
+  /** Tags that are gone, or would be. */
+  readonly tags: readonly string[];
+};
+
+export type Pruned = {
+  readonly repositories: readonly PrunedRepository[];
+  readonly notes: readonly string[];
+};
+
+type Planned = { readonly path: string; readonly repository: Repository; readonly collection: Collection };
+
+/**
+ * Removes tags of releases that nobody goes back to, and of images that only those used. Images go before the releases that
+ * led to them: stopped between, the same again finds the rest. What is not tagged as fleet-export tags it, and what no removed
+ * release names, is never touched.
+ * @throws FleetError CHANNEL_MISSING, ROOT_UNKNOWN, REGISTRY_*, and what is wrong with a release that stays: then nothing goes
+ */
+export const pruneRegistry = async (registry: Registry, order: PruneOrder): Promise<Pruned> => {
+  const { channels, keep, pinned, remove, signal } = order;
+  const listed = await registry.repositories(signal);
+  const where = formatRegistryAddress(registry.address);
+  const paths = listed ? await channelsIn(registry, listed, signal) : channels?.map(formatChannel);
+  if (!paths) {
+    throw new FleetError('USAGE', `${where} does not tell what repositories it has`, {
+      hint: 'Name the channels with --channel',
+    });
+  }
+  const wanted = new Set(channels?.map(formatChannel) ?? paths);
+  const unknown = [...wanted].find((name) => !paths.includes(name));
+  if (unknown !== undefined || wanted.size === 0)
+    throw new FleetError('CHANNEL_MISSING', `${where} has no release${unknown ? ` of ${unknown}` : ''}`);
+
+  const planned: Planned[] = [];
+  for (const path of paths) {
+    const repository = registry.repository(path);
+    const most = wanted.has(path) ? keep : Number.MAX_SAFE_INTEGER;
+    planned.push({ path, repository, collection: await plan(path, repository, most, pinned, signal) });
+  }
+  const notes: string[] = [];
+  const mirror = listed
+    ? await planMirrorTags(registry, planned, notes, signal)
+    : new Map<string, readonly string[]>();
+  if (!listed)
+    notes.push(
+      'images under their own names were left: which other channels use them, the registry does not tell',
+    );
+
+  const chosen = planned.filter(({ path }) => wanted.has(path));
+  const moved = remove && (await anyMoved(planned, signal));
+  const repositories: PrunedRepository[] = [];
+  const prune = async (repository: Repository, path: string, tags: readonly string[]): Promise<void> => {
+    const outcome = !remove ? 'planned' : moved ? 'moved' : 'removed';
+    if (outcome === 'removed') await removeTags(repository, tags, signal);
+    repositories.push({ repository: path, outcome, tags: outcome === 'moved' ? [] : tags });
+  };
+  for (const [path, tags] of mirror) await prune(registry.repository(path), path, tags);
+  for (const { path, repository, collection } of chosen) await prune(repository, path, collection.remove);
+  return { repositories, notes };
+};
+
+const channelsIn = async (
+  registry: Registry,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for (const path of paths) {
+    const [environment, clusterType, ...more] = path.split('/');
+    if (more.length > 0 || environment === 'sites' || !isName(environment) || !isName(clusterType)) continue;
+    if (await registry.repository(path).resolve('release', signal)) found.push(path);
+  }
+  return found;
+};
+
+const NOTHING = {
+  name: 'nothing',
+  size: async () => undefined,
+  open: (digest: Digest) => Promise.reject(missingBlob(digest, 'nothing')),
+};
+
+const plan = async (
+  path: string,
+  repository: Repository,
+  keep: number,
+  pinned: Digest | undefined,
+  signal: AbortSignal,
+): Promise<Collection> => {
+  const collection = await planCollection(
+    {
+      path,
+      repository,
+      pointers: [],
+      layout: NOTHING,
+      chain: [],
+      choose: (artifacts, named) => chooseNewest(artifacts, named, keep),
+      held: new Set(),
+    },
+    signal,
+  );
+  if (pinned === undefined || collection.chain.some(({ digest }) => digest === pinned)) return collection;
+  throw new FleetError('ROOT_UNKNOWN', `${repository.name} does not have the root ${pinned}`, {
+    hint: 'It is not of the fleet that you know, or the digest was mistyped',
+  });
+};
+
+const KEEPS: readonly ErrorCode[] = ['REGISTRY_DENIED', 'REGISTRY_UNREACHABLE', 'ABORTED', 'INTERNAL'];
+
+/** Tags of images under their own names that bundles which go used, and none that stays, by path. */
+const planMirrorTags = async (
+  registry: Registry,
+  planned: readonly Planned[],
+  notes: string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const used = new Set<string>();
+  const unused = new Map<string, Set<string>>();
+  for (const { repository, collection } of planned)
+    for (const digest of collection.bundles.stay)
+      for (const [path, tag] of await mirrorTags(repository, digest, signal)) used.add(`${path}:${tag}`);
+  for (const { repository, collection } of planned)
+    for (const digest of collection.bundles.go) {
+      const tags = await mirrorTags(repository, digest, signal).catch((error: unknown) => {
+        // It goes because nobody needs it: that it is damaged keeps nobody from cleaning up.
+        if (!isFleetError(error) || error.retryable || KEEPS.includes(error.code)) throw error;
+        notes.push(`images of bundle ${digest} were left, for it cannot be read: ${error.message}`);
+        return [];
+      });
+      for (const [path, tag] of tags)
+        if (!used.has(`${path}:${tag}`)) unused.set(path, (unused.get(path) ?? new Set()).add(tag));
+    }
+  const there = new Map<string, readonly string[]>();
+  for (const [path, tags] of [...unused].toSorted(([a], [b]) => compareBytes(a, b))) {
+    const found = (await registry.repository(path).tags(signal)).filter((tag) => tags.has(tag));
+    if (found.length > 0) there.set(path, found);
+  }
+  return there;
+};
+
+/** Where push put the images of a bundle: path and tag of each manifest, those inside of indexes and what vouches for it too. */
+const mirrorTags = async (
+  { blobs }: Repository,
+  digest: Digest,
+  signal: AbortSignal,
+): Promise<readonly (readonly [string, string])[]> => {
+  const { config } = await readBundle(blobs, digest, signal);
+  const found: (readonly [string, string])[] = [];
+  for (const image of config.closure.filter(isImage)) {
+    const parts = await imageBlobs(blobs, image, signal);
+    const manifests = parts.filter(({ mediaType }) => isManifestType(mediaType)).map((it) => it.digest);
+    for (const path of new Set((image.names ?? []).map(mirrorPath)))
+      for (const one of [...manifests, ...(image.attachments ?? [])]) found.push([path, imageTag(one)]);
+  }
+  return found;
+};
+
+const anyMoved = async (planned: readonly Planned[], signal: AbortSignal): Promise<boolean> => {
+  for (const { repository, collection } of planned)
+    if (await hasMoved(repository, collection, signal)) return true;
+  return false;
+};
+
+/**
+ * What stays of a channel: what its pointers name, the `keep` newest releases by their numbers (media may have skipped some), and
+ * what is newer than its pointer and so on its way.
+ */
+const chooseNewest = (
+  artifacts: readonly Artifact[],
+  pinned: readonly Artifact[],
+  keep: number,
+): ReadonlySet<Digest> => {
+  const kept = new Set(pinned.map(({ digest }) => digest));
+  const all = [...artifacts, ...pinned];
+  const numbersOf = (tag: Artifact['tag'], some: readonly Artifact[]): readonly number[] =>
+    some.flatMap((artifact) => (artifact.tag === tag ? [artifact.order.number] : []));
+  const releases = [...new Set(numbersOf('release', all))].toSorted((a, b) => b - a);
+  const oldest = releases[Math.min(keep, releases.length) - 1] ?? 0;
+  for (const { digest, tag, order } of artifacts) {
+    const pointer = Math.max(0, ...numbersOf(tag, pinned));
+    if (tag === 'release' ? order.number >= oldest : order.number > pointer) kept.add(digest);
+  }
+  return kept;
+};

@@ -1,0 +1,129 @@
+import type { Digest } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { hashLine } from '#bundles/formats/events/event';
+import { type FoundReport, findReports, readReport } from '#bundles/trust/reports/find-reports';
+import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
+import { claimedAgent } from '../../source/base/report-base.ts';
+import type { AgentsOf } from '../medium-agents.ts';
+import { newestReceipt } from '../newest-receipt.ts';
+
+export type Acknowledged = {
+  readonly reports: readonly (FoundReport & { readonly agent: string; readonly upTo: number })[];
+  readonly notes: readonly string[];
+};
+
+/** One line of a report, as the chain sees it. */
+type Link = { readonly seq: number; readonly prev: Digest; readonly hash: Digest };
+
+/**
+ * Reports whose every event the hub has for certain: a receipt of its key names the hash of the last event, and each event
+ * names the one before, back to these. A report that is not in that chain may be the only trace of a machine that was put
+ * back from a copy: it stays.
+ */
+export const acknowledgedReports = async (medium: OpenMedium, agentsOf: AgentsOf): Promise<Acknowledged> => {
+  const notes: string[] = [];
+  const byAgent = new Map<string, Own[]>();
+  for (const found of await findReports(medium)) {
+    try {
+      const { statement, links } = await readOwn(medium, found);
+      const agent = claimedAgent(statement, found.path);
+      byAgent.set(agent, [...(byAgent.get(agent) ?? []), { found, links }]);
+    } catch (error) {
+      if (!isFleetError(error) || error.exitCode === 6) throw error;
+      notes.push(`${found.path} stays: it cannot be read as a report`);
+    }
+  }
+  const reports: Acknowledged['reports'][number][] = [];
+  for (const [agent, own] of byAgent) {
+    const receipt = await newestReceipt(medium, agent, agentsOf);
+    if (!receipt) {
+      notes.push(`reports of ${agent} stay: there is no receipt for them that can be verified`);
+      continue;
+    }
+    const known = new Map<number, Digest>([[receipt.to, receipt.head]]);
+    const linked = linkBack(own, known);
+    for (const { found, links } of own) {
+      const last = links ? links.at(-1)?.seq : endOf(found.path);
+      if ((last ?? Number.POSITIVE_INFINITY) > receipt.to) continue;
+      if (!links || linked.has(found.path)) reports.push({ ...found, agent, upTo: receipt.to });
+      else notes.push(`${found.path} stays: its events are not those that the receipt is for`);
+    }
+  }
+  return { reports, notes };
+};
+
+type Own = {
+  readonly found: FoundReport;
+  /** Undefined: its events are gone already. An agent writes the statement last; only who removes reports leaves one alone. */
+  readonly links: readonly Link[] | undefined;
+};
+
+const readOwn = async (
+  medium: OpenMedium,
+  found: FoundReport,
+): Promise<{ readonly statement: Buffer; readonly links: Own['links'] }> => {
+  if (found.endings.has('ndjson')) {
+    const { statement, events } = await readReport(medium, found);
+    return { statement, links: linksOf(events) };
+  }
+  return {
+    statement: await medium.readFile(`${found.path}.sigstore.json`, MAX_STATEMENT_BYTES),
+    links: undefined,
+  };
+};
+
+/** The last event by the report's name: '.../000000000001-000000000010'. */
+const endOf = (path: string): number | undefined => {
+  const end = /-(\d{12})$/.exec(path)?.[1];
+  return end === undefined ? undefined : Number(end);
+};
+
+/** Paths of the reports that hang together with what is known, again and again until none is new. @param known grows */
+const linkBack = (reports: readonly Own[], known: Map<number, Digest>): ReadonlySet<string> => {
+  const linked = new Set<string>();
+  for (let before = -1; before !== linked.size; ) {
+    before = linked.size;
+    for (const { found, links } of reports) {
+      if (!links || linked.has(found.path) || !isLinked(links, known)) continue;
+      linked.add(found.path);
+      for (const { seq, prev, hash } of links) known.set(seq, hash).set(seq - 1, prev);
+    }
+  }
+  return linked;
+};
+
+/** It is a chain in itself, and one of its events, or the one before its first, is one that is known; none is another. */
+const isLinked = (links: readonly Link[], known: ReadonlyMap<number, Digest>): boolean => {
+  const [first] = links;
+  if (!first) return false;
+  const all = [{ seq: first.seq - 1, hash: first.prev }, ...links];
+  return (
+    all.some(({ seq, hash }) => known.get(seq) === hash) &&
+    all.every(({ seq, hash }) => !known.has(seq) || known.get(seq) === hash) &&
+    links.every(({ seq, prev }, index) => {
+      const before = all[index];
+      return before?.hash === prev && before.seq === seq - 1;
+    })
+  );
+};
+
+/** Empty for what is no chain of events: then nothing is known of it. */
+const linksOf = (events: Buffer): readonly Link[] => {
+  const lines = events.toString('utf8').split('\n').slice(0, -1);
+  const links: Link[] = [];
+  for (const line of lines) {
+    const { seq, prev } = parseLine(line);
+    if (typeof seq !== 'number' || typeof prev !== 'string') return [];
+    links.push({ seq, prev: prev as Digest, hash: hashLine(line) });
+  }
+  return links;
+};
+
+const parseLine = (line: string): { readonly seq?: unknown; readonly prev?: unknown } => {
+  try {
+    return (JSON.parse(line) ?? {}) as { seq?: unknown; prev?: unknown };
+  } catch {
+    return {};
+  }
+};

@@ -1,0 +1,102 @@
+import type { Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { Document } from '#bundles/formats/layout/document';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { PREDICATES } from '#bundles/media-types';
+import type { Medium, OpenMedium } from '#bundles/formats/medium/medium';
+import { formatChannel } from '#bundles/names';
+import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
+import type { ReleasePredicate } from '#bundles/formats/statements/predicates';
+import { advanceRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
+import { verifyUnder } from '#bundles/trust/root/verify-under';
+import { parseDocument } from '#bundles/json/validate';
+
+/** A medium of an archive, as far as it matters which is newer. */
+export type ArchivedMedium = {
+  readonly fleet: string;
+  readonly createdAt: string;
+  /** Number of the release by channel, sorted. */
+  readonly releases: readonly (readonly [channel: string, version: number])[];
+  readonly sites: readonly string[];
+  readonly bundles: readonly Digest[];
+  /** Bundles that it counts on being at the site. */
+  readonly base: readonly Digest[];
+};
+
+const MAX_ROOT_BYTES = 512 << 10;
+
+/**
+ * @param pinned the root given by hand: then releases count as their signers say, ended or not
+ * @throws FleetError MEDIUM_EMPTY, ROOT_UNKNOWN for a medium that does not lead to that root, and those of verifyStatement
+ */
+export const readArchived = async (
+  { path, medium, blobs }: OpenMedium,
+  pinned: Digest | undefined,
+): Promise<ArchivedMedium> => {
+  if (!medium) throw new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${path}`);
+  const { fleet, createdAt, documents, bundles } = medium;
+  const roots = pinned && (await rootsFrom(pinned, { documents, blobs, path }));
+  if (roots && roots[0]?.fleet !== fleet)
+    throw new FleetError('WRONG_FLEET', `${path} says fleet ${fleet}, its root ${roots[0]?.fleet}`);
+  const releases = new Map<string, number>();
+  for (const { environment = '', clusterType = '', version, digest } of ofRole(documents, 'release')) {
+    const channel = formatChannel({ environment, clusterType });
+    const said = version ?? 0;
+    if (roots) await checkVersion(await readBlob(blobs, digest, MAX_STATEMENT_BYTES), roots, channel, said);
+    releases.set(channel, said);
+  }
+  return {
+    fleet,
+    createdAt,
+    releases: [...releases].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    sites: [...new Set(ofRole(documents, 'site').flatMap(({ site }) => site ?? []))].toSorted(),
+    bundles: bundles.map(({ digest }) => digest),
+    base: bundles.flatMap(({ base = [] }) => base),
+  };
+};
+
+const ofRole = (documents: readonly Document[], role: string): readonly Document[] =>
+  documents.filter((document) => document.role === role);
+
+/** From the one given by hand to the newest: any of them may have signed what lies in an archive. */
+const rootsFrom = async (
+  pinned: Digest,
+  { documents, blobs, path }: Pick<Medium, 'documents'> & Pick<OpenMedium, 'blobs' | 'path'>,
+): Promise<readonly TrustRoot[]> => {
+  const all = await Promise.all(
+    ofRole(documents, 'root').map(async ({ digest }) =>
+      parseRoot(await readBlob(blobs, digest, MAX_ROOT_BYTES)),
+    ),
+  );
+  const start = all.find(({ digest }) => digest === pinned);
+  if (!start) throw new FleetError('ROOT_UNKNOWN', `${path} has no root with the SHA-256 given by hand`);
+  const later = all
+    .filter(({ version }) => version > start.version)
+    .toSorted((a, b) => a.version - b.version);
+  advanceRoot(start, later);
+  return [start, ...later];
+};
+
+const checkVersion = async (
+  statement: Buffer,
+  roots: readonly TrustRoot[],
+  channel: string,
+  said: number,
+): Promise<void> => {
+  const what = `the release of ${channel}`;
+  const newest = roots.at(-1);
+  const envelopes = [statement];
+  // Of several signers each has a file of its own; one that counts is enough to say how old it is.
+  const any = roots.map((root) => ({
+    ...root,
+    roles: { ...root.roles, release: { ...root.roles.release, threshold: 1 } },
+  }));
+  const { verified } = verifyUnder(envelopes, any, 'release', PREDICATES.release, what);
+  const { audience, version } = parseDocument<ReleasePredicate>(
+    'release-predicate',
+    verified.predicate,
+    what,
+  );
+  if (formatChannel(audience) === channel && version === said && audience.fleet === newest?.fleet) return;
+  throw new FleetError('WRONG_CHANNEL', `${what} ${said} is really ${formatChannel(audience)} ${version}`);
+};

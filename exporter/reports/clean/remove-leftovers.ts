@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { toFleetError } from '#bundles/errors';
+import { removeFilesFromMedium } from '#bundles/formats/medium/write-onto-medium';
+import { LOCK, lockMedium } from '../../plan/medium/lock-medium.ts';
+import type { Leftover } from './leftover.ts';
+
+/**
+ * Removes what is still left over, under the lock that an export takes: nothing that somebody is writing now.
+ * @param again what is left over as seen under the lock @returns what was removed
+ */
+export const removeLeftovers = async (
+  files: readonly Leftover[],
+  again: () => Promise<readonly Leftover[]>,
+): Promise<readonly Leftover[]> => {
+  await using locks = new AsyncDisposableStack();
+  for (const root of new Set(files.map((file) => file.root)))
+    locks.use(await lockMedium(join(root, 'fleet', LOCK), root));
+  const still = new Set((await again()).map(keyOf));
+  const removed = files.filter((file) => still.has(keyOf(file)));
+  await removeFiles(removed);
+  return removed;
+};
+
+/** @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
+export const removeFiles = async (files: readonly Leftover[]): Promise<void> => {
+  for (const [root, own] of Map.groupBy(files, (file) => file.root)) {
+    const paths = own.map(({ path }) => path);
+    await removeFilesFromMedium(root, paths).catch((error: unknown) => {
+      throw toFleetError(error, `removing files from ${root}`);
+    });
+  }
+};
+
+const keyOf = ({ root, path }: Leftover): string => `${root}\0${path}`;

@@ -1,0 +1,37 @@
+import type { Digest } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import { type OpenMedium, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
+import { parseStrictJson } from '#bundles/json/strict-json';
+import { parseDocument } from '#bundles/json/validate';
+
+type Needs = { readonly fleet: string; readonly agent: string; readonly missing: readonly Digest[] };
+
+/** More than a hundred thousand digests. */
+const MAX_BYTES = 16 << 20;
+
+/** '1 blob', '2 blobs'. */
+export const countOf = (blobs: number): string => `${blobs} blob${blobs === 1 ? '' : 's'}`;
+
+/**
+ * Blobs that imports from this medium lacked, with the agent that lacked them. The file is unsigned and can only add signed content
+ * to the medium, so an invalid file is a note and not an error.
+ */
+export const readNeeds = async (
+  medium: OpenMedium,
+): Promise<{ readonly asked: ReadonlyMap<Digest, string>; readonly notes: readonly string[] }> => {
+  const asked = new Map<Digest, string>();
+  const notes: string[] = [];
+  for (const path of await medium.files(REQUESTS_FOLDER)) {
+    if (!path.endsWith('-needs.json')) continue;
+    try {
+      const json = parseStrictJson(await medium.readFile(path, MAX_BYTES), { maxBytes: MAX_BYTES }, path);
+      const needs = parseDocument<Needs>('needs', json, path);
+      for (const digest of needs.missing) asked.set(digest, needs.agent);
+      notes.push(`${needs.agent} asks for ${countOf(needs.missing.length)}`);
+    } catch (error) {
+      if (!isFleetError(error)) throw error;
+      notes.push(`${path} is left aside: ${error.message}`);
+    }
+  }
+  return { asked, notes };
+};

@@ -1,0 +1,129 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FleetError, isFleetError } from '#bundles/errors';
+import type { Document } from '#bundles/formats/layout/document';
+import { MEDIUM_FILE, type OpenMedium, type OpenOptions, PARTS_FILE } from '#bundles/formats/medium/medium';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import { readPatch } from '#bundles/formats/medium/read-patch';
+import { formatChannel, parseChannel } from '#bundles/names';
+import { channelRepository } from '#bundles/transport/registry/references';
+import type { RegistryAccess } from '#bundles/transport/registry/registry-access';
+import { openSource } from '../../source/open-source.ts';
+import { readOffer } from '../../source/read-offer.ts';
+import type { Source } from '../../source/source.ts';
+import type { Side } from './side.ts';
+
+export type SideOptions = {
+  readonly open: OpenOptions;
+  readonly access: RegistryAccess;
+  readonly now: Date;
+  readonly signal?: AbortSignal;
+};
+
+/** A medium as it says of itself, or a source whose releases are judged; the value says which. */
+export type OpenedSide =
+  | { readonly kind: 'medium'; readonly side: Side }
+  | { readonly kind: 'source'; readonly source: Source };
+
+/** @param where one place, or several volumes of a set @throws FleetError MEDIUM_EMPTY and those of openMedium and openSource */
+export const openPlace = async (where: string, { open, access }: SideOptions): Promise<OpenedSide> => {
+  if (where.startsWith('oci://') || (await isLayout(where)))
+    return { kind: 'source', source: await openSource(where, access) };
+  const medium = await openMedium(await sticksOf(where), open);
+  if (medium.medium) return { kind: 'medium', side: sideOf(medium) };
+  await medium[Symbol.asyncDispose]();
+  throw new FleetError('MEDIUM_EMPTY', `nobody has filled the medium ${where} yet`, {
+    hint: 'For what a site reported on it, say --site',
+  });
+};
+
+/** The volumes of a set have commas between them, as messages name them; a path may have one of its own. */
+const sticksOf = async (where: string): Promise<readonly string[]> =>
+  where.includes(',') && !(await isThere(where)) ? where.split(',').filter((path) => path !== '') : [where];
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** A medium is a layout too, and more. */
+const isLayout = async (path: string): Promise<boolean> => {
+  const there = (file: string): Promise<boolean> =>
+    stat(join(path, file)).then(
+      (found) => found.isFile(),
+      () => false,
+    );
+  return (await there('index.json')) && !(await there(MEDIUM_FILE)) && !(await there(PARTS_FILE));
+};
+
+/** Nothing of it is verified but that each blob is what its name says. */
+const sideOf = (open: OpenMedium): Side => {
+  const { documents = [], bundles = [], deltas = [] } = open.medium ?? {};
+  return {
+    name: open.path,
+    releases: new Map(
+      ofRole(documents, 'release').flatMap(({ environment, clusterType, version }) =>
+        environment === undefined || clusterType === undefined
+          ? []
+          : [[formatChannel({ environment, clusterType }), version] as const],
+      ),
+    ),
+    bundles: bundles.map((bundle) => ({
+      channel: formatChannel(bundle),
+      kind: bundle.kind,
+      digest: bundle.digest,
+      blobs: open.blobs,
+    })),
+    sites: new Map(ofRole(documents, 'site').map(({ site = '', version }) => [site, version])),
+    holds: new Set(bundles.flatMap(({ assumed }) => assumed.map(({ digest }) => digest))),
+    patches: new Map(deltas.map((delta) => [delta.digest, { delta, read: () => readPatch(open, delta) }])),
+    notes: [],
+    [Symbol.asyncDispose]: () => open[Symbol.asyncDispose](),
+  };
+};
+
+const ofRole = (documents: readonly Document[], role: string): readonly Document[] =>
+  documents.filter((document) => document.role === role);
+
+/**
+ * The releases of a source, judged as an export would. @param channels of which; undefined: all
+ * @throws FleetError those of readOffer, but for a channel that is not there
+ */
+export const sideOfSource = async (
+  source: Source,
+  channels: readonly string[] | undefined,
+  { now, signal }: SideOptions,
+): Promise<Side> => {
+  const wanted = channels?.map(parseChannel) ?? (await source.channels());
+  const releases = new Map<string, number>();
+  const bundles: Side['bundles'][number][] = [];
+  for (const channel of wanted) {
+    try {
+      const offer = await readOffer(source, { channels: [channel], sites: [], reporters: [] }, now, signal);
+      for (const offered of offer.channels) {
+        const name = formatChannel(offered.channel);
+        releases.set(name, offered.version);
+        for (const { kind, digest } of offered.bundles)
+          bundles.push({
+            channel: name,
+            kind,
+            digest,
+            blobs: source.blobs(channelRepository(offered.channel)),
+          });
+      }
+    } catch (error) {
+      if (!isFleetError(error, 'CHANNEL_MISSING')) throw error;
+    }
+  }
+  return {
+    name: source.name,
+    releases,
+    bundles,
+    sites: undefined,
+    holds: new Set(),
+    patches: new Map(),
+    notes: [],
+    [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
+  };
+};

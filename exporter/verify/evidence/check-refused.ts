@@ -1,0 +1,40 @@
+import { FleetError, formatError } from '#bundles/errors';
+import type { OpenMedium } from '#bundles/formats/medium/medium';
+import { digestsOfMedia } from './digests-of-media.ts';
+import type { CheckLine, VerificationPredicate } from './evidence.ts';
+
+/** What was given beside the evidence: a medium that can be opened, or one that cannot, and why. */
+export type GivenMedium = { readonly paths: readonly string[] } & (
+  | { readonly open: OpenMedium }
+  | { readonly refusal: FleetError }
+);
+
+/**
+ * Is this the medium that nobody could open then, as far as the evidence names its files?
+ * @returns the sentence @throws FleetError EVIDENCE_INVALID for another one, and where nothing says so
+ */
+export const checkRefused = async (
+  given: GivenMedium,
+  { time, form }: VerificationPredicate,
+  { digests: refused }: CheckLine,
+  signal?: AbortSignal,
+): Promise<string> => {
+  const name = given.paths.join(', ');
+  const one = `${name} is`;
+  const other = `the medium that was refused at ${time}`;
+  const here = await digestsOfMedia(given.paths, signal);
+  if (refused.length === 0 || here.length === 0) {
+    const why = refused.length === 0 ? 'could be read then' : 'can be read now';
+    throw new FleetError('EVIDENCE_INVALID', `nothing says whether ${one} ${other}: no file of it ${why}`);
+  }
+  const isDirectory = form === 'directory';
+  if (here.some((digest) => !refused.includes(digest))) {
+    const what = isDirectory ? 'its table of contents differs' : 'its bytes differ';
+    throw new FleetError('EVIDENCE_INVALID', `${one} not ${other}: ${what}`);
+  }
+  const part = here.length < refused.length ? `${here.length} of its ${refused.length} files, ` : '';
+  const same = isDirectory ? 'the same table of contents, and nothing else of it was kept' : 'the same bytes';
+  const now =
+    'open' in given ? 'it can be opened now' : `it still cannot be opened: ${formatError(given.refusal)}`;
+  return `${one} ${other}: ${part}${same}; ${now}`;
+};

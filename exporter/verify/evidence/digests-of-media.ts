@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import type { Digest } from '#bundles/digest';
+import { type Candidate, findParts, openCandidate } from '#bundles/formats/medium/find-parts';
+import { MEDIUM_FILE } from '#bundles/formats/medium/medium';
+import { isFolder } from '#bundles/formats/medium/plain-files';
+import { digestOfFile } from '../digest-of-file.ts';
+
+/** Of the files that say which media these are: an archive or part itself; of a folder its parts, or its table of contents. */
+export const digestsOfMedia = async (
+  media: readonly string[],
+  signal?: AbortSignal,
+): Promise<readonly Digest[]> => {
+  const digests: Digest[] = [];
+  for (const path of media)
+    for (const file of await filesOf(path)) {
+      const digest = await digestOrNothing(file, signal);
+      if (digest) digests.push(digest);
+    }
+  return [...new Set(digests)].toSorted();
+};
+
+type File = Pick<Candidate, 'path' | 'found'>;
+
+const filesOf = async (path: string): Promise<readonly File[]> => {
+  if (!(await isFolder(path))) return [{ path }];
+  const parts = await findParts(path).catch(() => undefined);
+  return parts?.candidates ?? [{ path: join(path, MEDIUM_FILE), found: { root: path, file: MEDIUM_FILE } }];
+};
+
+/** What cannot be read, and what is no regular file, is no less refused. */
+const digestOrNothing = async (file: File, signal?: AbortSignal): Promise<Digest | undefined> => {
+  try {
+    return await digestOfFile(file.path, signal, () => openCandidate(file));
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    return undefined;
+  }
+};

@@ -1,0 +1,283 @@
+import { type Digest, digestOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
+import { nameSome } from '#bundles/name-some';
+import { parseTime } from '#bundles/time';
+import type { PublicKey } from '#bundles/trust/keys/key';
+import { judgeRoots } from '../../source/check/judge.ts';
+import { checkBlobs } from '../check-blobs.ts';
+import { checkDeltas } from '../check-deltas.ts';
+import { checkDocuments } from '../check-documents.ts';
+import { type Check, type CheckList, checkList } from '../check-list.ts';
+import { elsewhereOf } from '../elsewhere.ts';
+import { checkRefused, type GivenMedium } from './check-refused.ts';
+
+import { type CheckLine, countLines, OPEN_LINE } from './evidence.ts';
+import { type Evidence, type EvidenceFolder, openEvidence, verifyEvidence } from './read-evidence.ts';
+
+export type Recheck = {
+  /** The evidence is sound. What it says of the medium is `result`. */
+  readonly ok: boolean;
+  readonly checks: readonly Check[];
+  readonly advice: readonly string[];
+  readonly result: 'passed' | 'refused' | undefined;
+  /** By whom: the fingerprint. */
+  readonly signedBy: string | undefined;
+  readonly time: string | undefined;
+  /** Parts of a set that nobody looked at. */
+  readonly missing: readonly number[];
+  /** What was refused then. */
+  readonly refused: readonly CheckLine[];
+};
+
+export type RecheckOrder = {
+  readonly folder: string;
+  /** Who may have signed; without them the audit keys of the root that was given by hand. */
+  readonly keys: readonly PublicKey[] | undefined;
+  /** The root given by hand. */
+  readonly pinned: Digest | undefined;
+  /** The medium, to see whether it still is what was verified. */
+  readonly medium: GivenMedium | undefined;
+  readonly now: Date;
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * Looks at a verification again, without the medium or with it: the signature, then every check anew from the documents
+ * that were kept, by the time of then, then whether the blobs that were read are those that the bundles name.
+ * @throws FleetError MEDIUM_MISSING for a missing folder, USAGE; what is wrong with the evidence is in the checks
+ */
+export const recheck = async (order: RecheckOrder): Promise<Recheck> => {
+  const { folder, now } = order;
+  const kept = await openEvidence(folder);
+  const list = checkList(() => now);
+  const keys = order.keys ?? (await auditKeys(kept, order));
+  const evidence = await list.check(
+    'signature',
+    async () => verifyEvidence(kept, keys),
+    ({ predicate, lines, blobLines, signer }) => ({
+      message: `${lines.length} ${lines.length === 1 ? 'check' : 'checks'} and ${blobLines.length} blobs at ${predicate.time}, signed by ${signer}`,
+      keys: [signer],
+    }),
+  );
+  const advice =
+    order.pinned || !kept.medium
+      ? []
+      : ['no --root-sha256 was given: the chain begins at the root that the signer says they were given'];
+  if (!evidence) return { ...NOTHING, checks: list.checks, advice };
+  const { medium } = kept;
+  await (medium
+    ? checkOpened(list, { ...kept, medium }, evidence, order)
+    : checkUnopened(list, folder, evidence, order));
+  const { predicate, lines, blobLines } = evidence;
+  return {
+    ok: list.checks.every(({ ok }) => ok),
+    checks: list.checks,
+    advice,
+    result: predicate.result,
+    signedBy: evidence.signer,
+    time: predicate.time,
+    missing: predicate.parts?.missing ?? [],
+    refused: [...lines, ...blobLines].filter(({ result }) => result === 'refused'),
+  };
+};
+
+const checkOpened = async (
+  list: CheckList,
+  kept: KeptMedium,
+  evidence: Evidence,
+  order: RecheckOrder,
+): Promise<void> => {
+  const derived = await list.check(
+    'checks',
+    () => deriveAgain(kept, evidence, order),
+    ({ count }) => `${count} of ${count} follow from the statements in ${kept.folder}`,
+  );
+  const { medium, now, signal } = order;
+  if (!derived || !medium) return;
+  await list.check(
+    'medium',
+    () => checkMedium(medium, evidence, derived.expected, now, signal),
+    (count) => `${medium.paths.join(', ')} is what was verified, ${count} blobs read`,
+  );
+};
+
+const checkUnopened = async (
+  list: CheckList,
+  folder: string,
+  evidence: Evidence,
+  { medium, signal }: RecheckOrder,
+): Promise<void> => {
+  const line = await list.check(
+    'checks',
+    async () => refusalIn(evidence),
+    () => `the medium could not be opened, and ${folder} claims nothing else of it`,
+  );
+  if (!line || !medium) return;
+  await list.check(
+    'medium',
+    () => checkRefused(medium, evidence.predicate, line, signal),
+    (sentence) => sentence,
+  );
+};
+
+/** A refusal to open follows from bytes that nobody kept; it must not have anything beside it that passed. */
+const refusalIn = ({ predicate, lines, blobLines }: Evidence): CheckLine => {
+  checkSums(predicate, lines, blobLines);
+  const [line, ...more] = lines;
+  if (
+    line?.what !== OPEN_LINE ||
+    line.result !== 'refused' ||
+    more.length + blobLines.length > 0 ||
+    predicate.root !== null ||
+    predicate.anchored
+  )
+    throw invalid('it keeps no table of contents, and says more than that the medium was refused');
+  return line;
+};
+
+const NOTHING = {
+  ok: false,
+  result: undefined,
+  signedBy: undefined,
+  time: undefined,
+  missing: [],
+  refused: [],
+} as const;
+
+/** The root says who may audit, and a root is only as good as what one knows of it. */
+const auditKeys = async (
+  { blobs, medium }: EvidenceFolder,
+  { pinned, now }: RecheckOrder,
+): Promise<readonly PublicKey[]> => {
+  if (!medium) {
+    throw new FleetError('USAGE', 'the medium could not be opened, so no root of it was kept', {
+      hint: "Give --key with the auditor's public key",
+    });
+  }
+  if (pinned === undefined) {
+    throw new FleetError('USAGE', 'nothing says by whose key the evidence must be signed', {
+      hint: "Give --key with the auditor's public key, or --root-sha256 for the audit keys of the root",
+    });
+  }
+  const { audit } = await judgeRoots({ blobs, documents: medium.documents, now }, pinned);
+  return audit;
+};
+
+type KeptMedium = EvidenceFolder & { readonly medium: Medium };
+
+type Derived = { readonly count: number; readonly expected: Map<Digest, number> };
+
+/** @throws FleetError EVIDENCE_INVALID for a check that does not follow, ROOT_UNKNOWN where it began at another root */
+const deriveAgain = async (
+  kept: KeptMedium,
+  { predicate, lines, blobLines }: Evidence,
+  { pinned, signal }: RecheckOrder,
+): Promise<Derived> => {
+  const { folder, medium } = kept;
+  const now = parseTime(predicate.time);
+  const list = checkList(() => now);
+  const { expected, root } = await checkDocuments(
+    list,
+    {
+      path: folder,
+      medium,
+      blobs: withSizes(kept.blobs, blobLines),
+      elsewhere: elsewhereOf(medium, predicate.parts?.missing ?? []),
+      pinned: pinned ?? predicate.pinned,
+      now,
+    },
+    signal,
+  );
+  checkSums(predicate, lines, blobLines);
+  if (predicate.root?.digest !== root?.digest)
+    throw invalid(
+      `it says root ${predicate.root?.digest ?? 'none'}, its documents say ${root?.digest ?? 'none'}`,
+    );
+  const said = lines.filter(({ what }) => !AT_THE_MEDIUM.test(what));
+  const again = new Map(list.checks.map((check) => [check.what, check]));
+  for (const line of said) checkLine(line, again.get(line.what));
+  const forgotten = list.checks.find((check) => !said.some(({ what }) => what === check.what));
+  if (forgotten) throw invalid(`it says nothing of: ${forgotten.what}`);
+  if (root) checkBlobLines(blobLines, expected);
+  return { count: said.length, expected };
+};
+
+/** What only the medium itself can show. */
+const AT_THE_MEDIUM = /^(blobs|deltas|set|part \d+)$/;
+
+/** Blobs whose content nobody kept have the sizes that were read. */
+const withSizes = (blobs: BlobSource, lines: readonly CheckLine[]): BlobSource => {
+  const sizes = new Map(
+    lines.flatMap(({ digests: [digest], size, code }) =>
+      digest && code !== 'MISSING_BLOB' ? [[digest, size] as const] : [],
+    ),
+  );
+  return { ...blobs, size: async (digest) => (await blobs.size(digest)) ?? sizes.get(digest) };
+};
+
+const checkSums = (
+  predicate: Evidence['predicate'],
+  lines: readonly CheckLine[],
+  blobLines: readonly CheckLine[],
+): void => {
+  const [checks, blobs] = [countLines(lines), countLines(blobLines)];
+  const right =
+    predicate.checks.passed === checks.passed &&
+    predicate.checks.refused === checks.refused &&
+    predicate.blobs.passed === blobs.passed &&
+    predicate.blobs.refused === blobs.refused &&
+    (predicate.result === 'passed') === (checks.refused === 0 && blobs.refused === 0);
+  if (!right) throw invalid('its lines do not add up to what was signed');
+};
+
+/** A refusal may have had its reason in bytes that nobody can keep; what passed has to pass again. */
+const checkLine = (line: CheckLine, check: Check | undefined): void => {
+  if (!check) throw invalid(`nothing here says: ${line.what}`);
+  if (line.result === 'refused') return;
+  if (!check.ok) throw invalid(`${line.what} does not follow: ${check.message}`);
+  const same =
+    check.digests.join() === line.digests.join() &&
+    check.keys.join() === line.keys.join() &&
+    check.what === line.what;
+  if (!same) throw invalid(`${line.what} rests on other statements or keys than the line says`);
+};
+
+const checkBlobLines = (lines: readonly CheckLine[], expected: ReadonlyMap<Digest, number>): void => {
+  const read = new Map(lines.map(({ digests: [digest], size }) => [digest, size]));
+  const lacking = [...expected].filter(([digest, size]) => read.get(digest) !== size);
+  if (lacking.length > 0)
+    throw invalid(
+      `it does not say that these blobs were read: ${nameSome(lacking.map(([digest]) => digest))}`,
+    );
+  if (read.size > expected.size) throw invalid('it names blobs that no bundle has');
+};
+
+const invalid = (why: string): FleetError =>
+  new FleetError('EVIDENCE_INVALID', `the evidence cannot be relied on: ${why}`);
+
+/** @throws FleetError EVIDENCE_INVALID for another medium, those of one that cannot be opened, and those of checkBlobs */
+const checkMedium = async (
+  given: GivenMedium,
+  { mediumDigest, predicate }: Evidence,
+  expected: Map<Digest, number>,
+  now: Date,
+  signal: AbortSignal | undefined,
+): Promise<number> => {
+  if ('refusal' in given) throw given.refusal;
+  const { open: medium } = given;
+  const contents = await medium.readFile(MEDIUM_FILE, MAX_MEDIUM_BYTES);
+  if (digestOf(contents) !== mediumDigest) {
+    throw new FleetError(
+      'EVIDENCE_INVALID',
+      `${medium.path} is not the medium that was verified at ${predicate.time}: its table of contents differs`,
+    );
+  }
+  if (medium.medium) {
+    const elsewhere = elsewhereOf(medium.medium, predicate.parts?.missing ?? []);
+    await checkDeltas(medium, medium.medium.deltas ?? [], elsewhere, signal);
+  }
+  const { checked } = await checkBlobs(medium, expected, { clock: () => now, onBlob: () => {} }, signal);
+  return checked;
+};

@@ -1,0 +1,86 @@
+import { join } from 'node:path';
+import { canonicalJson } from '#bundles/json/canonical';
+import { type Digest, digestOf } from '#bundles/digest';
+import { type FleetError, formatError, isFleetError } from '#bundles/errors';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
+import { VERIFICATION_PREDICATE } from '#bundles/media-types';
+import { findParts } from '#bundles/formats/medium/find-parts';
+import { isFolder } from '#bundles/formats/medium/plain-files';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { formatTime } from '#bundles/time';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import { VERSION } from '#bundles/version';
+import { digestsOfMedia } from './digests-of-media.ts';
+import {
+  CHECKS_FILE,
+  type CheckLine,
+  OPEN_LINE,
+  STATEMENT_FILE,
+  type VerificationPredicate,
+} from './evidence.ts';
+import type { WrittenEvidence } from './write-evidence.ts';
+
+/** What could not be opened, why, and by when that was said. */
+export type Unopened = {
+  readonly media: readonly string[];
+  readonly error: FleetError;
+  readonly pinned: Digest | undefined;
+  readonly now: Date;
+};
+
+/** Of the medium, not of what it is looked at with: nothing at the path, a bad key file, a disk that fails. */
+export const isRefusal = (error: unknown): error is FleetError =>
+  isFleetError(error) &&
+  [3, 4, 5].includes(error.exitCode) &&
+  !NOT_THE_MEDIUM.some((code) => isFleetError(error, code));
+
+/** As the schema of a line has it. */
+const MAX_MESSAGE = 4096;
+
+const NOT_THE_MEDIUM = ['MEDIUM_MISSING', 'KEY_MISSING', 'KEY_FORMAT'] as const;
+
+/**
+ * That a medium could not be opened at all is what an auditor wants kept, too: one line with the reason and the digests of the
+ * files that it is about, and the signature.
+ */
+export const writeRefusal = async (
+  folder: string,
+  { media, error, pinned, now }: Unopened,
+  key: SigningKey,
+  signal?: AbortSignal,
+): Promise<WrittenEvidence> => {
+  const time = formatTime(now);
+  const line: CheckLine = {
+    at: time,
+    what: OPEN_LINE,
+    result: 'refused',
+    digests: await digestsOfMedia(media, signal),
+    keys: [],
+    code: error.code,
+    message: formatError(error).slice(0, MAX_MESSAGE),
+  };
+  const text = Buffer.from(`${canonicalJson(line)}\n`);
+  const predicate: VerificationPredicate = {
+    root: null,
+    ...(pinned && { pinned }),
+    anchored: false,
+    result: 'refused',
+    checks: { passed: 0, refused: 1 },
+    blobs: { passed: 0, refused: 0, bytes: 0 },
+    form: await formOf(media),
+    time,
+    program: `fleet-export ${VERSION}`,
+  };
+  const subjects = [{ name: 'checks', digest: digestOf(text) }];
+  const statement = await signPayload(encodeStatement(subjects, VERIFICATION_PREDICATE, predicate), key);
+  await writeFileAtomically(join(folder, CHECKS_FILE), text);
+  await writeFileAtomically(join(folder, STATEMENT_FILE), statement);
+  return { folder, lines: 1, statement: digestOf(statement) };
+};
+
+const formOf = async (media: readonly string[]): Promise<VerificationPredicate['form']> => {
+  const [path = ''] = media;
+  if (!(await isFolder(path))) return 'tar';
+  return (await findParts(path).catch(() => undefined)) ? 'parts' : 'directory';
+};

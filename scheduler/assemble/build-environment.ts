@@ -1,0 +1,187 @@
+import type { Candidate } from '#bundles/formats/candidate';
+import type { FleetError } from '#bundles/errors';
+import { inParallel } from '#bundles/in-parallel';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { Layout } from '#bundles/formats/layout/layout';
+import type { CandidateSource } from '#bundles/formats/statements/predicates';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { openTools } from '../load/applications/tools/find-tool.ts';
+import { loadApplications } from '../load/applications/load-applications.ts';
+import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
+import { type LastGood, NO_LAST_GOOD, readLastGood } from './bundle/last-good-packages.ts';
+import type { PullImage } from './images/resolve-images.ts';
+import { resolveOnce } from './images/resolve-once.ts';
+import { plainSecrets } from './bundle/secret-documents.ts';
+import { checkRest, checkSources, checkTools } from './candidate/check-candidate.ts';
+import { type GivenCandidate, isOwn } from './candidate/given-candidate.ts';
+import { makeCandidate, toCandidateSource } from './candidate/make-candidate.ts';
+import { whyUnread } from './candidate/why-unread.ts';
+import { type Charts, openCharts } from '../load/charts/charts.ts';
+import { noCharts } from '../load/charts/no-charts.ts';
+import type { Contents } from './content/content.ts';
+import { contentAccess } from './content/content-access.ts';
+import { noContents } from './content/no-contents.ts';
+import { type BuildMemory, memoryOf } from './incremental/build-memory.ts';
+import { internPlatform } from './incremental/intern-platform.ts';
+import { keepBundle, reuseBundle } from './incremental/reuse-bundle.ts';
+import { internApplications, startBuild } from './incremental/start-build.ts';
+import type { Assignment, ClusterType, Platform } from '../model/model.ts';
+import type { Sources } from '../load/sources/open-sources.ts';
+import { renderAll } from '../render/render-all.ts';
+import type { RenderedEnvironment } from '../render/render-environment.ts';
+import { firstOfEachField } from './images/first-of-each-field.ts';
+import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
+import type { EvidencePlace } from './images/signatures/evidence-place.ts';
+import type { Vouching } from './images/signatures/vouch-images.ts';
+import { createObjectCheck } from '../plan/validate/kubernetes/create-object-check.ts';
+import { readCustomKinds } from '../plan/validate/kubernetes/custom-kinds.ts';
+import { definitionFiles } from '../plan/validate/kubernetes/definition-files.ts';
+import { judgeFor } from './judge-for.ts';
+import { unknownKinds } from '../plan/validate/kubernetes/unknown-kinds.ts';
+
+export type EnvironmentBuild = {
+  readonly platform: Platform;
+  readonly bundles: readonly BuiltBundle[];
+  readonly candidate: Candidate;
+  readonly sources: readonly CandidateSource[];
+  readonly advice: readonly FleetError[];
+};
+
+export type EnvironmentInput = {
+  readonly platform: Platform;
+  /** The schedule and the rendered packages, if they are already known. */
+  readonly rendered?: Pick<RenderedEnvironment, 'schedule' | 'result'> | undefined;
+  readonly sources: Sources;
+  /** Layout with images; 'unchecked' if nothing is released, so that images need not exist. */
+  readonly images: BlobSource | 'unchecked' | undefined;
+  /** Pulls images from registries; undefined: images are not pulled. */
+  readonly pull?: PullImage | undefined;
+  /** The output layout, which has the images that earlier builds pulled. */
+  readonly pulled?: BlobSource | undefined;
+  /** Places to look for image signatures, in this order. Default: none. */
+  readonly signatures?: readonly EvidencePlace[] | undefined;
+  /** A layout whose releases supply the last good packages of held assignments. */
+  readonly previous: { readonly layout: Layout; readonly roots: readonly TrustRoot[] } | undefined;
+  /** Bundles made at the same time: one is compressed while the next is put together. */
+  readonly workers: number;
+  /** Results kept between builds. They do not affect the output. */
+  readonly memory?: BuildMemory | undefined;
+  /** Range of Kubernetes versions to judge objects for, instead of what the cluster types say. */
+  readonly kubernetes?: string | undefined;
+  /** Charts that are in no repository of the fleet's; without it there are none. */
+  readonly charts?: Charts | undefined;
+  /** Files from elsewhere that hosts' packages name; without it there are none. */
+  readonly contents?: Contents | undefined;
+  /** What everything is taken from but, in another environment than its own, that one's layer. */
+  readonly candidate?: GivenCandidate | undefined;
+  /** Where programs that render are looked for: the process's own environment when left out. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+};
+
+/** Schedule, render and bundle one environment: everything but signing. Same input, same bytes, however many workers. */
+export const buildEnvironment = async (
+  input: EnvironmentInput,
+  signal: AbortSignal,
+): Promise<EnvironmentBuild> => {
+  const { candidate: given } = input;
+  const memory = input.memory && memoryOf(input.memory, input.platform);
+  const platform = internPlatform(memory?.platform, input.platform);
+  const again = given && isOwn(given, platform.environment) ? given : undefined;
+  const schedule = input.rendered?.schedule ?? schedulePlatform(platform);
+  const { packages, held } =
+    input.rendered?.result ?? (await renderAll(platform, schedule, signal, memory?.rendered));
+  const tools = openTools(input.env ?? process.env, signal);
+  const charts = input.charts ?? openCharts(noCharts);
+  const applications = await loadApplications(
+    { platform, sources: input.sources, packages, tools, charts },
+    signal,
+  );
+  const contents = contentAccess(
+    {
+      contents: input.contents ?? noContents,
+      charts,
+      tools,
+      locks: platform.contentLocks ?? new Map(),
+      imageLocks: platform.imageLocks,
+    },
+    signal,
+  );
+  const sources = [...platform.sources, ...applications.snapshots].map(toCandidateSource);
+  if (given) {
+    const why = whyUnread(platform, packages, applications);
+    checkSources(given, sources, platform.environment, again !== undefined, why);
+  }
+  if (again) checkTools(again, applications.tools);
+  const applicationOf = memory ? internApplications(memory, applications.of) : applications.of;
+  const definitions = definitionFiles(platform, packages, applicationOf);
+  const objects = createObjectCheck(readCustomKinds(definitions));
+  const manifests = memory ? startBuild(memory, platform, definitions) : new Map();
+  const images = imageSources(input);
+  const resolve =
+    images === 'unchecked'
+      ? undefined
+      : resolveOnce(images, input.pull, signal, vouchingOf(input, platform), platform.imageAttachments);
+  const byType = <T extends { readonly assignment: Assignment }>(items: readonly T[]) =>
+    Map.groupBy(items, ({ assignment }) => assignment.clusterType.name);
+  const [packagesOf, heldOf] = [byType(packages), byType(held)];
+  const bundleOf = async (clusterType: ClusterType): Promise<BuiltBundle> => {
+    signal.throwIfAborted();
+    const bundleInput = {
+      platform,
+      clusterType,
+      packages: packagesOf.get(clusterType.name) ?? [],
+      held: heldOf.get(clusterType.name) ?? [],
+      applicationOf,
+      lastGood: await lastGoodOf(input, clusterType, again),
+      images,
+      resolve,
+      contents,
+      pull: input.pull,
+      manifests,
+      judge: judgeFor(objects, clusterType, input.kubernetes),
+    };
+    const same = memory && (await reuseBundle(memory, bundleInput));
+    if (same) return same;
+    const built = await buildBundle(bundleInput, signal);
+    if (memory) keepBundle(memory, bundleInput, built);
+    return built;
+  };
+  const bundles = await inParallel(platform.clusterTypes, input.workers, bundleOf, signal);
+  const made = makeCandidate({ platform, sources, bundles, applications, parent: given?.digest });
+  if (again) checkRest(again, made);
+  return {
+    platform,
+    bundles,
+    candidate: again?.document ?? made,
+    sources,
+    advice: [
+      ...schedule.advice,
+      ...applications.advice,
+      ...unknownKinds(bundles.flatMap(({ unknown }) => unknown)),
+      ...firstOfEachField(bundles.flatMap(({ suspects }) => suspects)),
+      ...plainSecrets(bundles.flatMap((built) => built.plainSecrets)),
+    ],
+  };
+};
+
+/** A package that is kept from the release before runs the images of then, and those lie beside it. */
+const imageSources = ({ images, previous, pulled }: EnvironmentInput): readonly BlobSource[] | 'unchecked' =>
+  images === 'unchecked'
+    ? images
+    : [images, previous?.layout.blobs, pulled].filter((source) => source !== undefined);
+
+const vouchingOf = (
+  { signatures = [] }: EnvironmentInput,
+  { imagePolicies: policies, imageIndexes = new Map() }: Platform,
+): Vouching | undefined => policies && { policies, places: signatures, indexes: imageIndexes };
+
+/** @param again a candidate that is built again: it says itself which bundle stood in for what was held */
+const lastGoodOf = async (
+  { previous, platform }: EnvironmentInput,
+  clusterType: BuiltBundle['clusterType'],
+  again: GivenCandidate | undefined,
+): Promise<LastGood> => {
+  const kept = again?.document.kept?.find((one) => one.clusterType === clusterType.name)?.bundle;
+  if (!previous || (again && kept === undefined)) return NO_LAST_GOOD;
+  return await readLastGood(previous.layout, previous.roots, platform.environment, clusterType, kept);
+};

@@ -1,0 +1,190 @@
+import { FleetError } from '#bundles/errors';
+import { type Application, showFile } from '../../load/applications/application.ts';
+import { type ImageRules, imageRules } from '../images/image-rules.ts';
+import type { Assignment, RenderedFile, RenderedPackage } from '../../model/model.ts';
+import { throwProblems } from '../../model/problems.ts';
+import { type AssembledPackage, assembled } from './assembled-package.ts';
+import { imagesOfCharts } from '../images/images-of-charts.ts';
+import { pinImage } from '../images/pin-image.ts';
+import { identityOf, prepareManifest } from './prepare-manifest.ts';
+import type { ManifestCache, ManifestJudge, PreparedObject } from './prepared-manifest.ts';
+import { isPartOfPackage, isPlaybook } from '../../model/reconciler-traits.ts';
+import { findTorn, withoutNamespace } from './secret-documents.ts';
+import { boundsOf, kubernetesBoundsOf, type ObjectBounds, UNBOUND } from './tenancy.ts';
+
+/** Folder of the application's own objects inside the package. */
+const MANIFESTS = 'manifests/';
+
+/**
+ * The package of a cluster: the platform's rendered files and the application's objects, each in the assignment's
+ * namespace and with its images pinned, and a kustomization.yaml that names them all, for agents that are not ours.
+ * @throws FleetError YAML_SYNTAX, OBJECT_INVALID, IMAGE_UNPINNED, PULL_POLICY, OBJECT_CLASH ... with file:line:column
+ */
+export const assembleKubernetes = (
+  rendered: RenderedPackage,
+  application: Application | undefined,
+  imageLocks: ReadonlyMap<string, string>,
+  cache: ManifestCache = new Map(),
+  judge?: ManifestJudge,
+  rules: ImageRules = imageRules(),
+): AssembledPackage => {
+  const { assignment, namespace } = rendered;
+  const { offline } = assignment.clusterType;
+  const problems: FleetError[] = [];
+  const read = (shown: string, path: string, bytes: Buffer, bounds: ObjectBounds) => {
+    const input = { shown, bytes, namespace, offline, imageLocks, rules, judge, bounds };
+    return { path, made: prepareManifest(input, cache, problems) };
+  };
+  const bounds = boundsOf(assignment.target);
+  const isManifest = (file: RenderedFile): boolean =>
+    isYaml(file.path) &&
+    !isPlaybook(file.bytes) &&
+    (file.path !== 'reconciler.yaml' || isPartOfPackage(assignment.clusterType.reconciler));
+  // A rendered file makes its bytes each time they are read.
+  const own = rendered.files.map(({ path, bytes }) => ({ path, bytes }));
+  const files = [
+    ...own
+      .filter(isManifest)
+      .map((file) =>
+        withTemplate(assignment, file.path, problems, () =>
+          read(`${assignment.target.name}/${file.path}`, file.path, file.bytes, UNBOUND),
+        ),
+      ),
+    ...(application ? [...application.files].map(([path, bytes]) => ({ application, path, bytes })) : [])
+      .filter(({ path }) => isYaml(path) && !isKustomization(path) && !isSopsRules(path))
+      .map((one) => read(showFile(one.application, one.path), MANIFESTS + one.path, one.bytes, bounds)),
+  ].filter(({ made }) => made.owns.length > 0);
+  const owns = files.flatMap(({ made }) => made.owns);
+  const clashes =
+    new Set(owns).size < owns.length
+      ? clashesOf(
+          files.flatMap(({ made }) => made.objects),
+          namespace,
+        )
+      : [];
+  const platforms = files
+    .filter(({ path }) => !path.startsWith(MANIFESTS))
+    .flatMap(({ made }) => made.secrets?.filled ?? []);
+  const charts = pinCharts(application, rules, imageLocks, problems);
+  const secrets = files.flatMap(({ made }) => made.secrets ?? []);
+  const encrypted = secrets.flatMap((one) => one.encrypted);
+  throwProblems([...problems, ...clashes, ...findTorn(encrypted)], `package ${assignment.target.name}`);
+  const other = own.filter((file) => !isManifest(file));
+  const list = kustomization(
+    files.map(({ path }) => path),
+    namespace,
+    withoutNamespace(encrypted),
+  );
+  const images = [...new Set([...files.flatMap(({ made }) => made.images), ...charts])];
+  return assembled({
+    assignment,
+    id: assignment.target.name,
+    namespace,
+    files: [
+      ...files.map(({ path, made }) => ({ path, bytes: made.text })),
+      ...other.map(({ path, bytes }) => ({ path, bytes })),
+      { path: 'kustomization.yaml', bytes: list },
+    ],
+    siteInputs: [],
+    owns,
+    images,
+    unknown: files.flatMap((file) => file.made.unknown),
+    suspects: files.flatMap(({ made }) => made.suspects ?? []),
+    ...(secrets.some((one) => one.encrypted.length + one.filled.length > 0) && { needsSecrets: true }),
+    plainSecrets: secrets.flatMap(({ plain }) => plain),
+    bounds: kubernetesBoundsOf(assignment.target, platforms),
+  });
+};
+
+/** Images that operators start: charts name them, and no object does. */
+const pinCharts = (
+  application: Application | undefined,
+  rules: ImageRules,
+  locks: ReadonlyMap<string, string>,
+  problems: FleetError[],
+): readonly string[] =>
+  imagesOfCharts(application, rules).flatMap(({ image, at }) => {
+    try {
+      return [pinImage(image, locks, at)];
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error;
+      problems.push(error);
+      return [];
+    }
+  });
+
+/** The file that a mistake of a rendered text is in lies on no disk: the template that wrote it has to be named. */
+const withTemplate = <T>(
+  { clusterType }: Assignment,
+  path: string,
+  problems: FleetError[],
+  read: () => T,
+): T => {
+  const before = problems.length;
+  const result = read();
+  const template = path.startsWith('namespace.')
+    ? clusterType.namespaceService
+    : path.startsWith('reconciler.')
+      ? clusterType.reconciler
+      : clusterType.configType;
+  const found = problems.splice(before).map(
+    ({ code, message, subject, at, hint, cause }) =>
+      new FleetError(code, message, {
+        subject: `${subject === undefined ? 'what' : `${subject}, as`} Template ${template} wrote${subject === undefined ? '' : ' it'}`,
+        at,
+        hint,
+        cause,
+      }),
+  );
+  problems.push(...found);
+  return result;
+};
+
+const isYaml = (path: string): boolean => /\.ya?ml$/.test(path);
+/** Says for whom SOPS encrypts: for people, and no object. */
+const isSopsRules = (path: string): boolean => /(^|\/)\.sops\.ya?ml$/.test(path);
+const isKustomization = (path: string): boolean => /(^|\/)kustomization\.ya?ml$/.test(path);
+
+/** Two objects of one identity in a package: which one would live would depend on the order. */
+const clashesOf = (objects: readonly PreparedObject[], namespace: string): readonly FleetError[] => {
+  const seen = new Map<string, PreparedObject>();
+  return objects.flatMap((object) => {
+    const key = identityOf(object, namespace);
+    const first = seen.get(key);
+    seen.set(key, object);
+    if (!first) return [];
+    return [
+      new FleetError(
+        'OBJECT_CLASH',
+        `${object.kind} ${object.name} is there twice: here and in ${first.at.file}:${first.at.line}`,
+        {
+          at: object.at,
+          hint: 'Remove or rename one of them',
+        },
+      ),
+    ];
+  });
+};
+
+/**
+ * The files of a folder, as kustomize, Flux and Argo CD want them listed.
+ * @param placed objects that nobody may write a namespace into: kustomize puts them there
+ */
+export const kustomization = (
+  resources: readonly string[],
+  namespace = '',
+  placed: readonly PreparedObject[] = [],
+): string =>
+  [
+    'apiVersion: kustomize.config.k8s.io/v1beta1',
+    'kind: Kustomization',
+    resources.length === 0 ? 'resources: []' : 'resources:',
+    ...resources.toSorted().map((path) => `  - ${JSON.stringify(path)}`),
+    ...(placed.length === 0 ? [] : ['patches:']),
+    ...placed.flatMap(({ kind, name }) => [
+      `  - target: {kind: ${JSON.stringify(kind)}, name: ${JSON.stringify(name)}}`,
+      '    patch: |-',
+      `      [{"op": "add", "path": "/metadata/namespace", "value": ${JSON.stringify(namespace)}}]`,
+    ]),
+    '',
+  ].join('\n');

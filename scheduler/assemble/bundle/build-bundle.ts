@@ -1,0 +1,262 @@
+import { setImmediate } from 'node:timers/promises';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { compareBytes, type Digest } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { Application } from '../../load/applications/application.ts';
+import type { Content } from '../content/content.ts';
+import type { ContentAccess } from '../content/content-access.ts';
+import { fileArtifact } from '../content/file-artifact.ts';
+import { firstOfEachField } from '../images/first-of-each-field.ts';
+import { imageRules } from '../images/image-rules.ts';
+import type { ClusterType, HeldAssignment, Platform, RenderedPackage } from '../../model/model.ts';
+import { endsRun } from '../../model/problems.ts';
+import { withPlace } from '../../model/with-place.ts';
+import { firstOfEachKind } from '../../plan/validate/kubernetes/unknown-kinds.ts';
+import { assembleHost } from './host/assemble-host.ts';
+import { assembleKubernetes } from './assemble-kubernetes.ts';
+import type { AssembledPackage } from './assembled-package.ts';
+import { newClaims } from './claim-package.ts';
+import { imagesInPackage } from '../images/images-in-package.ts';
+import type { LastGood } from './last-good-packages.ts';
+import { mergeImage } from '../images/merge-image.ts';
+import { checkPackable, type PackedBundle, packBundle } from './pack-bundle.ts';
+import { pinImage } from '../images/pin-image.ts';
+import type { ManifestCache, ManifestJudge, PreparedObject } from './prepared-manifest.ts';
+import { type PullImage, type ResolvedImage, resolveImages } from '../images/resolve-images.ts';
+
+export type BuiltBundle = {
+  readonly clusterType: ClusterType;
+  readonly bundle: PackedBundle;
+  readonly images: readonly ResolvedImage[];
+  /** Files of its packages that are blobs of their own. */
+  readonly contents: readonly ResolvedImage[];
+  /** Those that came from elsewhere. */
+  readonly fetched: readonly Content[];
+  /** What could not be built and is not in it, or is in it as an earlier release had it. */
+  readonly held: readonly HeldPackage[];
+  /** The bundle that packages of held ones are kept from. */
+  readonly previous: Digest | undefined;
+  /** The first object of each kind that nobody knows. */
+  readonly unknown: readonly PreparedObject[];
+  /** What may be an image and is in no rule, as advice: one for each field of a kind. */
+  readonly suspects: readonly FleetError[];
+  /** Secrets in plain text. */
+  readonly plainSecrets: readonly PreparedObject[];
+};
+
+export type HeldPackage = HeldAssignment & { readonly kept?: AssembledPackage };
+
+export type BundleInput = {
+  readonly platform: Platform;
+  readonly clusterType: ClusterType;
+  readonly packages: readonly RenderedPackage[];
+  readonly held: readonly HeldAssignment[];
+  /** Files of the application of a package; undefined where another reconciler fetches them; throws what held it. */
+  readonly applicationOf: (rendered: RenderedPackage) => Application | undefined;
+  /** An assignment's package as the previous release had it, for what is held now. */
+  readonly lastGood: LastGood;
+  /** Layouts with images; 'unchecked' where nothing is released and it does not matter. */
+  readonly images: readonly BlobSource[] | 'unchecked';
+  /** Where images come from that are in none of them; undefined: from nowhere. */
+  readonly pull?: PullImage | undefined;
+  /** Finds images once for all cluster types of an environment; without it each time. */
+  readonly resolve?: ((names: readonly string[]) => Promise<readonly ResolvedImage[]>) | undefined;
+  /** Where hosts' packages get foreign files from. */
+  readonly contents: ContentAccess;
+  /** Shared by all cluster types of an environment. */
+  readonly manifests: ManifestCache;
+  /** What this cluster type's clusters would refuse in an object. */
+  readonly judge?: ManifestJudge | undefined;
+};
+
+/** Packages put together between two pauses: tens of milliseconds where all of their manifests are new. */
+const PAUSE = 20;
+
+/** Everything of one cluster type in one bundle; a mistake in one package holds that one. */
+export const buildBundle = async (input: BundleInput, signal: AbortSignal): Promise<BuiltBundle> => {
+  const { platform, clusterType } = input;
+  const held: HeldAssignment[] = [...input.held];
+  const assembled: AssembledPackage[] = [];
+  const images = new Map<string, ResolvedImage>();
+  const resolve = async (names: readonly string[]): Promise<readonly ResolvedImage[]> =>
+    input.images === 'unchecked' || names.length === 0
+      ? []
+      : await (input.resolve?.(names) ?? resolveImages(input.images, names, signal, input.pull));
+  const claim = newClaims();
+  for (const [at, rendered] of input.packages.toSorted((a, b) => compareBytes(idOf(a), idOf(b))).entries()) {
+    if (at % PAUSE === 0) {
+      signal.throwIfAborted();
+      await setImmediate();
+    }
+    try {
+      const made = await assemble(rendered, input);
+      checkPackable(made);
+      const found = await resolve(made.images);
+      claim(made);
+      for (const image of found) mergeImage(images, image);
+      assembled.push(made);
+    } catch (error) {
+      const known = toFleetError(error, `building ${idOf(rendered)}`);
+      if (endsRun(known)) throw known;
+      const placed = placeImage(known, rendered, input);
+      const { name, at } = rendered.assignment.target;
+      // One without a place of its own is one of the lines that ask for the package.
+      held.push({ assignment: rendered.assignment, error: withPlace(placed, at, placed.subject ?? name) });
+    }
+  }
+  const withKept: HeldPackage[] = [];
+  const standIns: HeldPackage[] = [];
+  for (const one of held) standIns.push(await withLastGood(one, input.lastGood));
+  for (const one of [...standIns, ...(await unreadable(input, assembled, held))]) {
+    try {
+      const found = await resolve(one.kept?.images ?? []);
+      if (one.kept) claim(one.kept);
+      for (const image of found) mergeImage(images, image);
+      withKept.push(one);
+    } catch (error) {
+      const known = toFleetError(error);
+      if (endsRun(known)) throw known;
+      withKept.push(withoutKept(one, known));
+    }
+  }
+  const kept = withKept.flatMap((one) => one.kept ?? []);
+  const packages = [...assembled, ...kept];
+  const ready = dropUnsupported(packages, withKept);
+  const contents = contentsOf(ready.packages);
+  const closure = closureOf([...images.values(), ...contents]);
+  return {
+    clusterType,
+    bundle: await packBundle(
+      platform.fleet,
+      platform.environment,
+      clusterType,
+      ready.packages,
+      closure,
+      platform.imagePolicies,
+    ),
+    images: [...images.values()],
+    contents,
+    fetched: ready.packages.flatMap((one) => one.contents ?? []).filter(({ from }) => from !== undefined),
+    held: ready.held,
+    previous: input.lastGood.bundle,
+    unknown: firstOfEachKind(assembled.flatMap(({ unknown = [] }) => unknown)),
+    suspects: firstOfEachField(assembled.flatMap(({ suspects = [] }) => suspects)),
+    plainSecrets: assembled.flatMap((made) => made.plainSecrets ?? []),
+  };
+};
+
+/** Images by their manifests, which lead to all else; what vouches for them blob by blob, since sites keep it so. */
+const closureOf = (images: readonly ResolvedImage[]): readonly ClosureEntry[] => {
+  const all = images.flatMap(({ entry, blobs }) => (entry.names ? [entry] : blobs.map(toEntry)));
+  return [...new Map(all.map((entry) => [entry.digest, entry])).values()];
+};
+
+const contentsOf = (packages: readonly AssembledPackage[]): readonly ResolvedImage[] => {
+  const contents = packages.flatMap((one) => one.contents ?? []);
+  return [...new Map(contents.map((content) => [content.digest, content])).values()].map(fileArtifact);
+};
+
+const toEntry = ({ digest, size, mediaType }: Descriptor): ClosureEntry => ({ digest, size, mediaType });
+
+/** The line to look at is the one that names the image. */
+const placeImage = (error: FleetError, rendered: RenderedPackage, input: BundleInput): FleetError => {
+  if (error.code !== 'IMAGE_UNSIGNED' || error.at) return error;
+  const { imageLocks, imageFields } = input.platform;
+  const rules = imageRules(imageFields);
+  const found = imagesInPackage(rendered, input.applicationOf(rendered), rules, []).find(({ image, at }) =>
+    pinImage(image, imageLocks, at).endsWith(`@${error.subject}`),
+  );
+  const { code, message, subject, hint } = error;
+  return found ? new FleetError(code, message, { subject, at: found.at, hint, cause: error }) : error;
+};
+
+/** The last good package of a held one does not fit any more: then nothing is released, and both reasons are reported. */
+const withoutKept = ({ assignment, error }: HeldPackage, why: FleetError): HeldPackage => {
+  if (endsRun(why)) throw why;
+  const { code, subject, at, hint } = error;
+  const message = `${error.message}; and its last good package cannot stay: ${why.message}`;
+  return {
+    assignment,
+    error: new FleetError(code, message, { subject, at, hint: hint ?? why.hint, cause: why }),
+  };
+};
+
+const withLastGood = async (held: HeldAssignment, lastGood: LastGood): Promise<HeldPackage> => {
+  const kept = await lastGood.of(held.assignment);
+  return kept ? { ...held, kept } : held;
+};
+
+/**
+ * Packages of applications whose repository cannot be read today. Nobody knows any more which targets they have, so
+ * what the release before had of their workspaces stays.
+ */
+const unreadable = async (
+  { platform, lastGood }: BundleInput,
+  assembled: readonly AssembledPackage[],
+  held: readonly HeldAssignment[],
+): Promise<readonly HeldPackage[]> => {
+  const workloads = platform.heldWorkloads ?? [];
+  const known = new Set([
+    ...assembled.map(({ id }) => id),
+    ...held.map(({ assignment }) => assignment.target.name),
+  ]);
+  const workspaces = new Set(workloads.map(({ workspace }) => workspace));
+  return (await lastGood.ofWorkspaces(workspaces, known)).map((kept) => {
+    const because = workloads.find(({ workspace }) => workspace === kept.assignment.target.workspace)
+      ?.errors[0];
+    const error = because ?? new FleetError('SOURCE_UNREACHABLE', 'its repository cannot be read');
+    return { assignment: kept.assignment, error, kept };
+  });
+};
+
+const idOf = (rendered: RenderedPackage): string => rendered.assignment.target.name;
+
+const assemble = (
+  rendered: RenderedPackage,
+  input: BundleInput,
+): AssembledPackage | Promise<AssembledPackage> => {
+  const application = input.applicationOf(rendered);
+  switch (rendered.assignment.clusterType.target) {
+    case 'kubernetes':
+      return assembleKubernetes(
+        rendered,
+        application,
+        input.platform.imageLocks,
+        input.manifests,
+        input.judge,
+        imageRules(input.platform.imageFields),
+      );
+    case 'host':
+      return assembleHost(rendered, application ?? { shown: '', files: new Map() }, input.contents);
+  }
+};
+
+/** A package whose dependency is not in the bundle is held too: it would wait at the site for ever. */
+const dropUnsupported = (
+  packages: readonly AssembledPackage[],
+  held: BuiltBundle['held'],
+): { readonly packages: readonly AssembledPackage[]; readonly held: BuiltBundle['held'] } => {
+  const ids = new Set(packages.map(({ id }) => id));
+  const lame = packages.filter(({ assignment }) => assignment.target.dependsOn.some((id) => !ids.has(id)));
+  if (lame.length === 0) return { packages, held };
+  const more = lame.map(({ assignment }): HeldAssignment => {
+    const missing = assignment.target.dependsOn.find((id) => !ids.has(id));
+    return {
+      assignment,
+      error: new FleetError(
+        'DEPENDENCY_MISSING',
+        `${assignment.target.name} depends on ${missing}, which is not in this bundle`,
+        {
+          subject: assignment.target.name,
+          at: assignment.target.at,
+        },
+      ),
+    };
+  });
+  return dropUnsupported(
+    packages.filter((it) => !lame.includes(it)),
+    [...held, ...more],
+  );
+};

@@ -1,0 +1,39 @@
+import { FleetError } from '#bundles/errors';
+import type { AssembledPackage } from './assembled-package.ts';
+
+/**
+ * A function that takes the packages of one bundle and refuses one that would own what another has already, or that means
+ * something else by the name of a site input. Found here, in daylight, what would otherwise be a refusal at three in the
+ * night at a site.
+ * @throws (the returned function) FleetError OBJECT_CLASH; the package then claims nothing
+ */
+export const newClaims = (): ((made: AssembledPackage) => void) => {
+  const owners = new Map<string, string>();
+  const inputs = new Map<string, { readonly owner: string; readonly schema: string }>();
+  return (made) => {
+    const shared = made.owns.find((key) => owners.has(key));
+    if (shared !== undefined) {
+      throw clash(
+        made,
+        `${made.id} and ${owners.get(shared)} both bring ${shared}`,
+        'Only one package of a cluster type can own it',
+      );
+    }
+    const schemas = made.siteInputs.map(({ input, schema }) => [input, JSON.stringify(schema)] as const);
+    for (const [input, schema] of schemas) {
+      const known = inputs.get(input);
+      if (known === undefined || known.schema === schema) continue;
+      throw clash(
+        made,
+        `${made.id} and ${known.owner} give the site input ${input} two different schemas`,
+        'Make them the same, or rename one of the inputs',
+      );
+    }
+    for (const key of made.owns) owners.set(key, made.id);
+    for (const [input, schema] of schemas)
+      if (!inputs.has(input)) inputs.set(input, { owner: made.id, schema });
+  };
+};
+
+const clash = (made: AssembledPackage, message: string, hint: string): FleetError =>
+  new FleetError('OBJECT_CLASH', message, { subject: made.id, at: made.assignment.target.at, hint });

@@ -1,0 +1,230 @@
+import {
+  BLOBS_CRITICAL,
+  type HostCheck,
+  type HostPackage,
+  type HostUnit,
+  parseHostPackage,
+  SECRETS_CRITICAL,
+} from '#bundles/formats/bundle/host-package';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { digestOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { Application } from '../../../load/applications/application.ts';
+import type { Content } from '../../content/content.ts';
+import type { ContentAccess } from '../../content/content-access.ts';
+import { memoryContent } from '../../content/memory-content.ts';
+import { placeContents } from '../../content/place-contents.ts';
+import type { RenderedPackage } from '../../../model/model.ts';
+import { type AssembledPackage, assembled } from '../assembled-package.ts';
+import { checkHostPaths, type ResolvedFile } from '../../content/check-host-paths.ts';
+import { checkHostBounds, hostBoundsOf, UNIT_FOLDER } from './host-bounds.ts';
+import { checkSiteInputs } from '../check-site-inputs.ts';
+import type {
+  HostCheckObject,
+  HostFileObject,
+  HostPackageObject,
+} from '../../content/host-package-object.ts';
+import { hostPackagesOf } from '../../content/host-packages.ts';
+import { resolveSecret } from './host-secrets.ts';
+
+type Bytes = { readonly path: string; readonly bytes: Buffer };
+
+/**
+ * The package of a host: what the platform's templates rendered as HostPackage, what the application brings, and the
+ * platform configuration at the file that asks for it; resolved to a package.json that an agent only has to carry out.
+ * @throws FleetError YAML_SYNTAX, FIELD_INVALID, REFERENCE_MISSING, OBJECT_CLASH, OUT_OF_BOUNDS ... with file:line:column
+ */
+export const assembleHost = async (
+  rendered: RenderedPackage,
+  application: Application,
+  access: ContentAccess,
+): Promise<AssembledPackage> => {
+  const { target } = rendered.assignment;
+  const { all: objects, own, platform } = hostPackagesOf(rendered, application);
+  // What a template of the platform's brings is there for the application, and no application.
+  if (own.length === 0) {
+    throw new FleetError(
+      'REFERENCE_MISSING',
+      `deployment target ${target.name} runs on a host but ${application.shown} has no HostPackage`,
+      {
+        subject: target.name,
+        at: target.at,
+        hint: 'Write a package.yaml of kind HostPackage there',
+      },
+    );
+  }
+  const config = rendered.files.find(({ path }) => path.startsWith('platform-config.'));
+  const files = [
+    ...(await Promise.all(
+      objects
+        .flatMap((object) => filesOf(object))
+        .map((file) => resolveFile(file, application, config, target.name, access)),
+    )),
+    ...(await placeContents(objects, { application, access, id: target.name })),
+  ];
+  const contents = contentsOf(files);
+  const secrets = objects.flatMap((object) => object.secrets.map((one) => resolveSecret(one, application)));
+  const directories = checkHostPaths(objects, files);
+  const spec: HostPackage = {
+    id: target.name,
+    directories: directories.map(({ at: _, ...directory }) => directory),
+    files: files.map(({ file }) => file),
+    ...(secrets.length > 0 && { secrets: secrets.map(({ secret }) => secret) }),
+    units: objects.flatMap((object) => object.units.map(toUnit)),
+    checks: objects.flatMap((object) => object.checks.map(toCheck)),
+    critical: [
+      ...(contents.length > 0 ? [BLOBS_CRITICAL] : []),
+      ...(secrets.length > 0 ? [SECRETS_CRITICAL] : []),
+    ],
+  };
+  const inputs = objects.flatMap((object) => object.siteInputs);
+  checkSiteInputs(inputs, files);
+  const bounds = hostBoundsOf(target, platform);
+  const places = {
+    directories,
+    files,
+    secrets: objects.flatMap((object) => object.secrets),
+    units: objects.flatMap((object) => object.units),
+    checks: objects.flatMap((object) => object.checks),
+  };
+  checkHostBounds(spec, target, bounds, { places, files });
+  const document = canonicalBytes(spec);
+  checkReadable(document);
+  return assembled({
+    assignment: rendered.assignment,
+    id: target.name,
+    namespace: undefined,
+    files: [
+      { path: 'package.json', bytes: document },
+      ...files.flatMap(({ bytes }) => bytes ?? []),
+      ...secrets.flatMap(({ bytes }) => bytes ?? []),
+    ],
+    siteInputs: inputs.map(({ name, at: _, ...field }) => ({ input: name, ...field })),
+    owns: [
+      ...[...spec.files, ...(spec.secrets ?? [])].map(({ path }) => path),
+      ...spec.units.map(({ name }) => name),
+    ],
+    images: [],
+    ...(contents.length > 0 && { contents }),
+    bounds,
+  });
+};
+
+const contentsOf = (files: readonly ResolvedFile[]): readonly Content[] =>
+  files.flatMap(({ content }) => content ?? []);
+
+/** @throws FleetError FIELD_INVALID: an agent would refuse the whole bundle for it */
+const checkReadable = (document: Buffer): void => {
+  try {
+    parseHostPackage(document);
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    throw new FleetError('FIELD_INVALID', `no agent would take this package: ${error.message}`, {
+      cause: error,
+    });
+  }
+};
+
+/** Its own files, and those of its units. */
+const filesOf = (object: HostPackageObject): readonly HostFileObject[] => {
+  const units = object.units
+    .filter((unit) => unit.source !== undefined || unit.content !== undefined)
+    .map(
+      ({ name, source, content, at }): HostFileObject => ({
+        path: `${UNIT_FOLDER}/${name}`,
+        mode: '0644',
+        owner: 'root',
+        group: 'root',
+        source,
+        content,
+        config: false,
+        url: undefined,
+        sha256: undefined,
+        format: undefined,
+        at,
+      }),
+    );
+  return [...object.files, ...units];
+};
+
+/** A file of an application that is larger travels separately: a changed line elsewhere must not send it again. */
+const MAX_IN_LAYER = 1 << 20;
+
+const resolveFile = async (
+  file: HostFileObject,
+  application: Application,
+  config: Bytes | undefined,
+  subject: string,
+  access: ContentAccess,
+): Promise<ResolvedFile> => {
+  const { path, mode, owner, group, format, url, sha256, at } = file;
+  const owned = { path, mode, owner, group };
+  const asBlob = (content: Content): ResolvedFile => ({
+    file: { ...owned, digest: content.digest, size: content.size, blob: true },
+    content,
+    at,
+  });
+  if (url !== undefined) return asBlob(await access.get({ url, sha256, at }));
+  const bytes = contentOf(file, application, config, subject);
+  if (bytes.byteLength > MAX_IN_LAYER && !format) return asBlob(memoryContent(bytes, path));
+  const content = `files${path}`;
+  return {
+    file: { ...owned, content, digest: digestOf(bytes), size: bytes.byteLength, ...(format && { format }) },
+    bytes: { path: content, bytes },
+    at,
+  };
+};
+
+const contentOf = (
+  file: HostFileObject,
+  application: Application,
+  config: Bytes | undefined,
+  subject: string,
+): Buffer => {
+  if (file.content !== undefined) return Buffer.from(file.content);
+  if (file.config) {
+    if (config) return config.bytes;
+    throw new FleetError(
+      'REFERENCE_MISSING',
+      `${file.path} wants the platform configuration, but none was rendered`,
+      {
+        subject,
+        at: file.at,
+        hint: 'Give the cluster type a configType such as env-file',
+      },
+    );
+  }
+  const bytes = application.files.get(file.source ?? '');
+  if (bytes) return bytes;
+  throw new FleetError('REFERENCE_MISSING', `there is no file ${file.source} in ${application.shown}`, {
+    subject,
+    at: file.at,
+  });
+};
+
+const toUnit = ({ name, enabled, active, restartOn }: HostPackageObject['units'][number]): HostUnit => ({
+  name,
+  enabled,
+  active,
+  restartOn,
+});
+
+const toCheck = ({
+  name,
+  type,
+  unit,
+  stableSeconds,
+  argv,
+  url,
+  status,
+  timeoutSeconds,
+}: HostCheckObject): HostCheck => {
+  switch (type) {
+    case 'unit':
+      return { type, name, unit: unit ?? '', stableSeconds };
+    case 'exec':
+      return { type, name, argv, timeoutSeconds };
+    case 'http':
+      return { type, name, url: url ?? '', status, timeoutSeconds };
+  }
+};

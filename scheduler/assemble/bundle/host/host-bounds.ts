@@ -1,0 +1,73 @@
+import { checkKey, hostTrespasses, type Trespass } from '#bundles/formats/bounds/host-trespass';
+import type { PackageBounds } from '#bundles/formats/bundle/config';
+import type { HostPackage } from '#bundles/formats/bundle/host-package';
+import { compareBytes } from '#bundles/digest';
+import { FleetError, type Place } from '#bundles/errors';
+import type { DeploymentTarget } from '../../../model/model.ts';
+import { throwProblems } from '../../../model/problems.ts';
+import type { ResolvedFile } from '../../content/check-host-paths.ts';
+import type { HostPackageObject } from '../../content/host-package-object.ts';
+import { packageBoundsOf } from '../tenancy.ts';
+
+/** Where a unit's own file goes. */
+export const UNIT_FOLDER = '/etc/systemd/system';
+
+/** What a host package may name, with what the platform's templates brought; undefined for a package of the platform's own. */
+export const hostBoundsOf = (
+  target: DeploymentTarget,
+  templates: readonly HostPackageObject[],
+): PackageBounds | undefined => {
+  const bounds = packageBoundsOf(target);
+  if (!bounds) return undefined;
+  const platform = templates.flatMap(broughtBy);
+  const folders = templates.flatMap((object) =>
+    Object.values(object.folders).filter((it) => it !== undefined),
+  );
+  return {
+    ...bounds,
+    ...(folders.length > 0 && { paths: sorted([...bounds.paths, ...folders]) }),
+    ...(platform.length > 0 && { platform: sorted(platform) }),
+  };
+};
+
+const broughtBy = ({ directories, files, secrets, units, checks }: HostPackageObject): readonly string[] => [
+  ...[...directories, ...files, ...secrets].map(({ path }) => path),
+  ...units.flatMap(({ name, source, content }) =>
+    source === undefined && content === undefined ? [name] : [name, `${UNIT_FOLDER}/${name}`],
+  ),
+  ...checks.filter(({ type }) => type === 'exec').map(({ argv }) => checkKey(argv)),
+];
+
+const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted(compareBytes);
+
+/** Where each entry of a package.json was asked for, in its order. */
+export type HostPlaces = { readonly [part in Trespass['part']]: readonly { readonly at: Place }[] };
+
+/** @throws FleetError OUT_OF_BOUNDS with the place that names what the package may not name */
+export const checkHostBounds = (
+  spec: HostPackage,
+  target: DeploymentTarget,
+  bounds: PackageBounds | undefined,
+  { places, files }: { readonly places: HostPlaces; readonly files: readonly ResolvedFile[] },
+): void => {
+  const bytes = new Map(files.map((it) => [it.file.path, it.bytes?.bytes]));
+  const found = hostTrespasses(spec, bounds ?? 'platform', ({ path }) => bytes.get(path));
+  throwProblems(
+    found.map(
+      ({ part, index, message, grant }) =>
+        new FleetError('OUT_OF_BOUNDS', message, {
+          subject: target.name,
+          at: places[part][index]?.at ?? target.at,
+          hint: hintOf(target, grant),
+        }),
+    ),
+    `package ${target.name}`,
+  );
+};
+
+const hintOf = ({ workspace }: DeploymentTarget, grant: string | undefined): string => {
+  if (grant === undefined) return 'Remove it; no Workspace can grant it';
+  return workspace === ''
+    ? `Use the application's own names, or give its WorkloadRegistration a workspace that grants host: {${grant}}`
+    : `Use the application's own names, or let the platform grant it in the Workspace ${workspace}: host: {${grant}}`;
+};

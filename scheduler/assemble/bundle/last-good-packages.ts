@@ -1,0 +1,144 @@
+import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
+import type { BundleAssignment, BundleConfig } from '#bundles/formats/bundle/config';
+import { SECRETS_CRITICAL } from '#bundles/formats/bundle/host-package';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import type { Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { Layout } from '#bundles/formats/layout/layout';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { formatChannel } from '#bundles/names';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import type { Content } from '../content/content.ts';
+import type { Assignment, ClusterType, DeploymentTarget, Value } from '../../model/model.ts';
+import { readRelease } from '../../load/releases/read-release.ts';
+import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
+import { type AssembledPackage, assembled } from './assembled-package.ts';
+
+const LIMITS = { maxBytes: 1 << 30, maxEntries: 1_000_000 };
+
+/** Packages of the release before. */
+export type LastGood = {
+  /** The bundle they are of. */
+  readonly bundle?: Digest;
+  readonly of: (assignment: Assignment) => Promise<AssembledPackage | undefined>;
+  /** Those of these workspaces whose ids are not `known`: what an unreadable application repository leaves behind. */
+  readonly ofWorkspaces: (
+    workspaces: ReadonlySet<string>,
+    known: ReadonlySet<string>,
+  ) => Promise<readonly AssembledPackage[]>;
+};
+
+export const NO_LAST_GOOD: LastGood = {
+  of: async () => undefined,
+  ofWorkspaces: async () => [],
+};
+
+/**
+ * The packages of a channel's newest release in a layout, by assignment: the substitutes for held ones. Given on purpose
+ * (`--previous`), never taken from hidden state, and said in the bundle statement.
+ * @param bundle another bundle of the layout than the newest: the one a candidate names
+ */
+export const readLastGood = async (
+  layout: Layout,
+  roots: readonly TrustRoot[],
+  environment: string,
+  clusterType: ClusterType,
+  bundle?: Digest,
+): Promise<LastGood> => {
+  const channel = { environment, clusterType: clusterType.name };
+  const release = await readRelease(layout, channel, roots);
+  const digest = bundle ?? release?.subjects.get(`bundle/${clusterType.target}`);
+  if (digest === undefined) return NO_LAST_GOOD;
+  const fleet = roots.at(-1)?.fleet ?? '';
+  // A withdrawn package is no substitute.
+  if (findRevoked(await readRevocations(layout, fleet, channel, release), [digest])) return NO_LAST_GOOD;
+  const { config } = await readBundle(layout.blobs, digest);
+  // Unpacked for what is held alone: mostly that is nothing.
+  const layers = new Map<Digest, ReturnType<typeof unpackLayer>>();
+  const filesOf = async (layer: Digest): Promise<ReturnType<typeof unpackLayer>> => {
+    const files =
+      layers.get(layer) ?? unpackLayer(await readBlob(layout.blobs, layer, LIMITS.maxBytes), LIMITS);
+    layers.set(layer, files);
+    return files;
+  };
+  const properties = propertiesOf(config);
+  const keep = async (known: BundleAssignment, assignment: Assignment): Promise<AssembledPackage> => {
+    const inside = [...(await filesOf(known.layer))].filter(([path]) => path.startsWith(`${known.path}/`));
+    const files = inside.map(([path, { bytes }]) => ({ path: path.slice(known.path.length + 1), bytes }));
+    const contents = (known.blobs ?? []).map((digest) => contentIn(digest, config, layout.blobs));
+    const kept = assembled({
+      assignment: {
+        ...assignment,
+        target: { ...assignment.target, dependsOn: known.dependsOn, critical: known.critical },
+      },
+      id: known.id,
+      namespace: known.namespace,
+      files,
+      siteInputs: config.siteInputs.fields
+        .filter((field) => field.assignment === known.id)
+        .map(({ assignment: _, ...field }) => ({ ...field, schema: properties[field.input] ?? {} })),
+      owns: [],
+      ...(config.kind === 'kubernetes' &&
+        config.critical.includes(SECRETS_CRITICAL) && { needsSecrets: true }),
+      // Its manifests name them as the closure does; those of other packages need not come along.
+      images: config.closure
+        .flatMap(({ names }) => names ?? [])
+        .filter((name) => files.some(({ bytes }) => bytes.includes(name))),
+      ...(contents.length > 0 && { contents }),
+      ...(known.bounds && { bounds: known.bounds }),
+    });
+    if (kept.digest === known.package) return kept;
+    throw new FleetError(
+      'DIGEST_MISMATCH',
+      `package ${known.id} of ${formatChannel(channel)} in ${layout.directory} is not what its bundle says`,
+    );
+  };
+  return {
+    bundle: digest,
+    of: async (assignment) => {
+      const known = config.assignments.find(({ id }) => id === assignment.target.name);
+      return known && (await keep(known, assignment));
+    },
+    ofWorkspaces: async (workspaces, known) => {
+      const kept: AssembledPackage[] = [];
+      for (const it of config.assignments) {
+        if (!workspaces.has(it.workspace ?? '') || known.has(it.id)) continue;
+        const target = targetOf(it, environment, clusterType);
+        kept.push(await keep(it, { clusterType, target, policy: '' }));
+      }
+      return kept;
+    },
+  };
+};
+
+/** readBundle has seen that the closure names it. */
+const contentIn = (digest: Digest, { closure }: BundleConfig, source: BlobSource): Content => ({
+  digest,
+  size: closure.find((entry) => entry.digest === digest)?.size ?? 0,
+  source,
+});
+
+type Properties = Readonly<Record<string, { readonly [key: string]: Value }>>;
+
+const propertiesOf = ({ siteInputs }: BundleConfig): Properties =>
+  (siteInputs.schema as { readonly properties?: Properties }).properties ?? {};
+
+/** What is still known of a deployment target whose Workload cannot be read now. */
+const targetOf = (
+  known: BundleAssignment,
+  environment: string,
+  clusterType: ClusterType,
+): DeploymentTarget => ({
+  name: known.id,
+  shortName: known.deploymentTarget ?? known.id,
+  workload: known.workload ?? '',
+  workspace: known.workspace ?? '',
+  environment,
+  labels: {},
+  manifests: {},
+  configSchemas: [],
+  dependsOn: known.dependsOn,
+  critical: known.critical,
+  at: clusterType.at,
+});

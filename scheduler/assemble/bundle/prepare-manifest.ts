@@ -1,0 +1,197 @@
+import { FleetError } from '#bundles/errors';
+import { isName } from '#bundles/names';
+import { findImages } from '../images/find-images.ts';
+import { type ImageRules, imageRules } from '../images/image-rules.ts';
+import type { ImageField } from '../images/image-search.ts';
+import {
+  formatObjects,
+  isClusterScoped,
+  type KubernetesObject,
+  readKubernetesObjects,
+  stampNamespace,
+} from '../../model/kubernetes-object.ts';
+import { pinImage } from '../images/pin-image.ts';
+import type { ManifestCache, ManifestInput, PreparedManifest, PreparedObject } from './prepared-manifest.ts';
+import {
+  checkEncrypted,
+  checkFilled,
+  findForeignSet,
+  isFilled,
+  isPlainSecret,
+  setsOf,
+} from './secret-documents.ts';
+import { sopsMac } from '../../model/sops-mac.ts';
+import { boundsKey, findTrespass } from './tenancy.ts';
+
+/** Bounds the cache where every text differs. */
+const MAX_ENTRIES = 20_000;
+
+/**
+ * A manifest with its objects in the assignment's namespace and its images pinned. Mistakes go to `problems`.
+ * The cache holds each distinct text once, whatever its namespace: of 500 applications on 100 cluster types the namespace is nearly
+ * all that differs, and reading and writing YAML is nearly all that takes time. One cache is for one set of image locks.
+ */
+export const prepareManifest = (
+  input: ManifestInput,
+  cache: ManifestCache,
+  problems: FleetError[],
+): PreparedManifest => {
+  const { bytes, namespace, offline, judge, bounds, shown } = input;
+  const text = bytes.toString('utf8');
+  const placeholder = PLACEHOLDER.slice(0, namespace.length);
+  if (!isName(namespace) || text.includes(placeholder)) return prepare(input, problems);
+  const common = text.replaceAll(namespace, placeholder);
+  const key = `${offline}\0${judge?.target}\0${boundsKey(bounds)}\0${common}`;
+  let known = cache.get(key);
+  if (!known) {
+    const found: FleetError[] = [];
+    known = prepare({ ...input, bytes: Buffer.from(common), namespace: placeholder }, found);
+    // A message must quote what is written.
+    if (found.length > 0) return prepare(input, problems);
+    if (cache.size >= MAX_ENTRIES) cache.clear();
+    cache.set(key, known);
+  }
+  return inNamespace(known, (one) => one.replaceAll(placeholder, namespace), shown);
+};
+
+/**
+ * Has the length of the namespace, so that no line or column moves, and is a DNS label as it is, so that YAML writes the one
+ * wherever it writes the other.
+ */
+const PLACEHOLDER = 'qzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwjqzxkvwj';
+
+/** @param put writes the namespace into a text that has the placeholder */
+const inNamespace = (
+  { text, objects, owns, images, unknown, suspects, secrets }: PreparedManifest,
+  put: (text: string) => string,
+  shown: string,
+): PreparedManifest => {
+  const putIn = ({ apiVersion, kind, name, namespace, at }: PreparedObject): PreparedObject => ({
+    apiVersion: put(apiVersion),
+    kind: put(kind),
+    name: put(name),
+    namespace: namespace === undefined ? undefined : put(namespace),
+    at: { ...at, file: shown },
+  });
+  return {
+    text: put(text),
+    // Asked for only where two objects clash.
+    get objects() {
+      return objects.map(putIn);
+    },
+    owns: owns.map(put),
+    images: images.map(put),
+    unknown: unknown.map(putIn),
+    ...(suspects && {
+      suspects: suspects.map(
+        ({ code, message, subject, at, hint }) =>
+          new FleetError(code, put(message), {
+            subject: subject && put(subject),
+            at: { ...at, file: shown },
+            hint: hint && put(hint),
+          }),
+      ),
+    }),
+    ...(secrets && {
+      secrets: {
+        encrypted: secrets.encrypted.map((object) => ({ ...putIn(object), mac: put(object.mac) })),
+        filled: secrets.filled.map(put),
+        plain: secrets.plain.map(putIn),
+      },
+    }),
+  };
+};
+
+const prepare = (
+  { shown, bytes, namespace, offline, imageLocks, rules = imageRules(), bounds, judge }: ManifestInput,
+  problems: FleetError[],
+): PreparedManifest => {
+  const objects = readKubernetesObjects(shown, bytes, problems);
+  const images = new Set<string>();
+  const unknown: PreparedObject[] = [];
+  const suspects: FleetError[] = [];
+  for (const object of objects) {
+    const isEncrypted = sopsMac(object) !== undefined;
+    // Encrypted values are not what a schema says of them, and nobody may change one.
+    const wrong = isEncrypted
+      ? checkEncrypted(object, rules)
+      : [...(judge?.judge(object) ?? []), ...(isFilled(object) ? checkFilled(object) : [])];
+    problems.push(...wrong);
+    if (wrong.length === 0 && judge?.isUnknown(object)) unknown.push(toPrepared(object));
+    const trespass = findTrespass(object, namespace, bounds);
+    if (trespass) problems.push(trespass);
+    const foreign = wrong.length === 0 ? findForeignSet(object, bounds) : undefined;
+    if (foreign) problems.push(foreign);
+    if (isEncrypted) continue;
+    stampNamespace(object, namespace);
+    suspects.push(...pinImages(object, { offline, imageLocks, rules }, images, problems));
+  }
+  return {
+    text: formatObjects(objects),
+    objects: objects.map(toPrepared),
+    owns: objects.map((object) => identityOf(object, namespace)),
+    images: [...images],
+    unknown,
+    ...(suspects.length > 0 && { suspects }),
+    ...secretsOf(objects),
+  };
+};
+
+/** Group, kind, namespace and name, as the API server tells objects apart; the version does not count. */
+export const identityOf = (object: PreparedObject, namespace: string): string => {
+  const [group] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : [''];
+  const place = isClusterScoped(object.kind) ? '' : `${object.namespace ?? namespace}/`;
+  return `${object.kind}${group ? `.${group}` : ''} ${place}${object.name}`;
+};
+
+const secretsOf = (objects: readonly KubernetesObject[]): Pick<PreparedManifest, 'secrets'> => {
+  const encrypted = objects.flatMap((object) => {
+    const mac = sopsMac(object);
+    return mac === undefined ? [] : [{ ...toPrepared(object), mac }];
+  });
+  const filled = objects.flatMap(setsOf);
+  const plain = objects.filter(isPlainSecret).map(toPrepared);
+  return encrypted.length + filled.length + plain.length === 0
+    ? {}
+    : { secrets: { encrypted, filled, plain } };
+};
+
+const toPrepared = ({ apiVersion, kind, name, namespace, at }: KubernetesObject): PreparedObject => ({
+  apiVersion,
+  kind,
+  name,
+  namespace,
+  at,
+});
+
+type Pinning = Required<Pick<ManifestInput, 'offline' | 'imageLocks'>> & { readonly rules: ImageRules };
+
+/** @returns what may be an image and is in no rule */
+const pinImages = (
+  object: KubernetesObject,
+  { offline, imageLocks, rules }: Pinning,
+  images: Set<string>,
+  problems: FleetError[],
+): readonly FleetError[] => {
+  const found = findImages(object, rules);
+  problems.push(...found.problems);
+  for (const field of found.images) {
+    if (offline && field.pullPolicy === 'Always') problems.push(pulledAlways(object, field));
+    try {
+      const pinned = pinImage(field.image, imageLocks, field.at);
+      images.add(pinned);
+      field.pin(pinned);
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error;
+      problems.push(error);
+    }
+  }
+  return found.suspects;
+};
+
+const pulledAlways = ({ kind, name }: KubernetesObject, { image, at }: ImageField): FleetError =>
+  new FleetError('PULL_POLICY', `${image} is pulled at every start, but this cluster type lives offline`, {
+    subject: `${kind} ${name}`,
+    at,
+    hint: 'Use imagePullPolicy: IfNotPresent',
+  });

@@ -1,0 +1,132 @@
+import type { Candidate } from '#bundles/formats/candidate';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { type Digest, shortDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { CandidateSource } from '#bundles/formats/statements/predicates';
+import { layerRole } from '../../model/layer-role.ts';
+import type { GivenCandidate } from './given-candidate.ts';
+
+/**
+ * Is what was read what the candidate says? Asked before anything is signed. @param exact false for another environment's
+ * build: then only what both have is compared @param whyUnread what kept a role's files from being read, if anything did
+ * @throws FleetError CANDIDATE_MISMATCH naming the first difference; SOURCE_MISSING, SOURCE_UNREACHABLE
+ */
+export const checkSources = (
+  given: GivenCandidate,
+  sources: readonly CandidateSource[],
+  environment: string,
+  exact: boolean,
+  whyUnread: (role: string) => FleetError | undefined = () => undefined,
+): void => {
+  const now = new Map(sources.map((source) => [keyOf(source), source]));
+  for (const known of given.document.sources) {
+    const found = now.get(keyOf(known));
+    if (found && found.tree !== known.tree && (exact || found.role !== layerRole(environment)))
+      throw changed(given, known, found.tree);
+    if (!found && exact) throw notRead(given, known.role, whyUnread(known.role));
+  }
+};
+
+/** @param fleet whose keys sign @throws FleetError CANDIDATE_MISMATCH */
+export const checkFleet = ({ document, digest }: GivenCandidate, fleet: string): void => {
+  if (document.fleet === fleet) return;
+  throw new FleetError(
+    'CANDIDATE_MISMATCH',
+    `candidate ${shortDigest(digest)} is of the fleet ${document.fleet}, but the keys are of ${fleet}`,
+    { hint: 'Give the --keys of its fleet' },
+  );
+};
+
+/** Everything else of a re-created candidate. @throws FleetError CANDIDATE_MISMATCH */
+export const checkRest = (given: GivenCandidate, made: Candidate): void => {
+  const { document } = given;
+  compareLists(given, 'the image', document.images, made.images);
+  compareLists(given, 'the file', document.files ?? [], made.files ?? []);
+  compareLists(given, 'the chart', document.charts, made.charts);
+  compareLists(
+    given,
+    'the earlier bundle of',
+    (document.kept ?? []).map(({ clusterType, bundle }) => ({ name: clusterType, bundle })),
+    (made.kept ?? []).map(({ clusterType, bundle }) => ({ name: clusterType, bundle })),
+    'Give --previous with the layout that has the release of then',
+  );
+};
+
+/** A tool of another version may write other bytes. A difference in the scheduler's own is reported, not refused. */
+export const checkTools = (given: GivenCandidate, tools: Candidate['tools'] = []): void => {
+  const known = new Set(given.document.tools?.map(({ name }) => name));
+  const extra = given.document.tools && tools.find(({ name }) => !known.has(name));
+  if (extra) {
+    throw mismatch(
+      given,
+      `it was not rendered by ${extra.name}`,
+      extra.name,
+      `What needs ${extra.name} was held then; build without the candidate to take it in`,
+    );
+  }
+  for (const { name, version } of given.document.tools ?? []) {
+    const found = tools.find((one) => one.name === name);
+    if (name === 'fleet-scheduler' || !found || found.version === version) continue;
+    throw mismatch(
+      given,
+      `it was rendered by ${name} ${version}, and here is ${found.version}`,
+      name,
+      `Put ${name} ${version} first on the PATH`,
+    );
+  }
+};
+
+/** A commit that is gone, or a repository that does not answer, is that, and not another content. */
+const notRead = (given: GivenCandidate, role: string, why: FleetError | undefined): FleetError => {
+  if (!why) return mismatch(given, `${role} was not read`, role, 'Build without the candidate to see why');
+  const code =
+    why.code === 'SOURCE_MISSING' || why.code === 'SOURCE_UNREACHABLE' ? why.code : 'CANDIDATE_MISMATCH';
+  const what = `candidate ${shortDigest(given.digest)} cannot be built again: ${why.message}`;
+  return new FleetError(code, what, { subject: role, hint: why.hint, cause: why });
+};
+
+const keyOf = ({ role, path }: CandidateSource): string => `${role}\0${path}`;
+
+const changed = (given: GivenCandidate, known: CandidateSource, tree: Digest): FleetError =>
+  mismatch(
+    given,
+    `${known.role} had the tree ${shortDigest(known.tree)}, and now has ${shortDigest(tree)}`,
+    known.role,
+    known.commit === undefined
+      ? 'It came from a directory that has changed since; put it back as it was'
+      : `Give what commit ${known.commit.slice(0, 12)} had`,
+  );
+
+type Named = { readonly name: string };
+
+const compareLists = (
+  given: GivenCandidate,
+  what: string,
+  before: readonly Named[],
+  now: readonly Named[],
+  hint?: string,
+): void => {
+  const texts = (list: readonly Named[]) =>
+    new Map(list.map((one) => [canonicalBytes(one).toString('utf8'), one.name]));
+  const [known, found] = [texts(before), texts(now)];
+  const lost = [...known].find(([text]) => !found.has(text));
+  const extra = [...found].find(([text]) => !known.has(text));
+  const [, name] = lost ?? extra ?? [];
+  if (name === undefined) return;
+  throw mismatch(
+    given,
+    `${what} ${name} is ${lost ? 'not what it was' : 'not among what it was made from'}`,
+    name,
+    hint,
+  );
+};
+
+const mismatch = (given: GivenCandidate, what: string, subject: string, hint?: string): FleetError =>
+  new FleetError(
+    'CANDIDATE_MISMATCH',
+    `candidate ${shortDigest(given.digest)} cannot be built again: ${what}`,
+    {
+      subject,
+      ...(hint !== undefined && { hint }),
+    },
+  );

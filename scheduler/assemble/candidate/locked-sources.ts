@@ -1,0 +1,73 @@
+import { shortDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { CandidateSource } from '#bundles/formats/statements/predicates';
+import { layerRole } from '../../model/layer-role.ts';
+import { type Location, refName } from '../../model/location.ts';
+import { cleanPath, type SourceRequest, type Sources } from '../../load/sources/open-sources.ts';
+import { redactUrl, repositoryKey } from '../../model/repository-url.ts';
+import { type GivenCandidate, isOwn } from './given-candidate.ts';
+
+/**
+ * A view of the repositories as a candidate has them: each at the commit it names, no branch asked. For another
+ * environment than the candidate's, that one's own layer, and what nothing in the candidate says, is read as it is now.
+ * Directories are read as they are: `checkSources` compares what was in them.
+ */
+export const lockedSources = (sources: Sources, given: GivenCandidate, environment: string): Sources => {
+  const promoted = !isOwn(given, environment);
+  const own = layerRole(environment);
+  return {
+    ...sources,
+    // What was promoted once has its layer of another commit than the rest.
+    apart: true,
+    read: async (request) => {
+      if (promoted && request.role === own) return await sources.read(request);
+      const known = find(given, request, promoted);
+      if (known === undefined && promoted) return await sources.read(request);
+      if (known === undefined) throw unlisted(request, given);
+      return await sources.read({ ...request, location: pin(request, known, given) });
+    },
+  };
+};
+
+/** The layer of another environment says nothing about this one's. */
+const find = (
+  { document }: GivenCandidate,
+  request: SourceRequest,
+  promoted: boolean,
+): CandidateSource | undefined => {
+  const named = document.sources.filter(({ role }) => role === request.role);
+  const path = cleanPath(request.path);
+  const known = named.find((one) => one.path === path) ?? named[0];
+  if (known || !promoted || request.location.kind !== 'git') return known;
+  // A target of this environment alone: its files are of the commit that its repository had.
+  const { repo, revision } = request.location;
+  const key = repositoryKey(redactUrl(repo));
+  return document.sources.find(
+    (one) =>
+      /^(?:workload|application)\//.test(one.role) &&
+      repositoryKey(one.repo) === key &&
+      one.ref === refName(revision),
+  );
+};
+
+const pin = ({ location, role }: SourceRequest, known: CandidateSource, given: GivenCandidate): Location => {
+  if (location.kind === 'directory') return location;
+  const { commit, ref } = known;
+  if (commit === undefined) {
+    throw new FleetError(
+      'CANDIDATE_MISMATCH',
+      `candidate ${shortDigest(given.digest)} has ${role} from a directory, not from ${redactUrl(location.repo)}`,
+      { subject: role, hint: 'Give the directory with --map, or the platform as a directory' },
+    );
+  }
+  return {
+    ...location,
+    revision: { kind: 'commit', commit, ...(ref !== undefined && { branch: ref }) },
+  };
+};
+
+const unlisted = ({ role }: SourceRequest, { digest }: GivenCandidate): FleetError =>
+  new FleetError('CANDIDATE_MISMATCH', `candidate ${shortDigest(digest)} has no ${role}`, {
+    subject: role,
+    hint: 'What is built from a candidate reads nothing else; build without it to take in what is new',
+  });

@@ -1,0 +1,90 @@
+import type { Candidate } from '#bundles/formats/candidate';
+import { compareBytes, type Digest, parseDigest } from '#bundles/digest';
+import type { CandidateSource } from '#bundles/formats/statements/predicates';
+import { VERSION } from '#bundles/version';
+import type { Applications } from '../../load/applications/load-applications.ts';
+import type { BuiltBundle } from '../bundle/build-bundle.ts';
+import type { PinnedChart } from '../../load/charts/charts.ts';
+import type { Platform, SourceSnapshot } from '../../model/model.ts';
+
+export type CandidateInput = {
+  readonly platform: Platform;
+  readonly sources: readonly CandidateSource[];
+  readonly bundles: readonly BuiltBundle[];
+  readonly applications: Pick<Applications, 'tools' | 'charts'>;
+  readonly parent: Digest | undefined;
+};
+
+/** What was used, sorted: the same sources, images, charts and tools give the same document. */
+export const makeCandidate = ({
+  platform,
+  sources,
+  bundles,
+  applications,
+  parent,
+}: CandidateInput): Candidate => {
+  const images = new Map<string, Digest>();
+  for (const { entry } of bundles.flatMap((it) => it.images)) {
+    for (const name of entry.names ?? []) images.set(name, entry.digest);
+  }
+  const fetched = bundles.flatMap((it) => it.fetched);
+  const files = new Map(
+    fetched.flatMap(({ from, digest }) => (from && 'url' in from ? [[from.url, digest] as const] : [])),
+  );
+  const kept = bundles.flatMap(({ clusterType, held, previous }) =>
+    previous !== undefined && held.some((one) => one.kept)
+      ? [{ clusterType: clusterType.name, bundle: previous }]
+      : [],
+  );
+  return {
+    fleet: platform.fleet,
+    environment: platform.environment,
+    ...(parent === undefined ? {} : { parent }),
+    sources: uniqueSources(sources),
+    images: byName(images),
+    charts: chartsOf([
+      ...applications.charts,
+      ...fetched.flatMap(({ from }) => (from && 'chart' in from ? from.chart : [])),
+    ]),
+    ...(files.size === 0 ? {} : { files: byName(files) }),
+    tools: [{ name: 'fleet-scheduler', version: VERSION }, ...applications.tools],
+    ...(kept.length === 0 ? {} : { kept }),
+    ...(platform.declarations ? { declared: platform.declarations.declared } : {}),
+  };
+};
+
+const byName = (
+  found: ReadonlyMap<string, Digest>,
+): readonly { readonly name: string; readonly digest: Digest }[] =>
+  [...found].map(([name, digest]) => ({ name, digest })).toSorted((a, b) => compareBytes(a.name, b.name));
+
+const chartsOf = (charts: readonly PinnedChart[]): readonly PinnedChart[] =>
+  [...new Map(charts.map((chart) => [`${chart.name}:${chart.version}`, chart]))]
+    .toSorted(([a], [b]) => compareBytes(a, b))
+    .map(([, chart]) => chart);
+
+const uniqueSources = (sources: readonly CandidateSource[]): readonly CandidateSource[] => [
+  ...new Map(
+    sources
+      .toSorted((a, b) => compareBytes(a.role, b.role) || compareBytes(a.path, b.path))
+      .map((source) => [`${source.role}\0${source.path}`, source]),
+  ).values(),
+];
+
+export const toCandidateSource = ({
+  role,
+  repo,
+  path,
+  tree,
+  ref,
+  commit,
+  directory,
+}: SourceSnapshot): CandidateSource => ({
+  role,
+  // Where a directory lay on the builder's machine is nobody's business and would differ between machines.
+  repo: repo === directory || directory.startsWith(repo) ? `directory:${role}` : repo,
+  path,
+  tree: parseDigest(tree, 'tree'),
+  ...(ref === undefined ? {} : { ref }),
+  ...(commit === undefined ? {} : { commit }),
+});

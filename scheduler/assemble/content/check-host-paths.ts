@@ -1,0 +1,102 @@
+import type { HostFile } from '#bundles/formats/bundle/host-package';
+import { FleetError, formatPlace, type Place } from '#bundles/errors';
+import type { Content } from './content.ts';
+import type { HostDirectoryObject, HostPackageObject } from './host-package-object.ts';
+
+/** A file of the package with its bytes, and where it is asked for. */
+export type ResolvedFile = {
+  readonly file: HostFile;
+  /** What lies in the package's folder; or else `content`, which travels as a blob. */
+  readonly bytes?: { readonly path: string; readonly bytes: Buffer };
+  readonly content?: Content;
+  readonly at: Place;
+};
+
+type Claim = { readonly path: string; readonly at: Place; readonly directory?: HostDirectoryObject };
+
+/**
+ * Every path and unit of a package once, nothing below a file, nothing that waits for a file it does not have. A folder
+ * that two parts want alike is one folder. @returns the folders, each once
+ * @throws FleetError OBJECT_CLASH, REFERENCE_MISSING with the place of the second
+ */
+export const checkHostPaths = (
+  objects: readonly HostPackageObject[],
+  files: readonly ResolvedFile[],
+): readonly HostDirectoryObject[] => {
+  const directories = objects.flatMap((object) => object.directories);
+  const taken = new Map<string, Claim>();
+  const once: HostDirectoryObject[] = [];
+  for (const directory of directories) {
+    const known = taken.get(directory.path);
+    if (!known) once.push(directory);
+    else if (!isSame(known.directory, directory)) throw clash(directory, known);
+    taken.set(directory.path, { ...directory, directory });
+  }
+  for (const { file, at } of files) {
+    const known = taken.get(file.path);
+    if (known) throw clash({ path: file.path, at }, known);
+    taken.set(file.path, { path: file.path, at });
+  }
+  const secrets = objects.flatMap((object) => object.secrets);
+  for (const { path, at } of secrets) {
+    const known = taken.get(path);
+    if (known) throw clash({ path, at }, known);
+    taken.set(path, { path, at });
+  }
+  const all = [...files.map(({ file, at }) => ({ path: file.path, at })), ...secrets];
+  checkAbove([...directories, ...all], all);
+  checkUnits(objects, all);
+  return once;
+};
+
+const isSame = (a: HostDirectoryObject | undefined, b: HostDirectoryObject): boolean =>
+  a?.mode === b.mode && a.owner === b.owner && a.group === b.group;
+
+const clash = ({ path, at }: Claim, known: Claim): FleetError =>
+  new FleetError(
+    'OBJECT_CLASH',
+    `${path} is there twice in this package, first at ${formatPlace(known.at)}`,
+    {
+      at,
+      hint: 'Remove or rename one of the two',
+    },
+  );
+
+const checkAbove = (claims: readonly Claim[], files: readonly Claim[]): void => {
+  const isFile = new Map(files.map(({ path, at }) => [path, at]));
+  for (const { path, at } of claims) {
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const above = path.slice(0, end);
+      const file = isFile.get(above);
+      if (!file) continue;
+      throw new FleetError(
+        'OBJECT_CLASH',
+        `${path} is below ${above}, which is a file (${formatPlace(file)})`,
+        {
+          at,
+          hint: 'Move one of the two',
+        },
+      );
+    }
+  }
+};
+
+const checkUnits = (objects: readonly HostPackageObject[], files: readonly Claim[]): void => {
+  const paths = new Set(files.map(({ path }) => path));
+  const names = new Map<string, Place>();
+  for (const { name, at, restartOn } of objects.flatMap((object) => object.units)) {
+    const known = names.get(name);
+    if (known) throw clash({ path: name, at }, { path: name, at: known });
+    names.set(name, at);
+    const gone = restartOn.find((path) => !paths.has(path));
+    if (gone === undefined) continue;
+    throw new FleetError(
+      'REFERENCE_MISSING',
+      `${name} restarts on ${gone}, which is no file of this package`,
+      {
+        at,
+        hint: 'Name a path under files or secrets',
+      },
+    );
+  }
+};

@@ -1,0 +1,60 @@
+import type { ChartReference } from '../../load/charts/manifest-settings.ts';
+import type { Tools } from '../../load/applications/tools/tool.ts';
+import { type Charts, chartKey } from '../../load/charts/charts.ts';
+import type { Content, Contents, WantedContent } from './content.ts';
+import type { ContentLocks } from '../../model/content-locks.ts';
+import { memoryContent } from './memory-content.ts';
+import type { Unxz } from './read-deb.ts';
+import { FleetError } from '#bundles/errors';
+import { runTool } from '../../load/applications/tools/run-tool.ts';
+import { workFolder } from '../../load/applications/tools/work-folder.ts';
+
+/** What packages get their contents from, bound to one platform and run. */
+export type ContentAccess = {
+  readonly get: (wanted: WantedContent) => Promise<Content>;
+  /** The archive of a chart. */
+  readonly chart: (reference: ChartReference) => Promise<Content>;
+  /** @param subject whose package is unpacked, for messages */
+  readonly unxz: (subject: string) => Unxz;
+  readonly signal: AbortSignal;
+};
+
+export const contentAccess = (
+  given: {
+    readonly contents: Contents;
+    readonly charts: Charts;
+    readonly tools: Tools;
+    readonly locks: ContentLocks;
+    readonly imageLocks: ReadonlyMap<string, string>;
+  },
+  signal: AbortSignal,
+): ContentAccess => ({
+  get: async (wanted) => await given.contents(wanted, given.locks, signal),
+  chart: async (reference) => {
+    const { pinned, archive } = await given.charts(reference, given.imageLocks, signal);
+    return { ...memoryContent(archive, chartKey(reference)), from: { chart: pinned } };
+  },
+  unxz: (subject) => unxz(given.tools, subject),
+  signal,
+});
+
+/** A bomb is stopped by what it writes and by what it may hold in memory. */
+const MEMORY = '128MiB';
+
+/** Asks the program xz. @param subject the deployment target, for messages */
+const unxz =
+  (tools: Tools, subject: string): Unxz =>
+  async (bytes, maxBytes, signal) => {
+    const tool = await tools('xz', subject);
+    await using work = await workFolder([['control.tar.xz', bytes]]);
+    const args = ['--decompress', '--stdout', '--single-stream', `--memlimit=${MEMORY}`, 'control.tar.xz'];
+    const limits = { milliseconds: 60_000, bytes: maxBytes };
+    try {
+      const { code, out } = await runTool({ tool, args, cwd: work.files, home: work.home, limits, signal });
+      if (code === 0) return out;
+    } catch (error) {
+      if (!(error instanceof FleetError) || error.code !== 'TEMPLATE_LIMIT') throw error;
+      throw new FleetError('CONTENT_INVALID', 'its control archive is too large', { cause: error });
+    }
+    throw new FleetError('CONTENT_INVALID', 'its control archive is damaged');
+  };

@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import { withPlace } from '../../model/with-place.ts';
+import type { Content, Contents, FetchContent, WantedContent } from './content.ts';
+import type { LockedContent } from '../../model/content-locks.ts';
+
+/** What was fetched before, by digest, in a folder that outlives the run. @param directory the scheduler's cache */
+export const contentCache = (directory: string): BlobDirectory =>
+  openBlobDirectory(join(directory, 'content'), 'the cache of fetched files');
+
+/** Each address once in a run, from the cache or by `fetch`, which puts it there. */
+export const openContents = (cache: BlobDirectory, fetch: FetchContent): Contents => {
+  const known = new Map<string, Promise<Content>>();
+  return async (wanted, locks, signal) => {
+    const pinned = pinOf(wanted, locks.get(wanted.url));
+    const key = `${pinned.digest} ${wanted.url}`;
+    const found = known.get(key) ?? bring(cache, fetch, wanted.url, pinned, signal);
+    known.set(key, found);
+    try {
+      return await found;
+    } catch (error) {
+      throw withPlace(toFleetError(error, `fetching ${wanted.url}`), wanted.at);
+    }
+  };
+};
+
+type Pinned = Pick<LockedContent, 'digest'> & Partial<Pick<LockedContent, 'size'>>;
+
+/** Who writes the package may know better than the lock file, but the two must not say different things. */
+const pinOf = ({ url, sha256, at }: WantedContent, locked: LockedContent | undefined): Pinned => {
+  if (sha256 === undefined && !locked) {
+    throw new FleetError('CONTENT_UNPINNED', `nothing says what ${url} must be`, {
+      at,
+      hint: 'Run fleet-scheduler images lock and commit images.lock.yaml, or give its sha256 beside the url',
+    });
+  }
+  if (sha256 !== undefined && locked && sha256 !== locked.digest) {
+    throw new FleetError(
+      'CONTENT_UNPINNED',
+      `${url} is ${sha256} here, and ${locked.digest} in images.lock.yaml`,
+      { at, hint: 'Remove the line from images.lock.yaml, or the sha256 here' },
+    );
+  }
+  return sha256 === undefined ? (locked as LockedContent) : { ...locked, digest: sha256 };
+};
+
+const bring = async (
+  cache: BlobDirectory,
+  fetch: FetchContent,
+  url: string,
+  { digest, size }: Pinned,
+  signal: AbortSignal,
+): Promise<Content> => {
+  const here = await cache.size(digest);
+  if (here !== undefined && (size ?? here) === here)
+    return { digest, size: here, source: cache, from: { url } };
+  const fetched = await fetch(url, { digest, ...(size !== undefined && { size }) }, signal);
+  return { ...fetched, source: cache, from: { url } };
+};

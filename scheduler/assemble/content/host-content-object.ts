@@ -1,0 +1,190 @@
+import { posix } from 'node:path';
+import type { Digest } from '#bundles/digest';
+import type { Place } from '#bundles/errors';
+import { exactlyOne, given, onlyWith } from '../../model/yaml/schema-rules.ts';
+import {
+  fields,
+  list,
+  optional,
+  placed,
+  type Reading,
+  required,
+  ruled,
+  text,
+  textLike,
+} from '../../model/yaml/shape.ts';
+import { hostPath, refuseAt, sha256, webAddress } from '../../load/objects/host-fields.ts';
+
+/** Bytes that nobody wrote for this fleet, and where they come from: `url` or `source`, exactly one. */
+export type ContentObject = {
+  readonly url: string | undefined;
+  /** Of what `url` names; without it the lock file says it. */
+  readonly sha256: Digest | undefined;
+  /** A file of the application. */
+  readonly source: string | undefined;
+  readonly at: Place;
+};
+
+export type RoleObject = ContentObject & { readonly name: string };
+
+/** The archive of a chart; `chart` and `version` instead of an address name it in its registry. */
+export type ChartObject = ContentObject & {
+  readonly chart: string | undefined;
+  readonly version: string | undefined;
+};
+
+/** The parts of a HostPackage that are for other programs of the host. */
+export type HostContentsObject = {
+  readonly debs: readonly ContentObject[];
+  readonly collections: readonly ContentObject[];
+  readonly roles: readonly RoleObject[];
+  readonly charts: readonly ChartObject[];
+  /** Where they go; each has a folder of the package's own when it is not said. */
+  readonly folders: {
+    readonly apt: string | undefined;
+    readonly ansible: string | undefined;
+    readonly charts: string | undefined;
+  };
+};
+
+const origin = {
+  url: optional(webAddress, undefined, 'Address that the build fetches it from.'),
+  sha256: optional(sha256, undefined, 'SHA-256 of what `url` names. Without it `images.lock.yaml` has it.'),
+  source: optional(text, undefined, 'File of the application, relative to this object.'),
+};
+
+const ORIGIN = {
+  ...exactlyOne('url', 'source'),
+  allOf: [onlyWith(given('sha256'), given('url'))],
+};
+
+const content = ruled(fields(origin), ORIGIN);
+
+const roleName = textLike(
+  /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/,
+  'is no name of a role',
+  'Write it as playbooks call it, like factory.printer',
+);
+
+const chartAddress = textLike(
+  /^(?:oci|https?):\/\/[^/@]+\/[^@]*[^/@]$/,
+  'is no address of a chart',
+  'Write it like oci://registry.example/charts/printer, or https://charts.example/printer',
+);
+
+const version = textLike(/^[0-9A-Za-z][0-9A-Za-z.+-]{0,127}$/, 'is no version', 'Write it like 1.4.2');
+
+const CHART_NAME = '[A-Za-z0-9][A-Za-z0-9._+-]{0,200}\\.tgz';
+const CHART_FILE = new RegExp(`^${CHART_NAME}$`);
+
+const role = ruled(
+  fields({ ...origin, name: required(roleName, 'Name that playbooks call the role by.') }),
+  ORIGIN,
+);
+
+const chart = ruled(
+  fields({
+    ...origin,
+    chart: optional(chartAddress, undefined, 'Address of the chart in a registry or chart repository.'),
+    version: optional(
+      version,
+      undefined,
+      'Exact version. Together with `chart`, instead of `url` and `source`.',
+    ),
+  }),
+  {
+    oneOf: [given('chart', 'version'), given('url'), given('source')],
+    allOf: [
+      {
+        properties: {
+          url: { pattern: `/${CHART_NAME}/?(?:[?].*)?$` },
+          source: { pattern: `(?:^|/)${CHART_NAME}/*$` },
+        },
+      },
+      onlyWith(given('sha256'), given('url')),
+      onlyWith(given('chart'), given('version')),
+      onlyWith(given('version'), given('chart')),
+    ],
+  },
+);
+
+/** Fields of the spec, beside those of host-package-object.ts. */
+export const contentSpec = {
+  debs: optional(
+    list(placed(content)),
+    [],
+    'Debian packages. They make one apt repository on the host; nothing is installed from it.',
+  ),
+  collections: optional(list(placed(content)), [], 'Ansible collections, as tarballs.'),
+  roles: optional(list(placed(role)), [], 'Ansible roles, as tarballs.'),
+  charts: optional(list(placed(chart)), [], 'Helm charts, as `.tgz` files on the host.'),
+  folders: optional(
+    fields({
+      apt: optional(hostPath, undefined, 'Folder of the apt repository.'),
+      ansible: optional(hostPath, undefined, 'Folder of collections, roles and `requirements.yml`.'),
+      charts: optional(hostPath, undefined, 'Folder of the charts.'),
+    }),
+    { apt: undefined, ansible: undefined, charts: undefined },
+    'Where these go. Default: `/var/lib/fleet-ferry/<apt, ansible or charts>/<deployment target>`.',
+  ),
+};
+
+type Unplaced<T> = Omit<T, 'at'>;
+type Placed<T> = { readonly value: T; readonly at: Place };
+
+/** The parts as they were written, each checked separately. */
+export const toContents = (
+  spec: {
+    readonly debs: readonly Placed<Unplaced<ContentObject>>[];
+    readonly collections: readonly Placed<Unplaced<ContentObject>>[];
+    readonly roles: readonly Placed<Unplaced<RoleObject>>[];
+    readonly charts: readonly Placed<Unplaced<ChartObject>>[];
+    readonly folders: HostContentsObject['folders'];
+  },
+  reading: Reading,
+): HostContentsObject => ({
+  debs: spec.debs.map((one) => checkOrigin({ ...one.value, at: one.at }, reading)),
+  collections: spec.collections.map((one) => checkOrigin({ ...one.value, at: one.at }, reading)),
+  roles: spec.roles.map((one) => checkOrigin({ ...one.value, at: one.at }, reading)),
+  charts: spec.charts.map((one) => checkChart({ ...one.value, at: one.at }, reading)),
+  folders: spec.folders,
+});
+
+const checkOrigin = <T extends ContentObject>(it: T, reading: Reading): T => {
+  if ((it.url === undefined) === (it.source === undefined))
+    refuseAt(reading, it.at, 'exactly one of url and source says where the bytes come from');
+  else if (it.sha256 !== undefined && it.url === undefined)
+    refuseAt(reading, it.at, 'a sha256 belongs to a url; of a source the repository says what it is');
+  return it;
+};
+
+const checkChart = (it: ChartObject, reading: Reading): ChartObject => {
+  if (it.chart === undefined && it.version === undefined) {
+    const checked = checkOrigin(it, reading);
+    const file = chartFile(it);
+    if (file !== undefined && !CHART_FILE.test(file))
+      refuseAt(
+        reading,
+        it.at,
+        `${JSON.stringify(file)} is no file name of a chart`,
+        'It ends in .tgz, like printer-1.4.2.tgz',
+      );
+    return checked;
+  }
+  const others = [it.url, it.source, it.sha256].some((one) => one !== undefined);
+  if (others || it.chart === undefined || it.version === undefined)
+    refuseAt(
+      reading,
+      it.at,
+      'a chart has chart and version, or url, or source',
+      'chart and version name it in a registry or chart repository',
+    );
+  return it;
+};
+
+/** What the file of a chart is called at the host; undefined where nothing says it. */
+export const chartFile = ({ chart, version, url, source }: ChartObject): string | undefined => {
+  if (chart !== undefined && version !== undefined) return `${posix.basename(chart)}-${version}.tgz`;
+  if (url !== undefined) return posix.basename(new URL(url).pathname);
+  return source === undefined ? undefined : posix.basename(source);
+};

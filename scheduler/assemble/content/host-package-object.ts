@@ -1,0 +1,333 @@
+import type { Digest } from '#bundles/digest';
+import { FleetError, type Place } from '#bundles/errors';
+import { LABEL } from '#bundles/names';
+import { SECRET_KEY } from '#bundles/trust/secrets/parse';
+import type { Value } from '../../model/model.ts';
+import { objectShape } from '../../load/objects/metadata.ts';
+import { freeRecord } from '../../model/yaml/free-value.ts';
+import { type ParsedDocument, parseDocuments } from '../../model/yaml/parse-documents.ts';
+import { filled, given, onlyWith, worded } from '../../model/yaml/schema-rules.ts';
+import {
+  BAD,
+  childOf,
+  count,
+  fields,
+  flag,
+  list,
+  name,
+  oneOf,
+  optional,
+  placed,
+  type Reading,
+  required,
+  ruled,
+  type Schema,
+  text,
+  textLike,
+} from '../../model/yaml/shape.ts';
+import { contentSpec, type HostContentsObject, toContents } from './host-content-object.ts';
+import { hostPath, mode, owned, refuseAt, sha256, webAddress } from '../../load/objects/host-fields.ts';
+
+/**
+ * `kind: HostPackage` as an application engineer writes it beside the files, or as a platform template renders it. Several
+ * of them make one package: the namespace template may bring a slice, the application its service.
+ */
+
+type Owned = { readonly path: string; readonly mode: string; readonly owner: string; readonly group: string };
+
+export type HostDirectoryObject = Owned & { readonly at: Place };
+
+export type HostFileObject = Owned & {
+  /** Exactly one of the four says where the bytes come from. */
+  readonly source: string | undefined;
+  readonly content: string | undefined;
+  readonly config: boolean;
+  readonly url: string | undefined;
+  /** Of what `url` names; without it the lock file says it. */
+  readonly sha256: Digest | undefined;
+  readonly format: 'env' | 'json' | undefined;
+  readonly at: Place;
+};
+
+export type HostUnitObject = {
+  readonly name: string;
+  readonly source: string | undefined;
+  readonly content: string | undefined;
+  readonly enabled: boolean;
+  readonly active: boolean;
+  readonly restartOn: readonly string[];
+  readonly at: Place;
+};
+
+export type HostCheckObject = {
+  readonly name: string;
+  readonly type: 'unit' | 'exec' | 'http';
+  readonly unit: string | undefined;
+  readonly stableSeconds: number;
+  readonly argv: readonly string[];
+  readonly url: string | undefined;
+  readonly status: number;
+  readonly timeoutSeconds: number;
+  readonly at: Place;
+};
+
+/** A file below /run/: of a key of a sealed set, or of a file that SOPS encrypted. */
+export type HostSecretObject = Owned & {
+  readonly set: string | undefined;
+  readonly key: string | undefined;
+  readonly source: string | undefined;
+  readonly at: Place;
+};
+
+export type SiteInputObject = {
+  readonly name: string;
+  readonly schema: { readonly [key: string]: Value };
+  readonly file: string;
+  readonly pointer: string;
+  readonly at: Place;
+};
+
+export type HostPackageObject = HostContentsObject & {
+  readonly directories: readonly HostDirectoryObject[];
+  readonly files: readonly HostFileObject[];
+  readonly secrets: readonly HostSecretObject[];
+  readonly units: readonly HostUnitObject[];
+  readonly checks: readonly HostCheckObject[];
+  readonly siteInputs: readonly SiteInputObject[];
+};
+
+/** In memory, and gone at the next boot: a secret on a disk outlives the machine. */
+const secretPath = textLike(
+  /^\/run\//,
+  'is not below /run/, where nothing reaches a disk',
+  'Write it like /run/fleet-agent/secrets/db-password, and let the unit read it there',
+  { like: hostPath },
+);
+
+const setName = textLike(
+  LABEL,
+  'is no name of a secret set',
+  'Write a DNS label, as fleet-scheduler secrets set was given it',
+);
+
+const secretKey = textLike(SECRET_KEY, 'is no key of a secret set', 'Use letters, digits, dots, - and _');
+
+const unitName = textLike(
+  /^[A-Za-z0-9:_.@-]{1,240}\.(service|timer|socket|path|target|slice)$/,
+  'is no unit name',
+  'Write it like label-printer.service',
+);
+
+const pointer = textLike(/^\//, 'is no JSON pointer', 'Write it like /LINE_NUMBER');
+
+const SOURCE = 'File of the application, relative to this object.';
+
+const file = ruled(
+  fields({
+    ...owned,
+    mode: optional(mode, '0644', 'Permissions, four octal digits in quotes.'),
+    source: optional(text, undefined, SOURCE),
+    content: optional(text, undefined, 'The text of the file.'),
+    config: optional(flag, false, 'The file is the platform configuration of the assignment.'),
+    url: optional(webAddress, undefined, 'Address that the build fetches it from, up to 64 GiB.'),
+    sha256: optional(sha256, undefined, 'SHA-256 of what `url` names. Without it `images.lock.yaml` has it.'),
+    format: optional(
+      oneOf('env', 'json'),
+      undefined,
+      'Format of a file that takes site values. Not together with `url`.',
+    ),
+  }),
+  {
+    oneOf: [
+      ...['source', 'content', 'url'].map((key) => given(key)),
+      { required: ['config'], properties: { config: { const: true } } },
+    ],
+    allOf: [onlyWith(given('sha256'), given('url')), { not: given('format', 'url') }],
+  },
+);
+
+const secret = ruled(
+  fields({
+    ...owned,
+    path: required(secretPath, 'Path below `/run/`, so that no secret reaches a disk.'),
+    mode: optional(mode, '0600', 'Permissions, four octal digits in quotes.'),
+    set: optional(setName, undefined, 'Secret set of the site. Together with `key`.'),
+    key: optional(secretKey, undefined, 'Key of that set.'),
+    source: optional(text, undefined, 'File of the application that SOPS encrypted in its binary form.'),
+  }),
+  {
+    anyOf: [given('set', 'key'), given('source')],
+    allOf: [{ not: given('set', 'source') }, { not: given('key', 'source') }],
+  },
+);
+
+const unit = ruled(
+  fields({
+    name: required(unitName, 'Name of the systemd unit with its suffix.'),
+    source: optional(text, undefined, SOURCE),
+    content: optional(
+      text,
+      undefined,
+      'The text of the unit. Without `source` and `content` the host has it.',
+    ),
+    enabled: optional(flag, true, 'Started at boot.'),
+    active: optional(flag, true, 'Running after the package was applied.'),
+    restartOn: optional(
+      list(hostPath),
+      [],
+      'Paths of the package whose change restarts the unit. Its own file always does.',
+    ),
+  }),
+  { not: given('source', 'content') },
+);
+
+const check = ruled(
+  fields(
+    {
+      name: required(text, 'Name of the check, for reports.'),
+      type: required(
+        oneOf('unit', 'exec', 'http'),
+        'What is checked: a systemd `unit` is active, a program (`exec`) exits with 0, or an `http` address answers.',
+      ),
+      unit: optional(unitName, undefined, 'For `unit`: the systemd unit.'),
+      stableSeconds: optional(count, 5, 'For `unit`: seconds that it must run without a restart.'),
+      argv: optional(list(text), [], 'For `exec`: program and arguments.'),
+      url: optional(text, undefined, 'For `http`: the address.'),
+      status: optional(count, 200, 'For `http`: the expected status.'),
+      timeoutSeconds: optional(count, 10, 'For `exec` and `http`: seconds until the check fails.'),
+    },
+    { command: 'argv', args: 'argv', cmd: 'argv' },
+  ),
+  {
+    allOf: [
+      onlyWith(worded('type', 'unit'), given('unit')),
+      onlyWith(worded('type', 'exec'), filled('argv')),
+      onlyWith(worded('type', 'http'), {
+        required: ['url'],
+        properties: { url: { type: 'string', minLength: 1 } },
+      }),
+    ],
+  },
+);
+
+const directory = fields({
+  ...owned,
+  mode: optional(mode, '0755', 'Permissions, four octal digits in quotes.'),
+});
+
+const siteInput = fields({
+  name: required(text, 'Name of the value in the site values.'),
+  schema: required(freeRecord, 'JSON Schema of the value.'),
+  file: required(hostPath, 'File of the package, with a `format`, that the value goes to.'),
+  pointer: required(pointer, 'JSON pointer to the field. In an env file `/<KEY>`.'),
+});
+
+const spec = fields({
+  ...contentSpec,
+  directories: optional(list(placed(directory)), [], 'Directories to create.'),
+  files: optional(list(placed(file)), [], 'Files to write.'),
+  secrets: optional(list(placed(secret)), [], 'Files in memory that hold secrets.'),
+  units: optional(list(placed(unit)), [], 'systemd units to enable and start.'),
+  checks: optional(list(placed(check)), [], 'Health checks after the package was applied.'),
+  siteInputs: optional(list(placed(siteInput)), [], 'Values that only a site knows, and where they go.'),
+});
+
+const object = objectShape(name, spec);
+
+export const HOST_PACKAGE: Schema = {
+  description:
+    'Files, secrets, systemd units and contents for a host. Several in one application make one package.',
+  ...object.schema,
+};
+
+/** Is this document a HostPackage? */
+const isHostPackage = (parsed: ParsedDocument): boolean => {
+  const kind = childOf(parsed.root, 'kind') as { value?: unknown } | null;
+  const apiVersion = childOf(parsed.root, 'apiVersion') as { value?: unknown } | null;
+  return kind?.value === 'HostPackage' && apiVersion?.value === 'fleet-ferry/v1alpha1';
+};
+
+/**
+ * Every HostPackage in a YAML file.
+ * @throws FleetError YAML_SYNTAX, UNKNOWN_FIELD, FIELD_INVALID ... the first mistake, with its place
+ */
+export const readHostPackages = (shownFile: string, bytes: Buffer): readonly HostPackageObject[] => {
+  const problems: FleetError[] = [];
+  const read = parseDocuments(shownFile, bytes, problems)
+    .filter(isHostPackage)
+    .flatMap((parsed) => {
+      const reading: Reading = { parsed, subject: 'HostPackage', problems };
+      const value = object(parsed.root, '', reading);
+      if (value === BAD) return [];
+      const { directories, files, secrets, units, checks, siteInputs } = value.spec;
+      return [
+        {
+          directories: directories.map(({ value: it, at }) => ({ ...it, at })),
+          siteInputs: siteInputs.map(({ value: it, at }) => ({ ...it, at })),
+          files: files.map(({ value: it, at }) => checkFile({ ...it, at }, reading)),
+          secrets: secrets.map(({ value: it, at }) => checkSecret({ ...it, at }, reading)),
+          units: units.map(({ value: it, at }) => checkUnit({ ...it, at }, reading)),
+          checks: checks.map(({ value: it, at }) => checkCheck({ ...it, at }, problems)),
+          ...toContents(value.spec, reading),
+        },
+      ];
+    });
+  const [first] = problems;
+  if (first) throw first;
+  return read;
+};
+
+const checkFile = (it: HostFileObject, reading: Reading): HostFileObject => {
+  const given = [it.source, it.content, it.url].filter((one) => one !== undefined).length + Number(it.config);
+  if (given !== 1)
+    refuseAt(reading, it.at, 'exactly one of source, content, config and url says where the bytes come from');
+  if (it.sha256 !== undefined && it.url === undefined)
+    refuseAt(reading, it.at, `the sha256 of ${it.path} belongs to a url, and there is none`);
+  if (it.format !== undefined && it.url !== undefined)
+    refuseAt(
+      reading,
+      it.at,
+      `${it.path} has a format, and what comes from a url takes no site values`,
+      'Bring it as a source of the application, or leave the format out',
+    );
+  return it;
+};
+
+/** One source of bytes at most: it may be a unit that the host has. */
+const checkUnit = (it: HostUnitObject, reading: Reading): HostUnitObject => {
+  if (it.source !== undefined && it.content !== undefined)
+    refuseAt(reading, it.at, 'either source or content says where the bytes come from');
+  return it;
+};
+
+const checkSecret = (it: HostSecretObject, reading: Reading): HostSecretObject => {
+  const ofSet = it.set !== undefined && it.key !== undefined && it.source === undefined;
+  const ofFile = it.source !== undefined && it.set === undefined && it.key === undefined;
+  if (!ofSet && !ofFile) {
+    refuseAt(
+      reading,
+      it.at,
+      `the secret ${it.path} needs set and key, or source alone`,
+      'set and key name a sealed value of the site; source is a file that SOPS encrypted in its binary form',
+    );
+  }
+  return it;
+};
+
+const NEEDS: Readonly<Record<HostCheckObject['type'], 'unit' | 'argv' | 'url'>> = {
+  unit: 'unit',
+  exec: 'argv',
+  http: 'url',
+};
+
+const checkCheck = (it: HostCheckObject, problems: FleetError[]): HostCheckObject => {
+  const value = it[NEEDS[it.type]];
+  if (value === undefined || value.length === 0) {
+    problems.push(
+      new FleetError('FIELD_INVALID', `check ${it.name} of type ${it.type} needs ${NEEDS[it.type]}`, {
+        at: it.at,
+      }),
+    );
+  }
+  return it;
+};

@@ -1,0 +1,128 @@
+import { resolve } from 'node:path';
+import type { Digest } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { openTools } from '../../load/applications/tools/find-tool.ts';
+import type { ChartPlaces } from '../../load/charts/chart-places.ts';
+import { chartKey } from '../../load/charts/charts.ts';
+import { lockCharts } from '../images/lock-charts.ts';
+import { updateLockFile } from '../images/lock-file.ts';
+import { environmentsOf } from '../../load/list-environments.ts';
+import { loadEnvironments } from '../../load/load-environments.ts';
+import type { PlatformOptions } from '../../load/platform/load-options.ts';
+import { findRoot, sourcesOf } from '../../load/load-platform.ts';
+import { eachOnce, newProblems, throwProblems } from '../../model/problems.ts';
+import { collectContents } from './collect-contents.ts';
+import type { FetchContent, WantedContent } from './content.ts';
+import type { ContentLocks } from '../../model/content-locks.ts';
+import { type LockedFile, writeContentLocks } from './write-content-locks.ts';
+
+export type LockContentsOptions = PlatformOptions & {
+  readonly environments?: readonly string[];
+  readonly fleet?: string;
+  /** Brings files into the cache. */
+  readonly fetch: FetchContent;
+  /** Where charts are looked for; without it none is. */
+  readonly charts: ChartPlaces | undefined;
+  /** Looked up again although it is locked: 'all', or these addresses and charts. */
+  readonly update: 'all' | readonly string[];
+  readonly signal: AbortSignal;
+};
+
+/** One line of what was done. `after` equal to `before`: as it was. */
+export type LockedEntry = {
+  readonly name: string;
+  readonly before: Digest | undefined;
+  readonly after: Digest;
+};
+
+export type ContentsLock = {
+  /** undefined: nothing changed. */
+  readonly file: string | undefined;
+  readonly locked: readonly LockedEntry[];
+  /** Every address and chart that packages name: what may be updated by name. */
+  readonly names: readonly string[];
+  /** Entries that no package names. Only told where everything could be read. */
+  readonly unused: readonly string[];
+  /** What was not found, or not asked for. */
+  readonly missing: readonly FleetError[];
+  /** What could not be read, so that what it names is not known. */
+  readonly unread: readonly FleetError[];
+};
+
+/**
+ * Locks what the packages of hosts take from elsewhere: each address to the SHA-256 and size of what is there now, each chart
+ * to that of its archive. What was found is written even where something else was not.
+ */
+export const lockContents = async (options: LockContentsOptions): Promise<ContentsLock> => {
+  const { signal } = options;
+  const sources = options.sources ?? sourcesOf(options);
+  const problems = newProblems();
+  const root = await findRoot(options.platform, sources, problems);
+  throwProblems(problems.found, 'the platform');
+  // That a Git URL has no place for the lock file, who locks the images says.
+  if (root.location.kind !== 'directory') return NOTHING;
+  const environments = options.environments ?? environmentsOf(root);
+  const { platforms, unread: closed } = await loadEnvironments({ ...options, sources }, environments);
+  const tools = openTools(options.env ?? process.env, signal);
+  const wanted = await collectContents(platforms, sources, tools, signal);
+  const unread = [...closed, ...wanted.problems];
+  const renew = (name: string): boolean => options.update === 'all' || options.update.includes(name);
+  const files = await lockFiles(wanted.files, root.contentLocks, options.fetch, renew, signal);
+  const charts = await lockCharts(wanted.charts, root.imageLocks, options.charts, renew, signal);
+  const directory = resolve(root.location.directory);
+  const written = [
+    await updateLockFile(directory, charts.locked),
+    await writeContentLocks(directory, files.locked),
+  ];
+  const complete = options.environments === undefined && unread.length === 0;
+  const used = new Set(wanted.files.map(({ url }) => url));
+  return {
+    file: written.find((one) => one !== undefined),
+    locked: [
+      ...files.locked.map(({ url, before, after }) => ({
+        name: url,
+        before: before?.digest,
+        after: after.digest,
+      })),
+      ...charts.locked.map(({ image, before, after }) => ({
+        name: image,
+        before: before === undefined ? undefined : digestIn(before),
+        after: digestIn(after),
+      })),
+    ],
+    names: [...used, ...wanted.charts.map(({ reference }) => chartKey(reference))],
+    unused: complete ? [...root.contentLocks.keys()].filter((url) => !used.has(url)) : [],
+    missing: [...files.problems, ...charts.problems],
+    unread: eachOnce(unread),
+  };
+};
+
+const NOTHING: ContentsLock = { file: undefined, locked: [], names: [], unused: [], missing: [], unread: [] };
+
+const digestIn = (pinned: string): Digest => pinned.slice(pinned.lastIndexOf('@') + 1) as Digest;
+
+const lockFiles = async (
+  wanted: readonly WantedContent[],
+  locks: ContentLocks,
+  fetch: FetchContent,
+  renew: (url: string) => boolean,
+  signal: AbortSignal,
+): Promise<{ readonly locked: readonly LockedFile[]; readonly problems: readonly FleetError[] }> => {
+  const locked: LockedFile[] = [];
+  const problems: FleetError[] = [];
+  for (const { url, at } of wanted) {
+    const before = locks.get(url);
+    if (before && !renew(url)) {
+      locked.push({ url, before, after: before });
+      continue;
+    }
+    try {
+      locked.push({ url, before, after: await fetch(url, undefined, signal) });
+    } catch (error) {
+      const found = toFleetError(error, `fetching ${url}`);
+      if (found.code === 'INTERNAL' || found.code === 'ABORTED') throw found;
+      problems.push(new FleetError(found.code, found.message, { at, hint: found.hint, cause: found }));
+    }
+  }
+  return { locked, problems };
+};

@@ -1,0 +1,194 @@
+import { stringify } from 'yaml';
+import { digestOf } from '#bundles/digest';
+import { FleetError, type Place, toFleetError } from '#bundles/errors';
+import type { Application } from '../../load/applications/application.ts';
+import type { ResolvedFile } from './check-host-paths.ts';
+import {
+  type ChartObject,
+  type ContentObject,
+  chartFile,
+  type HostContentsObject,
+  type RoleObject,
+} from './host-content-object.ts';
+import { withPlace } from '../../model/with-place.ts';
+import { aptRepository } from './apt-repository.ts';
+import type { Content } from './content.ts';
+import type { ContentAccess } from './content-access.ts';
+import { memoryContent } from './memory-content.ts';
+import { readCollection } from './read-collection.ts';
+import { readDeb } from './read-deb.ts';
+
+/** What is to be placed, and where it comes from. */
+export type Placing = {
+  readonly application: Application;
+  readonly access: ContentAccess;
+  /** The deployment target: names the folders, and stands in messages. */
+  readonly id: string;
+};
+
+/** Where the contents of packages lie on a host when nobody says it: one folder each, so that no two packages meet. */
+const HOME = '/var/lib/fleet-ferry';
+
+/**
+ * The files that a package's contents become on a host: an apt repository of its own, tarballs with a requirements.yml for
+ * ansible-galaxy, charts. Foreign bytes are blobs, what is written about them lies in the package's layer.
+ * @throws FleetError of fetching and reading, with the place that names it; OBJECT_CLASH
+ */
+export const placeContents = async (
+  objects: readonly HostContentsObject[],
+  placing: Placing,
+): Promise<readonly ResolvedFile[]> => {
+  const { id } = placing;
+  const parts = (kind: keyof HostContentsObject['folders']) =>
+    Map.groupBy(objects, ({ folders }) => folders[kind] ?? `${HOME}/${kind}/${id}`);
+  const files: ResolvedFile[] = [];
+  for (const [folder, of] of parts('apt'))
+    files.push(
+      ...(await placeDebs(
+        folder,
+        of.flatMap(({ debs }) => debs),
+        placing,
+      )),
+    );
+  for (const [folder, of] of parts('ansible')) {
+    const collections = of.flatMap((one) => one.collections);
+    files.push(
+      ...(await placeAnsible(
+        folder,
+        collections,
+        of.flatMap(({ roles }) => roles),
+        placing,
+      )),
+    );
+  }
+  for (const [folder, of] of parts('charts'))
+    for (const chart of of.flatMap(({ charts }) => charts))
+      files.push(await placeChart(folder, chart, placing));
+  return files;
+};
+
+const placeDebs = async (
+  folder: string,
+  objects: readonly ContentObject[],
+  placing: Placing,
+): Promise<readonly ResolvedFile[]> => {
+  const [first] = objects;
+  if (!first) return [];
+  const { access, id } = placing;
+  const debs = [];
+  for (const object of objects) {
+    const content = await contentOf(object, placing);
+    const control = await explained(object, 'Debian package', () =>
+      readDeb(content, access.unxz(id), access.signal),
+    );
+    debs.push({ content, control, at: object.at });
+  }
+  const repository = aptRepository(debs, id);
+  return [
+    ...repository.debs.map(({ file, content, at }) => blobFile(`${folder}/${file}`, content, at)),
+    writtenFile(`${folder}/Packages`, repository.packages, first.at),
+    writtenFile(`${folder}/Release`, repository.release, first.at),
+  ];
+};
+
+const placeAnsible = async (
+  folder: string,
+  collections: readonly ContentObject[],
+  roles: readonly RoleObject[],
+  placing: Placing,
+): Promise<readonly ResolvedFile[]> => {
+  const at = (collections[0] ?? roles[0])?.at;
+  if (!at) return [];
+  const files: ResolvedFile[] = [];
+  for (const object of collections) {
+    const content = await contentOf(object, placing);
+    const { namespace, name, version } = await explained(object, 'Ansible collection', () =>
+      readCollection(content, placing.access.signal),
+    );
+    files.push(blobFile(`${folder}/collections/${namespace}-${name}-${version}.tar.gz`, content, object.at));
+  }
+  const requirements = {
+    collections: files.map(({ file }) => ({ name: file.path, type: 'file' })),
+    roles: roles.map(({ name }) => ({ name, src: `file://${folder}/roles/${name}.tar.gz` })),
+  };
+  for (const role of roles)
+    files.push(blobFile(`${folder}/roles/${role.name}.tar.gz`, await contentOf(role, placing), role.at));
+  return [...files, writtenFile(`${folder}/requirements.yml`, Buffer.from(stringify(requirements)), at)];
+};
+
+const placeChart = async (folder: string, chart: ChartObject, placing: Placing): Promise<ResolvedFile> => {
+  const file = chartFile(chart) ?? 'chart.tgz';
+  const { chart: name, version } = chart;
+  const content =
+    name === undefined || version === undefined
+      ? await contentOf(chart, placing)
+      : await fetchChart(chart, { chart: name, version }, placing);
+  return blobFile(`${folder}/${file}`, content, chart.at);
+};
+
+const fetchChart = async (
+  { at }: ChartObject,
+  reference: { readonly chart: string; readonly version: string },
+  { access }: Placing,
+): Promise<Content> => {
+  try {
+    return await access.chart(reference);
+  } catch (error) {
+    throw withPlace(toFleetError(error, `fetching the chart ${reference.chart}`), at);
+  }
+};
+
+/** The bytes that an object names, wherever they come from. @throws FleetError REFERENCE_MISSING and those of fetching */
+const contentOf = async (
+  { url, sha256, source, at }: ContentObject,
+  { application, access, id }: Placing,
+): Promise<Content> => {
+  if (url !== undefined) return await access.get({ url, sha256, at });
+  const bytes = application.files.get(source ?? '');
+  if (bytes) return memoryContent(bytes, `${application.shown}${source}`);
+  throw new FleetError('REFERENCE_MISSING', `there is no file ${source} in ${application.shown}`, {
+    subject: id,
+    at,
+  });
+};
+
+const explained = async <T>(
+  { url, source, at }: ContentObject,
+  what: string,
+  read: () => Promise<T>,
+): Promise<T> => {
+  try {
+    return await read();
+  } catch (error) {
+    const known = toFleetError(error, `reading ${url ?? source}`);
+    if (known.code !== 'CONTENT_INVALID') throw withPlace(known, at);
+    throw new FleetError(
+      'CONTENT_INVALID',
+      `${url ?? source} is no ${what} that can be used: ${known.message}`,
+      {
+        at,
+        hint: `Look at what is there; it should be a file as its publisher offers it, not a page about it`,
+        cause: known,
+      },
+    );
+  }
+};
+
+/** Everybody on the host may read it: apt does so as a user of its own. */
+const OPEN = { mode: '0644', owner: 'root', group: 'root' } as const;
+
+/** A file whose bytes travel as a blob of the closure. */
+const blobFile = (path: string, content: Content, at: Place): ResolvedFile => ({
+  file: { path, ...OPEN, digest: content.digest, size: content.size, blob: true },
+  content,
+  at,
+});
+
+const writtenFile = (path: string, bytes: Buffer, at: Place): ResolvedFile => {
+  const content = `files${path}`;
+  return {
+    file: { path, ...OPEN, content, digest: digestOf(bytes), size: bytes.byteLength },
+    bytes: { path: content, bytes },
+    at,
+  };
+};

@@ -1,0 +1,57 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { type PullImage, type ResolvedImage, resolveManifest } from './resolve-images.ts';
+import { type Attachment, formatAttachment } from '../../model/attachment.ts';
+
+/**
+ * Images with what the lock file says lies beside them, and that as parts of the closure: the same lock gives the same bundle,
+ * whatever somebody has added to the registry since. @throws FleetError MISSING_BLOB, IMAGE_MISSING; REGISTRY_*
+ */
+export const attachLocked = async (
+  images: readonly ResolvedImage[],
+  locked: ReadonlyMap<string, readonly Attachment[]>,
+  sources: readonly BlobSource[],
+  pull: PullImage | undefined,
+  signal: AbortSignal,
+): Promise<readonly ResolvedImage[]> => {
+  const all: ResolvedImage[] = [];
+  for (const image of images) {
+    const attachments = locked.get(image.entry.digest) ?? [];
+    const names = image.entry.names ?? [];
+    const found: ResolvedImage[] = [];
+    for (const one of attachments) {
+      try {
+        found.push(await resolveManifest(sources, one.digest, names, signal, pull));
+      } catch (error) {
+        throw missing(toFleetError(error), one, names[0] ?? image.entry.digest);
+      }
+    }
+    all.push(attachments.length === 0 ? image : withAttachments(image, attachments), ...found);
+  }
+  return all;
+};
+
+const withAttachments = (image: ResolvedImage, attachments: readonly Attachment[]): ResolvedImage => {
+  const tags = attachments.flatMap(({ tag, digest }) => (tag === undefined ? [] : [[tag, digest] as const]));
+  return {
+    ...image,
+    entry: {
+      ...image.entry,
+      attachments: [...new Set(attachments.map(({ digest }) => digest))].toSorted(compareBytes),
+      ...(tags.length > 0 && { attachmentTags: Object.fromEntries(tags) }),
+    },
+  };
+};
+
+const missing = (error: FleetError, attachment: Attachment, image: string): FleetError => {
+  if (error.code !== 'MISSING_BLOB' && error.code !== 'IMAGE_MISSING') return error;
+  return new FleetError(
+    error.code,
+    `what lies beside the image ${image} is not there any more: ${formatAttachment(attachment)}`,
+    {
+      hint: 'Bring it to where the image comes from, or lock what is there now: fleet-scheduler images lock --update',
+      cause: error,
+    },
+  );
+};

@@ -1,0 +1,110 @@
+import {
+  type Descriptor,
+  isIndexType,
+  isManifestType,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  parseManifest,
+} from '#bundles/formats/layout/manifest';
+import type { Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { parseStrictJson } from '#bundles/json/strict-json';
+
+/** A leaf of an index that can run: its descriptor, and where it runs, 'linux/arm/v7'. */
+type Leaf = { readonly descriptor: Descriptor; readonly platform: string };
+
+/** Indexes in indexes are followed this deep; nobody nests more than once. */
+const MAX_DEPTH = 4;
+const MAX_CONFIG_BYTES = 4 << 20;
+
+/**
+ * What of an image a bundle names: for one platform the manifest of that platform, for several the index as it is, as long as
+ * it has them all; without any word of platforms what the tag names. Attestations and other leaves for no platform are passed
+ * over.
+ * @param top what the tag names @param wanted 'linux/amd64' ... @param image for messages
+ * @throws FleetError IMAGE_MISSING where a platform is not there; LAYOUT_INVALID, DIGEST_MISMATCH ...
+ */
+export const chooseManifest = async (
+  source: BlobSource,
+  top: Descriptor,
+  wanted: readonly string[],
+  image: string,
+  signal: AbortSignal,
+): Promise<Digest> => {
+  if (wanted.length === 0) return top.digest;
+  if (!isManifestType(top.mediaType)) {
+    throw new FleetError('IMAGE_MISSING', `${image} is no image that a node runs, but ${top.mediaType}`, {
+      hint: 'Very old images have to be pushed again with a tool of today',
+    });
+  }
+  const leaves = isIndexType(top.mediaType)
+    ? await leavesOf(source, top, image, signal)
+    : [{ descriptor: top, platform: await platformOf(source, top, image, signal) }];
+  const found = wanted.map((platform) => ({
+    platform,
+    leaf: leaves.find((leaf) => leaf.platform === canonicalPlatform(platform)),
+  }));
+  const absent = found.find(({ leaf }) => leaf === undefined);
+  if (absent) {
+    const has = leaves.map(({ platform }) => platform).join(', ') || 'none';
+    throw new FleetError('IMAGE_MISSING', `${image} is not there for ${absent.platform}, only for ${has}`, {
+      hint: 'Build it for that platform too, or take the platform out of the cluster types that run it',
+    });
+  }
+  const [first, ...more] = new Set(found.map(({ leaf }) => leaf?.descriptor.digest));
+  return first !== undefined && more.length === 0 ? first : top.digest;
+};
+
+const leavesOf = async (
+  source: BlobSource,
+  index: Descriptor,
+  image: string,
+  signal: AbortSignal,
+  depth = 1,
+): Promise<readonly Leaf[]> => {
+  if (depth > MAX_DEPTH) throw new FleetError('LAYOUT_INVALID', `${image} has indexes nested too deep`);
+  const parsed = parseManifest(await readBlob(source, index.digest, MAX_MANIFEST_BYTES, signal), image);
+  if (!('manifests' in parsed)) throw new FleetError('LAYOUT_INVALID', `${image} says index and is not one`);
+  const leaves: Leaf[] = [];
+  for (const child of parsed.manifests) {
+    if (isIndexType(child.mediaType))
+      leaves.push(...(await leavesOf(source, child, image, signal, depth + 1)));
+    else if (isManifestType(child.mediaType) && child.platform?.os !== 'unknown') {
+      const platform = child.platform
+        ? formatPlatform(child.platform)
+        : await platformOf(source, child, image, signal);
+      leaves.push({ descriptor: child, platform });
+    }
+  }
+  return leaves;
+};
+
+type Platform = { readonly os?: unknown; readonly architecture?: unknown; readonly variant?: unknown };
+
+/** A manifest alone does not say what it runs on; its config does. */
+const platformOf = async (
+  source: BlobSource,
+  { digest }: Descriptor,
+  image: string,
+  signal: AbortSignal,
+): Promise<string> => {
+  const bytes = await readBlob(source, digest, MAX_MANIFEST_BYTES, signal);
+  const { config } = parseManifest(bytes, image) as Manifest;
+  const json = parseStrictJson(
+    await readBlob(source, config.digest, MAX_CONFIG_BYTES, signal),
+    { maxBytes: MAX_CONFIG_BYTES, maxDepth: 64 },
+    `config of ${image}`,
+  );
+  return formatPlatform(json ?? {});
+};
+
+const formatPlatform = ({ os, architecture, variant }: Platform): string =>
+  canonicalPlatform([os, architecture, variant].filter((part) => typeof part === 'string' && part).join('/'));
+
+/** Two spellings of one thing: arm64 is v8, and arm without a word is v7 (as containerd has it). */
+const canonicalPlatform = (platform: string): string => {
+  if (platform.endsWith('/arm64/v8')) return platform.slice(0, -'/v8'.length);
+  return platform.endsWith('/arm') ? `${platform}/v7` : platform;
+};

@@ -1,0 +1,88 @@
+import { compareBytes } from '#bundles/digest';
+import { type FleetError, type Place, toFleetError } from '#bundles/errors';
+import { normaliseImageName } from '#bundles/formats/bundle/image-name';
+import type { Application } from '../../load/applications/application.ts';
+import { type Applications, loadApplications } from '../../load/applications/load-applications.ts';
+import type { Tools } from '../../load/applications/tools/tool.ts';
+import { imagesInPackage } from './images-in-package.ts';
+import type { Charts } from '../../load/charts/charts.ts';
+import type { Platform, RenderedPackage } from '../../model/model.ts';
+import { endsRun } from '../../model/problems.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
+import { renderPlatform } from '../../render/render-platform.ts';
+import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
+import { imageRules } from './image-rules.ts';
+
+/** An image that manifests name by a tag. */
+export type ImageReference = {
+  /** As the first manifest writes it: 'nginx:1.27'. */
+  readonly image: string;
+  /** Where that manifest does. */
+  readonly at: Place;
+  /** Platforms of all cluster types that run it, sorted; none said: as the registry has it. */
+  readonly platforms: readonly string[];
+};
+
+export type References = {
+  /** One for each repository and tag, sorted. */
+  readonly references: readonly ImageReference[];
+  /** Those written by digest, 'host/repo@sha256:...', sorted. */
+  readonly pinned: readonly ImageReference[];
+  /** What could not be read: images in there are not known. */
+  readonly problems: readonly FleetError[];
+};
+
+/**
+ * Every image that the manifests of these environments name by tag alone, those of applications and those that templates
+ * write, with the platforms they are to run on.
+ */
+export const collectReferences = async (
+  platforms: readonly Platform[],
+  sources: Sources,
+  { tools, charts }: { readonly tools: Tools; readonly charts: Charts },
+  signal: AbortSignal,
+): Promise<References> => {
+  const found = new Map<string, { image: string; at: Place; platforms: Set<string> }>();
+  const problems: FleetError[] = [];
+  for (const platform of platforms) {
+    const rules = imageRules(platform.imageFields);
+    const { packages, held } = renderPlatform(platform, schedulePlatform(platform));
+    problems.push(...held.map(({ error }) => error));
+    const applications = await loadApplications({ platform, sources, packages, tools, charts }, signal);
+    for (const rendered of packages) {
+      signal.throwIfAborted();
+      const { clusterType } = rendered.assignment;
+      if (clusterType.target !== 'kubernetes') continue;
+      const application = applicationOrTell(applications, rendered, problems);
+      for (const { image, at } of imagesInPackage(rendered, application, rules, problems)) {
+        const key = normaliseImageName(image);
+        const known = found.get(key) ?? { image, at, platforms: new Set() };
+        for (const one of clusterType.platforms) known.platforms.add(one);
+        found.set(key, known);
+      }
+    }
+  }
+  const all = [...found]
+    .toSorted(([a], [b]) => compareBytes(a, b))
+    .map(([key, it]) => ({ ...it, key, platforms: [...it.platforms].toSorted(compareBytes) }));
+  return {
+    references: all.filter(({ key }) => !key.includes('@')).map(({ key: _, ...it }) => it),
+    pinned: all.filter(({ key }) => key.includes('@')).map(({ key, ...it }) => ({ ...it, image: key })),
+    problems,
+  };
+};
+
+const applicationOrTell = (
+  applications: Applications,
+  rendered: RenderedPackage,
+  problems: FleetError[],
+): Application | undefined => {
+  try {
+    return applications.of(rendered);
+  } catch (error) {
+    const known = toFleetError(error);
+    if (endsRun(known)) throw known;
+    problems.push(known);
+    return undefined;
+  }
+};

@@ -1,0 +1,78 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError, type Place, toFleetError } from '#bundles/errors';
+import { type ChartReference, manifestSettings } from '../../load/charts/manifest-settings.ts';
+import { bundlesApplication } from '../../load/applications/read-application.ts';
+import type { ChartPlaces } from '../../load/charts/chart-places.ts';
+import { chartKey } from '../../load/charts/charts.ts';
+import type { Platform } from '../../model/model.ts';
+import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
+import type { LockedImage, LockOutcome } from './lock-images.ts';
+
+export type WantedChart = { readonly reference: ChartReference; readonly at: Place };
+
+/** Every chart from elsewhere that a deployment target of these environments is made of, sorted. */
+export const collectCharts = (
+  platforms: readonly Platform[],
+): { readonly charts: readonly WantedChart[]; readonly problems: readonly FleetError[] } => {
+  const charts = new Map<string, WantedChart>();
+  const problems: FleetError[] = [];
+  const targets = new Set(
+    platforms.flatMap((platform) =>
+      schedulePlatform(platform)
+        .assignments.filter(
+          ({ clusterType }) => clusterType.target === 'kubernetes' && bundlesApplication(clusterType),
+        )
+        .map(({ target }) => target),
+    ),
+  );
+  for (const target of targets) {
+    try {
+      const { chart } = manifestSettings(target);
+      if (chart) charts.set(chartKey(chart), { reference: chart, at: target.at });
+    } catch (error) {
+      problems.push(toFleetError(error));
+    }
+  }
+  return {
+    charts: [...charts].toSorted(([a], [b]) => compareBytes(a, b)).map(([, it]) => it),
+    problems,
+  };
+};
+
+/** Finds the digest of every chart that has none yet. @param renew is this one to be looked up again? */
+export const lockCharts = async (
+  wanted: readonly WantedChart[],
+  locks: ReadonlyMap<string, string>,
+  places: Pick<ChartPlaces, 'resolve'> | undefined,
+  renew: (key: string) => boolean,
+  signal: AbortSignal,
+): Promise<LockOutcome> => {
+  const locked: LockedImage[] = [];
+  const problems: FleetError[] = [];
+  for (const { reference, at } of wanted) {
+    const key = chartKey(reference);
+    const before = locks.get(key);
+    if (before !== undefined && !renew(key)) {
+      locked.push({ image: key, before, after: before });
+      continue;
+    }
+    try {
+      if (!places) throw notAsked(key);
+      locked.push({
+        image: key,
+        before,
+        after: `${reference.chart}@${await places.resolve(reference, signal)}`,
+      });
+    } catch (error) {
+      const found = toFleetError(error, `looking for ${key}`);
+      if (found.code === 'INTERNAL' || found.code === 'ABORTED') throw found;
+      problems.push(new FleetError(found.code, found.message, { at, hint: found.hint, cause: found }));
+    }
+  }
+  return { locked, problems };
+};
+
+const notAsked = (key: string): FleetError =>
+  new FleetError('CHART_UNPINNED', `the chart ${key} has no digest, and no registry is asked`, {
+    hint: 'Run it again where the registry can be reached',
+  });

@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Document, isMap, parseDocument, YAMLMap } from 'yaml';
+import { compareBytes } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
+import { isChartKey } from '../../load/charts/charts.ts';
+import { formatAttachment } from '../../model/attachment.ts';
+import type { LockedAttachments } from './lock-attachments.ts';
+import type { LockedImage } from './lock-images.ts';
+
+/** Beside fleet.yaml; the other spelling is taken where it is there. */
+const FILES = ['images.lock.yaml', 'images.lock.yml'] as const;
+
+export const EMPTY = `# What every image tag in this platform means. A tag that is not here is refused: bundles name digests only.
+apiVersion: fleet-ferry/v1alpha1
+kind: ImagesLock
+metadata:
+  name: images
+spec:
+  images: {}
+`;
+
+/** The text of a lock file with these images in it. Comments, order and spelling stay; new ones are put behind, sorted. */
+export const formatLock = (
+  text: string | undefined,
+  locked: readonly LockedImage[],
+  attachments: readonly LockedAttachments[],
+  file: string,
+): string => {
+  const document = parseDocument(text ?? EMPTY);
+  const images = sectionOf(document, 'images', file);
+  write(
+    document,
+    images,
+    locked.filter(({ image }) => !isChartKey(image)),
+  );
+  const indexes = locked.flatMap(({ after, index }) =>
+    index === undefined ? [] : [[after.slice(after.lastIndexOf('@') + 1), index] as const],
+  );
+  if (indexes.length > 0) writeIndexes(document, sectionOf(document, 'indexes', file), indexes);
+  if (attachments.length > 0)
+    writeAttachments(document, sectionOf(document, 'attachments', file), attachments);
+  const charts = locked.filter(({ image }) => isChartKey(image));
+  if (charts.length > 0) write(document, sectionOf(document, 'charts', file), charts);
+  return document.toString({ lineWidth: 0 });
+};
+
+const write = (document: Document, section: YAMLMap, locked: readonly LockedImage[]): void => {
+  const fresh = locked.filter(({ before }) => before === undefined);
+  for (const { image, after } of locked.filter(
+    ({ before, after }) => before !== undefined && before !== after,
+  ))
+    section.set(image, after);
+  for (const { image, after } of fresh.toSorted((a, b) => compareBytes(a.image, b.image)))
+    section.set(document.createNode(image), document.createNode(after));
+  if (section.items.length > 0) section.flow = false;
+};
+
+/** By the manifest that was chosen: entries of manifests that no image has any more do no harm. */
+const writeIndexes = (
+  document: Document,
+  section: YAMLMap,
+  indexes: readonly (readonly [string, string])[],
+): void => {
+  for (const [manifest, index] of indexes.toSorted(([a], [b]) => compareBytes(a, b)))
+    section.set(document.createNode(manifest), document.createNode(index));
+  section.flow = false;
+};
+
+/** One line each, so that a signature more is one line more. */
+const writeAttachments = (
+  document: Document,
+  section: YAMLMap,
+  changed: readonly LockedAttachments[],
+): void => {
+  for (const { image, attachments } of changed.toSorted((a, b) => compareBytes(a.image, b.image))) {
+    if (attachments)
+      section.set(document.createNode(image), document.createNode(attachments.map(formatAttachment)));
+    else section.delete(image);
+  }
+  section.flow = section.items.length === 0;
+};
+
+/** The map to write into; made where the file has none yet. @throws FleetError PLATFORM_INVALID */
+export const sectionOf = (
+  document: Document,
+  section: 'images' | 'charts' | 'indexes' | 'attachments' | 'files',
+  file: string,
+): YAMLMap => {
+  const found = document.getIn(['spec', section], true);
+  if (isMap(found)) return found;
+  if (document.errors.length > 0 || document.get('kind') !== 'ImagesLock') {
+    throw new FleetError(
+      'PLATFORM_INVALID',
+      'this file is not one ImagesLock, so nothing can be added to it',
+      {
+        at: { file },
+        hint: 'Mend it, or move it away: then a new one is written',
+      },
+    );
+  }
+  const made = new YAMLMap(document.schema);
+  document.setIn(['spec', section], made);
+  return made;
+};
+
+/** @returns the file that was written, or undefined where nothing changed @throws FleetError PERMISSION, DISK_FULL ... */
+export const updateLockFile = async (
+  directory: string,
+  locked: readonly LockedImage[],
+  attachments: readonly LockedAttachments[] = [],
+): Promise<string | undefined> => {
+  const { file, text } = await findLock(directory);
+  // A lock file from before there were policies says nothing of indexes.
+  const isUnnoted = (index: string | undefined): boolean => index !== undefined && !text?.includes(index);
+  const changed = locked.filter(({ before, after, index }) => before !== after || isUnnoted(index));
+  if (changed.length + attachments.length === 0) return undefined;
+  try {
+    await writeFileAtomically(file, Buffer.from(formatLock(text, changed, attachments, file)));
+  } catch (error) {
+    throw toFleetError(error, `writing ${file}`);
+  }
+  return file;
+};
+
+/** The lock file beside a platform, and what is in it. */
+export const findLock = async (
+  directory: string,
+): Promise<{ readonly file: string; readonly text: string | undefined }> => {
+  for (const name of FILES) {
+    const file = join(directory, name);
+    try {
+      return { file, text: await readFile(file, 'utf8') };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toFleetError(error, `reading ${file}`);
+    }
+  }
+  return { file: join(directory, FILES[0]), text: undefined };
+};

@@ -1,0 +1,202 @@
+import { resolve } from 'node:path';
+import { isDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { normaliseImageName } from '#bundles/formats/bundle/image-name';
+import { openTools } from '../../load/applications/tools/find-tool.ts';
+import { cachedCharts } from '../../load/charts/chart-cache.ts';
+import type { ChartPlaces } from '../../load/charts/chart-places.ts';
+import { chartKey, isChartKey, openCharts } from '../../load/charts/charts.ts';
+import { noCharts } from '../../load/charts/no-charts.ts';
+import { environmentsOf } from '../../load/list-environments.ts';
+import { loadEnvironments } from '../../load/load-environments.ts';
+import type { PlatformOptions } from '../../load/platform/load-options.ts';
+import { findRoot, type Root, sourcesOf } from '../../load/load-platform.ts';
+import { eachOnce, newProblems, throwProblems } from '../../model/problems.ts';
+import { collectReferences, type ImageReference } from './collect-references.ts';
+import type { ImagePlaces } from '../../load/images/image-places.ts';
+import { type LockedAttachments, lockAttachments } from './lock-attachments.ts';
+import { collectCharts, lockCharts } from './lock-charts.ts';
+import { updateLockFile } from './lock-file.ts';
+import { type FreshImage, type LockedImage, lockImages } from './lock-images.ts';
+
+export type LockOptions = PlatformOptions & {
+  readonly environments?: readonly string[];
+  readonly fleet?: string;
+  readonly places: ImagePlaces;
+  /** Where charts are looked for; without it only those are known that were fetched before. */
+  readonly charts?: ChartPlaces | undefined;
+  /** Looked up again although they are locked: 'all', or these, as manifests write them. */
+  readonly update: 'all' | readonly string[];
+  readonly signal: AbortSignal;
+};
+
+export type PlatformLock = {
+  /** undefined: nothing changed. */
+  readonly file: string | undefined;
+  readonly images: readonly LockedImage[];
+  /** What lies beside images, where that changed. */
+  readonly attachments: readonly LockedAttachments[];
+  /** What lies beside images and stays behind. */
+  readonly leftOut: readonly FleetError[];
+  /** Entries that no manifest needs. Only told where everything could be read. */
+  readonly unused: readonly string[];
+  /** Images that were not found. */
+  readonly missing: readonly FleetError[];
+  /** What could not be read, so that its images are not known. */
+  readonly unread: readonly FleetError[];
+};
+
+/**
+ * Locks every tag of a platform to a digest, in images.lock.yaml beside it. What was found is written even where something
+ * else was not. @throws FleetError USAGE for a platform that is no directory, or a name that no manifest has
+ */
+export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> => {
+  const sources = options.sources ?? sourcesOf(options);
+  const problems = newProblems();
+  const root = await findRoot(options.platform, sources, problems);
+  throwProblems(problems.found, 'the platform');
+  if (root.location.kind !== 'directory') {
+    throw new FleetError('USAGE', 'the lock file is written beside the platform, and this one is a Git URL', {
+      hint: 'Clone it, give the directory, and commit what was written',
+    });
+  }
+  const environments = options.environments ?? environmentsOf(root);
+  const { platforms, unread: closed } = await loadEnvironments({ ...options, sources }, environments);
+  const held = platforms.flatMap(({ heldWorkloads = [] }) => heldWorkloads.flatMap(({ errors }) => errors));
+  const unread = [...closed, ...held];
+  const wanted = collectCharts(platforms);
+  const chartKeys = wanted.charts.map(({ reference }) => chartKey(reference));
+  const chartNamed = options.update !== 'all' && options.update.some(isChartKey);
+  const charts = await lockCharts(
+    wanted.charts,
+    root.imageLocks,
+    options.charts,
+    renewChart(options.update, chartKeys),
+    options.signal,
+  );
+  // Which images a chart runs is known when it is rendered, and that takes the version that is locked now.
+  const withCharts = new Map([
+    ...root.imageLocks,
+    ...charts.locked.map((it) => [it.image, it.after] as const),
+  ]);
+  const {
+    references,
+    pinned,
+    problems: more,
+  } = await collectReferences(
+    platforms.map((platform) => ({ ...platform, imageLocks: withCharts })),
+    sources,
+    {
+      tools: openTools(options.env ?? process.env, options.signal),
+      charts: openCharts(cachedCharts(options.cacheDirectory, options.charts?.fetch ?? noCharts)),
+    },
+    options.signal,
+  );
+  unread.push(...wanted.problems, ...more);
+  const renew = chartNamed
+    ? () => false
+    : renewOf(
+        options.update,
+        references.map(({ image }) => image),
+      );
+  const images = await lockImages(references, root.imageLocks, options.places, renew, options.signal);
+  const locked = [...charts.locked, ...images.locked];
+  const beside = chartNamed
+    ? NOTHING_BESIDE
+    : await lockAttachments(
+        {
+          fresh: freshOf(references, images.locked, renew),
+          pinned: options.update !== 'all' && options.update.length > 0 ? [] : pinned,
+          known: root.imageAttachments,
+          renewAll: options.update === 'all',
+          take: root.take,
+        },
+        options.places,
+        options.signal,
+      );
+  const missing = [...charts.problems, ...images.problems, ...beside.problems];
+  const used = new Set([...references.map(({ image }) => normaliseImageName(image)), ...chartKeys]);
+  const complete = options.environments === undefined && unread.length === 0;
+  return {
+    file: await updateLockFile(resolve(root.location.directory), locked, [
+      ...gone(root, images.locked, beside.changed),
+      ...beside.changed,
+    ]),
+    images: locked,
+    attachments: beside.changed,
+    leftOut: beside.leftOut,
+    unused: complete
+      ? [...root.imageLocks.keys()].filter(
+          (key) => !used.has(isChartKey(key) ? key : normaliseImageName(key)),
+        )
+      : [],
+    missing,
+    unread: eachOnce(unread),
+  };
+};
+
+const NOTHING_BESIDE = { changed: [], leftOut: [], problems: [] };
+
+/** Those that were looked up: what is locked and stays is not asked about. */
+const freshOf = (
+  references: readonly ImageReference[],
+  locked: readonly LockedImage[],
+  renew: (reference: string) => boolean,
+): readonly FreshImage[] => {
+  const at = new Map(references.map((one) => [normaliseImageName(one.image), one.at]));
+  return locked.flatMap((one) => {
+    const full = normaliseImageName(one.image);
+    const place = at.get(full);
+    return place && (one.before === undefined || renew(full)) ? [{ ...one, at: place }] : [];
+  });
+};
+
+/** What lay beside a digest that no tag means any more says nothing of what does now. */
+const gone = (
+  { imageLocks, imageAttachments }: Root,
+  locked: readonly LockedImage[],
+  changed: readonly LockedAttachments[],
+): readonly LockedAttachments[] => {
+  const digestIn = (pinned: string): string => pinned.slice(pinned.lastIndexOf('@') + 1);
+  const now = new Map([...imageLocks, ...locked.map(({ image, after }) => [image, after] as const)]);
+  const used = new Set([...[...now.values()].map(digestIn), ...changed.map(({ image }) => image)]);
+  return locked.flatMap(({ before, after }) => {
+    const old = before === undefined || before === after ? '' : digestIn(before);
+    return isDigest(old) && imageAttachments.has(old) && !used.has(old)
+      ? [{ image: old, attachments: undefined }]
+      : [];
+  });
+};
+
+/** @throws FleetError USAGE for a chart that nothing is made of */
+const renewChart = (update: LockOptions['update'], charts: readonly string[]): ((key: string) => boolean) => {
+  if (update === 'all') return () => true;
+  const foreign = update.find((one) => isChartKey(one) && !charts.includes(one));
+  if (foreign === undefined) return (key) => update.includes(key);
+  throw new FleetError('USAGE', `no deployment target is made of ${foreign}`, {
+    hint:
+      charts.length > 0
+        ? `There are ${charts.slice(0, 5).join(', ')}`
+        : 'No target names a chart from elsewhere',
+  });
+};
+
+/** @throws FleetError USAGE for a slip of the pen: nothing would be updated, and nobody would know */
+const renewOf = (
+  update: LockOptions['update'],
+  images: readonly string[],
+): ((reference: string) => boolean) => {
+  if (update === 'all') return () => true;
+  const known = new Set(images.map(normaliseImageName));
+  const wanted = new Set(update.map(normaliseImageName));
+  const foreign = update.find((image) => !known.has(normaliseImageName(image)));
+  if (foreign !== undefined) {
+    throw new FleetError('USAGE', `no manifest runs ${foreign}`, {
+      hint:
+        images.length > 0
+          ? `There are ${images.slice(0, 5).join(', ')}`
+          : 'No manifest names an image by tag',
+    });
+  }
+  return (reference) => wanted.has(reference);
+};

@@ -1,0 +1,42 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Application } from '../../load/applications/application.ts';
+import type { Platform } from '../../model/model.ts';
+
+/**
+ * The platform with every object that is as it was before replaced by the object of before: what is equal is then the same,
+ * and everything that was made from it can be found by it.
+ */
+export const internPlatform = (before: Platform | undefined, now: Platform): Platform => {
+  if (!before) return now;
+  const templates = keep([...before.templates.values()], [...now.templates.values()]);
+  return {
+    ...now,
+    templates: new Map(templates.map((template) => [template.name, template])),
+    clusterTypes: keep(before.clusterTypes, now.clusterTypes),
+    targets: keep(before.targets, now.targets),
+    policies: keep(before.policies, now.policies),
+    configs: keep(before.configs, now.configs),
+    schemas: keep(before.schemas, now.schemas),
+    imageLocks: isDeepStrictEqual(before.imageLocks, now.imageLocks) ? before.imageLocks : now.imageLocks,
+    ...(isDeepStrictEqual(before.imageFields, now.imageFields) &&
+      before.imageFields && { imageFields: before.imageFields }),
+  };
+};
+
+const keep = <T extends { readonly name: string }>(before: readonly T[], now: readonly T[]): readonly T[] => {
+  const known = Map.groupBy(before, ({ name }) => name);
+  return now.map((one) => {
+    const [old, ...others] = known.get(one.name) ?? [];
+    // Two of one name are a mistake whose message needs both.
+    return old && others.length === 0 && isDeepStrictEqual(old, one) ? old : one;
+  });
+};
+
+/** An application with the same files under the same names is the one of before. */
+export const isSameApplication = (a: Application, b: Application): boolean => {
+  if (a.shown !== b.shown || a.files.size !== b.files.size) return false;
+  // How messages name what a program wrote is a function, and so never the same.
+  if (a.madeFrom || b.madeFrom) return false;
+  for (const [path, bytes] of a.files) if (!b.files.get(path)?.equals(bytes)) return false;
+  return true;
+};

@@ -1,6 +1,0 @@
-import { cachedCharts } from './chart-cache.ts';
-import { type Charts, openCharts } from './charts.ts';
-import { noCharts } from './no-charts.ts';
-
-/** Only what was fetched before. @param directory the scheduler's cache */
-export const knownCharts = (directory: string): Charts => openCharts(cachedCharts(directory, noCharts));

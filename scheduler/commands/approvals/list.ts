@@ -1,0 +1,36 @@
+import { openLayout } from '#bundles/formats/layout/layout';
+import { FleetCommand } from '#cli/fleet-command';
+import { awaitingChannels, readAwaiting } from '../../release/approvals/awaiting.ts';
+import { describeWaiting, type Waiting } from '../../release/approvals/waiting.ts';
+import { waitingLines } from '../../release/approvals/waiting-lines.ts';
+import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
+import { configurationFlags } from '../../settings/configuration-flags.ts';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
+
+const { config, keys, layout } = configurationFlags;
+
+export default class ApprovalsList extends FleetCommand {
+  static override summary = 'Show which bundles wait for an approval, and what they would change';
+  static override description =
+    'Where the root wants more than one bundle signer, a build leaves its bundles here. Sites keep what they have until enough have signed.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %>',
+    '<%= config.bin %> <%= command.id %> --json',
+  ];
+  static override flags = { config, keys, layout };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ApprovalsList);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const { root, roots } = await openKeyDirectory(requireSetting(configuration, 'keys'));
+    const opened = await openLayout(requireSetting(configuration, 'layout'));
+    const waiting: Waiting[] = [];
+    for (const channel of awaitingChannels(opened)) {
+      const awaiting = await readAwaiting(opened, channel, root);
+      if (awaiting) waiting.push(await describeWaiting(opened, roots, root, awaiting));
+    }
+    for (const one of waiting) for (const line of waitingLines(one)) this.log(line);
+    if (waiting.length === 0) this.log('nothing waits for an approval');
+    return { waiting };
+  }
+}

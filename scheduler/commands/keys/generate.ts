@@ -1,0 +1,45 @@
+import { rm } from 'node:fs/promises';
+import { Flags } from '@oclif/core';
+import { protectKey } from '#bundles/trust/keys/protect-key';
+import { FleetCommand } from '#cli/fleet-command';
+import { fingerprint, generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
+import { passwordFlag, passwordsOf } from '../../keys/places/key-flags.ts';
+import { checkNew, writeKeyFile, writeNew } from '../../keys/places/write-key-file.ts';
+
+export default class KeysGenerate extends FleetCommand {
+  static override description =
+    'Make a key pair: the private key encrypted by a password, in a file that cosign reads, too.\n\nNothing is sent anywhere. The public key goes to the officers who make the root; the private one stays with its owner. Keep a copy: what only one stick holds is lost with it.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> --out ada.key',
+    '<%= config.bin %> <%= command.id %> --out release.key --plain',
+  ];
+  static override flags = {
+    ...passwordFlag,
+    out: Flags.string({ required: true, description: 'File for the private key' }),
+    public: Flags.string({
+      description: 'File for the public key [default: that of the private key, ending in .pub]',
+    }),
+    plain: Flags.boolean({
+      description:
+        'Without a password, for a service that starts unattended: only its owner may read the file',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(KeysGenerate);
+    const publicFile = flags.public ?? `${flags.out.replace(/\.key$/, '')}.pub`;
+    for (const file of [flags.out, publicFile]) checkNew(file);
+    const pem = generatePrivateKey();
+    const { public: key } = loadSigningKey(pem);
+    const text = flags.plain ? pem : protectKey(pem, await passwordsOf(flags).choose(flags.out), flags.out);
+    await writeNew(publicFile, key.pem);
+    await writeKeyFile(flags.out, text).catch(async (error: unknown) => {
+      // A public key whose private one is nowhere might end up in a root.
+      await rm(publicFile, { force: true });
+      throw error;
+    });
+    this.log(`${flags.out}: private key, ${flags.plain ? 'NOT encrypted, mode 0600' : 'encrypted'}`);
+    this.log(`${publicFile}: public key, fingerprint ${fingerprint(key)}`);
+    return { private: flags.out, public: publicFile, encrypted: !flags.plain, fingerprint: fingerprint(key) };
+  }
+}

@@ -1,0 +1,52 @@
+import { isLiveLease } from '#bundles/trust/accept/is-live-lease';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { formatChannel } from '#bundles/names';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
+import { configurationFlags, selectionFlags } from '../../settings/configuration-flags.ts';
+import { readLease } from '../../release/lease/read-lease.ts';
+import { readRelease } from '../../load/releases/read-release.ts';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
+import { chosenChannels } from '../each-channel.ts';
+
+const { config, keys, layout } = configurationFlags;
+
+export default class LeaseList extends FleetCommand {
+  static override description = 'The lease of each channel, and whether an agent would take it now.';
+  static override examples = ['<%= config.bin %> <%= command.id %> --environment prod'];
+  static override flags = { config, keys, layout, ...selectionFlags };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(LeaseList);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const now = this.readNow(flags.now);
+    const { roots, root } = await openKeyDirectory(requireSetting(configuration, 'keys'));
+    const opened = await openLayout(requireSetting(configuration, 'layout'));
+    const channels = chosenChannels(opened, flags);
+    if (channels.length === 0) this.log('The layout has no release yet, so there is no lease.');
+    const leases = [];
+    for (const channel of channels) {
+      const name = formatChannel(channel);
+      const release = await readRelease(opened, channel, roots);
+      const lease = await readLease(opened, channel, roots);
+      if (!release || !lease) {
+        this.log(`${name.padEnd(24)} no lease`);
+        continue;
+      }
+      const { version, issuedAt, expires } = lease.predicate;
+      const state =
+        lease.release !== release.digest
+          ? 'void'
+          : lease.root.version !== root.version
+            ? 'of an old key'
+            : isLiveLease(lease.predicate, now)
+              ? 'live'
+              : 'ended';
+      this.log(
+        `${name.padEnd(24)} lease ${version}  ${issuedAt} until ${expires}  ${state}${state === 'void' ? `: release ${release.predicate.version} came after it` : ''}`,
+      );
+      leases.push({ channel: name, version, issuedAt, expires, state });
+    }
+    return { leases };
+  }
+}

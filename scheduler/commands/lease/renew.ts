@@ -1,0 +1,70 @@
+import { Flags } from '@oclif/core';
+import { formatChannel } from '#bundles/names';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
+import { configurationFlags, selectionFlags } from '../../settings/configuration-flags.ts';
+import { LEASE_DAYS, renewLease } from '../../release/lease/renew-lease.ts';
+import { openReleases } from '../../release/publish/open-releases.ts';
+import { readCurrent } from '../../release/reissue/rollback-release.ts';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
+import { chosenChannels, eachChannel } from '../each-channel.ts';
+
+const { config, keys, layout } = configurationFlags;
+
+/** Readers take no lease of a longer life. */
+const MAX_DAYS = 400;
+
+export default class LeaseRenew extends FleetCommand {
+  static override summary = 'Sign leases: the release a channel has is still the current one';
+  static override description =
+    'A lease keeps an ended release installable, and is what agents with the freshness `lease` must have seen of late. It is one file of a kilobyte: `publish` sends it, `fleet-export create --lease-only` puts it on a stick.\n\nA channel that has one keeps having one: each build that releases it signs the next, and `serve` renews it when a third of its life is gone.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %>',
+    '<%= config.bin %> <%= command.id %> --channel prod/factory-host --days 14',
+  ];
+  static override flags = {
+    config,
+    keys,
+    layout,
+    ...selectionFlags,
+    days: Flags.integer({
+      default: LEASE_DAYS,
+      min: 1,
+      max: MAX_DAYS,
+      description: 'How long it lasts',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(LeaseRenew);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const now = this.readNow(flags.now);
+    const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
+    const directory = requireSetting(configuration, 'layout');
+    using releases = await openReleases(directory, { command: 'lease renew', now });
+    const opened = await releases.open();
+    const channels = chosenChannels(opened, flags);
+    const leases = await eachChannel(
+      channels,
+      {
+        doing: 'renewing the lease of',
+        fatal: ['KEY_MISSING', 'DISK_FULL'],
+        signal: this.signal,
+        say: (line) => this.say(line),
+      },
+      async (channel) => {
+        const release = await readCurrent(opened, keyDirectory, channel, now);
+        const order = { channel, release, days: flags.days, now, anyway: true };
+        const { predicate, references } = await renewLease(opened, keyDirectory, order);
+        await releases.point(references);
+        const { version, expires } = predicate;
+        this.log(
+          `${formatChannel(channel).padEnd(24)} lease ${version} of release ${release.predicate.version}, until ${expires}`,
+        );
+        return { version, release: release.predicate.version, expires };
+      },
+    );
+    if (channels.length === 0) this.log('The layout has no release yet, so there is nothing to lease.');
+    return { leases };
+  }
+}

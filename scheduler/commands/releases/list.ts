@@ -1,0 +1,69 @@
+import { Flags } from '@oclif/core';
+import { shortDigest } from '#bundles/digest';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { formatChannel, parseChannel } from '#bundles/names';
+import { FleetCommand } from '#cli/fleet-command';
+import { channelsIn, choosePointers } from '#bundles/transport/publish/choose-pointers';
+import { parseTime } from '#bundles/time';
+import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
+import { configurationFlags } from '../../settings/configuration-flags.ts';
+import { type ListedRelease, listReleases } from '../../release/reissue/list-releases.ts';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
+
+const { config, keys, layout } = configurationFlags;
+
+export default class ReleasesList extends FleetCommand {
+  static override description =
+    'Releases of a channel that the layout has: number, bundle, how long it can be installed, and whether it was withdrawn.\n\nThe number is what `releases rollback` takes. What is there was verified under the root of its time.';
+  static override examples = ['<%= config.bin %> <%= command.id %> --channel prod/factory-host'];
+  static override flags = {
+    config,
+    keys,
+    layout,
+    channel: Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      description: 'Only this channel, environment/cluster type',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ReleasesList);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const now = this.readNow(flags.now);
+    const { roots } = await openKeyDirectory(requireSetting(configuration, 'keys'));
+    const opened = await openLayout(requireSetting(configuration, 'layout'));
+    const wanted = flags.channel?.map(parseChannel);
+    choosePointers(opened, { channels: wanted });
+    const channels = wanted ?? channelsIn(opened).map((name) => parseChannel(name));
+    const listed = [];
+    for (const channel of channels) {
+      const releases = await listReleases(opened, channel, roots);
+      for (const one of releases) this.log(describe(formatChannel(channel), one, now));
+      listed.push({ channel: formatChannel(channel), releases: releases.map(toJson) });
+    }
+    return { channels: listed };
+  }
+}
+
+const toJson = ({ release: { predicate, root }, bundles, current, revoked }: ListedRelease) => ({
+  version: predicate.version,
+  bundles,
+  issuedAt: predicate.issuedAt,
+  expires: predicate.expires,
+  root: root.version,
+  current,
+  revoked: revoked ?? null,
+});
+
+/** 'prod/kiosk   release 8  sha256:0123456789ab  2026-11-21T08:00:00Z until 2027-05-20T08:00:00Z  current' */
+const describe = (name: string, { release, bundles, current, revoked }: ListedRelease, now: Date): string => {
+  const { version, issuedAt, expires } = release.predicate;
+  const notes = [
+    current ? 'current' : '',
+    parseTime(expires) <= now ? 'ENDED' : '',
+    revoked === undefined ? '' : `REVOKED ${revoked}`,
+  ].filter(Boolean);
+  const named = bundles.map((digest) => shortDigest(digest)).join(' ');
+  return [name.padEnd(24), `release ${version}`, named, `${issuedAt} until ${expires}`, ...notes].join('  ');
+};

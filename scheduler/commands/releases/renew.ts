@@ -1,0 +1,80 @@
+import { Flags } from '@oclif/core';
+import { FleetError, formatError } from '#bundles/errors';
+import { formatChannel } from '#bundles/names';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
+import { configurationFlags, selectionFlags } from '../../settings/configuration-flags.ts';
+import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
+import { openReleases } from '../../release/publish/open-releases.ts';
+import { type Renewed, renewRelease } from '../../release/reissue/renew-release.ts';
+import { readCurrent } from '../../release/reissue/rollback-release.ts';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
+import { chosenChannels, eachChannel } from '../each-channel.ts';
+
+const { config, keys, layout } = configurationFlags;
+
+export default class ReleasesRenew extends FleetCommand {
+  static override description =
+    'Sign releases anew whose bundles stay the same: those that have less than a third of their life left, and after a rotation those that the newest root no longer counts.\n\nA build does the same on its way. Bundles keep their digests: nothing is sent or applied again.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %>',
+    '<%= config.bin %> <%= command.id %> --channel prod/factory-host --anyway',
+  ];
+  static override flags = {
+    config,
+    keys,
+    layout,
+    ...selectionFlags,
+    anyway: Flags.boolean({ description: 'Also those that are good for long' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(ReleasesRenew);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const now = this.readNow(flags.now);
+    const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
+    const directory = requireSetting(configuration, 'layout');
+    using releases = await openReleases(directory, { command: 'releases renew', now });
+    const opened = await releases.open();
+    const channels = chosenChannels(opened, flags);
+    const outcomes = await eachChannel(
+      channels,
+      { doing: 'renewing the release of', fatal: [], signal: this.signal, say: (line) => this.say(line) },
+      async (channel) => {
+        const previous = await readCurrent(opened, keyDirectory, channel, now);
+        const order = { channel, previous, now, anyway: flags.anyway };
+        const renewed = await renewRelease(opened, keyDirectory, order);
+        if (renewed.references.size > 0) await releases.point(renewed.references);
+        this.log(describe(formatChannel(channel), renewed));
+        if (renewed.outcome === 'revoked') process.exitCode = new FleetError('REVOKED', '').exitCode;
+        const { references: _, due, ...told } = renewed;
+        return { ...told, due: due ?? null };
+      },
+    );
+    for (const [name, error] of await followWithLeases(releases, keyDirectory, channels, now))
+      this.say(`${name}: its lease is void now: ${formatError(error)}`);
+    if (channels.length === 0) this.log('The layout has no release yet, so there is nothing to renew.');
+    return { channels: outcomes };
+  }
+}
+
+const WHY = {
+  signers: 'the newest root no longer counts its signatures',
+  ending: 'it was about to end',
+  list: 'bundles were withdrawn',
+  roots: 'it lay there without the newest root',
+};
+
+const describe = (name: string, { outcome, due, version, expires }: Renewed): string => {
+  const why = due ? `: ${WHY[due]}` : '';
+  switch (outcome) {
+    case 'renewed':
+      return `${name.padEnd(24)} release ${version} until ${expires}${why}`;
+    case 'roots':
+      return `${name.padEnd(24)} release ${version} stays, with the newest root beside it`;
+    case 'good':
+      return `${name.padEnd(24)} release ${version} is good until ${expires}`;
+    case 'revoked':
+      return `${name.padEnd(24)} release ${version} names a bundle that was revoked: build, or go back with "releases rollback"`;
+  }
+};

@@ -1,0 +1,64 @@
+import { Args, Flags } from '@oclif/core';
+import { type Digest, parseDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { FleetCommand } from '#cli/fleet-command';
+import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
+import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
+import { configurationFlags } from '../../settings/configuration-flags.ts';
+import { shaLine } from '../../keys/root/describe-root.ts';
+import { installRoots } from '../../keys/root/install-roots.ts';
+import { readRootBytes } from '../../keys/root/read-root-file.ts';
+
+const { config, keys } = configurationFlags;
+
+export default class RootInstall extends FleetCommand {
+  static override description =
+    'Put finished roots into the key directory, from where media and hub hand them out.\n\nThey must follow the newest one there, signed as agents demand it. Into an empty directory go all of them, from root 1 on.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> 1.root.json --keys ./keys --sha256 9f2c...e1',
+    '<%= config.bin %> <%= command.id %> 2.root.json --keys ./keys',
+  ];
+  static override args = {
+    root: Args.string({ required: true, multiple: true, description: 'Files, in any order' }),
+  };
+  static override flags = {
+    config,
+    keys,
+    sha256: Flags.string({ description: 'SHA-256 that one of them must have, as the officers told it' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(RootInstall);
+    const directory = requireSetting(await readConfiguration(flags, process.cwd()), 'keys');
+    const files = await Promise.all(
+      args.root.map(async (file) => ({ file, bytes: await readRootBytes(file) })),
+    );
+    const pinned = flags.sha256 === undefined ? undefined : parseSha(flags.sha256);
+    const { added, root } = await installRoots(directory, files, { now: this.readNow(flags.now), pinned });
+    if (root.dev) this.say(DEV_ROOT_NOTICE);
+    for (const one of added) this.log(`${shaLine(one)}: installed`);
+    if (added.length === 0) this.log(`root ${root.version} of fleet ${root.fleet} is there already`);
+    else this.log('The hub hands it out from its next start on; media that are made after that carry it.');
+    return {
+      fleet: root.fleet,
+      directory,
+      version: root.version,
+      digest: root.digest,
+      added: added.map(({ version }) => version),
+    };
+  }
+}
+
+const parseSha = (text: string): Digest => {
+  try {
+    return parseDigest(`sha256:${text.toLowerCase().replace(/^sha256:/, '')}`);
+  } catch (cause) {
+    throw new FleetError(
+      'USAGE',
+      `--sha256 must be 64 hex digits, not ${JSON.stringify(text.slice(0, 80))}`,
+      {
+        cause,
+      },
+    );
+  }
+};

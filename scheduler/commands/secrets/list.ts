@@ -1,0 +1,40 @@
+import { Flags } from '@oclif/core';
+import { parseName } from '#bundles/names';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { openHub } from '../../hub/hub.ts';
+import { listSecrets, remarksOn } from '../../hub/secrets/list-secrets.ts';
+import { siteAgents } from '../../hub/secrets/readers.ts';
+
+export default class SecretsList extends FleetCommand {
+  static override description =
+    'List the sealed secret sets, and who can read them.\n\nWith --site also the age recipients of its agents, for a .sops.yaml.';
+  static override examples = ['<%= config.bin %> <%= command.id %> --site plant-7'];
+  static override flags = { ...hubFlags, site: Flags.string({ description: 'Only of this site' }) };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(SecretsList);
+    const site = flags.site === undefined ? undefined : parseName(flags.site, 'site');
+    const configuration = await readConfiguration(flags, process.cwd());
+    await using hub = await openHub(configuration);
+    const { db } = hub.store;
+    const sets = await listSecrets(db, site, configuration.escrow);
+    for (const set of sets) {
+      this.log(
+        `${set.site}/${set.name}  version ${set.version}, sealed ${set.sealedAt}  read by ${set.readers.join(', ') || 'no agent'}`,
+      );
+      for (const remark of remarksOn(set)) this.log(`  ! ${remark}`);
+    }
+    if (sets.length === 0) this.log('No secret set yet. Seal one with: fleet-scheduler secrets set');
+    const agents = site === undefined ? [] : await siteAgents(db, site);
+    for (const { name, recipient } of agents)
+      this.log(`${site}/${name}  ${recipient ?? 'told no recipient: nothing can be sealed to it'}`);
+    return {
+      sets,
+      ...(site !== undefined && {
+        agents: agents.map(({ name, recipient }) => ({ agent: name, recipient })),
+      }),
+    };
+  }
+}

@@ -1,0 +1,30 @@
+import { Flags } from '@oclif/core';
+import { parseName } from '#bundles/names';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
+import { removeSecrets } from '../../hub/secrets/remove-secrets.ts';
+
+export default class SecretsRemove extends FleetCommand {
+  static override description =
+    'Take a secret set away from a site.\n\nIts agents forget it with the next statement; what was made of it stays as long as a package asks for it.';
+  static override examples = ['<%= config.bin %> <%= command.id %> --site plant-7 --name mqtt'];
+  static override flags = {
+    ...hubFlags,
+    site: Flags.string({ required: true, description: 'Whose set it is' }),
+    name: Flags.string({ required: true, description: 'Name of the set' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(SecretsRemove);
+    const site = parseName(flags.site, 'site');
+    const name = parseName(flags.name, 'secret set');
+    const now = this.readNow(flags.now);
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    const row = await removeSecrets(hub.store, { site, name }, await siteSigner(hub), now);
+    await publishSite(hub, row, { now, command: 'secrets remove' });
+    this.log(`${name} is no longer a secret set of ${site}, which is at statement ${row.version}`);
+    return { site, name, statement: row.version };
+  }
+}

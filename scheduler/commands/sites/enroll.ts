@@ -1,0 +1,158 @@
+import { Args, Flags } from '@oclif/core';
+import { CODES, FleetError, formatError } from '#bundles/errors';
+import { openFiles } from '#bundles/formats/medium/open-files';
+import { formatChannel, parseChannel, parseName } from '#bundles/names';
+import { ask, canAsk } from '#cli/ask';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import type { Enrolment } from '../../hub/enroll/enroll-agents.ts';
+import { type EnrolledMedium, enrollMedium } from '../../hub/enroll/enroll-medium.ts';
+import type { EnrolmentStep } from '../../hub/enroll/plan-enrolment.ts';
+import type { EnrolmentRequest } from '../../hub/enroll/read-requests.ts';
+import { openHub } from '../../hub/hub.ts';
+import { describeRefused } from '../../hub/refused.ts';
+import { channelOf } from '../../hub/sites/agent-record.ts';
+import { readReleased } from '../../hub/sites/check-released.ts';
+import { siteRemarks } from '../../hub/secrets/list-secrets.ts';
+
+const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
+  register: 'enrolled',
+  change: 'changed',
+  'replace-key': 'enrolled with a new key',
+  unchanged: 'unchanged',
+};
+
+export default class SitesEnroll extends FleetCommand {
+  static override description =
+    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nAnybody can put a request onto a stick: compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> /media/stick --accept 5f3c...e1',
+    '<%= config.bin %> <%= command.id %> /media/stick --site plant-7 --channel prod/factory-host --accept 5f3c...e1',
+  ];
+  static override args = {
+    medium: Args.string({ required: true, description: 'Directory or tar file with requests' }),
+  };
+  static override flags = {
+    ...hubFlags,
+    site: Flags.string({ description: "Only this site's requests" }),
+    channel: Flags.string({ description: 'Follow this environment/type, whatever the request says' }),
+    accept: Flags.string({
+      description:
+        'Take the key with this SHA-256 fingerprint (64 hex digits), and no other; required where nobody can be asked',
+      multiple: true,
+      multipleNonGreedy: true,
+    }),
+    'replace-key': Flags.boolean({
+      description:
+        'Let a known agent come with another key, named with --accept; the old one is refused from then on',
+    }),
+    'allow-unreleased': Flags.boolean({ description: 'Also take agents of channels without a release' }),
+    update: Flags.boolean({ description: 'Let a known agent have the channel and labels it asks for' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(SitesEnroll);
+    const options = {
+      site: flags.site === undefined ? undefined : parseName(flags.site, 'site'),
+      channel: flags.channel === undefined ? undefined : parseChannel(flags.channel),
+      accept: (flags.accept ?? []).map(parseFingerprint),
+      confirm: this.jsonEnabled() || !canAsk() ? undefined : this.#confirm,
+      replaceKey: flags['replace-key'],
+      update: flags.update,
+    };
+    await using medium = await openFiles(args.medium);
+    const configuration = await readConfiguration(flags, process.cwd());
+    await using hub = await openHub(configuration, { create: true });
+    const released = flags['allow-unreleased'] ? undefined : await readReleased(hub.layout);
+    const result = await enrollMedium(
+      hub,
+      medium,
+      { ...options, released },
+      this.readNow(flags.now),
+      this.signal,
+    );
+    this.#print(result, args.medium);
+    const remarks: string[] = [];
+    for (const { site } of result.sites)
+      remarks.push(...(await siteRemarks(hub.store.db, site.name, configuration.escrow)));
+    for (const remark of remarks) this.log(`  ! ${remark}`);
+    const { refused, sites } = result;
+    const [only] = refused;
+    if (only && refused.length === 1 && sites.length === 0) throw only.error;
+    if (refused.length > 0) {
+      const error = new FleetError('REQUESTS_REFUSED', `${refused.length} requests were not taken`, {
+        hint: 'The reasons are above; the other requests are done',
+      });
+      process.exitCode = CODES[error.code].exit;
+      this.say(`${this.config.bin}: ${formatError(error)}`);
+    }
+    return { ...toJson(result), remarks };
+  }
+
+  readonly #confirm = async ({ id, channel, labels, fingerprint }: EnrolmentRequest): Promise<boolean> => {
+    const wishes = [formatChannel(channel), ...Object.entries(labels).map((pair) => pair.join('='))];
+    this.say(
+      `${id} asks to be enrolled for ${wishes.join(' ')}. The fingerprint of its key:\n  ${fingerprint}`,
+    );
+    const answer = await ask('Did the agent print this fingerprint? [y/N] ', {
+      flag: `--accept ${fingerprint}`,
+      signal: this.signal,
+    });
+    return /^y(es)?$/i.test(answer.trim());
+  };
+
+  #print({ sites, left, refused, answered }: EnrolledMedium, path: string): void {
+    for (const { site, enrolments } of sites) {
+      for (const enrolment of enrolments) this.log(describe(enrolment));
+      this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
+    }
+    for (const { id, fingerprint } of left) this.log(`${id} was left for another time  key ${fingerprint}`);
+    if (refused.length > 1 || sites.length > 0)
+      for (const { error } of refused) this.say(`${this.config.bin}: ${formatError(error)}`);
+    if (answered?.written)
+      this.log(`The answer is on ${path}: carry it back and run fleet-agent import there.`);
+    else if (answered)
+      this.log(
+        `The answer could not be put onto ${path}, because ${answered.why}. It is in the layout: run fleet-export create to fill a medium.`,
+      );
+  }
+}
+
+const describe = ({ request, step }: Enrolment): string =>
+  [
+    `${request.id} ${WORDS[step.kind]}`,
+    formatChannel(channelOf(step.row)),
+    `key ${request.fingerprint}`,
+    ...(step.kind === 'unchanged' && step.note !== undefined ? [step.note] : []),
+  ].join('  ');
+
+const toJson = ({ sites, left, refused, answered }: EnrolledMedium) => ({
+  agents: sites.flatMap(({ site, enrolments }) =>
+    enrolments.map(({ request, step }) => ({
+      site: request.site,
+      agent: request.agent,
+      result: step.kind,
+      fingerprint: request.fingerprint,
+      channel: channelOf(step.row),
+      statement: site.version,
+      ...(step.kind === 'unchanged' && step.note !== undefined && { note: step.note }),
+    })),
+  ),
+  left: left.map(({ id, fingerprint }) => ({ agent: id, fingerprint })),
+  refused: refused.map(describeRefused),
+  answered: answered ?? null,
+});
+
+/** @throws FleetError USAGE */
+const parseFingerprint = (text: string): string => {
+  const hex = text.toLowerCase().replace(/^sha256:/, '');
+  if (/^[0-9a-f]{64}$/.test(hex)) return hex;
+  throw new FleetError(
+    'USAGE',
+    `--accept ${JSON.stringify(text.slice(0, 80))} is no fingerprint of 64 hex digits`,
+    {
+      hint: 'Take it whole from what fleet-agent enroll printed',
+    },
+  );
+};

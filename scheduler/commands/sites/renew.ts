@@ -1,0 +1,35 @@
+import { Flags } from '@oclif/core';
+import { FleetCommand } from '#cli/fleet-command';
+import { addDays, formatTime } from '#bundles/time';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
+import { abortIfAsked } from '../../hub/refused.ts';
+import { renewSites } from '../../hub/sites/renew-sites.ts';
+
+export default class SitesRenew extends FleetCommand {
+  static override description =
+    'Sign the statements of sites anew that end soon, or whose key has left the trust root.\n\nA site whose statement ended takes no new release. Run it from time to time, and after each new root.';
+  static override examples = ['<%= config.bin %> <%= command.id %> --within 200'];
+  static override flags = {
+    ...hubFlags,
+    within: Flags.integer({ description: 'Days a statement must still be good for', default: 180, min: 0 }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(SitesRenew);
+    const now = this.readNow(flags.now);
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    const before = formatTime(addDays(now, flags.within));
+    const renewed = await renewSites(hub.store, await siteSigner(hub), before, now);
+    for (const site of renewed) {
+      abortIfAsked(this.signal);
+      await publishSite(hub, site, { now, command: 'sites renew' });
+      this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
+    }
+    if (renewed.length === 0) this.log(`Every statement is good until ${before} or longer.`);
+    return {
+      renewed: renewed.map(({ name, version, expires_at }) => ({ site: name, version, expires: expires_at })),
+    };
+  }
+}

@@ -1,0 +1,93 @@
+import { Args, Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { parseChannel, parseName } from '#bundles/names';
+import { parseJson } from '#bundles/json/parse-json';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { openHub, publishSite, siteSigner } from '../../hub/hub.ts';
+import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
+import { checkValues } from '../../hub/sites/check-values.ts';
+import { parseFreshness } from '../../hub/sites/set-terms.ts';
+import { parseValue, setValues } from '../../hub/sites/set-values.ts';
+
+export default class SitesSet extends FleetCommand {
+  static override description =
+    'Set the values that only a site knows, and what its agents follow, and sign its next statement.\n\nWhole numbers, true, false, null and JSON are taken as such, anything else as text. A value that the newest release of the site cannot take, or that no release asks for, is refused.\n\nAn agent with the freshness lease:14d takes on nothing new unless it has seen a lease of its release that is at most 14 days old.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> plant-7 gatewayHost=10.7.0.1 port=8080',
+    '<%= config.bin %> <%= command.id %> plant-7 line=north --agent press-1',
+    '<%= config.bin %> <%= command.id %> plant-7 --unset port',
+    '<%= config.bin %> <%= command.id %> plant-7 --agent press-1 --freshness lease:14d',
+    '<%= config.bin %> <%= command.id %> plant-7 --agent press-1 --channel prod/kiosk',
+  ];
+  static override strict = false;
+  static override args = {
+    site: Args.string({ required: true, description: 'Name of the site' }),
+    values: Args.string({ description: '<name>=<value> ...' }),
+  };
+  static override flags = {
+    ...hubFlags,
+    agent: Flags.string({ description: "Only for this agent; its values go over the site's" }),
+    unset: Flags.string({
+      description: 'Take this value away',
+      multiple: true,
+      multipleNonGreedy: true,
+    }),
+    channel: Flags.string({
+      description: 'Let the agent follow this channel, environment/cluster type',
+      dependsOn: ['agent'],
+    }),
+    'allow-unreleased': Flags.boolean({
+      description: 'Let the agent follow a channel without a release',
+      dependsOn: ['channel'],
+    }),
+    'allow-unknown': Flags.boolean({
+      description: 'Also set values that no release asks for yet',
+    }),
+    freshness: Flags.string({
+      description:
+        "How old the lease of a release may be, like lease:14d; release needs none. Of the agent, or of all the site's",
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, argv, flags } = await this.parse(SitesSet);
+    const pairs = (argv as string[]).slice(1);
+    const unset = flags.unset ?? [];
+    const terms = {
+      channel: flags.channel === undefined ? undefined : parseChannel(flags.channel),
+      freshness: flags.freshness === undefined ? undefined : parseFreshness(flags.freshness),
+    };
+    if (pairs.length + unset.length === 0 && terms.channel === undefined && terms.freshness === undefined)
+      throw new FleetError('USAGE', 'no value is given', { hint: 'Write values like port=8080' });
+    const change = {
+      site: parseName(args.site, 'site'),
+      agent: flags.agent === undefined ? undefined : parseName(flags.agent, 'agent'),
+      set: Object.fromEntries(pairs.map(parseValue)),
+      unset,
+      terms,
+    };
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    const now = this.readNow(flags.now);
+    if (terms.channel && !flags['allow-unreleased'])
+      checkReleased(terms.channel, await readReleased(hub.layout));
+    await checkValues(hub, change, flags['allow-unknown']);
+    const { site, changed, absent } = await setValues(hub.store, change, await siteSigner(hub), now);
+    const laidOut = await publishSite(hub, site, { now, command: 'sites set' });
+    for (const one of absent) this.say(one);
+    if (changed) this.log(`site ${site.name} is at statement ${site.version}; the next medium carries it`);
+    else if (laidOut === 'unchanged')
+      this.log(`site ${site.name} has all this already, at statement ${site.version}`);
+    else
+      this.log(
+        `site ${site.name} has all this already; its statement ${site.version} was missing in ${hub.layout} and is there now`,
+      );
+    return {
+      site: site.name,
+      version: site.version,
+      changed,
+      values: parseJson(site.site_values),
+    };
+  }
+}

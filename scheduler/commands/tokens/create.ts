@@ -1,0 +1,127 @@
+import { Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { parseChannel, parseName } from '#bundles/names';
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { hasNoSites, openHub } from '../../hub/hub.ts';
+import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
+import { createToken, type TokenOrder } from '../../hub/tokens/create-token.ts';
+import { auditLog } from '../../hub/http/audit-log.ts';
+
+const HOUR_MS = 3_600_000;
+const UNITS = { h: HOUR_MS, d: 24 * HOUR_MS } as const;
+/** One for reading lasts longer, because a monitor holds it; neither lasts for ever. */
+const LIVES = { enroll: '24h', reader: '365d' } as const;
+const MAX_LIFE_MS = 400 * UNITS.d;
+
+/** Not `exclusive`: of several flags that exclude the same one, oclif's usage line shows all but the first with an empty place. */
+const NOT_FOR_READERS = { type: 'none' as const, flags: ['reader'] };
+
+export default class TokensCreate extends FleetCommand {
+  static override description =
+    'Make a token: for one agent to be enrolled over the network, or for reading what runs where.\n\nIt is shown once; only its hash is kept. A token for enrolling is good for one agent, with the terms given here; what is not given is as the agent asks.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> --site plant-7',
+    '<%= config.bin %> <%= command.id %> --site plant-7 --agent press-1 --channel prod/factory-host --label line=north --expires 2h',
+    '<%= config.bin %> <%= command.id %> --reader --note prometheus',
+  ];
+  static override flags = {
+    ...hubFlags,
+    site: Flags.string({
+      description: 'Site that the agent is to be one of',
+      relationships: [NOT_FOR_READERS],
+    }),
+    agent: Flags.string({ description: 'Only for the agent of this name', relationships: [NOT_FOR_READERS] }),
+    channel: Flags.string({
+      description: 'Follow this environment/type, whatever the request says',
+      relationships: [NOT_FOR_READERS],
+    }),
+    'allow-unreleased': Flags.boolean({
+      description: 'Let the agent follow a channel without a release',
+      relationships: [{ type: 'all', flags: ['channel'] }],
+    }),
+    label: Flags.string({
+      description: '<name>=<value>: these labels, whatever the request says',
+      multiple: true,
+      multipleNonGreedy: true,
+      relationships: [NOT_FOR_READERS],
+    }),
+    'replace-key': Flags.boolean({
+      description: 'Let a known agent come with another key; the old one is refused from then on',
+      relationships: [NOT_FOR_READERS],
+    }),
+    reader: Flags.boolean({ description: 'For reading /v1/status and /metrics' }),
+    note: Flags.string({ description: 'Who gets it, for the list' }),
+    expires: Flags.string({
+      description: `How long it is good for, like 2h or 30d [default: ${LIVES.enroll}, for readers ${LIVES.reader}]`,
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(TokensCreate);
+    const now = this.readNow(flags.now);
+    const order = readOrder(flags);
+    const expires = new Date(now.getTime() + parseLife(flags.expires ?? LIVES[order.scope]));
+    const configuration = await readConfiguration(flags, process.cwd());
+    await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
+    if (order.scope === 'enroll' && order.channel && !flags['allow-unreleased'])
+      checkReleased(order.channel, await readReleased(hub.layout));
+    const { token, row } = await createToken(hub.store, order, { note: flags.note, expires, now });
+    const { id, scope, site, agent, expires_at: expiresAt } = row;
+    auditLog(process.stderr)?.info({ token: id, scope, site, agent, expiresAt }, 'token created');
+    this.log(token);
+    this.say(
+      scope === 'enroll'
+        ? `Token ${id}, for one agent of site ${site}, until ${expiresAt}. It is not shown again.`
+        : `Token ${id}, for reading, until ${expiresAt}. It is not shown again.`,
+    );
+    return { token, id, scope, site, agent, expiresAt };
+  }
+}
+
+type Given = {
+  readonly site?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly channel?: string | undefined;
+  readonly label?: readonly string[] | undefined;
+  readonly reader: boolean;
+  readonly 'replace-key': boolean;
+};
+
+const readOrder = (flags: Given): TokenOrder => {
+  if (flags.reader) return { scope: 'reader' };
+  if (flags.site === undefined) {
+    throw new FleetError('USAGE', 'it is not said what the token is for', {
+      hint: 'Give --site for an agent to be enrolled, or --reader',
+    });
+  }
+  return {
+    scope: 'enroll',
+    site: parseName(flags.site, 'site'),
+    agent: flags.agent === undefined ? undefined : parseName(flags.agent, 'agent'),
+    channel: flags.channel === undefined ? undefined : parseChannel(flags.channel),
+    labels: flags.label === undefined ? undefined : Object.fromEntries(flags.label.map(parseLabel)),
+    replaceKey: flags['replace-key'],
+  };
+};
+
+const MAX_LABEL = 63;
+
+const parseLabel = (pair: string): readonly [string, string] => {
+  const [name = '', ...rest] = pair.split('=');
+  const value = rest.join('=');
+  if (name !== '' && rest.length > 0 && value.length <= MAX_LABEL) return [name, value];
+  throw new FleetError('USAGE', `${JSON.stringify(pair.slice(0, 80))} is not <name>=<value>`, {
+    hint: `Values have at most ${MAX_LABEL} characters`,
+  });
+};
+
+const parseLife = (text: string): number => {
+  const [, count, unit] = /^([1-9]\d{0,4})([hd])$/.exec(text) ?? [];
+  const ms = Number(count) * UNITS[unit as keyof typeof UNITS];
+  if (unit !== undefined && ms <= MAX_LIFE_MS) return ms;
+  throw new FleetError('USAGE', `--expires ${JSON.stringify(text.slice(0, 80))} is no time`, {
+    hint: 'Write it like 2h or 30d, at most 400d',
+  });
+};

@@ -1,0 +1,36 @@
+import { FleetCommand } from '#cli/fleet-command';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { openHub } from '../../hub/hub.ts';
+import { type ListedToken, listTokens } from '../../hub/tokens/list-tokens.ts';
+
+export default class TokensList extends FleetCommand {
+  static override description =
+    'List the tokens: whom they are for, and whether they were used.\n\nThe tokens themselves are nowhere; the name in front is the beginning of their hash.';
+  static override examples = ['<%= config.bin %> <%= command.id %>'];
+  static override flags = hubFlags;
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(TokensList);
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    const tokens = await listTokens(hub.store.db, this.readNow(flags.now));
+    for (const token of tokens) this.log(describe(token));
+    if (tokens.length === 0)
+      this.log('No token yet. Make one with: fleet-scheduler tokens create --site <name>');
+    return { tokens };
+  }
+}
+
+const describe = (token: ListedToken): string =>
+  [
+    token.id,
+    token.scope,
+    token.for ?? '',
+    token.channel ?? '',
+    token.state === 'used'
+      ? `used ${token.usedAt} by ${token.usedBy}`
+      : `${token.state}, until ${token.expiresAt}`,
+    token.note ?? '',
+  ]
+    .filter((part) => part !== '')
+    .join('  ');

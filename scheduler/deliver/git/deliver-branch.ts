@@ -1,0 +1,108 @@
+import { FleetError } from '#bundles/errors';
+import { type RetryPolicy, retry } from '#bundles/retry';
+import type { SourceSnapshot } from '../../model/model.ts';
+import type { GitRepository } from '../../load/sources/git-cache.ts';
+import { openRepository } from '../../load/sources/git-repository.ts';
+import { redactUrl } from '../../model/repository-url.ts';
+import type { Git } from '../../load/sources/run-git.ts';
+import type { Tree } from '../../render/render-tree.ts';
+import { messageOf } from './commit-words.ts';
+import { openScratch } from './open-scratch.ts';
+import { type Changes, planChanges } from './plan-changes.ts';
+import { pushBranch } from './push-branch.ts';
+import { readBranch } from './read-branch.ts';
+import { writeCommit } from './write-commit.ts';
+
+/** A tree to deliver to a branch. */
+export type BranchDelivery = {
+  readonly git: Git;
+  readonly cacheDirectory: string;
+  readonly repo: string;
+  readonly branch: string;
+  readonly environment: string;
+  readonly tree: Tree;
+  readonly isKept: (folder: string) => boolean;
+  readonly sources: readonly SourceSnapshot[];
+  readonly now: Date;
+  /** Only report what would change. */
+  readonly dryRun?: boolean;
+};
+
+export type BranchOutcome = {
+  readonly outcome: 'pushed' | 'unchanged' | 'planned';
+  readonly changes: Changes;
+  readonly commit: string | undefined;
+};
+
+/** Retries for a branch to which others push between our read and our push. */
+const POLICY: RetryPolicy = { firstMs: 100, longestMs: 1000, tries: 10, jitter: 'none' };
+
+/**
+ * Delivers a tree to a branch as one commit on top of its head. Writes nothing if the branch already has the tree. If someone
+ * pushes meanwhile, the change is planned again on the new head.
+ * @throws FleetError SOURCE_UNREACHABLE, GIT_REFUSED, BUSY
+ */
+export const deliverBranch = (delivery: BranchDelivery): Promise<BranchOutcome> =>
+  untilPushed(delivery, async (repository) => {
+    const base = repository.refs.get(`refs/heads/${delivery.branch}`);
+    const changes = await planDelivery(delivery, repository, base);
+    if (changes.written.length + changes.removed.length === 0)
+      return { outcome: 'unchanged', changes, commit: base };
+    if (delivery.dryRun) return { outcome: 'planned', changes, commit: base };
+    const { branch } = delivery;
+    const pushed = await pushChanges(delivery, repository, changes, { onto: base, branch, expected: base });
+    return pushed === 'moved' ? pushed : { outcome: 'pushed', changes, commit: pushed.commit };
+  });
+
+export const planDelivery = async (
+  { git, tree, isKept }: BranchDelivery,
+  repository: GitRepository,
+  base: string | undefined,
+): Promise<Changes> =>
+  planChanges(base === undefined ? new Map() : await readBranch(git, repository, base), tree, isKept);
+
+/** Creates the commit and pushes it to `branch`. @returns its id, or 'moved' if the branch was not at `expected` */
+export const pushChanges = async (
+  { git, branch: base, environment, sources, now }: BranchDelivery,
+  repository: GitRepository,
+  changes: Changes,
+  {
+    onto,
+    branch,
+    expected,
+  }: {
+    /** The parent commit; undefined for a new branch. */
+    readonly onto: string | undefined;
+    readonly branch: string;
+    readonly expected: string | undefined;
+  },
+): Promise<{ readonly commit: string } | 'moved'> => {
+  const message = messageOf({
+    environment,
+    base,
+    change: changes.name,
+    written: changes.written.length,
+    removed: changes.removed.length,
+    sources,
+  });
+  await using scratch = await openScratch(git, repository, onto);
+  const commit = await writeCommit(git, scratch, { base: onto, changes, message, now });
+  const pushed = await pushBranch(git, scratch, { branch, commit, expected });
+  return pushed === 'moved' ? pushed : { commit };
+};
+
+/** Repeats an attempt on a freshly read repository while it returns 'moved'. @throws FleetError BUSY, ABORTED */
+export const untilPushed = async <T>(
+  { git, repo, cacheDirectory }: Pick<BranchDelivery, 'git' | 'repo' | 'cacheDirectory'>,
+  attempt: (repository: GitRepository) => Promise<T | 'moved'>,
+): Promise<T> => {
+  const busy = new FleetError('BUSY', `others push to ${redactUrl(repo)} all the time`, {
+    hint: 'Run it again when they are done; nothing was written',
+  });
+  const once = async (): Promise<T> => {
+    const result = await attempt(await openRepository(git, repo, cacheDirectory));
+    if (result === 'moved') throw busy;
+    return result;
+  };
+  return retry(POLICY, once, { isRetryable: (error) => error === busy, signal: git.signal });
+};

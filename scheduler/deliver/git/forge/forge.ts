@@ -1,0 +1,26 @@
+/** The environment variable with the token. For github.com, GITHUB_TOKEN is read too. */
+export const TOKEN_VARIABLE = 'FLEET_FORGE_TOKEN';
+
+/** The fields of a pull request that we use. */
+export type PullRequest = {
+  readonly number: number;
+  /** For people. */
+  readonly url: string;
+  /** 'closed': closed without being merged. */
+  readonly state: 'open' | 'closed' | 'merged';
+  readonly labels: readonly string[];
+};
+
+/** The operations that we use of GitHub or Gitea. */
+export type Forge = AsyncDisposable & {
+  /** The newest pull request from `head` to `base`. @throws FleetError FORGE_REFUSED, FORGE_UNREACHABLE */
+  readonly find: (head: string, base: string) => Promise<PullRequest | undefined>;
+  readonly open: (wanted: {
+    readonly head: string;
+    readonly base: string;
+    readonly title: string;
+    readonly body: string;
+  }) => Promise<PullRequest>;
+  readonly addLabels: (number: number, labels: readonly string[]) => Promise<void>;
+  readonly close: (number: number) => Promise<void>;
+};

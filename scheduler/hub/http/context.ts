@@ -1,0 +1,19 @@
+import type { Authority } from '#bundles/trust/root/certificate';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import type { Hub } from '../hub.ts';
+import type { SiteSigner } from '../sites/issue-site.ts';
+import type { Metrics } from './metrics.ts';
+import type { Presence } from './note-presence.ts';
+
+/** Dependencies shared by all routes of the hub. */
+export type Context = {
+  readonly hub: Hub;
+  readonly authority: Authority;
+  readonly signer: SiteSigner;
+  readonly receiptKey: SigningKey;
+  readonly clock: () => Date;
+  readonly metrics: Metrics;
+  readonly presence: Presence;
+  /** Called when a site has a new statement, which must be written to the layout and published. */
+  readonly onSiteChange: () => void;
+};

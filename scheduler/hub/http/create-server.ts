@@ -1,0 +1,213 @@
+import type { X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import rateLimit from '@fastify/rate-limit';
+import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { Logger } from 'pino';
+import { FleetError, plainText } from '#bundles/errors';
+import { PRESENCE_PATH } from '#bundles/formats/events/hub-api';
+import { parseStrictJson } from '#bundles/json/strict-json';
+import { agentRoutes, REPORT_BODY_BYTES } from './agent-routes.ts';
+import { peerCertificate } from './authenticate-agent.ts';
+import type { Context } from './context.ts';
+import { createBodyGate } from './admit-body.ts';
+import { type HookRoutes, hookRoutes } from './hook-routes.ts';
+import { type HttpRefusal, toHttpRefusal } from './http-status.ts';
+import type { HubServer } from './hub-server.ts';
+import { AGENT_QUOTA, type AgentQuota } from './quota.ts';
+import { readBody } from './read-body.ts';
+import { readerRoutes } from './reader-routes.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body of the error response, if there was one. */
+    refusal?: HttpRefusal['body'];
+  }
+}
+
+export type ServerOptions = {
+  readonly context: Context;
+  readonly log: Logger;
+  /** TLS options. Without them the server speaks plain HTTP, for tests that inject requests. */
+  readonly tls?: object;
+  readonly hooks?: HookRoutes | undefined;
+  /** Enrolment requests per minute and address. */
+  readonly enrolmentsPerMinute?: number;
+  readonly agentQuota?: AgentQuota | undefined;
+  /** Returns a request's client certificate. Default: from the TLS connection. */
+  readonly certificateOf?: (request: FastifyRequest) => X509Certificate | undefined;
+};
+
+/** Default limit for a body. An enrolment request with labels has about 6 KB. */
+const BODY_BYTES = 64 << 10;
+const MAX_DEPTH = 32;
+/** Added to twice the body's size as the memory limit for parsing: requests are mostly text, this is for their structure. */
+const FREE_BYTES = 2 << 20;
+const LONG_BYTES = 1 << 20;
+/** Long enough for a 4 MiB report over a satellite link. */
+const REQUEST_MS = 600_000;
+const HEAD_MS = 15_000;
+const IDLE_MS = 60_000;
+/** How often Node checks for connections that exceed their timeouts. */
+const CHECK_MS = 5_000;
+const MAX_HEAD_BYTES = 16 << 10;
+const ENROLMENTS_PER_MINUTE = 300;
+
+/** Creates the hub's HTTP server with all routes (docs/hub-api.md). It does not listen yet. */
+export const createServer = async (options: ServerOptions): Promise<HubServer> => {
+  const { context, log, tls } = options;
+  const server: HubServer = fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_BYTES,
+    requestTimeout: REQUEST_MS,
+    connectionTimeout: IDLE_MS,
+    keepAliveTimeout: IDLE_MS,
+    forceCloseConnections: 'idle',
+    // Requests that arrive before the server stops are answered with 'connection: close'.
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 100 },
+    // Clients must not choose the request id in the log.
+    requestIdHeader: false,
+    clientErrorHandler: refuseBytes,
+    frameworkErrors: refuse,
+    ...(tls
+      ? {
+          https: {
+            maxHeaderSize: MAX_HEAD_BYTES,
+            headersTimeout: HEAD_MS,
+            connectionsCheckingInterval: CHECK_MS,
+            ...tls,
+          },
+        }
+      : {}),
+  } as Parameters<typeof fastify>[0]) as unknown as HubServer;
+
+  // Our strict parser rejects duplicate keys and deep nesting, as for all documents (security: "caps first").
+  server.removeAllContentTypeParsers();
+  // One reusable buffer for long bodies: garbage collection would free separate ones too late.
+  let spare: Buffer | undefined = Buffer.allocUnsafeSlow(REPORT_BODY_BYTES);
+  server.addContentTypeParser(
+    'application/json',
+    async (request: FastifyRequest, payload: IncomingMessage) => {
+      const maxBytes = request.routeOptions.bodyLimit ?? BODY_BYTES;
+      const room = Number(request.headers['content-length'] ?? 0) > BODY_BYTES ? spare : undefined;
+      if (room) spare = undefined;
+      try {
+        const body = await readBody(payload, { maxBytes, place: request.place, room });
+        const maxHeld = 2 * body.byteLength + FREE_BYTES;
+        return parseStrictJson(body, { maxBytes, maxDepth: MAX_DEPTH, maxHeld }, 'the request');
+      } finally {
+        spare ??= room;
+      }
+    },
+  );
+  // Responses are also read with curl on a terminal: no control characters.
+  server.setReplySerializer((payload) => plainText(JSON.stringify(payload)));
+  server.setErrorHandler(refuse);
+  server.setNotFoundHandler((request, reply) => {
+    send(request, reply, 404, { code: 'USAGE', message: 'the hub has no such path' });
+  });
+  let closing = false;
+  server.addHook('preClose', async () => {
+    closing = true;
+  });
+  // While the hub stops, a busy connection must not stay open for another request.
+  server.addHook('onSend', async (_, reply) => {
+    if (closing) reply.header('connection', 'close');
+  });
+  server.addHook('onResponse', async (request, reply) => tell(request, reply, context));
+
+  await server.register(rateLimit, {
+    global: false,
+    errorResponseBuilder: (_, { after }) =>
+      Object.assign(
+        new FleetError('TOO_MANY', `too many requests from this address; try again in ${after}`),
+        {
+          statusCode: 429,
+        },
+      ),
+  });
+  const gate = createBodyGate(options.agentQuota ?? AGENT_QUOTA);
+  agentRoutes(server, context, {
+    gate,
+    certificateOf: options.certificateOf ?? peerCertificate,
+    enrolmentsPerMinute: options.enrolmentsPerMinute ?? ENROLMENTS_PER_MINUTE,
+  });
+  readerRoutes(server, context);
+  if (options.hooks) await hookRoutes(server, options.hooks, gate);
+  return server;
+};
+
+/** Frequent routes, logged at debug level when they succeed. */
+const QUIET: ReadonlySet<string> = new Set(['/healthz', '/readyz', PRESENCE_PATH]);
+
+/** Logs one line per request, without headers, body or token. */
+const tell = (request: FastifyRequest, reply: FastifyReply, { metrics }: Context): void => {
+  const route = request.routeOptions.url ?? 'unknown';
+  const code = reply.statusCode;
+  metrics.requests.inc({ method: request.method, route, code });
+  metrics.seconds.observe({ route }, reply.elapsedTime / 1000);
+  const line = {
+    method: request.method,
+    route,
+    status: code,
+    ms: Math.round(reply.elapsedTime),
+    from: request.ip,
+    ...(request.caller !== undefined && { agent: request.caller.agent.id }),
+    ...(request.refusal !== undefined && { code: request.refusal.code, why: request.refusal.message }),
+  };
+  if (QUIET.has(route) && code < 400) request.log.debug(line, 'answered');
+  else request.log.info(line, 'answered');
+};
+
+const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+  const { status, body, retryAfter } = toHttpRefusal(error);
+  if (status >= 500 && status !== 503) request.log.error({ err: error }, 'failed');
+  else if (status === 503) request.log.warn({ code: body.code, err: error }, 'could not');
+  request.refusal = body;
+  if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', retryAfter);
+  // Closes the connection of a caller that was refused, and of a long body that was not read to its end: reading the rest
+  // would cost what the refusal saves.
+  const isLong = Number(request.headers['content-length'] ?? LONG_BYTES) >= LONG_BYTES;
+  const isCut = !request.raw.readableEnded && (request.place !== undefined || isLong);
+  if (status === 403 || status === 401 || isCut) reply.header('connection', 'close');
+  send(request, reply, status, body);
+};
+
+const send = (_: FastifyRequest, reply: FastifyReply, status: number, body: object): void => {
+  void reply
+    .code(status)
+    .type('application/json')
+    .send(plainText(JSON.stringify(body)));
+};
+
+/** Answers bytes that are not a valid HTTP request or arrive too slowly. An unfinished TLS handshake gets no answer. */
+const refuseBytes = (error: NodeJS.ErrnoException, socket: Socket): void => {
+  const words = WORDS[error.code ?? ''] ?? (error.code?.startsWith('HPE_') === true ? NO_REQUEST : undefined);
+  if (words === undefined || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [line, code, message] = words;
+  const body = JSON.stringify({ code, message });
+  socket.write(
+    `HTTP/1.1 ${line}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+  // Not end(): a slow client could keep its half of the connection open.
+  socket.destroySoon();
+};
+
+type Words = readonly [string, string, string];
+
+const NO_REQUEST: Words = ['400 Bad Request', 'USAGE', 'this is no HTTP request'];
+
+const WORDS: Readonly<Record<string, Words>> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'TOO_LARGE',
+    'the head of the request is too long',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'BUSY', 'the request took too long to arrive'],
+};

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import type { CarriedDocument, EnrollAnswer, EnrollRequest } from '#bundles/formats/events/hub-api';
+import { issueClientCertificate } from '#bundles/trust/root/issue-certificate';
+import { parseDocument } from '#bundles/json/validate';
+import { enrollAgent, issueIfChanged } from '../enroll/enroll-agents.ts';
+import type { EnrolmentOptions, EnrolmentStep } from '../enroll/plan-enrolment.ts';
+import { checkRequest, type EnrolmentRequest } from '../enroll/read-requests.ts';
+import { readReleased } from '../sites/check-released.ts';
+import { siteDocuments } from '../sites/site-documents.ts';
+import type { SiteRow, TokenRow } from '../store/tables.ts';
+import { checkToken } from '../tokens/check-token.ts';
+import { redeemToken } from '../tokens/redeem-token.ts';
+import { toDocument } from '../../load/releases/artifact.ts';
+import type { Context } from './context.ts';
+
+export type EnrolledOnline = {
+  readonly answer: EnrollAnswer;
+  readonly request: EnrolmentRequest;
+  readonly step: EnrolmentStep['kind'];
+  /** Public id of the token. */
+  readonly token: string;
+};
+
+/**
+ * Enrols an agent that has a one-time token. The token is redeemed, the key registered and the site statement issued in one
+ * transaction. A repeated request with the same token and key succeeds again.
+ * @throws FleetError TOKEN_INVALID, SCHEMA, WRONG_FLEET, REQUEST_INVALID, REVOKED, ALREADY_ENROLLED, CHANNEL_MISSING
+ */
+export const enrollOnline = async (body: unknown, context: Context): Promise<EnrolledOnline> => {
+  const { hub, signer, authority, clock } = context;
+  const now = clock();
+  const { fleet } = hub.keys.root;
+  const asked = parseDocument<EnrollRequest>('hub-enroll-request', body, 'the request');
+  // A cheap check first: without a valid token no signature is verified.
+  await checkToken(hub.store.db, asked.token, 'enroll', now);
+  const request = checkRequest(asked.request, 'the request', fleet);
+  const released = await readReleased(hub.layout);
+  const { step, site, token } = await hub.store.transact(async (tx) => {
+    const token = await redeemToken(tx, asked.token, request, now);
+    const step = await enrollAgent(tx, request, termsOf(token, released), now);
+    const site = await issueIfChanged(tx, request.site, [{ request, step }], signer, now);
+    return { step, site, token };
+  });
+  const certificate = await issueClientCertificate(
+    { fleet, site: request.site, agent: request.agent },
+    request.key,
+    authority,
+    { now, serial: randomBytes(16) },
+  );
+  return {
+    answer: { certificate, authority: authority.certificate, documents: await carry(site, context) },
+    request,
+    step: step.kind,
+    token: token.id,
+  };
+};
+
+/**
+ * Terms of the token override those of the request. If the token has none, a known agent keeps its own. The channel of a token
+ * was checked when the token was created.
+ */
+const termsOf = (token: TokenRow, released: readonly string[]): EnrolmentOptions => ({
+  ...(token.environment !== null && token.cluster_type !== null
+    ? { channel: { environment: token.environment, clusterType: token.cluster_type } }
+    : { released }),
+  ...(token.labels !== null && { labels: JSON.parse(token.labels) as Record<string, string> }),
+  replaceKey: token.replace_key === 1,
+  update: false,
+});
+
+const carry = async (site: SiteRow, { hub }: Context): Promise<readonly CarriedDocument[]> => {
+  const { documents } = await siteDocuments(site.name, { db: hub.store.db, keys: hub.keys });
+  return documents.map((document) => ({
+    ...toDocument(document),
+    bytes: document.bytes.toString('base64'),
+  }));
+};

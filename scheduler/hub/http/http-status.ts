@@ -1,0 +1,71 @@
+import { type ErrorCode, FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import type { HubError } from '#bundles/formats/events/hub-api';
+
+/** An error as an HTTP response (docs/hub-api.md). `retryAfter` is in seconds. */
+export type HttpRefusal = { readonly status: number; readonly body: HubError; readonly retryAfter?: number };
+
+/** Codes with a specific status. All other errors in a request are 400. */
+const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
+  TOKEN_INVALID: 401,
+  CERTIFICATE_INVALID: 401,
+  AGENT_UNKNOWN: 403,
+  REVOKED: 403,
+  WRONG_FLEET: 403,
+  WRONG_SITE: 403,
+  ALREADY_ENROLLED: 409,
+  REPORT_CHAIN: 409,
+  TOO_LARGE: 413,
+  TOO_MANY: 429,
+  BUSY: 503,
+};
+
+/** Errors of the hub itself. The caller can only retry, and the response reveals nothing about this machine. */
+const OURS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'INTERNAL',
+  'ABORTED',
+  'DISK_FULL',
+  'PERMISSION',
+  'IO',
+  'STORE_CORRUPT',
+  'CONFIG_INVALID',
+  'KEY_MISSING',
+  'KEY_FORMAT',
+  // Refused by the hub's signer: the agent must not conclude that its report or request is invalid.
+  'SIGNER_UNREACHABLE',
+  'SIGNER_REFUSED',
+  'NOT_NEWER',
+]);
+
+const RETRY_S = 5;
+
+export const toHttpRefusal = (error: unknown): HttpRefusal => {
+  const known = isFleetError(error) ? error : fromFramework(error);
+  if (OURS.has(known.code)) {
+    return {
+      status: known.retryable ? 503 : 500,
+      body: { code: known.code, message: 'the hub could not do it; its log says why' },
+      retryAfter: RETRY_S,
+    };
+  }
+  const status = STATUS[known.code] ?? (error as { statusCode?: number }).statusCode ?? 400;
+  return {
+    status,
+    body: {
+      code: known.code,
+      message: known.message,
+      ...(known.hint !== undefined && { hint: known.hint }),
+    },
+    ...((status === 503 || status === 429) && { retryAfter: RETRY_S }),
+  };
+};
+
+/** Maps errors of Fastify: bodies that are too long or of another type, malformed requests. */
+const fromFramework = (error: unknown): FleetError => {
+  const { statusCode, code, message } = error as { statusCode?: number; code?: string; message?: string };
+  if (statusCode === 413)
+    return new FleetError('TOO_LARGE', 'the request has more bytes than this path takes');
+  if (statusCode === 429) return new FleetError('TOO_MANY', message ?? 'too many requests from this address');
+  if (statusCode !== undefined && statusCode < 500 && code?.startsWith('FST_') === true)
+    return new FleetError('USAGE', message ?? 'this is no request that the hub knows');
+  return toFleetError(error);
+};

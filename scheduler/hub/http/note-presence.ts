@@ -1,0 +1,43 @@
+import type { Logger } from 'pino';
+import { toFleetError } from '#bundles/errors';
+import { formatTime, type Timestamp } from '#bundles/time';
+import type { Store } from '../store/open-store.ts';
+
+/** Collects which agents were heard, until the next write to the database. */
+export type Presence = {
+  /** @param id '<site>/<agent>', authenticated by its certificate */
+  readonly heard: (id: string) => void;
+  /** Writes the collected agents. If that fails, they are kept for the next call. Does not throw. */
+  readonly flush: () => Promise<void>;
+};
+
+/**
+ * Batches presence messages: thousands of agents send one every few minutes, and every commit waits for the disk. A hub that
+ * is killed loses the current batch; the agents send their presence again.
+ */
+export const notePresence = (store: Store, clock: () => Date, log: Logger): Presence => {
+  let heard = new Map<string, Timestamp>();
+  return {
+    heard: (id) => void heard.set(id, formatTime(clock())),
+    flush: async () => {
+      if (heard.size === 0) return;
+      const batch = heard;
+      heard = new Map();
+      try {
+        await write(store, batch);
+      } catch (cause) {
+        // Agents heard since the batch was taken keep their later time.
+        heard = new Map([...batch, ...heard]);
+        const { code, message } = toFleetError(cause, 'noting who is there');
+        log.warn({ code, why: message, agents: heard.size }, 'presence not noted yet');
+      }
+    },
+  };
+};
+
+const write = (store: Store, batch: ReadonlyMap<string, Timestamp>): Promise<void> =>
+  store.transact(async (tx) => {
+    for (const [id, at] of batch) {
+      await tx.updateTable('agent').set({ heard_at: at, online_at: at }).where('id', '=', id).execute();
+    }
+  });

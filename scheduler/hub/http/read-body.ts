@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http';
+import { FleetError } from '#bundles/errors';
+import type { Place } from './admit.ts';
+
+export type BodyLimits = {
+  readonly maxBytes: number;
+  /** The request's admission; undefined if it needed none. */
+  readonly place: Place | undefined;
+  /** Buffer to read into if it is large enough. The result is then a view of it. */
+  readonly room?: Buffer | undefined;
+};
+
+/** A body may take GRACE_MS plus a second per BYTES_PER_SECOND received: enough for 4 MiB over a satellite link. */
+const GRACE_MS = 15_000;
+const BYTES_PER_SECOND = 8 << 10;
+const LOOK_MS = 1_000;
+
+/**
+ * Reads a whole body and checks size and rate while it arrives. After an error the rest is discarded.
+ * @throws FleetError TOO_LARGE; BUSY if it arrives too slowly or must make room for others; ABORTED if the client disconnects
+ */
+export const readBody = (
+  payload: IncomingMessage,
+  { maxBytes, place, room }: BodyLimits,
+): Promise<Buffer> => {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const announced = Number(payload.headers['content-length'] ?? 0);
+  /** If the length is announced, one buffer of that size is used: joining chunks would need the memory twice. */
+  const isAnnounced = announced > 0 && announced <= maxBytes;
+  const isRoom = room !== undefined && room.byteLength >= announced;
+  const bytes = isAnnounced
+    ? isRoom
+      ? room.subarray(0, announced)
+      : Buffer.allocUnsafeSlow(announced)
+    : undefined;
+  const chunks: Buffer[] = [];
+  const since = performance.now();
+  let size = 0;
+  const tooLarge = (): FleetError =>
+    new FleetError('TOO_LARGE', `the request has more than ${maxBytes} bytes, which this path takes`);
+
+  const onData = (chunk: Buffer): void => {
+    size += chunk.byteLength;
+    if (size > maxBytes) end(() => reject(tooLarge()));
+    else if (bytes) chunk.copy(bytes, size - chunk.byteLength);
+    else chunks.push(chunk);
+  };
+  const onEnd = (): void => end(() => resolve(bytes ?? Buffer.concat(chunks, size)));
+  const onGone = (): void =>
+    end(() => reject(new FleetError('ABORTED', 'the caller went away in the middle of a request')));
+  const onSlow = (): void => end(() => reject(place?.signal.reason as FleetError));
+  const look = setInterval(() => {
+    const late = performance.now() - since - GRACE_MS;
+    if (late > (size / BYTES_PER_SECOND) * 1000)
+      end(() => reject(new FleetError('BUSY', 'the request arrives too slowly')));
+  }, LOOK_MS).unref();
+
+  const end = (settle: () => void): void => {
+    clearInterval(look);
+    payload.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
+    place?.signal.removeEventListener('abort', onSlow);
+    place?.arrived();
+    settle();
+    chunks.length = 0;
+    // The connection closes after the response; until then further data is discarded.
+    if (!payload.readableEnded) payload.on('error', () => {}).resume();
+  };
+
+  if (announced > maxBytes) end(() => reject(tooLarge()));
+  else if (place?.signal.aborted === true) onSlow();
+  else {
+    place?.signal.addEventListener('abort', onSlow);
+    payload.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
+  }
+  return promise;
+};

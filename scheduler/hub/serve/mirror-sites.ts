@@ -1,0 +1,93 @@
+import type { Logger } from 'pino';
+import { type FleetError, toFleetError } from '#bundles/errors';
+import { type Hub, publishSite } from '../hub.ts';
+import { LOCK_WAIT_MS } from '../../release/publish/wait-for-layout.ts';
+import { faultFields } from '../watch/fault-fields.ts';
+import type { Metrics } from '../http/metrics.ts';
+
+/** Publishes the statements of these sites from the layout to the registry. @returns the errors of sites that failed, by name */
+export type PublishSites = (
+  sites: readonly string[],
+  signal: AbortSignal,
+) => Promise<ReadonlyMap<string, FleetError>>;
+
+export type MirrorOptions = {
+  readonly hub: Hub;
+  /** undefined if no registry is configured. */
+  readonly publish?: PublishSites | undefined;
+  readonly clock: () => Date;
+  readonly log: Logger;
+  readonly metrics: Pick<Metrics, 'published'>;
+  /** Maximum wait for another writer of the layout. Short, because a build is better retried in the next round. */
+  readonly lockWaitMs?: number;
+};
+
+/** The newest statement of a site. */
+type Statement = { readonly name: string; readonly version: number };
+
+/**
+ * Copies the newest statement of every site to the layout and the registry. The database keeps them, so failures (a build holds
+ * the layout, the registry is unreachable) are retried at the next call. Completed statements are skipped.
+ * @returns a function that resolves to the number of sites not yet published
+ */
+export const createMirror = (options: MirrorOptions) => {
+  const { hub, log, metrics } = options;
+  const done = new Map<string, number>();
+
+  return async (signal: AbortSignal): Promise<number> => {
+    const sites = await hub.store.db.selectFrom('site').select(['name', 'version']).orderBy('name').execute();
+    const due = sites.filter(({ name, version }) => done.get(name) !== version);
+    const failures = new Map<string, FleetError>();
+    for (const { name } of due) {
+      if (signal.aborted) return due.length;
+      const failure = await layOut(name, options);
+      if (failure) failures.set(name, failure);
+    }
+    const laidOut = due.filter(({ name }) => !failures.has(name));
+    for (const [name, failure] of await publishAll(laidOut, options, signal)) failures.set(name, failure);
+    if (signal.aborted) return due.length;
+    for (const { name, version } of due) {
+      const failure = failures.get(name);
+      metrics.published.inc({ result: failure ? 'failed' : 'done' });
+      if (failure) {
+        log.warn({ site: name, version, ...faultFields(failure) }, 'site not published yet');
+      } else {
+        done.set(name, version);
+        log.info({ site: name, version }, 'site published');
+      }
+    }
+    return failures.size;
+  };
+};
+
+const layOut = async (
+  name: string,
+  { hub, clock, lockWaitMs: waitMs = LOCK_WAIT_MS }: MirrorOptions,
+): Promise<FleetError | undefined> => {
+  try {
+    const site = await hub.store.db
+      .selectFrom('site')
+      .selectAll()
+      .where('name', '=', name)
+      .executeTakeFirstOrThrow();
+    await publishSite(hub, site, { now: clock(), command: 'serve', waitMs });
+    return undefined;
+  } catch (error) {
+    return toFleetError(error, `laying out site ${name}`);
+  }
+};
+
+const publishAll = async (
+  sites: readonly Statement[],
+  { publish }: MirrorOptions,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, FleetError>> => {
+  if (!publish || sites.length === 0) return new Map();
+  const names = sites.map(({ name }) => name);
+  try {
+    return await publish(names, signal);
+  } catch (error) {
+    const failure = toFleetError(error, 'publishing sites');
+    return new Map(names.map((name) => [name, failure]));
+  }
+};

@@ -1,0 +1,28 @@
+import { openLayout } from '#bundles/formats/layout/layout';
+import { publishLayout } from '#bundles/transport/publish/publish-layout';
+import { registryOptions } from '#bundles/transport/registry/registry-access';
+import { type Configuration, requireSetting } from '../../settings/configuration.ts';
+import { openDestination } from '../../deliver/send/open-destination.ts';
+import type { PublishChannels } from './keep-current.ts';
+
+/** @returns undefined if no registry is configured: renewed releases and leases then reach sites by medium */
+export const channelPublisher = (
+  configuration: Configuration,
+  clock: () => Date,
+  env: NodeJS.ProcessEnv,
+): PublishChannels | undefined => {
+  const { registry } = configuration;
+  if (registry === undefined) return undefined;
+  return async (channels, signal) => {
+    const layout = await openLayout(requireSetting(configuration, 'layout'));
+    const now = clock();
+    await using destination = await openDestination(
+      registry,
+      registryOptions({ ...configuration, env }),
+      now,
+    );
+    const outcomes = await publishLayout(layout, destination, { selection: { channels }, now, signal });
+    const failed = outcomes.find(({ error }) => error)?.error;
+    if (failed) throw failed;
+  };
+};

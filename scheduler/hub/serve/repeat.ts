@@ -1,0 +1,38 @@
+import { setTimeout } from 'node:timers/promises';
+
+export type Repeated = AsyncDisposable & {
+  /** Starts the next round as soon as the current one is over. */
+  readonly poke: () => void;
+};
+
+/**
+ * Runs `work` repeatedly, one round at a time: immediately, then every `everyMs` or when poked. Disposal aborts the signal and
+ * waits for the current round. `work` must not throw.
+ */
+export const repeat = (work: (signal: AbortSignal) => Promise<unknown>, everyMs: number): Repeated => {
+  const stop = new AbortController();
+  let poked = true;
+  let wake = new AbortController();
+  const loop = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      if (!poked) {
+        wake = new AbortController();
+        const signal = AbortSignal.any([stop.signal, wake.signal]);
+        await setTimeout(everyMs, undefined, { signal }).catch(() => {});
+      }
+      poked = false;
+      if (!stop.signal.aborted) await work(stop.signal);
+    }
+  };
+  const running = loop();
+  return {
+    poke: () => {
+      poked = true;
+      wake.abort();
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+};

@@ -1,0 +1,166 @@
+import type { Server as TlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { type Authority, parseCertificate } from '#bundles/trust/root/certificate';
+import { checkRootExpiry } from '#bundles/trust/root/root';
+import { type Hub, siteSigner } from '../hub.ts';
+import type { Context } from '../http/context.ts';
+import { createServer } from '../http/create-server.ts';
+import type { HookRoutes } from '../http/hook-routes.ts';
+import type { ListenAddress } from '../http/listen-address.ts';
+import type { Metrics } from '../http/metrics.ts';
+import { createMirror, type PublishSites } from './mirror-sites.ts';
+import { notePresence } from '../http/note-presence.ts';
+import type { AgentQuota } from '../http/quota.ts';
+import { repeat } from './repeat.ts';
+import {
+  type CertificateSource,
+  isDue,
+  obtainCertificate,
+  type ServerCertificate,
+} from '../http/server-certificate.ts';
+
+export type HubOptions = {
+  readonly hub: Hub;
+  readonly listen: ListenAddress;
+  readonly authority: Authority;
+  readonly certificate: CertificateSource;
+  readonly metrics: Metrics;
+  readonly clock: () => Date;
+  readonly log: Logger;
+  readonly publishSites?: PublishSites | undefined;
+  readonly hooks?: HookRoutes | undefined;
+  readonly enrolmentsPerMinute?: number;
+  readonly agentQuota?: AgentQuota | undefined;
+  /** Interval between checks of the hub's own certificate. */
+  readonly certificateMs?: number;
+};
+
+/** A listening hub. Disposal finishes requests under way, then closes. */
+export type RunningHub = AsyncDisposable & { readonly host: string; readonly port: number };
+
+const MIRROR_MS = 30_000;
+const PRESENCE_WRITE_MS = 15_000;
+const CERTIFICATE_MS = 3_600_000;
+/** Time for requests under way when the hub stops; then their connections are closed. */
+const GRACE_MS = 20_000;
+
+/**
+ * Starts the hub: the HTTPS server, and the loops that store presence, mirror site statements and renew the certificate.
+ * @throws FleetError KEY_MISSING, ROOT_EXPIRED, CERTIFICATE_INVALID, CONFIG_INVALID; USAGE for an address that the machine does
+ *   not have, BUSY if another program listens on it
+ */
+export const startHub = async (options: HubOptions): Promise<RunningHub> => {
+  const { hub, listen, authority, metrics, clock, log } = options;
+  checkRootExpiry(hub.keys.root, clock());
+  const signer = await siteSigner(hub);
+  const receiptKey = await hub.keys.key('receipt');
+  let shown = await obtainCertificate(options.certificate, clock());
+  // Disposed of in reverse order, also if the start fails.
+  await using starting = new AsyncDisposableStack();
+  const presence = notePresence(hub.store, clock, log);
+  starting.defer(presence.flush);
+  starting.use(repeat(presence.flush, PRESENCE_WRITE_MS));
+  const mirror = starting.use(
+    repeat(createMirror({ hub, publish: options.publishSites, clock, log, metrics }), MIRROR_MS),
+  );
+  const context: Context = {
+    hub,
+    authority,
+    signer,
+    receiptKey,
+    clock,
+    metrics,
+    presence,
+    onSiteChange: mirror.poke,
+  };
+  const server = await createServer({
+    context,
+    log,
+    tls: tlsOptions(shown, hub),
+    hooks: options.hooks,
+    agentQuota: options.agentQuota,
+    ...(options.enrolmentsPerMinute !== undefined && { enrolmentsPerMinute: options.enrolmentsPerMinute }),
+  });
+  tellEnds(metrics, shown, options);
+  const renewal = repeat(async () => {
+    const next = await renew(shown, options);
+    if (!next) return;
+    shown = next;
+    (server.server as TlsServer).setSecureContext(tlsOptions(shown, hub));
+    tellEnds(metrics, shown, options);
+    log.info({ ends: shown.to.toISOString() }, 'certificate renewed');
+  }, options.certificateMs ?? CERTIFICATE_MS);
+  starting.use(renewal);
+  starting.defer(async () => {
+    const impatience = setTimeout(() => server.server.closeAllConnections(), GRACE_MS);
+    await server.close();
+    clearTimeout(impatience);
+  });
+  try {
+    await server.listen({
+      ...listen,
+      listenTextResolver: (address) => `accepting connections at ${address}`,
+    });
+  } catch (error) {
+    throw cannotListen(error, listen);
+  }
+  const { address, port } = server.server.address() as AddressInfo;
+  const running = starting.move();
+  return { host: address, port, [Symbol.asyncDispose]: () => running.disposeAsync() };
+};
+
+const cannotListen = (error: unknown, { host, port }: ListenAddress): FleetError => {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE')
+    return new FleetError('BUSY', `another program listens on ${host}:${port} already`, {
+      hint: 'Is it another hub? Stop it, or give another --listen',
+      cause: error,
+    });
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new FleetError('USAGE', `this machine has no address ${host} to listen on`, {
+      hint: '--listen 0.0.0.0:8443 takes all that it has',
+      cause: error,
+    });
+  return toFleetError(error, `listening on ${host}:${port}`);
+};
+
+/** Client certificates are requested but not required by TLS: each route checks them, as enrolment and readers have none. */
+const tlsOptions = ({ certificate, key }: ServerCertificate, { keys }: Hub) => ({
+  cert: certificate,
+  key,
+  ca: [...keys.root.agentCertificates],
+  requestCert: true,
+  rejectUnauthorized: false,
+  minVersion: 'TLSv1.3' as const,
+  handshakeTimeout: 10_000,
+});
+
+/** The next certificate if the current one is due or the files changed. A failure is logged, and the current one is kept. */
+const renew = async (
+  shown: ServerCertificate,
+  { certificate, clock, log, metrics }: HubOptions,
+): Promise<ServerCertificate | undefined> => {
+  if (certificate.kind === 'issued' && !isDue(shown, clock())) return undefined;
+  try {
+    const next = await obtainCertificate(certificate, clock());
+    if (next.certificate === shown.certificate) return undefined;
+    if (certificate.kind === 'issued') metrics.certificates.inc({ purpose: 'server' });
+    return next;
+  } catch (cause) {
+    const { code, message } = toFleetError(cause);
+    log.error({ code, why: message }, 'certificate not renewed');
+    return undefined;
+  }
+};
+
+const tellEnds = (metrics: Metrics, shown: ServerCertificate, { hub, authority }: HubOptions): void => {
+  const { validToDate } = parseCertificate(authority.certificate, 'the authority');
+  for (const [of, at] of [
+    ['server', shown.to],
+    ['authority', validToDate],
+    ['root', hub.keys.root.expires],
+  ] as const)
+    metrics.certificateEnds.set({ of }, Math.floor(at.getTime() / 1000));
+};

@@ -1,0 +1,149 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type FleetError, toFleetError } from '#bundles/errors';
+import { formatChannel } from '#bundles/names';
+import { openRegistry } from '#bundles/transport/registry/open-registry';
+import { registryOptions } from '#bundles/transport/registry/registry-access';
+import { build, type EnvironmentOutcome } from '../../release/build.ts';
+import { cachedCharts } from '../../load/charts/chart-cache.ts';
+import { openChartPlaces } from '../../load/charts/chart-places.ts';
+import { openCharts } from '../../load/charts/charts.ts';
+import { contentCache, openContents } from '../../assemble/content/contents.ts';
+import { openContentPlaces } from '../../assemble/content/download.ts';
+import { platformOptions } from '../../load/platform/platform-options.ts';
+import { requireSetting } from '../../settings/configuration.ts';
+import { openImageRegistries } from '../../load/images/image-places.ts';
+import type { BuildMemory } from '../../assemble/incremental/build-memory.ts';
+import { sourcesOf } from '../../load/load-platform.ts';
+import type { ChannelOutcome } from '../../release/publish-environment.ts';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
+import { describeRemovals } from '../../release/removals/removal.ts';
+import { faultFields } from './fault-fields.ts';
+import { heldEntries } from './held-entries.ts';
+import { recordSources } from './record-sources.ts';
+import type { WatchOptions } from './watch-options.ts';
+import type { Watched } from './watched.ts';
+
+export type Built = {
+  /** The sources that the build read, even if it failed. */
+  readonly watched: readonly Watched[];
+  readonly seconds: number;
+  /** Number of held assignments and applications, by environment that was built. */
+  readonly held: Readonly<Record<string, number>>;
+  /** Number of channels whose release would remove packages that were not deleted, by environment. */
+  readonly waiting: Readonly<Record<string, number>>;
+  /** The first error, if any environment was not built. */
+  readonly failure: FleetError | undefined;
+};
+
+/**
+ * Runs one build as `fleet-scheduler build` does, with the layout's own releases as the source of last good packages. Returns
+ * errors in `failure` instead of throwing, because the loop needs `watched` in either case.
+ * @param memory results of earlier builds, so that only what changed is built again
+ */
+export const buildStep = async (
+  options: WatchOptions,
+  memory: BuildMemory,
+  signal: AbortSignal,
+): Promise<Built> => {
+  const { configuration, env, cwd, clock, log } = options;
+  const started = clock();
+  const held: Record<string, number> = {};
+  const waiting: Record<string, number> = {};
+  const platform = platformOptions(configuration, { cwd, env, signal });
+  // A source that is unreachable is read from the cache; the look step reports that it is unreachable.
+  const sources = recordSources(sourcesOf({ ...platform, staleOk: true, files: memory.files }));
+  const tell = (outcome: EnvironmentOutcome): void => {
+    if (outcome.problems.length > 0) {
+      const [first] = outcome.problems;
+      log.error(
+        {
+          environment: outcome.environment,
+          problems: outcome.problems.length,
+          ...(first && faultFields(first)),
+        },
+        'not built',
+      );
+      return;
+    }
+    held[outcome.environment] = countHeld(outcome);
+    waiting[outcome.environment] = outcome.channels.filter(({ waits }) => waits).length;
+    log.info(summarise(outcome), 'built');
+    for (const entry of heldEntries(outcome)) log.warn(entry, 'held');
+    for (const channel of outcome.channels) {
+      const name = formatChannel(channel);
+      if (channel.waits)
+        log.warn({ channel: name, ...removed(channel), ...faultFields(channel.waits) }, 'not released');
+      else if (channel.removals.length > 0)
+        log.info({ channel: name, ...removed(channel) }, 'removes packages');
+      if (channel.fault) log.error({ channel: name, ...faultFields(channel.fault) }, 'release not renewed');
+      if (channel.leaseVoid) log.warn({ channel: name, ...faultFields(channel.leaseVoid) }, 'lease void');
+    }
+  };
+  let failure: FleetError | undefined;
+  try {
+    const layout = requireSetting(configuration, 'layout');
+    const access = registryOptions({ ...configuration, env });
+    await using registries = openImageRegistries(access, openRegistry);
+    await using charts = openChartPlaces(registries, access);
+    await using files = openContentPlaces(platform.cacheDirectory, access);
+    const outcome = await build({
+      ...platform,
+      charts: openCharts(cachedCharts(platform.cacheDirectory, charts.fetch)),
+      contents: openContents(contentCache(platform.cacheDirectory), files.fetch),
+      sources,
+      keys: await openKeyDirectory(requireSetting(configuration, 'keys')),
+      layout,
+      ...(configuration.environments && { environments: configuration.environments }),
+      ...(configuration.images !== undefined && { images: configuration.images }),
+      ...(existsSync(join(layout, 'oci-layout')) && { previous: layout }),
+      ...(configuration.pullImages && {
+        pull: (name: string) => registries.repository(name),
+      }),
+      allowRemovals: configuration.allowRemovals,
+      memory,
+      now: started,
+      signal,
+      onEnvironment: tell,
+    });
+    failure = outcome.environments.flatMap(({ problems }) => problems)[0];
+  } catch (error) {
+    failure = toFleetError(error, 'building');
+  }
+  return {
+    watched: sources.watched(),
+    seconds: (clock().getTime() - started.getTime()) / 1000,
+    held,
+    waiting,
+    failure,
+  };
+};
+
+const countHeld = ({ channels, heldWorkloads }: EnvironmentOutcome): number =>
+  heldWorkloads.length + channels.reduce((sum, channel) => sum + channel.held.length, 0);
+
+const summarise = (outcome: EnvironmentOutcome): object => {
+  const { environment, channels } = outcome;
+  const which = (wanted: ChannelOutcome['outcome']): readonly ChannelOutcome[] =>
+    channels.filter((channel) => channel.outcome === wanted);
+  const blocked = which('blocked').map(formatChannel);
+  const awaiting = which('awaiting').map(formatChannel);
+  return {
+    environment,
+    released: which('released').map(withNumber),
+    ...(which('renewed').length > 0 && { renewed: which('renewed').map(withNumber) }),
+    unchanged: which('unchanged').length,
+    held: countHeld(outcome),
+    ...(blocked.length > 0 && { blocked }),
+    ...(awaiting.length > 0 && { awaiting }),
+    ...(which('removals-held').length > 0 && { removalsHeld: which('removals-held').map(formatChannel) }),
+    ...(which('revoked').length > 0 && { revoked: which('revoked').map(formatChannel) }),
+  };
+};
+
+/** Lists every removed package by name: removals are never summarised. */
+const removed = ({ removals, clusterType }: ChannelOutcome): object => ({
+  removes: describeRemovals(removals, clusterType),
+});
+
+const withNumber = (channel: ChannelOutcome): string => `${formatChannel(channel)} ${channel.version}`;

@@ -1,0 +1,63 @@
+import { registryOptions } from '#bundles/transport/registry/registry-access';
+import { platformOptions } from '../../load/platform/platform-options.ts';
+import { type Delivered, deliverTrees } from '../../deliver/tree/deliver-trees.ts';
+import { parseTreeTarget } from '../../deliver/tree/tree-target.ts';
+import { faultFields } from './fault-fields.ts';
+import type { WatchOptions } from './watch-options.ts';
+
+/** Time after which an unchanged tree is delivered again, because someone may have pushed to the branch. */
+const TRUST_MS = 3_600_000;
+
+/**
+ * Delivers the rendered trees to the configured target after every build, and retries until that succeeds.
+ * @returns a step that throws the first tree's FleetError after all other trees were delivered
+ */
+export const makeDeliverStep = ({ configuration, env, cwd, clock, log }: WatchOptions) => {
+  let delivered: Date | undefined;
+  return async (built: boolean, signal: AbortSignal): Promise<void> => {
+    const { tree, treePullRequest, forge, environments } = configuration;
+    if (tree === undefined) return;
+    const now = clock();
+    const age = now.getTime() - (delivered?.getTime() ?? 0);
+    if (!built && age >= 0 && age < TRUST_MS) return;
+    delivered = undefined;
+    const trees = await deliverTrees({
+      ...platformOptions(configuration, { cwd, env, signal }),
+      to: parseTreeTarget(tree),
+      ...(environments && { environments }),
+      staleOk: true,
+      pullRequest: treePullRequest,
+      forge,
+      connection: registryOptions({ ...configuration, env }),
+      env,
+      now,
+      signal,
+      onDelivered: ({
+        environment,
+        to,
+        outcome,
+        commit,
+        proposal,
+        pullRequest,
+        written,
+        removed,
+        removedPackages,
+      }: Delivered) => {
+        if (outcome === 'unchanged' || outcome === 'failed') return;
+        const counts = {
+          written: written.length,
+          removed: removed.length,
+          ...(removedPackages.length > 0 && { removes: removedPackages }),
+        };
+        log.info({ environment, to, commit, proposal, pullRequest, ...counts }, `tree ${outcome}`);
+      },
+    });
+    const [failed] = trees.flatMap(({ environment, problems }) => {
+      const [first] = problems;
+      if (first) log.error({ environment, ...faultFields(first) }, 'tree not delivered');
+      return first ?? [];
+    });
+    if (failed) throw failed;
+    delivered = now;
+  };
+};

@@ -1,0 +1,18 @@
+import { pauseMs, spread } from '#bundles/retry';
+
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
+
+/** '30s' -> 30000. The schema has validated the text. */
+export const durationMs = (text: string): number =>
+  Number.parseInt(text, 10) * (UNITS[text.slice(-1)] ?? 1000);
+
+const LONGEST_MS = 15 * 60_000;
+
+/**
+ * Milliseconds until the next look: `pollMs`, doubled for each consecutive failure up to 15 minutes, with a jitter of up to 20%
+ * either way. @param random 0 to 1
+ */
+export const untilNextLook = (pollMs: number, failedInARow: number, random: () => number): number =>
+  failedInARow === 0
+    ? spread(pollMs, 'around', random)
+    : pauseMs({ firstMs: 2 * pollMs, longestMs: LONGEST_MS, jitter: 'around' }, failedInARow, random);

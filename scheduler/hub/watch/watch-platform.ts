@@ -1,0 +1,140 @@
+import { type FleetError, formatError, toFleetError } from '#bundles/errors';
+import { formatTime } from '#bundles/time';
+import { newBuildMemory } from '../../assemble/incremental/build-memory.ts';
+import { makeAlarm } from './alarm.ts';
+import { buildStep } from './build-step.ts';
+import { makeDeliverStep } from './deliver-step.ts';
+import { durationMs, untilNextLook } from './durations.ts';
+import { faultFields } from './fault-fields.ts';
+import { makePublishStep } from './publish-step.ts';
+import { makeRepositories } from './repositories.ts';
+import type { WatchOptions } from './watch-options.ts';
+import type { RepositoryState } from './watched.ts';
+
+/** Counters since the start. */
+export type WatchCounters = {
+  /** Builds that succeeded. */
+  readonly builds: number;
+  /** Rounds in which a look, a build or a publication failed. */
+  readonly failures: number;
+  readonly published: number;
+  readonly lastBuildSeconds: number | undefined;
+  /** When everything was last up to date: built, and published if a registry is configured. */
+  readonly lastSuccessAt: Date | undefined;
+  /** Of the last build, by environment. */
+  readonly heldAssignments: Readonly<Record<string, number>>;
+  /** Of the last build, by environment: channels whose release would remove packages that were not deleted. */
+  readonly waitingChannels: Readonly<Record<string, number>>;
+};
+
+export type Watch = {
+  /** Starts a round now, or right after the current one. Called for a webhook or a changed layout. */
+  readonly poke: () => void;
+  /** The state of every source that the last build read. */
+  readonly state: () => readonly RepositoryState[];
+  readonly counters: () => WatchCounters;
+  /** The last failure, until something succeeds. */
+  readonly trouble: () => { readonly since: Date; readonly error: FleetError } | undefined;
+  /** Resolves when the loop has ended after the signal aborted. Never rejects. */
+  readonly done: Promise<void>;
+};
+
+/** Exit codes (docs/errors.md): 3 for errors in the platform's files, 4 for failed signatures, digests or versions. */
+const INPUT_IS_WRONG = 3;
+const WAITS_FOR_PEOPLE: readonly number[] = [INPUT_IS_WRONG, 4];
+
+type Mutable<T> = { -readonly [key in keyof T]: T[key] };
+
+/**
+ * Keeps the layout, and the registry if one is configured, up to date with the repositories: checks all of them, builds if one
+ * changed, and publishes if the layout changed, including changes by others (sites, receipts). One step at a time. Failures are
+ * retried with a growing delay, except errors that only a person can correct.
+ */
+export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch => {
+  const { configuration, clock, log, random } = options;
+  const counters: Mutable<WatchCounters> = {
+    builds: 0,
+    failures: 0,
+    published: 0,
+    lastBuildSeconds: undefined,
+    lastSuccessAt: undefined,
+    heldAssignments: {},
+    waitingChannels: {},
+  };
+  const alarm = makeAlarm();
+  const repositories = makeRepositories(options);
+  const memory = newBuildMemory();
+  const publish = makePublishStep(options);
+  const deliver = makeDeliverStep(options);
+  const pollMs = durationMs(configuration.poll ?? '1m');
+  let trouble: { readonly since: Date; readonly error: FleetError } | undefined;
+  let failedInARow = 0;
+  let buildAgain = true;
+  let buildFailure: FleetError | undefined;
+  /** Whether this round has built. */
+  let built = false;
+
+  const attempt = async (): Promise<void> => {
+    built = false;
+    const changed = await repositories.look(signal);
+    if (changed || buildAgain) {
+      // Retried until it succeeds: a build that failed for a full disk is run again later.
+      buildAgain = true;
+      const { watched, seconds, held, waiting, failure } = await buildStep(options, memory, signal);
+      signal.throwIfAborted();
+      built = true;
+      repositories.remember(watched, failure === undefined);
+      counters.lastBuildSeconds = seconds;
+      // A failed build has no counts for the environments it did not reach.
+      counters.heldAssignments = failure ? { ...counters.heldAssignments, ...held } : held;
+      counters.waitingChannels = failure ? { ...counters.waitingChannels, ...waiting } : waiting;
+      if (failure) buildFailure = failure;
+      else {
+        buildFailure = undefined;
+        counters.builds += 1;
+      }
+      // An error in a file stays until a source changes.
+      buildAgain = failure !== undefined && failure.exitCode !== INPUT_IS_WRONG;
+    }
+    // Environments that were built are published even if others failed.
+    if (await publish(signal)) counters.published += 1;
+    await deliver(built, signal);
+    if (buildFailure) throw buildFailure;
+  };
+
+  const round = async (): Promise<void> => {
+    try {
+      await attempt();
+      if (trouble) log.info({ since: formatTime(trouble.since) }, 'well again');
+      trouble = undefined;
+      failedInARow = 0;
+      counters.lastSuccessAt = clock();
+    } catch (error) {
+      if (signal.aborted) return;
+      const known = toFleetError(error, 'keeping the releases up to date');
+      // An error that was already counted is not a new failure. Errors that only a person can correct do not delay the next look.
+      if (known !== buildFailure || built) counters.failures += 1;
+      failedInARow = WAITS_FOR_PEOPLE.includes(known.exitCode) ? 0 : failedInARow + 1;
+      if (!trouble || formatError(trouble.error) !== formatError(known))
+        log.error(faultFields(known), 'failed');
+      trouble = { since: trouble?.since ?? clock(), error: known };
+    }
+  };
+
+  const loop = async (): Promise<void> => {
+    while (!signal.aborted) {
+      alarm.reset();
+      await round();
+      await alarm.wait(untilNextLook(pollMs, failedInARow, random), signal);
+    }
+    log.info({}, 'stopped looking');
+  };
+
+  return {
+    poke: alarm.ring,
+    state: repositories.state,
+    counters: () => ({ ...counters }),
+    trouble: () => trouble,
+    done: loop(),
+  };
+};

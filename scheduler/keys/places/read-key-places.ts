@@ -1,0 +1,107 @@
+import { open, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { nearestName } from '#bundles/nearest-name';
+import { parseSettings } from '#cli/parse-settings';
+import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
+import { type KeyPlace, type SaidPlace, toKeyPlace } from './key-place.ts';
+
+/** The roles whose keys a key directory may hold; `root` and `audit` are not needed for daily work. */
+export const KEY_ROLES = ['root', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const;
+export type KeyRole = (typeof KEY_ROLES)[number];
+
+/** A role, or the agents' certificate authority, whose certificate is in the root. */
+export type KeyName = KeyRole | 'authority';
+
+const KEYS_FILE = 'keys.yaml';
+/** Default file of the key of the agents' authority. */
+export const AUTHORITY_FILE = 'ca.key';
+
+const MAX_BYTES = 65_536;
+
+type SaidPlaces = { readonly [name in KeyName]?: SaidPlace };
+
+const check = checkFor('keys-config');
+const checkPlace = checkFor('keys-config#place');
+
+/**
+ * Reads where each key of a directory is: as configured in keys.yaml, otherwise in `<role>.key` and ca.key.
+ * @throws FleetError CONFIG_INVALID with file:line:column, PERMISSION if others can change keys.yaml
+ */
+export const readKeyPlaces = async (directory: string): Promise<(name: KeyName) => KeyPlace> => {
+  const file = join(directory, KEYS_FILE);
+  const text = await readTrustedText(file);
+  const said = text === undefined ? {} : parseSettings<SaidPlaces>(file, text, check, describeMistake);
+  return (name) => {
+    const place = said[name];
+    if (place !== undefined) return toKeyPlace(place, file);
+    return { kind: 'file', file: join(directory, name === 'authority' ? AUTHORITY_FILE : `${name}.key`) };
+  };
+};
+
+const YAML_FILE = /\.ya?ml$/;
+
+/**
+ * Reads the value of --key: a private key file, or a .yaml file in the form of one entry of keys.yaml.
+ * @throws FleetError KEY_MISSING, CONFIG_INVALID, PERMISSION
+ */
+export const readKeyPlace = async (file: string): Promise<KeyPlace> => {
+  if (!YAML_FILE.test(file)) return { kind: 'file', file };
+  const text = await readTrustedText(file);
+  if (text === undefined) throw new FleetError('KEY_MISSING', `there is no file ${file}`);
+  return toKeyPlace(parseSettings<SaidPlace>(file, text, checkPlace, describeMistake), file);
+};
+
+/** Mode bits that must not be set: the file names commands to run, so anyone who can write it can sign. */
+const WRITABLE_BY_OTHERS = 0o022;
+
+const readTrustedText = async (file: string): Promise<string | undefined> => {
+  try {
+    await using handle = await open(file, 'r');
+    const { mode, size } = await handle.stat();
+    if (size > MAX_BYTES)
+      throw new FleetError('CONFIG_INVALID', `this has more than ${MAX_BYTES} bytes`, { at: { file } });
+    if ((mode & WRITABLE_BY_OTHERS) === 0) {
+      await checkFolder(dirname(file), file);
+      return await handle.readFile('utf8');
+    }
+    throw new FleetError(
+      'PERMISSION',
+      'others can change this file, which says what is run for a signature',
+      {
+        at: { file },
+        hint: 'Run chmod go-w on it',
+      },
+    );
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw toFleetError(error, `reading ${file}`);
+  }
+};
+
+const WRITABLE_BY_ALL = 0o002;
+const STICKY = 0o1000;
+
+/** In a world-writable folder without the sticky bit anyone could replace the file. @throws FleetError PERMISSION */
+const checkFolder = async (folder: string, file: string): Promise<void> => {
+  const { mode } = await stat(folder);
+  if ((mode & WRITABLE_BY_ALL) === 0 || (mode & STICKY) !== 0) return;
+  throw new FleetError('PERMISSION', 'others can put another file in the place of this one', {
+    at: { file },
+    hint: `It says what is run for a signature: run chmod o-w on ${folder}`,
+  });
+};
+
+const FORMS = '{file}, {command, public} or {signer}';
+
+const noKey = (name: string): string => {
+  const meant = nearestName(name, [...KEY_ROLES, 'authority']);
+  const asked = meant === undefined ? '' : ` did you mean ${meant}?`;
+  return `there is no key ${JSON.stringify(name)} here;${asked} it may be ${[...KEY_ROLES, 'authority'].join(', ')}, each with ${FORMS}`;
+};
+
+const describeMistake = ({ params, instancePath }: Mistake): string => {
+  const name = instancePath.split('/')[1];
+  if (params.additionalProperty !== undefined && instancePath === '') return noKey(params.additionalProperty);
+  return `${name ?? 'this'} does not say where a key is: one of ${FORMS}`;
+};

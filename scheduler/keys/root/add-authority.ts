@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { FleetError } from '#bundles/errors';
+import { openKeyFile } from '#bundles/trust/keys/open-key-file';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
+import { generatePrivateKey } from '#bundles/trust/keys/key';
+import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
+import { AUTHORITY_FILE } from '../places/read-key-places.ts';
+import { rootFileName } from '../places/root-file.ts';
+import { writeKeyFile } from '../places/write-key-file.ts';
+import { openKeyDirectory, processPasswords } from '../key-directory.ts';
+import { issueAuthority } from './issue-authority.ts';
+import { rootInput } from './root-input.ts';
+
+/**
+ * Adds an authority for agents to a development root that has none, as the next version of the root, signed by the same
+ * officer. Agents receive it like any new root. If interrupted, the same call continues.
+ * @throws FleetError ALREADY_ENROLLED if it has an authority, USAGE if it is not a development root
+ */
+export const addAuthority = async (directory: string, now: Date): Promise<TrustRoot> => {
+  const { root, key } = await openKeyDirectory(directory);
+  const { fleet, version } = root;
+  if (root.agentCertificates.length > 0)
+    throw new FleetError('ALREADY_ENROLLED', `root ${version} of fleet ${fleet} has an authority for agents`);
+  if (!root.dev) {
+    throw new FleetError('USAGE', 'the next root needs the signatures of its officers', {
+      hint: 'Make the certificate with root ca, and the root with root rotate --authority',
+    });
+  }
+  const file = join(directory, AUTHORITY_FILE);
+  if (!existsSync(file)) await writeKeyFile(file, generatePrivateKey());
+  const authority = await openKeyFile(
+    file,
+    { what: "key of the agents' authority" },
+    processPasswords(undefined),
+  );
+  const bytes = await createRoot(
+    {
+      ...rootInput(root),
+      version: version + 1,
+      agentCertificates: [await issueAuthority(fleet, authority, now)],
+    },
+    [await key('root')],
+  );
+  const next = parseRoot(bytes);
+  await writeFileAtomically(join(directory, rootFileName(next.version)), bytes);
+  return next;
+};

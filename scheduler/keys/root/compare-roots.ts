@@ -1,0 +1,39 @@
+import { formatTime } from '#bundles/time';
+import { fingerprint } from '#bundles/trust/keys/key';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { describeAuthority } from './describe-root.ts';
+import { keyOf, ROOT_ROLES, type RootRole } from './root-roles.ts';
+
+/** The differences between a root and the previous one, one line each; empty if they are equal. */
+export const compareRoots = (before: TrustRoot, after: TrustRoot): readonly string[] => [
+  ...(before.dev && !after.dev ? ['- no development root any more: one person alone can sign nothing'] : []),
+  ...(!before.dev && after.dev ? ['- a DEVELOPMENT ROOT from now on'] : []),
+  ...(Object.keys(ROOT_ROLES) as RootRole[]).flatMap((role) => compareRole(role, before, after)),
+  ...difference(before.agentCertificates, after.agentCertificates, (pem) => {
+    const { sha256, ends } = describeAuthority(pem);
+    return `authority of agents ${sha256}, until ${ends}`;
+  }),
+  ...(before.expires.getTime() === after.expires.getTime()
+    ? []
+    : [`~ valid until ${formatTime(after.expires)}, was ${formatTime(before.expires)}`]),
+];
+
+const compareRole = (role: RootRole, before: TrustRoot, after: TrustRoot): readonly string[] => {
+  const [was, is] = [ROOT_ROLES[role].of(before), ROOT_ROLES[role].of(after)];
+  const changes = difference(
+    was.keys.map(fingerprint),
+    is.keys.map(fingerprint),
+    (key) => `${keyOf(role)} ${key}`,
+  );
+  if (was.threshold === is.threshold) return changes;
+  return [...changes, `~ ${role}: ${is.threshold} of them must sign, was ${was.threshold}`];
+};
+
+const difference = (
+  before: readonly string[],
+  after: readonly string[],
+  say: (one: string) => string,
+): readonly string[] => [
+  ...before.filter((one) => !after.includes(one)).map((one) => `- ${say(one)}`),
+  ...after.filter((one) => !before.includes(one)).map((one) => `+ ${say(one)}`),
+];

@@ -1,0 +1,24 @@
+import { FleetError } from '#bundles/errors';
+import type { ReceiptPredicate } from '#bundles/formats/statements/predicates';
+import { parseTime } from '#bundles/time';
+import { parseDocument } from '#bundles/json/validate';
+import { checkFields } from './check-fields.ts';
+import { checkNear } from './check-time.ts';
+import type { Judging, Permit } from './judging.ts';
+import type { ReadStatement } from './read-payload.ts';
+
+/**
+ * Judges a receipt. It only lets an agent delete events, so form, fleet and time are checked, and their number is not limited:
+ * every report gets one. @throws FleetError SCHEMA, WRONG_FLEET, SIGNER_REFUSED
+ */
+export const judgeReceipt = ({ subjects, predicate }: ReadStatement, { root, now }: Judging): Permit => {
+  const what = 'the receipt';
+  if (subjects.length !== 1 || subjects[0]?.name !== 'report')
+    throw new FleetError('SIGNER_REFUSED', 'a receipt is about exactly one report');
+  const said = parseDocument<ReceiptPredicate>('receipt-predicate', predicate, what);
+  checkFields('receipt', said, what);
+  if (said.fleet !== root.fleet)
+    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${said.fleet}, not ${root.fleet}`);
+  checkNear(parseTime(said.time), now, what);
+  return { what: `receipt of ${said.agent} up to ${said.to}`, limited: undefined };
+};

@@ -1,0 +1,34 @@
+import { FleetError } from '#bundles/errors';
+import { isName } from '#bundles/names';
+import { SECRETS_SUBJECT } from '#bundles/trust/secrets/secret-set';
+import type { SitePredicate } from '#bundles/formats/statements/predicates';
+import { parseDocument } from '#bundles/json/validate';
+import { checkFields } from './check-fields.ts';
+import { checkNewer } from './check-newer.ts';
+import { checkTimes } from './check-time.ts';
+import type { Judging, Permit } from './judging.ts';
+import type { ReadStatement } from './read-payload.ts';
+
+const isSubject = (name: string): boolean =>
+  name === 'site-values' || (name.startsWith(SECRETS_SUBJECT) && isName(name.slice(SECRETS_SUBJECT.length)));
+
+/** Judges the next site statement. @throws FleetError SCHEMA, WRONG_FLEET, NOT_NEWER, SIGNER_REFUSED, FROM_FUTURE, EXPIRED */
+export const judgeSite = (statement: ReadStatement, { root, now, state }: Judging): Permit => {
+  const said = parseDocument<SitePredicate>('site-predicate', statement.predicate, 'the site statement');
+  const { audience, version } = said;
+  const what = `site statement ${version} of ${audience.site}`;
+  checkFields('site', said, what);
+  if (audience.fleet !== root.fleet)
+    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${audience.fleet}, not ${root.fleet}`);
+  const strange = statement.subjects.find(({ name }) => !isSubject(name));
+  if (strange)
+    throw new FleetError(
+      'SIGNER_REFUSED',
+      `${what} is about ${JSON.stringify(strange.name.slice(0, 80))}, which no site has`,
+    );
+  checkTimes(said, now, what);
+  const line = `site:${audience.site}`;
+  const signed = { version, payload: statement.digest, previous: null };
+  const news = checkNewer(state.signed(line), signed, what);
+  return news === 'again' ? { what, limited: undefined } : { what, limited: 'site', order: { line, signed } };
+};

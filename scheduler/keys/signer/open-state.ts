@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import SQLite from 'better-sqlite3';
+import type { Digest } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { tryExclusiveLock } from '#cli/exclusive-lock';
+import { keepDatabasePrivate } from '#cli/keep-private';
+
+/** A signed version of a line of statements ('release:prod/kiosk', 'site:plant-7', 'lease:prod/kiosk'). */
+export type SignedVersion = {
+  readonly version: number;
+  /** Digest of the payload. */
+  readonly payload: Digest;
+  /** For a release: the payload digest of its predecessor. */
+  readonly previous: Digest | null;
+};
+
+/** The persistent state of a signer: versions and digests, but neither keys nor signed content. */
+export type SignerState = Disposable & {
+  /** The newest versions of a line, newest first. */
+  readonly signed: (line: string) => readonly SignedVersion[];
+  readonly revoked: (channel: string) => ReadonlySet<Digest>;
+  /** Number of signatures of a kind since a time in Unix milliseconds. */
+  readonly countSince: (sort: string, since: number) => number;
+  /** Runs `work` in a durable transaction: its writes are on disk when this returns. */
+  readonly commit: <T>(work: () => T) => T;
+  readonly addSigned: (line: string, signed: SignedVersion) => void;
+  readonly addRevoked: (channel: string, digests: readonly Digest[]) => void;
+  readonly count: (sort: string, at: number) => void;
+};
+
+/** Versions kept per line, which a release may follow. Enough for a layout that is far behind. */
+const KEPT_VERSIONS = 128;
+/** The period that limits count over. */
+const COUNTED_MS = 3_600_000;
+
+const SCHEMA = `
+  CREATE TABLE signed (line TEXT, version INTEGER, payload TEXT NOT NULL, previous TEXT, PRIMARY KEY (line, version)) WITHOUT ROWID;
+  CREATE TABLE revoked (channel TEXT, digest TEXT, PRIMARY KEY (channel, digest)) WITHOUT ROWID;
+  CREATE TABLE counted (sort TEXT, at INTEGER);
+  CREATE INDEX counted_at ON counted (sort, at);
+  PRAGMA user_version = 1;
+`;
+
+/**
+ * Opens or creates the state of a signer in `directory` and locks it: two signers would each know only some of the signed
+ * versions. @throws FleetError BUSY, PERMISSION, IO, DISK_FULL, STORE_CORRUPT
+ */
+export const openSignerState = async (directory: string): Promise<SignerState> => {
+  try {
+    await makeDirectory(directory, 0o700);
+    const lock = tryExclusiveLock(join(directory, 'lock'));
+    if (!lock) {
+      throw new FleetError('BUSY', `another signer works with ${directory}`, {
+        hint: 'Stop it first, or give another --state and other keys',
+      });
+    }
+    try {
+      return openDatabase(join(directory, 'signed.sqlite'), lock);
+    } catch (error) {
+      lock[Symbol.dispose]();
+      throw error;
+    }
+  } catch (error) {
+    throw stateError(error, directory);
+  }
+};
+
+const openDatabase = (file: string, lock: Disposable): SignerState => {
+  keepDatabasePrivate(file);
+  const db = new SQLite(file);
+  db.pragma('journal_mode = WAL');
+  // Each commit waits for the disk: a lost version could be signed twice.
+  db.pragma('synchronous = FULL');
+  const version = db.pragma('user_version', { simple: true });
+  if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
+  else if (version !== 1)
+    throw new FleetError('STORE_CORRUPT', `${file} was written by a newer version of this program`, {
+      hint: 'Start that version again, or give another --state',
+    });
+  const newest = db.prepare(
+    'SELECT version, payload, previous FROM signed WHERE line = ? ORDER BY version DESC LIMIT ?',
+  );
+  const revoked = db.prepare('SELECT digest FROM revoked WHERE channel = ?').pluck();
+  const since = db.prepare('SELECT count(*) FROM counted WHERE sort = ? AND at > ?').pluck();
+  const add = db.prepare('INSERT INTO signed VALUES (?, ?, ?, ?)');
+  const forget = db.prepare('DELETE FROM signed WHERE line = ? AND version <= ?');
+  const revoke = db.prepare('INSERT OR IGNORE INTO revoked VALUES (?, ?)');
+  const count = db.prepare('INSERT INTO counted VALUES (?, ?)');
+  const discount = db.prepare('DELETE FROM counted WHERE sort = ? AND at <= ?');
+  return {
+    signed: (line) => newest.all(line, KEPT_VERSIONS) as SignedVersion[],
+    revoked: (channel) => new Set(revoked.all(channel) as Digest[]),
+    countSince: (sort, from) => since.get(sort, from) as number,
+    commit: (work) => {
+      try {
+        return db.transaction(work).immediate();
+      } catch (error) {
+        // Names the signer's state, because the hub shows this message and has a disk of its own.
+        throw error instanceof SQLite.SqliteError ? toFleetError(error, "writing the signer's state") : error;
+      }
+    },
+    addSigned: (line, signed) => {
+      add.run(line, signed.version, signed.payload, signed.previous);
+      const oldest = (newest.all(line, KEPT_VERSIONS) as SignedVersion[]).at(-1);
+      if (oldest) forget.run(line, oldest.version - 1);
+    },
+    addRevoked: (channel, digests) => {
+      for (const digest of digests) revoke.run(channel, digest);
+    },
+    count: (sort, at) => {
+      discount.run(sort, at - COUNTED_MS);
+      count.run(sort, at);
+    },
+    [Symbol.dispose]: () => {
+      db.close();
+      lock[Symbol.dispose]();
+    },
+  };
+};
+
+const stateError = (error: unknown, directory: string): FleetError => {
+  if (!(error instanceof SQLite.SqliteError)) return toFleetError(error, `opening ${directory}`);
+  const { code, message } = error;
+  if (/^SQLITE_(?:CANTOPEN|READONLY|PERM|AUTH)/.test(code))
+    return new FleetError('PERMISSION', `${directory} cannot be written: ${message}`, { cause: error });
+  if (/^SQLITE_(?:CORRUPT|NOTADB)/.test(code)) {
+    return new FleetError('STORE_CORRUPT', `the state in ${directory} is damaged: ${message}`, {
+      cause: error,
+      hint: 'Put back the last copy; without one, remove it, and the first request of each channel must show its last release',
+    });
+  }
+  return toFleetError(error, `opening ${directory}`);
+};

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http';
+import { FleetError } from '#bundles/errors';
+import { parseStrictJson } from '#bundles/json/strict-json';
+import { MAX_EVIDENCE, MAX_REQUEST_BYTES } from './protocol.ts';
+
+export type ReadRequest = { readonly bytes: Buffer; readonly evidence: readonly Buffer[] };
+
+/** Reads and decodes a SignRequest. @throws FleetError TOO_LARGE, TOO_MANY, BAD_JSON, TOO_DEEP, SCHEMA */
+export const readSignRequest = async (request: IncomingMessage): Promise<ReadRequest> => {
+  const body = await readBody(request);
+  const json = parseStrictJson(body, { maxBytes: MAX_REQUEST_BYTES, maxDepth: 3 }, 'the request');
+  const { bytes, evidence } = (json ?? {}) as { bytes?: unknown; evidence?: unknown };
+  if (!Array.isArray(evidence)) throw new FleetError('SCHEMA', 'the request has no list of evidence');
+  if (evidence.length > MAX_EVIDENCE)
+    throw new FleetError(
+      'TOO_MANY',
+      `the request brings ${evidence.length} files of evidence, at most ${MAX_EVIDENCE} are read`,
+    );
+  return {
+    bytes: decode(bytes, 'what is to be signed'),
+    evidence: evidence.map((one: unknown, at) => decode(one, `file ${at} of the evidence`)),
+  };
+};
+
+const readBody = async (request: IncomingMessage): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.byteLength;
+    if (size > MAX_REQUEST_BYTES)
+      throw new FleetError('TOO_LARGE', `the request is larger than ${MAX_REQUEST_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};
+
+const decode = (text: unknown, what: string): Buffer => {
+  const bytes = typeof text === 'string' ? Buffer.from(text, 'base64') : undefined;
+  if (bytes?.toString('base64') === text && bytes) return bytes;
+  throw new FleetError('SCHEMA', `${what} is not base64`);
+};

@@ -1,0 +1,80 @@
+import type { Logger } from 'pino';
+import { FleetError, toFleetError } from '#bundles/errors';
+import type { Authority } from '#bundles/trust/root/certificate';
+import type { PublicKey, SigningKey } from '#bundles/trust/keys/key';
+import { checkRootExpiry, type TrustRoot } from '#bundles/trust/root/root';
+import { judgeRequest } from './judge/judge-request.ts';
+import type { Limits } from './limits.ts';
+import type { SignerState } from './open-state.ts';
+import type { SignerRole } from './protocol.ts';
+import { remember } from './remember.ts';
+
+/** Signs requests that its rules permit (judgeRequest). */
+export type Signer = {
+  readonly publicKey: (role: SignerRole) => PublicKey;
+  /** @throws FleetError the reason for a refusal (docs/signing.md) */
+  readonly sign: (role: SignerRole, bytes: Buffer, evidence: readonly Buffer[]) => Promise<Buffer>;
+};
+
+export type SignerParts = {
+  readonly roots: readonly TrustRoot[];
+  readonly root: TrustRoot;
+  readonly keys: ReadonlyMap<SignerRole, SigningKey>;
+  readonly authority: Authority | undefined;
+  readonly state: SignerState;
+  readonly limits: Limits;
+  readonly clock: () => Date;
+  readonly log: Logger;
+};
+
+/** Creates a signer. Every signature and every refusal is logged, without keys and content. */
+export const createSigner = (parts: SignerParts): Signer => {
+  const { keys, log } = parts;
+  const inTurn = takeTurns();
+  const keyOf = (role: SignerRole): SigningKey => {
+    const key = keys.get(role);
+    if (key) return key;
+    throw new FleetError('KEY_MISSING', `this signer holds no ${role} key`, {
+      hint: `It was started without --role ${role}`,
+    });
+  };
+  return {
+    publicKey: (role) => keyOf(role).public,
+    sign: async (role, bytes, evidence) => {
+      try {
+        const key = keyOf(role);
+        const what = await inTurn(() => permit(parts, role, bytes, evidence));
+        const signature = await key.sign(bytes);
+        log.info({ role, what }, 'signed');
+        return signature;
+      } catch (error) {
+        const { code, message, subject } = toFleetError(error, 'signing');
+        log.warn({ role, code, subject, reason: message }, 'refused');
+        throw error;
+      }
+    },
+  };
+};
+
+/** Runs requests one at a time: two concurrent ones cannot both be the next version. */
+const takeTurns = () => {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const next = last.then(work, work);
+    last = next.catch(() => undefined);
+    return next;
+  };
+};
+
+const permit = async (
+  { roots, root, authority, state, limits, clock }: SignerParts,
+  role: SignerRole,
+  bytes: Buffer,
+  evidence: readonly Buffer[],
+): Promise<string> => {
+  const now = clock();
+  checkRootExpiry(root, now);
+  const judged = await judgeRequest(role, bytes, { roots, root, now, state, evidence }, authority);
+  remember(state, judged, limits, now);
+  return judged.what;
+};

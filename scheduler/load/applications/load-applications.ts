@@ -1,0 +1,210 @@
+import { availableParallelism } from 'node:os';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { compareBytes, type Digest, digestOf } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { inParallel } from '#bundles/in-parallel';
+import type { Charts, PinnedChart } from '../charts/charts.ts';
+import type { DeploymentTarget, Platform, RenderedPackage, SourceSnapshot } from '../../model/model.ts';
+import type { Sources } from '../sources/open-sources.ts';
+import { endsRun } from '../../model/problems.ts';
+import { withPlace } from '../../model/with-place.ts';
+import type { Application } from './application.ts';
+import type { ApplicationSource, HelmSource, ReadApplication } from './application-source.ts';
+import { addTraits, type ChartTraits, chartTraits, textTraits } from './chart-traits.ts';
+import { kubernetesVersion } from './kubernetes-version.ts';
+import { notIsolated } from './tools/network-isolation.ts';
+import { boundOfTarget, checkApplication, workspaceMeter } from './bound-applications.ts';
+import { bundlesApplication, readApplication } from './read-application.ts';
+import { renderHelm } from './render-helm.ts';
+import { renderKustomize } from './render-kustomize.ts';
+import type { Tool, Tools } from './tools/tool.ts';
+
+export type Applications = {
+  /** Undefined if another reconciler fetches it. @throws FleetError the error that holds the package */
+  readonly of: (rendered: RenderedPackage) => Application | undefined;
+  readonly snapshots: readonly SourceSnapshot[];
+  /** Programs that rendered any of them. */
+  readonly tools: readonly { readonly name: string; readonly version: string }[];
+  readonly charts: readonly PinnedChart[];
+  /** Warnings about how they were rendered. */
+  readonly advice: readonly FleetError[];
+};
+
+export type ApplicationsInput = {
+  readonly platform: Platform;
+  readonly sources: Sources;
+  readonly packages: readonly RenderedPackage[];
+  readonly tools: Tools;
+  readonly charts: Charts;
+};
+
+/** Number of repositories read at the same time. */
+const WIDTH = 8;
+
+/**
+ * Reads each deployment target's files once, and renders them once for each distinct input. An application that cannot be
+ * read or rendered holds only its own packages.
+ * @throws FleetError ABORTED, DISK_FULL
+ */
+export const loadApplications = async (
+  input: ApplicationsInput,
+  signal: AbortSignal,
+): Promise<Applications> => {
+  const bundled = input.packages.filter(({ assignment }) => bundlesApplication(assignment.clusterType));
+  const read = await readAll(input, bundled, signal);
+  const used: Used = { tools: new Map(), charts: new Map(), traits: new Map() };
+  const jobs = new Map<string, () => Promise<Application>>();
+  const keys = new Map<RenderedPackage, string | FleetError>();
+  for (const rendered of bundled) {
+    const found = read.of(rendered);
+    if (!found || found instanceof FleetError || found.source.kind === 'plain') continue;
+    const { source } = found;
+    const job = await orError(async () => jobOf(rendered, source, input, used, signal));
+    keys.set(rendered, job instanceof FleetError ? job : job.key);
+    if (!(job instanceof FleetError) && !jobs.has(job.key)) jobs.set(job.key, job.run);
+  }
+  const made = new Map(
+    await inParallel(jobs, availableParallelism(), async ([key, run]) => [key, await orError(run)] as const),
+  );
+  const resultOf = (key: string | FleetError): Application | FleetError | undefined =>
+    key instanceof FleetError ? key : made.get(key);
+  return {
+    of: (rendered) => {
+      const found = read.of(rendered);
+      if (!found || !bundlesApplication(rendered.assignment.clusterType)) return undefined;
+      const result =
+        found instanceof FleetError
+          ? found
+          : found.source.kind === 'plain'
+            ? found.source.application
+            : resultOf(keys.get(rendered) ?? '');
+      const { name, at } = rendered.assignment.target;
+      if (result instanceof FleetError) throw withPlace(result, at, name);
+      return result;
+    },
+    snapshots: read.all.flatMap((one) => (one instanceof FleetError ? [] : one.snapshots)),
+    tools: [...used.tools.values()]
+      .map(({ name, version }) => ({ name, version }))
+      .toSorted((a, b) => compareBytes(a.name, b.name)),
+    charts: [...used.charts.values()].toSorted((a, b) =>
+      compareBytes(`${a.name}:${a.version}`, `${b.name}:${b.version}`),
+    ),
+    advice: notIsolated([...used.tools.values()]),
+  };
+};
+
+type ReadApplications = {
+  readonly all: readonly (ReadApplication | FleetError)[];
+  readonly of: (rendered: RenderedPackage) => ReadApplication | FleetError | undefined;
+};
+
+const readAll = async (
+  { platform, sources }: ApplicationsInput,
+  bundled: readonly RenderedPackage[],
+  signal: AbortSignal,
+): Promise<ReadApplications> => {
+  // A host gets the files as they are, a cluster gets them rendered. Keyed by object, which is faster than by name for
+  // 50,000 assignments.
+  const wanted = { kubernetes: new Set<DeploymentTarget>(), host: new Set<DeploymentTarget>() };
+  for (const { assignment } of bundled) wanted[assignment.clusterType.target].add(assignment.target);
+  const meter = workspaceMeter(platform);
+  const readOne = async (target: DeploymentTarget, appliedTo: keyof typeof wanted) => {
+    const over = meter.over(target);
+    if (over) return over;
+    const read = await readApplication(sources, platform, target, appliedTo);
+    meter.count(target, read);
+    if (read.source.kind === 'plain')
+      checkApplication(boundOfTarget(platform, target), read.source.application);
+    return read;
+  };
+  const readFor = async (appliedTo: keyof typeof wanted) =>
+    new Map(
+      await inParallel(
+        wanted[appliedTo],
+        WIDTH,
+        async (target) => [target, await orError(() => readOne(target, appliedTo))] as const,
+        signal,
+      ),
+    );
+  const found = { kubernetes: await readFor('kubernetes'), host: await readFor('host') };
+  return {
+    all: [...found.kubernetes.values(), ...found.host.values()],
+    of: ({ assignment: { clusterType, target } }) =>
+      meter.over(target) ?? found[clusterType.target].get(target),
+  };
+};
+
+const orError = async <T>(work: () => Promise<T>): Promise<T | FleetError> => {
+  try {
+    return await work();
+  } catch (error) {
+    const known = toFleetError(error, 'reading an application');
+    if (endsRun(known)) throw known;
+    return known;
+  }
+};
+
+type Used = {
+  readonly tools: Map<string, Tool>;
+  readonly charts: Map<string, PinnedChart>;
+  /** Computed once for each chart, however many cluster types use it. */
+  readonly traits: Map<HelmSource, ChartTraits>;
+};
+type Job = { readonly key: string; readonly run: () => Promise<Application> };
+
+/** The key names every input, so that equal inputs are rendered once, however many cluster types use the result. */
+const jobOf = (
+  rendered: RenderedPackage,
+  source: Exclude<ApplicationSource, { kind: 'plain' }>,
+  input: ApplicationsInput,
+  used: Used,
+  signal: AbortSignal,
+): Job => {
+  const { target, clusterType } = rendered.assignment;
+  const toolOf = async (name: 'helm' | 'kustomize'): Promise<Tool> => {
+    const tool = await input.tools(name, target.name);
+    used.tools.set(name, tool);
+    return tool;
+  };
+  const bound = boundOfTarget(input.platform, target);
+  if (source.kind === 'kustomize') {
+    return {
+      key: target.name,
+      run: async () =>
+        renderKustomize(source, await toolOf('kustomize'), { subject: target.name, bound }, signal),
+    };
+  }
+  const config = source.configUnder ? rendered.configData : {};
+  const chart = used.traits.get(source) ?? chartTraits(source);
+  used.traits.set(source, chart);
+  const { varies, usesNamespace } = addTraits(chart, textTraits(JSON.stringify(config)));
+  // A chart that does not use the namespace is rendered with a fixed one.
+  const namespace = usesNamespace ? rendered.namespace : target.name;
+  const kubernetes = kubernetesVersion(clusterType);
+  const facts: Digest = digestOf(canonicalBytes({ namespace, kubernetes, config }));
+  return {
+    key: `${target.name} ${facts}`,
+    run: async () => {
+      const tool = await toolOf('helm');
+      const archive = await archiveOf(source.chart, input, used, signal);
+      const { name: subject } = target;
+      return await renderHelm(
+        { source, archive, namespace, kubernetes, config, varies, subject, bound },
+        tool,
+        signal,
+      );
+    },
+  };
+};
+
+const archiveOf = async (
+  chart: Extract<ApplicationSource, { kind: 'helm' }>['chart'],
+  { charts, platform }: ApplicationsInput,
+  used: Used,
+  signal: AbortSignal,
+): Promise<Buffer | undefined> => {
+  if (chart.from === 'repository') return undefined;
+  const { pinned, archive } = await charts(chart.reference, platform.imageLocks, signal);
+  used.charts.set(`${pinned.name}:${pinned.version}`, pinned);
+  return archive;
+};

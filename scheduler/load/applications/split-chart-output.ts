@@ -1,0 +1,66 @@
+import { parseDocument } from 'yaml';
+import { compareBytes } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { Hooks } from '../charts/manifest-settings.ts';
+
+const SOURCE = /^# Source: [^/\n]+\/(.+)$/;
+
+/**
+ * Splits the output of `helm template` by the template that each object came from ('templates/deployment.yaml', or
+ * 'charts/<name>/templates/...' for a subchart), keeping the order within a template.
+ * @param shown name of a template in messages
+ * @throws FleetError OBJECT_INVALID for a hook where hooks are refused
+ */
+export const splitChartOutput = (
+  out: Buffer,
+  hooks: Hooks,
+  shown: (path: string) => string,
+): ReadonlyMap<string, Buffer> => {
+  const files = new Map<string, string[]>();
+  let path = '';
+  for (const text of out.toString('utf8').split(/^---[^\S\n]*$\n?/m)) {
+    if (text.trim() === '') continue;
+    const newline = text.indexOf('\n');
+    const named = SOURCE.exec(newline === -1 ? text : text.slice(0, newline))?.[1];
+    // A CRD file may hold several documents, with one Source comment.
+    path = named ?? path;
+    const body = named === undefined ? text : text.slice(newline + 1);
+    if (!isTaken(body, hooks, shown(path))) continue;
+    const name = fileName(path);
+    const texts = files.get(name) ?? [];
+    texts.push(body.endsWith('\n') ? body : `${body}\n`);
+    files.set(name, texts);
+  }
+  return new Map(
+    [...files]
+      .toSorted(([a], [b]) => compareBytes(a, b))
+      .map(([name, texts]) => [name, Buffer.from(texts.join('---\n'))]),
+  );
+};
+
+/** File names in a package end in .yaml, and only the scheduler writes a kustomization.yaml. */
+const fileName = (path: string): string => {
+  const yaml = /\.ya?ml$/.test(path) ? path : `${path}.yaml`;
+  return yaml.replace(/(^|\/)kustomization(\.ya?ml)$/, '$1kustomization.objects$2');
+};
+
+const HOOK = 'helm.sh/hook';
+
+/** Helm runs hooks during an installation; an agent that maintains a state has no such steps. */
+const isTaken = (body: string, hooks: Hooks, at: string): boolean => {
+  if (hooks === 'keep' || !body.includes(HOOK)) return true;
+  const document = parseDocument(body, { prettyErrors: false });
+  const hook: unknown = document.getIn(['metadata', 'annotations', HOOK]);
+  // In Helm 2 this hook installs a CRD, which is part of the application.
+  if (typeof hook !== 'string' || hook === 'crd-install') return true;
+  if (hooks === 'drop') return false;
+  const [kind, name] = [document.get('kind'), document.getIn(['metadata', 'name'])].map(String);
+  throw new FleetError(
+    'OBJECT_INVALID',
+    `${kind} ${name} is a Helm hook (${hook}), and there is no Helm at the site`,
+    {
+      at: { file: at },
+      hint: 'Switch it off in the values; or say hooks: keep to apply it like any other object, or hooks: drop to leave hooks out',
+    },
+  );
+};

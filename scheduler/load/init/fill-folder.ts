@@ -1,0 +1,54 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compareBytes } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { TEMPORARY, writeFileAtomically } from '#bundles/formats/layout/write-file';
+
+export type NewFile = { readonly path: string; readonly text: string; readonly mode: number };
+
+/**
+ * Writes files into a directory that is new, or that contains only `.git` and unchanged files of this set. So an interrupted
+ * run can be repeated, and nothing is overwritten.
+ * @throws FleetError USAGE when the directory contains anything else
+ */
+export const fillFolder = async (
+  directory: string,
+  files: readonly NewFile[],
+  signal: AbortSignal,
+): Promise<void> => {
+  await refuseStrangers(directory, files);
+  for (const { path, text, mode } of files) {
+    signal.throwIfAborted();
+    await writeFileAtomically(join(directory, path), Buffer.from(text), mode);
+  }
+};
+
+const refuseStrangers = async (directory: string, files: readonly NewFile[]): Promise<void> => {
+  const tops = new Set(files.map(({ path }) => path.split('/')[0]));
+  const found = (await entriesOf(directory)).toSorted(compareBytes);
+  const stranger = found.find((name) => name !== '.git' && !name.startsWith(TEMPORARY) && !tops.has(name));
+  if (stranger !== undefined) throw isOccupied(directory, stranger);
+  for (const { path, text } of files) {
+    const there = await textOf(join(directory, path));
+    if (there !== undefined && there !== text) throw isOccupied(directory, path);
+  }
+};
+
+const isOccupied = (directory: string, name: string): FleetError =>
+  new FleetError('USAGE', `${directory} has a ${name} already`, {
+    hint: 'Name a new folder; nothing was written',
+  });
+
+const entriesOf = async (directory: string): Promise<readonly string[]> =>
+  (await unlessMissing(readdir(directory), directory)) ?? [];
+
+const textOf = (file: string): Promise<string | undefined> => unlessMissing(readFile(file, 'utf8'), file);
+
+const unlessMissing = async <T>(reading: Promise<T>, path: string): Promise<T | undefined> => {
+  try {
+    return await reading;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw toFleetError(error, `reading ${path}`);
+  }
+};

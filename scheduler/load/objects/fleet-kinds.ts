@@ -1,0 +1,422 @@
+import { isMap } from 'yaml';
+import { isDigest } from '#bundles/digest';
+import { sha256 } from './host-fields.ts';
+import { parseAttachment, TAKE_ALL } from '../../model/attachment.ts';
+import type { Target, Value } from '../../model/model.ts';
+import type { Revision } from '../../model/location.ts';
+import { blockText } from '../../model/yaml/block-text.ts';
+import { freeRecord, freeValue } from '../../model/yaml/free-value.ts';
+import { given } from '../../model/yaml/schema-rules.ts';
+import {
+  BAD,
+  childOf,
+  count,
+  fields,
+  flag,
+  list,
+  name,
+  narrowed,
+  objectName,
+  oneOf,
+  optional,
+  record,
+  refuse,
+  required,
+  type Shape,
+  shape,
+  text,
+  textLike,
+} from '../../model/yaml/shape.ts';
+import { readBounds } from '../../model/bounds.ts';
+import { fieldPlaces, keyPlaces, repositoryPlace, targetPlaces } from './field-places.ts';
+import { imageFieldsFields } from './image-fields-fields.ts';
+import { imagePolicyFields } from './image-policy-fields.ts';
+import { type KindReader, kindReader, schedulingPolicy, TEMPLATE_FIELDS } from './kalypso-kinds.ts';
+import type { ConfigObject, RepositoryFolder } from './platform-object.ts';
+import { schemaText } from './schema-text.ts';
+import { manifests, REGISTRATION, REPO, TARGET, TEMPLATE, WORKLOAD, WORKLOAD_PATH } from './shared-shapes.ts';
+import { workspaceFields } from './workspace-fields.ts';
+
+export const FLEET_GROUP = 'fleet-ferry';
+
+const platformName = textLike(
+  /^[a-z0-9]+\/[a-z0-9]+(?:\/[a-z0-9.]+)?$/,
+  'is not a platform like linux/amd64',
+);
+const contentType = textLike(/^[a-z0-9]{1,8}$/, 'is not a file extension like yaml, sh or env');
+
+const environment = fields({
+  name: required(name, 'The environment, and its folder below `environments/`.'),
+});
+
+const chain = narrowed(list(environment), { minItems: 1, uniqueItems: true }, (read, node, path, reading) => {
+  const twice = read.find((one, at) => read.findIndex((other) => other.name === one.name) !== at);
+  if (twice) return refuse(reading, node, `${path} names ${twice.name} twice`);
+  return read.length > 0 ? read : refuse(reading, node, `${path} is empty`, 'Name at least one environment');
+});
+
+/** Text that `parse` accepts; `pattern` expresses the same for the schema. */
+const lockedTo = <T>(
+  pattern: string,
+  wanted: string,
+  parse: (value: string) => T | undefined,
+  hint?: string,
+): Shape<T> =>
+  shape({ ...text.schema, pattern }, (node, path, reading) => {
+    const value = text(node, path, reading);
+    if (value === BAD) return BAD;
+    const wrong = `${path} must be ${wanted}, not ${JSON.stringify(value)}`;
+    return parse(value) ?? refuse(reading, node, wrong, hint);
+  });
+
+const DIGEST = 'sha256:[0-9a-f]{64}';
+
+const lockedImage = lockedTo(`^(?:[\\s\\S]*@)?${DIGEST}$`, 'name@sha256:<64 hex digits>', (value) =>
+  isDigest(value.slice(value.lastIndexOf('@') + 1)) ? value : undefined,
+);
+
+const indexDigest = lockedTo(`^${DIGEST}$`, 'sha256:<64 hex digits>', (value) =>
+  isDigest(value) ? value : undefined,
+);
+
+const attachment = lockedTo(
+  `^(?:sha256-[0-9a-f]{64}\\.(?:sig|att|sbom)@)?${DIGEST}$`,
+  'sha256:<64 hex digits>, or sha256-<hex>.sig@sha256:<hex> with .att and .sbom as well',
+  parseAttachment,
+  'fleet-scheduler images lock --update writes them',
+);
+
+const SELECTOR =
+  'Labels that the cluster type or deployment target must have, all of them. Without a selector it applies to every assignment.';
+
+const configFields = fields({
+  selector: optional(record(text), {}, SELECTOR),
+  values: required(freeRecord, 'The values, as YAML 1.2. Mappings are merged key by key across layers.'),
+});
+
+/** A Config's spec with the place of each key. */
+const configSpec: Shape<ConfigObject> = shape(configFields.schema, (node, path, reading) => {
+  const read = configFields(node, path, reading);
+  if (read === BAD) return BAD;
+  const values = isMap(node) ? childOf(node, 'values') : null;
+  return { ...read, places: keyPlaces(values, reading) };
+});
+
+const schema: Shape<Value> = shape({ type: ['object', 'string'] }, (node, path, reading) =>
+  isMap(node) ? freeValue(node, path, reading) : schemaText(node, path, reading),
+);
+
+const workloadFields = fields({
+  repo: required(text, REPO),
+  branch: optional(text, undefined, 'Branch to read. Not together with `ref`.'),
+  ref: optional(
+    text,
+    undefined,
+    'Branch, tag or commit to read. Without `branch` and `ref` the default branch.',
+  ),
+  path: optional(text, '.', WORKLOAD_PATH),
+});
+
+const workloadFolder: Shape<RepositoryFolder> = shape(
+  { ...workloadFields.schema, not: given('branch', 'ref') },
+  (node, path, reading) => {
+    const read = workloadFields(node, path, reading);
+    if (read === BAD) return BAD;
+    if (read.branch !== undefined && read.ref !== undefined)
+      return refuse(reading, node, `${path} has a branch and a ref`, 'Keep one of them');
+    return { repo: read.repo, revision: toRevision(read.branch, read.ref), path: read.path };
+  },
+);
+
+const toRevision = (branch: string | undefined, ref: string | undefined): Revision => {
+  if (branch !== undefined) return { kind: 'branch', name: branch };
+  return ref === undefined ? { kind: 'head' } : { kind: 'any', name: ref };
+};
+
+const targetFields = fields({
+  name: required(name, TARGET.name),
+  labels: optional(record(text), {}, TARGET.labels),
+  environment: required(name, TARGET.environment),
+  manifests: optional(manifests(freeRecord), {}, TARGET.manifests),
+  configSchemas: optional(list(text), [], TARGET.configSchemas),
+  dependsOn: optional(
+    list(name),
+    [],
+    'Deployment targets, as `<workload>-<target>`, that must be healthy on the same cluster or host before this one is applied.',
+  ),
+  critical: optional(
+    flag,
+    false,
+    'Stop at this package when it fails: the packages after it in the same release are not applied.',
+  ),
+});
+
+/** Default templates of a cluster type: the simplest that work for its target. */
+const clusterTypeDefaults = (target: Target) =>
+  target === 'kubernetes'
+    ? { namespaceService: 'namespace', configType: 'configmap' }
+    : { namespaceService: 'none', configType: 'env-file' };
+
+/** The kinds of fleet-ferry/v1alpha1. */
+export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
+  Fleet: kindReader(
+    'The root of a platform repository, `fleet.yaml`: the name of the fleet, which every signature covers, and its environments.',
+    name,
+    fields({
+      environments: required(chain, 'The promotion chain, first environment first. Each name appears once.'),
+    }),
+    (metadata, spec, at) => ({
+      kind: 'Fleet',
+      name: metadata.name,
+      at,
+      environments: spec.environments.map((environment) => environment.name),
+    }),
+  ),
+  ImagesLock: kindReader(
+    '`images.lock.yaml` beside `fleet.yaml`: what every image tag, chart version and address means. `fleet-scheduler images lock` writes it.',
+    objectName,
+    fields({
+      images: required(
+        record(lockedImage),
+        'Image name as manifests write it, to `name@sha256:<digest>`: the manifest for one platform, the index for several.',
+      ),
+      charts: optional(
+        record(lockedImage),
+        {},
+        'Chart address and version, to the address with the digest of the chart archive.',
+      ),
+      indexes: optional(
+        record(indexDigest),
+        {},
+        'Manifest digest, to the digest of the index it was chosen from. Signatures are often on the index.',
+      ),
+      files: optional(
+        record(
+          fields({
+            sha256: required(sha256, 'SHA-256 of the file, 64 hex digits.'),
+            size: required(count, 'Size of the file in bytes.'),
+          }),
+        ),
+        {},
+        'Address of a file that a HostPackage names, to its digest and size.',
+      ),
+      attachments: optional(
+        record(list(attachment)),
+        {},
+        'Image digest, to the signatures, attestations and SBOMs that travel with the image.',
+      ),
+      take: optional(
+        fields({
+          attachments: optional(
+            oneOf('all', 'signatures', 'none'),
+            TAKE_ALL.attachments,
+            'Which attachments travel with images.',
+          ),
+          maxBytes: optional(
+            count,
+            TAKE_ALL.maxBytes,
+            'Size limit of one attachment in bytes, its manifest and blobs together. Larger ones are left out.',
+          ),
+        }),
+        TAKE_ALL,
+        'Which attachments are taken. A change takes effect at the next `images lock --update`.',
+      ),
+    }),
+    (metadata, spec, at) => ({
+      kind: 'ImagesLock',
+      name: metadata.name,
+      at,
+      // Keys do not collide: a chart's begins with a scheme, an image's does not.
+      images: new Map([...Object.entries(spec.images), ...Object.entries(spec.charts)]),
+      indexes: new Map(Object.entries(spec.indexes)),
+      files: new Map(
+        Object.entries(spec.files).map(([url, { sha256: digest, size }]) => [url, { digest, size }]),
+      ),
+      attachments: new Map(Object.entries(spec.attachments)),
+      take: spec.take,
+    }),
+  ),
+  ImagePolicy: kindReader(
+    'Signatures that images must carry. An image that a policy matches and that no listed key signed holds its assignment.',
+    objectName,
+    imagePolicyFields,
+    (metadata, spec, at) => ({
+      kind: 'ImagePolicy',
+      name: metadata.name,
+      at,
+      imagePolicy: { name: metadata.name, ...spec },
+    }),
+  ),
+  ImageFields: kindReader(
+    'Where image names stand that no pod template holds: in custom resources, environment variables, arguments and annotations.',
+    objectName,
+    imageFieldsFields,
+    (metadata, spec, at) => ({
+      kind: 'ImageFields',
+      name: metadata.name,
+      at,
+      imageFields: spec,
+    }),
+  ),
+  ClusterType: kindReader(
+    'A class of clusters or hosts that get the same packages. Policies and configuration select it by its labels, sites follow it by its name.',
+    name,
+    fields({
+      target: optional(
+        oneOf('kubernetes', 'host'),
+        'kubernetes',
+        'What the agent applies packages to: a Kubernetes API, or a Debian host.',
+      ),
+      reconciler: optional(
+        text,
+        'fleet',
+        'Template that delivers the manifests. `fleet` is our own agent; `flux`, `argocd` and others are built in.',
+      ),
+      namespaceService: optional(
+        text,
+        undefined,
+        'Template for what every assignment gets from the platform. Default: `namespace` on Kubernetes, `none` on hosts.',
+      ),
+      configType: optional(
+        text,
+        undefined,
+        'Template that writes the platform configuration. Default: `configmap` on Kubernetes, `env-file` on hosts.',
+      ),
+      platforms: optional(
+        list(platformName),
+        [],
+        'OCI platforms that every image is carried for. Without any, the whole index travels.',
+      ),
+      offline: optional(
+        flag,
+        false,
+        'Sites have no network: images travel with the release, and `imagePullPolicy: Always` is refused.',
+      ),
+      requirements: optional(
+        fields({
+          diskBytes: optional(count, undefined, 'Free disk space in bytes.'),
+          kubernetes: optional(
+            text,
+            undefined,
+            'Kubernetes version range. Helm renders for its first version.',
+          ),
+          agent: optional(text, undefined, 'Version range of fleet-agent.'),
+        }),
+        {},
+        'What a cluster or host must have before the agent applies a bundle.',
+      ),
+    }),
+    (metadata, spec, at, reading) => {
+      const defaults = clusterTypeDefaults(spec.target);
+      return {
+        kind: 'ClusterType',
+        name: metadata.name,
+        at,
+        clusterType: {
+          name: metadata.name,
+          labels: metadata.labels,
+          ...spec,
+          namespaceService: spec.namespaceService ?? defaults.namespaceService,
+          configType: spec.configType ?? defaults.configType,
+          requirements: Object.fromEntries(
+            Object.entries(spec.requirements).filter(([, value]) => value !== undefined),
+          ),
+          at,
+          places: fieldPlaces(reading, TEMPLATE_FIELDS),
+        },
+      };
+    },
+  ),
+  Template: kindReader(
+    TEMPLATE.about,
+    objectName,
+    fields({
+      type: required(oneOf('reconciler', 'namespace', 'config'), TEMPLATE.type),
+      engine: optional(
+        oneOf('handlebars', 'go'),
+        'handlebars',
+        'Language of the manifests: Handlebars, or Go text/template with the functions of sprig.',
+      ),
+      contentType: optional(contentType, undefined, TEMPLATE.contentType),
+      manifests: optional(list(blockText), [], TEMPLATE.manifests),
+    }),
+    (metadata, spec, at) => ({
+      kind: 'Template',
+      name: metadata.name,
+      at,
+      template: { name: metadata.name, ...spec, at },
+    }),
+  ),
+  Config: kindReader(
+    'One layer of configuration. Layers with more labels override those with fewer, and the environment overrides the base.',
+    objectName,
+    configSpec,
+    (metadata, spec, at) => ({
+      kind: 'Config',
+      name: metadata.name,
+      at,
+      config: spec,
+    }),
+  ),
+  ConfigSchema: kindReader(
+    'A JSON Schema that the composed configuration of the selected assignments must satisfy. An assignment that fails it is held.',
+    objectName,
+    fields({
+      selector: optional(record(text), {}, SELECTOR),
+      schema: required(schema, 'JSON Schema 2020-12, as a mapping or as JSON or YAML text.'),
+    }),
+    (metadata, spec, at) => ({
+      kind: 'ConfigSchema',
+      name: metadata.name,
+      at,
+      schema: { name: metadata.name, ...spec, at },
+    }),
+  ),
+  WorkloadRegistration: kindReader(
+    REGISTRATION.about,
+    objectName,
+    fields({
+      workload: required(workloadFolder, REGISTRATION.workload),
+      workspace: optional(name, '', REGISTRATION.workspace),
+    }),
+    (metadata, spec, at, reading) => ({
+      kind: 'WorkloadRegistration',
+      name: metadata.name,
+      at,
+      ...spec,
+      bounds: readBounds(metadata.annotations),
+      ...repositoryPlace(reading),
+    }),
+  ),
+  Workspace: kindReader(
+    'What the platform grants the applications of one team beyond the defaults. It has the name of the workspace.',
+    objectName,
+    workspaceFields,
+    (metadata, spec, at) => ({
+      kind: 'Workspace',
+      name: metadata.name,
+      at,
+      workspace: { name: metadata.name, ...spec, at },
+    }),
+  ),
+  Workload: kindReader(
+    WORKLOAD.about,
+    name,
+    fields({
+      deploymentTargets: optional(list(targetFields), [], WORKLOAD.deploymentTargets),
+      configSchemas: optional(list(text), [], WORKLOAD.configSchemas),
+    }),
+    (metadata, spec, at, reading) => ({
+      kind: 'Workload',
+      name: metadata.name,
+      at,
+      labels: metadata.labels,
+      targets: spec.deploymentTargets.map((target, index) => ({
+        ...target,
+        ...targetPlaces(reading, index),
+      })),
+      configSchemas: spec.configSchemas,
+    }),
+  ),
+  SchedulingPolicy: schedulingPolicy,
+};

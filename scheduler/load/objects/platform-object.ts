@@ -1,0 +1,108 @@
+import type { Place } from '#bundles/errors';
+import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
+import type { ContentLocks } from '../../model/content-locks.ts';
+import type { Attachment, Take } from '../../model/attachment.ts';
+import type { ImageFields } from '../../model/image-fields.ts';
+import type {
+  ClusterType,
+  ConfigSchema,
+  DeploymentTarget,
+  Labels,
+  SchedulingPolicy,
+  Template,
+  Value,
+  Workspace,
+} from '../../model/model.ts';
+import type { Revision } from '../../model/location.ts';
+import type { Bounds } from '../../model/bounds.ts';
+import type { TextPlace } from './text-places.ts';
+
+/** A folder of a repository. */
+export type RepositoryFolder = { readonly repo: string; readonly revision: Revision; readonly path: string };
+
+/** A Config, or a ConfigMap with platform configuration, before it is ordered among the layers. */
+export type ConfigObject = {
+  readonly selector: Labels;
+  readonly values: { readonly [key: string]: Value };
+  readonly places: { readonly [key: string]: Place };
+};
+
+export type WorkloadTarget = {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly environment: string;
+  readonly manifests: { readonly [key: string]: Value };
+  readonly configSchemas: readonly string[];
+  readonly dependsOn: readonly string[];
+  readonly critical: boolean;
+  readonly at: Place;
+  /** Place of its environment. */
+  readonly environmentAt?: Place;
+  /** Places of the values of its labels. */
+  readonly labelPlaces?: Readonly<Record<string, Place>>;
+};
+
+type Spec =
+  | { readonly kind: 'Fleet'; readonly environments: readonly string[] }
+  | {
+      readonly kind: 'ImagesLock';
+      readonly images: ReadonlyMap<string, string>;
+      /** Digest of a manifest -> digest of the index it was selected from. Signatures are usually on the index. */
+      readonly indexes: ReadonlyMap<string, string>;
+      /** Locked files that host packages fetch, by address. */
+      readonly files: ContentLocks;
+      /** By image digest. */
+      readonly attachments: ReadonlyMap<string, readonly Attachment[]>;
+      readonly take: Take;
+    }
+  | { readonly kind: 'ImagePolicy'; readonly imagePolicy: ImagePolicy }
+  | { readonly kind: 'ImageFields'; readonly imageFields: ImageFields }
+  | { readonly kind: 'Environment'; readonly controlPlane: RepositoryFolder }
+  | { readonly kind: 'BaseRepo'; readonly folder: RepositoryFolder; readonly commit: string | undefined }
+  | { readonly kind: 'GitOpsRepo'; readonly folder: RepositoryFolder }
+  | { readonly kind: 'ClusterType'; readonly clusterType: ClusterType }
+  | { readonly kind: 'Template'; readonly template: Template }
+  | { readonly kind: 'Config'; readonly config: ConfigObject }
+  /** `data` as written: its meaning depends on the platform's form. */
+  | { readonly kind: 'ConfigMap'; readonly labels: Labels; readonly data: ConfigMapData }
+  | { readonly kind: 'ConfigSchema'; readonly schema: ConfigSchema }
+  | {
+      readonly kind: 'WorkloadRegistration';
+      readonly workload: RepositoryFolder;
+      readonly workspace: string;
+      readonly bounds: Bounds | undefined;
+      /** Place of `workload`. */
+      readonly repositoryAt?: Place;
+    }
+  | { readonly kind: 'Workspace'; readonly workspace: Workspace }
+  | {
+      readonly kind: 'Workload';
+      readonly labels: Labels;
+      readonly targets: readonly WorkloadTarget[];
+      readonly configSchemas: readonly string[];
+      readonly coerces?: boolean;
+    }
+  /** A target without a Workload. */
+  | { readonly kind: 'DeploymentTarget'; readonly target: DeploymentTarget }
+  | { readonly kind: 'SchedulingPolicy'; readonly policy: SchedulingPolicy };
+
+export type ConfigMapData = Readonly<
+  Record<
+    string,
+    {
+      readonly value: string;
+      readonly at: Place;
+      /** Places of the keys inside a value of several lines. */
+      readonly inside?: readonly TextPlace[];
+    }
+  >
+>;
+
+/** One object of a platform's YAML, parsed and checked against its kind. */
+export type PlatformObject = Spec & { readonly name: string; readonly at: Place };
+
+export type Kind = PlatformObject['kind'];
+export type ObjectOf<K extends Kind> = Extract<PlatformObject, { kind: K }>;
+
+export const ofKind = <K extends Kind>(objects: readonly PlatformObject[], kind: K): readonly ObjectOf<K>[] =>
+  objects.filter((object): object is ObjectOf<K> => object.kind === kind);

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { access, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { tryExclusiveLock } from '#cli/exclusive-lock';
+import { redactUrl } from '../../model/repository-url.ts';
+import { type Git, REMOTE, runGit } from './run-git.ts';
+
+/** A repository's refs at one moment, and the bare repository that caches its objects. */
+export type GitRepository = {
+  readonly url: string;
+  readonly refs: ReadonlyMap<string, string>;
+  /** The bare repository in the cache. */
+  readonly gitDirectory: string;
+  readonly cacheDirectory: string;
+};
+
+/** How long to wait for another process that is using the same cached repository. */
+const LOCK_TIMEOUT_MS = 600_000;
+const PAUSE_MS = 50;
+/** An older lock file of git's was left by a killed process: the exclusive lock keeps live ones out. */
+const LEFT_BEHIND_MS = 120_000;
+
+/**
+ * Runs `work` with an exclusive lock on a repository's cache, across processes: concurrent fetches into a shallow repository
+ * fail on each other's lock files.
+ * @throws FleetError BUSY, ABORTED
+ */
+export const withCache = async <T>(
+  git: Git,
+  repository: GitRepository,
+  work: () => Promise<T>,
+): Promise<T> => {
+  await makeDirectory(repository.cacheDirectory);
+  const file = `${repository.gitDirectory}.lock`;
+  const until = performance.now() + LOCK_TIMEOUT_MS;
+  let lock = takeLock(file);
+  while (!lock) {
+    if (performance.now() > until) {
+      throw new FleetError('BUSY', `another process has been reading ${redactUrl(repository.url)} for long`, {
+        subject: repository.cacheDirectory,
+        hint: 'See what it does, or give this one a --cache of its own',
+      });
+    }
+    await sleep(PAUSE_MS, undefined, git.signal && { signal: git.signal }).catch((error: unknown) => {
+      throw toFleetError(error, `waiting for ${redactUrl(repository.url)}`);
+    });
+    lock = takeLock(file);
+  }
+  using _held = lock;
+  await removeLeftLock(join(repository.gitDirectory, 'shallow.lock'));
+  return await work();
+};
+
+const takeLock = (file: string): Disposable | undefined => {
+  try {
+    return tryExclusiveLock(file);
+  } catch (error) {
+    throw toFleetError(error, `locking ${file}`);
+  }
+};
+
+const removeLeftLock = async (file: string): Promise<void> => {
+  const found = await stat(file).catch(() => undefined);
+  if (found && Date.now() - found.mtimeMs > LEFT_BEHIND_MS) await rm(file, { force: true });
+};
+
+/** Disables attributes that would change bytes on checkout, for every file. */
+const RAW_BYTES = '* -text -filter -ident -working-tree-encoding -export-subst\n';
+
+/** Creates the cached bare repository if it does not exist. */
+export const prepare = async (git: Git, repository: GitRepository): Promise<void> => {
+  if (await exists(repository.gitDirectory)) return;
+  const draft = `${repository.gitDirectory}.${randomUUID()}`;
+  await makeDirectory(repository.cacheDirectory);
+  try {
+    const made = await runGit(git, ['init', '--quiet', '--bare', '--template=', draft]);
+    if (made.code !== 0) throw new FleetError('IO', `the cache could not be made: ${made.lastLine}`);
+    await mkdir(join(draft, 'info'), { recursive: true });
+    await writeFile(join(draft, 'info', 'attributes'), RAW_BYTES);
+    // The promisor remote for contents that a partial fetch left out; each command sets its URL.
+    await runGit(git, ['--git-dir', draft, 'config', 'core.repositoryFormatVersion', '1']);
+    await runGit(git, ['--git-dir', draft, 'config', 'extensions.partialClone', REMOTE]);
+    await keep(draft, repository.gitDirectory);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+};
+
+/**
+ * Fetches one commit and its trees, without blobs, into the cache.
+ * @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING
+ */
+export const fetchCommit = async (git: Git, repository: GitRepository, commit: string): Promise<void> => {
+  const at = ['--git-dir', repository.gitDirectory];
+  const fetch = [...at, 'fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--filter=blob:none'];
+  const one = await runGit(git, [...fetch, '--depth=1', REMOTE, commit]);
+  if (one.code === 0) return;
+  // Old servers only send commits that a ref points at: then all refs are fetched, and the commit must be among them.
+  const all = await runGit(git, [...fetch, REMOTE, '+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']);
+  if (all.code !== 0) throw unreachable(repository.url, all.lastLine);
+  const known = await runGit(git, [...at, 'cat-file', '-e', `${commit}^{commit}`]);
+  if (known.code === 0) return;
+  throw new FleetError('SOURCE_MISSING', `${redactUrl(repository.url)} has no commit ${commit}`, {
+    subject: redactUrl(repository.url),
+    hint: `Push the commit, or name one that is there (git said: ${one.lastLine})`,
+  });
+};
+
+/** Renames a finished draft to its target. If another run was faster, its result is equal and stays. */
+export const keep = async (draft: string, target: string): Promise<void> => {
+  try {
+    await rename(draft, target);
+  } catch (error) {
+    if (!(await exists(target))) throw error;
+  }
+};
+
+export const exists = async (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+export const unreachable = (url: string, reason: string): FleetError =>
+  new FleetError(
+    'SOURCE_UNREACHABLE',
+    `${redactUrl(url)} could not be read: ${reason || 'git gave no reason'}`,
+    {
+      subject: redactUrl(url),
+      hint: 'Check the URL, the network and git’s credentials, or read it from a directory with --map',
+    },
+  );

@@ -1,0 +1,218 @@
+import { isAbsolute, join, normalize, sep } from 'node:path';
+import { compareBytes } from '#bundles/digest';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { formatTime } from '#bundles/time';
+import type { Bound } from '../../model/limits.ts';
+import type { SourceSnapshot } from '../../model/model.ts';
+import { type FileMemory, internFiles, turnFileMemory } from './file-memory.ts';
+import type { GitRepository } from './git-cache.ts';
+import {
+  cachedRepository,
+  checkOut,
+  openRepository,
+  resolveRevision,
+  submodulesIn,
+} from './git-repository.ts';
+import { type KnownCommit, recallCommit, rememberCommit } from './known-commits.ts';
+import { type Location, locate, type Revision, refName, type SourceMap } from '../../model/location.ts';
+import { readFiles, type SourceFile } from './read-files.ts';
+import { redactUrl, repositoryKey } from '../../model/repository-url.ts';
+import { withoutRedirects, withoutRepository } from './run-git.ts';
+import { treeDigest } from './tree-digest.ts';
+
+/** One repository or directory: the files that were read, and the snapshot that identifies them. */
+export type Source = {
+  readonly snapshot: SourceSnapshot;
+  readonly files: readonly SourceFile[];
+  readonly location: Location;
+  /** Prefix of file paths in messages: a folder, or `<repository>#<ref>:`. */
+  readonly prefix: string;
+};
+
+export type SourceRequest = {
+  /** 'platform', 'base/main', 'workload/greeting' ... */
+  readonly role: string;
+  readonly location: Location;
+  readonly path: string;
+  /** 'none' also reads files that .sourceignore hides. */
+  readonly ignore?: 'honour' | 'none';
+  /** YAML files by default, which platforms consist of. */
+  readonly which?: 'yaml' | 'all';
+  /** Limits for a tenant's files, checked before they are written to disk or read. */
+  readonly bound?: Bound | undefined;
+  /** Selects files by path relative to `path`; all by default. */
+  readonly wanted?: (path: string) => boolean;
+};
+
+/** A run's view of all repositories: refs are requested once for each, so that everything comes from one snapshot. */
+export type Sources = {
+  /** The directory of a --map, or the repository. */
+  readonly locate: (repo: string, revision: Revision) => Location;
+  /**
+   * @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING, FIELD_INVALID, TOO_LARGE, TOO_MANY, WORKSPACE_LIMIT, BUSY,
+   * TOOL_MISSING, DISK_FULL, ABORTED
+   */
+  readonly read: (request: SourceRequest) => Promise<Source>;
+  /** An environment's own layer comes from another state than the rest, and is read separately. */
+  readonly apart?: true;
+  /** Warnings about what was read so far: skipped submodules, a repository that does not respond. */
+  readonly remarks?: () => readonly FleetError[];
+};
+
+export type SourceOptions = {
+  readonly maps: readonly SourceMap[];
+  /** Cache of repositories between runs. */
+  readonly cacheDirectory: string;
+  /** Environment for git, usually that of the process. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal?: AbortSignal | undefined;
+  /** Read a repository that does not respond in its last known state, and add a warning to `remarks`. */
+  readonly staleOk?: boolean | undefined;
+  /** The files of the previous run. */
+  readonly files?: FileMemory | undefined;
+};
+
+type GitLocation = Location & { readonly kind: 'git' };
+
+export const openSources = (options: SourceOptions): Sources => {
+  if (options.files) turnFileMemory(options.files);
+  const git = { env: withoutRepository(options.env), signal: options.signal };
+  const repositories = new Map<string, Promise<GitRepository>>();
+  const gitFor = ({ redirects }: GitLocation) => (redirects === 'refused' ? withoutRedirects(git) : git);
+  const open = (location: GitLocation): Promise<GitRepository> => {
+    const { repo, redirects = 'followed' } = location;
+    const key = `${redirects} ${repositoryKey(repo)}`;
+    const opened = repositories.get(key) ?? openRepository(gitFor(location), repo, options.cacheDirectory);
+    repositories.set(key, opened);
+    return opened;
+  };
+  const remarks = new Map<string, FleetError>();
+  const remark = (one: FleetError): void => {
+    remarks.set(one.message, one);
+  };
+  const resolve = async (location: GitLocation): Promise<{ repository: GitRepository; commit: string }> => {
+    const { repo, revision } = location;
+    // A commit does not depend on refs, so no request is needed.
+    if (revision.kind === 'commit')
+      return { repository: cachedRepository(repo, options.cacheDirectory), commit: revision.commit };
+    try {
+      const repository = await open(location);
+      return { repository, commit: resolveRevision(repository, revision) };
+    } catch (error) {
+      if (!(options.staleOk && isFleetError(error, 'SOURCE_UNREACHABLE'))) throw error;
+      const repository = cachedRepository(repo, options.cacheDirectory);
+      const known = await recallCommit(repository, revision);
+      if (!known) throw error;
+      remark(asItWas(error, known));
+      return { repository, commit: known.commit };
+    }
+  };
+  // Only one step at a time writes to a repository's cache.
+  const queues = new Map<string, Promise<unknown>>();
+  const directoryOf = async (
+    location: Location,
+    path: string,
+    bound: Bound | undefined,
+  ): Promise<{ root: string; commit?: string }> => {
+    if (location.kind === 'directory') return { root: location.directory };
+    const { repository, commit } = await resolve(location);
+    const key = repositoryKey(location.repo);
+    const turn = (queues.get(key) ?? Promise.resolve())
+      .catch(() => undefined)
+      .then(() => checkOut(gitFor(location), repository, { commit, path, bound }));
+    queues.set(key, turn);
+    const root = await turn;
+    // Only a commit that is in the cache can be a fallback.
+    if (repository.refs.size > 0) await rememberCommit(repository, location.revision, commit);
+    for (const submodule of await submodulesIn(root)) remark(passedOver(submodule, location.repo));
+    return { root, commit };
+  };
+  return {
+    locate: (repo, revision) => locate(options.maps, repo, revision),
+    read: async (request) => {
+      if (options.signal?.aborted) throw new FleetError('ABORTED', 'reading the platform was stopped');
+      const path = cleanPath(request.path);
+      const { bound } = request;
+      const { root, commit } = await directoryOf(request.location, path, bound);
+      const shown = showLocation(request.location);
+      try {
+        const { which = 'yaml', ignore = 'honour' } = request;
+        const read = await readFiles({ root, path, which, ignore, shown, bound });
+        const key = [request.role, shown, path, which, ignore].join('\0');
+        const files = options.files ? internFiles(options.files, key, read) : read;
+        const { wanted } = request;
+        return toSource(
+          request,
+          path,
+          root,
+          commit,
+          wanted ? files.filter((file) => wanted(file.path)) : files,
+        );
+      } catch (error) {
+        throw toFleetError(error, `reading ${shown}`);
+      }
+    },
+    // Sorted, because repositories respond in any order.
+    remarks: () => [...remarks.values()].toSorted((a, b) => compareBytes(a.message, b.message)),
+  };
+};
+
+const passedOver = (submodule: string, repo: string): FleetError =>
+  new FleetError(
+    'REFERENCE_MISSING',
+    `the submodule ${JSON.stringify(submodule)} of ${redactUrl(repo)} is not read`,
+    {
+      subject: redactUrl(repo),
+      hint: 'Name its repository where the platform names repositories, or commit the files themselves',
+    },
+  );
+
+const asItWas = (error: FleetError, { commit, at }: KnownCommit): FleetError =>
+  new FleetError('SOURCE_UNREACHABLE', `${error.message}; it is read as of ${formatTime(at)}`, {
+    ...(error.subject !== undefined && { subject: error.subject }),
+    hint: `That is commit ${commit.slice(0, 12)}; what came later waits until it answers again`,
+    cause: error,
+  });
+
+const toSource = (
+  request: SourceRequest,
+  path: string,
+  root: string,
+  commit: string | undefined,
+  files: readonly SourceFile[],
+): Source => {
+  const { location, role } = request;
+  const ref = location.kind === 'git' ? refName(location.revision) : undefined;
+  const inDirectory = path === '.' ? '' : `${path}/`;
+  return {
+    snapshot: {
+      role,
+      repo: location.kind === 'git' ? redactUrl(location.repo) : location.directory,
+      ...(ref !== undefined && { ref }),
+      path,
+      ...(commit !== undefined && { commit }),
+      tree: treeDigest(files),
+      directory: path === '.' ? root : join(root, path),
+    },
+    files,
+    location,
+    prefix:
+      location.kind === 'git'
+        ? `${redactUrl(location.repo)}#${ref ?? 'HEAD'}:${inDirectory}`
+        : `${location.shown.replace(/\/+$/, '')}/${inDirectory}`,
+  };
+};
+
+const showLocation = (location: Location): string =>
+  location.kind === 'git' ? redactUrl(location.repo) : location.shown;
+
+/**
+ * Normalizes a path: './workloads/' and 'workloads' are equal. It cannot lead out of the repository.
+ * @throws FleetError FIELD_INVALID
+ */
+export const cleanPath = (path: string): string => {
+  const clean = normalize(path === '' ? '.' : path.replace(/^\/+/, './')).replace(/\/+$/, '') || '.';
+  if (clean === '..' || clean.startsWith(`..${sep}`) || isAbsolute(clean) || clean.includes('\0'))
+    throw new FleetError('FIELD_INVALID', `the path ${JSON.stringify(path)} leads out of its repository`);
+  return clean;
+};

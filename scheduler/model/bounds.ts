@@ -1,0 +1,20 @@
+/** What an application's manifests may write besides objects in their own assignment's namespace. */
+export type Bounds = {
+  /** Cluster-scoped kinds; '*' means all. */
+  readonly clusterScoped: readonly string[];
+  /** Other namespaces; '*' means all. */
+  readonly namespaces: readonly string[];
+};
+
+/** Annotations of a WorkloadRegistration, which only the platform team writes: names separated by commas or spaces. */
+export const ALLOW_CLUSTER_SCOPED = 'fleet-ferry/allow-cluster-scoped';
+export const ALLOW_NAMESPACES = 'fleet-ferry/allow-namespaces';
+
+/** The bounds in a registration's annotations; undefined without any. */
+export const readBounds = (annotations: Readonly<Record<string, string>>): Bounds | undefined => {
+  const [clusterScoped, namespaces] = [ALLOW_CLUSTER_SCOPED, ALLOW_NAMESPACES].map((key) =>
+    (annotations[key] ?? '').split(/[\s,]+/).filter((word) => word !== ''),
+  );
+  if (!clusterScoped?.length && !namespaces?.length) return undefined;
+  return { clusterScoped: clusterScoped ?? [], namespaces: namespaces ?? [] };
+};

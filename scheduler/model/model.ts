@@ -1,0 +1,273 @@
+import type { FleetError, Place } from '#bundles/errors';
+import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
+import type { ContentLocks } from './content-locks.ts';
+import type { Attachment } from './attachment.ts';
+import type { ImageFields } from './image-fields.ts';
+import type { TemplateValue } from './template-context.ts';
+import type { Declared } from '#bundles/formats/candidate';
+import type { Limits } from './limits.ts';
+import type { Bounds } from './bounds.ts';
+import type { Location } from './location.ts';
+import type { RepositoryAddress } from './repository-address.ts';
+
+/**
+ * The platform as plain data, whichever form it was written in: Kalypso's objects (scheduler.kalypso.io/v1alpha1,
+ * environments as branches) or ours (fleet-ferry/v1alpha1, environments as directories). Everything in it comes from one
+ * snapshot of every repository.
+ */
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** A YAML value: what templates, schemas and merges work on. */
+export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
+
+/**
+ * A configuration value as templates see it: a Value, or one of those that Kalypso's YAML 1.1 adds and prints in its own way
+ * (integers beyond 2^53, `5.0`, keys that are not strings).
+ */
+export type ConfigValue = TemplateValue;
+
+/** The form a platform is written in. It decides merge order, typing of values and the default template engine. */
+export type PlatformForm = 'kalypso' | 'fleet';
+
+/** One repository or directory in one fixed state. `tree` is the digest of the files read; directories have no `commit`. */
+export type SourceSnapshot = {
+  /** 'platform', 'base/main', 'workload/greeting' ... */
+  readonly role: string;
+  readonly repo: string;
+  readonly ref?: string;
+  readonly path: string;
+  readonly commit?: string;
+  readonly tree: string;
+  /** Where its files are on this machine. Never part of an output. */
+  readonly directory: string;
+};
+
+export type TemplateType = 'reconciler' | 'namespace' | 'config';
+
+export type Template = {
+  readonly name: string;
+  readonly type: TemplateType;
+  readonly engine: 'go' | 'handlebars';
+  /** 'yaml', 'sh', 'env', ...: decides the file extension and how the text is read. Free text in Kalypso's form. */
+  readonly contentType: string | undefined;
+  readonly manifests: readonly { readonly text: string; readonly at: Place; readonly indent: number }[];
+  readonly at: Place;
+};
+
+/** What our agent applies a cluster type's packages to. Kalypso's cluster types are 'kubernetes'. */
+export type Target = 'kubernetes' | 'host';
+
+export type ClusterType = {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly reconciler: string;
+  readonly namespaceService: string;
+  readonly configType: string;
+  readonly target: Target;
+  /** OCI platforms, like linux/amd64. */
+  readonly platforms: readonly string[];
+  /** Sites of this type have no network: images must be pinned and are never pulled at start. */
+  readonly offline: boolean;
+  readonly requirements: {
+    readonly diskBytes?: number;
+    readonly kubernetes?: string;
+    readonly agent?: string;
+  };
+  readonly at: Place;
+  /** Places of the fields that name a Template. */
+  readonly places?: { readonly [field in 'reconciler' | 'namespaceService' | 'configType']?: Place };
+};
+
+export type DeploymentTarget = {
+  /** '<workload>-<target>', as Kalypso names it; the assignment id within a cluster type. */
+  readonly name: string;
+  readonly shortName: string;
+  readonly workload: string;
+  readonly workspace: string;
+  readonly environment: string;
+  readonly labels: Labels;
+  readonly manifests: { readonly [key: string]: Value };
+  readonly configSchemas: readonly string[];
+  /** Its schemas are Kalypso's and coerce text to numbers: see ConfigSchema. */
+  readonly coerces?: boolean;
+  /** Names of deployment targets that must be healthy first on the same cluster or host. */
+  readonly dependsOn: readonly string[];
+  readonly critical: boolean;
+  /** Its WorkloadRegistration; absent for a Workload that is part of the platform. */
+  readonly registration?: string;
+  /** What its registration allows its manifests to write outside of their own namespace. */
+  readonly bounds?: Bounds;
+  /** What its workspace is granted; absent without a Workspace object. Only with a registration. */
+  readonly grants?: HostGrants;
+  readonly at: Place;
+  /** Places of the values of its own labels. */
+  readonly labelPlaces?: Readonly<Record<string, Place>>;
+};
+
+/**
+ * An application whose repository cannot be read or is invalid. Its targets are unknown; other applications are not blocked.
+ */
+export type HeldWorkload = {
+  readonly registration: string;
+  readonly workspace: string;
+  readonly at: Place;
+  readonly errors: readonly FleetError[];
+};
+
+/** One label-selected piece of configuration. In `Platform.configs` later layers override earlier ones. */
+export type ConfigLayer = {
+  readonly name: string;
+  readonly selector: Labels;
+  readonly values: { readonly [key: string]: ConfigValue };
+  /** The place of each top-level key; in our form also of each key in nested mappings (`placeKey` of its path). */
+  readonly places: { readonly [key: string]: Place };
+  readonly from: 'base' | 'environment';
+  readonly at: Place;
+};
+
+export type ConfigSchema = {
+  readonly name: string;
+  readonly selector: Labels;
+  readonly schema: Value;
+  /** Kalypso's schemas validate text that looks like a number as that number (behaviour.md 2.5). */
+  readonly coerces?: boolean;
+  /** Why its text is not a schema. Only the assignments that it selects are held (behaviour.md 2.5). */
+  readonly fault?: string;
+  readonly at: Place;
+};
+
+export type LabelSelector = {
+  readonly matchLabels: Labels;
+  readonly matchExpressions: readonly {
+    readonly key: string;
+    readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+    readonly values: readonly string[];
+  }[];
+};
+
+export type SchedulingPolicy = {
+  readonly name: string;
+  readonly workspace: string;
+  readonly targets: LabelSelector;
+  readonly clusterTypes: LabelSelector;
+  readonly at: Place;
+};
+
+/** What packages of a workspace may name on a host, and which secret sets, besides their own (docs/workspaces.md). */
+export type HostGrants = {
+  /** Absolute paths, including everything below them. */
+  readonly paths: readonly string[];
+  /** Unit names; `*` matches any characters. */
+  readonly units: readonly string[];
+  /** Users and groups. */
+  readonly users: readonly string[];
+  /** Names of secret sets; `*` matches any characters. */
+  readonly secretSets: readonly string[];
+};
+
+/** What the platform grants the registered applications of one workspace. */
+export type Workspace = {
+  readonly name: string;
+  readonly host: HostGrants;
+  /**
+   * Repositories, or their owners, that its applications' manifests may name; undefined: those of the owner of the
+   * application's repository.
+   */
+  readonly repositories?: readonly RepositoryAddress[] | undefined;
+  /** Overrides of the default limits. */
+  readonly limits?: Partial<Limits> | undefined;
+  readonly at: Place;
+};
+
+/** Where a WorkloadRegistration's repository is read from. */
+export type RegisteredRepository = {
+  readonly location: Location;
+  readonly path: string;
+  /** As written in the registration. */
+  readonly repo?: string;
+  readonly workspace?: string;
+};
+
+/** One loaded environment of the platform: everything needed to schedule and render it. */
+export type Platform = {
+  readonly form: PlatformForm;
+  /** Fleet name; for Kalypso repositories it comes from the command line or configuration. */
+  readonly fleet: string;
+  readonly environment: string;
+  /** The promotion chain, first environment first; only [environment] if the form does not define one. */
+  readonly chain: readonly string[];
+  /** Commit of Kalypso's BaseRepo "main", which `render` writes to the tracking file. */
+  readonly promotedCommit: string | undefined;
+  readonly templates: ReadonlyMap<string, Template>;
+  readonly clusterTypes: readonly ClusterType[];
+  readonly targets: readonly DeploymentTarget[];
+  readonly policies: readonly SchedulingPolicy[];
+  readonly configs: readonly ConfigLayer[];
+  readonly schemas: readonly ConfigSchema[];
+  readonly sources: readonly SourceSnapshot[];
+  /** Image name as written in manifests -> 'name@sha256:...'. */
+  readonly imageLocks: ReadonlyMap<string, string>;
+  /** Lock entries of the addresses that host packages fetch from; absent without any. */
+  readonly contentLocks?: ContentLocks;
+  /** Absent when the platform has no Workspace object: then every workspace has the defaults. */
+  readonly workspaces?: readonly Workspace[];
+  /** Signatures that images must carry, by image name; absent without any. */
+  readonly imagePolicies?: readonly ImagePolicy[];
+  /** Digest of a locked manifest -> digest of the index it was selected from. Only with policies. */
+  readonly imageIndexes?: ReadonlyMap<string, string>;
+  /** Attachments by image digest; absent without any. */
+  readonly imageAttachments?: ReadonlyMap<string, readonly Attachment[]>;
+  /** Image fields outside of pod templates, in addition to the built-in ones; absent without any. */
+  readonly imageFields?: readonly ImageFields[];
+  /** The repository of each WorkloadRegistration; its targets' manifest paths are relative to it. */
+  readonly repositories: ReadonlyMap<string, RegisteredRepository>;
+  /**
+   * Only with `holdWorkloads`; without it a broken workload fails the load. Packages of held workloads must not be pruned.
+   */
+  readonly heldWorkloads?: readonly HeldWorkload[];
+  /** Kalypso's GitOpsRepo of the environment: the branch to which its rendered tree is proposed. */
+  readonly gitOps?: { readonly repo: string; readonly branch: string; readonly path: string };
+  /** Files that may hold CustomResourceDefinitions, used to validate objects. */
+  readonly definitions?: readonly { readonly shown: string; readonly bytes: Buffer }[];
+  /** Which files declare what; absent in a platform that was not read from files. */
+  readonly declarations?: Declarations;
+  /** Warnings: reported, but they block nothing. */
+  readonly advice?: readonly FleetError[];
+};
+
+/** One deployment target on one cluster type. */
+export type Assignment = {
+  readonly clusterType: ClusterType;
+  readonly target: DeploymentTarget;
+  readonly policy: string;
+};
+
+export type RenderedFile = {
+  readonly path: string;
+  readonly bytes: Buffer;
+};
+
+/** The files of one assignment, with paths relative to its folder and final bytes. Bundles are made of them. */
+export type RenderedPackage = {
+  readonly assignment: Assignment;
+  /** namespace.yaml, platform-config.<ext>, reconciler.yaml, in Kalypso's layout. Ordered bytewise by path. */
+  readonly files: readonly RenderedFile[];
+  /** Target namespace on Kubernetes. */
+  readonly namespace: string;
+  readonly configData: { readonly [key: string]: Value };
+};
+
+/** An assignment that could not be rendered. Others are not blocked. */
+export type HeldAssignment = { readonly assignment: Assignment; readonly error: FleetError };
+
+/**
+ * Which file or application folder declares what an assignment depends on. A build compares this with the declarations in
+ * the last release's candidate, to distinguish a deleted object from one that was emptied or misspelled.
+ */
+export type Declarations = {
+  /** As recorded in the candidate, sorted. */
+  readonly declared: readonly Declared[];
+  /** Every file and application folder that was read; 'empty' if it declares no object, or no target. */
+  readonly places: ReadonlyMap<string, 'filled' | 'empty'>;
+};

@@ -1,0 +1,63 @@
+import { FleetError, formatError, toFleetError } from '#bundles/errors';
+
+/** Collects every mistake in a platform, so that all can be corrected at once. */
+export type Problems = { readonly found: FleetError[] };
+
+export const newProblems = (): Problems => ({ found: [] });
+
+/**
+ * Whether the error ends the run: it was aborted, or the local disk is full. An unexpected exception (INTERNAL) does not: if
+ * the content of one application causes it, that application is held, as for any other mistake.
+ */
+export const endsRun = ({ code }: FleetError): boolean => code === 'ABORTED' || code === 'DISK_FULL';
+
+/**
+ * Like endsRun, but for steps that read no application content: there an unexpected exception (INTERNAL) also ends the run.
+ */
+export const endsJudging = (error: FleetError): boolean => endsRun(error) || error.code === 'INTERNAL';
+
+/**
+ * Runs a step. Its mistakes are added to `problems` and the result is undefined, so that later steps can report theirs.
+ * @throws FleetError ABORTED, DISK_FULL
+ */
+export const attempt = async <T>(problems: Problems, step: () => Promise<T>): Promise<T | undefined> => {
+  try {
+    return await step();
+  } catch (error) {
+    const known = toFleetError(error);
+    if (endsRun(known)) throw known;
+    problems.found.push(...problemsOf(known));
+    return undefined;
+  }
+};
+
+/**
+ * Throws one error for all problems: the only one, or PLATFORM_INVALID with all of them as its cause. Returns when there are
+ * none.
+ * @throws FleetError the single problem's code, or PLATFORM_INVALID
+ */
+export const throwProblems = (problems: readonly FleetError[], what: string): void => {
+  const [first] = problems;
+  if (first === undefined) return;
+  if (problems.length === 1) throw first;
+  const message = `${what} has ${problems.length} problems; the first is ${first.code}: ${first.message}`;
+  throw new FleetError('PLATFORM_INVALID', message, {
+    ...(first.subject !== undefined && { subject: first.subject }),
+    ...(first.at && { at: first.at }),
+    cause: new AggregateError(problems, `${problems.length} problems`),
+    hint: 'Run validate to see them all',
+  });
+};
+
+/** The single problems in an error of `loadPlatform`, in the order they were found. */
+export const problemsOf = (error: unknown): readonly FleetError[] => {
+  const known = toFleetError(error);
+  if (known.code === 'PLATFORM_INVALID' && known.cause instanceof AggregateError)
+    return known.cause.errors.map((one: unknown) => toFleetError(one));
+  return [known];
+};
+
+/** Removes duplicates: a mistake in base/ is found in every environment, one in a template in every assignment. */
+export const eachOnce = (errors: readonly FleetError[]): readonly FleetError[] => [
+  ...new Map(errors.map((error) => [formatError(error), error])).values(),
+];

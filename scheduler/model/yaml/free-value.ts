@@ -1,0 +1,86 @@
+import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from 'yaml';
+import type { Value } from '../model.ts';
+import { scalarText } from './scalar-text.ts';
+import { BAD, type Bad, kindOf, type Reading, refuse, type Shape, shape } from './shape.ts';
+
+const MAX_DEPTH = 64;
+/** Aliases can make a small file a huge value ("billion laughs"). */
+const MAX_NODES = 100_000;
+/** Resolving an alias searches the whole document. */
+const ALIAS_COST = 20;
+
+/**
+ * Any value, typed as YAML 1.2 core. Keys are text as written (`1:` is the key "1"). A number that JSON cannot express, or
+ * that a double would round, is refused.
+ */
+export const freeValue: Shape<Value> = shape({}, (node, path, reading) => {
+  const seen = { nodes: 0, reported: false };
+  return read(node, path, reading, 0, seen);
+});
+
+const read = (
+  node: Node | null,
+  path: string,
+  reading: Reading,
+  depth: number,
+  seen: { nodes: number; reported: boolean },
+): Value | Bad => {
+  if (depth > MAX_DEPTH) return refuse(reading, node, `${path} nests deeper than ${MAX_DEPTH} levels`);
+  seen.nodes += isAlias(node) ? ALIAS_COST : 1;
+  if (seen.nodes > MAX_NODES) {
+    // Reported once, not again for every value that is left.
+    if (seen.reported) return BAD;
+    seen.reported = true;
+    return refuse(reading, node, `${path} has more than ${MAX_NODES} values`);
+  }
+  if (isAlias(node))
+    return read(node.resolve(reading.parsed.document) ?? null, path, reading, depth + 1, seen);
+  if (isSeq(node)) {
+    const items = node.items.map((item, at) =>
+      read(item as Node, `${path}[${at}]`, reading, depth + 1, seen),
+    );
+    return items.every((item) => item !== BAD) ? items : BAD;
+  }
+  if (isMap(node)) {
+    const entries: [string, Value][] = [];
+    for (const pair of node.items as readonly Pair<Node, Node | null>[]) {
+      if (!isScalar(pair.key)) return refuse(reading, pair.key, `a key of ${path} must be text`);
+      const key =
+        typeof pair.key.value === 'string' ? pair.key.value : (pair.key.source ?? String(pair.key.value));
+      const value = read(pair.value, `${path}.${key}`, reading, depth + 1, seen);
+      if (value === BAD) return BAD;
+      entries.push([key, value]);
+    }
+    return Object.fromEntries(entries);
+  }
+  if (node === null) return null;
+  return isScalar(node)
+    ? readScalar(node, path, reading)
+    : refuse(reading, node, `${path} is ${kindOf(node)}`);
+};
+
+const readScalar = (node: Scalar, path: string, reading: Reading): Value | Bad => {
+  const { value } = node;
+  if (typeof value === 'string') return scalarText(node, reading.parsed.text.text);
+  if (value === null || typeof value === 'boolean') return value;
+  if (typeof value === 'bigint' && Number.isSafeInteger(Number(value))) return Number(value);
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  return refuse(
+    reading,
+    node,
+    `${path} is ${kindOf(node)}, which would not arrive as written`,
+    'Put it in quotes',
+  );
+};
+
+/** A mapping of free values, for configuration and manifests. */
+export const freeRecord: Shape<{ readonly [key: string]: Value }> = shape(
+  { type: 'object' },
+  (node, path, reading) => {
+    const value = freeValue(node, path, reading);
+    if (value === BAD) return BAD;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as { readonly [key: string]: Value };
+    return refuse(reading, node, `${path} must be a mapping`);
+  },
+);

@@ -1,0 +1,169 @@
+import { isUtf8 } from 'node:buffer';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  type Scalar,
+  type ScalarTag,
+  type Tags,
+  type YAMLError,
+  type YAMLMap,
+  visit,
+} from 'yaml';
+import { FleetError, type Place } from '#bundles/errors';
+import { yamlFault } from '#bundles/json/yaml-fault';
+import { findDuplicateKeys } from './duplicate-keys.ts';
+import { MAX_DEPTH, nestsTooDeep } from './nesting.ts';
+
+/** A YAML document with its root node, and the text that places are computed from. */
+export type ParsedDocument<Root extends Node = YAMLMap> = {
+  readonly root: Root;
+  readonly document: Document;
+  readonly text: SourceText;
+};
+
+/**
+ * Writes a number as its author wrote it. `0644` is 420 to kubectl and 644 in YAML 1.2; the reader of the bundle decides.
+ */
+const numbersAsWritten = (tags: Tags): Tags =>
+  tags.map((tag) => (typeof tag !== 'string' && NUMBERS.has(tag.tag) ? asWritten(tag as ScalarTag) : tag));
+
+const NUMBERS = new Set(['tag:yaml.org,2002:int', 'tag:yaml.org,2002:float']);
+
+const asWritten = (tag: ScalarTag): ScalarTag => ({
+  ...tag,
+  stringify: (item, ...more) => item.source ?? tag.stringify?.(item, ...more) ?? String(item.value),
+});
+
+const optionsFor = (lineCounter: LineCounter) => ({
+  lineCounter,
+  // Keeps integers beyond 2^53 exact.
+  intAsBigInt: true,
+  prettyErrors: false,
+  customTags: numbersAsWritten,
+  // The library's own check takes quadratic time.
+  uniqueKeys: false,
+});
+
+/** A file's text and line starts. `file` is its name in messages. */
+export type SourceText = { readonly file: string; readonly text: string; readonly lines: LineCounter };
+
+/**
+ * The documents of a YAML 1.2 file whose root is a mapping. Syntax errors, duplicate keys included, are added to `problems`
+ * as YAML_SYNTAX, and the document is left out. For a document with another root `onOther` gives the error; without it the
+ * document is skipped.
+ */
+export const parseDocuments = (
+  file: string,
+  bytes: Buffer,
+  problems: FleetError[],
+  onOther?: (at: Place) => FleetError,
+): readonly ParsedDocument[] => {
+  if (!isUtf8(bytes)) {
+    problems.push(
+      new FleetError('YAML_SYNTAX', 'this is not YAML: it is not text in UTF-8', {
+        at: { file },
+        hint: 'Save it as UTF-8',
+      }),
+    );
+    return [];
+  }
+  const lines = new LineCounter();
+  const text = bytes.toString('utf8');
+  const source = { file, text, lines };
+  if (nestsTooDeep(text)) {
+    problems.push(tooDeep(file));
+    return [];
+  }
+  let documents: readonly Document[];
+  try {
+    const parsed = parseAllDocuments(text, optionsFor(lines));
+    documents = Array.isArray(parsed) ? parsed : [];
+  } catch (cause) {
+    // The parser recurses with the text; only absurd nesting overflows its stack.
+    problems.push(tooDeep(file, cause));
+    return [];
+  }
+  const good: ParsedDocument[] = [];
+  for (const document of documents) {
+    if (document.errors.some(({ message }) => /call stack|Stack overflow/i.test(message))) {
+      problems.push(tooDeep(file));
+      return [];
+    }
+    for (const error of firstOfEachLine(source, document.errors).slice(0, MAX_REPORTED))
+      problems.push(syntaxError(source, error.pos[0], error.message));
+    if (document.errors.length > 0) continue;
+    const { contents } = document;
+    const twice = findDuplicateKeys(contents);
+    for (const key of twice.slice(0, MAX_REPORTED)) problems.push(duplicateKey(source, key));
+    const aliases = brokenAliases(source, document);
+    for (const alias of aliases.slice(0, MAX_REPORTED)) problems.push(brokenAlias(source, alias));
+    if (twice.length + aliases.length > 0) continue;
+    if (isMap(contents)) good.push({ root: contents, document, text: source });
+    else if (onOther && contents !== null && !(isScalar(contents) && contents.value === null))
+      problems.push(onOther(placeOf(source, contents)));
+  }
+  return good;
+};
+
+/** Upper bound on reported errors of each sort in one file. */
+const MAX_REPORTED = 20;
+
+const tooDeep = (file: string, cause?: unknown): FleetError =>
+  new FleetError('YAML_SYNTAX', `this YAML nests too deep to be read: more than ${MAX_DEPTH} levels`, {
+    at: { file },
+    cause,
+  });
+
+const duplicateKey = (source: SourceText, key: Scalar): FleetError =>
+  new FleetError('YAML_SYNTAX', `the key ${String(key.value)} is there twice in one mapping`, {
+    at: placeOf(source, key),
+    hint: 'Remove one of the two',
+  });
+
+const syntaxError = (source: SourceText, offset: number, said: string): FleetError =>
+  new FleetError('YAML_SYNTAX', `this is not YAML: ${yamlFault(said)}`, { at: placeAt(source, offset) });
+
+const brokenAlias = (source: SourceText, alias: Alias): FleetError =>
+  new FleetError('YAML_SYNTAX', 'this alias has no anchor before it', {
+    at: placeOf(source, alias),
+    hint: 'A value that begins with * stands in quotes',
+  });
+
+/** Aliases without an anchor before them. The library would only find them on writing, and throw. */
+const brokenAliases = ({ text }: SourceText, document: Document): readonly Alias[] => {
+  const found: Alias[] = [];
+  if (!text.includes('*')) return found;
+  const anchors = new Set<string>();
+  visit(document, {
+    Alias: (_, alias) => {
+      if (!anchors.has(alias.source)) found.push(alias);
+    },
+    Node: (_, node) => {
+      if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor);
+    },
+  });
+  return found;
+};
+
+/** One stray tab or quote makes the parser report the rest of the line as well. */
+const firstOfEachLine = (source: SourceText, errors: readonly YAMLError[]): readonly YAMLError[] =>
+  [
+    ...new Map(errors.toReversed().map((error) => [source.lines.linePos(error.pos[0]).line, error])).values(),
+  ].toReversed();
+
+export const placeAt = (source: SourceText, offset: number): Place => {
+  const { line, col } = source.lines.linePos(offset);
+  return { file: source.file, line, column: col };
+};
+
+/** Where a node begins. A null without text has no place; then the owner's is used. */
+export const placeOf = (source: SourceText, node: Node | null | undefined, owner?: Node): Place => {
+  const range = node?.range ?? owner?.range;
+  return range ? placeAt(source, range[0]) : { file: source.file };
+};

@@ -1,0 +1,47 @@
+import { type Application, showFile } from '../../../load/applications/application.ts';
+import type { Platform, RenderedPackage } from '../../../model/model.ts';
+import { mayDefineKinds } from '../../../model/may-define-kinds.ts';
+import type { DefinitionFile } from './custom-kinds.ts';
+
+/**
+ * Every file that may define kinds: of the platform, of rendered templates, and of readable applications. A package whose
+ * application cannot be read is held elsewhere.
+ */
+export const definitionFiles = (
+  platform: Platform,
+  packages: readonly RenderedPackage[],
+  applicationOf: (rendered: RenderedPackage) => Application | undefined,
+): readonly DefinitionFile[] => {
+  const files: DefinitionFile[] = [...(platform.definitions ?? [])];
+  const seen = new Set<Application>();
+  for (const rendered of packages) {
+    const { assignment } = rendered;
+    if (!without.has(rendered)) {
+      const before = files.length;
+      for (const file of rendered.files)
+        if (mayDefineKinds(file.bytes))
+          files.push({ shown: `${assignment.target.name}/${file.path}`, bytes: file.bytes });
+      if (files.length === before) without.add(rendered);
+    }
+    const application = readable(rendered, applicationOf);
+    if (!application || seen.has(application)) continue;
+    seen.add(application);
+    for (const [path, bytes] of application.files)
+      if (mayDefineKinds(bytes)) files.push({ shown: showFile(application, path), bytes });
+  }
+  return files;
+};
+
+/** Packages without definitions. A server keeps packages between builds, so each is searched only once. */
+const without = new WeakSet<RenderedPackage>();
+
+const readable = (
+  rendered: RenderedPackage,
+  applicationOf: (rendered: RenderedPackage) => Application | undefined,
+): Application | undefined => {
+  try {
+    return applicationOf(rendered);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,92 @@
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { FleetError } from '#bundles/errors';
+import type { Layout } from '#bundles/formats/layout/layout';
+import { type Channel, formatChannel } from '#bundles/names';
+import { checkRootExpiry } from '#bundles/trust/root/root';
+import type { Releases } from '../publish/open-releases.ts';
+import { publishRelease } from '../publish/publish-release.ts';
+import { readPrevious } from '../publish/read-previous.ts';
+import { awaitingReference } from '../../load/releases/references.ts';
+import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
+import { releaseReferences } from '../reissue/reissue-release.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import { addApproval } from './add-approval.ts';
+import { type Awaiting, readAwaiting, writeAwaiting } from './awaiting.ts';
+import { isApproved } from './sign-bundle.ts';
+
+export type Approval = {
+  readonly channel: Channel;
+  /** Returns a sigstore bundle over exactly `awaiting.payload`: read from a file, or signed on the spot. */
+  readonly sign: (awaiting: Awaiting) => Promise<Buffer>;
+  readonly now: Date;
+};
+
+export type Approved = {
+  readonly outcome: 'released' | 'awaiting';
+  readonly awaiting: Awaiting;
+  /** The new release; while the bundle still awaits signatures, the current one, 0 if the channel has none. */
+  readonly version: number;
+};
+
+/** The bundle of a channel that awaits approval. @throws FleetError NOTHING_AWAITING; SCHEMA, MISSING_BLOB if it is damaged */
+export const requireAwaiting = async (
+  layout: Layout,
+  channel: Channel,
+  keys: KeyDirectory,
+): Promise<Awaiting> => {
+  const awaiting = await readAwaiting(layout, channel, keys.root);
+  if (awaiting) return awaiting;
+  throw new FleetError('NOTHING_AWAITING', `nothing of ${formatChannel(channel)} waits for an approval`, {
+    hint: 'See what does with: fleet-scheduler approvals',
+  });
+};
+
+/**
+ * Adds a signature to the bundle that awaits approval. Once the root's threshold is met, it is released under the next number;
+ * until then the signature is only stored.
+ * @throws FleetError NOTHING_AWAITING, REVOKED, ROOT_EXPIRED, FROM_FUTURE; PAYLOAD_MISMATCH, THRESHOLD, UNKNOWN_KEY,
+ *   BAD_SIGNATURE for the signature; KEY_MISSING, APPROVAL_MISSING, NOT_NEWER from the signer. The index is unchanged then.
+ */
+export const approve = async (
+  releases: Releases,
+  keys: KeyDirectory,
+  { channel, sign, now }: Approval,
+): Promise<Approved> => {
+  const { root, roots } = keys;
+  checkRootExpiry(root, now);
+  const layout = await releases.open();
+  const waiting = await requireAwaiting(layout, channel, keys);
+  const previous = await readPrevious(layout, channel, roots, now);
+  const revocations = await readRevocations(layout, root.fleet, channel, previous);
+  const revoked = findRevoked(revocations, [waiting.bundle]);
+  if (revoked) {
+    throw new FleetError('REVOKED', `what waits was revoked at ${revoked.at}: ${revoked.reason}`, {
+      subject: waiting.bundle,
+      hint: 'Build again; what was revoked never comes back',
+    });
+  }
+  const awaiting = addApproval(waiting, await sign(waiting), root);
+  if (!isApproved(awaiting, root)) {
+    await releases.point(await writeAwaiting(layout, awaiting));
+    return { outcome: 'awaiting', awaiting, version: previous?.predicate.version ?? 0 };
+  }
+  const { kind, digest, size, manifest, config } = await readBundle(layout.blobs, waiting.bundle);
+  const { mediaType, artifactType } = manifest;
+  const { version, artifact, references } = await publishRelease(layout, keys, {
+    channel,
+    bundle: {
+      kind,
+      digest,
+      manifest: { mediaType, digest, size, ...(artifactType !== undefined && { artifactType }) },
+      minAgent: config.requirements.agent ?? null,
+    },
+    candidate: awaiting.candidate,
+    bundleStatements: awaiting.files,
+    previous,
+    revocations,
+    now,
+  });
+  const past = releaseReferences(channel, artifact, previous);
+  await releases.point(new Map([...references, ...past]), [awaitingReference(channel)]);
+  return { outcome: 'released', awaiting, version };
+};

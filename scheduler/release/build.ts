@@ -1,0 +1,236 @@
+import { availableParallelism } from 'node:os';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { type Digest, digestOf } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import { type Layout, openLayout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { checkRootExpiry } from '#bundles/trust/root/root';
+import { buildEnvironment } from '../assemble/build-environment.ts';
+import type { PullImage } from '../assemble/images/resolve-images.ts';
+import { checkFleet } from '../assemble/candidate/check-candidate.ts';
+import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
+import { lockedSources } from '../assemble/candidate/locked-sources.ts';
+import type { Charts } from '../load/charts/charts.ts';
+import { knownCharts } from '../load/charts/known-charts.ts';
+import type { Contents } from '../assemble/content/content.ts';
+import { knownContents } from '../assemble/content/known-contents.ts';
+import type { BuildMemory } from '../assemble/incremental/build-memory.ts';
+import { environmentsOf } from '../load/list-environments.ts';
+import type { PlatformOptions } from '../load/platform/load-options.ts';
+import { findRoot, loadPlatform, type Root, sourcesOf } from '../load/load-platform.ts';
+import type { Platform } from '../model/model.ts';
+import { didYouMean } from '#bundles/nearest-name';
+import { eachOnce, newProblems, problemsOf, throwProblems } from '../model/problems.ts';
+import type { Sources } from '../load/sources/open-sources.ts';
+import { openReleases, type Releases } from './publish/open-releases.ts';
+import { type ChannelOutcome, publishEnvironment } from './publish-environment.ts';
+import type { Allowance } from '../settings/allowance.ts';
+import { checkSigners, type KeyDirectory } from '../keys/key-directory.ts';
+import type { EvidencePlace } from '../assemble/images/signatures/evidence-place.ts';
+import { layoutEvidence } from '../assemble/images/signatures/layout-evidence.ts';
+import { registryEvidence } from '../assemble/images/signatures/registry-evidence.ts';
+
+export type BuildOptions = PlatformOptions & {
+  /** Fleet name for Kalypso repositories. */
+  readonly fleet?: string;
+  /** Default: all. */
+  readonly environments?: readonly string[];
+  readonly keys: KeyDirectory;
+  /** OCI layout that releases are added to. */
+  readonly layout: string;
+  /** OCI layout with the images that manifests name. */
+  readonly images?: string;
+  /** Pulls images that are in no layout; without it no registry is contacted. */
+  readonly pull?: PullImage;
+  /** OCI layout whose releases supply the last good package of each held assignment. */
+  readonly previous?: string;
+  /** Bundles assembled in parallel. Default: the number of processors. */
+  readonly workers?: number;
+  /** Results that a server keeps between builds. */
+  readonly memory?: BuildMemory;
+  /** Builds from this candidate instead of the newest sources. Unless `environments` is given, only its environment is built. */
+  readonly candidate?: GivenCandidate;
+  /** Fetches charts; without it only charts in the cache are used. */
+  readonly charts?: Charts;
+  /** Fetches files that host packages name by URL; without it only files in the cache are used. */
+  readonly contents?: Contents;
+  /** Removals to allow although no object was deleted. Default: none. */
+  readonly allowRemovals?: Allowance;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  /** Called once the releases of an environment are in the layout; for environments with problems, after all others. */
+  readonly onEnvironment?: (outcome: EnvironmentOutcome) => void;
+};
+
+export type EnvironmentOutcome = {
+  readonly environment: string;
+  /** Digest of the candidate document; undefined if the environment was not built. */
+  readonly candidate?: Digest;
+  readonly channels: readonly ChannelOutcome[];
+  /** Applications whose repositories cannot be read. Sites keep the packages of their workspaces. */
+  readonly heldWorkloads: readonly {
+    readonly registration: string;
+    readonly errors: readonly FleetError[];
+  }[];
+  readonly advice: readonly FleetError[];
+  /** Errors in the platform's own objects. If there is one, the environment was not built. */
+  readonly problems: readonly FleetError[];
+};
+
+export type BuildOutcome = {
+  readonly environments: readonly EnvironmentOutcome[];
+  readonly channels: readonly ChannelOutcome[];
+  readonly advice: readonly FleetError[];
+};
+
+/**
+ * Builds and releases: load → compose → schedule → render → bundle → sign → write, for the chosen environments, all from one
+ * snapshot of every repository. A channel whose bundle did not change gets no new release. An environment that cannot be
+ * loaded is reported in its outcome and does not stop the others.
+ * @throws FleetError BUSY while another process writes the layout; USAGE if platform and keys belong to different fleets;
+ *   PLATFORM_INVALID for an unknown environment; ROOT_EXPIRED, KEY_MISSING, LAYOUT_INVALID; and the platform's first problem
+ *   if no environment could be loaded
+ */
+export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
+  const { keys, now, signal } = options;
+  checkRootExpiry(keys.root, now);
+  await checkSigners(keys, ['bundle', 'release']);
+  const { candidate } = options;
+  if (candidate) checkFleet(candidate, keys.root.fleet);
+  const unlocked = options.sources ?? sourcesOf(options);
+  const asked = options.environments ?? environmentOf(candidate);
+  const viewFor = (environment: string): Sources =>
+    candidate ? lockedSources(unlocked, candidate, environment) : unlocked;
+  const root = await openRoot(options, viewFor(asked?.[0] ?? ''));
+  const environments = chooseEnvironments(root, asked);
+  const previous = options.previous === undefined ? undefined : await openLayout(options.previous);
+  const images = options.images === undefined ? undefined : await openLayout(options.images);
+  const signatures = signaturePlaces(options, [images, previous]);
+  using releases = await openReleases(options.layout, { command: 'build', now });
+  const outcomes: EnvironmentOutcome[] = [];
+  for (const environment of environments) {
+    signal.throwIfAborted();
+    const outcome = await buildOne(options, environment, {
+      sources: viewFor(environment),
+      images,
+      previous,
+      signatures,
+      releases,
+    });
+    outcomes.push(outcome);
+    if (outcome.problems.length === 0) options.onEnvironment?.(outcome);
+  }
+  const failed = outcomes.filter(({ problems }) => problems.length > 0);
+  if (failed.length === outcomes.length)
+    throwProblems(eachOnce(failed.flatMap(({ problems }) => problems)), 'the platform');
+  for (const outcome of failed) options.onEnvironment?.(outcome);
+  return {
+    environments: outcomes,
+    channels: outcomes.flatMap(({ channels }) => channels),
+    advice: outcomes.flatMap(({ advice }) => advice),
+  };
+};
+
+/**
+ * Places to look for image signatures, in order. The output layout comes before the registry, because it holds the evidence
+ * that earlier builds found.
+ */
+const signaturePlaces = (
+  { layout, pull }: BuildOptions,
+  given: readonly (Layout | undefined)[],
+): readonly EvidencePlace[] => [
+  ...given.flatMap((one) => (one ? [layoutEvidence(one.directory, async () => one)] : [])),
+  layoutEvidence(layout, () => openOrStartLayout(layout)),
+  ...(pull ? [registryEvidence(pull)] : []),
+];
+
+const environmentOf = (candidate: GivenCandidate | undefined): readonly string[] | undefined =>
+  candidate?.document.environment === undefined ? undefined : [candidate.document.environment];
+
+/** Opens the platform's root. @throws FleetError its first problem; USAGE if it belongs to another fleet than the keys */
+const openRoot = async (options: BuildOptions, sources: Sources): Promise<Root> => {
+  const problems = newProblems();
+  const root = await findRoot(options.platform, sources, problems);
+  throwProblems(problems.found, 'the platform');
+  const signing = options.keys.root.fleet;
+  const fleet = root.form === 'fleet' ? root.fleet.name : (options.fleet ?? signing);
+  if (fleet === signing) return root;
+  throw new FleetError('USAGE', `the platform is fleet ${fleet}, but the keys are of fleet ${signing}`, {
+    ...(root.form === 'fleet' && { at: root.fleet.at }),
+    hint: 'Give the --keys of this fleet',
+  });
+};
+
+/** The requested environments without duplicates, default all. @throws FleetError PLATFORM_INVALID for an unknown one */
+const chooseEnvironments = (root: Root, asked: readonly string[] | undefined): readonly string[] => {
+  const known = environmentsOf(root);
+  const unknown = asked?.find((name) => !known.includes(name));
+  if (unknown === undefined) return [...new Set(asked ?? known)];
+  throw new FleetError('PLATFORM_INVALID', `the platform has no environment ${JSON.stringify(unknown)}`, {
+    ...(root.form === 'fleet' && { at: root.fleet.at }),
+    hint: `${didYouMean(unknown, known) ?? ''}It has ${known.join(', ')}`,
+  });
+};
+
+type Inputs = {
+  readonly sources: Sources;
+  readonly images: Layout | undefined;
+  readonly previous: Layout | undefined;
+  readonly signatures: readonly EvidencePlace[];
+  readonly releases: Releases;
+};
+
+const buildOne = async (
+  options: BuildOptions,
+  environment: string,
+  { sources, images, previous, signatures, releases }: Inputs,
+): Promise<EnvironmentOutcome> => {
+  const platform = await loadOrProblems(options, environment, sources);
+  if ('problems' in platform)
+    return { environment, channels: [], heldWorkloads: [], advice: [], problems: platform.problems };
+  const built = await buildEnvironment(
+    {
+      platform,
+      sources,
+      images: images?.blobs,
+      pull: options.pull,
+      signatures,
+      pulled: openBlobDirectory(options.layout),
+      previous: previous && { layout: previous, roots: options.keys.roots },
+      candidate: options.candidate,
+      charts: options.charts ?? knownCharts(options.cacheDirectory),
+      contents: options.contents ?? knownContents(options.cacheDirectory),
+      env: options.env,
+      workers: options.workers ?? availableParallelism(),
+      memory: options.memory,
+    },
+    options.signal,
+  );
+  return {
+    environment,
+    candidate: digestOf(canonicalBytes(built.candidate)),
+    channels: await publishEnvironment(built, releases, options),
+    heldWorkloads: (built.platform.heldWorkloads ?? []).map(({ registration, errors }) => ({
+      registration,
+      errors,
+    })),
+    advice: built.advice,
+    problems: [],
+  };
+};
+
+/** Returns errors in the YAML of one environment instead of throwing, so that the other environments are still built. */
+const loadOrProblems = async (
+  options: BuildOptions,
+  environment: string,
+  sources: Sources,
+): Promise<Platform | { readonly problems: readonly FleetError[] }> => {
+  try {
+    const fleet = options.keys.root.fleet;
+    return await loadPlatform({ ...options, sources, environment, fleet, holdWorkloads: true });
+  } catch (error) {
+    const known = toFleetError(error);
+    if (known.code === 'INTERNAL' || known.code === 'ABORTED') throw known;
+    return { problems: problemsOf(known) };
+  }
+};

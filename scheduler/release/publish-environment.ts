@@ -1,0 +1,257 @@
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { canonicalBytes } from '#bundles/json/canonical';
+import { type Digest, digestOf } from '#bundles/digest';
+import { type ErrorCode, FleetError, type Place } from '#bundles/errors';
+import { findReference, type Layout } from '#bundles/formats/layout/layout';
+import { type Channel, formatChannel } from '#bundles/names';
+import type { Revocations } from '#bundles/formats/statements/predicates';
+import { formatTime } from '#bundles/time';
+import { VERSION } from '#bundles/version';
+import { writeAwaiting } from './approvals/awaiting.ts';
+import { isApproved, signBundle } from './approvals/sign-bundle.ts';
+import type { EnvironmentBuild } from '../assemble/build-environment.ts';
+import type { BuiltBundle } from '../assemble/bundle/build-bundle.ts';
+import { followWithLeases } from './lease/follow-with-leases.ts';
+import { fitHeld, fitSources } from './publish/fit-statement.ts';
+import type { Releases } from './publish/open-releases.ts';
+import { publishRelease } from './publish/publish-release.ts';
+import { readPrevious } from './publish/read-previous.ts';
+import type { PublishedRelease } from '../load/releases/read-release.ts';
+import { awaitingReference, bundleReference, waitingReference } from '../load/releases/references.ts';
+import { findRevoked, type Revoked, readRevocations } from '../load/releases/revocation-list.ts';
+import { copyImages, restoreBlobs, writeBundle } from './publish/write-blobs.ts';
+import { releaseReferences } from './reissue/reissue-release.ts';
+import { type Renewed, renewRelease } from './reissue/renew-release.ts';
+import { type Allowance, NO_ALLOWANCE } from '../settings/allowance.ts';
+import { openRemovals } from './removals/find-removals.ts';
+import { judgeBundle } from './removals/judge-bundle.ts';
+import type { Removal } from './removals/removal.ts';
+import { removalsHeld, writeWaiting } from './removals/waiting.ts';
+import type { KeyDirectory } from '../keys/key-directory.ts';
+
+/** Result of a build for one channel. */
+export type ChannelOutcome = Channel & {
+  /**
+   * 'renewed': the same bundle under a new number, because its release expires soon or predates a root rotation.
+   * 'awaiting': the bundle lacks signatures (docs/signing.md); sites keep the current release.
+   * 'empty': the channel has no release, and the bundle has no packages.
+   * 'blocked': the release would remove a package that is only held.
+   * 'removals-held': the release would remove packages although no object was deleted.
+   * 'revoked': the bundle that was built has been withdrawn.
+   */
+  readonly outcome:
+    | 'released'
+    | 'renewed'
+    | 'awaiting'
+    | 'unchanged'
+    | 'empty'
+    | 'blocked'
+    | 'removals-held'
+    | 'revoked';
+  readonly version: number;
+  readonly bundle: Digest | undefined;
+  readonly assignments: number;
+  readonly held: readonly {
+    readonly assignment: string;
+    readonly code: ErrorCode;
+    readonly message: string;
+    readonly at: Place | undefined;
+    readonly kept: Digest | undefined;
+    readonly error: FleetError;
+  }[];
+  /** Packages of the last release that the new bundle does not have. */
+  readonly removals: readonly Removal[];
+  /** REMOVALS_HELD, set with 'removals-held'. */
+  readonly waits?: FleetError;
+  /** Number of blobs of an unchanged bundle that were missing or damaged in the layout and were written again. */
+  readonly restored: number;
+  /** The revocation, set with 'revoked'. */
+  readonly revoked?: Revoked;
+  /** Why the current release could not be renewed although it was due. */
+  readonly fault?: FleetError;
+  /** Why the channel's lease could not be renewed for the new release. Until it is, the channel has no valid lease. */
+  readonly leaseVoid?: FleetError;
+};
+
+type Publishing = {
+  readonly keys: KeyDirectory;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  /** Removals to allow although no object was deleted. Default: none. */
+  readonly allowRemovals?: Allowance;
+};
+
+/**
+ * Decides for each channel of an environment whether its bundle is released, signs and writes what changed, and renews the
+ * current release of channels that stay. All blobs are written first and the index once at the end, so that readers never see
+ * a pointer to a missing blob and an interrupted build releases nothing of the environment.
+ * @returns one outcome per bundle, in the order of `built.bundles`
+ * @throws FleetError BUSY, LAYOUT_INVALID; FROM_FUTURE if the last release is newer than the clock; KEY_MISSING
+ */
+export const publishEnvironment = async (
+  built: EnvironmentBuild,
+  releases: Releases,
+  options: Publishing,
+): Promise<readonly ChannelOutcome[]> => {
+  const layout = await releases.open();
+  // Encoded once: the same for all channels, and about a megabyte for a large fleet.
+  const common = { candidate: canonicalBytes(built.candidate), sources: fitSources(built.sources) };
+  // Written even if nothing is released: the build reports this digest, and a later build may start from it.
+  await layout.blobs.write(digestOf(common.candidate), common.candidate.byteLength, common.candidate);
+  const references = new Map<string, Descriptor>();
+  const gone: string[] = [];
+  const outcomes: ChannelOutcome[] = [];
+  const { allowRemovals = NO_ALLOWANCE } = options;
+  const findRemovals = openRemovals(layout, built, options.keys.roots, options.signal);
+  for (const bundle of built.bundles) {
+    options.signal.throwIfAborted();
+    const channel = { environment: built.platform.environment, clusterType: bundle.clusterType.name };
+    const previous = await readPrevious(layout, channel, options.keys.roots, options.now);
+    const revocations = await readRevocations(layout, options.keys.root.fleet, channel, previous);
+    const revoked = findRevoked(revocations, [bundle.bundle.digest]);
+    const { outcome, removals, unmeant } = revoked
+      ? { outcome: 'revoked' as const, removals: [], unmeant: [] }
+      : await judgeBundle(bundle, previous, findRemovals, allowRemovals);
+    const next = { ...common, bundle, previous, revocations };
+    const fresh = outcome === 'released' ? await release(layout, channel, next, options) : undefined;
+    // A channel without a new release keeps its current one, which must not expire.
+    const kept = !fresh && previous ? await renew(layout, channel, previous, options) : undefined;
+    // After a root rotation an unchanged bundle may need the signatures of others, too.
+    const unsigned = outcome === 'unchanged' && kept?.fault?.code === 'THRESHOLD';
+    const step = unsigned ? await release(layout, channel, next, options) : fresh;
+    for (const [reference, descriptor] of step?.references ?? kept?.renewed?.references ?? [])
+      references.set(reference, descriptor);
+    if (outcome !== 'removals-held') gone.push(waitingReference(channel));
+    else
+      for (const [name, entry] of await writeWaiting(layout, channel, unmeant)) references.set(name, entry);
+    // A bundle that awaited approval is replaced by this outcome or no longer wanted.
+    if (['released', 'unchanged', 'empty', 'revoked'].includes(step?.outcome ?? outcome))
+      gone.push(awaitingReference(channel));
+    const restored = outcome === 'unchanged' ? await restoreBlobs(layout.blobs, bundle, options.signal) : 0;
+    const described = describe(channel, bundle, step?.outcome ?? outcome, previous);
+    const version = step?.version ?? described.version;
+    outcomes.push({
+      ...described,
+      version,
+      restored,
+      removals,
+      ...(unmeant.length > 0 && { waits: removalsHeld(channel, unmeant) }),
+      ...(revoked && { revoked }),
+      ...(kept?.fault && !step && { fault: kept.fault }),
+      ...(outcome === 'unchanged' && !step ? nowAt(kept?.renewed) : {}),
+    });
+  }
+  const left = gone.filter((reference) => findReference(layout, reference));
+  if (references.size === 0 && left.length === 0) return outcomes;
+  await releases.point(references, left);
+  const { keys, now } = options;
+  const voided = await followWithLeases(releases, keys, outcomes.map(channelOf), now);
+  return outcomes.map((outcome) => {
+    const leaseVoid = voided.get(formatChannel(outcome));
+    return leaseVoid ? { ...outcome, leaseVoid } : outcome;
+  });
+};
+
+const channelOf = ({ environment, clusterType }: Channel): Channel => ({ environment, clusterType });
+
+/** Renews the current release if it is due. Returns a failure as `fault` instead of throwing; internal errors are thrown. */
+const renew = async (
+  layout: Layout,
+  channel: Channel,
+  previous: PublishedRelease,
+  { keys, now }: Publishing,
+): Promise<{ readonly renewed?: Renewed; readonly fault?: FleetError }> => {
+  try {
+    return { renewed: await renewRelease(layout, keys, { channel, previous, now }) };
+  } catch (error) {
+    if (error instanceof FleetError && error.exitCode !== 1) return { fault: error };
+    throw error;
+  }
+};
+
+const nowAt = (renewed: Renewed | undefined): Partial<ChannelOutcome> =>
+  renewed?.outcome === 'renewed' ? { outcome: 'renewed', version: renewed.version } : {};
+
+type NextRelease = {
+  /** The candidate document, canonical JSON. */
+  readonly candidate: Buffer;
+  readonly sources: EnvironmentBuild['sources'];
+  readonly bundle: BuiltBundle;
+  readonly previous: PublishedRelease | undefined;
+  readonly revocations: Revocations;
+};
+
+type Step = {
+  readonly outcome: 'released' | 'awaiting';
+  /** Number of the new release; undefined with 'awaiting'. */
+  readonly version: number | undefined;
+  readonly references: ReadonlyMap<string, Descriptor>;
+};
+
+/** Writes and signs a bundle, then releases it or, if signatures are missing, stores it as awaiting. Does not write the index. */
+const release = async (
+  layout: Layout,
+  channel: Channel,
+  { candidate, sources, bundle, previous, revocations }: NextRelease,
+  { keys, now, signal }: Publishing,
+): Promise<Step> => {
+  const images = await copyImages(layout.blobs, channel, bundle, signal);
+  await writeBundle(layout.blobs, bundle.bundle);
+  const { kind, digest, config, manifest } = bundle.bundle;
+  const predicate = {
+    fleet: keys.root.fleet,
+    ...channel,
+    kind,
+    candidate: digestOf(candidate),
+    sources,
+    held: fitHeld(bundle.held.map(toHeldLine)),
+    builder: `fleet-scheduler/${VERSION}`,
+    builtAt: formatTime(now),
+  };
+  const signed = await signBundle(layout, keys, { channel, digest, predicate, candidate });
+  if (!isApproved(signed, keys.root)) {
+    const awaiting = await writeAwaiting(layout, { channel, bundle: digest, ...signed });
+    const named = [bundleReference(channel, digest), manifest.descriptor] as const;
+    return { outcome: 'awaiting', version: undefined, references: new Map([...images, named, ...awaiting]) };
+  }
+  const { version, artifact, references } = await publishRelease(layout, keys, {
+    channel,
+    bundle: { kind, digest, manifest: manifest.descriptor, minAgent: config.requirements.agent ?? null },
+    candidate: signed.candidate,
+    bundleStatements: signed.files,
+    previous,
+    revocations,
+    now,
+  });
+  const past = releaseReferences(channel, artifact, previous);
+  return { outcome: 'released', version, references: new Map([...images, ...references, ...past]) };
+};
+
+const describe = (
+  channel: Channel,
+  { bundle, held }: BuiltBundle,
+  outcome: ChannelOutcome['outcome'],
+  previous: PublishedRelease | undefined,
+): Omit<ChannelOutcome, 'restored' | 'removals'> => ({
+  ...channel,
+  outcome,
+  version: previous?.predicate.version ?? 0,
+  bundle: outcome === 'empty' ? undefined : bundle.digest,
+  assignments: bundle.config.assignments.length,
+  held: held.map((one) => ({
+    ...toHeldLine(one),
+    at: one.error.at,
+    kept: one.kept?.digest,
+    code: one.error.code,
+    error: one.error,
+  })),
+});
+
+/** A held assignment as recorded in the bundle statement. */
+const toHeldLine = ({ assignment, error, kept }: BuiltBundle['held'][number]) => ({
+  assignment: assignment.target.name,
+  code: error.code,
+  message: error.message.slice(0, 2000),
+  ...(error.at === undefined ? {} : { at: error.at }),
+  ...(kept === undefined ? {} : { kept: kept.digest }),
+});

@@ -1,0 +1,73 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { FleetError } from '#bundles/errors';
+import {
+  type Layout,
+  openOrStartLayout,
+  referenceOf,
+  withReference,
+  writeLayoutIndex,
+} from '#bundles/formats/layout/layout';
+import { type LockOptions, waitForLayout } from './wait-for-layout.ts';
+
+/** The layout that releases are added to. Locked against other writers once it exists. */
+export type Releases = Disposable & {
+  /** Reads the layout under the lock, or creates it. @throws FleetError BUSY, LAYOUT_INVALID, PERMISSION, IO */
+  readonly open: () => Promise<Layout>;
+  /**
+   * Sets references and writes index.json, which makes the change visible to readers at once.
+   * @param gone references to remove
+   */
+  readonly point: (references: ReadonlyMap<string, Descriptor>, gone?: readonly string[]) => Promise<void>;
+};
+
+/**
+ * An existing layout is locked immediately, so that a second build fails before it does any work. A missing one is created by
+ * `open`, so that a build that fails earlier leaves nothing behind. Waits up to `options.waitMs` for another holder.
+ * @throws FleetError BUSY
+ */
+export const openReleases = async (directory: string, options: LockOptions): Promise<Releases> => {
+  const lock = () => waitForLayout(directory, options);
+  let locked = (await isThere(directory)) ? await lock() : undefined;
+  return {
+    open: async () => {
+      locked ??= await lock();
+      const layout = await openOrStartLayout(directory);
+      if (layout.manifests.length === 0) await start(layout);
+      return layout;
+    },
+    point: async (references, gone = []) => {
+      // Read again: site statements are written to the same index, by commands that do not wait for a build.
+      const layout = await openOrStartLayout(directory);
+      const manifests = [...references].reduce<readonly Descriptor[]>(
+        (before, [reference, descriptor]) => withReference(before, reference, descriptor),
+        layout.manifests.filter((entry) => !gone.includes(referenceOf(entry) ?? '')),
+      );
+      await writeLayoutIndex(layout, manifests);
+    },
+    [Symbol.dispose]: () => locked?.[Symbol.dispose](),
+  };
+};
+
+/**
+ * Writes the index before the first blob, so that blobs without an index mean that the index was lost. Starting over would
+ * number releases from 1 again, and every site that has seen a higher number would reject them.
+ * @throws FleetError LAYOUT_INVALID if there are blobs but no index.json
+ */
+const start = async (layout: Layout): Promise<void> => {
+  const [anyBlob] = await layout.blobs.list();
+  if (anyBlob !== undefined && !(await isThere(join(layout.directory, 'index.json')))) {
+    throw new FleetError(
+      'LAYOUT_INVALID',
+      `${layout.directory} has blobs, but no index.json that names them`,
+      {
+        hint: 'Put back the last copy of index.json; if nothing from here was ever given out, remove the folder',
+      },
+    );
+  }
+  await writeLayoutIndex(layout, layout.manifests);
+};
+
+const isThere = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined)) !== undefined;

@@ -1,0 +1,78 @@
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { digestOf } from '#bundles/digest';
+import type { BlobDirectory } from '#bundles/formats/layout/blob-directory';
+import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { readBlob, verified } from '#bundles/formats/layout/verified';
+import type { Channel } from '#bundles/names';
+import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import type { PackedBundle } from '../../assemble/bundle/pack-bundle.ts';
+import { imageReference } from '../../load/releases/references.ts';
+
+/**
+ * Copies the images and files of a bundle into the layout.
+ * @returns index entries: each gets a tag of its own, which protects it from a registry's garbage collection
+ */
+export const copyImages = async (
+  blobs: BlobDirectory,
+  channel: Channel,
+  { images, contents }: BuiltBundle,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Descriptor>> => {
+  const all = [...images, ...contents];
+  for (const one of all) await copyImage(blobs, one, signal);
+  return new Map(
+    all.map(({ entry: { digest, size, mediaType } }) => [
+      imageReference(channel, digest),
+      { digest, size, mediaType },
+    ]),
+  );
+};
+
+/** Copies layers and configs before the manifests that name them. @returns the number of blobs copied */
+const copyImage = async (
+  to: BlobDirectory,
+  { source, blobs }: BuiltBundle['images'][number],
+  signal: AbortSignal,
+): Promise<number> => {
+  let copied = 0;
+  for (const { digest, size } of blobs.toReversed()) {
+    if ((await to.size(digest)) === size) continue;
+    await to.write(
+      digest,
+      size,
+      verified(digest, size, await source.open(digest, signal), source.name),
+      signal,
+    );
+    copied += 1;
+  }
+  return copied;
+};
+
+/** Writes the blobs of a bundle, replacing damaged ones. @returns the number of blobs that were missing or damaged */
+export const writeBundle = async (blobs: BlobDirectory, bundle: PackedBundle): Promise<number> => {
+  let written = 0;
+  for (const { descriptor, bytes } of [...bundle.blobs, bundle.manifest]) {
+    if (await isWhole(blobs, descriptor)) continue;
+    // A blob store skips a file of the right size, so a damaged one has to be removed first.
+    await blobs.remove(descriptor.digest);
+    await blobs.write(descriptor.digest, descriptor.size, bytes);
+    written += 1;
+  }
+  return written;
+};
+
+const isWhole = async (blobs: BlobSource, { digest, size }: Descriptor): Promise<boolean> => {
+  if ((await blobs.size(digest)) !== size) return false;
+  return digestOf(await readBlob(blobs, digest, size).catch(() => Buffer.alloc(0))) === digest;
+};
+
+/** Restores the blobs of an unchanged bundle, which no other step writes again. @returns the number of blobs written */
+export const restoreBlobs = async (
+  blobs: BlobDirectory,
+  { bundle, images, contents }: BuiltBundle,
+  signal: AbortSignal,
+): Promise<number> => {
+  let written = await writeBundle(blobs, bundle);
+  for (const one of [...images, ...contents]) written += await copyImage(blobs, one, signal);
+  return written;
+};

@@ -1,0 +1,62 @@
+import type { Digest } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import { type Layout, referenceOf } from '#bundles/formats/layout/layout';
+import type { Channel } from '#bundles/names';
+import { channelRepository } from '#bundles/transport/registry/references';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { type PublishedRelease, readReleaseArtifact } from '../../load/releases/read-release.ts';
+import { releaseReference } from '../../load/releases/references.ts';
+import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
+import { bundlesOf } from './bundle-statements.ts';
+
+export type ListedRelease = {
+  readonly release: PublishedRelease;
+  readonly bundles: readonly Digest[];
+  /** Whether the channel's pointer names it. */
+  readonly current: boolean;
+  /** '<time>: <reason>' if one of its bundles was revoked. */
+  readonly revoked: string | undefined;
+};
+
+/**
+ * The releases of a channel that a layout still holds, newest first, each verified under the newest root that accepts it.
+ * Past releases that cannot be read are left out, because a rollback to them is impossible.
+ * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, UNKNOWN_KEY, SCHEMA if the current release or the revocation list cannot
+ *   be read
+ */
+export const listReleases = async (
+  layout: Layout,
+  channel: Channel,
+  roots: readonly TrustRoot[],
+): Promise<readonly ListedRelease[]> => {
+  const pointer = releaseReference(channel);
+  const past = `${channelRepository(channel)}:r-`;
+  const found = new Map<Digest, PublishedRelease>();
+  let current: PublishedRelease | undefined;
+  for (const artifact of layout.manifests) {
+    const reference = referenceOf(artifact);
+    if (reference !== pointer && !reference?.startsWith(past)) continue;
+    const release = await readReleaseArtifact(layout, channel, artifact, roots).catch((error: unknown) => {
+      if (reference !== pointer && isFleetError(error)) return undefined;
+      throw error;
+    });
+    if (!release) continue;
+    if (reference === pointer) current = release;
+    // The same statement may be stored twice: an artifact without the newest root, and one with it.
+    if (reference === pointer || !found.has(release.digest)) found.set(release.digest, release);
+  }
+  const fleet = roots.at(-1)?.fleet ?? '';
+  const list = await readRevocations(layout, fleet, channel, current);
+  return [...found.values()]
+    .toSorted((a, b) => b.predicate.version - a.predicate.version)
+    .map((release) => {
+      const bundles = bundlesOf(release);
+      const revoked = findRevoked(list, bundles);
+      return {
+        release,
+        bundles,
+        current: release === current,
+        revoked: revoked && `${revoked.at}: ${revoked.reason}`,
+      };
+    });
+};

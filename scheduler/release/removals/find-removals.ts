@@ -1,0 +1,148 @@
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import type { Candidate } from '#bundles/formats/candidate';
+import type { Digest } from '#bundles/digest';
+import { toFleetError } from '#bundles/errors';
+import type { Layout } from '#bundles/formats/layout/layout';
+import { statementFiles } from '#bundles/formats/statements/statement-files';
+import { PREDICATES } from '#bundles/media-types';
+import { type Channel, formatChannel } from '#bundles/names';
+import type { BundlePredicate } from '#bundles/formats/statements/predicates';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { verifyUnder } from '#bundles/trust/root/verify-under';
+import { parseDocument } from '#bundles/json/validate';
+import type { EnvironmentBuild } from '../../assemble/build-environment.ts';
+import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
+import type { ClusterType } from '../../model/model.ts';
+import { endsRun } from '../../model/problems.ts';
+import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
+import { explainRemoval } from './explain-removal.ts';
+import type { Removal, RemovalReason } from './removal.ts';
+
+/** The packages of a channel's last release, by id with their workspaces, and the candidate it was built from. */
+type Released = {
+  readonly packages: ReadonlyMap<string, string | undefined>;
+  /** Read once and cached. undefined if it can no longer be read or verified; the reasons for removals are then unknown. */
+  readonly made: () => Promise<Made | undefined>;
+};
+
+type Made = {
+  readonly digest: Digest;
+  readonly candidate: Pick<Candidate, 'declared'>;
+  readonly builtAt: string;
+};
+
+export type FindRemovals = (built: BuiltBundle, previous: PublishedRelease) => Promise<readonly Removal[]>;
+
+/**
+ * Finds the packages that a new bundle removes from its channel, and why. Other channels of the environment are read only if
+ * a package is gone, and each only once.
+ * @returns a function that rejects with FleetError MISSING_BLOB, DIGEST_MISMATCH, LAYOUT_INVALID, SCHEMA, UNKNOWN_KEY if a
+ *   release or bundle in the layout cannot be read
+ */
+export const openRemovals = (
+  layout: Layout,
+  { platform, bundles }: Pick<EnvironmentBuild, 'platform' | 'bundles'>,
+  roots: readonly TrustRoot[],
+  signal: AbortSignal,
+): FindRemovals => {
+  const look = { roots, signal };
+  const known = new Map<string, Promise<Released | undefined>>();
+  const releasedOf = (name: string, given?: PublishedRelease): Promise<Released | undefined> => {
+    const channel = { environment: platform.environment, clusterType: name };
+    const found = known.get(name) ?? readReleased(layout, channel, given, look);
+    known.set(name, found);
+    return found;
+  };
+  const newPlaceOf = async (id: string, from: ClusterType): Promise<string | undefined> => {
+    for (const { clusterType, bundle } of bundles) {
+      if (clusterType.name === from.name || !bundle.config.assignments.some((one) => one.id === id)) continue;
+      if (!(await releasedOf(clusterType.name))?.packages.has(id)) return clusterType.name;
+    }
+    return undefined;
+  };
+  const historySince = async (own: Made | undefined): Promise<readonly Made['candidate'][]> => {
+    if (!own) return [];
+    const all = new Map<Digest, Made>();
+    for (const { clusterType } of bundles) {
+      const made = await (await releasedOf(clusterType.name))?.made();
+      if (made && made.builtAt >= own.builtAt) all.set(made.digest, made);
+    }
+    // Build times have a resolution of one second. Among equal ones the channel's own candidate counts as the oldest.
+    all.delete(own.digest);
+    all.set(own.digest, own);
+    return [...all.values()]
+      .toSorted((a, b) => (a.builtAt === b.builtAt ? 0 : a.builtAt > b.builtAt ? -1 : 1))
+      .map(({ candidate }) => candidate);
+  };
+  const unread = new Set((platform.heldWorkloads ?? []).map(({ workspace }) => workspace));
+  return async ({ clusterType, bundle, held }, previous) => {
+    const before = await releasedOf(clusterType.name, previous);
+    const now = new Set(bundle.config.assignments.map(({ id }) => id));
+    const gone = [...(before?.packages ?? [])].filter(([id]) => !now.has(id));
+    if (!before || gone.length === 0) return [];
+    const history = await historySince(await before.made());
+    const removals: Removal[] = [];
+    const heldNames = new Set(held.map(({ assignment }) => assignment.target.name));
+    const reasonOf = async (id: string, workspace: string | undefined): Promise<RemovalReason> => {
+      if (heldNames.has(id) || unread.has(workspace ?? '')) return { why: 'held' };
+      const to = await newPlaceOf(id, clusterType);
+      return to === undefined ? explainRemoval(id, clusterType, platform, history) : { why: 'moved', to };
+    };
+    for (const [assignment, workspace] of gone)
+      removals.push({
+        ...(await reasonOf(assignment, workspace)),
+        assignment,
+        ...(workspace !== undefined && { workspace }),
+      });
+    return removals;
+  };
+};
+
+type Look = { readonly roots: readonly TrustRoot[]; readonly signal: AbortSignal };
+
+const readReleased = async (
+  layout: Layout,
+  channel: Channel,
+  given: PublishedRelease | undefined,
+  look: Look,
+): Promise<Released | undefined> => {
+  const release = given ?? (await readRelease(layout, channel, look.roots));
+  if (!release) return undefined;
+  const packages = new Map<string, string | undefined>();
+  let made: Promise<Made | undefined> | undefined;
+  const bundles = [...release.subjects].filter(([name]) => name.startsWith('bundle/'));
+  for (const [, digest] of bundles) {
+    const { config } = await readBundle(layout.blobs, digest, look.signal);
+    for (const { id, workspace } of config.assignments) packages.set(id, workspace);
+  }
+  return {
+    packages,
+    made: () => (made ??= readMade(layout, channel, release.documents, look)),
+  };
+};
+
+/** Build time and candidate come from the bundle's statement, because a renewed release has new dates. */
+const readMade = async (
+  layout: Layout,
+  channel: Channel,
+  documents: PublishedRelease['documents'],
+  { roots, signal }: Look,
+): Promise<Made | undefined> => {
+  const what = `the statement of the last bundle of ${formatChannel(channel)}`;
+  try {
+    const envelopes = await statementFiles(layout.blobs, documents, 'bundle');
+    const { verified } = verifyUnder(envelopes, roots, 'bundle', PREDICATES.bundle, what);
+    const { candidate: named, builtAt } = parseDocument<BundlePredicate>(
+      'bundle-predicate',
+      verified.predicate,
+      what,
+    );
+    const { document, digest } = await readCandidate(named, [layout.blobs], signal);
+    return { digest, candidate: document, builtAt };
+  } catch (error) {
+    const known = toFleetError(error, `reading ${what}`);
+    if (endsRun(known)) throw known;
+    return undefined;
+  }
+};

@@ -1,0 +1,173 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { FleetError, type Place, toFleetError } from '#bundles/errors';
+import { nearestName } from '#bundles/nearest-name';
+import { parseSettings } from '#cli/parse-settings';
+import { wordList } from '#cli/word-list';
+import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
+import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
+import { parseRecipient } from '#bundles/trust/age/recipient';
+import schema from '../../docs/schemas/scheduler-config.schema.json' with { type: 'json' };
+import { parseMap, type SourceMap } from '../model/location.ts';
+import { isRepositoryUrl } from '../model/repository-url.ts';
+import { type Allowance, parseAllowance } from './allowance.ts';
+import { flagOf, SETTING_NAMES, SETTINGS, type Setting, variableOf } from './settings.ts';
+
+/** Values from the command line or the environment, by flag name; oclif has merged the two. */
+export type GivenSettings = {
+  /** --config: the file must exist. */
+  readonly config?: string | undefined;
+  /** --map, repeatable: takes precedence over the maps of the file. */
+  readonly map?: readonly string[] | undefined;
+  /** --environment and --plain-http, repeatable: replace the values of the file. */
+  readonly environment?: readonly string[] | string | undefined;
+  readonly 'plain-http'?: readonly string[] | string | undefined;
+  /** --allow-removals, repeatable: replaces the value of the file. */
+  readonly 'allow-removals'?: readonly string[] | string | undefined;
+  /** --hostname, repeatable: replaces the value of the file. */
+  readonly hostname?: readonly string[] | string | undefined;
+  readonly [flag: string]: unknown;
+};
+
+export type Configuration = { readonly [setting in Setting]: string | undefined } & {
+  /** Absolute path of the file that was read; undefined without one. */
+  readonly file: string | undefined;
+  readonly maps: readonly SourceMap[];
+  /** Environments to build; undefined: all. */
+  readonly environments: readonly string[] | undefined;
+  /** Registries, host[:port], that may be accessed without TLS. */
+  readonly plainHttp: readonly string[];
+  /** Pull images that are in no layout from the registries in their names. */
+  readonly pullImages: boolean;
+  /** Packages that a release may remove without a deleted object. */
+  readonly allowRemovals: Allowance;
+  /** Propose rendered trees on a separate branch. */
+  readonly treePullRequest: boolean;
+  /** Names and addresses in the hub's certificate; undefined: this machine's. */
+  readonly hostnames: readonly string[] | undefined;
+  /** age recipient that every secret set is encrypted to, in addition to the site's agents. */
+  readonly escrow: string | undefined;
+  /** Limits for requests of one agent to the hub; an absent one is the hub's default. */
+  readonly agentQuota: FileSettings['agentQuota'];
+};
+
+const CONFIGURATION_FILE = 'fleet-scheduler.yaml';
+const MAX_BYTES = 1 << 20;
+
+/**
+ * Reads the configuration: flags override the environment, which overrides fleet-scheduler.yaml. Paths in the file are
+ * resolved against its folder, others against `cwd`.
+ * @throws FleetError CONFIG_INVALID with file:line:column, USAGE for an empty setting or an invalid map, KEY_FORMAT for the
+ * escrow
+ */
+export const readConfiguration = async (given: GivenSettings, cwd: string): Promise<Configuration> => {
+  const file = resolve(cwd, given.config ?? CONFIGURATION_FILE);
+  const text = await readText(file, given.config !== undefined);
+  const said = text === undefined ? {} : parseSettings<FileSettings>(file, text, check, describe);
+  const base = dirname(file);
+  const pick = (setting: Setting): string | undefined => {
+    const value = given[flagOf(setting)];
+    const [text, folder] =
+      typeof value === 'string' ? ([value, cwd] as const) : ([said[setting], base] as const);
+    if (text === undefined) return undefined;
+    // An empty path would resolve to the current folder.
+    if (text === '') throw isEmpty(setting);
+    const { kind } = SETTINGS[setting];
+    return kind === 'text' || (kind === 'repository' && isRepositoryUrl(text)) ? text : resolve(folder, text);
+  };
+  const picked = SETTING_NAMES.map((setting) => [setting, pick(setting)] as const);
+  // The schema checks the file. A flag or variable without oci:// would otherwise be read as a folder.
+  const registry = pick('registry');
+  if (registry !== undefined) parseRegistryAddress(registry);
+  return {
+    ...(Object.fromEntries(picked) as { readonly [setting in Setting]: string | undefined }),
+    file: text === undefined ? undefined : file,
+    maps: [...readMaps(given.map ?? [], cwd), ...readMaps(said.maps ?? [], base)],
+    environments: wordList(given.environment, ',') ?? said.environments,
+    plainHttp: wordList(given['plain-http'], ',') ?? said.plainHttp ?? [],
+    pullImages: given['pull-images'] === true || said.pullImages === true,
+    allowRemovals: parseAllowance(
+      wordList(given['allow-removals'], ',') ?? [said.allowRemovals ?? []].flat(),
+    ),
+    treePullRequest: given['tree-pull-request'] === true || said.treePullRequest === true,
+    hostnames: wordList(given.hostname, ',') ?? said.hostnames,
+    agentQuota: said.agentQuota,
+    escrow:
+      said.secrets?.escrow === undefined
+        ? undefined
+        : parseRecipient(said.secrets.escrow, 'secrets.escrow', { file }),
+  };
+};
+
+/** A setting that the command requires. @throws FleetError USAGE */
+export const requireSetting = (configuration: Configuration, setting: Setting): string => {
+  const value = configuration[setting];
+  if (value !== undefined) return value;
+  throw new FleetError('USAGE', `it is not said where the ${SETTINGS[setting].what} is`, {
+    hint: `Give --${flagOf(setting)}, set ${variableOf(setting)}, or write ${setting}: into ${CONFIGURATION_FILE}`,
+  });
+};
+
+const isEmpty = (setting: Setting): FleetError =>
+  new FleetError('USAGE', `--${flagOf(setting)} is empty`, {
+    hint: `Say where the ${SETTINGS[setting].what} is; ${variableOf(setting)} counts too`,
+  });
+
+const readMaps = (texts: readonly string[], folder: string): readonly SourceMap[] =>
+  texts
+    .map(parseMap)
+    .map((map) => ('directory' in map ? { ...map, directory: resolve(folder, map.directory) } : map));
+
+const readText = async (file: string, mustExist: boolean): Promise<string | undefined> => {
+  try {
+    const bytes = await readFile(file);
+    if (bytes.byteLength <= MAX_BYTES) return bytes.toString('utf8');
+    throw invalid(`the configuration has more than ${MAX_BYTES} bytes`, { file });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw toFleetError(error, `reading ${join(file)}`);
+    if (mustExist) throw invalid('there is no such file', { file });
+    return undefined;
+  }
+};
+
+type FileSettings = { readonly [setting in Setting]?: string } & {
+  readonly maps?: readonly string[];
+  readonly environments?: readonly string[];
+  readonly plainHttp?: readonly string[];
+  readonly pullImages?: boolean;
+  readonly allowRemovals?: number | readonly string[];
+  readonly treePullRequest?: boolean;
+  readonly hostnames?: readonly string[];
+  readonly secrets?: { readonly escrow?: string };
+  readonly agentQuota?: { readonly requestsPerMinute?: number; readonly bytesPerMinute?: number };
+};
+
+const check = checkFor('scheduler-config');
+
+const describe = ({ keyword, instancePath, params, message }: Mistake): string => {
+  if (params.additionalProperty !== undefined) return noSetting(params.additionalProperty);
+  const where = instancePath.slice(1).replaceAll('/', '.') || 'the file';
+  if (keyword === 'pattern') return `${where} is not ${SHAPES[where.split('.')[0] ?? ''] ?? 'written so'}`;
+  return `${where} ${message}`;
+};
+
+const noSetting = (name: string): string => {
+  const known = Object.keys(schema.properties);
+  const meant = nearestName(name, known);
+  return `there is no setting ${JSON.stringify(name)}; ${meant === undefined ? `it may have ${known.join(', ')}` : `did you mean ${meant}?`}`;
+};
+
+/** Descriptions of the schema's patterns, for messages. */
+const SHAPES: Readonly<Record<string, string>> = {
+  maps: '<url>[#branch]=<directory or url#ref>',
+  registry: 'oci://host[:port][/prefix]',
+  tree: 'gitops or git+<URL>[#branch]',
+  forge: 'github or gitea, with =<address of its API> where that is not the usual one',
+  poll: 'a number and s, m or h, like 30s',
+  environments: 'a DNS label',
+  listen: '<host>:<port>, like 0.0.0.0:8443',
+  secrets: 'an age recipient, age1 and 58 more letters and digits',
+};
+
+const invalid = (message: string, at: Place): FleetError => new FleetError('CONFIG_INVALID', message, { at });

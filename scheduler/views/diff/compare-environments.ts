@@ -1,0 +1,131 @@
+import { compareItems, type ItemDiff } from '#bundles/formats/diff/compare-items';
+import { type Item, readItems } from '#bundles/formats/diff/read-items';
+import { compareBytes } from '#bundles/digest';
+import type { FleetError } from '#bundles/errors';
+import { changedImages, type ImageChange } from './changed-images.ts';
+import type { EnvironmentView, Files, TypeView } from './view-environment.ts';
+
+export type AssignmentDiff = {
+  /** Deployment target. */
+  readonly assignment: string;
+  /** 'held': it cannot be made any more, what is at the sites stays; 'healed': it can again. */
+  readonly outcome: 'created' | 'configured' | 'deleted' | 'held' | 'healed';
+  readonly objects: readonly ItemDiff[];
+  readonly unchanged: number;
+  /** Files of other bytes that say the same: comments, order, quotes. */
+  readonly reformatted: readonly string[];
+  /** Why it is held. */
+  readonly error: FleetError | undefined;
+};
+
+export type TypeDiff = {
+  readonly clusterType: string;
+  readonly outcome: 'created' | 'configured' | 'deleted' | 'unchanged';
+  readonly counts: Readonly<Record<'created' | 'configured' | 'deleted' | 'unchanged', number>>;
+  /** Those that differ. */
+  readonly assignments: readonly AssignmentDiff[];
+  readonly images: readonly ImageChange[];
+};
+
+export type EnvironmentDiff = {
+  readonly environment: string;
+  /** Files of no cluster type, like the tracking file. */
+  readonly files: readonly ItemDiff[];
+  readonly clusterTypes: readonly TypeDiff[];
+  /** What is wrong with the side that could not be read; then nothing is compared. */
+  readonly problems: readonly FleetError[];
+  /** Why applications of the newer side could not be read; their packages are held. */
+  readonly unread: readonly FleetError[];
+};
+
+const NO_VIEW: EnvironmentView = { files: new Map(), clusterTypes: new Map(), isKept: () => false };
+const NO_TYPE: TypeView = { assignments: new Map(), held: new Map() };
+
+/** What is between two states of an environment; undefined: it is not there in that state. Pure. */
+export const compareEnvironments = (
+  environment: string,
+  before: EnvironmentView = NO_VIEW,
+  after: EnvironmentView = NO_VIEW,
+): EnvironmentDiff => ({
+  environment,
+  files: compareFiles(readItems(before.files), readItems(after.files)),
+  clusterTypes: keysOf(before.clusterTypes, after.clusterTypes).map((name) =>
+    compareTypes(name, before.clusterTypes.get(name), after.clusterTypes.get(name), after.isKept),
+  ),
+  problems: [],
+  unread: after.unread ?? [],
+});
+
+export const differs = ({ files, clusterTypes, problems }: EnvironmentDiff): boolean =>
+  files.length + problems.length > 0 || clusterTypes.some(({ outcome }) => outcome !== 'unchanged');
+
+const compareTypes = (
+  clusterType: string,
+  before: TypeView | undefined,
+  after: TypeView | undefined,
+  isKept: (folder: string) => boolean,
+): TypeDiff => {
+  const [left, right] = [before ?? NO_TYPE, after ?? NO_TYPE];
+  const all = { created: 0, configured: 0, deleted: 0, unchanged: 0 };
+  const [itemsBefore, itemsAfter]: [Item[], Item[]] = [[], []];
+  const assignments = keysOf(left.assignments, right.assignments, left.held, right.held).flatMap((name) => {
+    const [old, now] = [left.assignments.get(name), right.assignments.get(name)];
+    const [oldItems, newItems] = [readItems(old ?? new Map()), readItems(now ?? new Map())];
+    itemsBefore.push(...oldItems.values());
+    const stays = right.held.has(name) || (!now && isKept(`${clusterType}/${name}`));
+    if (stays) {
+      itemsAfter.push(...oldItems.values());
+      all.unchanged += oldItems.size;
+      const error = right.held.get(name);
+      const same = left.held.get(name)?.message === error?.message && left.held.has(name);
+      return same ? [] : [heldDiff(name, oldItems.size, error)];
+    }
+    itemsAfter.push(...newItems.values());
+    const objects = compareFiles(oldItems, newItems);
+    for (const { outcome } of objects) all[outcome] += 1;
+    const unchanged =
+      [...newItems.keys()].filter((key) => oldItems.has(key)).length - countOf(objects, 'configured');
+    all.unchanged += unchanged;
+    const reformatted = old && now ? reformattedFiles(old, now, objects) : [];
+    const healed = left.held.has(name) && now !== undefined;
+    if (objects.length + reformatted.length === 0 && !healed && Boolean(old) === Boolean(now)) return [];
+    const outcome = healed ? 'healed' : old ? (now ? 'configured' : 'deleted') : 'created';
+    return [{ assignment: name, outcome, objects, unchanged, reformatted, error: undefined } as const];
+  });
+  const changed = assignments.length > 0 ? 'configured' : 'unchanged';
+  return {
+    clusterType,
+    outcome: before ? (after ? changed : 'deleted') : 'created',
+    counts: all,
+    assignments,
+    images: changedImages(itemsBefore, itemsAfter),
+  };
+};
+
+const heldDiff = (assignment: string, unchanged: number, error: FleetError | undefined): AssignmentDiff => ({
+  assignment,
+  outcome: 'held',
+  objects: [],
+  unchanged,
+  reformatted: [],
+  error,
+});
+
+const compareFiles = (
+  before: ReadonlyMap<string, Item>,
+  after: ReadonlyMap<string, Item>,
+): readonly ItemDiff[] =>
+  keysOf(before, after).flatMap((key) => compareItems(before.get(key), after.get(key)) ?? []);
+
+const reformattedFiles = (before: Files, after: Files, objects: readonly ItemDiff[]): readonly string[] => {
+  const told = new Set(objects.map(({ file }) => file));
+  return [...after]
+    .filter(([path, bytes]) => !told.has(path) && before.has(path) && !before.get(path)?.equals(bytes))
+    .map(([path]) => path);
+};
+
+const countOf = (objects: readonly ItemDiff[], wanted: ItemDiff['outcome']): number =>
+  objects.filter(({ outcome }) => outcome === wanted).length;
+
+const keysOf = (...maps: readonly ReadonlyMap<string, unknown>[]): readonly string[] =>
+  [...new Set(maps.flatMap((map) => [...map.keys()]))].toSorted(compareBytes);

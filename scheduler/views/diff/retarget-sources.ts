@@ -1,0 +1,126 @@
+import { realpath } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { FleetError } from '#bundles/errors';
+import { defaultBranch } from '../../load/sources/git-repository.ts';
+import { type Location, parsePlatform, type Revision, refName } from '../../model/location.ts';
+import { cleanPath, type Sources } from '../../load/sources/open-sources.ts';
+import { repositoryKey } from '../../model/repository-url.ts';
+import { type Git, runGit } from '../../load/sources/run-git.ts';
+
+/** One side of a comparison. */
+export type Side = {
+  /** `--platform`. */
+  readonly platform: string;
+  /** What is read in place of `branch`: a branch, tag or commit; undefined: everything as it is. */
+  readonly ref: string | undefined;
+  /** The branch of the platform's repository that `ref` stands for; undefined: the one that the platform is read from. */
+  readonly branch: string | undefined;
+};
+
+export type RetargetedSources = Sources & {
+  /** How many reads were of another ref than the platform says. */
+  readonly hits: () => number;
+  /** Is the platform a repository, or a directory in one? */
+  readonly isWorkTree: () => Promise<boolean>;
+};
+
+type WorkTree = { readonly top: string; readonly gitDirectory: string; readonly branch: string | undefined };
+
+/**
+ * A platform as it would be with one branch of its repository at another ref. Of a Git URL: whatever names the branch, also
+ * where a commit of it is pinned. Of directories: those whose repository has the branch checked out, or, for HEAD and its
+ * ancestors, each at its own.
+ */
+export const retargetSources = (sources: Sources, git: Git, side: Side): RetargetedSources => {
+  const { location: platform } = parsePlatform(side.platform);
+  const mapped = new Map<string, string>();
+  const trees = new Map<string, Promise<WorkTree | undefined>>();
+  let hits = 0;
+  const workTree = (directory: string): Promise<WorkTree | undefined> => {
+    const known = trees.get(directory) ?? findWorkTree(git, directory);
+    trees.set(directory, known);
+    return known;
+  };
+  let defaultName: Promise<string | undefined> | undefined;
+  const isNamed = async ({ repo, revision }: Location & { kind: 'git' }): Promise<boolean> => {
+    if (platform.kind !== 'git' || repositoryKey(repo) !== repositoryKey(platform.repo)) return false;
+    const nameOf = async (one: Revision): Promise<string | undefined> =>
+      one.kind === 'head' ? await (defaultName ??= defaultBranch(git, repo)) : refName(one);
+    return (await nameOf(revision)) === (side.branch ?? (await nameOf(platform.revision)));
+  };
+  const isOurs = async (directory: string, tree: WorkTree): Promise<boolean> => {
+    if (isOwnHead(side.ref ?? '')) return true;
+    const name = mapped.get(resolve(directory)) ?? tree.branch;
+    if (side.branch !== undefined) return name === side.branch;
+    return platform.kind === 'directory' && tree.top === (await workTree(platform.directory))?.top;
+  };
+  return {
+    ...(sources.remarks && { remarks: sources.remarks }),
+    hits: () => hits,
+    isWorkTree: async () =>
+      platform.kind !== 'directory' || (await workTree(platform.directory)) !== undefined,
+    locate: (repo, revision) => {
+      const location = sources.locate(repo, revision);
+      const name = refName(revision);
+      if (location.kind === 'directory' && name !== undefined) mapped.set(resolve(location.directory), name);
+      return location;
+    },
+    read: async (request) => {
+      const { location } = request;
+      const { ref } = side;
+      if (ref === undefined) return await sources.read(request);
+      if (location.kind === 'git') {
+        if (!(await isNamed(location))) return await sources.read(request);
+        hits += 1;
+        const revision: Revision = ref === 'HEAD' ? { kind: 'head' } : { kind: 'any', name: ref };
+        return await sources.read({ ...request, location: { ...location, revision } });
+      }
+      const tree = await workTree(location.directory);
+      if (!tree || !(await isOurs(location.directory, tree))) return await sources.read(request);
+      hits += 1;
+      const commit = await commitOf(git, location.directory, ref);
+      const below = relative(tree.top, await realpath(location.directory));
+      return await sources.read({
+        ...request,
+        location: {
+          kind: 'git',
+          repo: pathToFileURL(tree.gitDirectory).href,
+          revision: { kind: 'commit', commit, branch: ref },
+        },
+        path: join(cleanPath(below), cleanPath(request.path)),
+      });
+    },
+  };
+};
+
+/** HEAD, HEAD~2, @: of each repository its own. */
+const isOwnHead = (ref: string): boolean => /^(?:HEAD|@)(?:$|[~^])/.test(ref);
+
+const findWorkTree = async (git: Git, directory: string): Promise<WorkTree | undefined> => {
+  const at = ['-C', directory, 'rev-parse'];
+  const found = await runGit(git, [...at, '--path-format=absolute', '--show-toplevel', '--git-common-dir']);
+  const [top, gitDirectory] = found.out.split('\n');
+  if (found.code !== 0 || !top || !gitDirectory) return undefined;
+  const branch = await runGit(git, [...at, '--abbrev-ref', 'HEAD']);
+  const name = branch.code === 0 ? branch.out.trim() : '';
+  return { top, gitDirectory, branch: name === '' || name === 'HEAD' ? undefined : name };
+};
+
+/** @throws FleetError SOURCE_MISSING */
+const commitOf = async (git: Git, directory: string, ref: string): Promise<string> => {
+  const found = await runGit(git, [
+    '-C',
+    directory,
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    '--end-of-options',
+    `${ref}^{commit}`,
+  ]);
+  if (found.code === 0) return found.out.trim();
+  throw new FleetError('SOURCE_MISSING', `${directory} has no ${JSON.stringify(ref)}`, {
+    subject: directory,
+    hint: 'Name a branch, a tag or a commit of the repository that the directory is in',
+  });
+};

@@ -1,0 +1,131 @@
+import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
+import type { FleetError } from '#bundles/errors';
+import { bundlesApplication } from '../../load/applications/read-application.ts';
+import { buildEnvironment } from '../../assemble/build-environment.ts';
+import type { BuiltBundle } from '../../assemble/bundle/build-bundle.ts';
+import { checkSources } from '../../assemble/candidate/check-candidate.ts';
+import { type GivenCandidate, isOwn } from '../../assemble/candidate/given-candidate.ts';
+import { knownCharts } from '../../load/charts/known-charts.ts';
+import { knownContents } from '../../assemble/content/known-contents.ts';
+import type { Platform } from '../../model/model.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
+import { renderEnvironment } from '../../render/render-environment.ts';
+
+/** Everything that one state of a platform gives an environment, by where it belongs. */
+export type EnvironmentView = {
+  /** Files that belong to no cluster type, by path. */
+  readonly files: Files;
+  readonly clusterTypes: ReadonlyMap<string, TypeView>;
+  /** '<cluster type>/<target>': is it only held, so that what is at the sites stays? */
+  readonly isKept: (folder: string) => boolean;
+  /** Why applications could not be read; their packages are held. */
+  readonly unread?: readonly FleetError[];
+};
+
+export type Files = ReadonlyMap<string, Buffer>;
+
+export type TypeView = {
+  /** By assignment; the GitOps tree's files, and the application's own where our bundle carries them. */
+  readonly assignments: ReadonlyMap<string, Files>;
+  readonly held: ReadonlyMap<string, FleetError>;
+};
+
+const LIMITS = { maxBytes: 1 << 30, maxEntries: 1_000_000 };
+
+export type ViewOptions = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cacheDirectory: string;
+  readonly signal: AbortSignal;
+  /** Only what is in bundles, as a release has it. */
+  readonly onlyBundles?: boolean;
+  /** What has to be read, and nothing else: CANDIDATE_MISMATCH otherwise. */
+  readonly candidate?: GivenCandidate;
+};
+
+/** Renders and bundles; images are not looked for, nothing is signed or written. */
+export const viewEnvironment = async (
+  platform: Platform,
+  sources: Sources,
+  { env, cacheDirectory, signal, onlyBundles = false, candidate }: ViewOptions,
+): Promise<EnvironmentView> => {
+  const rendered = renderEnvironment(platform);
+  const { result, tree, isKept } = rendered;
+  const { bundles, sources: read } = await buildEnvironment(
+    {
+      platform,
+      rendered,
+      sources,
+      images: 'unchecked',
+      previous: undefined,
+      workers: 1,
+      env,
+      // What was fetched for a build before; none is fetched to look at a difference.
+      charts: knownCharts(cacheDirectory),
+      contents: knownContents(cacheDirectory),
+    },
+    signal,
+  );
+  const { environment, heldWorkloads = [] } = platform;
+  const unread = heldWorkloads.flatMap(({ errors }) => errors);
+  if (candidate) checkSources(candidate, read, environment, isOwn(candidate, environment));
+  if (onlyBundles) {
+    // A channel without packages has no release.
+    const clusterTypes = bundles
+      .map(viewBundle)
+      .filter(([, { assignments, held }]) => assignments.size + held.size > 0);
+    return { files: new Map(), isKept, unread, clusterTypes: new Map(clusterTypes) };
+  }
+  const files = [...tree].filter(([path]) => path.startsWith('.'));
+  return {
+    files: new Map(files),
+    isKept,
+    unread,
+    clusterTypes: new Map(
+      bundles.map((built) => {
+        const { name } = built.clusterType;
+        const packages = result.packages.filter(({ assignment }) => assignment.clusterType.name === name);
+        const own = carriesApplications(built) ? packageFiles(built) : new Map<string, Files>();
+        const assignments = packages.map(({ assignment: { target }, files: texts }) => {
+          const all = new Map(texts.map(({ path, bytes }) => [path, bytes]));
+          for (const [path, bytes] of own.get(target.name) ?? []) if (!all.has(path)) all.set(path, bytes);
+          return [target.name, all] as const;
+        });
+        const held = [
+          ...result.held.filter(({ assignment }) => assignment.clusterType.name === name),
+          ...(carriesApplications(built) ? built.held : []),
+        ].map(({ assignment, error }) => [assignment.target.name, error] as const);
+        return [name, { assignments: new Map(assignments), held: new Map(held) }];
+      }),
+    ),
+  };
+};
+
+/** Other reconcilers fetch the application themselves; what our bundle could hold of it is nobody's concern there. */
+const carriesApplications = ({ clusterType }: BuiltBundle): boolean => bundlesApplication(clusterType);
+
+const viewBundle = (built: BuiltBundle): readonly [string, TypeView] => {
+  const held = built.held.map(({ assignment, error }) => [assignment.target.name, error] as const);
+  return [built.clusterType.name, { assignments: packageFiles(built), held: new Map(held) }];
+};
+
+const packageFiles = ({ bundle: { config, blobs } }: BuiltBundle): ReadonlyMap<string, Files> => {
+  const layers = new Set(config.assignments.map(({ layer }) => layer));
+  return unpackPackages(
+    blobs.filter(({ descriptor }) => layers.has(descriptor.digest)).map(({ bytes }) => bytes),
+  );
+};
+
+/** The files of each package in a bundle's layers by the package's id, but for the list of its own files. */
+export const unpackPackages = (layers: readonly Buffer[]): ReadonlyMap<string, Files> => {
+  const packages = new Map<string, Map<string, Buffer>>();
+  for (const layer of layers) {
+    for (const [path, file] of unpackLayer(layer, LIMITS)) {
+      const slash = path.indexOf('/');
+      const [id, inside] = [path.slice(0, slash), path.slice(slash + 1)];
+      if (slash === -1 || inside === 'kustomization.yaml') continue;
+      const files = packages.get(id) ?? new Map<string, Buffer>();
+      packages.set(id, files.set(inside, file.bytes));
+    }
+  }
+  return packages;
+};

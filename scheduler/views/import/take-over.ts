@@ -1,0 +1,180 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { fillFolder } from '../../load/init/fill-folder.ts';
+import { withKustomizations } from '../../load/kalypso/kustomized-sources.ts';
+import { type KalypsoParts, readKalypsoParts } from '../../load/kalypso/load-kalypso.ts';
+import type { PlatformOptions } from '../../load/platform/load-options.ts';
+import { findRoot, loadPlatform, sourcesOf } from '../../load/load-platform.ts';
+import { attempt, eachOnce, newProblems, throwProblems } from '../../model/problems.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
+import { type RenderedEnvironment, renderEnvironment } from '../../render/render-environment.ts';
+import type { RenderResult } from '../../render/render-platform.ts';
+import type { Tree } from '../../render/render-tree.ts';
+import { compareTrees, type TreeComparison } from './compare-trees.ts';
+import { compareValues, type ValueDifference } from './compare-values.ts';
+import { planTakeover } from './plan-takeover.ts';
+
+export type TakeoverOptions = PlatformOptions & {
+  readonly fleet: string;
+  /** The promotion chain, first environment first; all environments by name when left out. */
+  readonly environments?: readonly string[] | undefined;
+  /** Where the platform in our form is written to: new or empty. Without it nothing is written. */
+  readonly to?: string | undefined;
+  readonly signal: AbortSignal;
+};
+
+/** What the GitOps repository holds against what is rendered from the control plane now. */
+export type Published =
+  | {
+      readonly state: 'compared';
+      readonly repo: string;
+      readonly branch: string;
+      readonly files: TreeComparison;
+    }
+  | { readonly state: 'unread'; readonly error: FleetError }
+  | { readonly state: 'none' };
+
+export type EnvironmentTakeover = {
+  readonly environment: string;
+  readonly assignments: number;
+  readonly held: RenderResult['held'];
+  readonly advice: readonly FleetError[];
+  readonly published: Published;
+  /** What is rendered from the control plane against what is rendered from the platform taken over. */
+  readonly taken?: Taken;
+};
+
+type Taken = {
+  readonly files: TreeComparison;
+  readonly values: readonly ValueDifference[];
+  readonly held: RenderResult['held'];
+};
+
+/** An environment that cannot be read, and why. */
+export type BrokenEnvironment = { readonly environment: string; readonly errors: readonly FleetError[] };
+
+export type TakeoverReport = {
+  readonly environments: readonly EnvironmentTakeover[];
+  /** While there is one, nothing is written: the platform would lack an environment of the chain. */
+  readonly broken: readonly BrokenEnvironment[];
+  readonly notes: readonly FleetError[];
+  readonly written: readonly string[];
+};
+
+/**
+ * Takes a set of Kalypso repositories over: renders every environment as Kalypso does, compares with what is published, and
+ * where asked writes the same platform in our form and compares what that renders. An environment that cannot be read takes nothing
+ * from the comparison of the others.
+ * @throws FleetError as `loadPlatform` where no environment can be read; USAGE when it is no Kalypso control plane, or the target is not empty
+ */
+export const takeOver = async (options: TakeoverOptions): Promise<TakeoverReport> => {
+  const sources = options.sources ?? sourcesOf(options);
+  const problems = newProblems();
+  const root = await findRoot(options.platform, sources, problems);
+  throwProblems(problems.found, 'the control plane');
+  if (root.form === 'fleet')
+    throw new FleetError('USAGE', `${options.platform} is a platform of our form already`, {
+      at: root.fleet.at,
+    });
+  const names =
+    options.environments ?? root.kalypso.environments.map(({ name }) => name).toSorted(compareBytes);
+  const read = { ...options, sources };
+  const before: (RenderedEnvironment & { readonly parts: KalypsoParts; readonly published: Published })[] =
+    [];
+  const broken: BrokenEnvironment[] = [];
+  for (const environment of names) {
+    const own = newProblems();
+    const parts = await readKalypsoParts(environment, withKustomizations(sources), root.kalypso, own);
+    const side =
+      parts && own.found.length === 0
+        ? await attempt(own, async () =>
+            renderEnvironment(await loadPlatform({ ...read, environment, holdWorkloads: true })),
+          )
+        : undefined;
+    if (parts && side) before.push({ ...side, parts, published: await comparePublished(sources, side) });
+    else broken.push({ environment, errors: eachOnce(own.found) });
+  }
+  if (before.length === 0)
+    throwProblems(eachOnce(broken.flatMap(({ errors }) => errors)), 'the control plane');
+  const to = broken.length === 0 ? options.to : undefined;
+  const plan = planTakeover(
+    options.fleet,
+    before.map(({ parts }) => parts),
+  );
+  const written = await writePlan({ ...options, to }, plan.files);
+  const environments: EnvironmentTakeover[] = [];
+  for (const one of before) {
+    environments.push({
+      environment: one.platform.environment,
+      assignments: one.result.packages.length,
+      held: one.result.held,
+      advice: one.schedule.advice,
+      published: one.published,
+      ...(to !== undefined && { taken: await compareTaken(options, to, one) }),
+    });
+  }
+  return { environments, broken, notes: to === undefined ? [] : plan.notes, written };
+};
+
+const writePlan = async (
+  { to, signal }: TakeoverOptions,
+  files: ReadonlyMap<string, string>,
+): Promise<readonly string[]> => {
+  if (to === undefined) return [];
+  await fillFolder(
+    to,
+    [...files].map(([path, text]) => ({ path, text, mode: 0o644 })),
+    signal,
+  );
+  return [...files.keys()];
+};
+
+const compareTaken = async (
+  options: TakeoverOptions,
+  to: string,
+  before: RenderedEnvironment,
+): Promise<Taken> => {
+  const { environment } = before.platform;
+  const { sources: _, fleet: __, ...rest } = options;
+  const after = renderEnvironment(
+    await loadPlatform({ ...rest, platform: to, environment, holdWorkloads: true }),
+  );
+  return {
+    files: compareTrees(withoutTracking(before), withoutTracking(after)),
+    values: compareValues(before, after),
+    held: after.result.held,
+  };
+};
+
+/** In our form the candidate records the promoted commit, which writes no empty files either. */
+const withoutTracking = ({ tree }: RenderedEnvironment): Tree =>
+  new Map([...tree].filter(([path, bytes]) => !path.startsWith('.github/') && bytes.length > 0));
+
+const comparePublished = async (
+  sources: Sources,
+  { platform, tree }: RenderedEnvironment,
+): Promise<Published> => {
+  const { gitOps } = platform;
+  if (!gitOps) return { state: 'none' };
+  const { repo, branch } = gitOps;
+  try {
+    const source = await sources.read({
+      role: `gitops/${platform.environment}`,
+      location: sources.locate(repo, { kind: 'branch', name: branch }),
+      path: '.',
+      which: 'all',
+      ignore: 'none',
+    });
+    const files = new Map(
+      source.files.filter(({ path }) => isOurs(path)).map(({ path, bytes }) => [path, bytes]),
+    );
+    return { state: 'compared', repo, branch, files: compareTrees(files, tree) };
+  } catch (error) {
+    const known = toFleetError(error, `reading ${repo}`);
+    if (known.code === 'ABORTED' || known.code === 'INTERNAL') throw error;
+    return { state: 'unread', error: known };
+  }
+};
+
+/** The tracking file and what lies in folders of cluster types; the rest of the repository is its owner's. */
+const isOurs = (path: string): boolean => path.startsWith('.github/tracking/') || /^[^.][^/]*\//.test(path);

@@ -1,0 +1,178 @@
+import { type FleetError, formatError } from '#bundles/errors';
+import { buildEnvironment, type EnvironmentBuild } from '../assemble/build-environment.ts';
+import { knownCharts } from '../load/charts/known-charts.ts';
+import { knownContents } from '../assemble/content/known-contents.ts';
+import { environmentsOf } from '../load/list-environments.ts';
+import type { PlatformOptions } from '../load/platform/load-options.ts';
+import { findRoot, loadPlatform, sourcesOf } from '../load/load-platform.ts';
+import { eachOnce, endsRun, newProblems, type Problems, problemsOf } from '../model/problems.ts';
+import type { Sources } from '../load/sources/open-sources.ts';
+import { renderPlatform } from '../render/render-platform.ts';
+import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
+import { type Finding, type Found, groupFindings } from '../plan/validate/group-findings.ts';
+import { findIdleSelectors, type IdleSelectors } from '../plan/validate/idle-selectors.ts';
+import { checkRange, unjudgedTypes } from '../plan/validate/kubernetes/unjudged-types.ts';
+import { createMissingFinder, type MissingValue } from '../plan/validate/missing-values.ts';
+import { templateAdvice } from '../render/template-advice.ts';
+
+export type Validation = {
+  readonly environments: readonly string[];
+  /** What has to be repaired, each once, in the order found. */
+  readonly problems: readonly FleetError[];
+  /** The same with the environments and assignments that each concerns, and what helps with a missing value. */
+  readonly findings: readonly Finding[];
+  /** What may be meant as it is. */
+  readonly advice: readonly FleetError[];
+};
+
+export type ValidateOptions = PlatformOptions & {
+  readonly environments?: readonly string[];
+  readonly fleet?: string;
+  /** Range of Kubernetes versions to judge rendered objects for, instead of what cluster types require. */
+  readonly kubernetes?: string;
+};
+
+/**
+ * Every problem of a platform in all its environments, or in those named: of its YAML, its repositories, its policies,
+ * its templates, its configuration, the applications' own files and the objects that come of them. Makes every bundle
+ * and writes nothing; only images are not looked for.
+ * @throws FleetError only where the platform itself cannot be read
+ */
+export const validatePlatform = async (options: ValidateOptions): Promise<Validation> => {
+  if (options.kubernetes !== undefined) checkRange(options.kubernetes);
+  const sources = options.sources ?? sourcesOf(options);
+  const root = newProblems();
+  const known = await environmentsAt(options, sources, root);
+  if (!known) return onlyRoot(root.found);
+  const environments = options.environments ?? known;
+  const found: Found[] = root.found.flatMap((error) =>
+    environments.map((environment) => ({ error, environment })),
+  );
+  const builds: (EnvironmentBuild & { readonly aboutTemplates: readonly FleetError[] })[] = [];
+  for (const environment of environments) {
+    try {
+      const built = await buildOne(options, sources, environment);
+      builds.push(built);
+      const workloads = (built.platform.heldWorkloads ?? []).flatMap(({ errors }) => errors);
+      found.push(...workloads.map((error) => ({ error, environment })));
+      const held = built.bundles.flatMap((bundle) => bundle.held);
+      for (const { assignment, error } of held) {
+        const name = `${assignment.clusterType.name}/${assignment.target.name}`;
+        found.push(...problemsOf(error).map((one) => ({ error: one, environment, assignment: name })));
+      }
+    } catch (error) {
+      const problems = problemsOf(error);
+      if (problems.some(endsRun)) throw error;
+      found.push(...problems.map((one) => ({ error: one, environment })));
+    }
+  }
+  const idle = idleSelectors(environments, builds);
+  found.push(
+    ...idle.problems.flatMap((error) => environments.map((environment) => ({ error, environment }))),
+  );
+  const findings = groupFindings(found.map((one) => withMissing(one, builds)));
+  return {
+    environments,
+    problems: findings.map(({ error }) => error),
+    findings,
+    advice: [
+      ...eachKindOnce(
+        eachOnce(builds.flatMap(({ advice, aboutTemplates }) => [...advice, ...aboutTemplates])),
+      ),
+      ...idle.advice,
+      ...eachOnce(
+        options.kubernetes === undefined
+          ? builds.flatMap(({ platform }) => unjudgedTypes(platform.clusterTypes))
+          : [],
+      ),
+    ],
+  };
+};
+
+/** What finds nothing can only be said when every environment was looked at. */
+const idleSelectors = (
+  environments: readonly string[],
+  builds: readonly EnvironmentBuild[],
+): IdleSelectors =>
+  builds.length === environments.length
+    ? findIdleSelectors(builds.map(({ platform }) => platform))
+    : { problems: [], advice: [] };
+
+/** Undefined where the list of environments itself has several mistakes: then those are reported. */
+const environmentsAt = async (
+  options: ValidateOptions,
+  sources: Sources,
+  root: Problems,
+): Promise<readonly string[] | undefined> => {
+  try {
+    return environmentsOf(await findRoot(options.platform, sources, root));
+  } catch (error) {
+    const problems = problemsOf(error);
+    if (problems.length < 2) throw error;
+    root.found.splice(0, root.found.length, ...problems);
+    return undefined;
+  }
+};
+
+const onlyRoot = (problems: readonly FleetError[]): Validation => {
+  const findings = groupFindings(problems.map((error) => ({ error, environment: '' }))).map((finding) => ({
+    ...finding,
+    environments: [],
+  }));
+  return { environments: [], problems: findings.map(({ error }) => error), findings, advice: [] };
+};
+
+/** A custom kind that nobody knows is one advice, in however many environments and objects it is met. */
+const eachKindOnce = (advice: readonly FleetError[]): readonly FleetError[] => {
+  const told = new Set<string>();
+  return advice.filter(({ code, message }) => {
+    if (code !== 'UNKNOWN_KIND') return true;
+    const isNew = !told.has(message);
+    told.add(message);
+    return isNew;
+  });
+};
+
+const buildOne = async (
+  options: ValidateOptions,
+  sources: Sources,
+  environment: string,
+): Promise<EnvironmentBuild & { readonly aboutTemplates: readonly FleetError[] }> => {
+  const platform = await loadPlatform({ ...options, sources, environment, holdWorkloads: true });
+  const schedule = schedulePlatform(platform);
+  const result = renderPlatform(platform, schedule);
+  const { kubernetes, env } = options;
+  const built = await buildEnvironment(
+    {
+      platform,
+      rendered: { schedule, result },
+      sources,
+      images: 'unchecked',
+      previous: undefined,
+      workers: 1,
+      kubernetes,
+      env,
+      charts: knownCharts(options.cacheDirectory),
+      contents: knownContents(options.cacheDirectory),
+    },
+    options.signal ?? NEVER,
+  );
+  return { ...built, aboutTemplates: templateAdvice(platform, schedule, result.packages) };
+};
+
+/** Only where a value is missing something can be said that helps to write it. */
+const withMissing = (one: Found, builds: readonly EnvironmentBuild[]): Found => {
+  if (one.error.code !== 'CONFIG_SCHEMA') return one;
+  const missing = (): readonly MissingValue[] => {
+    const build = builds.find(({ platform }) => platform.environment === one.environment);
+    const held = build?.bundles
+      .flatMap((bundle) => bundle.held)
+      .find(({ error }) => formatError(error) === formatError(one.error));
+    if (!build || !held) return [];
+    const others = builds.filter((other) => other !== build).map(({ platform }) => platform);
+    return createMissingFinder(build.platform)(held.assignment, others);
+  };
+  return { ...one, missing };
+};
+
+const NEVER = new AbortController().signal;

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { makeWakeSignal, sleep } from '../../../agent/daemon/wake-signal.ts';
+
+const stop = (): AbortController => new AbortController();
+
+describe('a rest', () => {
+  it('longer than a timer of Node can hold does not end at once', async () => {
+    const end = stop();
+    const rest = sleep(2 ** 40, end.signal);
+    const first = await Promise.race([rest.then(() => 'ended'), sleep(20).then(() => 'still resting')]);
+    expect(first).toBe('still resting');
+    end.abort();
+    await rest;
+  });
+
+  it('ends at a wake-up signal, also at one sent before it began, and each signal ends one rest', async () => {
+    const end = stop();
+    const signal = makeWakeSignal(sleep, end.signal);
+    signal.wake();
+    await signal.rest(60_000);
+    const rest = signal.rest(60_000);
+    signal.wake();
+    await rest;
+    const last = signal.rest(60_000);
+    end.abort();
+    await last;
+  });
+});

@@ -1,0 +1,20 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { NO_CONTACT } from '../../../agent/store/contact.ts';
+import { readNote, writeNote } from '../../../agent/observe/note.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
+
+describe("the daemon's note", () => {
+  it('is read back, and empty where there is none, half of one, or no disk to write it to', async () => {
+    await using folder = await temporaryDirectory('note');
+    const empty = { registry: NO_CONTACT, hub: NO_CONTACT };
+    expect(readNote(folder.path)).toEqual(empty);
+    const note = { ...empty, hub: { ...NO_CONTACT, good: '2026-11-21T08:00:00Z' } };
+    writeNote(folder.path, note);
+    expect(readNote(folder.path)).toEqual(note);
+    writeFileSync(join(folder.path, 'daemon.json'), '{"hub":');
+    expect(readNote(folder.path)).toEqual(empty);
+    writeNote(join(folder.path, 'nowhere'), note);
+  });
+});

@@ -1,0 +1,125 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { readTar } from '../../../../bundles/formats/archive/read-tar.ts';
+import { type TarEntry, writeTar } from '../../../../bundles/formats/archive/write-tar.ts';
+import { digestOf } from '../../../../bundles/digest.ts';
+import { rawTar } from './raw-tar.ts';
+import { collect, readAll, streamOf, verdict } from './streams.ts';
+
+const content = Buffer.from('{"imageLayoutVersion":"1.0.0"}');
+const entries = (): TarEntry[] => [
+  { path: 'oci-layout', size: content.length, content },
+  { path: 'blobs', directory: true },
+  { path: 'blobs/tool', size: 1500, mode: 0o100775, content: streamOf(Buffer.alloc(1500, 'x'), [400]) },
+  { path: 'blobs/empty', size: 0, mode: 0o600, content: streamOf(Buffer.alloc(0)) },
+];
+
+test('the bytes are those of a plain ustar archive: no times, no owners, two modes, two blocks at the end', async () => {
+  expect(await collect(writeTar(entries()))).toEqual(
+    rawTar([
+      { name: 'oci-layout', content },
+      { name: 'blobs/', type: '5', mode: '0000755\0' },
+      { name: 'blobs/tool', mode: '0000755\0', content: Buffer.alloc(1500, 'x') },
+      { name: 'blobs/empty' },
+    ]),
+  );
+});
+
+test('the bytes do not depend on how content is chunked or on where entries come from', async () => {
+  const whole = await collect(writeTar([{ path: 'a', size: 1500, content: Buffer.alloc(1500, 'x') }]));
+  const slowly = async function* (): AsyncGenerator<TarEntry> {
+    yield { path: 'a', size: 1500, content: streamOf(Buffer.alloc(1500, 'x'), [1, 0, 7, 512]) };
+  };
+  expect(digestOf(await collect(writeTar(slowly())))).toBe(digestOf(whole));
+});
+
+test('our reader gets back what was written', async () => {
+  const items = await readAll(writeTar(entries()));
+  expect(items.map(({ path, size, directory }) => ({ path, size, directory }))).toEqual([
+    { path: 'oci-layout', size: 30, directory: false },
+    { path: 'blobs', size: 0, directory: true },
+    { path: 'blobs/tool', size: 1500, directory: false },
+    { path: 'blobs/empty', size: 0, directory: false },
+  ]);
+});
+
+test.skipIf(spawnSync('tar', ['--version']).error)('GNU tar lists and unpacks what was written', async () => {
+  const input = await collect(writeTar(entries()));
+  const { stdout, stderr, status } = spawnSync('tar', ['tvf', '-', '--numeric-owner', '--utc'], {
+    input,
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([0, '']);
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/\s+/u)),
+  ).toEqual([
+    ['-rw-r--r--', '0/0', '30', '1970-01-01', '00:00', 'oci-layout'],
+    ['drwxr-xr-x', '0/0', '0', '1970-01-01', '00:00', 'blobs/'],
+    ['-rwxr-xr-x', '0/0', '1500', '1970-01-01', '00:00', 'blobs/tool'],
+    ['-rw-r--r--', '0/0', '0', '1970-01-01', '00:00', 'blobs/empty'],
+  ]);
+});
+
+test.each<[string, string, TarEntry[]]>([
+  ['SIZE_MISMATCH', 'content longer than its size', [{ path: 'a', size: 2, content }]],
+  ['SIZE_MISMATCH', 'content shorter than its size', [{ path: 'a', size: 99, content }]],
+  [
+    'SIZE_MISMATCH',
+    'a stream longer than its size',
+    [{ path: 'a', size: 29, content: streamOf(content, [10]) }],
+  ],
+  [
+    'SIZE_MISMATCH',
+    'a stream shorter than its size',
+    [{ path: 'a', size: 31, content: streamOf(content, [10]) }],
+  ],
+  ['TAR_SIZE', 'a size no header holds', [{ path: 'a', size: 8 ** 11, content }]],
+  ['BAD_NAME', 'a name of 101 bytes', [{ path: 'a'.repeat(101), size: 30, content }]],
+  [
+    'BAD_NAME',
+    'a directory name that is too long with its slash',
+    [{ path: 'a'.repeat(100), directory: true }],
+  ],
+  ['BAD_NAME', 'a name the reader refuses', [{ path: 'Index.json', size: 30, content }]],
+  ['BAD_NAME', 'a name that leaves the archive', [{ path: 'a/../../b', size: 30, content }]],
+  [
+    'DUPLICATE',
+    'a path twice',
+    [
+      { path: 'a', size: 30, content },
+      { path: 'a', directory: true },
+    ],
+  ],
+])('%s: refuses to write %s', async (code, _what, bad) => {
+  expect(await verdict(() => collect(writeTar(bad)))).toBe(code);
+});
+
+test('not a byte more than announced is written', async () => {
+  let written = 0;
+  const run = async () => {
+    for await (const chunk of writeTar([{ path: 'a', size: 25, content: streamOf(content, [10]) }])) {
+      written += chunk.length;
+    }
+  };
+  expect(await verdict(run)).toBe('SIZE_MISMATCH');
+  expect(written).toBe(512 + 20);
+});
+
+test('content is asked for only as fast as the archive is read', async () => {
+  let asked = 0;
+  const source = async function* () {
+    for (; asked < 1000; asked += 1) yield Buffer.alloc(512);
+  };
+  for await (const item of readTar(writeTar([{ path: 'a', size: 512_000, content: source() }]), {
+    maxEntries: 1,
+  })) {
+    for await (const chunk of item.content) {
+      if (chunk.length > 0) break;
+    }
+    expect(asked).toBeLessThan(3);
+  }
+  expect(asked).toBe(1000);
+});

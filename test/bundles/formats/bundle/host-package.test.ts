@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { type HostPackage, isSafeHostPath, parseHostPackage } from '#bundles/formats/bundle/host-package';
+import { packageDigest } from '#bundles/formats/bundle/package-digest';
+import { digestOf } from '#bundles/digest';
+import { refusal } from '../../refusal.ts';
+
+const owned = { mode: '0640', owner: 'root', group: 'plc' };
+const file = {
+  path: '/etc/gateway.env',
+  ...owned,
+  content: 'files/gateway.env',
+  digest: digestOf('a'),
+  size: 1,
+};
+const good: HostPackage = {
+  id: 'gateway',
+  directories: [{ path: '/etc/gateway.d', ...owned }],
+  files: [file],
+  units: [{ name: 'gateway@1.service', enabled: true, active: true, restartOn: ['/etc/gateway.env'] }],
+  checks: [{ type: 'unit', name: 'up', unit: 'gateway@1.service', stableSeconds: 10 }],
+  critical: [],
+};
+const refusalOf = (change: object) =>
+  refusal(() => parseHostPackage(Buffer.from(JSON.stringify({ ...good, ...change }))));
+
+describe('a host package', () => {
+  it('is read as it was written', () => {
+    expect(parseHostPackage(Buffer.from(JSON.stringify(good)))).toEqual(good);
+  });
+
+  it.each(['/etc/../root', '/etc/./a', '/etc//a', '/etc/', '/', '/a\0b', '/..'])(
+    'may not write %j',
+    (path) => {
+      expect(isSafeHostPath(path)).toBe(false);
+      expect(refusalOf({ files: [{ ...file, path }] })).toBe('BAD_NAME');
+      expect(refusalOf({ directories: [{ ...owned, path }] })).toBe('BAD_NAME');
+    },
+  );
+
+  it.each(['/etc/a', '/opt/ä b/c', '/a.b/..c', '/x'])('may write %j', (path) => {
+    expect(refusalOf({ files: [{ ...file, path }] })).toBeUndefined();
+  });
+
+  it.each(['../other/secret', 'a/../../b', '/etc/shadow', '', 'a/'])(
+    'may not read %j from its layer',
+    (content) => {
+      expect(refusalOf({ files: [{ ...file, content }] })).toBe('BAD_NAME');
+    },
+  );
+
+  it.each([
+    ['a relative path', { files: [{ ...file, path: 'etc/a' }] }],
+    ['a set-id mode', { files: [{ ...file, mode: '4755' }] }],
+    ['a mode that is a number', { files: [{ ...file, mode: 640 }] }],
+    ['a unit that is an option', { units: [{ ...good.units[0], name: '--now' }] }],
+    ['a unit with a path', { units: [{ ...good.units[0], name: '../x.service' }] }],
+    ['a check without a command', { checks: [{ type: 'exec', name: 'x', argv: [], timeoutSeconds: 1 }] }],
+    [
+      'a check of a file',
+      { checks: [{ type: 'http', name: 'x', url: 'file:///etc/passwd', status: 200, timeoutSeconds: 1 }] },
+    ],
+    ['a check that nobody knows', { checks: [{ type: 'song', name: 'x' }] }],
+  ])('is refused as SCHEMA with %s', (_what, change) => {
+    expect(refusalOf(change)).toBe('SCHEMA');
+  });
+});
+
+describe('a file of a host package', () => {
+  const { content, ...rest } = file;
+
+  it('has its bytes in the layer or in the closure, and says which', () => {
+    expect(refusalOf({ files: [{ ...rest, blob: true }], critical: ['blobs'] })).toBeUndefined();
+    for (const other of [{ ...rest, content, blob: true }, rest, { ...rest, blob: false }])
+      expect(refusalOf({ files: [other] })).toBe('SCHEMA');
+  });
+});
+
+describe('the digest of a package', () => {
+  const files = [
+    { path: 'b', bytes: Buffer.from('1') },
+    { path: 'a/\u{1F600}', bytes: Buffer.from('2') },
+    { path: 'a/\uFB03', bytes: Buffer.from('3') },
+  ];
+
+  it('is that of its sorted list of files', () => {
+    const line = (path: string, content: string) =>
+      `{"digest":"${digestOf(content)}","path":"${path}","size":1}`;
+    const list = `[${line('a/\uFB03', '3')},${line('a/\u{1F600}', '2')},${line('b', '1')}]`;
+    expect(packageDigest(files)).toBe(digestOf(list));
+    expect(packageDigest(files.toReversed())).toBe(digestOf(list));
+    expect(packageDigest([])).toBe(digestOf('[]'));
+  });
+
+  it('is another with another name, content or file', () => {
+    const [first, ...rest] = files as [(typeof files)[0]];
+    const others = [
+      [...rest, { ...first, path: 'c' }],
+      [...rest, { ...first, bytes: Buffer.from('x') }],
+      rest,
+    ];
+    const digests = [files, ...others].map(packageDigest);
+    expect(new Set(digests).size).toBe(4);
+  });
+});

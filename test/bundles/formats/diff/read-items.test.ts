@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { readItems } from '#bundles/formats/diff/read-items';
+
+const HEAD = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n';
+
+/** Whether a file is shown as the objects in it, or as the text that it is. */
+const isRead = (text: string): boolean =>
+  [...readItems(new Map([['a.yaml', Buffer.from(text)]])).values()].every((it) => it.object !== undefined);
+
+describe('a file of YAML', () => {
+  it('is read with its aliases', () => {
+    expect(isRead(`${HEAD}data: &data {a: b}\ncopy: *data\n`)).toBe(true);
+  });
+
+  it('is shown as text where aliases would make far too much of it', () => {
+    const nine = Array.from(
+      { length: 9 },
+      (_, level) => `l${level + 1}: &l${level + 1} [*l${level}, *l${level}]`,
+    );
+    expect(isRead(`${HEAD}l0: &l0 [x]\n${nine.join('\n')}\n`)).toBe(false);
+    const long = `${HEAD}data: &data {a: ${'b'.repeat(300_000)}}\n`;
+    expect(isRead(long)).toBe(true);
+    expect(isRead(`${long}copies: [*data, *data]\n`)).toBe(false);
+  });
+});

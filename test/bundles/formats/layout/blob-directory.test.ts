@@ -1,0 +1,109 @@
+import { createReadStream } from 'node:fs';
+import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { digestOf, hexOf } from '#bundles/digest';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { collect, streamOf } from '../archive/streams.ts';
+import { verdict } from '../../verdict.ts';
+
+const content = Buffer.from('content');
+const digest = digestOf(content);
+
+describe('a folder of blobs', () => {
+  it('keeps bytes under their digest and gives them back', async () => {
+    await using folder = await temporaryDirectory();
+    const blobs = openBlobDirectory(folder.path);
+    expect([await blobs.size(digest), await blobs.list()]).toEqual([undefined, []]);
+    await blobs.write(digest, content.length, streamOf(content, [2]));
+    expect([await blobs.size(digest), await blobs.list()]).toEqual([content.length, [digest]]);
+    expect(await collect(await blobs.open(digest))).toEqual(content);
+    expect(blobs.path(digest)).toBe(join(folder.path, 'blobs/sha256', hexOf(digest)));
+    await blobs.remove(digest);
+    await blobs.remove(digest);
+    expect(await blobs.list()).toEqual([]);
+    expect(await verdict(() => blobs.open(digest))).toBe('MISSING_BLOB');
+  });
+
+  it.each([
+    ['DIGEST_MISMATCH', Buffer.from('CONTENT')],
+    ['SIZE_MISMATCH', Buffer.from('content and more')],
+    ['SIZE_MISMATCH', Buffer.from('con')],
+  ])('never names what is not what it says: %s', async (code, bytes) => {
+    await using folder = await temporaryDirectory();
+    const blobs = openBlobDirectory(folder.path);
+    expect(await verdict(() => blobs.write(digest, content.length, bytes))).toBe(code);
+    expect(await readdir(join(folder.path, 'blobs/sha256'))).toEqual([]);
+  });
+
+  it('writes again what was cut short, and does not read what it has', async () => {
+    await using folder = await temporaryDirectory();
+    const blobs = openBlobDirectory(folder.path);
+    await mkdir(join(folder.path, 'blobs/sha256'), { recursive: true });
+    await writeFile(blobs.path(digest), 'cont');
+    await blobs.write(digest, content.length, content);
+    expect(await collect(await blobs.open(digest))).toEqual(content);
+    const unread = createReadStream(blobs.path(digest));
+    await blobs.write(digest, content.length, unread);
+    expect({ destroyed: unread.destroyed, bytesRead: unread.bytesRead }).toEqual({
+      destroyed: true,
+      bytesRead: 0,
+    });
+  });
+
+  it('stops at a signal, half way too, and leaves nothing', async () => {
+    await using folder = await temporaryDirectory();
+    const blobs = openBlobDirectory(folder.path);
+    const controller = new AbortController();
+    async function* slow() {
+      yield content.subarray(0, 3);
+      controller.abort();
+      yield content.subarray(3);
+    }
+    expect(await verdict(() => blobs.write(digest, content.length, slow(), controller.signal))).toBe(
+      'ABORTED',
+    );
+    expect(await verdict(() => blobs.write(digest, content.length, content, controller.signal))).toBe(
+      'ABORTED',
+    );
+    expect(await blobs.list()).toEqual([]);
+  });
+
+  it('tells whoever reads, and nobody else, that a signal came before they began', async () => {
+    await using folder = await temporaryDirectory();
+    const blobs = openBlobDirectory(folder.path);
+    await blobs.write(digest, content.length, content);
+    const controller = new AbortController();
+    const early = await blobs.open(digest, controller.signal);
+    controller.abort();
+    const late = await blobs.open(digest, controller.signal);
+    // An error that nobody listens to would end the process here.
+    await nextTurn();
+    await expect(collect(early)).rejects.toThrow(/abort/);
+    await expect(collect(late)).rejects.toThrow(/abort/);
+  });
+
+  it('lists blobs only, and follows no folder or pipe under a blob name', async () => {
+    await using folder = await temporaryDirectory();
+    const blobs = openBlobDirectory(folder.path);
+    await blobs.write(digest, content.length, content);
+    await writeFile(join(folder.path, 'blobs/sha256/.tmp-12345678'), 'rest');
+    await symlink('/dev/zero', blobs.path(digestOf('device')));
+    await mkdir(blobs.path(digestOf('folder')));
+    expect(await blobs.size(digestOf('device'))).toBeUndefined();
+    expect(await blobs.size(digestOf('folder'))).toBeUndefined();
+    expect(await blobs.list()).toContain(digest);
+    expect(await blobs.list()).toHaveLength(3);
+  });
+
+  it('says what it may not do', async () => {
+    await using folder = await temporaryDirectory();
+    await chmod(folder.path, 0o500);
+    // Root may write everywhere but where the kernel itself says no.
+    const blobs = openBlobDirectory(process.getuid?.() === 0 ? '/sys/kernel' : folder.path);
+    expect(await verdict(() => blobs.write(digest, content.length, content))).toBe('PERMISSION');
+    await chmod(folder.path, 0o700);
+  });
+});

@@ -1,0 +1,42 @@
+import { readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+
+test('a folder is made with all above it, and made again without harm', async () => {
+  await using folder = await temporaryDirectory();
+  const path = join(folder.path, 'a/b');
+  await makeDirectory(path, 0o700);
+  await makeDirectory(path);
+  expect(await readdir(folder.path)).toEqual(['a']);
+  expect((await stat(path)).mode & 0o777).toBe(0o700);
+});
+
+test.each(['file', 'file/below', 'file/far/below'])('a file in the way of %s is told', async (path) => {
+  await using folder = await temporaryDirectory();
+  await writeFile(join(folder.path, 'file'), '');
+  await expect(makeDirectory(join(folder.path, path))).rejects.toMatchObject({
+    code: 'IO',
+    message: `${join(folder.path, path)} cannot be a folder: a file is in the way`,
+  });
+});
+
+test('the system’s own reason is kept', async () => {
+  await using folder = await temporaryDirectory();
+  await expect(makeDirectory(join(folder.path, 'x'.repeat(300), 'y'))).rejects.toMatchObject({
+    code: 'ENAMETOOLONG',
+  });
+});
+
+test('by several at once, and behind a link', async () => {
+  await using folder = await temporaryDirectory();
+  await symlink(folder.path, join(folder.path, 'link'));
+  const path = join(folder.path, 'link/b/c');
+  await Promise.all([makeDirectory(path), makeDirectory(path), makeDirectory(path)]);
+  expect(await readdir(join(folder.path, 'b'))).toEqual(['c']);
+});
+
+test('where the system has no folders made it is said at once', async () => {
+  await expect(makeDirectory('/proc/nothing/below')).rejects.toMatchObject({ code: 'ENOENT' });
+});

@@ -1,0 +1,109 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalBytes, canonicalJson, type Json } from '#bundles/json/canonical';
+import { parseJson } from '#bundles/json/parse-json';
+import { anyCharacter } from '../../harness/any-character.ts';
+
+/** Any JSON of ours: no fractions, no -0, strings of any characters, lone surrogates too. */
+const json = fc.letrec<{ json: Json }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom(null, true, false),
+    fc.maxSafeInteger(),
+    fc.string({ unit: anyCharacter }),
+    fc.array(tie('json'), { maxLength: 4 }),
+    fc.dictionary(fc.string({ unit: anyCharacter }), tie('json'), { maxKeys: 4 }),
+  ),
+})).json;
+
+/** The same value with every object's keys written in another order. */
+const reordered = (value: Json): Json => {
+  if (Array.isArray(value)) return value.map((item: Json) => reordered(item));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, reordered(item as Json)] as const);
+  return Object.fromEntries(entries.toReversed());
+};
+
+describe('canonical JSON', () => {
+  it('reads back as what it was', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        expect(parseJson(canonicalJson(value))).toEqual(value);
+      }),
+    );
+  });
+
+  it('does not depend on the order of keys, and is its own canonical form', () => {
+    fc.assert(
+      fc.property(json, (value) => {
+        const text = canonicalJson(value);
+        expect(canonicalJson(reordered(value))).toBe(text);
+        expect(canonicalJson(parseJson(text) as Json)).toBe(text);
+      }),
+    );
+  });
+
+  it('writes long lists as short ones, in order or not', () => {
+    fc.assert(
+      fc.property(fc.array(json, { minLength: 1, maxLength: 3 }), fc.boolean(), (items, turned) => {
+        const some: readonly Json[] = turned ? items.map(reordered) : items;
+        const long = Array.from({ length: 20 }, () => some);
+        expect(canonicalJson(long)).toBe(`[${long.map(canonicalJson).join(',')}]`);
+        expect(canonicalJson(long.flat())).toBe(`[${long.flat().map(canonicalJson).join(',')}]`);
+      }),
+    );
+  });
+
+  it.each([1.5, Number.NaN, 2 ** 60, 1n, undefined, () => 1, new Date(0), new Map(), { a: new Date(0) }])(
+    'has no word for %o in a long list either',
+    (value) => {
+      const list = [...Array.from({ length: 20 }, () => ({ a: 1 })), value] as unknown as Json;
+      expect(() => canonicalJson(list)).toThrow(TypeError);
+    },
+  );
+
+  it('does not ask a value of a long list how it wants to be written', () => {
+    const list = Array.from({ length: 20 }, () => ({ a: 1, toJSON: 'x' }));
+    expect(canonicalJson(list)).toBe(`[${list.map(() => '{"a":1,"toJSON":"x"}').join(',')}]`);
+  });
+
+  it('sorts keys by their bytes, not by UTF-16', () => {
+    expect(canonicalJson({ '\u{1F600}': 1, '\uFB03': 2, a: 3, B: 4, '10': 5, '9': 6 })).toBe(
+      '{"10":5,"9":6,"B":4,"a":3,"\uFB03":2,"\u{1F600}":1}',
+    );
+  });
+
+  it('escapes as RFC 8785 does, and no more', () => {
+    expect(canonicalJson('\u0000\u001f\b\t\n\f\r"\\/\u007f\u2028é')).toBe(
+      '"\\u0000\\u001f\\b\\t\\n\\f\\r\\"\\\\/\u007f\u2028é"',
+    );
+    expect(canonicalBytes('é')).toEqual(Buffer.from([0x22, 0xc3, 0xa9, 0x22]));
+  });
+
+  it('leaves out what is undefined and keeps what is null', () => {
+    expect(canonicalJson({ b: undefined, a: null })).toBe('{"a":null}');
+    expect(canonicalJson([])).toBe('[]');
+    expect(canonicalJson({})).toBe('{}');
+  });
+
+  it('keeps a key called __proto__', () => {
+    expect(canonicalJson(JSON.parse('{"__proto__":{"a":1}}'))).toBe('{"__proto__":{"a":1}}');
+  });
+
+  it.each([
+    ['a fraction', 1.5],
+    ['more than an integer can be', 2 ** 53],
+    ['NaN', Number.NaN],
+    ['infinity', [Number.POSITIVE_INFINITY]],
+    ['undefined in a list', [undefined]],
+    ['a hole in a list', Array(2)],
+    ['undefined', undefined],
+    ['a bigint', 1n],
+    ['a function', { a: () => 1 }],
+    ['a date', { at: new Date(0) }],
+    ['a map', new Map([['a', 1]])],
+    ['bytes', { bytes: Buffer.from('a') }],
+  ])('has no word for %s', (_what, value) => {
+    expect(() => canonicalJson(value as Json)).toThrow(TypeError);
+  });
+});

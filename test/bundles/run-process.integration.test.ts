@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { isStartFailure, type ProcessOptions, runProcess } from '../../bundles/run-process.ts';
+
+const shell = (script: string, options: Partial<ProcessOptions> = {}) =>
+  runProcess(['sh', '-c', script], { env: process.env, maxOutput: 1000, ...options });
+
+describe('a program', () => {
+  it('ends with its exit code or signal, its output and its last errors', async () => {
+    expect(await shell('cat; echo why >&2; exit 3', { input: [Buffer.from('in')] })).toEqual({
+      code: 3,
+      endedBy: undefined,
+      stopped: undefined,
+      stdout: Buffer.from('in'),
+      stderr: 'why\n',
+    });
+    expect(await shell('kill -9 $$')).toMatchObject({ code: 137, endedBy: 'SIGKILL', stopped: undefined });
+    const { stderr } = await shell('seq 20000 >&2');
+    expect(stderr.length).toBe(16 << 10);
+    expect(stderr.endsWith('20000\n')).toBe(true);
+  });
+
+  it('sees only the environment it is given, and may end without reading its input', async () => {
+    const { stdout } = await shell('env', { env: { PATH: process.env['PATH'], ONE: '1' } });
+    expect(stdout.toString()).not.toContain('HOME=');
+    expect(stdout.toString()).toContain('ONE=1');
+    expect((await shell('exit 0', { input: [Buffer.alloc(1 << 20)] })).code).toBe(0);
+  });
+
+  it('that cannot be started is a system error', async () => {
+    const error = await runProcess(['no-such-program'], { env: process.env, maxOutput: 1 }).catch(
+      (cause: unknown) => cause,
+    );
+    expect(isStartFailure(error, 'ENOENT')).toBe(true);
+    expect(isStartFailure(error, 'EACCES')).toBe(false);
+  });
+
+  it('is stopped after its time, also where a child of it holds its pipes', async () => {
+    const before = Date.now();
+    const result = await shell('sleep 30 & echo begun; sleep 30', { timeoutMs: 300 });
+    expect(result).toMatchObject({ stopped: 'timeout', stdout: Buffer.from('begun\n') });
+    expect(Date.now() - before).toBeLessThan(5000);
+  });
+
+  it('is stopped when it writes too much, or the rest is dropped', async () => {
+    const stopped = await shell('yes', { maxOutput: 10 });
+    expect(stopped).toMatchObject({ stopped: 'output', stdout: Buffer.from('y\ny\ny\ny\ny\n') });
+    const dropped = await shell('seq 100000', { maxOutput: 4, excess: 'drop' });
+    expect(dropped).toMatchObject({ code: 0, stopped: undefined, stdout: Buffer.from('1\n2\n') });
+  });
+
+  it('is stopped by an abort, before its start and later', async () => {
+    const refusal = { code: 'ABORTED', message: 'sh was stopped before its end' };
+    await expect(shell('true', { signal: AbortSignal.abort() })).rejects.toMatchObject(refusal);
+    await expect(shell('sleep 30', { signal: AbortSignal.timeout(200) })).rejects.toMatchObject(refusal);
+  });
+
+  it('whose input fails sees its end, and the error is thrown on', async () => {
+    const input = async function* () {
+      yield Buffer.from('half');
+      throw new Error('the blob is damaged');
+    };
+    await expect(shell('cat', { input: input() })).rejects.toThrow('the blob is damaged');
+  });
+});
+
+describe('a program with a group of its own', () => {
+  it('takes its children with it, and children that outlive it are not waited for', async () => {
+    const before = Date.now();
+    const left = await shell('sleep 30 & echo $!', { group: true });
+    expect(left.code).toBe(0);
+    expect(Date.now() - before).toBeLessThan(5000);
+    process.kill(Number(left.stdout));
+    const stopped = await shell('sleep 30 & echo $!; wait', { group: true, timeoutMs: 300 });
+    const child = Number(stopped.stdout);
+    await expect.poll(() => isRunning(child)).toBe(false);
+  });
+});
+
+/** Nobody may collect a killed orphan: it stays as a zombie, whose command line is empty. */
+const isRunning = (pid: number): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`).length > 0;
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { OCI_MANIFEST } from '#bundles/media-types';
+import { attachReferrer, fallbackTag } from '../../../../bundles/transport/registry/attach-referrer.ts';
+import { memoryRegistry } from '../publish/memory-destination.ts';
+
+const SUBJECT = digestOf('a bundle');
+const referrer = (text: string) => ({ mediaType: OCI_MANIFEST, digest: digestOf(text), size: text.length });
+const { signal } = new AbortController();
+
+it('a registry without referrers keeps every signature in one list, each once', async () => {
+  const registry = memoryRegistry();
+  const shelf = registry.repository('prod/kiosk');
+  for (const text of ['first', 'second', 'first'])
+    await attachReferrer(shelf, SUBJECT, referrer(text), signal);
+  const listed = await shelf.referrers(SUBJECT);
+  expect(listed.map(({ digest }) => digest).toSorted()).toEqual(
+    ['first', 'second'].map((text) => digestOf(text)).toSorted(),
+  );
+  const writes = registry.requests.filter((request) => request.startsWith('PUT'));
+  expect(writes).toEqual(Array.from({ length: 2 }, () => `PUT prod/kiosk:${fallbackTag(SUBJECT)}`));
+});
+
+it('a registry that lists referrers by itself is given no list', async () => {
+  const registry = memoryRegistry();
+  const shelf = { ...registry.repository('prod/kiosk'), referrers: async () => [referrer('first')] };
+  await attachReferrer(shelf, SUBJECT, referrer('first'), signal);
+  expect(registry.requests).toEqual([]);
+});

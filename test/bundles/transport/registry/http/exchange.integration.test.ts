@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { type FleetError, formatError } from '#bundles/errors';
+import { impatientClient, startHostileServer, thrownBy } from '../hostile-server.ts';
+
+const MANIFEST = JSON.stringify({
+  schemaVersion: 2,
+  mediaType: 'application/vnd.oci.image.index.v1+json',
+  manifests: [],
+});
+
+describe.concurrent('a registry that fails for a while', () => {
+  it.each([500, 502, 503, 504, 429, 408])('with %d is asked again', async (status) => {
+    await using server = await startHostileServer((_request, response, nth) => {
+      response.writeHead(nth < 4 ? status : 200).end(MANIFEST);
+    });
+    await using client = impatientClient(server.host);
+    const found = await client.repository('a').fetchManifest('release');
+    expect(found?.bytes.toString()).toBe(MANIFEST);
+    expect(client.delays).toEqual([500, 1000, 2000]);
+  });
+
+  it('and says when to come back is given that time', async () => {
+    await using server = await startHostileServer((_request, response, nth) => {
+      const headers: Record<string, string> =
+        nth === 1
+          ? { 'retry-after': '11' }
+          : { 'retry-after': 'Wed, 01 Jan 2003 00:00:33 GMT', date: 'Wed, 01 Jan 2003 00:00:00 GMT' };
+      response.writeHead(nth < 3 ? 429 : 200, headers).end(MANIFEST);
+    });
+    await using client = impatientClient(server.host);
+    await client.repository('a').fetchManifest('release');
+    expect(client.delays).toEqual([11_000, 33_000]);
+  });
+
+  it('by reading what somebody else is writing is asked again', async () => {
+    const errors = [{ code: 'DIGEST_INVALID' }, { code: 'MANIFEST_BLOB_UNKNOWN' }];
+    await using server = await startHostileServer((_request, response, nth) => {
+      response.writeHead(nth < 2 ? 400 : 201).end(nth < 2 ? JSON.stringify({ errors }) : '');
+    });
+    await using client = impatientClient(server.host);
+    await client.repository('a').pushManifest('release', { mediaType: 'x/y', bytes: Buffer.from(MANIFEST) });
+    expect(client.delays).toEqual([500]);
+  });
+
+  it('by hanging, or by cutting before or in its answer, is asked again', async () => {
+    await using server = await startHostileServer((_request, response, nth) => {
+      if (nth === 1) response.destroy();
+      if (nth === 2) return;
+      if (nth === 3)
+        response
+          .writeHead(200, { 'content-length': MANIFEST.length })
+          .write(MANIFEST.slice(0, 5), () => response.destroy());
+      if (nth === 4) response.end(MANIFEST);
+    });
+    await using client = impatientClient(server.host);
+    expect((await client.repository('a').fetchManifest('release'))?.bytes.toString()).toBe(MANIFEST);
+    expect(client.delays).toHaveLength(3);
+  });
+
+  it('for longer is named, with its own words, once', async () => {
+    await using server = await startHostileServer((_request, response) => {
+      response.writeHead(503).end(
+        JSON.stringify({
+          errors: [{ code: 'UNAVAILABLE', message: 'storage is\u001b[31m away\r\n', detail: {} }],
+        }),
+      );
+    });
+    await using client = impatientClient(server.host);
+    const error = (await thrownBy(() => client.repository('prod/line').tags())) as FleetError;
+    expect(error).toMatchObject({ code: 'REGISTRY_UNREACHABLE', retryable: true });
+    expect(error.message).toBe(
+      `listing the tags of ${server.host}/factory/prod/line: ${server.host} answered 503 (UNAVAILABLE: storage is [31m away) to GET`,
+    );
+    expect(server.seen).toHaveLength(5);
+  });
+});
+
+describe.concurrent('a registry that says no', () => {
+  it.each([
+    [400, 'REGISTRY_REFUSED'],
+    [403, 'REGISTRY_DENIED'],
+    [405, 'REGISTRY_REFUSED'],
+    [413, 'REGISTRY_REFUSED'],
+    [451, 'REGISTRY_REFUSED'],
+    [200, 'REGISTRY_REFUSED'],
+  ])('with %d is not asked again: %s', async (status, code) => {
+    await using server = await startHostileServer((_request, response) => {
+      response.writeHead(status).end('<html>go away</html>');
+    });
+    await using client = impatientClient(server.host);
+    const bytes = Buffer.from(MANIFEST);
+    const error = await thrownBy(() =>
+      client.repository('a').pushManifest('release', { mediaType: 'x/y', bytes }),
+    );
+    expect(error).toMatchObject({ code, retryable: false });
+    expect((error as FleetError).message).toContain(`answered ${status} to PUT`);
+    expect(server.seen).toHaveLength(1);
+  });
+
+  it('at great length is quoted briefly', async () => {
+    await using server = await startHostileServer((_request, response) => {
+      const errors = Array.from({ length: 50 }, () => ({ code: 'DENIED', message: 'x'.repeat(1000) }));
+      response.writeHead(403).end(JSON.stringify({ errors }));
+    });
+    await using client = impatientClient(server.host);
+    const error = (await thrownBy(() => client.repository('a').tags())) as FleetError;
+    expect(formatError(error).length).toBeLessThan(1000);
+  });
+
+  it('without an end is not read to it', async () => {
+    await using server = await startHostileServer((_request, response) => {
+      response.writeHead(400);
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+        response.once('drain', more);
+      };
+      more();
+    });
+    await using client = impatientClient(server.host);
+    expect(await thrownBy(() => client.repository('a').tags())).toMatchObject({ code: 'REGISTRY_REFUSED' });
+  });
+});
+
+describe.concurrent('a registry that is not there', () => {
+  it('is tried some times and then named', async () => {
+    await using server = await startHostileServer(() => {});
+    const { host } = server;
+    await server[Symbol.asyncDispose]();
+    await using client = impatientClient(host);
+    const error = (await thrownBy(() => client.repository('a').resolve('release'))) as FleetError;
+    expect(error).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+    expect(error.message).toBe(`looking for release in ${host}/factory/a: ${host} refuses connections`);
+    expect(client.delays).toEqual([500, 1000, 2000, 4000]);
+    await using again = impatientClient(host, { plainHttp: [] });
+    expect(await thrownBy(() => again.repository('a').resolve('release'))).toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: error.message,
+    });
+  });
+
+  it('stops being asked as soon as nobody wants to know', async () => {
+    await using server = await startHostileServer((_request, response) => {
+      response.writeHead(503).end();
+    });
+    const stop = new AbortController();
+    await using client = impatientClient(server.host, {
+      sleep: async (_ms, signal) => {
+        stop.abort();
+        signal?.throwIfAborted();
+      },
+    });
+    expect(await thrownBy(() => client.repository('a').tags(stop.signal))).toMatchObject({
+      name: 'AbortError',
+    });
+    expect(server.seen).toHaveLength(1);
+    expect(await thrownBy(() => client.repository('a').tags(stop.signal))).toMatchObject({
+      name: 'AbortError',
+    });
+    expect(server.seen).toHaveLength(1);
+  });
+
+  it('but accepts connections and says nothing is noticed', async () => {
+    const mute = createServer((socket) => {
+      // As it then refuses, this need not be waited for five times.
+      mute.close();
+      socket.on('error', () => {});
+    }).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const host = `127.0.0.1:${(mute.address() as AddressInfo).port}`;
+    await using client = impatientClient(host);
+    expect(await thrownBy(() => client.repository('a').tags())).toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: `listing the tags of ${host}/factory/a: ${host} refuses connections`,
+    });
+  });
+});
+
+describe('a registry on the loopback', () => {
+  it('that speaks no TLS may be spoken to without, though it is not listed', async () => {
+    await using server = await startHostileServer((_request, response) => {
+      response.writeHead(200).end('{"tags":["b","a"]}');
+    });
+    await using client = impatientClient(server.host, { plainHttp: [] });
+    expect(await client.repository('a').tags()).toEqual(['a', 'b']);
+  });
+});

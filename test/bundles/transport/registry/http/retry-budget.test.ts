@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { newRetries, newRetryBudget, retryAfter } from '#bundles/transport/registry/http/retry-budget';
+
+const retriesWith = (random: number) => {
+  const delays: number[] = [];
+  const sleep = async (ms: number): Promise<void> => {
+    delays.push(ms);
+  };
+  return { delays, retries: newRetries({ plainHttp: [], env: {}, sleep, random: () => random }) };
+};
+
+const asking = (headers: Readonly<Record<string, string | undefined>>) => retryAfter((name) => headers[name]);
+
+describe('retries', () => {
+  it('tries five times in all, each wait twice the last and up to half as long again', async () => {
+    for (const [random, expected] of [
+      [0, [500, 1000, 2000, 4000]],
+      [1, [750, 1500, 3000, 6000]],
+    ] as const) {
+      const { delays, retries } = retriesWith(random);
+      const answers = [];
+      for (let times = 0; times < 5; times++) answers.push(await retries.wait(undefined, undefined));
+      expect(answers).toEqual([true, true, true, true, false]);
+      expect(delays).toEqual(expected);
+    }
+  });
+
+  it('tries as often as it was told, where that was said', async () => {
+    const retries = newRetries({ plainHttp: [], env: {}, sleep: async () => {}, tries: 2 });
+    expect(await retries.wait(undefined, undefined)).toBe(true);
+    expect(await retries.wait(undefined, undefined)).toBe(false);
+  });
+
+  it('waits as long as it is asked to, but never more than a minute', async () => {
+    const { delays, retries } = retriesWith(0);
+    await retries.wait(7000, undefined);
+    await retries.wait(3_600_000, undefined);
+    await retries.wait(1, undefined);
+    expect(delays).toEqual([7000, 60_000, 2000]);
+  });
+
+  it('says before each pause how long it is, who is waited for, and whether that was asked for', async () => {
+    const pauses: unknown[] = [];
+    const retries = newRetries({
+      plainHttp: [],
+      env: {},
+      random: () => 0,
+      sleep: async () => {},
+      onWait: (pause) => pauses.push(pause),
+    });
+    await retries.wait(undefined, undefined, 'registry.example');
+    await retries.wait(7000, undefined, 'tokens.example');
+    expect(pauses).toEqual([
+      { ms: 500, asked: false, host: 'registry.example' },
+      { ms: 7000, asked: true, host: 'tokens.example' },
+    ]);
+  });
+
+  it('is new after progress', async () => {
+    const { delays, retries } = retriesWith(0);
+    for (let times = 0; times < 20; times++) {
+      expect(await retries.wait(undefined, undefined)).toBe(true);
+      retries.renew();
+    }
+    expect(new Set(delays)).toEqual(new Set([500]));
+  });
+});
+
+describe('the retry budget of many requests to one registry', () => {
+  const requests = () => {
+    const clock = { now: 0, slept: 0 };
+    const budget = newRetryBudget(() => clock.now);
+    const sleep = async (ms: number): Promise<void> => {
+      clock.now += ms;
+      clock.slept += ms;
+    };
+    const options = { plainHttp: [], env: {}, random: () => 0, sleep };
+    return { clock, budget, begin: () => newRetries(options, budget) };
+  };
+  const failOnce = (retries: ReturnType<typeof newRetries>) => retries.wait(undefined, undefined);
+  const giveUp = async (retries: ReturnType<typeof newRetries>): Promise<number> => {
+    let tries = 1;
+    while (await failOnce(retries)) tries += 1;
+    return tries;
+  };
+
+  it('ends for all when one has given up, and nothing came from it meanwhile', async () => {
+    const { begin } = requests();
+    const other = begin();
+    expect(await failOnce(other)).toBe(true);
+    expect(await giveUp(begin())).toBe(5);
+    expect(await failOnce(other)).toBe(false);
+    expect(await giveUp(begin())).toBe(1);
+  });
+
+  it('is there again for all when one gets somewhere', async () => {
+    const { begin, budget } = requests();
+    await giveUp(begin());
+    budget.succeeded();
+    expect(await giveUp(begin())).toBe(5);
+  });
+
+  it('is left to the others where one gives up while they get somewhere', async () => {
+    const { begin, budget } = requests();
+    const one = begin();
+    expect(await failOnce(one)).toBe(true);
+    budget.succeeded();
+    expect(await giveUp(one)).toBe(4);
+    expect(await failOnce(begin())).toBe(true);
+  });
+
+  it('is there again when for two minutes nobody has failed', async () => {
+    const { begin, clock } = requests();
+    await giveUp(begin());
+    clock.now += 119_000;
+    expect(await giveUp(begin())).toBe(1);
+    clock.now += 120_000;
+    expect(await giveUp(begin())).toBe(5);
+  });
+
+  it('does not come back while one after the other fails, however long each of them takes', async () => {
+    const { begin, clock } = requests();
+    await giveUp(begin());
+    for (let blobs = 0; blobs < 1000; blobs += 1) {
+      const one = begin();
+      clock.now += 300_000;
+      expect(await giveUp(one)).toBe(1);
+    }
+  });
+
+  it('is four minutes in all with a registry that asks everybody to come back in an hour', async () => {
+    const { begin, clock } = requests();
+    for (let blobs = 0; blobs < 1000; blobs += 1) {
+      const one = begin();
+      while (await one.wait(3_600_000, undefined));
+    }
+    expect(clock.slept).toBe(240_000);
+  });
+
+  it('is an hour in all with one that lets somebody through each time, and then it is said', async () => {
+    const { begin, clock, budget } = requests();
+    const throttled = async (): Promise<void> => {
+      await begin().wait(60_000, undefined, 'registry.example:5000');
+      budget.succeeded();
+    };
+    for (let minute = 0; minute < 60; minute += 1) await throttled();
+    await expect(throttled()).rejects.toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: 'registry.example:5000 has asked to be waited for again and again, for 60 minutes in all',
+    });
+    expect(clock.slept).toBe(3_600_000);
+    clock.now += 120_000;
+    await throttled();
+  });
+
+  it('counts once what several wait at the same time', async () => {
+    const { begin, clock } = requests();
+    const sleeping = Array.from({ length: 100 }, () => {
+      const one = begin().wait(60_000, undefined);
+      clock.now = 0;
+      return one;
+    });
+    expect(await Promise.all(sleeping)).not.toContain(false);
+  });
+});
+
+describe('Retry-After', () => {
+  it('is seconds, or a date that is measured against the Date of the answer and not against the clock here', () => {
+    expect(asking({ 'retry-after': '3' })).toBe(3000);
+    const date = 'Wed, 01 Jan 2003 00:00:00 GMT';
+    expect(asking({ 'retry-after': 'Wed, 01 Jan 2003 00:00:20 GMT', date })).toBe(20_000);
+    expect(asking({ 'retry-after': 'Tue, 31 Dec 2002 23:59:20 GMT', date })).toBe(0);
+  });
+
+  it.each([
+    {},
+    { 'retry-after': '-1' },
+    { 'retry-after': 'soon' },
+    { 'retry-after': 'Wed, 01 Jan 2003 00:00:20 GMT' },
+  ])('is nothing in %j', (headers) => {
+    expect(asking(headers)).toBeUndefined();
+  });
+});

@@ -1,0 +1,531 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import type { RegistryOptions } from '#bundles/transport/registry/registry';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import { impatientClient, readAll, thrownBy } from './hostile-server.ts';
+import { answer, drained, goodHead, type RawServer, readWhole, startRawServer } from './raw-server.ts';
+
+const BLOB = randomBytes(1_500_000);
+const DIGEST = digestOf(BLOB);
+const SMALL = Buffer.from('what a small blob holds');
+const SMALL_DIGEST = digestOf(SMALL);
+
+const whole = (from = 0): Buffer =>
+  Buffer.concat([Buffer.from(goodHead(BLOB.byteLength, from)), BLOB.subarray(from)]);
+const wholeSmall = answer(200, SMALL);
+
+/** Nothing here is to time out on a busy machine, but what the test is about. */
+const clientOf = (server: { readonly host: string }, options: Partial<RegistryOptions> = {}) =>
+  impatientClient(server.host, { patience: { connect: 20_000, headers: 20_000, body: 20_000 }, ...options });
+
+/** `once` would take the error before for one of the test. */
+const closed = (socket: Socket | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    if (!socket || socket.destroyed) resolve();
+    else socket.once('close', () => resolve());
+  });
+
+const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
+  list?.some(({ address }) => address === '::1'),
+);
+
+const connectionsOf = (server: RawServer): readonly number[] =>
+  server.seen.map(({ connection }) => connection);
+
+describe.concurrent('an answer', () => {
+  it('is the same wherever its head, and what comes behind it, is split', async () => {
+    const bytes = Buffer.concat([Buffer.from('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'), wholeSmall]);
+    let at = 0;
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(bytes.subarray(0, at));
+      setTimeout(() => socket.write(bytes.subarray(at)), 1);
+    });
+    await using client = clientOf(server);
+    for (at = 1; at < bytes.byteLength; at++) expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
+    expect(client.delays).toEqual([]);
+  });
+
+  it('may come byte by byte', async () => {
+    await using server = await startRawServer(async (_request, socket) => {
+      for (const byte of wholeSmall) {
+        socket.write(Buffer.of(byte));
+        await nextTurn();
+      }
+    });
+    await using client = clientOf(server);
+    expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
+  });
+
+  it('is read whole from pieces of any size', async () => {
+    let pieces: readonly number[] = [];
+    await using server = await startRawServer(async (_request, socket) => {
+      const bytes = whole();
+      let at = 0;
+      for (let n = 0; at < bytes.byteLength; n++) {
+        const size = pieces[n % pieces.length] ?? 1;
+        if (!socket.write(bytes.subarray(at, (at += size)))) await drained(socket);
+        else if (size > 10_000) await nextTurn();
+      }
+    });
+    await using client = clientOf(server);
+    const sizes = fc.array(fc.integer({ min: 3000, max: 700_000 }), { minLength: 1, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(sizes, async (given) => {
+        pieces = given;
+        expect(digestOf(await readWhole(client, DIGEST))).toBe(DIGEST);
+      }),
+      { numRuns: 30 },
+    );
+    expect(client.delays).toEqual([]);
+  });
+
+  it('of nothing is nothing', async () => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(answer(200));
+    });
+    await using client = clientOf(server);
+    for (let n = 0; n < 3; n++) expect(await readWhole(client, DIGEST)).toHaveLength(0);
+    expect(client.delays).toEqual([]);
+  });
+
+  it.each([
+    ['Transfer-Encoding: chunked', `${SMALL.byteLength.toString(16)}\r\n${SMALL.toString()}\r\n0\r\n\r\n`],
+    ['Connection: close', SMALL.toString()],
+  ])('with %s and no length is read', async (field, body) => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${field}\r\n\r\n${body}`);
+      if (field.startsWith('Connection')) socket.end();
+    });
+    await using client = clientOf(server);
+    expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
+    expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
+    expect(server.seen).toHaveLength(2);
+    expect(client.delays).toEqual([]);
+  });
+
+  it.each([
+    'HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n12345',
+    'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n folded\r\n\r\n12345',
+    'HTTP/1.1 101 Switching\r\nupgrade: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
+    'SSH-2.0-OpenSSH_9.9\r\n\r\n',
+  ])('that is not HTTP/1.1, %j, is refused', async (text) => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(text);
+    });
+    await using client = clientOf(server);
+    expect(await thrownBy(() => readWhole(client, DIGEST))).toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: expect.stringMatching(/cannot be talked to|cut the connection/),
+    });
+    expect(server.sockets).toHaveLength(5);
+    await sleep(20);
+    expect(server.sockets.every(({ destroyed }) => destroyed)).toBe(true);
+  });
+
+  it('says in its own words why not, also in many of them', async () => {
+    const message = `no, ${'really '.repeat(20)}`;
+    const errors = [{ code: 'DENIED', message }, ...Array.from({ length: 800 }, () => ({ code: 'NO' }))];
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(answer(400, JSON.stringify({ errors })));
+    });
+    await using client = clientOf(server);
+    const error = await thrownBy(() => readWhole(client, DIGEST));
+    expect(error).toMatchObject({ code: 'REGISTRY_REFUSED' });
+    expect((error as Error).message).toContain(`answered 400 (DENIED: ${message.trim()}`);
+  });
+});
+
+describe.concurrent('a connection', () => {
+  // Not every machine has IPv6.
+  it.skipIf(!hasIpv6)('goes to an address of IPv6, too', async () => {
+    const onRequest = (_request: unknown, socket: Socket): void => void socket.write(wholeSmall);
+    await using server = await startRawServer(onRequest, undefined, undefined, '::1');
+    await using client = clientOf(server);
+    expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
+    expect(server.seen[0]?.head).toContain(`host: ${server.host}`);
+  });
+
+  it('serves one blob after the other', async () => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(whole());
+    });
+    await using client = clientOf(server);
+    for (let n = 0; n < 8; n++) expect(digestOf(await readWhole(client, DIGEST))).toBe(DIGEST);
+    // Two, where the first is still being put away when the next request comes.
+    expect(new Set(connectionsOf(server)).size).toBeLessThanOrEqual(2);
+  });
+
+  it('is one for each who reads at a time', async () => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(whole());
+    });
+    await using client = clientOf(server);
+    const lane = async (): Promise<void> => {
+      for (let n = 0; n < 6; n++) expect(digestOf(await readWhole(client, DIGEST))).toBe(DIGEST);
+    };
+    await Promise.all([lane(), lane(), lane()]);
+    expect(server.sockets.length).toBeLessThanOrEqual(6);
+  });
+
+  it.each([
+    ['closed', (socket: Socket) => socket.end()],
+    ['cut', (socket: Socket) => socket.resetAndDestroy()],
+  ])('that is %s while nobody uses it makes nobody wait', async (_how, close) => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(wholeSmall);
+    });
+    await using client = clientOf(server);
+    for (let n = 1; n <= 3; n++) {
+      expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
+      const socket = server.sockets.at(-1) as Socket;
+      close(socket);
+      if (n === 2) await sleep(20);
+    }
+    expect(client.delays).toEqual([]);
+  });
+
+  it.each([
+    ['announces that it closes', answer(200, SMALL, 'Connection: close')],
+    [
+      'is of HTTP/1.0',
+      Buffer.concat([Buffer.from(`HTTP/1.0 200 OK\r\ncontent-length: ${SMALL.byteLength}\r\n\r\n`), SMALL]),
+    ],
+    ['says more than it announced', Buffer.concat([wholeSmall, Buffer.from('x')])],
+    ['has the next answer ready before the question', Buffer.concat([wholeSmall, answer(200, 'another')])],
+  ])('that %s is not used again', async (_how, bytes) => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(bytes);
+    });
+    await using client = clientOf(server);
+    for (let n = 0; n < 3; n++) expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
+    expect(connectionsOf(server)).toEqual([1, 2, 3]);
+    expect(client.delays).toEqual([]);
+  });
+
+  it('of which more came than was announced while its reader was busy is not used again either', async () => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(Buffer.concat([whole(), answer(200, 'another')]));
+    });
+    await using client = clientOf(server);
+    for (let n = 0; n < 2; n++) {
+      const content = await client.repository('a').blobs.open(DIGEST);
+      await sleep(30);
+      expect(digestOf(await readAll(content))).toBe(DIGEST);
+      await sleep(10);
+    }
+    expect(connectionsOf(server)).toEqual([1, 2]);
+  });
+
+  it('on which somebody speaks whom nobody asked is not used again', async () => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(wholeSmall, () => setTimeout(() => socket.write(answer(200, 'another')), 5));
+    });
+    await using client = clientOf(server);
+    for (let n = 0; n < 3; n++) {
+      expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
+      await sleep(50);
+    }
+    expect(connectionsOf(server)).toEqual([1, 2, 3]);
+  });
+
+  it('that nobody uses is let go after a while', async () => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(wholeSmall);
+    });
+    await using client = clientOf(server, { patience: { idle: 20 } });
+    await readWhole(client, SMALL_DIGEST);
+    await closed(server.sockets[0]);
+    expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
+    expect(client.delays).toEqual([]);
+  });
+
+  it('closes with its registry, and who still reads is told at once', async () => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(goodHead(BLOB.byteLength));
+    });
+    const client = clientOf(server);
+    const content = await client.repository('a').blobs.open(DIGEST);
+    const reading = thrownBy(() => readAll(content));
+    const asking = thrownBy(() => readWhole(client, DIGEST));
+    await client[Symbol.asyncDispose]();
+    expect(await reading).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+    expect(await asking).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+    expect(await thrownBy(() => readWhole(client, DIGEST))).toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+    expect(client.delays).toEqual([]);
+    expect(server.seen.length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe.concurrent('a blob that is cut', () => {
+  it('anywhere goes on by a range from the very byte', async () => {
+    let places: readonly number[] = [];
+    let left: number[] = [];
+    await using server = await startRawServer(({ from }, socket) => {
+      const place = left.shift();
+      if (place === undefined) socket.write(whole(from));
+      else socket.write(whole(from).subarray(0, place), () => socket.destroy());
+    });
+    await using client = clientOf(server, { tries: 20 });
+    const head = goodHead(BLOB.byteLength).length;
+    const place = fc.oneof(
+      fc.integer({ min: 0, max: head + 10 }),
+      fc.integer({ min: head, max: BLOB.byteLength }),
+      fc.constantFrom(head + (512 << 10), head + (512 << 10) - 1, head + (512 << 10) + 1),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(place, { maxLength: 6 }), async (given) => {
+        places = given;
+        left = [...places];
+        expect(digestOf(await readWhole(client, DIGEST))).toBe(DIGEST);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('again and again goes on as long as some bytes come, however few', async () => {
+    await using server = await startRawServer(({ from }, socket) => {
+      const head = goodHead(BLOB.byteLength, from).length;
+      const part = whole(from).subarray(0, head + 100_000);
+      socket.write(part, () => socket.end());
+    });
+    await using client = clientOf(server);
+    expect(digestOf(await readWhole(client, DIGEST))).toBe(DIGEST);
+    expect(server.seen.map(({ from }) => from)).toEqual(Array.from({ length: 15 }, (_, n) => n * 100_000));
+  });
+});
+
+describe.concurrent('an answer that does not go on', () => {
+  const HUNG = { patience: { connect: 20_000, headers: 300, body: 300 }, tries: 2 };
+
+  it('is noticed where nothing came', async () => {
+    await using server = await startRawServer(() => {});
+    await using client = clientOf(server, HUNG);
+    expect(await thrownBy(() => readWhole(client, DIGEST))).toMatchObject({
+      message: expect.stringContaining('took the request and never answered'),
+    });
+    expect(server.seen).toHaveLength(2);
+  });
+
+  it.each([['byte by byte', (n: number) => `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(10_000)}`[n % 10_000] ?? '']])(
+    'is noticed where its head never ends, though it comes %s',
+    async (_how, next) => {
+      await using server = await startRawServer((_request, socket) => {
+        let n = 0;
+        const more = setInterval(() => socket.write(next(n++)), 10);
+        socket.on('close', () => clearInterval(more));
+      });
+      await using client = clientOf(server, HUNG);
+      expect(await thrownBy(() => readWhole(client, DIGEST))).toMatchObject({
+        message: expect.stringContaining('took the request and never answered'),
+      });
+    },
+  );
+
+  it.each([
+    ['header', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(100_000)}`],
+    ['row of headers', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`],
+  ])('is given up at an endless %s', async (_what, text) => {
+    let sent = 0;
+    await using server = await startRawServer(async (_request, socket) => {
+      while (!socket.destroyed && sent < 100e6) {
+        sent += text.length;
+        if (!socket.write(text)) await drained(socket);
+      }
+    });
+    await using client = clientOf(server, { tries: 2 });
+    expect(await thrownBy(() => readWhole(client, DIGEST))).toMatchObject({
+      message: expect.stringContaining('Headers Overflow'),
+    });
+    expect(sent).toBeLessThan(20e6);
+  });
+
+  it('is noticed in the middle, and what had come is kept', async () => {
+    await using server = await startRawServer(({ from, nth }, socket) => {
+      socket.write(nth === 1 ? whole().subarray(0, 700_000) : whole(from));
+    });
+    await using client = clientOf(server, HUNG);
+    expect(digestOf(await readWhole(client, DIGEST))).toBe(DIGEST);
+    expect(server.seen[1]?.from).toBe(700_000 - goodHead(BLOB.byteLength).length);
+  });
+
+  it('is noticed, too, where it hangs behind a pause that its reader made', async () => {
+    await using server = await startRawServer(({ from, nth }, socket) => {
+      socket.write(nth === 1 ? whole().subarray(0, 1_200_000) : whole(from));
+    });
+    await using client = clientOf(server, HUNG);
+    const content = (await client.repository('a').blobs.open(DIGEST))[Symbol.asyncIterator]();
+    const pieces: Buffer[] = [];
+    for (let piece = await content.next(); !piece.done; piece = await content.next()) {
+      pieces.push(Buffer.from(piece.value));
+      if (pieces.length === 1) await sleep(900);
+    }
+    expect(digestOf(Buffer.concat(pieces))).toBe(DIGEST);
+    expect(server.seen).toHaveLength(2);
+  });
+});
+
+describe.concurrent('a reader', () => {
+  it('who is slow makes the other side wait, and is not taken for a hang', async () => {
+    const total = 64 << 20;
+    let written = 0;
+    await using server = await startRawServer(async (_request, socket) => {
+      const piece = Buffer.alloc(1 << 20);
+      socket.write(goodHead(total));
+      while (!socket.destroyed && written < total) {
+        written += piece.byteLength;
+        if (!socket.write(piece)) await drained(socket);
+      }
+    });
+    await using client = clientOf(server, { patience: { connect: 20_000, headers: 20_000, body: 400 } });
+    const memory = process.memoryUsage().arrayBuffers;
+    const content = (await client.repository('a').blobs.open(DIGEST))[Symbol.asyncIterator]();
+    let size = (await content.next()).value?.byteLength ?? 0;
+    await sleep(1200);
+    // What lies in the sockets' buffers.
+    expect(written).toBeLessThan(32 << 20);
+    expect(process.memoryUsage().arrayBuffers - memory).toBeLessThan(40 << 20);
+    for (let piece = await content.next(); !piece.done; piece = await content.next()) {
+      size += piece.value.byteLength;
+      await sleep(2);
+    }
+    expect(size).toBe(total);
+    expect(server.seen).toHaveLength(1);
+  });
+
+  it('who goes away takes the connection along', async () => {
+    await using server = await startRawServer((_request, socket) => {
+      socket.write(goodHead(1e9));
+      socket.write(BLOB);
+    });
+    await using client = clientOf(server);
+    const content = (await client.repository('a').blobs.open(DIGEST))[Symbol.asyncIterator]();
+    await content.next();
+    const gone = closed(server.sockets[0]);
+    await content.return?.();
+    await gone;
+    expect(client.delays).toEqual([]);
+  });
+
+  const abortedWhile = async (
+    behave: (socket: Socket) => void,
+    whenReady: (server: RawServer, pieces: () => number) => Promise<void>,
+    reading = 0,
+  ): Promise<void> => {
+    await using server = await startRawServer((_request, socket) => behave(socket));
+    await using client = clientOf(server);
+    const stop = new AbortController();
+    let pieces = 0;
+    const result = thrownBy(async () => {
+      for await (const _piece of await client.repository('a').blobs.open(DIGEST, stop.signal)) {
+        pieces++;
+        if (reading > 0) await sleep(reading, undefined, { signal: stop.signal });
+      }
+    });
+    await whenReady(server, () => pieces);
+    const reason = new Error('enough');
+    stop.abort(reason);
+    const error = await result;
+    expect(reading > 0 ? ((error as Error).cause ?? error) : error).toBe(reason);
+    expect(client.delays).toEqual([]);
+    await Promise.all(server.sockets.map(closed));
+  };
+
+  const until = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo()) await sleep(5);
+  };
+
+  it('may stop before there is a connection', () =>
+    abortedWhile(
+      () => {},
+      async () => {},
+    ));
+
+  it('may stop while there is no answer', () =>
+    abortedWhile(
+      () => {},
+      (server) => until(() => server.seen.length > 0),
+    ));
+
+  it('may stop in the middle of a head', () =>
+    abortedWhile(
+      (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-'),
+      async (server) => {
+        await until(() => server.seen.length > 0);
+        await sleep(20);
+      },
+    ));
+
+  it('may stop in the middle of a body', () =>
+    abortedWhile(
+      (socket) => socket.write(whole().subarray(0, 1_000_000)),
+      (_server, pieces) => until(() => pieces() > 0),
+    ));
+
+  it('may stop while he makes the other side wait', () =>
+    abortedWhile(
+      (socket) => socket.write(whole()),
+      async (_server, pieces) => {
+        await until(() => pieces() > 0);
+        await sleep(20);
+      },
+      60_000,
+    ));
+
+  it('leaves nothing behind on a signal that lives longer than he', async () => {
+    let answers = 0;
+    await using server = await startRawServer((_request, socket) => {
+      if (++answers % 2 === 0) socket.write(wholeSmall);
+      else socket.destroy();
+    });
+    await using client = clientOf(server);
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners++;
+      add(...args);
+    };
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+      listeners--;
+      remove(...args);
+    };
+    for (let n = 0; n < 5; n++) expect(await readWhole(client, SMALL_DIGEST, signal)).toEqual(SMALL);
+    expect(listeners).toBe(0);
+  });
+});
+
+describe.concurrent('credentials', () => {
+  it.each([302, 307])(
+    'do not go along a redirect (%d) to another origin, whatever its body',
+    async (status) => {
+      await using folder = await temporaryDirectory();
+      for (const body of ['', 'moved', 'x'.repeat(50_000), 'x'.repeat(500_000)]) {
+        await using storage = await startRawServer((_request, socket) => {
+          socket.write(whole());
+        });
+        await using server = await startRawServer(({ authorization }, socket) => {
+          if (authorization === undefined)
+            socket.write(answer(401, '{"errors":[]}', 'www-authenticate: Basic realm="x"'));
+          else socket.write(answer(status, body, `location: ${storage.url}/there?a=b%20c`));
+        });
+        const authFile = join(folder.path, 'auth.json');
+        const auth = Buffer.from('somebody:secret').toString('base64');
+        await writeFile(authFile, JSON.stringify({ auths: { [server.host]: { auth } } }));
+        await using client = clientOf(server, { authFile });
+        expect(digestOf(await readWhole(client, DIGEST))).toBe(DIGEST);
+        expect(storage.seen[0]?.path).toBe('/there?a=b%20c');
+        expect(storage.seen[0]?.head).not.toMatch(/authorization/i);
+        expect(storage.seen[0]?.head).toContain(`host: ${storage.host}`);
+        expect(server.seen.at(-1)?.authorization).toMatch(/^Basic /);
+      }
+    },
+  );
+});

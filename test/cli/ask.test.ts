@@ -1,0 +1,51 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { ask } from '#cli/ask';
+
+const screen = ({ input: typed = true, output: shown = true } = {}) => {
+  const input = Object.assign(new PassThrough(), { isTTY: typed });
+  const output = Object.assign(new PassThrough(), { isTTY: shown });
+  return { input, output };
+};
+
+describe('a question', () => {
+  it('goes to the terminal, and its answer comes from there', async () => {
+    const { input, output } = screen();
+    const answer = ask('Put in stick 2 and press Enter ', { flag: '--stick', input, output });
+    input.write('done\r');
+    expect(await answer).toBe('done');
+    expect(String(output.read())).toContain('Put in stick 2 and press Enter');
+  });
+
+  it.each([{ input: false }, { output: false }])('is a flag where there is no terminal: %j', async (part) => {
+    const streams = screen(part);
+    await expect(ask('Really? ', { flag: '--yes', ...streams })).rejects.toMatchObject({
+      code: 'USAGE',
+      message: 'nobody is there to answer "Really?"',
+      hint: 'Answer with --yes, or start it at a terminal',
+    });
+    expect(streams.output.read()).toBeNull();
+  });
+
+  it.each(['\u0003', '\u0004'])('is refused with %j', async (key) => {
+    const { input, output } = screen();
+    const answer = ask('Really? ', { flag: '--yes', input, output });
+    input.write(key);
+    await expect(answer).rejects.toMatchObject({
+      code: 'ABORTED',
+      hint: 'Start it again, or answer with --yes',
+    });
+    // What is said about it does not follow the question on its line.
+    expect(String(output.read())).toMatch(/\n$/);
+  });
+
+  it('ends with the work it is part of', async () => {
+    const stopping = new AbortController();
+    const answer = ask('Really? ', { flag: '--yes', signal: stopping.signal, ...screen() });
+    stopping.abort();
+    await expect(answer).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(ask('?', { flag: '--yes', signal: stopping.signal, ...screen() })).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
+  });
+});

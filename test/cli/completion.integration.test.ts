@@ -1,0 +1,130 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findProgram } from '../harness/find-program.ts';
+import { runCommand, runOrFail } from '../harness/run-command.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PROGRAMS = {
+  'fleet-export': join(ROOT, 'exporter/fleet-export.js'),
+  'fleet-scheduler': join(ROOT, 'scheduler/fleet-scheduler.js'),
+  'fleet-agent': join(ROOT, 'agent/fleet-agent.js'),
+} as const;
+type Name = keyof typeof PROGRAMS;
+const NAMES = Object.keys(PROGRAMS) as Name[];
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+let folder: TemporaryDirectory;
+let env: NodeJS.ProcessEnv;
+const scriptOf = (program: Name, shell: (typeof SHELLS)[number]): string =>
+  join(folder.path, `${program}.${shell}`);
+
+beforeAll(async () => {
+  folder = await temporaryDirectory('completion');
+  await writeFile(join(folder.path, 'stick.tar'), '');
+  await writeFile(join(folder.path, 'my stick.tar'), '');
+  const bin = join(folder.path, 'bin');
+  await mkdir(bin);
+  env = {
+    ...process.env,
+    HOME: folder.path,
+    PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter),
+  };
+  for (const program of NAMES) {
+    await symlink(PROGRAMS[program], join(bin, program));
+    for (const shell of SHELLS) {
+      const { stdout } = await runOrFail([process.execPath, PROGRAMS[program], 'completion', shell]);
+      await writeFile(scriptOf(program, shell), stdout);
+    }
+  }
+}, 300_000);
+
+afterAll(() => folder[Symbol.asyncDispose]());
+
+/** What bash offers for the last word, asked as it asks when somebody presses Tab. */
+const inBash = async (program: Name, words: readonly string[]): Promise<readonly string[]> => {
+  const quoted = [program, ...words].map((word) => `'${word}'`).join(' ');
+  const text = [
+    `source '${scriptOf(program, 'bash')}'`,
+    `COMP_WORDS=(${quoted}) COMP_CWORD=${words.length}`,
+    // Bash names the function that it was told for this program.
+    `read -ra told < <(complete -p ${program}); "\${told[2]}"`,
+    `printf '%s\\n' "\${COMPREPLY[@]}"`,
+  ].join('\n');
+  const { stdout } = await runOrFail(['bash', '--norc', '-u', '-c', text], { cwd: folder.path, env });
+  return stdout.split('\n').filter(Boolean);
+};
+
+describe('completion in bash', () => {
+  it('knows verbs, topics and what is below them', async () => {
+    expect(await inBash('fleet-export', ['cr'])).toEqual(['create']);
+    expect(await inBash('fleet-scheduler', ['ro'])).toEqual(['root']);
+    expect(await inBash('fleet-scheduler', ['root', 'in'])).toEqual(['init', 'inspect', 'install']);
+    expect(await inBash('fleet-agent', ['reports', ''])).toContain('export');
+  });
+
+  it('knows the flags of a verb, also those that all have', async () => {
+    expect(await inBash('fleet-export', ['create', '--'])).toEqual(
+      expect.arrayContaining(['--from', '--to', '--no-read-back', '--progress', '--json', '--help']),
+    );
+    expect(await inBash('fleet-export', ['create', '--json', '--fr'])).toEqual(['--from']);
+    // What is hidden is for tests.
+    expect(await inBash('fleet-export', ['create', '--no'])).toEqual(['--no-read-back']);
+  });
+
+  it('knows the values of a flag or argument that has few', async () => {
+    expect(await inBash('fleet-export', ['create', '--progress', ''])).toEqual([
+      'auto',
+      'bar',
+      'json',
+      'none',
+    ]);
+    // As bash cuts '--progress=j' to pieces.
+    expect(await inBash('fleet-export', ['create', '--progress', '=', 'j'])).toEqual(['json']);
+    expect(await inBash('fleet-export', ['completion', 'z'])).toEqual(['zsh']);
+  });
+
+  it('offers files where a path is wanted, and none elsewhere', async () => {
+    expect(await inBash('fleet-export', ['create', '--to', 's'])).toEqual(['stick.tar']);
+    expect(await inBash('fleet-export', ['inspect', ''])).toEqual(
+      expect.arrayContaining(['my stick.tar', 'stick.tar']),
+    );
+    expect(await inBash('fleet-export', ['create', '--site', ''])).toEqual([]);
+  });
+});
+
+describe.skipIf(findProgram('fish') === undefined)('completion in fish', () => {
+  const inFish = async (line: string): Promise<readonly string[]> => {
+    const text = `source ${scriptOf('fleet-export', 'fish')}; complete -C '${line}'`;
+    const { stdout } = await runOrFail(['fish', '--no-config', '-c', text], { cwd: folder.path, env });
+    return stdout.split('\n').flatMap((word) => (word ? [word.split('\t')[0] ?? ''] : []));
+  };
+
+  it('knows verbs, flags, values and files, also after an equals sign', async () => {
+    expect(await inFish('fleet-export cr')).toEqual(['create']);
+    expect(await inFish('fleet-export create --json --fr')).toEqual(['--from']);
+    expect(await inFish('fleet-export create --progress=j')).toEqual(['--progress=json']);
+    expect(await inFish('fleet-export create --to=s')).toEqual(['--to=stick.tar']);
+    expect(await inFish('fleet-export create --site ')).toEqual([]);
+  });
+});
+
+describe('the scripts', () => {
+  it.each(NAMES)('of %s are the same each time, and without a terminal’s colours', async (program) => {
+    const again = await runOrFail([process.execPath, PROGRAMS[program], 'completion', 'zsh', '--json']);
+    const { script } = JSON.parse(again.stdout) as { script: string };
+    const { stdout } = await runOrFail(['cat', scriptOf(program, 'zsh')]);
+    expect(stdout).toBe(script);
+    expect(script).not.toContain('\u001b');
+  });
+
+  it.each(SHELLS)('are what %s can read', async (shell) => {
+    const path = findProgram(shell);
+    if (path === undefined) return;
+    for (const program of NAMES) {
+      const { stderr, code } = await runCommand([path, '-n', scriptOf(program, shell)]);
+      expect({ program, stderr, code }).toEqual({ program, stderr: '', code: 0 });
+    }
+  });
+});

@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { FleetError } from '#bundles/errors';
+import { FleetCommand } from '#cli/fleet-command';
+import { runCommandClass } from '../scheduler/commands/run-command-class.ts';
+
+/** What a medium of a stranger could have in a name. */
+const HOSTILE = 'a name \u001b[2J\u009b31m\u0007';
+/** One of each kind of character that reorders, hides or breaks the text beside it. */
+const MISLEADING = Array.from(
+  '\u202a\u202e\u2066\u2069\u200e\u200f\u061c\u2028\u2029\u200b\u00ad\ufeff\u3164\u{e0041}',
+);
+
+class Shows extends FleetCommand {
+  async run(): Promise<void> {
+    this.log(`shown: ${HOSTILE}`);
+    this.log();
+    this.say(`said: ${HOSTILE}`);
+  }
+}
+
+it('shows what strangers wrote, and lets none of it move the cursor', async () => {
+  const { out, err } = await runCommandClass(Shows, []);
+  expect(out).toContain(String.raw`shown: a name \u001b[2J\u009b31m\u0007`);
+  expect(err).toContain(String.raw`said: a name \u001b[2J\u009b31m\u0007`);
+});
+
+it('writes bidirectional controls and invisible characters as escapes, for people and as JSON', async () => {
+  class Names extends FleetCommand {
+    async run(): Promise<{ readonly names: readonly string[] }> {
+      this.log(MISLEADING.join(' '));
+      this.say(MISLEADING.join(' '));
+      return { names: MISLEADING };
+    }
+  }
+  class Refuses extends FleetCommand {
+    async run(): Promise<never> {
+      throw new FleetError('BAD_NAME', MISLEADING.join(' '));
+    }
+  }
+  for (const command of [Names, Refuses])
+    for (const flags of [[], ['--json']]) {
+      const { out, err } = await runCommandClass(command, flags);
+      expect(`${out}${err}`).toContain(String.raw`\u202e`);
+      expect(MISLEADING.filter((one) => `${out}${err}`.includes(one))).toEqual([]);
+    }
+  const { out } = await runCommandClass(Names, ['--json']);
+  expect(JSON.parse(out)).toEqual({ names: MISLEADING });
+});

@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runCommand } from '../harness/run-command.ts';
+import { temporaryDirectory } from '../harness/temporary-directory.ts';
+
+const PROGRAM = join(import.meta.dirname, '../../exporter/fleet-export.js');
+
+const start = (env: NodeJS.ProcessEnv) =>
+  runCommand([process.execPath, PROGRAM, '--version'], { env: { PATH: process.env['PATH'], ...env } });
+
+describe('what Node compiled of a program', () => {
+  it('is kept in the cache folder of its user', async () => {
+    await using folder = await temporaryDirectory('compiled');
+    expect((await start({ HOME: folder.path })).code).toBe(0);
+    expect(existsSync(join(folder.path, '.cache/fleet-ferry/code'))).toBe(true);
+    const given = join(folder.path, 'given');
+    await mkdir(given);
+    expect((await start({ HOME: folder.path, XDG_CACHE_HOME: given })).code).toBe(0);
+    expect(existsSync(join(given, 'fleet-ferry/code'))).toBe(true);
+  });
+
+  it('goes with the first start of another month, and not before', async () => {
+    await using folder = await temporaryDirectory('compiled');
+    const code = join(folder.path, 'fleet-ferry/code');
+    const env = { HOME: folder.path, XDG_CACHE_HOME: folder.path };
+    await mkdir(join(code, '1/v24.0.0-x64'), { recursive: true });
+    expect((await start(env)).code).toBe(0);
+    expect(await readdir(code)).toEqual([expect.stringMatching(/^\d+$/)]);
+    await mkdir(join(code, 'of another program'));
+    expect((await start(env)).code).toBe(0);
+    expect(await readdir(code)).toHaveLength(2);
+  });
+
+  it('is kept nowhere for who has no such folder', async () => {
+    await using folder = await temporaryDirectory('compiled');
+    const none = join(folder.path, 'none');
+    expect((await start({ HOME: none })).code).toBe(0);
+    expect((await start({ HOME: folder.path, XDG_CACHE_HOME: none })).code).toBe(0);
+    expect(existsSync(none)).toBe(false);
+    expect(existsSync(join(folder.path, '.cache'))).toBe(false);
+  });
+});

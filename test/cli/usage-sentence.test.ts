@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { usageSentence } from '#cli/usage-sentence';
+
+describe('what is said about a command line', () => {
+  it.each([
+    [
+      'Missing 1 required arg:\nsite  Name of the site\n\nNote: --unset allows multiple values. Because of this you need\nSee more help with --help',
+      'the argument SITE is missing',
+    ],
+    ['Nonexistent flag: --nope\nSee more help with --help', 'there is no flag --nope'],
+    ['Flag --workers expects a value', '--workers wants a value'],
+    [
+      'Parsing --workers \n\tExpected an integer but received: x\nSee more help with --help',
+      '--workers wants a whole number, not "x"',
+    ],
+    [
+      'The following errors occurred:\n  Missing required flag environment\n  Missing required flag out',
+      '--environment and --out are missing',
+    ],
+    ['The following error occurred:\n  Missing required flag to', '--to is missing'],
+    ['Expected --format=xml to be one of: json, text', '--format must be one of json, text, not "xml"'],
+    [
+      'All of the following must be provided when using --evidence: --sign-key, --to',
+      '--evidence wants --sign-key, --to beside it',
+    ],
+    [
+      '--stick-size=4GB cannot also be provided when using --parts',
+      '--stick-size and --parts do not go together',
+    ],
+    ['Unexpected argument: again', 'there is an argument too many: again'],
+    ['something  oclif\nwill say one day', 'something oclif will say one day'],
+  ])('%s', (said, sentence) => {
+    expect(usageSentence(said)).toBe(sentence);
+  });
+});

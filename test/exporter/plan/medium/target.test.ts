@@ -1,0 +1,46 @@
+import { statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openTarget } from '../../../../exporter/plan/medium/target.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+
+const deviceOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.dev;
+const isMounted = ![undefined, deviceOf('/')].includes(deviceOf('/media'));
+
+describe('where a medium goes', () => {
+  it
+    .skipIf(isMounted)
+    .each(['/media/stikc', '/media/ada/stikc/', '/media/stikc/plant-7.tar', '/run/media/nobody/stikc'])(
+    'is no new folder where sticks are mounted: %s',
+    async (path) => {
+      await expect(openTarget(path)).rejects.toMatchObject({
+        code: 'MEDIUM_MISSING',
+        hint: expect.stringContaining('mounted'),
+      });
+      await using target = await openTarget(path, {}, true);
+      expect(target.before).toBeUndefined();
+    },
+  );
+
+  it('may be a tar of no bytes, which is what FAT has of one whose stick was pulled', async () => {
+    await using folder = await temporaryDirectory();
+    const path = join(folder.path, 'plant-7.tar');
+    await writeFile(path, '');
+    await using target = await openTarget(path);
+    expect(target).toMatchObject({ form: 'tar', before: undefined });
+    await writeFile(path, 'x');
+    await expect(openTarget(path)).rejects.toMatchObject({ code: 'MEDIUM_INVALID' });
+  });
+
+  it('may be a new folder or file elsewhere', async () => {
+    await using folder = await temporaryDirectory();
+    for (const [name, form] of [
+      ['media/stick', 'directory'],
+      ['plant-7.tar', 'tar'],
+    ] as const) {
+      await using target = await openTarget(join(folder.path, name));
+      expect(target).toMatchObject({ form, before: undefined });
+    }
+  });
+});

@@ -1,0 +1,5 @@
+/** Whether this is `npm run test:long`: all runs of each property, all kills and moments, and cases on more than one kind of cluster. */
+export const LONG = process.env['FLEET_LONG'] === '1';
+
+/** How many cases a property makes: a third of `full`, and all of them in a long run. */
+export const runs = (full: number): number => (LONG ? full : Math.ceil(full / 3));

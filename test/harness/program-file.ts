@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+
+export type ProgramName = 'scheduler' | 'exporter' | 'agent';
+
+const REPOSITORY = join(import.meta.dirname, '../..');
+
+/** Names the folder of the built programs; `npm test` builds them once, as a start from source takes three times the CPU time. */
+export const PROGRAMS_VARIABLE = 'FLEET_TEST_PROGRAMS';
+
+const BUILT = {
+  scheduler: 'scheduler/fleet-scheduler.mjs',
+  exporter: 'exporter/fleet-export.mjs',
+  agent: 'agent/fleet-agent.mjs',
+} as const;
+
+const SOURCE = {
+  scheduler: 'scheduler/fleet-scheduler.js',
+  exporter: 'exporter/fleet-export.js',
+  agent: 'agent/fleet-agent.js',
+} as const;
+
+/** The entry file of a program, for Node: the built one where $FLEET_TEST_PROGRAMS is set, otherwise the source of the checkout. */
+export const programFile = (name: ProgramName, env: NodeJS.ProcessEnv = process.env): string => {
+  const folder = env[PROGRAMS_VARIABLE];
+  return folder ? join(folder, BUILT[name]) : join(REPOSITORY, SOURCE[name]);
+};
+
+/** Brings the agent onto a booted host: what to bind there, and its entry file inside. */
+export const agentOnHost = (env: NodeJS.ProcessEnv = process.env) => {
+  const folder = env[PROGRAMS_VARIABLE];
+  const [from, to, file] = folder
+    ? [join(folder, 'agent'), '/opt/fleet-agent', 'fleet-agent.mjs']
+    : [REPOSITORY, '/opt/fleet-ferry', SOURCE.agent];
+  return { bind: { from, to, readOnly: true }, file: join(to, file) };
+};

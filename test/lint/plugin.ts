@@ -1,0 +1,67 @@
+import { join, relative, sep } from 'node:path';
+
+/** For each folder, its folders and files in the order the data moves: an import goes to the same one or to one before it. */
+type Options = { readonly [folder: string]: readonly string[] };
+
+/** What an import names, from the root of the repository: 'bundles/trust/root/root.ts', or undefined for a package. */
+const targetOf = (file: string, specifier: string): string | undefined => {
+  if (specifier.startsWith('#')) return `${specifier.slice(1)}.ts`;
+  return specifier.startsWith('.') ? join(file, '..', specifier) : undefined;
+};
+
+/**
+ * Index of `path` in the order of `folder`, -1 in a folder that the order does not name. A file of `folder` itself has the index
+ * of its name or of '*.ts'; undefined, if the order names neither: it is not checked.
+ */
+const placeOf = (path: string, folder: string, order: readonly string[]): number | undefined => {
+  const [first = '', ...rest] = path.slice(folder.length + 1).split('/');
+  const named = order.indexOf(first);
+  if (named >= 0 || rest.length > 0) return named;
+  return order.includes('*.ts') ? order.indexOf('*.ts') : undefined;
+};
+
+/** The fault of one import, for a person, or undefined. */
+export const findFault = (file: string, specifier: string, orders: Options): string | undefined => {
+  const target = targetOf(file, specifier);
+  if (target === undefined) return undefined;
+  for (const [folder, order] of Object.entries(orders)) {
+    if (!file.startsWith(`${folder}/`) || !target.startsWith(`${folder}/`)) continue;
+    const from = placeOf(file, folder, order);
+    const to = placeOf(target, folder, order);
+    if (from === undefined || to === undefined) continue;
+    if (from < 0)
+      return `${file} is in a folder that the order of ${folder}/ does not name (.oxlintrc.json).`;
+    if (to > from)
+      return `${target} comes after ${file} in the order of ${folder}/: ${order.join(', ')}. Move what both need to the earlier folder.`;
+  }
+  return undefined;
+};
+
+type Context = {
+  readonly cwd: string;
+  readonly filename: string;
+  readonly options: readonly [Options?];
+  readonly report: (fault: { readonly message: string; readonly node: unknown }) => void;
+};
+type ImportNode = { readonly source?: { readonly value?: unknown } | null };
+
+const oneWay = {
+  meta: { type: 'problem', schema: false },
+  create(context: Context) {
+    const file = relative(context.cwd, context.filename).split(sep).join('/');
+    const check = (node: ImportNode): void => {
+      if (typeof node.source?.value !== 'string') return;
+      const message = findFault(file, node.source.value, context.options[0] ?? {});
+      if (message !== undefined) context.report({ message, node });
+    };
+    return {
+      ImportDeclaration: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+      ImportExpression: check,
+      TSImportType: check,
+    };
+  },
+};
+
+export default { meta: { name: 'house' }, rules: { 'one-way': oneWay } };

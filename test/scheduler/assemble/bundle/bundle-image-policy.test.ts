@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import { digestOf } from '#bundles/digest';
+import { OCI_MANIFEST } from '#bundles/media-types';
+import { mergeImage } from '../../../../scheduler/assemble/images/merge-image.ts';
+import { packBundle } from '../../../../scheduler/assemble/bundle/pack-bundle.ts';
+import type { ResolvedImage } from '../../../../scheduler/assemble/images/resolve-images.ts';
+import { sourceOf } from '../../../agent/images/image-fixture.ts';
+import { policyOf } from '../../../bundles/trust/images/sign-image.ts';
+import { newKey } from '../../../bundles/trust/root/new-key.ts';
+import { clusterType } from '../../model-objects.ts';
+
+const TYPE = clusterType('edge');
+const digest = digestOf('an image');
+const entry = (...repositories: readonly string[]): ClosureEntry => ({
+  digest,
+  size: 8,
+  mediaType: OCI_MANIFEST,
+  names: repositories.map((name) => `${name}@${digest}`),
+});
+const pack = (policies: Parameters<typeof packBundle>[5]) =>
+  packBundle('halden', 'prod', TYPE, [], [entry('registry.example/team/app')], policies);
+
+it('a bundle carries the policies that its images are under, so that no agent without them installs it', async () => {
+  const policy = policyOf(newKey());
+  const other = policyOf(newKey(), { name: 'other', match: ['other.example/**'] });
+  const { config } = await pack([other, policy]);
+  expect(config.imagePolicy).toEqual([policy]);
+  expect(config.critical).toEqual(['imagePolicy']);
+});
+
+it('a policy for other images changes no digest', async () => {
+  const other = policyOf(newKey(), { match: ['other.example/**'] });
+  expect((await pack([other])).digest).toBe((await pack(undefined)).digest);
+  expect((await pack([other])).config.critical).toEqual([]);
+});
+
+it('an image that two packages call by two names is brought by both', () => {
+  const images = new Map<string, ResolvedImage>();
+  const [one, other] = [digestOf('one'), digestOf('other')];
+  const image = (name: string, attachment: typeof digest): ResolvedImage => ({
+    entry: { ...entry(name), attachments: [attachment] },
+    blobs: [],
+    source: sourceOf(new Map()),
+  });
+  mergeImage(images, image('b.example/app', one));
+  mergeImage(images, image('a.example/app', other));
+  expect([...images.values()].map((it) => [it.entry.names, it.entry.attachments])).toEqual([
+    [[`a.example/app@${digest}`, `b.example/app@${digest}`], [one, other].toSorted()],
+  ]);
+});

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import { FleetError, formatError } from '#bundles/errors';
+import { assembleHost } from '../../../../../scheduler/assemble/bundle/host/assemble-host.ts';
+import { noAccess } from '../../content/no-access.ts';
+import { clusterType, renderedFiles, renderedPackage, target } from '../../../model-objects.ts';
+
+const at = { file: 'workload.yaml', line: 7, column: 7 };
+
+const rendered = (files: Readonly<Record<string, string>>) =>
+  renderedPackage(
+    clusterType('press', { target: 'host', configType: 'env-file', offline: true }),
+    target('scale/host', { at }),
+    { files: renderedFiles(files) },
+  );
+
+const head = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: scale}\nspec:\n';
+
+const assemble = (spec: string, more: Readonly<Record<string, string>> = {}, template = '') =>
+  assembleHost(
+    rendered(template === '' ? {} : { 'namespace.yaml': head + template }),
+    {
+      shown: 'apps/scale/',
+      files: new Map(
+        Object.entries({
+          'package.yaml': head + spec,
+          'scale.json': '{"line": 0, "a": {"b": [1]}}',
+          ...more,
+        }).map(([path, text]) => [path, Buffer.from(text)]),
+      ),
+    },
+    noAccess(),
+  );
+
+const refused = async (call: () => Promise<unknown>): Promise<string> => {
+  try {
+    await call();
+  } catch (error) {
+    if (error instanceof FleetError) return formatError(error);
+    throw error;
+  }
+  return 'taken';
+};
+
+const FILE = '  files:\n  - {path: /etc/scale.json, source: scale.json, format: json}\n';
+const input = (more: string) => `${FILE}  siteInputs:\n  - {name: line, file: /etc/scale.json, ${more}}\n`;
+
+test('a check with the name that other tools have for argv is told ours', async () => {
+  const checks = '  checks:\n  - {name: runs, type: exec, command: [/bin/true]}\n';
+  expect(await refused(() => assemble(FILE + checks))).toMatch(
+    /UNKNOWN_FIELD: HostPackage: spec.checks\[0\] has no field "command". Did you mean argv\? It may have /,
+  );
+});
+
+describe('a site input', () => {
+  test.each([['/line'], ['/new'], ['/a/new'], ['/a/b/0']])('may go to %s of a JSON file', async (pointer) => {
+    const made = await assemble(input(`pointer: ${pointer}, schema: {type: integer}`));
+    expect(made.siteInputs).toEqual([
+      { input: 'line', file: '/etc/scale.json', pointer, schema: { type: 'integer' } },
+    ]);
+  });
+
+  test.each([
+    [
+      'a field of nothing',
+      'pointer: /x/line, schema: {}',
+      'REFERENCE_MISSING: site input line goes to "/x/line", and /etc/scale.json has no such place',
+    ],
+    [
+      'an item that is not there',
+      'pointer: /a/b/1, schema: {}',
+      'REFERENCE_MISSING: site input line goes to "/a/b/1"',
+    ],
+    [
+      'a field of a number',
+      'pointer: /line/x, schema: {}',
+      'REFERENCE_MISSING: site input line goes to "/line/x"',
+    ],
+    [
+      'a type that is none',
+      'pointer: /line, schema: {type: intger}',
+      'SCHEMA_INVALID: site input line has a schema that cannot be used',
+    ],
+    [
+      'a keyword that is none',
+      'pointer: /line, schema: {type: integer, minimun: 1}',
+      'unknown keyword: "minimun"',
+    ],
+    ['a reference that leads nowhere', 'pointer: /line, schema: {$ref: "#/$defs/x"}', 'SCHEMA_INVALID'],
+  ])('with %s is refused where it stands', async (_, more, expected) => {
+    const said = await refused(() => assemble(input(more)));
+    expect(said).toContain(expected);
+    expect(said).toMatch(/^apps\/scale\/package.yaml:8:5: /);
+  });
+
+  test('goes to a file that can be read, has a format and is there', async () => {
+    const spec = input('pointer: /line, schema: {}');
+    expect(await refused(() => assemble(spec, { 'scale.json': '{' }))).toContain(
+      'FIELD_INVALID: site input line goes to a file that cannot be read',
+    );
+    expect(await refused(() => assemble(spec.replace(', format: json', '')))).toContain(
+      'which has no format',
+    );
+    expect(
+      await refused(() => assemble(spec.replace('path: /etc/scale.json', 'path: /etc/x.json'))),
+    ).toContain('which is no file of the package');
+  });
+
+  test('in an environment file goes to a variable', async () => {
+    const spec = input('pointer: /LINE, schema: {}').replace('format: json', 'format: env');
+    expect(await refused(() => assemble(spec))).toBe('taken');
+    expect(await refused(() => assemble(spec.replace('/LINE', '/MY-LINE')))).toContain(
+      'FIELD_INVALID: site input line goes to "/MY-LINE", which is no variable',
+    );
+  });
+});
+
+describe('the paths of a package', () => {
+  const file = (path: string) => `  files:\n  - {path: ${path}, source: scale.json}\n`;
+
+  test.each([
+    [
+      'two files at one path',
+      `${file('/a')}  - {path: /a, content: x}\n`,
+      'package.yaml:7:5: OBJECT_CLASH: /a is there twice in this package, first at apps/scale/package.yaml:6:5',
+    ],
+    [
+      'a file where a folder is',
+      `  directories: [{path: /a}]\n${file('/a')}`,
+      'OBJECT_CLASH: /a is there twice',
+    ],
+    [
+      'a file below a file',
+      `${file('/a')}  - {path: /a/b, content: x}\n`,
+      'OBJECT_CLASH: /a/b is below /a, which is a file',
+    ],
+    [
+      'a folder below a file',
+      `  directories: [{path: /a/b}]\n${file('/a')}`,
+      'OBJECT_CLASH: /a/b is below /a',
+    ],
+    [
+      'a file that is a unit’s',
+      `${file('/etc/systemd/system/a.service')}  units: [{name: a.service, content: x}]\n`,
+      'OBJECT_CLASH: /etc/systemd/system/a.service is there twice',
+    ],
+    [
+      'one unit twice',
+      `  units: [{name: a.service}, {name: a.service}]\n`,
+      'OBJECT_CLASH: a.service is there twice',
+    ],
+    [
+      'a restart on a file of nobody',
+      `${file('/a')}  units: [{name: a.service, restartOn: [/b]}]\n`,
+      'REFERENCE_MISSING: a.service restarts on /b, which is no file of this package',
+    ],
+    [
+      'an owner that is no account',
+      `  directories: [{path: /a, owner: "no; such"}]\n`,
+      'FIELD_INVALID: HostPackage: spec.directories[0].owner "no; such" is no name of a user or group',
+    ],
+    [
+      'a path that no agent takes',
+      file(`/${'a'.repeat(300)}`),
+      'FIELD_INVALID: no agent would take this package',
+    ],
+  ])('cannot have %s', async (_, spec, expected) => {
+    expect(await refused(() => assemble(spec))).toContain(expected);
+  });
+
+  test('a folder that template and application want alike is one folder; unlike, it is a clash', async () => {
+    const folder = '  directories: [{path: /var/lib/scale, mode: "0750"}]\n';
+    const made = await assemble(folder, {}, folder);
+    const { directories } = JSON.parse(
+      made.files.find(({ path }) => path === 'package.json')?.bytes.toString() ?? '',
+    ) as {
+      directories: unknown[];
+    };
+    expect(directories).toHaveLength(1);
+    expect(await refused(() => assemble(folder.replace('0750', '0755'), {}, folder))).toContain(
+      'OBJECT_CLASH: /var/lib/scale is there twice in this package, first at scale-host/namespace.yaml:5:17',
+    );
+  });
+});
+
+test('an application without a HostPackage is not made of the platform’s template alone', async () => {
+  const slice = '  units: [{name: scale.slice}]\n';
+  const said = await refused(() =>
+    assemble('', { 'package.yaml': `${head.replace('kind', 'kidn')}  {}\n` }, slice),
+  );
+  expect(said).toBe(
+    'workload.yaml:7:7: REFERENCE_MISSING: scale-host: deployment target scale-host runs on a host but apps/scale/ has no HostPackage. Write a package.yaml of kind HostPackage there.',
+  );
+});

@@ -1,0 +1,310 @@
+import { describe, expect, test } from 'vitest';
+import { type FleetError, isFleetError } from '#bundles/errors';
+import { assembleHost } from '../../../../../scheduler/assemble/bundle/host/assemble-host.ts';
+import type { DeploymentTarget, HostGrants } from '../../../../../scheduler/model/model.ts';
+import { problemsOf } from '../../../../../scheduler/model/problems.ts';
+import { noAccess } from '../../content/no-access.ts';
+import { clusterType, renderedFiles, renderedPackage, target } from '../../../model-objects.ts';
+
+/** The tenant names its workload as it likes: only registration and workspace count. */
+const LABEL = target('ssh/host', { registration: 'label', workspace: 'printing' });
+
+const head = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: label}\nspec:\n';
+
+const assemble = (spec: string, of: Partial<DeploymentTarget> = {}, template = '') =>
+  assembleHost(
+    renderedPackage(
+      clusterType('press', { target: 'host' }),
+      { ...LABEL, ...of },
+      { files: renderedFiles(template === '' ? {} : { 'namespace.yaml': head + template }) },
+    ),
+    { shown: 'apps/label/', files: new Map([['package.yaml', Buffer.from(head + spec)]]) },
+    noAccess(),
+  );
+
+const granted = (grants: Partial<HostGrants>): Partial<DeploymentTarget> => ({
+  grants: { paths: [], units: [], users: [], secretSets: [], ...grants },
+});
+
+const refusal = async (
+  spec: string,
+  of: Partial<DeploymentTarget> = {},
+  template = '',
+): Promise<FleetError> => {
+  const error: unknown = await assemble(spec, of, template).catch((caught: unknown) => caught);
+  const [first] = isFleetError(error) ? problemsOf(error) : [];
+  if (first) return first;
+  throw error instanceof Error ? error : new Error(`taken: ${spec}`);
+};
+
+const file = (path: string, more = ''): string => `  files:\n  - {path: ${path}, content: x${more}}\n`;
+const unit = (name: string, content: string): string =>
+  `  units:\n  - name: ${name}\n    content: |\n${content.replaceAll(/^/gm, '      ')}\n`;
+const service = (lines: string): string =>
+  unit('label.service', `[Service]\nExecStart=/opt/label/print\n${lines}`);
+
+describe('a path', () => {
+  test.for([
+    '/etc/label/a.conf',
+    '/etc/printing/a.conf',
+    '/opt/label/print',
+    '/srv/label/a',
+    '/var/lib/label/a',
+    '/var/cache/label/a',
+    '/run/label/a',
+    '/var/lib/fleet-ferry/apt/ssh-host/a.deb',
+  ])('of its own is taken: %s', async (path) => {
+    expect((await assemble(file(path))).owns).toEqual([path]);
+  });
+
+  test.for([
+    '/etc/sudoers.d/label',
+    '/etc/sudoers',
+    '/etc/pam.d/sshd',
+    '/etc/ssh/sshd_config.d/label.conf',
+    '/root/.ssh/authorized_keys',
+    '/home/anna/.ssh/authorized_keys',
+    '/etc/cron.d/label',
+    '/etc/ld.so.preload',
+    '/etc/ld.so.conf.d/label.conf',
+    '/etc/profile.d/label.sh',
+    '/etc/apt/sources.list.d/label.list',
+    '/etc/udev/rules.d/90-label.rules',
+    '/etc/tmpfiles.d/label.conf',
+    '/etc/sysctl.d/label.conf',
+    '/etc/modules-load.d/label.conf',
+    '/boot/grub/grub.cfg',
+    '/etc/systemd/system-generators/label',
+    '/etc/systemd/system/label.service',
+    '/etc/systemd/system/label.service.d/root.conf',
+    '/etc/systemd/system/service.d/root.conf',
+    '/usr/local/bin/ls',
+    '/etc/label-evil/a.conf',
+    '/etc/Label/a.conf',
+    '/etc/passwd',
+    '/opt/print',
+    '/var/lib/fleet-ferry/apt/other-host/a.deb',
+  ])('N20: a file at %s -> OUT_OF_BOUNDS', async (path) => {
+    const error = await refusal(file(path));
+    expect(error.code).toBe('OUT_OF_BOUNDS');
+    expect(error).toMatchObject({ subject: 'ssh-host', at: { file: 'apps/label/package.yaml', line: 6 } });
+    expect(error.hint).toContain(
+      `let the platform grant it in the Workspace printing: host: {paths: [${path}]}`,
+    );
+  });
+
+  test.for(['sudoers', 'ssh', 'cron.d', 'systemd', 'passwd', 'apt'])(
+    'N20: a registration named %s has no folder of the system -> OUT_OF_BOUNDS',
+    async (registration) => {
+      const { code } = await refusal(file(`/etc/${registration}`), { registration });
+      expect(code).toBe('OUT_OF_BOUNDS');
+    },
+  );
+
+  test('that is granted is taken, and a reserved one only where it is granted as such', async () => {
+    await assemble(file('/srv/labels/a'), granted({ paths: ['/srv/labels'] }));
+    await assemble(file('/etc/cron.d/label'), granted({ paths: ['/etc/cron.d/label'] }));
+    await assemble(file('/etc/cron.d/label'), granted({ paths: ['/etc/cron.d'] }));
+    for (const [path, paths] of [
+      ['/srv/labels-old/a', ['/srv/labels']],
+      ['/etc/cron.d/label', ['/etc']],
+      ['/etc/sudoers.d/label', ['/etc/cron.d']],
+    ] as const)
+      expect((await refusal(file(path), granted({ paths }))).code).toBe('OUT_OF_BOUNDS');
+  });
+
+  test.for([
+    '/etc/fleet-agent/agent.yaml',
+    '/var/lib/fleet-agent/state.db',
+    '/run/fleet-agent/hub.sock',
+    '/etc/systemd/system/fleet-agent.service',
+    '/etc/systemd/system/fleet-agent.service.d/root.conf',
+    '/usr/lib/systemd/system/fleet-agent-secrets.service',
+    '/etc/systemd/system/fleet-.service.d/x.conf',
+  ])("N21: %s of the agent, in a package of the platform's own too -> OUT_OF_BOUNDS", async (path) => {
+    const all = granted({ paths: ['/etc/fleet-agent', '/var/lib/fleet-agent', path], users: ['root'] });
+    const tenant = await refusal(file(path), all);
+    const { registration: _, ...platforms } = LABEL;
+    const platform: unknown = await assembleHost(
+      renderedPackage(clusterType('press', { target: 'host' }), { ...platforms, workspace: '' }),
+      { shown: 'own/', files: new Map([['package.yaml', Buffer.from(head + file(path))]]) },
+      noAccess(),
+    ).catch((caught: unknown) => caught);
+    expect([tenant.code, (platform as FleetError).code]).toEqual(['OUT_OF_BOUNDS', 'OUT_OF_BOUNDS']);
+    expect(tenant.hint).toBe('Remove it; no Workspace can grant it');
+  });
+
+  test("that a template of the platform's brings is taken, and only that", async () => {
+    const template = `  directories: [{path: /var/lib/${LABEL.name}, owner: lp}]\n  units:\n  - {name: ${LABEL.name}.service, content: "[Service]\\nExecStart=/bin/true"}\n  checks:\n  - {name: good, type: exec, argv: [/bin/true]}\n`;
+    const made = await assemble(file('/etc/label/a'), {}, template);
+    expect(made.bounds?.platform).toEqual([
+      '/etc/systemd/system/ssh-host.service',
+      '/var/lib/ssh-host',
+      'check:["/bin/true"]',
+      'ssh-host.service',
+    ]);
+    expect((await refusal(file(`/var/lib/${LABEL.name}/a`), {}, template)).code).toBe('OUT_OF_BOUNDS');
+  });
+
+  test('is not bound in a package that stands in the platform itself', async () => {
+    const { registration: _, ...platforms } = LABEL;
+    const made = await assembleHost(
+      renderedPackage(clusterType('press', { target: 'host' }), { ...platforms, workspace: '' }),
+      { shown: 'own/', files: new Map([['package.yaml', Buffer.from(head + file('/etc/sudoers.d/ops'))]]) },
+      noAccess(),
+    );
+    expect(made.owns).toEqual(['/etc/sudoers.d/ops']);
+    expect(made.bounds).toBeUndefined();
+  });
+});
+
+describe('a unit', () => {
+  const name = (unitName: string, more = ''): string => `  units:\n  - {name: ${unitName}${more}}\n`;
+
+  test.for(['label.service', 'label.timer', 'label@.service', 'label@1.service', 'printing.path'])(
+    'of its own is taken: %s',
+    async (own) => {
+      expect((await assemble(name(own))).owns).toEqual([own]);
+    },
+  );
+
+  test.for([
+    'ssh.service',
+    'labels.service',
+    'label-press.service',
+    'cron.service',
+    'ssh-host.service',
+    'multi-user.target',
+  ])('N22: stops %s -> OUT_OF_BOUNDS', async (foreign) => {
+    expect((await refusal(name(foreign, ', enabled: false, active: false'))).code).toBe('OUT_OF_BOUNDS');
+  });
+
+  test('N22: stops the agent, by whatever grant -> OUT_OF_BOUNDS', async () => {
+    const all = granted({ units: ['*'], users: ['root'] });
+    expect((await refusal(name('fleet-agent.service', ', active: false'), all)).code).toBe('OUT_OF_BOUNDS');
+    await assemble(name('cups.service'), all);
+  });
+});
+
+test('N22: writes the file of a unit that a template names -> OUT_OF_BOUNDS', async () => {
+  const spec = file('/etc/systemd/system/cups.service');
+  const template = '  units:\n  - {name: cups.service}\n';
+  expect((await refusal(spec, {}, template)).code).toBe('OUT_OF_BOUNDS');
+});
+
+describe('a unit file', () => {
+  test.for([
+    'DynamicUser=yes\nStateDirectory=label\nStandardOutput=journal',
+    'User=labels\nGroup=labels\nProtectSystem=strict\nRestart=on-failure\n[Install]\nWantedBy=multi-user.target',
+    'DynamicUser=yes\nExecStartPre=-/bin/sh -c "echo a; echo b"\n[Unit]\nAfter=ssh.service\nWants=network-online.target',
+    'DynamicUser=yes\nEnvironment=A=1 \\\n  B=2',
+  ])('that runs as one of its users is taken: %s', async (lines) => {
+    expect((await assemble(service(lines), granted({ users: ['labels'] }))).bounds?.users).toEqual([
+      'labels',
+    ]);
+  });
+
+  test('reads files that the package brings', async () => {
+    const more =
+      '  secrets:\n  - {path: /run/fleet-agent/secrets/label/db, set: label, key: a}\n  files:\n  - {path: /etc/label/a.env, content: A=1}\n';
+    await assemble(
+      service(
+        'DynamicUser=yes\nEnvironmentFile=-/etc/label/a.env\nLoadCredential=db:/run/fleet-agent/secrets/label/db',
+      ) + more,
+    );
+  });
+
+  test.for([
+    ['no user', ''],
+    ['root', 'User=root'],
+    ['a number', 'User=0'],
+    ['another user', 'User=postgres'],
+    ['a user that is taken back', 'User=labels\nUser='],
+    ['a specifier', 'User=%i'],
+    ['a user in another section', '[Unit]\nUser=labels'],
+    ['a user behind a carriage return', '# \rUser=labels'],
+    ['a user in a comment of a continued line', 'Environment=A=1 \\\n# x\nUser=labels'],
+    [
+      'a user behind an even number of backslashes',
+      'Environment=A=1 \\\\\nExecStartPre=+/bin/sh\nDynamicUser=yes',
+    ],
+    ['a user behind a backslash and a space', 'Environment=A=1 \\ \nExecStartPre=+/bin/sh\nDynamicUser=yes'],
+    ['a command behind another space', 'Environment=A=1 \\\u00A0\nExecStartPre=+/bin/sh\nDynamicUser=yes'],
+    ['a user behind a continued comment', '# x \\\nUser=labels'],
+    ['a prefix in quotes', 'DynamicUser=yes\nExecStartPre="+/bin/sh" -c id'],
+    ['an escaped prefix', 'DynamicUser=yes\nExecStartPre=-\\x2b/bin/sh -c id'],
+    ['a specifier in a path', 'DynamicUser=yes\nLoadCredential=x:/etc/label/%I'],
+    ['a full privileges prefix', 'DynamicUser=yes\nExecStartPre=+/bin/sh -c id'],
+    ['a prefix behind another', 'DynamicUser=yes\nExecStartPre=-@!/bin/sh sh -c id'],
+    ['a second command', 'DynamicUser=yes\nExecStartPost=/bin/true ; +/bin/sh -c id'],
+    ['capabilities', 'DynamicUser=yes\nAmbientCapabilities=CAP_SYS_ADMIN'],
+    ['a group', 'DynamicUser=yes\nSupplementaryGroups=docker'],
+    ['a file of the system for its environment', 'DynamicUser=yes\nEnvironmentFile=/etc/shadow'],
+    ['a file of the system as a credential', 'DynamicUser=yes\nLoadCredential=x:/etc/shadow'],
+    ['a log at a path', 'DynamicUser=yes\nStandardOutput=append:/etc/cron.d/label'],
+    ['a foreign state directory', 'DynamicUser=yes\nStateDirectory=dpkg'],
+    ['a state directory that leaves', 'DynamicUser=yes\nStateDirectory=label/../dpkg'],
+    ['a bind mount', 'DynamicUser=yes\nBindReadOnlyPaths=/root:/mnt'],
+    ['PAM', 'DynamicUser=yes\nPAMName=su'],
+    ['a PID file', 'DynamicUser=yes\nPIDFile=/etc/label'],
+    ['an alias', 'DynamicUser=yes\n[Install]\nAlias=ssh.service'],
+    ['a foreign unit to start', 'DynamicUser=yes\n[Unit]\nWants=debug-shell.service'],
+    ['a reboot', 'DynamicUser=yes\n[Unit]\nFailureAction=reboot-force'],
+  ] as const)('N23: with %s -> OUT_OF_BOUNDS', async ([, lines]) => {
+    // A file whose name systemd would take for another's.
+    const error = await refusal(service(lines) + file('"/etc/label/%I"'), granted({ users: ['labels'] }));
+    expect(error.code).toBe('OUT_OF_BOUNDS');
+    expect(error.hint).toContain('Workspace printing: host: {users: [root]}');
+  });
+
+  test.for([
+    ['a socket', 'label.socket', '[Socket]\nListenStream=22'],
+    ['a path unit that makes folders', 'label.path', '[Path]\nPathExists=/x\nMakeDirectory=yes'],
+    ['a timer of a foreign unit', 'label.timer', '[Timer]\nOnBootSec=1\nUnit=reboot.target'],
+  ] as const)('N23: of %s -> OUT_OF_BOUNDS', async ([, name, content]) => {
+    expect((await refusal(unit(name, content))).code).toBe('OUT_OF_BOUNDS');
+  });
+
+  test('N23: with a place for site values -> OUT_OF_BOUNDS', async () => {
+    const spec = `  files:\n  - {path: /etc/systemd/system/label.service, content: "[Service]\\nDynamicUser=yes\\nExecStart=/a", format: env}\n  units:\n  - {name: label.service}\n`;
+    expect((await refusal(spec)).code).toBe('OUT_OF_BOUNDS');
+  });
+
+  test('may be anything where root is granted', async () => {
+    await assemble(service('AmbientCapabilities=CAP_SYS_ADMIN'), granted({ users: ['root'] }));
+  });
+});
+
+test('N24: a check that runs a program -> OUT_OF_BOUNDS', async () => {
+  const check = '  checks:\n  - {name: good, type: exec, argv: [/bin/sh, -c, id]}\n';
+  const error = await refusal(check);
+  expect(error.code).toBe('OUT_OF_BOUNDS');
+  expect(error.at?.line).toBe(6);
+  await assemble(check, granted({ users: ['root'] }));
+  // A template's check lets nobody else run another program under its name.
+  const template = '  checks:\n  - {name: good, type: exec, argv: [/bin/true]}\n';
+  expect((await refusal(check, {}, template)).code).toBe('OUT_OF_BOUNDS');
+});
+
+describe('an owner', () => {
+  test.for(['owner: www-data', 'group: shadow'])('N25: a file with %s -> OUT_OF_BOUNDS', async (owned) => {
+    expect((await refusal(file('/etc/label/a', `, ${owned}`))).code).toBe('OUT_OF_BOUNDS');
+  });
+
+  test('that is granted is taken; a folder that systemd reads from stays with root', async () => {
+    const labels = granted({ users: ['labels'] });
+    await assemble(file('/etc/label/a', ', owner: labels'), labels);
+    await assemble('  directories:\n  - {path: /var/lib/label, owner: labels}\n', labels);
+    const open = await refusal('  directories:\n  - {path: /etc/label, owner: labels}\n', labels);
+    expect(open.message).toContain('others than root could write to /etc/label');
+  });
+});
+
+test('N26: a foreign secret set on a host -> OUT_OF_BOUNDS', async () => {
+  const secret = (set: string): string =>
+    `  secrets:\n  - {path: /run/fleet-agent/secrets/label/db, set: ${set}, key: password}\n`;
+  for (const own of ['label', 'printing']) expect((await assemble(secret(own))).needsSecrets).toBeUndefined();
+  await assemble(secret('line-db'), granted({ secretSets: ['line-*'] }));
+  for (const set of ['payroll', 'label-2', 'ssh'])
+    expect((await refusal(secret(set))).code).toBe('OUT_OF_BOUNDS');
+});

@@ -1,0 +1,108 @@
+import { expect, test } from 'vitest';
+import { type FleetError, formatError } from '#bundles/errors';
+import { prepareManifest } from '../../../../scheduler/assemble/bundle/prepare-manifest.ts';
+import { boundsOf, type ObjectBounds, UNBOUND } from '../../../../scheduler/assemble/bundle/tenancy.ts';
+import { readBounds } from '../../../../scheduler/model/bounds.ts';
+import { target } from '../../model-objects.ts';
+
+const OWN = 'dev-edge-shop-web';
+const NONE: ObjectBounds = { clusterScoped: [], namespaces: [], secretSets: [] };
+
+const problemsOf = (
+  text: string,
+  bounds: Partial<ObjectBounds> = NONE,
+  cache = new Map(),
+): readonly string[] => {
+  const problems: FleetError[] = [];
+  const bytes = Buffer.from(text);
+  prepareManifest(
+    {
+      shown: 'shop/x.yaml',
+      bytes,
+      namespace: OWN,
+      offline: false,
+      imageLocks: new Map(),
+      bounds: { ...NONE, ...bounds },
+    },
+    cache,
+    problems,
+  );
+  return problems.map(formatError);
+};
+
+const object = (kind: string, metadata: string, more = ''): string =>
+  `apiVersion: v1\nkind: ${kind}\nmetadata:\n  name: a\n${metadata}${more}`;
+
+test("an application's object may name its own namespace or none", () => {
+  expect(problemsOf(object('ConfigMap', ''))).toEqual([]);
+  expect(problemsOf(object('ConfigMap', `  namespace: ${OWN}\n`))).toEqual([]);
+});
+
+test('another namespace is refused with file, line and object', () => {
+  expect(problemsOf(object('ConfigMap', '  namespace: kube-system\n'))).toEqual([
+    `shop/x.yaml:5:14: NAMESPACE_FOREIGN: ConfigMap a: the namespace kube-system is not its own, which is ${OWN}. Leave metadata.namespace out, or have it allowed: fleet-ferry/allow-namespaces: kube-system on the WorkloadRegistration.`,
+  ]);
+  expect(problemsOf(object('ConfigMap', `  namespace: ${OWN}-2\n`))[0]).toContain('NAMESPACE_FOREIGN');
+});
+
+test.each([
+  'ClusterRole',
+  'CustomResourceDefinition',
+  'Namespace',
+  'PersistentVolume',
+  'CertificateSigningRequest',
+])('a %s is for the whole cluster, and refused', (kind) => {
+  expect(problemsOf(object(kind, ''))).toEqual([
+    expect.stringMatching(
+      new RegExp(`^shop/x.yaml:1:1: CLUSTER_SCOPED: ${kind} a: .*allow-cluster-scoped: ${kind}`),
+    ),
+  ]);
+});
+
+test('a List cannot hide what is in it, named or not', () => {
+  const items = `items:\n  - ${JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } })}\n`;
+  const refused = expect.stringMatching(/^shop\/x.yaml:\d+:5: CLUSTER_SCOPED: Namespace x: /);
+  expect(problemsOf(`apiVersion: v1\nkind: List\n${items}`)).toEqual([refused]);
+  expect(problemsOf(object('List', '', items))).toEqual([refused]);
+  expect(problemsOf(object('AllowList', '', 'spec: {items: []}\n'))).toEqual([]);
+});
+
+test('a RoleBinding may give rights here to accounts of other namespaces', () => {
+  const subjects = 'subjects:\n  - {kind: ServiceAccount, name: scraper, namespace: monitoring}\n';
+  expect(problemsOf(object('RoleBinding', '', subjects))).toEqual([]);
+});
+
+test('what the registration allows is allowed, and no more, whatever was judged before', () => {
+  const cache = new Map();
+  const role = object('ClusterRole', '');
+  const foreign = object('ConfigMap', '  namespace: monitoring\n');
+  expect(problemsOf(role, { clusterScoped: ['ClusterRole'], namespaces: [] }, cache)).toEqual([]);
+  expect(problemsOf(role, NONE, cache)).toHaveLength(1);
+  expect(problemsOf(role, { clusterScoped: ['PriorityClass'], namespaces: [] }, cache)).toHaveLength(1);
+  expect(problemsOf(foreign, { clusterScoped: [], namespaces: ['monitoring'] }, cache)).toEqual([]);
+  expect(problemsOf(foreign, { clusterScoped: ['*'], namespaces: [] }, cache)).toHaveLength(1);
+  expect(problemsOf(`${role}---\n${foreign}`, UNBOUND, cache)).toEqual([]);
+});
+
+test('a registered application is bound; a Workload of the platform itself is not', () => {
+  expect(boundsOf(target('shop/web'))).toEqual(UNBOUND);
+  expect(boundsOf(target('shop/web', { registration: 'shop' }))).toEqual({
+    ...NONE,
+    secretSets: ['shop', 'team'],
+  });
+  const bounds = { clusterScoped: ['ClusterRole'], namespaces: [] };
+  expect(boundsOf(target('shop/web', { registration: 'shop', bounds }))).toMatchObject(bounds);
+});
+
+test('annotations name kinds and namespaces with commas or spaces between', () => {
+  expect(readBounds({})).toBeUndefined();
+  expect(
+    readBounds({
+      'fleet-ferry/allow-cluster-scoped': 'ClusterRole, ClusterRoleBinding',
+      'fleet-ferry/allow-namespaces': 'kube-system monitoring',
+    }),
+  ).toEqual({
+    clusterScoped: ['ClusterRole', 'ClusterRoleBinding'],
+    namespaces: ['kube-system', 'monitoring'],
+  });
+});

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { type Digest, digestOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { FetchContent } from '../../../../scheduler/assemble/content/content.ts';
+import { contentCache, openContents } from '../../../../scheduler/assemble/content/contents.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+
+const URL = 'https://models.example/m';
+const BYTES = Buffer.from('weights');
+const LOCK = { digest: digestOf(BYTES), size: BYTES.length };
+const at = { file: 'package.yaml', line: 3, column: 5 };
+const { signal } = new AbortController();
+
+const world = async () => {
+  const folder = await temporaryDirectory('contents');
+  const cache = contentCache(folder.path);
+  const asked: string[] = [];
+  const fetch: FetchContent = async (url, expected) => {
+    asked.push(url);
+    if (expected?.digest !== LOCK.digest) throw new FleetError('DIGEST_MISMATCH', 'it is another file');
+    await cache.write(LOCK.digest, LOCK.size, BYTES);
+    return LOCK;
+  };
+  const want = (sha256?: Digest, locks = new Map<string, typeof LOCK>()) =>
+    openContents(cache, fetch)({ url: URL, sha256, at }, locks, signal);
+  return { cache, asked, want, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+};
+
+test('an address that nobody pinned stops with its place, and nobody is asked', async () => {
+  await using it = await world();
+  await expect(it.want()).rejects.toMatchObject({ code: 'CONTENT_UNPINNED', at });
+  expect(it.asked).toEqual([]);
+});
+
+test('a locked one is fetched once for all runs', async () => {
+  await using it = await world();
+  const locks = new Map([[URL, LOCK]]);
+  expect(await it.want(undefined, locks)).toMatchObject({ ...LOCK, from: { url: URL } });
+  expect(await it.want(undefined, locks)).toMatchObject(LOCK);
+  expect(it.asked).toEqual([URL]);
+});
+
+test('a sha256 beside the url needs no lock, and must not say another thing than the lock', async () => {
+  await using it = await world();
+  expect(await it.want(LOCK.digest)).toMatchObject(LOCK);
+  const locks = new Map([[URL, { ...LOCK, digest: digestOf('other') }]]);
+  await expect(it.want(LOCK.digest, locks)).rejects.toMatchObject({ code: 'CONTENT_UNPINNED', at });
+});
+
+test('what could not be fetched says which line wanted it', async () => {
+  await using it = await world();
+  await expect(it.want(digestOf('other'))).rejects.toMatchObject({ code: 'DIGEST_MISMATCH', at });
+});

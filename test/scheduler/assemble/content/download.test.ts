@@ -1,0 +1,132 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { digestOf, hexOf } from '#bundles/digest';
+import { contentCache } from '../../../../scheduler/assemble/content/contents.ts';
+import { openContentPlaces } from '../../../../scheduler/assemble/content/download.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+
+const BYTES = Buffer.alloc(300_000, 'weights');
+const LOCK = { digest: digestOf(BYTES), size: BYTES.length };
+const { signal } = new AbortController();
+
+const world = async (listener: RequestListener, maxBytes = 1 << 20) => {
+  const folder = await temporaryDirectory('download');
+  const asked: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.headers.range);
+    listener(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const places = openContentPlaces(folder.path, {
+    plainHttp: [],
+    env: {},
+    sleep: async () => {},
+    random: () => 0,
+    maxBytes,
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/model`;
+  const partials = join(folder.path, 'content', 'partial');
+  return {
+    url,
+    asked,
+    fetch: (expected?: { digest: typeof LOCK.digest; size?: number }) => places.fetch(url, expected, signal),
+    stored: () => contentCache(folder.path).size(LOCK.digest),
+    partials: () => readdir(partials),
+    /** What a run before left. */
+    leave: async (bytes: Buffer) => {
+      await mkdir(partials, { recursive: true });
+      await writeFile(join(partials, hexOf(digestOf(`${url} ${LOCK.digest}`))), bytes);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await places[Symbol.asyncDispose]();
+      server.closeAllConnections();
+      server.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+};
+
+/** Serves ranges; `cut` ends the first answer after so many bytes. */
+const ranges =
+  (cut = Number.POSITIVE_INFINITY, headers: Readonly<Record<string, string>> = {}): RequestListener =>
+  (request, response) => {
+    const from = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    const part = BYTES.subarray(from);
+    const range = from > 0 ? { 'content-range': `bytes ${from}-${BYTES.length - 1}/${BYTES.length}` } : {};
+    response.writeHead(from > 0 ? 206 : 200, { 'content-length': part.length, ...range, ...headers });
+    if (from > 0 || part.length <= cut) return void response.end(part);
+    response.write(part.subarray(0, cut), () => response.destroy());
+  };
+
+test('what is fetched is in the cache under its digest, and nothing else is left', async () => {
+  await using it = await world(ranges());
+  expect(await it.fetch()).toEqual(LOCK);
+  expect(await it.stored()).toBe(LOCK.size);
+  expect(await it.partials()).toEqual([]);
+});
+
+test('a cut connection goes on where it was', async () => {
+  await using it = await world(ranges(200_000));
+  expect(await it.fetch(LOCK)).toEqual(LOCK);
+  expect(it.asked).toEqual([undefined, 'bytes=200000-']);
+});
+
+test('of bytes that nobody knows, only a strong validator allows to go on; else it begins anew', async () => {
+  await using tagged = await world(ranges(200_000, { etag: '"one"' }));
+  expect(await tagged.fetch()).toEqual(LOCK);
+  expect(tagged.asked).toEqual([undefined, 'bytes=200000-']);
+  let times = 0;
+  await using weak = await world((request, response) =>
+    ranges(times++ === 0 ? 200_000 : undefined, { etag: 'W/"one"' })(request, response),
+  );
+  expect(await weak.fetch()).toEqual(LOCK);
+  expect(weak.asked).toEqual([undefined, undefined]);
+});
+
+test('what the run before had is used, and if it was damaged, fetched again whole', async () => {
+  await using it = await world(ranges());
+  await it.leave(BYTES.subarray(0, 100_000));
+  expect(await it.fetch(LOCK)).toEqual(LOCK);
+  expect(it.asked).toEqual(['bytes=100000-']);
+  await using damaged = await world(ranges());
+  await damaged.leave(Buffer.alloc(100_000, 'x'));
+  expect(await damaged.fetch(LOCK)).toEqual(LOCK);
+  expect(damaged.asked).toEqual(['bytes=100000-', undefined]);
+});
+
+test('other bytes than were locked are refused and not kept', async () => {
+  await using it = await world(ranges());
+  await expect(it.fetch({ digest: digestOf('other') })).rejects.toMatchObject({
+    code: 'DIGEST_MISMATCH',
+    message: `${it.url} is ${LOCK.digest}, and ${digestOf('other')} was wanted`,
+  });
+  expect([await it.stored(), await it.partials()]).toEqual([undefined, []]);
+});
+
+test('more than is expected is not read to its end', async () => {
+  await using long = await world(ranges(), 1000);
+  await expect(long.fetch()).rejects.toMatchObject({ code: 'TOO_LARGE' });
+  await using unsaid = await world((_, response) => {
+    response.writeHead(200);
+    response.write(BYTES);
+  }, 1000);
+  await expect(unsaid.fetch()).rejects.toMatchObject({ code: 'TOO_LARGE' });
+  expect(await unsaid.partials()).toEqual([]);
+});
+
+test('an address that is wrong is said at once, a server that is busy is asked again', async () => {
+  await using gone = await world((_, response) => void response.writeHead(404).end());
+  await expect(gone.fetch()).rejects.toMatchObject({
+    code: 'SOURCE_UNREACHABLE',
+    message: `${gone.url} was answered with 404`,
+  });
+  expect(gone.asked).toHaveLength(1);
+  let times = 0;
+  await using busy = await world((request, response) =>
+    times++ < 2 ? void response.writeHead(503).end() : ranges()(request, response),
+  );
+  expect(await busy.fetch()).toEqual(LOCK);
+});

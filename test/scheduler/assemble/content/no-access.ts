@@ -1,0 +1,15 @@
+import type { ContentAccess } from '../../../../scheduler/assemble/content/content-access.ts';
+
+/** For packages that bring everything themselves. */
+export const noAccess = (given: Partial<ContentAccess> = {}): ContentAccess => {
+  const unexpected = async (): Promise<never> => {
+    throw new Error('nothing was to be fetched');
+  };
+  return {
+    get: unexpected,
+    chart: unexpected,
+    unxz: () => unexpected,
+    signal: new AbortController().signal,
+    ...given,
+  };
+};

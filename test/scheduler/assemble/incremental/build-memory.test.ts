@@ -1,0 +1,47 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type GeneratedFleet, makeFleet } from '../../../../bench/fleet/make-fleet.ts';
+import { buildEnvironment } from '../../../../scheduler/assemble/build-environment.ts';
+import { type BuildMemory, newBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
+import { loadPlatform, sourcesOf } from '../../../../scheduler/load/load-platform.ts';
+import { temporaryDirectory } from '../../file-tree.ts';
+
+const SIZE = { workloads: 4, clusterTypes: 3, configs: 11, share: 1 };
+
+const build = async (fleet: GeneratedFleet, memory?: BuildMemory) => {
+  const options = { ...fleet, fleet: 'bench', cacheDirectory: join(fleet.platform, 'none'), env: {} };
+  const sources = sourcesOf(options);
+  const platform = await loadPlatform({ ...options, sources, holdWorkloads: true });
+  const { bundles } = await buildEnvironment(
+    { platform, sources, images: 'unchecked', previous: undefined, workers: 2, memory },
+    new AbortController().signal,
+  );
+  return bundles.map(({ bundle, held }) => ({
+    digest: bundle.digest,
+    config: bundle.config.assignments.map(({ id, package: digest }) => `${id} ${digest}`),
+    held: held.map(({ error }) => error.message),
+  }));
+};
+
+test.each(['fleet', 'kalypso'] as const)(
+  '%s: one changed value of one cluster type changes one bundle, and the others are not made again',
+  async (form) => {
+    const root = await temporaryDirectory();
+    const fleet = await makeFleet(root, form, SIZE);
+    const memory = newBuildMemory();
+    const before = await build(fleet, memory);
+    const kept = new Map(memory.environments.get('prod')?.bundles);
+    const [edit] = fleet.edits;
+    const file = edit?.path ?? '';
+    await writeFile(file, (await readFile(file, 'utf8')).replace(edit?.from ?? '', edit?.to ?? ''));
+    const after = await build(fleet, memory);
+    expect(after.map(({ digest }, at) => digest === before[at]?.digest)).toEqual([false, true, true]);
+    const now = memory.environments.get('prod')?.bundles;
+    // By name: which of two that are made at the same time is ready first is open.
+    const names = [...kept.keys()].toSorted();
+    expect(names.map((name) => now?.get(name) === kept.get(name))).toEqual([false, true, true]);
+    // And to the byte what a cold build makes of it.
+    expect(after).toEqual(await build(fleet));
+  },
+);

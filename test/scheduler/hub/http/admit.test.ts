@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import {
+  type Admission,
+  type AdmissionLimits,
+  createAdmission,
+} from '../../../../scheduler/hub/http/admit.ts';
+
+const limits: AdmissionLimits = { bytes: 2, each: 2, queue: 2, waitMs: 10_000, slowMs: 10_000 };
+const counts = ({ inside, waiting }: Admission) => ({ inside: inside(), waiting: waiting() });
+
+test('so many are inside, so many wait, and all others are told to come back', async () => {
+  const admission = createAdmission(limits);
+  const places = [await admission.enter('a', 1), await admission.enter('b', 1)];
+  const order: string[] = [];
+  const waiting = ['c', 'd'].map(async (who) => {
+    const place = await admission.enter(who, 1);
+    order.push(who);
+    return place;
+  });
+  expect(counts(admission)).toEqual({ inside: 2, waiting: 2 });
+  await expect(admission.enter('e', 1)).rejects.toMatchObject({ code: 'BUSY' });
+  places[0]?.leave();
+  places[1]?.leave();
+  for (const entered of waiting) (await entered).leave();
+  expect(order).toEqual(['c', 'd']);
+  expect(counts(admission)).toEqual({ inside: 0, waiting: 0 });
+});
+
+test('who leaves twice has left once', async () => {
+  const admission = createAdmission({ ...limits, bytes: 1 });
+  const place = await admission.enter('a', 1);
+  place.leave();
+  place.leave();
+  await admission.enter('b', 1);
+  expect(counts(admission)).toEqual({ inside: 1, waiting: 0 });
+});
+
+test('nobody takes all places', async () => {
+  const admission = createAdmission({ ...limits, bytes: 10 });
+  const [place] = [await admission.enter('a', 1), await admission.enter('a', 1)];
+  await expect(admission.enter('a', 1)).rejects.toMatchObject({
+    code: 'BUSY',
+    message: 'a is already handing over 2 requests',
+  });
+  await admission.enter('b', 1);
+  place?.leave();
+  await admission.enter('a', 1);
+});
+
+test('who has waited long enough is told to come back, and takes no place later', async () => {
+  const admission = createAdmission({ ...limits, bytes: 1, waitMs: 5 });
+  const place = await admission.enter('a', 1);
+  await expect(admission.enter('b', 1)).rejects.toMatchObject({ code: 'BUSY' });
+  expect(counts(admission)).toEqual({ inside: 1, waiting: 0 });
+  place.leave();
+  expect(counts(admission)).toEqual({ inside: 0, waiting: 0 });
+  await admission.enter('b', 1);
+});
+
+test('what counts is bytes: a large body waits until the small ones have gone, one that is larger than all is alone', async () => {
+  const admission = createAdmission({ ...limits, bytes: 10 });
+  const small = await admission.enter('a', 6);
+  const large = admission.enter('b', 20);
+  await Promise.resolve();
+  expect([admission.bytes(), admission.waiting()]).toEqual([6, 1]);
+  small.leave();
+  (await large).leave();
+  expect(admission.bytes()).toBe(0);
+});
+
+test('a body that is slow makes room when somebody waits, one that has arrived does not', async () => {
+  const admission = createAdmission({ ...limits, bytes: 2, slowMs: 0 });
+  const [slow, here] = [await admission.enter('a', 1), await admission.enter('b', 1)];
+  here.arrived();
+  slow.signal.addEventListener('abort', slow.leave);
+  const place = await admission.enter('c', 1);
+  expect(slow.signal.reason).toMatchObject({ code: 'BUSY' });
+  expect(here.signal.aborted).toBe(false);
+  place.leave();
+});

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { NOW, testHub } from '../test-hub.ts';
+import { keeperOf, release } from './keeper.ts';
+
+// A layout that is locked is waited for, so this takes two seconds.
+it('tells what keeps it from renewing, and tries again', async () => {
+  await using hub = await testHub();
+  await release(hub);
+  const keeper = await keeperOf(hub);
+  const busy = await openReleases(hub.layout, { command: 'build', now: NOW, waitMs: 0 });
+  expect(await keeper.at(125)).toEqual(['not renewed in this round']);
+  busy[Symbol.dispose]();
+  expect(await keeper.at(125)).toEqual(['release renewed']);
+});

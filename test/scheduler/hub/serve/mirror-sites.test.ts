@@ -1,0 +1,74 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { FleetError } from '#bundles/errors';
+import { findReference, openLayout } from '#bundles/formats/layout/layout';
+import { siteSigner } from '../../../../scheduler/hub/hub.ts';
+import { issueSite } from '../../../../scheduler/hub/sites/issue-site.ts';
+import { lockLayout } from '../../../../scheduler/release/publish/lock-layout.ts';
+import { siteReference } from '../../../../scheduler/load/releases/references.ts';
+import { createMetrics } from '../../../../scheduler/hub/http/metrics.ts';
+import { createMirror, type PublishSites } from '../../../../scheduler/hub/serve/mirror-sites.ts';
+import { NOW, type TestHub, testHub } from '../test-hub.ts';
+
+const signal = new AbortController().signal;
+const clock = () => NOW;
+
+const mirrorOf = (hub: TestHub, publish?: PublishSites) =>
+  createMirror({
+    hub,
+    clock,
+    publish,
+    log: pino({ level: 'silent' }),
+    metrics: createMetrics(hub.store.db, clock),
+    lockWaitMs: 1,
+  });
+
+const issue = async (hub: TestHub, site: string) => {
+  const signer = await siteSigner(hub);
+  await hub.store.transact((tx) => issueSite(tx, site, signer, NOW));
+};
+
+const isLaidOut = async (hub: TestHub, site: string) =>
+  findReference(await openLayout(hub.layout), siteReference(site)) !== undefined;
+
+test('every site gets into the layout and the registry once for each of its statements', async () => {
+  await using hub = await testHub();
+  await issue(hub, 'plant-7');
+  await issue(hub, 'plant-8');
+  const published: string[] = [];
+  const mirror = mirrorOf(hub, async (sites) => {
+    published.push(...sites);
+    return new Map();
+  });
+  expect(await mirror(signal)).toBe(0);
+  expect(await isLaidOut(hub, 'plant-7')).toBe(true);
+  expect(await mirror(signal)).toBe(0);
+  expect(published).toEqual(['plant-7', 'plant-8']);
+  await issue(hub, 'plant-8');
+  await mirror(signal);
+  expect(published).toEqual(['plant-7', 'plant-8', 'plant-8']);
+});
+
+test('what a build or an absent registry held up is done later, and holds up no other site', async () => {
+  await using hub = await testHub();
+  await issue(hub, 'plant-7');
+  await issue(hub, 'plant-8');
+  let away = true;
+  const asked: (readonly string[])[] = [];
+  const mirror = mirrorOf(hub, async (sites) => {
+    asked.push(sites);
+    if (asked.length === 1) throw new FleetError('REGISTRY_UNREACHABLE', 'nothing listens there');
+    return new Map(away ? [['plant-7', new FleetError('REGISTRY_REFUSED', 'not this one')]] : []);
+  });
+  {
+    using _ = await lockLayout(hub.layout, 'build', NOW);
+    expect(await mirror(signal)).toBe(2);
+  }
+  expect(asked).toEqual([]);
+  expect(await mirror(signal)).toBe(2);
+  expect(await mirror(signal)).toBe(1);
+  expect(await isLaidOut(hub, 'plant-8')).toBe(true);
+  away = false;
+  expect(await mirror(signal)).toBe(0);
+  expect(asked).toEqual([['plant-7', 'plant-8'], ['plant-7', 'plant-8'], ['plant-7']]);
+});

@@ -1,0 +1,128 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { PRESENCE_MS, PRESENCE_PATH, STATUS_PATH } from '#bundles/formats/events/hub-api';
+import { formatTime } from '#bundles/time';
+import { revokeAgent } from '../../../../scheduler/hub/sites/revoke-agent.ts';
+import { notePresence } from '../../../../scheduler/hub/http/note-presence.ts';
+import { chain, enrolled, happenings, NOW, report, reportOf, testAgent } from '../test-hub.ts';
+import { forgedCertificate, hand, join, type TestServer, testServer } from './test-server.ts';
+
+const MINUTE = 60_000;
+const after = (ms: number): Date => new Date(NOW.getTime() + ms);
+
+const bearer = async (made: TestServer) => ({ authorization: `Bearer ${await made.reader()}` });
+const rowsOf = async (made: TestServer, headers: Record<string, string>) => {
+  const { rows } = (await made.get(STATUS_PATH, headers)).body as {
+    rows: readonly { readonly agent: string; readonly heardAt: string | null; readonly silent: boolean }[];
+  };
+  return rows.map(({ agent, heardAt, silent }) => ({ agent, heardAt, silent }));
+};
+
+describe('an agent that says it is there', () => {
+  it('is heard, with an answer of no content and no line in the log of every day', async () => {
+    await using made = await testServer();
+    const certificate = await join(made, testAgent('plant-7/press-1'));
+    const headers = await bearer(made);
+    expect(await rowsOf(made, headers)).toEqual([{ agent: 'press-1', heardAt: null, silent: false }]);
+    made.setNow(after(7 * MINUTE));
+    const answer = await made.post(PRESENCE_PATH, {}, certificate);
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    await made.context.presence.flush();
+    expect(await rowsOf(made, headers)).toEqual([
+      { agent: 'press-1', heardAt: formatTime(after(7 * MINUTE)), silent: false },
+    ]);
+    expect(made.log.filter(({ route }) => route === PRESENCE_PATH)).toMatchObject([{ level: 20 }]);
+  });
+
+  it('is silent when three of its words are missing, counted and marked, until it is heard again', async () => {
+    await using made = await testServer();
+    const agent = testAgent('plant-7/press-1');
+    const certificate = await join(made, agent);
+    await hand(made, await reportOf(agent, chain(agent, happenings(1))), certificate);
+    const headers = await bearer(made);
+    const silent = async () => {
+      const [row] = await rowsOf(made, headers);
+      const { text } = await made.get('/metrics', headers);
+      return [row?.silent, /^fleet_agents_silent (\d+)$/m.exec(text)?.[1]];
+    };
+    made.setNow(after(3 * PRESENCE_MS));
+    expect(await silent()).toEqual([false, '0']);
+    made.setNow(after(3 * PRESENCE_MS + 1000));
+    expect(await silent()).toEqual([true, '1']);
+    await made.post(PRESENCE_PATH, {}, certificate);
+    await made.context.presence.flush();
+    expect(await silent()).toEqual([false, '0']);
+  });
+
+  it('is not expected of those that only sticks reach, or were never heard', async () => {
+    await using made = await testServer();
+    const agent = await enrolled(made.hub, 'plant-7/press-1');
+    await join(made, testAgent('plant-8/oven'));
+    const stick = await made.hub.stick();
+    await report(stick, agent, chain(agent, happenings(1)));
+    await made.hub.importFrom(stick);
+    const headers = await bearer(made);
+    made.setNow(after(20 * 3_600_000));
+    expect(await rowsOf(made, headers)).toEqual([
+      { agent: 'press-1', heardAt: formatTime(NOW), silent: false },
+      { agent: 'oven', heardAt: null, silent: false },
+    ]);
+  });
+
+  it('must have the certificate of an agent that is enrolled, with its present key', async () => {
+    await using made = await testServer();
+    const agent = testAgent('plant-7/press-1');
+    const certificate = await join(made, agent);
+    const stranger = await forgedCertificate(made, testAgent(agent.id));
+    expect((await made.post(PRESENCE_PATH, {})).status).toBe(401);
+    expect((await made.post(PRESENCE_PATH, {}, stranger)).status).toBe(403);
+    await revokeAgent(made.hub.store, agent.id, made.context.signer, NOW);
+    expect((await made.post(PRESENCE_PATH, {}, certificate)).status).toBe(403);
+    expect((await made.post(PRESENCE_PATH, { much: 'x'.repeat(5000) }, certificate)).status).toBe(403);
+    await made.context.presence.flush();
+    const { heard_at: heard } = await made.hub.store.db
+      .selectFrom('agent')
+      .select('heard_at')
+      .executeTakeFirstOrThrow();
+    expect(heard).toBeNull();
+  });
+
+  it('may not talk much', async () => {
+    await using made = await testServer();
+    const certificate = await join(made, testAgent('plant-7/press-1'));
+    expect((await made.post(PRESENCE_PATH, { much: 'x'.repeat(5000) }, certificate)).status).toBe(413);
+  });
+});
+
+describe('presence', () => {
+  it('of many agents is one commit, and is kept while the database cannot be written to', async () => {
+    await using made = await testServer();
+    const { store } = made.hub;
+    const agents = ['plant-7/press-1', 'plant-7/press-2', 'plant-8/oven'];
+    for (const id of agents) await join(made, testAgent(id));
+    let full = true;
+    let commits = 0;
+    const lines: unknown[] = [];
+    const presence = notePresence(
+      {
+        ...store,
+        transact: (work) => {
+          commits++;
+          return full ? Promise.reject(new Error('disk full')) : store.transact(work);
+        },
+      },
+      () => NOW,
+      pino({}, { write: (line) => lines.push(JSON.parse(line)) }),
+    );
+    for (const id of [...agents, ...agents]) presence.heard(id);
+    await presence.flush();
+    expect(lines).toMatchObject([{ msg: 'presence not noted yet', agents: 3 }]);
+    full = false;
+    await presence.flush();
+    await presence.flush();
+    expect(commits).toBe(2);
+    const rows = await store.db.selectFrom('agent').select(['heard_at', 'online_at']).execute();
+    const at = formatTime(NOW);
+    expect(rows).toEqual(agents.map(() => ({ heard_at: at, online_at: at })));
+  });
+});

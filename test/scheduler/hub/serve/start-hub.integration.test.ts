@@ -1,0 +1,91 @@
+import { createServer } from 'node:net';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { isFleetError } from '#bundles/errors';
+import type { ListenAddress } from '../../../../scheduler/hub/http/listen-address.ts';
+import { createMetrics } from '../../../../scheduler/hub/http/metrics.ts';
+import type { CertificateSource } from '../../../../scheduler/hub/http/server-certificate.ts';
+import { startHub } from '../../../../scheduler/hub/serve/start-hub.ts';
+import { NOW, type TestHub, testHub } from '../test-hub.ts';
+
+/** Milliseconds between the rounds of the loops that run. */
+const loops = vi.hoisted(() => ({ running: new Set<number>() }));
+vi.mock(import('../../../../scheduler/hub/serve/repeat.ts'), async (original) => {
+  const { repeat } = await original();
+  return {
+    repeat: (work, everyMs) => {
+      const begun = repeat(work, everyMs);
+      loops.running.add(everyMs);
+      return {
+        poke: begun.poke,
+        [Symbol.asyncDispose]: async () => {
+          await begun[Symbol.asyncDispose]();
+          loops.running.delete(everyMs);
+        },
+      };
+    },
+  };
+});
+
+let hub: TestHub;
+beforeEach(async () => {
+  hub = await testHub();
+});
+afterEach(() => hub[Symbol.asyncDispose]());
+
+type Settings = { readonly listen?: ListenAddress; readonly certificate?: CertificateSource };
+
+/** Why it did not start, and whether what it had begun was over then. */
+const refusal = async (settings: Settings): Promise<string> => {
+  const authority = await hub.keys.authority();
+  try {
+    await startHub({
+      hub,
+      listen: { host: '127.0.0.1', port: 0 },
+      authority,
+      certificate: { kind: 'issued', authority, hostnames: ['127.0.0.1'] },
+      metrics: createMetrics(hub.store.db, () => NOW),
+      clock: () => NOW,
+      log: pino({ level: 'silent' }),
+      ...settings,
+    });
+  } catch (error) {
+    if (!isFleetError(error)) throw error;
+    expect([...loops.running]).toEqual([]);
+    return `${error.code}: ${error.message}`;
+  }
+  throw new Error('it started');
+};
+
+describe('a hub that cannot start says why and leaves nothing running', () => {
+  it('because of a host name that is none', async () => {
+    const authority = await hub.keys.authority();
+    const certificate: CertificateSource = { kind: 'issued', authority, hostnames: ['no name'] };
+    expect(await refusal({ certificate })).toMatch(/^USAGE: "no name" is no host name/);
+  });
+
+  it('because of a certificate file that is not there', async () => {
+    const [certificateFile, keyFile] = ['/nowhere/hub.crt', '/nowhere/hub.key'];
+    const certificate: CertificateSource = { kind: 'files', certificateFile, keyFile };
+    expect(await refusal({ certificate })).toMatch(/^CONFIG_INVALID: there is no such file/);
+  });
+
+  it('because somebody else has its port', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as { port: number };
+    try {
+      expect(await refusal({ listen: { host: '127.0.0.1', port } })).toBe(
+        `BUSY: another program listens on 127.0.0.1:${port} already`,
+      );
+    } finally {
+      other.close();
+    }
+  });
+
+  it('because this machine does not have its address', async () => {
+    expect(await refusal({ listen: { host: '192.0.2.1', port: 8443 } })).toBe(
+      'USAGE: this machine has no address 192.0.2.1 to listen on',
+    );
+  });
+});

@@ -1,0 +1,82 @@
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { generatePrivateKey } from '#bundles/trust/keys/key';
+import { advanceRoot, createRoot } from '#bundles/trust/root/root';
+import { KEY_ROLES } from '../../../../scheduler/keys/places/read-key-places.ts';
+import { addAuthority } from '../../../../scheduler/keys/root/add-authority.ts';
+import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';
+import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+
+const NOW = new Date('2026-11-21T08:00:00Z');
+
+const withKeys = async () => {
+  const folder = await temporaryDirectory();
+  await initDevRoot(folder.path, 'acme', NOW);
+  return { path: folder.path, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+};
+
+/** As older versions made them. */
+const withOldKeys = async (dev = true) => {
+  const made = await withKeys();
+  const { key, root } = await openKeyDirectory(made.path);
+  const keys = await Promise.all(KEY_ROLES.map(async (role) => [role, [(await key(role)).public]] as const));
+  const bytes = await createRoot(
+    { fleet: 'acme', version: 1, expires: root.expires, dev, keys: Object.fromEntries(keys) as never },
+    [await key('root')],
+  );
+  await writeFile(join(made.path, '1.root.json'), bytes);
+  await rm(join(made.path, 'ca.key'));
+  return made;
+};
+
+test('a new development root has an authority, whose key only its owner can read', async () => {
+  await using made = await withKeys();
+  const directory = await openKeyDirectory(made.path);
+  const { certificate, key } = await directory.authority();
+  expect(directory.root.agentCertificates).toEqual([certificate]);
+  expect((await stat(join(made.path, 'ca.key'))).mode & 0o777).toBe(0o600);
+  expect(key.public.pem).toContain('PUBLIC KEY');
+  await expect(addAuthority(made.path, NOW)).rejects.toMatchObject({ code: 'ALREADY_ENROLLED' });
+});
+
+test('an old root is read as ever, and says what to do where an authority is needed', async () => {
+  await using made = await withOldKeys();
+  const directory = await openKeyDirectory(made.path);
+  expect(directory.root.agentCertificates).toEqual([]);
+  await expect(directory.authority()).rejects.toMatchObject({
+    code: 'KEY_MISSING',
+    hint: expect.stringContaining('root add-authority'),
+  });
+});
+
+test('an old development root gets one with its next version, which every agent follows', async () => {
+  await using made = await withOldKeys();
+  const before = (await openKeyDirectory(made.path)).root;
+  const next = await addAuthority(made.path, NOW);
+  const after = await openKeyDirectory(made.path);
+  expect(after.roots.map(({ version }) => version)).toEqual([1, 2]);
+  expect(advanceRoot(before, [next]).version).toBe(2);
+  expect(next).toMatchObject({ expires: before.expires, dev: true });
+  expect(Object.values(next.roles).map(({ threshold }) => threshold)).toEqual([1, 1, 1, 1]);
+  expect((await after.authority()).certificate).toBe(next.agentCertificates[0]);
+});
+
+test('cut off after the key was written, the same call goes on with that key', async () => {
+  await using made = await withOldKeys();
+  await writeFile(join(made.path, 'ca.key'), generatePrivateKey(), { mode: 0o600 });
+  await addAuthority(made.path, NOW);
+  await (await openKeyDirectory(made.path)).authority();
+  expect((await readdir(made.path)).filter((name) => name.startsWith('.tmp'))).toEqual([]);
+});
+
+test('another key than the one of the root is named with its file', async () => {
+  await using made = await withKeys();
+  const file = join(made.path, 'ca.key');
+  await writeFile(file, generatePrivateKey());
+  await expect((await openKeyDirectory(made.path)).authority()).rejects.toMatchObject({
+    code: 'UNKNOWN_KEY',
+    at: { file },
+  });
+});

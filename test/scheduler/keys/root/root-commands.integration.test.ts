@@ -1,0 +1,327 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { fingerprint, generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
+import KeysGenerate from '../../../../scheduler/commands/keys/generate.ts';
+import KeysProtect from '../../../../scheduler/commands/keys/protect.ts';
+import KeysPublic from '../../../../scheduler/commands/keys/public.ts';
+import RootCa from '../../../../scheduler/commands/root/ca.ts';
+import RootInit from '../../../../scheduler/commands/root/init.ts';
+import RootInspect from '../../../../scheduler/commands/root/inspect.ts';
+import RootInstall from '../../../../scheduler/commands/root/install.ts';
+import RootMerge from '../../../../scheduler/commands/root/merge.ts';
+import RootRotate from '../../../../scheduler/commands/root/rotate.ts';
+import RootSign from '../../../../scheduler/commands/root/sign.ts';
+import RootVerify from '../../../../scheduler/commands/root/verify.ts';
+import { runCommandClass } from '../../commands/run-command-class.ts';
+import { withOffice } from './officers.ts';
+
+const NAMES = ['ada', 'ben', 'cleo', 'dora', 'bundle', 'release', 'lease', 'receipt', 'audit', 'ca'];
+const ONLINE = ['bundle', 'release', 'lease', 'receipt', 'audit'];
+
+type Command = Parameters<typeof runCommandClass>[0];
+
+const withCeremony = async () => {
+  const office = await withOffice(...NAMES);
+  const { at } = office;
+  const run = (command: Command, ...argv: readonly string[]) =>
+    runCommandClass(command, [...argv, '--now', '2026-11-21T08:00:00Z']);
+  const officers = (...names: readonly string[]) => names.flatMap((name) => ['--officer', at(`${name}.pub`)]);
+  const roles = ONLINE.flatMap((role) => [`--${role}`, at(`${role}.pub`)]);
+  const init = (...more: readonly string[]) =>
+    run(RootInit, '--fleet', 'acme', ...roles, '--out', at('1.root.json'), ...more);
+  const sign = (version: number, name: string, ...more: readonly string[]) =>
+    run(RootSign, at(`${version}.root.json`), '--key', at(`${name}.key`), '--yes', ...more);
+  const rotate = (version: number, ...more: readonly string[]) => {
+    const out = more.includes('--out') ? [] : ['--out', at(`${version + 1}.root.json`)];
+    return run(RootRotate, at(`${version}.root.json`), ...out, ...more);
+  };
+  const first = async () => {
+    await init(...officers('ada', 'ben', 'cleo'));
+    await sign(1, 'ada');
+    return await sign(1, 'ben');
+  };
+  const finger = (name: string): string => {
+    const key = office.keys[name];
+    if (!key) throw new Error(`no key ${name}`);
+    return fingerprint(key.public);
+  };
+  return { ...office, run, officers, init, sign, rotate, first, finger };
+};
+
+/** The one line a person reads. */
+const said = ({ err }: { readonly err: string }): string => err.trim().split('\n').at(-1) ?? '';
+
+describe('the ceremony of a first root', () => {
+  it('goes from the draft over two officers to the key directory, and says what is next', async () => {
+    await using it = await withCeremony();
+    const certificate = await it.run(
+      RootCa,
+      '--fleet',
+      'acme',
+      '--key',
+      it.at('ca.key'),
+      '--out',
+      it.at('ca.pem'),
+    );
+    expect(certificate.out).toMatch(/authority of agents, certificate SHA-256 [0-9a-f]{64}, until 2036/);
+    const draft = await it.init(...it.officers('ada', 'ben', 'cleo'), '--authority', it.at('ca.pem'));
+    expect(draft.out).toContain('root: 2 of 3');
+    expect(draft.out).toContain('valid until 2028-11-21T08:00:00Z');
+    expect(draft.out).toContain('signatures of its own officers: 0, 2 needed');
+    expect(draft.err).not.toContain('DEV');
+    const ada = await it.sign(1, 'ada');
+    expect(ada.err).toContain(`  ${it.finger('cleo')}`);
+    expect(ada.out).toContain('on the laptop of another officer');
+    const half = await it.run(RootVerify, it.at('1.root.json'));
+    expect(half.code).toBe(4);
+    expect(half.out).toContain(`${it.finger('ben')}  not yet`);
+    expect(said(half)).toContain('ROOT_THRESHOLD_NEW: root 1: one more officer of root 1 must sign it');
+    const ben = await it.sign(1, 'ben');
+    expect(ben.out).toMatch(/complete\. SHA-256 [0-9a-f]{64}/);
+    const sha = /SHA-256 ([0-9a-f]{64})/.exec(ben.out)?.[1] ?? '';
+    const keys = ['--keys', it.at('keys')];
+    expect((await it.run(RootInstall, it.at('1.root.json'), ...keys, '--sha256', sha)).code).toBe(0);
+    const shown = await it.run(RootInspect, ...keys);
+    expect(shown.out).toContain(`root 1  SHA-256 ${sha}`);
+    expect(shown.err).toBe('');
+    const json = (await it.run(RootInspect, ...keys, '--json')).json();
+    expect(json).toMatchObject({ fleet: 'acme', dev: false, version: 1 });
+  });
+
+  it('brings copies together that officers signed at the same time, in place or elsewhere', async () => {
+    await using it = await withCeremony();
+    await it.init(...it.officers('ada', 'ben', 'cleo'));
+    const draft = await readFile(it.at('1.root.json'), 'utf8');
+    const copyOf = async (name: string): Promise<string> => {
+      const file = it.at(`${name}.json`);
+      await it.sign(1, name, '--out', file);
+      return file;
+    };
+    const [ada, ben] = [await copyOf('ada'), await copyOf('ben')];
+    const half = await it.run(RootMerge, it.at('1.root.json'), ada, '--out', it.at('half.json'));
+    expect(half.out).toContain('half.json: root 1 with the signatures of 2 files');
+    expect(half.out).toContain('on the laptop of another officer');
+    const whole = await it.run(RootMerge, it.at('1.root.json'), ada, ben);
+    expect(whole.out).toMatch(/complete\. SHA-256 [0-9a-f]{64}/);
+    expect((await it.run(RootVerify, it.at('1.root.json'))).code).toBe(0);
+    const before = await readFile(it.at('1.root.json'));
+    await writeFile(it.at('other.json'), draft.replace('2028-11-21', '2028-10-21'));
+    const other = await it.run(RootMerge, it.at('1.root.json'), it.at('other.json'));
+    expect([other.code, said(other)]).toEqual([
+      4,
+      expect.stringMatching(/other\.json: EQUIVOCATION: root 1: it says/),
+    ]);
+    const missing = await it.run(RootMerge, it.at('1.root.json'), it.at('gone.json'));
+    expect(said(missing)).toContain('KEY_MISSING: there is no root at');
+    expect((await readFile(it.at('1.root.json'))).equals(before)).toBe(true);
+  });
+
+  it('shows an officer what is otherwise than before, and what to think about', async () => {
+    await using it = await withCeremony();
+    await it.first();
+    await it.rotate(
+      1,
+      '--remove',
+      `release=${it.at('release.pub')}`,
+      '--add',
+      `release=${it.at('bundle.pub')}`,
+      '--threshold',
+      'officer=3',
+    );
+    const shown = await it.run(RootInspect, it.at('2.root.json'));
+    expect(shown.out).toContain('NOT COMPLETE');
+    expect(shown.out).toContain(`- release key ${it.finger('release')}`);
+    expect(shown.out).toContain(`+ release key ${it.finger('bundle')}`);
+    expect(shown.out).toContain('~ root: 3 of them must sign, was 2');
+    expect(shown.out).toContain('is bundle key and release key: who steals it needs no second key');
+    expect(shown.out).toContain('Every officer must sign each rotation');
+    expect(shown.out).not.toContain('lease key and receipt key');
+    await it.rotate(1, '--add', `lease=${it.at('ada.pub')}`, '--out', it.at('lease.json'));
+    const online = await it.run(RootInspect, it.at('lease.json'), '--before', it.at('1.root.json'));
+    expect(online.out).toContain(`${it.finger('ada')} is officer's key and lease key: who steals it`);
+    expect(shown.out).toContain('signatures of the officers of root 1: 0, 2 needed');
+  });
+
+  it('warns who adds a signature to a finished root', async () => {
+    await using it = await withCeremony();
+    await it.first();
+    expect((await it.sign(1, 'cleo')).err).toContain('another file with another SHA-256');
+  });
+});
+
+describe('a mistake in a ceremony', () => {
+  it('is too few officers, one of them twice, or a role without a key', async () => {
+    await using it = await withCeremony();
+    const init = async (...more: readonly string[]) => said(await it.init(...more));
+    expect(await init(...it.officers('ada'))).toContain('a root needs at least 2 officers, and here is one');
+    expect(await init(...it.officers('ada', 'ben', 'ada'))).toMatch(
+      /ada\.pub and .*ada\.pub are the same officer's key/,
+    );
+    expect(await init(...it.officers('ada', 'ben'), '--threshold', '1')).toContain(
+      'one officer alone could change',
+    );
+    expect(await init(...it.officers('ada', 'ben'), '--threshold', '3')).toContain(
+      '3 officers must sign, and there are 2',
+    );
+    expect(await init(...it.officers('ada', 'ben'), '--bundle-threshold', '2')).toContain(
+      '2 bundle keys must sign',
+    );
+    const none = await it.run(RootInit, '--fleet', 'acme', ...it.officers('ada', 'ben'));
+    expect([none.code, said(none)]).toEqual([
+      2,
+      expect.stringContaining('--bundle, --release, --lease, --receipt, --audit'),
+    ]);
+    expect(await init(...it.officers('ada', 'ben'), '--expires', '2030-01-01')).toContain(
+      'more than 2 years ahead',
+    );
+    expect(await init('--officer', it.at('ada.key'), '--officer', it.at('ben.pub'))).toContain('KEY_FORMAT');
+    expect(await init(...it.officers('ada', 'ben'), '--authority', it.at('ada.pub'))).toContain(
+      'CERTIFICATE_INVALID',
+    );
+  });
+
+  it('is a draft made twice: the first one stays', async () => {
+    await using it = await withCeremony();
+    await it.first();
+    const before = await readFile(it.at('1.root.json'));
+    expect(said(await it.init(...it.officers('ada', 'ben')))).toContain('USAGE: there is a file');
+    expect((await readFile(it.at('1.root.json'))).equals(before)).toBe(true);
+  });
+
+  it('is to sign twice, with no key of an officer, or without having been asked', async () => {
+    await using it = await withCeremony();
+    await it.init(...it.officers('ada', 'ben', 'cleo'));
+    await it.sign(1, 'ada');
+    const before = await readFile(it.at('1.root.json'));
+    expect(said(await it.sign(1, 'ada'))).toContain(`officer ${it.finger('ada')} has signed root 1 already`);
+    const stranger = await it.sign(1, 'dora');
+    expect([stranger.code, said(stranger)]).toEqual([
+      4,
+      expect.stringContaining("this key is no officer's of root 1"),
+    ]);
+    const silent = await it.run(RootSign, it.at('1.root.json'), '--key', it.at('ben.key'), '--json');
+    expect([silent.code, silent.out]).toEqual([2, expect.stringContaining('nobody can be asked')]);
+    expect((await readFile(it.at('1.root.json'))).equals(before)).toBe(true);
+  });
+
+  it('is a draft that somebody changed after a signature', async () => {
+    await using it = await withCeremony();
+    await it.init(...it.officers('ada', 'ben', 'cleo'));
+    await it.sign(1, 'ada');
+    const file = it.at('1.root.json');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('"acme"', '"acne"'));
+    const refused = await it.sign(1, 'ben');
+    expect([refused.code, said(refused)]).toEqual([
+      4,
+      expect.stringMatching(
+        /1\.root\.json: BAD_SIGNATURE: root 1: the signature of officer [0-9a-f]{64} does not fit/,
+      ),
+    ]);
+  });
+
+  it('is a root without the one before it, or with another', async () => {
+    await using it = await withCeremony();
+    await it.first();
+    await it.rotate(1, '--add', `officer=${it.at('dora.pub')}`);
+    await it.sign(2, 'ada');
+    await it.sign(2, 'ben');
+    await it.rotate(2);
+    const wrong = await it.sign(3, 'ada', '--before', it.at('1.root.json'));
+    expect(said(wrong)).toContain('ROOT_VERSION: root 3: it cannot follow root 1: versions go up by one');
+    await writeFile(it.at('alone.json'), await readFile(it.at('3.root.json')));
+    await using other = await withCeremony();
+    const alone = await it.run(
+      RootSign,
+      it.at('alone.json'),
+      '--key',
+      it.at('ada.key'),
+      '--yes',
+      '--before',
+      other.at('2.root.json'),
+    );
+    expect(said(alone)).toContain('KEY_MISSING: there is no root at');
+    await writeFile(other.at('3.root.json'), await readFile(it.at('3.root.json')));
+    const missing = await it.run(RootSign, other.at('3.root.json'), '--key', it.at('ada.key'), '--yes');
+    expect(said(missing)).toMatch(
+      /root 2 is missing, which it follows\. Put 2\.root\.json beside it, or name it with --before/,
+    );
+    const gap = await it.run(RootVerify, it.at('1.root.json'), it.at('3.root.json'));
+    expect([gap.code, said(gap)]).toEqual([4, expect.stringContaining('ROOT_VERSION')]);
+  });
+
+  it('is a rotation of what is not there', async () => {
+    await using it = await withCeremony();
+    await it.first();
+    const rotate = async (...more: readonly string[]) => said(await it.rotate(1, ...more));
+    expect(await rotate('--remove', 'officer=abcdef')).toContain("root 1 has no officer's key abcdef");
+    expect(await rotate('--remove', 'officer=ada')).toContain('is neither a file nor a fingerprint');
+    expect(await rotate('--add', `king=${it.at('ada.pub')}`)).toContain('there is no role "king"');
+    expect(await rotate('--add', 'release')).toContain('"release" is not <role>=<key>');
+    expect(await rotate('--add', `officer=${it.at('ada.pub')}`)).toContain(
+      "root 1 has this officer's key already",
+    );
+    expect(await rotate('--threshold', 'receipt=2')).toContain('this role has no threshold');
+    expect(await rotate('--threshold', 'officer=many')).toContain('is not <role>=<number>');
+    expect(await rotate('--remove', `lease=${it.at('lease.pub')}`)).toContain('no lease key would be left');
+  });
+
+  it('is a file that is far too large for a root, which is not even read', async () => {
+    await using it = await withCeremony();
+    await writeFile(it.at('1.root.json'), Buffer.alloc(600_000, ' '));
+    expect(said(await it.sign(1, 'ada'))).toMatch(
+      /1\.root\.json: TOO_LARGE: this has 600000 bytes, and a root at most 512000/,
+    );
+  });
+
+  it('is to install what is not finished, or not the one that was meant', async () => {
+    await using it = await withCeremony();
+    await it.init(...it.officers('ada', 'ben', 'cleo'));
+    const install = async (...more: readonly string[]) =>
+      said(await it.run(RootInstall, it.at('1.root.json'), '--keys', it.at('keys'), ...more));
+    expect(await install()).toMatch(
+      /1\.root\.json: ROOT_THRESHOLD_NEW: .* See whose signature is missing: fleet-scheduler root verify/,
+    );
+    await it.sign(1, 'ada');
+    await it.sign(1, 'cleo');
+    expect(await install('--sha256', 'a'.repeat(64))).toContain('ROOT_UNKNOWN');
+    expect(await install('--sha256', '12')).toContain('--sha256 must be 64 hex digits');
+    expect(await install()).toBe('');
+  });
+});
+
+describe('keys', { timeout: 60_000 }, () => {
+  it('are made encrypted, shown, and never overwritten', async () => {
+    await using it = await withCeremony();
+    await writeFile(it.at('password'), 'correct horse\n', { mode: 0o600 });
+    const password = ['--password-file', it.at('password')];
+    const made = await it.run(KeysGenerate, '--out', it.at('eve.key'), ...password);
+    const finger = /fingerprint ([0-9a-f]{64})/.exec(made.out)?.[1];
+    expect(await readFile(it.at('eve.key'), 'utf8')).toContain('BEGIN ENCRYPTED SIGSTORE PRIVATE KEY');
+    const shown = await it.run(KeysPublic, it.at('eve.key'), ...password);
+    expect(shown.out).toBe(await readFile(it.at('eve.pub'), 'utf8'));
+    expect(said(shown)).toBe(`fingerprint ${finger}`);
+    expect(said(await it.run(KeysPublic, it.at('eve.pub')))).toBe(`fingerprint ${finger}`);
+    const again = await it.run(KeysGenerate, '--out', it.at('eve.key'), '--plain');
+    expect([again.code, said(again)]).toEqual([2, expect.stringContaining('there is a file')]);
+    const nowhere = ['--plain', '--public', it.at('fay.pub'), '--out', it.at('no/fay.key')];
+    expect(said(await it.run(KeysGenerate, ...nowhere))).toContain('there is no folder for');
+    await expect(readFile(it.at('fay.pub'))).rejects.toThrow('ENOENT');
+  });
+
+  it('that are plain are protected, and get another password', async () => {
+    await using it = await withCeremony();
+    await writeFile(it.at('one'), 'correct horse\n', { mode: 0o600 });
+    await writeFile(it.at('two'), 'battery staple\n', { mode: 0o600 });
+    // As openssl ecparam -genkey leaves it, and readable by all: to repair that is what this is for.
+    await writeFile(it.at('loose.pem'), generatePrivateKey(), { mode: 0o644 });
+    const key = loadSigningKey(await readFile(it.at('loose.pem'), 'utf8')).public;
+    const first = await it.run(KeysProtect, it.at('loose.pem'), '--password-file', it.at('one'));
+    expect(first.out).toContain(fingerprint(key));
+    const change = ['--password-file', it.at('one'), '--new-password-file', it.at('two')];
+    expect((await it.run(KeysProtect, it.at('loose.pem'), ...change)).code).toBe(0);
+    const old = await it.run(KeysPublic, it.at('loose.pem'), '--password-file', it.at('one'));
+    expect([old.code, said(old)]).toEqual([2, expect.stringContaining('loose.pem: KEY_LOCKED')]);
+    const now = await it.run(KeysPublic, it.at('loose.pem'), '--password-file', it.at('two'));
+    expect(now.out).toBe(key.pem);
+  });
+});

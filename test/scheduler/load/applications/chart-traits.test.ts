@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import type { HelmSource } from '../../../../scheduler/load/applications/application-source.ts';
+import { chartTraits, textTraits } from '../../../../scheduler/load/applications/chart-traits.ts';
+
+const source = (files: Readonly<Record<string, string>>): HelmSource => ({
+  kind: 'helm',
+  chart: {
+    from: 'repository',
+    shown: 'chart/',
+    files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])),
+  },
+  values: [],
+  configUnder: undefined,
+  releaseName: 'a',
+  hooks: 'refuse',
+});
+
+describe('a chart’s text', () => {
+  it.each([
+    ['{{ .Values.replicas }} {{ include "x" . }} {{ $.Release.Name }}', 'no', false],
+    ['{{ .Release.Namespace }}', 'no', true],
+    ['{{ include "name" (dict "r" .Release) }}', 'no', true],
+    ['{{ index .Release "Namespace" }}', 'no', true],
+    ['{{ randAlphaNum 10 }}', 'by chance', false],
+    ['{{ genSelfSignedCert "a" nil nil 1 }}', 'by chance', false],
+    ['{{ keys .Values | join "," }}', 'by chance', false],
+    ['{{ uuidv4 }} {{ now | date "2006" }}', 'with the clock', false],
+    ['{{ .Values.knowing }} {{ .Values.random }}', 'no', false],
+  ] as const)('%s: varies %s, uses the namespace %s', (text, varies, usesNamespace) => {
+    expect(textTraits(text)).toEqual({ varies, usesNamespace });
+  });
+
+  it('is judged as a whole, values files too, and what is packed may do anything', () => {
+    const plain = source({ 'Chart.yaml': 'name: a', 'templates/a.yaml': '{{ .Release.Name }}' });
+    expect(chartTraits(plain)).toEqual({ varies: 'no', usesNamespace: false });
+    const values = [{ shown: 'v.yaml', bytes: Buffer.from('text: "{{ now }}"') }];
+    expect(chartTraits({ ...plain, values }).varies).toBe('with the clock');
+    const both = source({ a: '{{ uuidv4 }}', b: '{{ .Release.Namespace }}' });
+    expect(chartTraits(both)).toEqual({ varies: 'by chance', usesNamespace: true });
+    const unknown = { varies: 'with the clock', usesNamespace: true };
+    expect(chartTraits(source({ 'charts/db-1.0.0.tgz': '' }))).toEqual(unknown);
+    const reference = { chart: 'oci://host/a', version: '1.0.0' };
+    expect(chartTraits({ ...plain, chart: { from: 'elsewhere', reference } })).toEqual(unknown);
+  });
+});

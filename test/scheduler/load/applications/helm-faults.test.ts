@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { formatError } from '#bundles/errors';
+import { helmFailed, unstable } from '../../../../scheduler/load/applications/helm-faults.ts';
+
+const told = (said: string): string => formatError(helmFailed(said, 'apps/web/', 'shop-web'));
+
+describe('what helm says', () => {
+  it('gives its place to the message, where it has one', () => {
+    expect(
+      told('Error: execution error at (web/templates/a.yaml:3:4): a name is needed\n\nUse --debug'),
+    ).toBe(
+      'apps/web/templates/a.yaml:3:4: TEMPLATE_FAILED: shop-web: helm could not render it: a name is needed',
+    );
+    expect(
+      told(
+        'level=WARN msg=x\nError: template: web/templates/a.yaml:1:12: executing "web/templates/a.yaml" at <.Values.a.b>: nil pointer evaluating interface {}.b',
+      ),
+    ).toMatch(/^apps\/web\/templates\/a\.yaml:1:12: .*: at <\.Values\.a\.b>: nil pointer/);
+    expect(told('Error: parse error at (web/templates/b.yaml:5): unclosed action')).toMatch(
+      /^apps\/web\/templates\/b\.yaml:5: .*unclosed action/,
+    );
+  });
+
+  it('is told whole where several lines belong together', () => {
+    expect(
+      told(
+        "Error: values don't meet the specifications of the schema(s) in the following chart(s):\nweb:\n- replicas: Invalid type",
+      ),
+    ).toContain('web: - replicas: Invalid type');
+    expect(told('')).toContain('it gave no reason');
+  });
+
+  it('names the first line that differs between two renderings, and its template', () => {
+    const [one, two] = ['a', 'b'].map((word) =>
+      Buffer.from(
+        `---\n# Source: web/templates/a.yaml\nx: 1\n---\n# Source: web/templates/s.yaml\nsecret: ${word}\n`,
+      ),
+    );
+    expect(formatError(unstable(one as Buffer, two as Buffer, 'apps/web/', 'shop-web'))).toMatch(
+      /^apps\/web\/templates\/s\.yaml: TEMPLATE_FAILED: .* differently each time: "secret" differs/,
+    );
+  });
+});

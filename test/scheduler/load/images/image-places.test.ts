@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { FleetError } from '#bundles/errors';
+import { type ImageRegistries, registryPlaces } from '../../../../scheduler/load/images/image-places.ts';
+
+const signal = new AbortController().signal;
+
+describe('registries as places of images', () => {
+  it('a host that did not answer is not asked again, and each image that waits for it is named', async () => {
+    const asked: string[] = [];
+    const registries = {
+      repository: (name: string) => ({
+        resolve: async () => {
+          asked.push(name);
+          throw new FleetError('REGISTRY_UNREACHABLE', `looking for ${name}: it is away`, { hint: 'Wait' });
+        },
+      }),
+    } as unknown as ImageRegistries;
+    const places = registryPlaces(registries);
+    const find = (image: string) => places.find(image, signal);
+    await expect(find('edge:5000/a:1')).rejects.toThrow('looking for edge:5000/a:1: it is away');
+    await expect(find('edge:5000/b:2')).rejects.toMatchObject({
+      code: 'REGISTRY_UNREACHABLE',
+      message: 'edge:5000/b:2 was not looked for: edge:5000 did not answer for the image before it',
+      hint: 'Wait',
+    });
+    expect(asked).toEqual(['edge:5000/a:1']);
+  });
+});

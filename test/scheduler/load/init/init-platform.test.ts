@@ -1,0 +1,83 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { readAuthorSchema } from '../../../../scheduler/load/init/author-schemas.ts';
+import { initPlatform, planPlatform } from '../../../../scheduler/load/init/init-platform.ts';
+import { validatePlatform } from '../../../../scheduler/views/validate-platform.ts';
+import { readTree, temporaryDirectory } from '../../file-tree.ts';
+
+const { signal } = new AbortController();
+
+describe('a new platform repository', () => {
+  test('has nothing wrong and nothing to advise, in any environment', async () => {
+    const directory = await temporaryDirectory();
+    await initPlatform(directory, 'acme', signal);
+    const { environments, problems, advice } = await validatePlatform({
+      platform: directory,
+      maps: [],
+      cacheDirectory: join(directory, 'cache'),
+      env: {},
+    });
+    expect(environments).toEqual(['dev', 'qa', 'prod']);
+    expect(problems).toEqual([]);
+    expect(advice).toEqual([]);
+  });
+
+  test('bears the name of its fleet, hides what must not be committed, and has a word on every file of the platform', async () => {
+    const files = new Map((await planPlatform('acme')).map(({ path, text }) => [path, text]));
+    expect(files.get('fleet.yaml')).toContain('name: acme\n');
+    expect([...files.values()].join('')).not.toContain('my-fleet');
+    expect(files.get('.gitignore')).toContain('/.fleet/');
+    for (const [path, text] of files) if (path.endsWith('.yaml')) expect(text, path).toMatch(/^# [A-Z]/);
+  });
+
+  test('brings the schema of every object for editors, which takes all files of the platform', async () => {
+    const files = await planPlatform('acme');
+    const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? '';
+    const fits = new Ajv2020({ strict: false }).compile(
+      JSON.parse(textOf('schemas/platform.schema.json')) as object,
+    );
+    expect(textOf('.vscode/settings.json')).toContain('"./schemas/platform.schema.json"');
+    for (const { path, text } of files.filter((file) => /(?<!hello)\.yaml$/.test(file.path))) {
+      for (const document of parseAllDocuments(text))
+        expect([path, fits(document.toJS())]).toEqual([path, true]);
+    }
+  });
+
+  test('has no schema of a kind that is mistyped', async () => {
+    await expect(readAuthorSchema('cluster-typ')).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: expect.stringMatching(/^Did you mean cluster-type\? There are cluster-type, /) as string,
+    });
+  });
+
+  test('may be made where git has been, and again where it was interrupted', async () => {
+    const directory = await temporaryDirectory();
+    await mkdir(join(directory, '.git'));
+    const files = await initPlatform(directory, 'acme', signal);
+    await writeFile(
+      join(directory, 'fleet.yaml'),
+      files.find(({ path }) => path === 'fleet.yaml')?.text ?? '',
+    );
+    // What a killed one was writing is no file of anybody.
+    await writeFile(join(directory, '.tmp-0a1b2c3d'), '# half a');
+    await initPlatform(directory, 'acme', signal);
+    expect((await stat(join(directory, 'apps/hello/host/hello'))).mode & 0o777).toBe(0o755);
+  });
+
+  test.for([
+    ['notes.txt', 'a stranger'],
+    ['fleet.yaml', 'another fleet'],
+  ])('is not made over %s', async ([name, text]) => {
+    const directory = await temporaryDirectory();
+    await writeFile(join(directory, name as string), text as string);
+    await expect(initPlatform(directory, 'acme', signal)).rejects.toMatchObject({
+      code: 'USAGE',
+      message: `${directory} has a ${name} already`,
+    });
+    expect(await readTree(directory)).toEqual({ [name as string]: text });
+    expect(await readFile(join(directory, name as string), 'utf8')).toBe(text);
+  });
+});

@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { formatError } from '../../../../bundles/errors.ts';
+import { loadPlatform } from '../../../../scheduler/load/load-platform.ts';
+import { problemsOf } from '../../../../scheduler/model/problems.ts';
+import { newKey } from '../../../bundles/trust/root/new-key.ts';
+import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
+import { fleetPlatform, ours } from '../../fleet-platform.ts';
+import { CONTROL_PLANE, kalypsoDev, kalypsoMain, SHOP, shopRepository } from '../../kalypso-platform.ts';
+
+const PEM = newKey().public.pem;
+const OTHER = newKey().public.pem;
+const policy = (name: string, match: string, pem = PEM): string =>
+  ours(
+    'ImagePolicy',
+    name,
+    `spec:\n  match: ${match}\n  keys:\n    - |\n      ${pem.trimEnd().replaceAll('\n', '\n      ')}\n`,
+  );
+
+const load = async (more: Readonly<Record<string, string>>, environment = 'prod') => {
+  const directory = await temporaryDirectory();
+  await writeFiles(directory, { ...fleetPlatform(), ...more });
+  return loadPlatform({
+    platform: join(directory, 'platform'),
+    environment,
+    maps: [],
+    cacheDirectory: join(directory, 'cache'),
+    env: {},
+  }).catch((error: unknown) => {
+    throw new Error(
+      problemsOf(error)
+        .map((problem) => formatError(problem).replaceAll(`${directory}/`, ''))
+        .join('\n'),
+    );
+  });
+};
+
+describe('image policies of a platform', () => {
+  test('stand in base/, and an environment may have others, also in the place of one', async () => {
+    const files = {
+      'platform/base/images.yaml': `${policy('all', '["**"]')}---\n${policy('team', '[edge.example/team/**]')}`,
+      'platform/environments/prod/images.yaml': policy('all', '["**"]', OTHER),
+    };
+    const keysOf = async (environment: string) =>
+      (await load(files, environment)).imagePolicies?.map(({ name, keys }) => [name, ...keys]);
+    expect(await keysOf('qa')).toEqual([
+      ['all', PEM],
+      ['team', PEM],
+    ]);
+    expect(await keysOf('prod')).toEqual([
+      ['all', OTHER],
+      ['team', PEM],
+    ]);
+  });
+
+  test('are absent where nobody wrote one, with the indexes of the lock file', async () => {
+    const platform = await load({});
+    expect('imagePolicies' in platform).toBe(false);
+    expect('imageIndexes' in platform).toBe(false);
+  });
+
+  test('come with the indexes that the lock file notes', async () => {
+    const [manifest, index] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`);
+    const platform = await load({
+      'platform/base/images.yaml': policy('all', '["**"]'),
+      'platform/images.lock.yaml': ours(
+        'ImagesLock',
+        'images',
+        `spec:\n  images: {"edge.example/a:1": "edge.example/a@${manifest}"}\n  indexes: {"${manifest}": "${index}"}\n`,
+      ),
+    });
+    expect([...(platform.imageIndexes ?? [])]).toEqual([[manifest, index]]);
+  });
+
+  test('may stand among the objects of a Kalypso control plane', async () => {
+    const directory = await temporaryDirectory();
+    const prefixed = (folder: string, tree: Record<string, string>) =>
+      Object.fromEntries(Object.entries(tree).map(([path, text]) => [`${folder}/${path}`, text]));
+    await writeFiles(directory, {
+      ...prefixed('main', kalypsoMain()),
+      ...prefixed('dev', kalypsoDev(CONTROL_PLANE, 'c'.repeat(40))),
+      ...prefixed('shop', shopRepository()),
+      'dev/images.yaml': policy('all', '["**"]'),
+    });
+    const platform = await loadPlatform({
+      platform: join(directory, 'main'),
+      environment: 'dev',
+      fleet: 'halden',
+      maps: [
+        { repo: CONTROL_PLANE, ref: 'main', directory: join(directory, 'main/') },
+        { repo: CONTROL_PLANE, ref: 'dev', directory: join(directory, 'dev/') },
+        { repo: SHOP, directory: join(directory, 'shop/') },
+      ],
+      cacheDirectory: join(directory, 'cache'),
+      env: {},
+    });
+    expect(platform.imagePolicies?.map(({ name }) => name)).toEqual(['all']);
+  });
+
+  test.for([
+    [
+      'a name that is not written in full',
+      '[nginx]',
+      "does not begin with a registry's host. Write it in full, like docker.io/library/nginx",
+    ],
+    ['a digest in a pattern', '["edge.example/a@sha256:0"]', 'is no pattern of image names'],
+    ['a tag in a pattern', '["edge.example/a:1"]', 'is no pattern of image names'],
+    ['upper case in a pattern', '[edge.example/A]', 'is no pattern of image names'],
+    ['no pattern', '[]', 'is empty'],
+  ] as const)('say where they are wrong: %s', async ([, match, said]) => {
+    await expect(load({ 'platform/base/images.yaml': policy('all', match) })).rejects.toThrow(said);
+    await expect(load({ 'platform/base/images.yaml': policy('all', match) })).rejects.toThrow(
+      /platform\/base\/images\.yaml:\d+:\d+: FIELD_INVALID/,
+    );
+  });
+
+  test('take no key that cosign could not verify with', async () => {
+    const files = { 'platform/base/images.yaml': policy('all', '["**"]', 'not a key') };
+    await expect(load(files)).rejects.toThrow('this is not a public key in PEM. Paste cosign.pub');
+  });
+});

@@ -1,0 +1,218 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { builtInTemplates } from '../../../../scheduler/load/platform/built-in-templates.ts';
+import type { Value } from '../../../../scheduler/model/model.ts';
+import { RECONCILERS, renderBuiltIn } from './render-template.ts';
+
+const FOLDER = join(import.meta.dirname, '../../../../scheduler/load/templates');
+
+const reconcilerOf = (name: string, manifests: Record<string, Value>, settings: Record<string, Value> = {}) =>
+  renderBuiltIn({
+    clusterType: { reconciler: name },
+    target: { manifests },
+    config: { reconciler: settings },
+  });
+const objectsOf = (yaml = ''): readonly Record<string, never>[] =>
+  parseAllDocuments(yaml).map((document) => document.toJS() as Record<string, never>);
+
+test('each file holds the Template that it is named after, and each reconciler is tried here', () => {
+  const names = builtInTemplates().map(({ name }) => `${name}.yaml`);
+  expect(names).toEqual(readdirSync(FOLDER).toSorted());
+  const reconcilers = builtInTemplates().filter(({ type }) => type === 'reconciler');
+  expect(reconcilers.map(({ name }) => name).toSorted()).toEqual(Object.keys(RECONCILERS).toSorted());
+});
+
+describe.each(Object.entries(RECONCILERS))('the reconciler %s', (name, { manifests, settings }) => {
+  test('writes YAML, with its settings and with none but what it needs', () => {
+    const needed: Record<string, Value> =
+      settings['registry'] === undefined ? {} : { registry: settings['registry'] };
+    for (const some of [settings, needed]) {
+      const { files, held } = reconcilerOf(name, manifests, some);
+      expect(held).toEqual([]);
+      const documents = parseAllDocuments(files['reconciler.yaml'] ?? '');
+      expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
+    }
+  });
+
+  test('says what it misses, by name', () => {
+    const wanted = [...Object.keys(manifests), ...Object.keys(settings)];
+    const { held } = reconcilerOf(name, {}, {});
+    const needs = held.map((sentence) => /manifests\.(\w+)|reconciler\.(\w+)/.exec(sentence));
+    for (const found of needs) expect(wanted).toContain(found?.[1] ?? found?.[2]);
+    const free = ['fleet', 'zarf'];
+    expect(held).toHaveLength(free.includes(name) ? 0 : 1);
+  });
+});
+
+test.each([
+  ['flux', {}, {}, 'deployment target shop-web has no manifests.repo: the reconciler flux needs the Git URL'],
+  ['flux', { repo: 'x' }, {}, 'has no manifests.branch and no manifests.ref'],
+  ['flux-oci', {}, {}, 'the configuration has no reconciler.registry for cluster type edge'],
+  ['rancher-fleet-helm', { chart: 'shop' }, {}, 'has no manifests.version'],
+  ['ansible-pull', { repo: 'x', branch: 'y', path: 'a b' }, {}, '"a b" cannot go into a systemd unit'],
+  ['ansible-pull', { repo: '--x', branch: 'y', path: 'z' }, {}, '"--x" cannot go into a systemd unit'],
+  ['ansible-pull', { repo: 'x', branch: 'y', path: 'z' }, { user: 'a\nExecStartPre=b' }, 'cannot go into'],
+] as const)('%s with %j and %j is held: %s', (name, manifests, settings, sentence) => {
+  expect(reconcilerOf(name, manifests, settings).held).toEqual([expect.stringContaining(sentence)]);
+});
+
+test('what an application writes stays the value it is, whatever is in it', () => {
+  const nasty = 'a: "b"\n---\nkind: ClusterRole # {{ .Namespace }}\t\\';
+  const git = { repo: nasty, branch: nasty, path: nasty };
+  const [repository, kustomization] = objectsOf(reconcilerOf('flux', git).files['reconciler.yaml']);
+  expect(repository?.['spec']).toMatchObject({ url: nasty, ref: { branch: nasty } });
+  expect(kustomization?.['spec']).toMatchObject({ path: nasty });
+  for (const name of ['argocd', 'rancher-fleet', 'symphony']) {
+    const objects = objectsOf(reconcilerOf(name, git).files['reconciler.yaml']);
+    expect(JSON.stringify(objects)).toContain(JSON.stringify(nasty));
+    expect(objects.map(({ kind }) => kind)).not.toContain('ClusterRole');
+  }
+});
+
+test('a ref that looks like a commit is one, any other is a tag', () => {
+  const refOf = (ref: string) =>
+    objectsOf(reconcilerOf('flux', { repo: 'x', ref }).files['reconciler.yaml'])[0]?.['spec']?.['ref'];
+  expect(refOf('0123456789abcdef0123456789abcdef01234567')).toEqual({
+    commit: '0123456789abcdef0123456789abcdef01234567',
+  });
+  expect(refOf('v1.2.3')).toEqual({ tag: 'v1.2.3' });
+});
+
+test("flux-oci names the channel's repository, however the registry was written", () => {
+  for (const registry of [
+    'registry.example/halden',
+    'oci://registry.example/halden',
+    'registry.example/halden/',
+  ]) {
+    const [source] = objectsOf(reconcilerOf('flux-oci', {}, { registry }).files['reconciler.yaml']);
+    expect(source?.['spec']).toMatchObject({
+      url: 'oci://registry.example/halden/dev/edge',
+      ref: { tag: 'bundle' },
+    });
+  }
+});
+
+describe('configuration files', () => {
+  const values = {
+    TEXT: `it's "a" $b \`c\` \\ d\ne`,
+    PORT: 8080,
+    RATE: 1.5,
+    ON: true,
+    NONE: null,
+    DEEP: { x: [1] },
+  };
+  const settings = { reconciler: { secret: 'x' }, namespaceService: { quota: { pods: 1 } } };
+  const fileOf = (configType: string, config: Record<string, Value>) => {
+    const { files, held } = renderBuiltIn({ clusterType: { configType }, config });
+    expect(held).toEqual([]);
+    return Object.entries(files);
+  };
+
+  test.each(['configmap', 'env-file', 'shell', 'json'])(
+    '%s leaves out what is for reconciler and namespace',
+    (type) => {
+      expect(fileOf(type, settings)).toEqual([]);
+      expect(fileOf(type, { ...values, ...settings })).toEqual(fileOf(type, values));
+    },
+  );
+
+  test('json keeps the types', () => {
+    const [[path, text] = []] = fileOf('json', values);
+    expect(path).toBe('platform-config.json');
+    expect(JSON.parse(text ?? '')).toEqual(values);
+    expect(text?.endsWith('}\n')).toBe(true);
+  });
+
+  test('a shell that sources shell or env-file has the values, and runs nothing', () => {
+    for (const [type, path] of [
+      ['shell', 'platform-config.sh'],
+      ['env-file', 'platform-config.env'],
+    ] as const) {
+      const [[found, text] = []] = fileOf(type, { ...values, EVIL: '$(echo ran >&2)`echo ran >&2`' });
+      expect(found).toBe(path);
+      const script = `set -a\n${text}\nset +a\nprintf '%s\\0' "$TEXT" "$PORT" "$RATE" "$ON" "$NONE" "$DEEP" "$EVIL"`;
+      const out = execFileSync('sh', ['-c', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+      expect(out.split('\0').slice(0, -1)).toEqual([
+        values.TEXT,
+        '8080',
+        '1.5',
+        'true',
+        '',
+        '{"x":[1]}',
+        '$(echo ran >&2)`echo ran >&2`',
+      ]);
+    }
+  });
+});
+
+describe('the guarded namespace', () => {
+  const guarded = (workspace: string, namespaceService?: Value) =>
+    renderBuiltIn({
+      clusterType: { namespaceService: 'guarded-namespace' },
+      target: { workspace },
+      config: namespaceService === undefined ? {} : { namespaceService },
+    });
+  const specOf = (kind: string, yaml = ''): unknown =>
+    objectsOf(yaml).find((object) => object['kind'] === kind)?.['spec'];
+
+  test('has sizes of its own, and takes others one by one', () => {
+    const usual = guarded('sales').files['namespace.yaml'];
+    expect(specOf('ResourceQuota', usual)).toEqual({
+      hard: { 'limits.memory': '8Gi', pods: '50', 'requests.cpu': '2', 'requests.memory': '4Gi' },
+    });
+    const other = guarded('sales', { quota: { pods: 5, 'requests.storage': '1Gi' } }).files['namespace.yaml'];
+    expect(specOf('ResourceQuota', other)).toEqual({
+      hard: {
+        'limits.memory': '8Gi',
+        pods: '5',
+        'requests.cpu': '2',
+        'requests.memory': '4Gi',
+        'requests.storage': '1Gi',
+      },
+    });
+  });
+
+  test('lets only DNS and the namespaces and networks out and in that are named', () => {
+    const spec = specOf(
+      'NetworkPolicy',
+      guarded('sales', { ingressFrom: ['ingress'], egressTo: ['10.0.0.0/8'] }).files['namespace.yaml'],
+    ) as {
+      readonly ingress: readonly { readonly from: readonly unknown[] }[];
+      readonly egress: readonly unknown[];
+    };
+    expect(spec.ingress[0]?.from).toHaveLength(2);
+    expect(spec.egress.at(-1)).toEqual({ to: [{ ipBlock: { cidr: '10.0.0.0/8' } }] });
+    const usual = specOf('NetworkPolicy', guarded('sales').files['namespace.yaml']) as typeof spec;
+    expect([usual.ingress[0]?.from.length, usual.egress.length]).toEqual([1, 2]);
+  });
+
+  test('gives rights to the group of the workspace, and to nobody where there is none', () => {
+    const kinds = (yaml = '') => objectsOf(yaml).map(({ kind }): unknown => kind);
+    expect(kinds(guarded('sales').files['namespace.yaml'])).toContain('RoleBinding');
+    expect(kinds(guarded('').files['namespace.yaml'])).toEqual([
+      'Namespace',
+      'ResourceQuota',
+      'LimitRange',
+      'NetworkPolicy',
+      'ServiceAccount',
+    ]);
+    const binding = objectsOf(
+      guarded('sales', { role: 'edit', group: 'oidc:sales' }).files['namespace.yaml'],
+    ).at(-1);
+    expect(binding).toMatchObject({
+      roleRef: { kind: 'ClusterRole', name: 'edit' },
+      subjects: [{ kind: 'Group', name: 'oidc:sales' }],
+    });
+  });
+
+  test('a Pod Security level that does not exist holds the assignment', () => {
+    expect(guarded('sales', { podSecurity: 'strict' }).held).toEqual([
+      expect.stringContaining(
+        'namespaceService.podSecurity is "strict": write privileged, baseline or restricted',
+      ),
+    ]);
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { formatError } from '../../../../bundles/errors.ts';
+import { schedulePlatform } from '../../../../scheduler/plan/schedule/schedule-platform.ts';
+import { clusterType, platform, policy, target } from '../../model-objects.ts';
+
+const labels = (matchLabels: Record<string, string>) => ({ matchLabels, matchExpressions: [] });
+const pairs = (more: Parameters<typeof platform>[0]) => {
+  const schedule = schedulePlatform(platform(more));
+  return {
+    ...schedule,
+    pairs: schedule.assignments.map((one) => `${one.clusterType.name}/${one.target.name} by ${one.policy}`),
+    faults: schedule.held.map(
+      ({ assignment, error }) => `${assignment.clusterType.name}/${assignment.target.name} ${error.code}`,
+    ),
+  };
+};
+
+const types = [clusterType('a', { labels: { size: 'large' } }), clusterType('b')];
+const targets = [target('shop/api'), target('shop/web', { labels: { workspace: 'team', purpose: 'web' } })];
+
+test('a policy assigns all its targets to all its cluster types, in order of type and target', () => {
+  expect(pairs({ clusterTypes: types, targets, policies: [policy('all')] }).pairs).toEqual([
+    'a/shop-api by all',
+    'a/shop-web by all',
+    'b/shop-api by all',
+    'b/shop-web by all',
+  ]);
+});
+
+test('selectors and the workspace narrow it', () => {
+  const only = policy('p', {
+    workspace: 'team',
+    targets: labels({ purpose: 'web' }),
+    clusterTypes: labels({ size: 'large' }),
+  });
+  expect(pairs({ clusterTypes: types, targets, policies: [only] }).pairs).toEqual(['a/shop-web by p']);
+  expect(
+    pairs({ clusterTypes: types, targets, policies: [policy('q', { workspace: 'other' })] }).pairs,
+  ).toEqual([]);
+});
+
+test('where policies overlap the first by name has the pair, and one advice tells of each two', () => {
+  const {
+    pairs: assigned,
+    advice,
+    faults,
+  } = pairs({
+    clusterTypes: types,
+    targets,
+    policies: [
+      policy('first', { clusterTypes: labels({ size: 'large' }) }),
+      policy('second'),
+      policy('third'),
+    ],
+  });
+  expect(assigned).toEqual([
+    'a/shop-api by first',
+    'a/shop-web by first',
+    'b/shop-api by second',
+    'b/shop-web by second',
+  ]);
+  expect(faults).toEqual([]);
+  expect(advice.map(formatError)).toEqual([
+    'platform/second.yaml:1:1: DUPLICATE_ASSIGNMENT: SchedulingPolicy second: policies first and second both select shop-api on a and 1 more; first has it. Narrow the selectors of one of the two.',
+    'platform/third.yaml:1:1: DUPLICATE_ASSIGNMENT: SchedulingPolicy third: policies first and third both select shop-api on a and 1 more; first has it. Narrow the selectors of one of the two.',
+    'platform/third.yaml:1:1: DUPLICATE_ASSIGNMENT: SchedulingPolicy third: policies second and third both select shop-api on b and 1 more; second has it. Narrow the selectors of one of the two.',
+  ]);
+});
+
+describe('names', () => {
+  test('two targets of one name are held both, and block nobody', () => {
+    const clashing = [target('a/b-c'), target('a-b/c'), target('shop/web')];
+    const {
+      pairs: assigned,
+      held,
+      faults,
+    } = pairs({ clusterTypes: [types[1]!], targets: clashing, policies: [policy('all')] });
+    expect(assigned).toEqual(['b/shop-web by all']);
+    expect(faults).toEqual(['b/a-b-c NAME_CLASH', 'b/a-b-c NAME_CLASH']);
+    expect(formatError(held[0]!.error)).toBe(
+      'apps/a/b-c.yaml:1:1: NAME_CLASH: DeploymentTarget a-b-c: target b-c of workload a and target c of workload a-b are both called a-b-c. Rename one of them; the other is at apps/a-b/c.yaml:1:1.',
+    );
+  });
+
+  test('one target that comes by two registrations says by which', () => {
+    const twice = [
+      target('shop/web', { registration: 'shop' }),
+      target('shop/web', { registration: 'shop-again' }),
+    ];
+    const { held } = pairs({ clusterTypes: [types[1]!], targets: twice, policies: [policy('all')] });
+    expect(formatError(held[0]!.error)).toContain(
+      'target web of workload shop comes twice, by shop and by shop-again',
+    );
+  });
+
+  test('targets that no policy selects are told, once', () => {
+    const { advice } = pairs({ targets: [target('shop/api'), target('shop/web')] });
+    expect(advice.map(formatError)).toEqual([
+      'apps/shop/api.yaml:1:1: REFERENCE_MISSING: DeploymentTarget shop-api: no policy puts shop-api and 1 more on any cluster type. If that is not meant, compare its labels with the selectors of the policies.',
+    ]);
+  });
+
+  test('a name of 63 characters is good, one of 64 is held', () => {
+    const long = [target(`shop/${'x'.repeat(58)}`), target(`shop/${'y'.repeat(59)}`)];
+    const { pairs: assigned, faults } = pairs({
+      clusterTypes: [types[1]!],
+      targets: long,
+      policies: [policy('all')],
+    });
+    expect(assigned).toHaveLength(1);
+    expect(faults).toEqual([`b/shop-${'y'.repeat(59)} NAME_INVALID`]);
+  });
+
+  test('a clash that no policy selects is told all the same', () => {
+    expect(pairs({ targets: [target('a/b-c'), target('a-b/c')] }).advice.map((error) => error.code)).toEqual([
+      'NAME_CLASH',
+      'NAME_CLASH',
+    ]);
+  });
+});
+
+describe('dependencies', () => {
+  const withDependencies = (...all: readonly (readonly [string, ...string[]])[]) =>
+    pairs({
+      clusterTypes: [types[1]!],
+      targets: all.map(([name, ...dependsOn]) => target(name, { dependsOn })),
+      policies: [policy('all')],
+    });
+
+  test('a target on the same cluster type can be waited for', () => {
+    expect(withDependencies(['db/main'], ['shop/web', 'db-main']).faults).toEqual([]);
+  });
+
+  test('one that is not there holds who waits for it', () => {
+    const { faults, held } = withDependencies(['db/main'], ['shop/web', 'db-mian']);
+    expect(faults).toEqual(['b/shop-web DEPENDENCY_MISSING']);
+    expect(held[0]?.error.message).toBe('shop-web depends on db-mian, which no policy puts on b');
+  });
+
+  test('a circle holds who is in it and nobody behind it', () => {
+    const {
+      faults,
+      pairs: assigned,
+      held,
+    } = withDependencies(['a/x', 'b-x'], ['b/x', 'c-x'], ['c/x', 'a-x'], ['d/x', 'a-x'], ['e/x', 'e-x']);
+    expect(faults).toEqual([
+      'b/a-x DEPENDENCY_CYCLE',
+      'b/b-x DEPENDENCY_CYCLE',
+      'b/c-x DEPENDENCY_CYCLE',
+      'b/e-x DEPENDENCY_CYCLE',
+    ]);
+    expect(assigned).toEqual(['b/d-x by all']);
+    expect(held[0]?.error.message).toBe('a-x waits for b-x waits for c-x waits for a-x');
+  });
+});

@@ -1,0 +1,82 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { FleetError } from '#bundles/errors';
+import { initPlatform } from '../../../../scheduler/load/init/init-platform.ts';
+import { validatePlatform } from '../../../../scheduler/views/validate-platform.ts';
+import { temporaryDirectory } from '../../file-tree.ts';
+
+const after = async (
+  file: string,
+  from: string,
+  to: string,
+): Promise<{ readonly problems: readonly string[]; readonly advice: readonly string[] }> => {
+  const directory = await temporaryDirectory();
+  await initPlatform(directory, 'acme', new AbortController().signal);
+  const text = await readFile(join(directory, file), 'utf8');
+  expect(text).toContain(from);
+  await writeFile(join(directory, file), text.replace(from, to));
+  const { problems, advice } = await validatePlatform({
+    platform: directory,
+    maps: [],
+    cacheDirectory: join(directory, 'cache'),
+    env: {},
+  });
+  const tell = ({ subject, message, at, hint }: FleetError): string =>
+    `${subject} ${at?.line}: ${message}. ${hint}`;
+  return { problems: problems.map(tell), advice: advice.map(tell) };
+};
+
+describe('a selector that finds nothing anywhere', () => {
+  test('is a problem of a configuration where one label is nearly right', async () => {
+    const { problems, advice } = await after('base/configs/everywhere.yaml', 'place: edge', 'place: egde');
+    expect(problems).toEqual([
+      'edge 13: it selects by place=egde, which no cluster type and no deployment target has. It asks for place: egde. Did you mean place: edge?',
+    ]);
+    expect(advice).toEqual([]);
+  });
+
+  test('is a problem of a policy, beside the label of the target that then runs nowhere', async () => {
+    const { problems } = await after('base/policies/edge.yaml', 'runs: cluster', 'runs: clusters');
+    expect(problems).toEqual([
+      ...[8, 9, 10].map(
+        (line) =>
+          `DeploymentTarget hello-cluster ${line}: no policy selects the label runs: cluster. Did you mean runs: clusters, as policy edge-clusters has it?`,
+      ),
+      'SchedulingPolicy edge-clusters 2: the policy selects no deployment target. It asks for runs: clusters. Did you mean runs: cluster?',
+    ]);
+  });
+
+  test('is a problem of a policy where no cluster type has its label', async () => {
+    const { problems } = await after('base/policies/edge.yaml', 'place: edge', 'palce: edge');
+    expect(problems).toContainEqual(
+      expect.stringContaining(
+        'the policy selects no cluster type. It asks for the label palce. Did you mean place?',
+      ),
+    );
+  });
+
+  test.each(['elsewhere', 'edge-2'])(
+    'is advice where it asks for %s, which may be still to come',
+    async (place) => {
+      const { problems, advice } = await after(
+        'base/configs/everywhere.yaml',
+        'place: edge',
+        `place: ${place}`,
+      );
+      expect(problems).toEqual([]);
+      expect(advice).toEqual([
+        `edge 13: it selects by place=${place}, which no cluster type and no deployment target has. Its values apply to nothing; check the spelling`,
+      ]);
+    },
+  );
+
+  test('is not told when another environment has what it is meant for', async () => {
+    const { problems, advice } = await after(
+      'apps/hello/workload/workload.yaml',
+      '{name: cluster, environment: dev, labels: {runs: cluster}, manifests: {path: kubernetes}}',
+      '{name: other, environment: dev, labels: {runs: host}, manifests: {path: host}}',
+    );
+    expect([...problems, ...advice].filter((line) => line.includes('selects no'))).toEqual([]);
+  });
+});

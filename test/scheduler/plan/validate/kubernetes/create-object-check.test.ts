@@ -1,0 +1,203 @@
+import { expect, test } from 'vitest';
+import { formatError } from '../../../../../bundles/errors.ts';
+import { readKubernetesObjects } from '../../../../../scheduler/model/kubernetes-object.ts';
+import { createObjectCheck } from '../../../../../scheduler/plan/validate/kubernetes/create-object-check.ts';
+import { readCustomKinds } from '../../../../../scheduler/plan/validate/kubernetes/custom-kinds.ts';
+import { unknownKinds } from '../../../../../scheduler/plan/validate/kubernetes/unknown-kinds.ts';
+
+const judge = (text: string, requirement?: string, definitions = ''): readonly string[] => {
+  const check = createObjectCheck(readCustomKinds([{ shown: 'crds.yaml', bytes: Buffer.from(definitions) }]));
+  const objects = readKubernetesObjects('app.yaml', Buffer.from(text), []);
+  const found = objects.flatMap((object) => check.judge(object, requirement));
+  const advice = unknownKinds(objects.filter((object) => check.isUnknown(object, requirement)));
+  return [...found.map(formatError), ...advice.map((one) => `advice: ${formatError(one)}`)];
+};
+
+const deployment = (container: string, more = ''): string => `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+${more}  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+        - name: web
+          image: web:1
+${container}`;
+
+test('a sound object has nothing wrong', () => {
+  expect(judge(deployment('          ports: [{containerPort: 80}]\n'))).toEqual([]);
+});
+
+test('a field that is none, a wrong type, a wrong word and a missing field are told with place and path', () => {
+  const text = deployment(
+    `          imagePullPolcy: Always
+          ports: [{containerPort: "80", protocol: HTTP}]
+          env: [{value: x}]
+`,
+    '  replicas: two\n',
+  );
+  expect(judge(text)).toEqual([
+    'app.yaml:6:13: OBJECT_INVALID: Deployment web: spec.replicas must be a whole number of 32 bits, not the text "two"',
+    'app.yaml:13:11: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].imagePullPolcy is no field of Container. Did you mean imagePullPolicy?',
+    'app.yaml:14:35: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].ports[0].containerPort must be a whole number of 32 bits, not the text "80"',
+    'app.yaml:14:51: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].ports[0].protocol must be SCTP, TCP, UDP, not the text "HTTP"',
+    'app.yaml:15:17: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].env[0].name is missing',
+  ]);
+});
+
+test('a number where text belongs is shown how to be quoted', () => {
+  expect(judge('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {port: 80}\n')).toEqual([
+    'app.yaml:4:14: OBJECT_INVALID: ConfigMap a: data.port must be text, not the number 80. Write it in quotes: "80".',
+  ]);
+});
+
+test('a selector that does not select the pods of its own template is told', () => {
+  expect(judge(deployment('').replace('labels: {app: web}', 'labels: {app: wed}'))).toEqual([
+    'app.yaml:5:28: OBJECT_INVALID: Deployment web: spec.selector.matchLabels wants app=web, but the pods of spec.template have app=wed',
+  ]);
+});
+
+test('what only some of the wanted versions have is told, and passes where nobody said the version', () => {
+  const text = deployment('          restartPolicyRules: []\n');
+  expect(judge(text)).toEqual([]);
+  expect(judge(text, '>=1.34')).toEqual([]);
+  expect(judge(text, '>=1.30 <1.35')).toEqual([
+    'app.yaml:12:11: OBJECT_INVALID: Deployment web: spec.template.spec.containers[0].restartPolicyRules is a field only since Kubernetes 1.34',
+  ]);
+  expect(judge(text, '<1.20')).toEqual([]);
+  expect(() => judge(text, 'newest')).toThrow('"newest" is no range of Kubernetes versions');
+});
+
+test('an API that is gone, one that is not there yet, and a kind that never was', () => {
+  const object = (apiVersion: string, kind: string) =>
+    `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\n`;
+  expect(judge(object('policy/v1beta1', 'PodDisruptionBudget'))).toEqual([
+    'app.yaml:1:13: OBJECT_INVALID: PodDisruptionBudget a: policy/v1beta1 PodDisruptionBudget was removed in Kubernetes 1.25. Write policy/v1.',
+  ]);
+  expect(judge(object('flowcontrol.apiserver.k8s.io/v1beta3', 'FlowSchema'), '1.33')[0]).toMatch(
+    /is there only until 1.31. There is also flowcontrol.apiserver.k8s.io\/v1;/,
+  );
+  expect(judge(object('admissionregistration.k8s.io/v1', 'MutatingAdmissionPolicy'), '1.35')[0]).toMatch(
+    /is there only since Kubernetes 1.36/,
+  );
+  expect(judge(object('apps/v1', 'Deploment'))).toEqual([
+    'app.yaml:2:7: OBJECT_INVALID: Deploment a: Kubernetes has no apps/v1 Deploment. Did you mean Deployment?',
+  ]);
+  expect(judge(object('v1', 'Deployment'))[0]).toMatch(
+    /Kubernetes has no v1 Deployment. Deployment is of apps\/v1/,
+  );
+});
+
+const PRESS = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: presses.plant.example}
+spec:
+  group: plant.example
+  names: {kind: Press, plural: presses}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+              required: [force]
+              properties:
+                force: {type: integer, maximum: 10}
+                name: {type: string, pattern: '^(a+)+$'}
+`;
+
+test('a custom kind is judged by its definition; without one it is one advice', () => {
+  const press = (spec: string, version = 'v1') =>
+    `apiVersion: plant.example/${version}\nkind: Press\nmetadata: {name: one}\nspec: ${spec}\n`;
+  expect(judge(press('{force: 3, name: aa}'), undefined, PRESS)).toEqual([]);
+  expect(judge(press('{forze: 3}'), undefined, PRESS)).toEqual([
+    'app.yaml:4:8: OBJECT_INVALID: Press one: spec.forze is no field of Press. Did you mean force?',
+    'app.yaml:4:7: OBJECT_INVALID: Press one: spec.force is missing',
+  ]);
+  expect(judge(press('{force: 30}'), undefined, PRESS)).toEqual([
+    'app.yaml:4:15: OBJECT_INVALID: Press one: spec.force must be at most 10, not the number 30',
+  ]);
+  expect(judge(press('{force: 1}', 'v2'), undefined, PRESS)[0]).toMatch(
+    /Press has no version plant.example\/v2. Its CustomResourceDefinition has plant.example\/v1/,
+  );
+  expect(judge(`${press('{}')}---\n${press('{}')}`)).toEqual([
+    'advice: app.yaml:1:1: UNKNOWN_KIND: Press: nothing is known of plant.example/v1 Press, so its fields are not checked. Put its CustomResourceDefinition into the folder crds/ of the platform.',
+  ]);
+});
+
+const LINES =
+  '{type: array, items: {type: object, properties: {name: {type: string}, speed: {type: integer}}}';
+const MODES =
+  '{type: object, properties: {mode: {type: string, default: fast}, note: {type: string, nullable: true}}';
+
+test.each([
+  [
+    'items in oneOf',
+    `${LINES}, oneOf: [{items: {required: [name]}}, {items: {required: [speed]}}]}`,
+    '[{name: a}]',
+    '[{name: a, speed: 1}]',
+  ],
+  [
+    'items in oneOf, of an empty list',
+    `${LINES}, oneOf: [{items: {required: [name]}}, {minItems: 2}]}`,
+    '[]',
+    '[{}]',
+  ],
+  [
+    'items in anyOf',
+    `${LINES}, anyOf: [{items: {properties: {speed: {minimum: 3}}}}]}`,
+    '[{speed: 3}, {}]',
+    '[{speed: 3}, {speed: 2}]',
+  ],
+  ['items in not', `${LINES}, not: {items: {required: [speed]}}}`, '[{}]', '[{speed: 1}]'],
+  [
+    'additionalProperties in anyOf',
+    '{type: object, additionalProperties: {type: integer}, anyOf: [{additionalProperties: {minimum: 3}}]}',
+    '{a: 3}',
+    '{a: 3, b: 2}',
+  ],
+  [
+    'fields of what is no mapping',
+    '{x-kubernetes-preserve-unknown-fields: true, anyOf: [{required: [a]}]}',
+    '7',
+    '{b: 1}',
+  ],
+  [
+    'a field that has a default',
+    `${MODES}, oneOf: [{required: [mode]}, {required: [note]}]}`,
+    '{}',
+    '{note: a}',
+  ],
+  ['the value of a default', `${MODES}, not: {properties: {mode: {enum: [fast]}}}}`, '{mode: slow}', '{}'],
+  ['a null that may be', `${MODES}, anyOf: [{required: [note]}]}`, '{note: null}', '{}'],
+  ['a multiple in allOf', '{type: integer, allOf: [{multipleOf: 4}]}', '8', '6'],
+])('a combination of a custom kind judges %s', (_, schema, right, wrong) => {
+  const definition = PRESS.replace("name: {type: string, pattern: '^(a+)+$'}", `name: ${schema}`);
+  const press = (value: string): string =>
+    `apiVersion: plant.example/v1\nkind: Press\nmetadata: {name: one}\nspec: {force: 3, name: ${value}}\n`;
+  expect(judge(press(right), undefined, definition)).toEqual([]);
+  expect(judge(press(wrong), undefined, definition)).toHaveLength(1);
+});
+
+test('a pattern that would take for ever takes no time', () => {
+  const text = `apiVersion: plant.example/v1\nkind: Press\nmetadata: {name: one}\nspec: {force: 1, name: ${'a'.repeat(5000)}!}\n`;
+  const start = performance.now();
+  expect(judge(text, undefined, PRESS)[0]).toMatch(/spec.name must match/);
+  expect(performance.now() - start).toBeLessThan(2000);
+});
+
+test('an object that aliases blow up is refused by name', () => {
+  const lines = Array.from(
+    { length: 9 },
+    (_, at) => `    l${at + 1}: &l${at + 1} [${Array(10).fill(`*l${at}`).join(', ')}]`,
+  );
+  const text = `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  tolerations: &l0 [{}]\n  x:\n${lines.join('\n')}\n  containers: *l9\n`;
+  expect(judge(text)[0]).toMatch(/too many values|must be a mapping|is no field/);
+});

@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import { addDays } from '#bundles/time';
+import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
+import { bundlesOf, readBundleStatements } from '../../../../scheduler/release/reissue/bundle-statements.ts';
+import { isEnding, type Renewed, renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
+import { KIOSK, NOW, openReleaseOffice, type ReleaseOffice } from './release-office.ts';
+
+const renew = async (office: ReleaseOffice, now = NOW, anyway = false): Promise<Renewed> => {
+  using releases = await office.releases(now);
+  const renewed = await renewRelease(await releases.open(), office.keys(), {
+    channel: KIOSK,
+    previous: await office.current(),
+    now,
+    anyway,
+  });
+  if (renewed.references.size > 0) await releases.point(renewed.references);
+  return renewed;
+};
+
+it('leaves a release alone as long as a third of its life is left, then gives it the next number and new dates', async () => {
+  await using office = await openReleaseOffice();
+  const bundle = await office.release(1, 'one');
+  expect(await renew(office, addDays(NOW, 119))).toMatchObject({ outcome: 'good', version: 1 });
+  const later = addDays(NOW, 121);
+  expect(await renew(office, later)).toMatchObject({ outcome: 'renewed', due: 'ending', version: 2 });
+  const { predicate, ...renewed } = await office.current();
+  expect(bundlesOf(renewed)).toEqual([bundle]);
+  expect(predicate).toMatchObject({ issuedAt: '2027-03-22T08:00:00Z', expires: '2027-09-18T08:00:00Z' });
+  expect(predicate.previous).not.toBeNull();
+  expect(await renew(office, later)).toMatchObject({ outcome: 'good', version: 2 });
+});
+
+it('renews a good one where somebody asks for it', async () => {
+  await using office = await openReleaseOffice();
+  await office.release(1, 'one');
+  expect(await renew(office, NOW, true)).toMatchObject({ outcome: 'renewed', version: 2 });
+});
+
+it('lays the newest root beside a release that it still counts, and spends no number', async () => {
+  await using office = await openReleaseOffice();
+  await office.release(1, 'one');
+  const { digest } = await office.current();
+  await office.rotate('lease');
+  expect(await renew(office)).toMatchObject({ outcome: 'roots', version: 1 });
+  const after = await office.current();
+  expect(after.digest).toBe(digest);
+  expect(after.documents.filter(({ role }) => role === 'root').map(({ version }) => version)).toEqual([1, 2]);
+  expect(await renew(office)).toMatchObject({ outcome: 'good' });
+});
+
+it('signs anew what the newest root does not count any more, and not a byte of the bundle changes', async () => {
+  await using office = await openReleaseOffice();
+  const bundle = await office.release(1, 'one');
+  await office.rotate('release');
+  expect((await office.current()).root.version).toBe(1);
+  expect(await renew(office)).toMatchObject({ outcome: 'renewed', due: 'signers', version: 2 });
+  const after = await office.current();
+  expect([after.root.version, after.predicate.rootVersion, bundlesOf(after)]).toEqual([2, 2, [bundle]]);
+});
+
+it('signs the very same statement of a bundle again when the bundle key is rotated', async () => {
+  await using office = await openReleaseOffice();
+  const bundle = await office.release(1, 'one');
+  using releases = await office.releases();
+  const layout = await releases.open();
+  const payloads = async (): Promise<readonly string[]> =>
+    (await readBundleStatements(layout, await office.current(), bundle)).map(
+      (bytes) => (JSON.parse(bytes.toString()) as { dsseEnvelope: { payload: string } }).dsseEnvelope.payload,
+    );
+  const before = await payloads();
+  await office.rotate('bundle');
+  const renewed = await renewRelease(layout, office.keys(), {
+    channel: KIOSK,
+    previous: await office.current(),
+    now: NOW,
+  });
+  expect(renewed).toMatchObject({ outcome: 'renewed', due: 'signers' });
+  await releases.point(renewed.references);
+  expect(await payloads()).toEqual(before);
+});
+
+it('never takes a release of another fleet for the one to follow', async () => {
+  await using office = await openReleaseOffice();
+  await office.release(1, 'one');
+  await using stranger = await openReleaseOffice();
+  using releases = await office.releases();
+  const reading = readRelease(await releases.open(), KIOSK, stranger.keys().roots);
+  await expect(reading).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
+});
+
+it('counts a third by the life that a release was given', () => {
+  const release = { issuedAt: '2026-11-21T08:00:00Z', expires: '2026-12-21T08:00:00Z' };
+  expect([19, 21].map((days) => isEnding(release, addDays(NOW, days)))).toEqual([false, true]);
+});

@@ -1,0 +1,243 @@
+import { expect, test } from 'vitest';
+import { formatError } from '#bundles/errors';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { parseAllowance } from '../../../../scheduler/settings/allowance.ts';
+import { explainRemoval } from '../../../../scheduler/release/removals/explain-removal.ts';
+import { readWaiting } from '../../../../scheduler/release/removals/waiting.ts';
+import { clusterType } from '../../model-objects.ts';
+import { makeOffice, type Office, summarise, target, workload } from './office.ts';
+
+type Edit = readonly [file: string, change: ((text: string) => string) | undefined];
+
+const afterwards = async (office: Office, ...edits: readonly Edit[]) => {
+  for (const [file, change] of edits) await office.edit(file, change);
+  return await office.build();
+};
+
+const instead = (from: string, to: string) => (text: string) => text.replaceAll(from, to);
+const LABELS = 'apps/labels/deploy/workload.yaml';
+const SCALE = 'apps/scale/deploy/workload.yaml';
+
+test('a first release removes nothing, and a new environment is a first release', async () => {
+  const office = await makeOffice();
+  expect(summarise(await office.build())).toEqual(['press released 1', 'till released 1']);
+  for (const [file, change] of [
+    ['platform/fleet.yaml', instead('prod', 'live')],
+    [LABELS, instead('prod', 'live')],
+    [SCALE, instead('prod', 'live')],
+    ['apps/info/deploy/workload.yaml', instead('prod', 'live')],
+  ] as const)
+    await office.edit(file, change);
+  expect(summarise(await office.build({ environments: ['live'] }))).toEqual([
+    'press released 1',
+    'till released 1',
+  ]);
+});
+
+const MISTAKES: Readonly<Record<string, readonly [...Edit, string]>> = {
+  'an emptied registration': [
+    'platform/base/labels.yaml',
+    () => '# to do\n',
+    'labels-host: WorkloadRegistration labels is gone from base/labels.yaml, which is still there and declares nothing',
+  ],
+  'a Workload without targets': [
+    LABELS,
+    () => 'apiVersion: fleet-ferry/v1alpha1\nkind: Workload\nmetadata: {name: labels}\nspec: {}\n',
+    'labels-host: DeploymentTarget labels-host is gone from the application of WorkloadRegistration labels, which is still there and declares nothing',
+  ],
+  'a misspelled name of a Workload': [
+    LABELS,
+    instead('name: labels', 'name: lables'),
+    'labels-host: DeploymentTarget labels-host is gone from the application of WorkloadRegistration labels, which declares others that it did not have before',
+  ],
+  'a folder of another application': [
+    'platform/base/labels.yaml',
+    instead('../apps/labels', '../apps/other'),
+    'labels-host: DeploymentTarget labels-host is gone from the application of WorkloadRegistration labels, which declares others that it did not have before',
+  ],
+  'an emptied file of policies': [
+    'platform/base/screens.yaml',
+    () => '',
+    'info-screen: SchedulingPolicy screens is gone from base/screens.yaml, which is still there and declares nothing',
+  ],
+  'a label of a policy that no cluster type has': [
+    'platform/base/screens.yaml',
+    instead('place: hall', 'place: halls'),
+    'info-screen: no policy selects it for press any more',
+  ],
+  'a label that no policy selects and that is near to none': [
+    'apps/info/deploy/workload.yaml',
+    instead('runs: screen', 'runs: elsewhere'),
+    'info-screen: no policy selects it for press any more',
+  ],
+};
+
+test.for(Object.entries(MISTAKES))(
+  '%s holds its channel, and names the package and the reason; the other channel goes on',
+  async ([, [file, change, reason]]) => {
+    const office = await makeOffice();
+    await office.edit('apps/other/deploy/workload.yaml', () =>
+      workload('other', target('one', 'prod', 'host')),
+    );
+    await office.edit('apps/other/host/package.yaml', () =>
+      instead('/opt/labels', '/opt/labels/other')(office.files['apps/labels/host/package.yaml'] ?? ''),
+    );
+    await office.build();
+    await office.edit('apps/scale/host/package.yaml', instead('/opt/scale', '/opt/scale/new'));
+    const outcome = await afterwards(office, [file, change]);
+    expect(summarise(outcome)).toEqual(['press removals-held 1', `  ${reason}`, 'till released 2']);
+    const [press] = outcome.channels;
+    expect(press?.waits).toMatchObject({ code: 'REMOVALS_HELD', subject: 'prod/press' });
+    const waiting = await readWaiting(await openLayout(office.layout), {
+      environment: 'prod',
+      clusterType: 'press',
+    });
+    expect(waiting).toEqual([`REMOVALS_HELD: would remove ${reason}`]);
+  },
+);
+
+const SLIPS: Readonly<Record<string, readonly [...Edit, string]>> = {
+  'a label that is nearly what a policy selects': [
+    LABELS,
+    instead('runs: host', 'runs: hots'),
+    '8:54: REFERENCE_MISSING: DeploymentTarget labels-host: no policy selects the label runs: hots. Did you mean runs: host, as policy halls has it?',
+  ],
+  'the key of a label': [
+    LABELS,
+    instead('runs: host', 'run: host'),
+    '8:53: REFERENCE_MISSING: DeploymentTarget labels-host: no policy selects the label run. Did you mean runs, as policy halls has it?',
+  ],
+  'an environment': [
+    LABELS,
+    instead('environment: prod', 'environment: prd'),
+    '8:33: REFERENCE_MISSING: Workload labels: target host is for the environment prd, which the fleet does not have. Did you mean prod? It has qa, prod.',
+  ],
+  'an emptied Workload': [
+    LABELS,
+    () => '',
+    '7:13: REFERENCE_MISSING: WorkloadRegistration labels: there is no Workload in ',
+  ],
+};
+
+test.for(Object.entries(SLIPS))(
+  '%s, misspelled, is held with its place, and its last good package stays',
+  async ([, [file, change, told]]) => {
+    const office = await makeOffice();
+    await office.build();
+    await office.edit(file, change);
+    const blocked = await office.build();
+    expect(summarise(blocked).slice(0, 2)).toEqual([
+      'press blocked 1',
+      '  labels-host: it is held; give --previous with the layout of the last release',
+    ]);
+    expect(
+      blocked.environments
+        .flatMap(({ heldWorkloads }) => heldWorkloads.flatMap(({ errors }) => errors.map(formatError)))
+        .join(),
+    ).toContain(told);
+    expect(summarise(await office.build({ previous: office.layout }))).toEqual([
+      'press unchanged 1',
+      'till unchanged 1',
+    ]);
+  },
+);
+
+const MEANT: Readonly<Record<string, readonly [readonly Edit[], readonly string[]]>> = {
+  'the registration': [
+    [['platform/base/labels.yaml', undefined]],
+    ['press released 2', '  labels-host: WorkloadRegistration labels was deleted', 'till unchanged 1'],
+  ],
+  'the registration and its repository': [
+    [
+      ['platform/base/labels.yaml', undefined],
+      [LABELS, undefined],
+    ],
+    ['press released 2', '  labels-host: WorkloadRegistration labels was deleted', 'till unchanged 1'],
+  ],
+  'one target of a Workload': [
+    [[SCALE, () => workload('scale', target('till', 'prod', 'till'))]],
+    ['press released 2', '  scale-host: DeploymentTarget scale-host was deleted', 'till unchanged 1'],
+  ],
+  'the last target in this environment of a Workload that has others': [
+    [[LABELS, () => workload('labels', target('host', 'qa', 'host'))]],
+    ['press released 2', '  labels-host: DeploymentTarget labels-host was deleted', 'till unchanged 1'],
+  ],
+  'a policy with its file': [
+    [['platform/base/screens.yaml', undefined]],
+    ['press released 2', '  info-screen: SchedulingPolicy screens was deleted', 'till unchanged 1'],
+  ],
+  'one policy of a file': [
+    [['platform/base/policies.yaml', (text) => text.split('---\n')[0] ?? '']],
+    ['press unchanged 1', 'till released 2', '  scale-till: SchedulingPolicy shops was deleted'],
+  ],
+  'a target from one cluster type for another': [
+    [['apps/info/deploy/workload.yaml', instead('runs: screen', 'runs: till')]],
+    ['press released 2', '  info-screen: moves to till', 'till released 2'],
+  ],
+};
+
+test.for(Object.entries(MEANT))('removing %s is released, and named', async ([, [edits, told]]) => {
+  const office = await makeOffice();
+  await office.build();
+  expect(summarise(await afterwards(office, ...edits))).toEqual(told);
+});
+
+test('a held channel is released when its removals are allowed by name or number, and then waits no more', async () => {
+  const office = await makeOffice();
+  await office.build();
+  await office.edit('platform/base/policies.yaml', instead('place: hall', 'place: nowhere'));
+  const allow = async (...words: readonly (string | number)[]) =>
+    summarise(await office.build({ allowRemovals: parseAllowance(words) })).filter((line) =>
+      line.startsWith('press'),
+    );
+  expect(await allow()).toEqual(['press removals-held 1']);
+  expect(await allow(1)).toEqual(['press removals-held 1']);
+  expect(await allow('labels-host')).toEqual(['press removals-held 1']);
+  expect(await allow('labels-host', 1)).toEqual(['press released 2']);
+  const layout = await openLayout(office.layout);
+  expect(await readWaiting(layout, { environment: 'prod', clusterType: 'press' })).toEqual([]);
+});
+
+test('an object that another channel was released without is still one that was deleted', async () => {
+  const office = await makeOffice();
+  await office.build();
+  // The tills get an application that the presses do not have; their releases have other candidates from here on.
+  await office.edit(SCALE, (text) => `${text}${target('desk', 'prod', 'till')}`);
+  expect(summarise(await office.build())).toEqual(['press unchanged 1', 'till released 2']);
+  expect(
+    summarise(await afterwards(office, [SCALE, (text) => text.replace(target('host', 'prod', 'host'), '')])),
+  ).toEqual([
+    'press released 2',
+    '  scale-host: DeploymentTarget scale-host was deleted',
+    'till unchanged 2',
+  ]);
+});
+
+test('a deletion beside a mistake excuses only what was deleted', async () => {
+  const office = await makeOffice();
+  await office.build();
+  const outcome = await afterwards(
+    office,
+    ['platform/base/labels.yaml', undefined],
+    ['platform/base/screens.yaml', instead('runs: screen', 'runs: wall')],
+  );
+  expect(summarise(outcome)).toEqual([
+    'press removals-held 1',
+    '  info-screen: no policy selects it for press any more',
+    '  labels-host: WorkloadRegistration labels was deleted',
+    'till unchanged 1',
+  ]);
+  expect(outcome.channels[0]?.waits?.message).toBe(
+    'the release would remove info-screen, which nobody deleted',
+  );
+});
+
+test('of a release whose candidate declares nothing, as older versions made them, nobody knows what was deleted', () => {
+  const declarations = { declared: [], places: new Map() };
+  const platform = { targets: [], policies: [], declarations };
+  expect(explainRemoval('labels-host', clusterType('press'), platform, [{}])).toEqual({ why: 'unknown' });
+});
+
+test.each(['', 'Upper', '-1', 'a b'])('%o is no allowance', (word) => {
+  expect(() => parseAllowance([word])).toThrow('is neither a number nor a package');
+});

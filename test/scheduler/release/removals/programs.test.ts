@@ -1,0 +1,109 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import Build from '../../../../scheduler/commands/build.ts';
+import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
+import { newBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
+import { buildStep } from '../../../../scheduler/hub/watch/build-step.ts';
+import { runCommandClass } from '../../commands/run-command-class.ts';
+import { makeOffice, NOW } from './office.ts';
+
+const later = (text: string): string => text.replace('place: hall', 'place: attic');
+
+test('build says which packages a release would remove and how to go on, and ends with 8', async () => {
+  const office = await makeOffice();
+  await office.build();
+  await office.edit('platform/base/screens.yaml', later);
+  const at = (name: string): string => join(office.folder, name);
+  const flags = ['--platform', at('platform'), '--keys', at('keys'), '--layout', office.layout, '-e', 'prod'];
+  const words = [...flags, '--cache', at('cache'), '--now', NOW.toISOString()];
+  const held = await runCommandClass(Build, words);
+  expect(held.code).toBe(8);
+  expect(held.out).toContain(
+    'prod/press               no release: it would remove packages that nobody deleted; sites keep release 1\n' +
+      'prod/press would remove info-screen: no policy selects it for press any more\n',
+  );
+  expect(held.err).toContain(
+    'REMOVALS_HELD: prod/press: the release would remove info-screen, which nobody deleted.',
+  );
+  const told = await runCommandClass(Build, [...words, '--json']);
+  expect(told.json()).toMatchObject({
+    channels: [
+      {
+        clusterType: 'press',
+        outcome: 'removals-held',
+        version: 1,
+        removals: [{ assignment: 'info-screen', why: 'unselected', workspace: 'sales' }],
+        waits: { error: { code: 'REMOVALS_HELD', subject: 'prod/press' } },
+      },
+      { clusterType: 'till', outcome: 'unchanged', removals: [] },
+    ],
+  });
+  const mistyped = await runCommandClass(Build, [...words, '--allow-removals', 'info-sreen']);
+  expect(mistyped.code).toBe(8);
+  expect(mistyped.err).toContain(
+    '--allow-removals names info-sreen, which no release would remove. Did you mean info-screen?\n',
+  );
+  const allowed = await runCommandClass(Build, [...words, '--allow-removals', 'info-screen']);
+  expect(allowed.err).not.toContain('--allow-removals');
+  expect(allowed.code).toBe(0);
+  expect(allowed.out).toContain('prod/press removes info-screen: no policy selects it for press any more\n');
+});
+
+test('build says that --allow-removals does not remove what is only held, and what does', async () => {
+  const office = await makeOffice();
+  await office.build();
+  await office.edit('apps/labels/deploy/workload.yaml', (text) =>
+    text.replaceAll('runs: host', 'runs: hots'),
+  );
+  const at = (name: string): string => join(office.folder, name);
+  const flags = ['--platform', at('platform'), '--keys', at('keys'), '--layout', office.layout, '-e', 'prod'];
+  const words = [...flags, '--cache', at('cache'), '--now', NOW.toISOString()];
+  const held = await runCommandClass(Build, [...words, '--allow-removals', 'labels-host']);
+  expect(held.err).toContain(
+    '--allow-removals does not remove labels-host, which is held: mend what holds it, delete its Workload, deployment target or policy, or give --previous with the layout of the last release\n',
+  );
+});
+
+test('the loop counts and logs a channel that waits, and releases it once its configuration allows that', async () => {
+  const office = await makeOffice();
+  await office.build();
+  await office.edit('platform/base/screens.yaml', later);
+  const step = async (more: string) => {
+    const lines: object[] = [];
+    const say = (fields: object, message: string) => void lines.push({ ...fields, message });
+    const file = join(office.folder, 'fleet-scheduler.yaml');
+    await writeFile(
+      file,
+      `platform: platform\nkeys: keys\nlayout: out\ncache: cache\nenvironments: [prod]\n${more}`,
+    );
+    const built = await buildStep(
+      {
+        configuration: await readConfiguration({ config: file }, office.folder),
+        env: {},
+        cwd: process.cwd(),
+        clock: () => NOW,
+        log: { info: say, warn: say, error: say } as never,
+        random: () => 0,
+      },
+      newBuildMemory(),
+      new AbortController().signal,
+    );
+    return { ...built, lines };
+  };
+  const held = await step('');
+  expect(held).toMatchObject({ failure: undefined, waiting: { prod: 1 } });
+  expect(held.lines).toContainEqual(
+    expect.objectContaining({
+      message: 'not released',
+      channel: 'prod/press',
+      code: 'REMOVALS_HELD',
+      removes: ['info-screen: no policy selects it for press any more'],
+    }),
+  );
+  const allowed = await step('allowRemovals: 1\n');
+  expect(allowed).toMatchObject({ failure: undefined, waiting: { prod: 0 } });
+  expect(allowed.lines).toContainEqual(
+    expect.objectContaining({ message: 'removes packages', channel: 'prod/press' }),
+  );
+});

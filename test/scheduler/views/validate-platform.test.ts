@@ -1,0 +1,220 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { formatError } from '../../../bundles/errors.ts';
+import { formatFinding } from '../../../scheduler/plan/validate/group-findings.ts';
+import { validatePlatform } from '../../../scheduler/views/validate-platform.ts';
+import { temporaryDirectory, writeFiles } from '../file-tree.ts';
+import { fleetPlatform, ours } from '../fleet-platform.ts';
+
+const validate = async (more: Readonly<Record<string, string>>) => {
+  const directory = await temporaryDirectory();
+  await writeFiles(directory, { ...fleetPlatform(), ...more });
+  const found = await validatePlatform({
+    platform: join(directory, 'platform'),
+    maps: [],
+    cacheDirectory: join(directory, 'cache'),
+    env: {},
+  });
+  const said = (errors: readonly Parameters<typeof formatError>[0][]) =>
+    errors.map((error) => formatError(error).replaceAll(`${directory}/`, ''));
+  return { ...found, problems: said(found.problems), advice: said(found.advice) };
+};
+
+test('a sound platform has no problems in any of its environments', async () => {
+  expect(await validate({})).toEqual({
+    environments: ['qa', 'prod'],
+    problems: [],
+    findings: [],
+    advice: [],
+  });
+});
+
+test('what the applications bring is judged as build would, and a target for no environment is told', async () => {
+  const found = await validate({
+    'apps/shop/host/package.yaml': ours('HostPackage', 'web', 'spec:\n  directories: [{path: opt/web}]\n'),
+    'apps/shop/deploy/shop.yaml': ours(
+      'Workload',
+      'shop',
+      'spec:\n  deploymentTargets:\n    - {name: web, environment: qa, manifests: {path: host}}\n    - {name: web, environment: prd}\n',
+    ),
+  });
+  expect(found.problems).toEqual([
+    'apps/shop/deploy/shop.yaml:8:32: REFERENCE_MISSING: Workload shop: target web is for the environment prd, which the fleet does not have. Did you mean prod? It has qa, prod.',
+    'apps/shop/host/package.yaml:6:24: FIELD_INVALID: HostPackage: spec.directories[0].path "opt/web" is no absolute path on a host. Write it like /etc/app/app.conf, without . and ..',
+  ]);
+  expect(found.advice).toEqual([]);
+});
+
+test('one environment’s mistakes do not hide another’s, and what both have is told once', async () => {
+  const found = await validate({
+    'platform/base/edge.yaml': ours(
+      'ClusterType',
+      'edge',
+      '  labels: {region: eu}\nspec: {configType: confmap}\n',
+    ),
+    'platform/base/schema.yaml': ours(
+      'ConfigSchema',
+      'db',
+      'spec:\n  schema: {properties: {DB: {properties: {size: {maximum: 5}}}}}\n',
+    ),
+    'platform/environments/qa/bad.yaml': ours('Config', 'bad', 'spec: {value: {}}\n'),
+  });
+  expect(found.problems).toEqual([
+    'platform/environments/qa/bad.yaml:5:8: UNKNOWN_FIELD: Config bad: spec has no field "value". Did you mean values? It may have selector, values.',
+    'platform/environments/qa/bad.yaml:5:7: FIELD_INVALID: Config bad: spec.values is missing',
+    'platform/environments/prod/config.yaml:6:17: CONFIG_SCHEMA: edge/shop-web, press/shop-web: DB.size must be <= 5 (schema db). Change the value, or the schema.',
+  ]);
+});
+
+test('a mistake in the platform’s own objects does not hide those of the applications', async () => {
+  const found = await validate({
+    'platform/base/other.yaml': ours('WorkloadRegistratin', 'other', 'spec: {}\n'),
+    'apps/shop/deploy/shop.yaml': 'apiVersion: fleet-ferry/v1alpha1\nkind: Workload\nmetadata: {name: shop\n',
+  });
+  expect(found.problems).toEqual([
+    expect.stringMatching(
+      /^platform\/base\/other.yaml:2:7: UNKNOWN_KIND: .* Did you mean WorkloadRegistration\? /,
+    ),
+    expect.stringMatching(/^apps\/shop\/deploy\/shop.yaml:\d+:\d+: YAML_SYNTAX: /),
+  ]);
+});
+
+test('a mistake in base/ is told once, not once an environment', async () => {
+  const found = await validate({
+    'platform/base/edge.yaml': ours(
+      'ClusterType',
+      'edge',
+      '  labels: {region: eu}\nspec: {configType: confmap}\n',
+    ),
+  });
+  expect(found.problems).toEqual([
+    'platform/base/edge.yaml:6:20: REFERENCE_MISSING: ClusterType edge: there is no Template confmap, which configType names. Did you mean configmap? Write that Template, or name another one.',
+  ]);
+});
+
+test('a missing value is told with its type and description, where it could stand, and what other environments have', async () => {
+  const { environments, findings } = await validate({
+    'platform/base/schema.yaml': ours(
+      'ConfigSchema',
+      'tz',
+      'spec:\n  schema: {required: [ZONE], properties: {ZONE: {type: string, description: Where it is}}}\n',
+    ),
+    'platform/base/eu.yaml': ours('Config', 'eu', 'spec:\n  selector: {region: eu}\n  values: {A: 1}\n'),
+    'platform/environments/prod/zone.yaml': ours('Config', 'zone', 'spec:\n  values: {ZONE: Europe/Oslo}\n'),
+  });
+  expect(environments).toEqual(['qa', 'prod']);
+  const at = (file: string) => expect.objectContaining({ file: expect.stringContaining(file) });
+  expect(findings).toMatchObject([
+    {
+      error: { code: 'CONFIG_SCHEMA' },
+      environments: ['qa'],
+      assignments: ['edge/shop-web', 'press/shop-web'],
+      missing: [
+        {
+          name: 'ZONE',
+          schema: 'tz',
+          type: 'string',
+          description: 'Where it is',
+          layers: [
+            { name: 'eu', from: 'base', selector: { region: 'eu' }, at: at('base/eu.yaml') },
+            { name: 'defaults', from: 'base', selector: {}, at: at('base/config.yaml') },
+          ],
+          elsewhere: [{ environment: 'prod', value: 'Europe/Oslo', at: { line: 6, column: 12 } }],
+        },
+      ],
+    },
+  ]);
+  const lines = findings.flatMap((finding) => formatFinding(finding, environments.length));
+  expect(lines.map((line) => line.replaceAll(/\S+\/platform\//g, 'platform/'))).toEqual([
+    'platform/base/schema.yaml:1:1: CONFIG_SCHEMA: edge/shop-web, press/shop-web: ZONE is missing (schema tz). Set it in a Config that selects this assignment, or change the schema. [qa]',
+    '  ZONE: string: Where it is',
+    '  it could stand in eu (base), for region=eu: platform/base/eu.yaml:1:1',
+    '  it could stand in defaults (base), for everything: platform/base/config.yaml:1:1',
+    '  prod has "Europe/Oslo": platform/environments/prod/zone.yaml:6:12',
+  ]);
+});
+
+test('an object that no cluster would take is told with its place and path, and only for clusters that would not', async () => {
+  const manifest = (more: string) =>
+    `apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80${more}}]}\n`;
+  const files = (more: string) => ({
+    'platform/base/press.yaml': ours('ClusterType', 'press', '  labels: {region: us}\nspec: {}\n'),
+    'apps/shop/host/package.yaml': manifest(more),
+  });
+  expect((await validate(files(''))).problems).toEqual([]);
+  expect((await validate(files(', prt: 81'))).problems).toEqual([
+    'apps/shop/host/package.yaml:4:27: OBJECT_INVALID: Service web: spec.ports[0].prt is no field of ServicePort. Did you mean port?',
+  ]);
+});
+
+test('kinds that the platform defines in crds/ are judged', async () => {
+  const definition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lines.plant.example}
+spec:
+  group: plant.example
+  names: {kind: Line, plural: lines}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {speed: {type: integer}}}}}}
+`;
+  const line = 'apiVersion: plant.example/v1\nkind: Line\nmetadata: {name: one}\nspec: {speed: fast}\n';
+  const unknown = await validate({
+    'apps/shop/host/package.yaml': line,
+    'platform/base/press.yaml': ours('ClusterType', 'press', 'spec: {}\n'),
+  });
+  expect(unknown.problems).toEqual([]);
+  expect(unknown.advice).toEqual([
+    expect.stringMatching(/UNKNOWN_KIND: Line: nothing is known of plant.example\/v1 Line/),
+  ]);
+  const known = await validate({
+    'apps/shop/host/package.yaml': line,
+    'platform/base/press.yaml': ours('ClusterType', 'press', 'spec: {}\n'),
+    'platform/crds/line.yaml': definition,
+  });
+  expect(known.advice).toEqual([]);
+  expect(known.problems).toEqual([
+    'apps/shop/host/package.yaml:4:15: OBJECT_INVALID: Line one: spec.speed must be a whole number, not the text "fast"',
+  ]);
+});
+
+test('each mistake of fleet.yaml is told, though nobody knows which environments there are', async () => {
+  const found = await validate({
+    'platform/fleet.yaml': ours('Fleet', 'acme', 'spec:\n  enviroments: [{name: qa}]\n'),
+  });
+  expect(found.environments).toEqual([]);
+  expect(found.problems).toEqual([
+    'platform/fleet.yaml:6:3: UNKNOWN_FIELD: Fleet acme: spec has no field "enviroments". Did you mean environments? It may have environments.',
+    'platform/fleet.yaml:6:3: FIELD_INVALID: Fleet acme: spec.environments is missing',
+  ]);
+});
+
+test('a tab is one mistake, not one for everything the parser cannot make of the line', async () => {
+  const found = await validate({
+    'platform/base/tab.yaml': ours('Config', 'tab', 'spec:\n  values:\n\tA: b\n'),
+  });
+  expect(found.problems).toEqual([
+    'platform/base/tab.yaml:7:1: YAML_SYNTAX: this is not YAML: tabs are not allowed as indentation',
+  ]);
+});
+
+test('a custom kind that nobody knows is one advice, in all environments together', async () => {
+  const found = await validate({
+    'platform/base/edge.yaml': ours(
+      'ClusterType',
+      'edge',
+      '  labels: {region: eu}\nspec: {configType: configmap, namespaceService: odd}\n',
+    ),
+    'platform/base/odd.yaml': ours(
+      'Template',
+      'odd',
+      'spec:\n  type: namespace\n  manifests:\n    - "apiVersion: example.com/v1\\nkind: Odd\\nmetadata:\\n  name: {{environment}}-{{clusterType}}\\n"\n',
+    ),
+  });
+  expect(found.problems).toEqual([]);
+  expect(found.advice).toHaveLength(1);
+  expect(found.advice[0]).toContain('nothing is known of example.com/v1 Odd');
+});
