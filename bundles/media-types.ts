@@ -28,6 +28,10 @@ export const AWAITING_ARTIFACT = 'application/vnd.fleet-ferry.awaiting.v1';
 /** Why the last build did not release a channel: it stays in the layout. */
 export const WAITING_ARTIFACT = 'application/vnd.fleet-ferry.waiting.v1';
 export const WAITING_JSON = 'application/vnd.fleet-ferry.waiting.v1+json';
+/** The audit log of a layout: its entries in segments, and the newest checkpoint. */
+export const AUDIT_ARTIFACT = 'application/vnd.fleet-ferry.audit.v1';
+/** One segment of the log: an entry a line. */
+export const AUDIT_NDJSON = 'application/vnd.fleet-ferry.audit.v1+ndjson';
 
 export const ROOT_JSON = 'application/vnd.fleet-ferry.root.v1+json';
 export const REVOCATIONS_JSON = 'application/vnd.fleet-ferry.revocations.v1+json';
@@ -57,6 +61,9 @@ export const PREDICATES = {
   report: 'urn:fleet-ferry:report:v1',
   receipt: 'urn:fleet-ferry:receipt:v1',
   audit: 'urn:fleet-ferry:audit:v1',
+  promotion: 'urn:fleet-ferry:promotion:v1',
+  approval: 'urn:fleet-ferry:approval:v1',
+  decision: 'urn:fleet-ferry:decision:v1',
 } as const;
 
 export type StatementKind = keyof typeof PREDICATES;

@@ -48,6 +48,9 @@ const ROLES: Readonly<Record<StatementKind, (root: TrustRoot) => RoleKeys>> = {
   report: () => ({ keys: [key('agent-press-2')], threshold: 1 }),
   receipt: (root) => ({ keys: root.receipt, threshold: 1 }),
   audit: (root) => ({ keys: root.audit, threshold: 1 }),
+  promotion: (root) => root.roles.release,
+  approval: (root) => root.roles.bundle,
+  decision: (root) => ({ keys: root.audit, threshold: 1 }),
 };
 
 const statement = (kind: StatementKind, path: string, root: TrustRoot): VerifiedStatement =>

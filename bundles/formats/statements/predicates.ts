@@ -23,6 +23,10 @@ export type BundlePredicate = {
   readonly clusterType: string;
   readonly kind: BundleKind;
   readonly candidate: Digest;
+  /** `sharedDigest` of the candidate: all of its sources but the environment's layer. Absent in statements of older versions. */
+  readonly shared?: Digest;
+  /** The shared digest that was promoted to this environment; absent where nothing is promoted to it. */
+  readonly promoted?: Digest;
   readonly sources: readonly CandidateSource[];
   readonly held: readonly {
     readonly assignment: string;
@@ -85,6 +89,85 @@ export type LeasePredicate = {
   readonly issuedAt: Timestamp;
   readonly expires: Timestamp;
   readonly critical: readonly string[];
+};
+
+/**
+ * Subject 'candidate': the candidate that may be built in `to` from now on. Role: release, so that a signer judges it
+ * (docs/promotion.md). An entry of the audit log.
+ */
+export type PromotionPredicate = {
+  readonly fleet: string;
+  readonly from: string;
+  readonly to: string;
+  /** +1 for each promotion to this environment. */
+  readonly number: number;
+  /** Shared digest of the candidate. */
+  readonly shared: Digest;
+  readonly mode: 'manual' | 'automatic';
+  /** Who asked for it; null: the policy. */
+  readonly person: string | null;
+  readonly reason: string | null;
+  /** Digests of the policy and of the verdict that allowed it, canonical JSON; null: the link has no policy. */
+  readonly policy: Digest | null;
+  readonly verdict: Digest | null;
+  /** Payload digests of the approvals that were counted, sorted. */
+  readonly approvals: readonly Digest[];
+  /** Digest of the payload of the promotion to `to` before. */
+  readonly previous: Digest | null;
+  readonly time: Timestamp;
+  readonly critical: readonly string[];
+};
+
+/** Subject 'candidate'. One person's word on a promotion or on a stage of a rollout. Role: bundle, by the person's own key. */
+export type ApprovalPredicate = {
+  readonly fleet: string;
+  readonly to: string;
+  readonly shared: Digest;
+  /** The stage of the rollout that it is about; absent: the promotion. */
+  readonly stage?: string;
+  readonly person: string;
+  readonly reason: string;
+  readonly time: Timestamp;
+  readonly critical: readonly string[];
+};
+
+export const DECISIONS = [
+  'reject',
+  'pause',
+  'resume',
+  'roll-back',
+  'start-rollout',
+  'advance',
+  'take-back',
+] as const;
+export type DecisionKind = (typeof DECISIONS)[number];
+
+/** Subject 'candidate' if it is about one, otherwise 'environment' with the digest of its name. Key: audit. */
+export type DecisionPredicate = {
+  readonly fleet: string;
+  readonly decision: DecisionKind;
+  readonly environment: string;
+  /** Channel `<environment>/<cluster type>` or assignment that it is limited to; absent: the whole environment. */
+  readonly only?: string;
+  /** Stage of the rollout. */
+  readonly stage?: string;
+  /** Digest of the document that it fixes, for example the plan of a rollout. */
+  readonly plan?: Digest;
+  /** null: a rule decided. */
+  readonly person: string | null;
+  readonly reason: string;
+  readonly time: Timestamp;
+  readonly critical: readonly string[];
+};
+
+/** Subject 'log': the head of the audit log, the digest of its newest entry's line. Key: audit. */
+export type AuditPredicate = {
+  /** Numbers of the entries that this checkpoint covers for the first time. */
+  readonly from: number;
+  readonly to: number;
+  /** Entries of the log. */
+  readonly count: number;
+  readonly time: Timestamp;
 };
 
 /** Lower bounds of an agent: it rejects versions and times below them. */

@@ -1,0 +1,102 @@
+import type { Digest } from '#bundles/digest';
+import type { Place } from '#bundles/errors';
+
+/** An environment of a fleet, and the one that its releases are promoted from; without one it builds the newest snapshot. */
+export type EnvironmentEntry = { readonly name: string; readonly promotedFrom?: string };
+
+/** Labels that a site's agent must all have. */
+export type AgentSelector = { readonly matchLabels: Readonly<Record<string, string>> };
+
+/** A share of agents: a number, or percent of those that count. */
+export type Share = { readonly count: number } | { readonly percent: number };
+
+/** A PromotionPolicy: what must be true before a candidate goes from one environment to the next. Durations are seconds. */
+export type PromotionPolicy = {
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+  readonly mode: 'manual' | 'automatic';
+  readonly compliance?: {
+    readonly percent?: number;
+    readonly atLeast?: number;
+    /** Which agents count: those that ever reported, or all that are enrolled. */
+    readonly of: 'reported' | 'enrolled';
+    /** Every agent with these labels must comply, and there must be one. */
+    readonly require: readonly AgentSelector[];
+  };
+  /** How long compliance must have held. */
+  readonly soakSeconds: number;
+  /** An agent that was not heard for longer does not comply. */
+  readonly freshnessSeconds?: number;
+  /** Agents not heard for `afterSeconds`: they block, or no longer count. */
+  readonly absent?: { readonly afterSeconds: number; readonly then: 'exclude' | 'block' };
+  readonly approvals?: {
+    readonly required: number;
+    /** Names of keys of the root's bundle role that count; empty: all. */
+    readonly from: readonly string[];
+    readonly notAuthor: boolean;
+  };
+  /** Maintenance windows as agents write them; without any a promotion is allowed at all times. */
+  readonly windows: readonly string[];
+  readonly freeze: readonly { readonly from: string; readonly to: string; readonly reason?: string }[];
+  readonly checks: readonly {
+    readonly name: string;
+    readonly url: string;
+    readonly timeoutSeconds: number;
+  }[];
+  /** Whether changes of the later environment's own layer may be released without a promotion. */
+  readonly direct: 'allow' | 'forbid';
+  readonly at: Place;
+};
+
+/** A stage of a rollout. The stages' agents add up: each stage holds those of the stages before. */
+export type RolloutStage = {
+  readonly name: string;
+  readonly selector?: AgentSelector;
+  readonly percent?: number;
+  readonly soakSeconds: number;
+  readonly maxFailures: Share;
+  readonly approvals: number;
+};
+
+/** A RolloutPolicy: in which steps a release reaches the agents of an environment. */
+export type RolloutPolicy = {
+  readonly name: string;
+  readonly environment: string;
+  readonly stages: readonly RolloutStage[];
+  readonly deadlineSeconds?: number;
+  readonly onFailure: 'stop' | 'take-back';
+  readonly freshnessSeconds?: number;
+  readonly absent?: PromotionPolicy['absent'];
+  readonly at: Place;
+};
+
+/** How old the last word of an agent may be, by environment (FreshnessPolicy). */
+export type FreshnessPolicy = {
+  readonly name: string;
+  readonly environment: string;
+  /** Cluster types that it is limited to; empty: all. */
+  readonly clusterTypes: readonly string[];
+  /** After this it is late, and still expected. */
+  readonly lateSeconds: number;
+  /** After this what it said no longer counts. */
+  readonly staleSeconds: number;
+  readonly at: Place;
+};
+
+/** The chain of a platform and its policies, read from the newest snapshot, never from a candidate. */
+export type Promotion = {
+  readonly environments: readonly EnvironmentEntry[];
+  readonly promotionPolicies: readonly PromotionPolicy[];
+  readonly rolloutPolicies: readonly RolloutPolicy[];
+  readonly freshnessPolicies: readonly FreshnessPolicy[];
+};
+
+/** The newest promotion to an environment, as the audit log has it. */
+export type Promoted = {
+  readonly from: string;
+  readonly to: string;
+  readonly number: number;
+  readonly candidate: Digest;
+  readonly shared: Digest;
+};
