@@ -28,7 +28,7 @@ export default class Status extends FleetCommand {
       site: flags.site === undefined ? undefined : parseName(flags.site, 'site'),
     };
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
-    const { lines, narrow, json } = await readStatus(hub, filter, now, this.signal);
+    const { lines, narrow, json } = await readStatus(hub, filter, now, { signal: this.signal });
     for (const line of flags.wide ? lines : narrow) this.log(line);
     return json;
   }

@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { formatTime } from '#bundles/time';
+import { FRESHNESS, type Freshness, freshnessOf, freshnessPolicyFor } from '../status/freshness.ts';
+import { readFreshness } from '../status/freshness-policies.ts';
 import { silentSince } from '../status/silent-since.ts';
 import type { Database } from '../store/tables.ts';
 
@@ -45,6 +47,16 @@ export const createMetrics = (db: Database, clock: () => Date): Metrics => {
     registers,
     collect: async () => {
       silent.set(await countSilent(db, clock()));
+    },
+  });
+  const freshness = new Gauge({
+    name: 'fleet_agents_freshness',
+    help: 'Agents that are not revoked, by the age of their last word under the freshness policies',
+    labelNames: ['freshness'],
+    registers,
+    collect: async () => {
+      const counts = await countFreshness(db, clock());
+      for (const word of FRESHNESS) freshness.set({ freshness: word }, counts.get(word) ?? 0);
     },
   });
   const alarms = new Gauge({
@@ -131,6 +143,19 @@ const countSilent = async (db: Database, now: Date): Promise<number> => {
     .where('online_at', '<', silentSince(now))
     .executeTakeFirstOrThrow();
   return agents;
+};
+
+const countFreshness = async (db: Database, now: Date): Promise<ReadonlyMap<Freshness, number>> => {
+  const { policies } = await readFreshness(db);
+  const agents = await db
+    .selectFrom('agent')
+    .select(['environment', 'cluster_type', 'said_at'])
+    .where('revoked_at', 'is', null)
+    .execute();
+  const words = agents.map(({ environment, cluster_type: clusterType, said_at: saidAt }) =>
+    freshnessOf(saidAt, freshnessPolicyFor(policies, { environment, clusterType }), now),
+  );
+  return new Map([...Map.groupBy(words, (word) => word)].map(([word, { length }]) => [word, length]));
 };
 
 const countAlarms = async (db: Database): Promise<number> => {

@@ -38,6 +38,10 @@ export const notePresence = (store: Store, clock: () => Date, log: Logger): Pres
 const write = (store: Store, batch: ReadonlyMap<string, Timestamp>): Promise<void> =>
   store.transact(async (tx) => {
     for (const [id, at] of batch) {
-      await tx.updateTable('agent').set({ heard_at: at, online_at: at }).where('id', '=', id).execute();
+      await tx
+        .updateTable('agent')
+        .set({ heard_at: at, online_at: at, said_at: at })
+        .where('id', '=', id)
+        .execute();
     }
   });

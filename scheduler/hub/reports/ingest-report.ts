@@ -1,7 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import type { Event } from '#bundles/formats/events/event';
-import { formatTime } from '#bundles/time';
+import { formatTime, type Timestamp } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
 import { findFallenFloors } from './check-floors.ts';
@@ -172,8 +172,10 @@ const updateAgent = async (
   tx: Tx,
   agent: AgentRow,
   fresh: readonly Event[],
-  { received_at: at, source }: ReportRow,
+  report: ReportRow,
 ): Promise<void> => {
+  const { received_at: at, source } = report;
+  const saidAt = describedTime(report);
   const head = await findHead(tx, agent);
   const imported = fresh.findLast(({ type, release }) => type === 'imported' && release !== undefined);
   const newer = imported?.release && imported.seq > agent.release_seq ? imported.release : undefined;
@@ -182,6 +184,7 @@ const updateAgent = async (
     .set({
       heard_at: at,
       ...(source === 'network' && { online_at: at }),
+      ...((agent.said_at === null || agent.said_at < saidAt) && { said_at: saidAt }),
       ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
       ...(newer &&
         imported && {
@@ -193,4 +196,14 @@ const updateAgent = async (
     })
     .where('id', '=', agent.id)
     .execute();
+};
+
+/**
+ * The time that a report describes. An agent on the network has nothing newer; one on a medium wrote it earlier, at a time that is
+ * not after the arrival and not before the newest statement that the agent had seen.
+ */
+const describedTime = ({ source, received_at, written_at, floor_time }: ReportRow): Timestamp => {
+  if (source === 'network') return received_at;
+  const written = written_at < floor_time ? floor_time : written_at;
+  return written < received_at ? written : received_at;
 };

@@ -95,6 +95,7 @@ const chainColumns = (life: number, base: number, hash: Digest) => ({
   release_at: null,
   heard_at: null,
   online_at: null,
+  said_at: null,
 });
 
 /**

@@ -1,5 +1,6 @@
 import { formatGaps } from '../reports/find-head.ts';
-import { formatAge } from './format-age.ts';
+import { formatAge, formatSpan } from './format-age.ts';
+import type { FreshnessPolicies } from './freshness.ts';
 import type { Actual } from './read-actual.ts';
 import type { Desired } from './what-runs-where.ts';
 
@@ -27,6 +28,13 @@ export const describeStatus = (
     ({ agent, code, message, raised_at: at }) => `${agent}: alarm ${code}, ${formatAge(at, now)}: ${message}`,
   ),
 ];
+
+/** Which policies the ages in the table were judged by; nothing without any. */
+export const describeFreshness = ({ from, policies }: FreshnessPolicies): readonly string[] =>
+  policies.map(
+    ({ name, environment, clusterTypes, lateSeconds, staleSeconds }) =>
+      `${[environment, ...(clusterTypes.length > 0 ? [clusterTypes.join(', ')] : [])].join('/')}: late after ${formatSpan(lateSeconds * 1000)}, stale after ${formatSpan(staleSeconds * 1000)} (FreshnessPolicy ${name}, ${from === 'platform' ? 'from --platform' : 'as serve last read it'})`,
+  );
 
 const describeDesired = (channel: string, desired: Desired, now: Date): readonly string[] => {
   switch (desired.kind) {

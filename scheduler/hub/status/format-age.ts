@@ -15,7 +15,8 @@ export const formatAge = (at: Timestamp, now: Date): string => {
   return `${formatSpan(Math.abs(ms))} ${ms < 0 ? 'ahead' : 'ago'}`;
 };
 
-const formatSpan = (ms: number): string => {
+/** '2 h', '40 d'. */
+export const formatSpan = (ms: number): string => {
   // Days only from two on: "36 h" is more precise than "1 d".
   const [unit, size] = UNITS.find(([name, length]) => ms >= (name === 'd' ? 2 * length : length)) ?? UNITS[2];
   return `${Math.floor(ms / size)} ${unit}`;

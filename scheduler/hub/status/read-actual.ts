@@ -132,6 +132,7 @@ const toAgent = (
   enrolledAt: row.enrolled_at,
   reported,
   heardAt: row.heard_at,
+  saidAt: row.said_at,
   silent: row.online_at !== null && row.online_at < since,
   accepted:
     row.release_version === null || row.release_channel === null || row.release_at === null

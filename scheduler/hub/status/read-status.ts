@@ -1,7 +1,9 @@
 import { formatTime } from '#bundles/time';
+import type { FreshnessPolicy } from '../../model/promotion.ts';
 import type { Hub } from '../hub.ts';
 import { describeFailures } from './describe-failures.ts';
-import { describeStatus } from './describe-status.ts';
+import { describeFreshness, describeStatus } from './describe-status.ts';
+import { readFreshness } from './freshness-policies.ts';
 import { type ActualFilter, channelsOf, readActual } from './read-actual.ts';
 import { readDesired } from './read-desired.ts';
 import { renderNarrow } from './render-narrow.ts';
@@ -17,17 +19,30 @@ export type StatusAnswer = {
   readonly json: object;
 };
 
+export type StatusOptions = {
+  readonly signal?: AbortSignal;
+  /** Freshness policies of a platform, instead of those that `serve` stored. */
+  readonly platform?: readonly FreshnessPolicy[] | undefined;
+};
+
 /** What runs where: the answer of `fleet-scheduler status` and of the hub's API. */
 export const readStatus = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
   filter: ActualFilter,
   now: Date,
-  signal?: AbortSignal,
+  { signal, platform }: StatusOptions = {},
 ): Promise<StatusAnswer> => {
+  const freshness = platform
+    ? { from: 'platform' as const, policies: platform }
+    : await readFreshness(hub.store.db);
   const actual = await readActual(hub.store.db, filter, now);
   const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, signal);
-  const rows = whatRunsWhere(desired, actual.agents, now);
-  const notes = [...describeFailures(rows, now), ...describeStatus(desired, actual, now)];
+  const rows = whatRunsWhere(desired, actual.agents, now, freshness);
+  const notes = [
+    ...describeFailures(rows, now),
+    ...describeStatus(desired, actual, now),
+    ...describeFreshness(freshness),
+  ];
   const show = (render: typeof renderTable): readonly string[] =>
     rows.length === 0
       ? [`No agent${describeFilter(filter)} is enrolled here.`]
@@ -39,6 +54,7 @@ export const readStatus = async (
       fleet: hub.store.fleet,
       at: formatTime(now),
       needALook: rows.filter((row) => !isQuiet(row)).length,
+      freshness,
       rows,
       gaps: actual.gaps,
       alarms: actual.alarms.map(({ agent, code, message, report, raised_at }) => ({

@@ -1,6 +1,6 @@
 import { formatChannel } from '#bundles/names';
 import { formatAge } from './format-age.ts';
-import { healthWord, isQuiet, plainCell } from './render-table.ts';
+import { healthWord, heardText, isQuiet, plainCell } from './render-table.ts';
 import type { Row } from './what-runs-where.ts';
 
 const COLUMNS = 80;
@@ -51,12 +51,13 @@ const seenAt = ({ running, health }: Row, now: Date): string => {
 
 /** 'plant-7/press-1, prod/kiosk, heard 2 h ago', wrapped to 80 columns. */
 const agentLines = (row: Row, now: Date): readonly string[] => {
-  const heard = row.heardAt === null ? 'never heard' : `heard ${formatAge(row.heardAt, now)}`;
+  const heard = heardText(row, now);
   const words = [
     `${row.site}/${row.agent}`,
     formatChannel(row.channel),
-    heard,
+    heard === undefined ? 'never heard' : `heard ${heard}`,
     ...(row.silent ? ['silent'] : []),
+    ...(row.freshness === 'late' || row.freshness === 'stale' ? [row.freshness] : []),
   ];
   const lines: string[] = [];
   for (const word of words) {

@@ -1,13 +1,21 @@
 import { hexOf } from '#bundles/digest';
 import { plainText } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
+import { parseTime } from '#bundles/time';
 import { formatAge } from './format-age.ts';
 import type { Aged, Cell, Drift, Health, Row, Running, Source, Verdict } from './what-runs-where.ts';
 
-/** Verdicts that need no attention. All others are marked, as are all rows of a silent agent. */
+/** Verdicts that need no attention. All others are marked, as are all rows of an agent that is silent or stale. */
 const QUIET: ReadonlySet<Verdict> = new Set<Verdict>(['complies', 'not selected']);
 
-export const isQuiet = ({ verdict, silent }: Row): boolean => QUIET.has(verdict) && !silent;
+export const isQuiet = ({ verdict, silent, freshness }: Row): boolean =>
+  QUIET.has(verdict) && !silent && freshness !== 'stale';
+
+/** What the age of a row adds to its verdict: silent, late or stale. */
+export const ageMarks = ({ verdict, silent, freshness }: Row): readonly string[] => [
+  ...(silent ? ['silent'] : []),
+  ...(freshness === 'late' || (freshness === 'stale' && verdict !== 'stale') ? [freshness] : []),
+];
 
 const HEADINGS = [
   'SITE/AGENT',
@@ -46,14 +54,26 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
     said(row, row.running, describeRunning),
     said(row, row.health, describeHealth),
     said(row, row.drift, describeDrift),
-    row.heardAt === null ? '-' : formatAge(row.heardAt, now),
-    `${isQuiet(row) ? '' : '! '}${row.verdict}${row.silent ? ', silent' : ''}`,
+    heardText(row, now) ?? '-',
+    `${isQuiet(row) ? '' : '! '}${[row.verdict, ...ageMarks(row)].join(', ')}`,
   ]);
   const notes = [...sources.values()].map(({ number, text }) => `[${number}] ${text}`);
   return [
     ...align([HEADINGS, ...cells.map((row) => row.map(plainCell))]),
     ...(notes.length > 0 ? ['', ...notes] : []),
   ];
+};
+
+/** Least difference between arrival and age of an agent's words that is shown. */
+const WORTH_SAYING_MS = 3_600_000;
+
+/** '2 h ago', or '2 h ago (state of 40 d ago)' if a medium brought what was written long before; undefined: never heard. */
+export const heardText = ({ heardAt, saidAt }: Row, now: Date): string | undefined => {
+  if (heardAt === null) return undefined;
+  const heard = formatAge(heardAt, now);
+  const older =
+    saidAt !== null && parseTime(heardAt).getTime() - parseTime(saidAt).getTime() > WORTH_SAYING_MS;
+  return older ? `${heard} (state of ${formatAge(saidAt, now)})` : heard;
 };
 
 /** Without a release number: a package shared by several releases keeps the number of the first one. */

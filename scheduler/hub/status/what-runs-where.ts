@@ -4,6 +4,13 @@ import { type Channel, formatChannel } from '#bundles/names';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { ReleasePredicate } from '#bundles/formats/statements/predicates';
 import type { Timestamp } from '#bundles/time';
+import {
+  type Freshness,
+  type FreshnessPolicies,
+  freshnessOf,
+  freshnessPolicyFor,
+  NO_AGEING,
+} from './freshness.ts';
 
 /** The desired state of a channel, or why it is unknown. */
 export type Desired =
@@ -65,6 +72,8 @@ export type ActualAgent = {
   readonly reported: boolean;
   /** Time of the last report or presence message. */
   readonly heardAt: Timestamp | null;
+  /** The newest time that its words describe (AgentRow.said_at). */
+  readonly saidAt: Timestamp | null;
   /** It was online and has since missed its presence messages (silentSince). */
   readonly silent: boolean;
   /** Release of its last import, as reported. */
@@ -82,6 +91,8 @@ export type ActualState = {
 /** What runs, compared with what is desired. Only `complies` and `not selected` need no attention. */
 export type Verdict =
   | 'complies'
+  /** It complied when it was last heard, longer ago than its freshness policy lets a word count. */
+  | 'stale'
   /** The desired package runs, but the agent could not check its health. */
   | 'unknown'
   | 'failed'
@@ -106,6 +117,10 @@ export type Row = {
   readonly heardAt: Timestamp | null;
   /** The agent is silent, so the rest of the row may be outdated. */
   readonly silent: boolean;
+  readonly saidAt: Timestamp | null;
+  /** Age of the agent's last word; null: it never spoke. */
+  readonly saidAgeSeconds: number | null;
+  readonly freshness: Freshness;
   readonly desired: {
     readonly version: number;
     readonly package: Digest;
@@ -120,43 +135,71 @@ export type Row = {
 /**
  * Compares desired and reported state: one row per assignment of each agent that is desired or running, sorted by site, agent
  * and assignment. Every agent has at least one row, including agents that never reported.
- * @param desired by formatChannel
+ * @param desired by formatChannel @param freshness without policies words do not age
  */
 export const whatRunsWhere = (
   desired: ReadonlyMap<string, Desired>,
   actual: readonly ActualAgent[],
   now: Date,
+  { policies }: FreshnessPolicies = NO_AGEING,
 ): readonly Row[] =>
   actual
     .toSorted((a, b) => compareBytes(a.site, b.site) || compareBytes(a.agent, b.agent))
-    .flatMap((agent) => agentRows(agent, desired.get(formatChannel(agent.channel)) ?? NONE, now));
+    .flatMap((agent) => {
+      const policy = freshnessPolicyFor(policies, agent.channel);
+      const freshness = freshnessOf(agent.reported ? agent.saidAt : null, policy, now);
+      return agentRows(agent, desired.get(formatChannel(agent.channel)) ?? NONE, freshness, now);
+    });
 
 const NONE: Desired = { kind: 'none' };
 
-const agentRows = (agent: ActualAgent, desired: Desired, now: Date): readonly Row[] => {
+const agentRows = (agent: ActualAgent, desired: Desired, freshness: Freshness, now: Date): readonly Row[] => {
   const states = new Map(agent.states.map((state) => [state.assignment, state]));
   const wanted = desired.kind === 'release' ? [...desired.packages.keys()] : [];
   const names = [...new Set([...wanted, ...states.keys()])].toSorted(compareBytes);
-  const rows = names.flatMap((name) => assignmentRow(agent, name, desired, states.get(name), now) ?? []);
+  const common = agentFields(agent, freshness, now);
+  const rows = names.flatMap((name) => {
+    const row = assignmentRow(agent, name, desired, states.get(name), now);
+    return row ? { ...common, ...row, verdict: outranked(row.verdict, freshness) } : [];
+  });
   if (rows.length > 0) return rows;
-  const { site, agent: name, channel, heardAt, silent } = agent;
   const verdict = agent.reported ? emptyVerdict(desired) : 'never reported';
   return [
     {
-      site,
-      agent: name,
-      channel,
+      ...common,
       assignment: null,
-      heardAt,
-      silent,
       desired: null,
       running: null,
       health: null,
       drift: null,
-      verdict,
+      verdict: outranked(verdict, freshness),
     },
   ];
 };
+
+type AgentFields = Pick<
+  Row,
+  'site' | 'agent' | 'channel' | 'heardAt' | 'silent' | 'saidAt' | 'saidAgeSeconds' | 'freshness'
+>;
+
+const agentFields = (
+  { site, agent, channel, heardAt, silent, saidAt }: ActualAgent,
+  freshness: Freshness,
+  now: Date,
+): AgentFields => ({
+  site,
+  agent,
+  channel,
+  heardAt,
+  silent,
+  saidAt,
+  saidAgeSeconds: saidAt === null ? null : secondsBetween(saidAt, now),
+  freshness,
+});
+
+/** Age outranks compliance. A fault that was reported stays one, however long ago. */
+const outranked = (verdict: Verdict, freshness: Freshness): Verdict =>
+  verdict === 'complies' && freshness === 'stale' ? 'stale' : verdict;
 
 const emptyVerdict = (desired: Desired): Verdict => {
   switch (desired.kind) {
@@ -170,23 +213,18 @@ const emptyVerdict = (desired: Desired): Verdict => {
 };
 
 const assignmentRow = (
-  { site, agent, channel, labels, reported, heardAt, silent }: ActualAgent,
+  { site, agent, labels, reported }: ActualAgent,
   assignment: string,
   desired: Desired,
   state: ActualState | undefined,
   now: Date,
-): Row | undefined => {
+): Omit<Row, keyof AgentFields> | undefined => {
   const wanted = desired.kind === 'release' ? desired.packages.get(assignment) : undefined;
   const selected = desired.kind === 'release' && isSelected(desired.rollout, { site, agent }, labels);
   const verdict = reported ? judge(desired, wanted, selected, state) : 'never reported';
   if (verdict === undefined) return undefined;
   return {
-    site,
-    agent,
-    channel,
     assignment,
-    heardAt,
-    silent,
     desired:
       desired.kind === 'release' && wanted !== undefined
         ? { version: desired.version, package: wanted, issuedAt: desired.issuedAt }

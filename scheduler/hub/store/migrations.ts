@@ -203,4 +203,18 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await db.schema.alterTable('agent').addColumn('recipient_at', 'text').execute();
     },
   },
+  '0007-age-of-words': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('agent').addColumn('said_at', 'text').execute();
+      // A report describes the site when it was written, which no clock of a site puts after its arrival.
+      await sql`update agent set said_at = (
+        select max(case when written_at < received_at and source <> 'network' then written_at else received_at end)
+        from report where report.agent = agent.id and report.life = agent.life and report.apart = 0)`.execute(
+        db,
+      );
+      await sql`update agent set said_at = online_at
+        where online_at is not null and (said_at is null or said_at < online_at)`.execute(db);
+      await db.schema.alterTable('fleet').addColumn('freshness', 'text').execute();
+    },
+  },
 };

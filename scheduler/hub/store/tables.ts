@@ -25,7 +25,12 @@ export type Database = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
 /** One row with the fleet of this database. Every writer updates it first, so that writers queue instead of failing. */
-export type FleetRow = { readonly name: string; readonly writes: number };
+export type FleetRow = {
+  readonly name: string;
+  readonly writes: number;
+  /** The freshness policies of the platform that `serve` last read, canonical JSON; null: none was read. */
+  readonly freshness: string | null;
+};
 
 /** A site and its newest statement, exactly as signed. The layout is a copy of this row, never the other way round. */
 export type SiteRow = {
@@ -81,6 +86,11 @@ export type AgentRow = {
   readonly heard_at: Timestamp | null;
   /** Time it was last heard over the network; null if it never was with its current key. */
   readonly online_at: Timestamp | null;
+  /**
+   * The newest time that its words describe: when it was last heard over the network, or when it wrote its newest report on a
+   * medium, by its clock but not after the report's arrival. A medium that comes late, or again, does not make them younger.
+   */
+  readonly said_at: Timestamp | null;
 };
 
 /** Every key that an agent ever had, by hint. A key is never accepted for another agent, nor after it was revoked or replaced. */

@@ -63,6 +63,7 @@ const agentWith = (states: readonly ActualState[], more: Partial<ActualAgent> = 
   enrolledAt: formatTime(addDays(NOW, -9)),
   reported: true,
   heardAt: formatTime(hours(2)),
+  saidAt: formatTime(hours(2)),
   silent: false,
   accepted: null,
   states,
