@@ -224,7 +224,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
   'release-predicate': {
     audience: names,
     version: 1,
-    rollout: { percent: 100, selector: { ring: 'early' } },
+    rollout: { percent: 100, selector: { ring: 'early' }, also: [{ percent: 25 }] },
     rootVersion: 1,
     ...validity,
     previous: digest,

@@ -104,6 +104,7 @@ describe('a document that is parsed', () => {
     ['release-predicate', { rollout: { percent: -1 } }],
     ['release-predicate', { rollout: { percent: 50.5 } }],
     ['release-predicate', { rollout: { percent: 1, selector: { ring: 7 } } }],
+    ['release-predicate', { rollout: { percent: 1, also: [{ selector: { ring: 'one' } }] } }],
     ['release-predicate', { issuedAt: '2026-11-21T08:00:00+01:00' }],
     ['release-predicate', { previous: 'sha1:00' }],
     ['site-predicate', { agents: [{ name: 'line-1' }] }],

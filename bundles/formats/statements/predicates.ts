@@ -40,12 +40,21 @@ export type BundlePredicate = {
   readonly builtAt: Timestamp;
 };
 
+/** Agents with all labels of the selector whose bucket (0 to 99, the hash of their name) is below the percentage. */
+export type RolloutTerm = { readonly selector?: Readonly<Record<string, string>>; readonly percent: number };
+
+/**
+ * Which agents a release reaches: the agents of the term, and those of each term in `also`. Readers that do not know `also`
+ * ignore it, so they are selected late and never early.
+ */
+export type Rollout = RolloutTerm & { readonly also?: readonly RolloutTerm[] };
+
 /** Subjects: 'bundle/kubernetes', 'bundle/host', 'revocations', 'agent'. Role: release. The envelope is frozen for ever. */
 export type ReleasePredicate = {
   readonly audience: Audience;
   /** +1 for each release of the channel. */
   readonly version: number;
-  readonly rollout: { readonly selector?: Readonly<Record<string, string>>; readonly percent: number };
+  readonly rollout: Rollout;
   readonly rootVersion: number;
   readonly issuedAt: Timestamp;
   readonly expires: Timestamp;

@@ -1,18 +1,24 @@
 import { digestOf } from '../../digest.ts';
-import type { ReleasePredicate } from '../../formats/statements/predicates.ts';
+import type { Rollout, RolloutTerm } from '../../formats/statements/predicates.ts';
 
 /**
- * Whether a rollout reaches an agent: its labels fit, and the hash of its name falls below the percentage. The hash does
- * not change between releases, so a rising percentage only ever adds agents, and one file serves all.
+ * Whether a rollout reaches an agent: for one of its terms the labels fit, and the hash of the agent's name falls below the
+ * percentage. The hash does not change between releases, so a rising percentage only ever adds agents, and one file serves all.
  */
 export const isSelected = (
-  rollout: ReleasePredicate['rollout'],
+  { selector, percent, also = [] }: Rollout,
   who: { readonly site: string; readonly agent: string },
   labels: Readonly<Record<string, string>>,
 ): boolean => {
-  const fits = Object.entries(rollout.selector ?? {}).every(([key, value]) => labels[key] === value);
-  return fits && bucketOf(`${who.site}/${who.agent}`) < rollout.percent;
+  const bucket = bucketOf(`${who.site}/${who.agent}`);
+  const terms: readonly RolloutTerm[] = [{ percent, ...(selector && { selector }) }, ...also];
+  return terms.some((term) => bucket < term.percent && fits(term.selector ?? {}, labels));
 };
+
+const fits = (
+  selector: Readonly<Record<string, string>>,
+  labels: Readonly<Record<string, string>>,
+): boolean => Object.entries(selector).every(([key, value]) => labels[key] === value);
 
 /** 0 to 99: the first 32 bits of SHA-256 of the name, modulo 100. */
 const bucketOf = (name: string): number =>

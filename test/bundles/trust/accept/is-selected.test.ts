@@ -52,4 +52,18 @@ describe('a rollout', () => {
     expect(reaches({ line: '1' })).toBe(false);
     expect(reaches(JSON.parse('{"__proto__":"x"}'))).toBe(false);
   });
+
+  it('adds the agents of each further term, and takes none away', () => {
+    const term = fc.record({
+      percent: fc.integer({ min: 0, max: 100 }),
+      selector: fc.constantFrom<Record<string, string>>({}, { ring: 'early' }, { ring: 'late' }),
+    });
+    fc.assert(
+      fc.property(who, term, fc.array(term, { maxLength: 4 }), (agent, base, also) => {
+        expect(isSelected({ ...base, also }, agent, labels)).toBe(
+          [base, ...also].some((one) => isSelected(one, agent, labels)),
+        );
+      }),
+    );
+  });
 });

@@ -415,7 +415,15 @@ const agentOf = (name: string): Json => ({
 
 test.each([
   ['bundle', 'bundle', bundlePayload(BUNDLE, { sources: [sourceOf('platform')], held: [HELD] })],
-  ['release', 'release', releasePayload({ over: { rollout: { percent: 5, selector: { ring: 'one' } } } })],
+  [
+    'release',
+    'release',
+    releasePayload({
+      over: {
+        rollout: { percent: 5, selector: { ring: 'one' }, also: [{ percent: 2, selector: { ring: 'two' } }] },
+      },
+    }),
+  ],
   ['site statement', 'release', sitePayload(1, { agents: [agentOf('press-1')] })],
   ['lease', 'lease', leasePayload(1, digestOf(releasePayload()))],
   ['receipt', 'receipt', receiptPayload()],
