@@ -3,6 +3,7 @@ import { buildEnvironment, type EnvironmentBuild } from '../assemble/build-envir
 import { knownCharts } from '../load/charts/known-charts.ts';
 import { knownContents } from '../assemble/content/known-contents.ts';
 import { environmentsOf } from '../load/list-environments.ts';
+import { loadPromotion } from '../load/platform/load-promotion.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
 import { findRoot, loadPlatform, sourcesOf } from '../load/load-platform.ts';
 import { eachOnce, endsRun, newProblems, type Problems, problemsOf } from '../model/problems.ts';
@@ -105,7 +106,9 @@ const environmentsAt = async (
   root: Problems,
 ): Promise<readonly string[] | undefined> => {
   try {
-    return environmentsOf(await findRoot(options.platform, sources, root));
+    const found = await findRoot(options.platform, sources, root);
+    await loadPromotion(sources, found, root);
+    return environmentsOf(found);
   } catch (error) {
     const problems = problemsOf(error);
     if (problems.length < 2) throw error;

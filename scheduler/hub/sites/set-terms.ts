@@ -1,5 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { type Channel, formatChannel } from '#bundles/names';
+import { durationSeconds } from '../../model/duration.ts';
 import type { Tx } from '../store/tables.ts';
 import { channelOf, labelsOf, movedAgentRow } from './agent-record.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
@@ -12,17 +13,15 @@ export type Terms = {
   readonly freshness?: number | null | undefined;
 };
 
-const DAY_SECONDS = 86_400;
-const UNITS: Readonly<Record<string, number>> = { h: 3600, d: DAY_SECONDS, w: 7 * DAY_SECONDS };
-/** The longest life of a lease that readers accept. */
-const LONGEST = 400 * DAY_SECONDS;
+/** The longest life of a lease that readers accept, in seconds. */
+const LONGEST = 400 * 86_400;
 
 /** Parses 'release' to null and 'lease:14d' to seconds. @throws FleetError USAGE */
 export const parseFreshness = (text: string): number | null => {
   if (text === 'release') return null;
-  const [, number, unit = ''] = /^lease:([1-9]\d{0,4})([hdw])$/.exec(text) ?? [];
-  const seconds = Number(number) * (UNITS[unit] ?? Number.NaN);
-  if (seconds > 0 && seconds <= LONGEST) return seconds;
+  const [, age = ''] = /^lease:(.+[hdw])$/.exec(text) ?? [];
+  const seconds = durationSeconds(age);
+  if (seconds !== undefined && seconds <= LONGEST) return seconds;
   throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is no freshness`, {
     hint: 'Write release, or lease:<how old a lease may be>, like lease:14d; h, d and w, at most 400d',
   });

@@ -23,6 +23,9 @@ const ELSEWHERE: ReadonlySet<PlatformObject['kind']> = new Set([
   'Environment',
   'BaseRepo',
   'GitOpsRepo',
+  'PromotionPolicy',
+  'RolloutPolicy',
+  'FreshnessPolicy',
 ]);
 
 /**
@@ -178,7 +181,9 @@ const belongs = (object: PlatformObject, problems: Problems): boolean => {
     new FleetError('UNKNOWN_KIND', `a ${object.kind} has no meaning here`, {
       subject: `${object.kind} ${object.name}`,
       at: object.at,
-      hint: 'A platform with a fleet.yaml has its environments as folders',
+      hint: object.kind.endsWith('Policy')
+        ? 'Move it to the folder promotion/ beside fleet.yaml'
+        : 'A platform with a fleet.yaml has its environments as folders',
     }),
   );
   return false;

@@ -18,6 +18,21 @@ export const fieldPlaces = <F extends string>(
   return places;
 };
 
+/** Places of the fields of each entry, in order, of a list of mappings in an object's spec. */
+export const entryPlaces = (reading: Reading, field: string): readonly Readonly<Record<string, Place>>[] => {
+  const { root } = reading.parsed;
+  const spec = isMap(root) ? childOf(root, 'spec') : null;
+  const list = isMap(spec) ? childOf(spec, field) : null;
+  const entries = isSeq(list) ? (list.items as readonly Node[]) : [];
+  return entries.map((entry) =>
+    Object.fromEntries(
+      (isMap(entry) ? entry.items : []).flatMap(({ key, value }) =>
+        isScalar(key) ? [[String(key.value), placeIn(reading, value as Node)]] : [],
+      ),
+    ),
+  );
+};
+
 /** Joins a path to a key of `ConfigLayer.places`. */
 export const placeKey = (path: readonly string[]): string => path.join('\0');
 

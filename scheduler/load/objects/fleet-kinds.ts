@@ -28,13 +28,14 @@ import {
   textLike,
 } from '../../model/yaml/shape.ts';
 import { readBounds } from '../../model/bounds.ts';
-import { fieldPlaces, keyPlaces, repositoryPlace, targetPlaces } from './field-places.ts';
+import { entryPlaces, fieldPlaces, keyPlaces, repositoryPlace, targetPlaces } from './field-places.ts';
 import { imageFieldsFields } from './image-fields-fields.ts';
 import { imagePolicyFields } from './image-policy-fields.ts';
 import { type KindReader, kindReader, schedulingPolicy, TEMPLATE_FIELDS } from './kalypso-kinds.ts';
 import type { ConfigObject, RepositoryFolder } from './platform-object.ts';
 import { schemaText } from './schema-text.ts';
 import { manifests, REGISTRATION, REPO, TARGET, TEMPLATE, WORKLOAD, WORKLOAD_PATH } from './shared-shapes.ts';
+import { PROMOTION_KINDS } from './promotion-kinds.ts';
 import { workspaceFields } from './workspace-fields.ts';
 
 export const FLEET_GROUP = 'fleet-ferry';
@@ -47,6 +48,11 @@ const contentType = textLike(/^[a-z0-9]{1,8}$/, 'is not a file extension like ya
 
 const environment = fields({
   name: required(name, 'The environment, and its folder below `environments/`.'),
+  promotedFrom: optional(
+    name,
+    undefined,
+    'Environment that it gets everything shared from, once that was promoted (docs/promotion.md). Without it every build takes the newest state.',
+  ),
 });
 
 const chain = narrowed(list(environment), { minItems: 1, uniqueItems: true }, (read, node, path, reading) => {
@@ -163,13 +169,17 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     'The root of a platform repository, `fleet.yaml`: the name of the fleet, which every signature covers, and its environments.',
     name,
     fields({
-      environments: required(chain, 'The promotion chain, first environment first. Each name appears once.'),
+      environments: required(chain, 'The environments, first one first. Each name appears once.'),
     }),
-    (metadata, spec, at) => ({
+    (metadata, spec, at, reading) => ({
       kind: 'Fleet',
       name: metadata.name,
       at,
       environments: spec.environments.map((environment) => environment.name),
+      entries: spec.environments.map(({ name: own, promotedFrom }) =>
+        promotedFrom === undefined ? { name: own } : { name: own, promotedFrom },
+      ),
+      entryPlaces: entryPlaces(reading, 'environments'),
     }),
   ),
   ImagesLock: kindReader(
@@ -419,4 +429,5 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     }),
   ),
   SchedulingPolicy: schedulingPolicy,
+  ...PROMOTION_KINDS,
 };

@@ -15,6 +15,12 @@ import type {
 } from '../../model/model.ts';
 import type { Revision } from '../../model/location.ts';
 import type { Bounds } from '../../model/bounds.ts';
+import type {
+  EnvironmentEntry,
+  FreshnessPolicy,
+  PromotionPolicy,
+  RolloutPolicy,
+} from '../../model/promotion.ts';
 import type { TextPlace } from './text-places.ts';
 
 /** A folder of a repository. */
@@ -42,8 +48,21 @@ export type WorkloadTarget = {
   readonly labelPlaces?: Readonly<Record<string, Place>>;
 };
 
+/** Places of fields of the spec. */
+type Places = Readonly<Record<string, Place | undefined>>;
+
 type Spec =
-  | { readonly kind: 'Fleet'; readonly environments: readonly string[] }
+  | {
+      readonly kind: 'Fleet';
+      /** Names, in the order of fleet.yaml. */
+      readonly environments: readonly string[];
+      readonly entries: readonly EnvironmentEntry[];
+      /** Places of the fields of each entry. */
+      readonly entryPlaces: readonly Readonly<Record<string, Place>>[];
+    }
+  | { readonly kind: 'PromotionPolicy'; readonly promotionPolicy: PromotionPolicy; readonly places: Places }
+  | { readonly kind: 'RolloutPolicy'; readonly rolloutPolicy: RolloutPolicy; readonly places: Places }
+  | { readonly kind: 'FreshnessPolicy'; readonly freshnessPolicy: FreshnessPolicy; readonly places: Places }
   | {
       readonly kind: 'ImagesLock';
       readonly images: ReadonlyMap<string, string>;

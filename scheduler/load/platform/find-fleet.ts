@@ -6,6 +6,7 @@ import { readObjects } from '../objects/read-objects.ts';
 import { type Problems, throwProblems } from '../../model/problems.ts';
 import type { Location } from '../../model/location.ts';
 import type { Sources } from '../sources/open-sources.ts';
+import { chainMistakes } from './check-chain.ts';
 
 const FLEET_FILE = /^fleet\.ya?ml$/;
 const LOCK_FILE = /^images\.lock\.ya?ml$/;
@@ -57,6 +58,7 @@ export const findFleet = async (
       new FleetError('NAME_CLASH', 'a platform has one Fleet', { at: other.at, hint: 'Remove one' }),
     );
   if (file && !fleet) throwProblems(wrong, 'the platform');
+  if (fleet) wrong.push(...chainMistakes(fleet));
   problems.found.push(...wrong);
   const locks = ofKind(objects, 'ImagesLock');
   return {

@@ -1,0 +1,226 @@
+import { isSeq } from 'yaml';
+import { DURATION, durationSeconds } from '../../model/duration.ts';
+import type { AgentSelector, Share } from '../../model/promotion.ts';
+import { given } from '../../model/yaml/schema-rules.ts';
+import {
+  BAD,
+  count,
+  fields,
+  flag,
+  name,
+  narrowed,
+  objectName,
+  oneOf,
+  optional,
+  record,
+  refuse,
+  required,
+  type Shape,
+  shape,
+  shortList,
+  text,
+  textLike,
+} from '../../model/yaml/shape.ts';
+
+const durationText = textLike(DURATION, 'is not a duration', 'Write it like 30m, 12h, 14d or 2w');
+
+/** A duration as text, read as seconds. */
+const seconds: Shape<number> = shape(durationText.schema, (node, path, reading) => {
+  const value = durationText(node, path, reading);
+  return value === BAD ? BAD : (durationSeconds(value) ?? BAD);
+});
+
+const ranged = (least: number, most: number): Shape<number> =>
+  narrowed(count, { minimum: least, maximum: most }, (value, node, path, reading) =>
+    value >= least && value <= most
+      ? value
+      : refuse(reading, node, `${path} must be from ${least} to ${most}, not ${value}`),
+  );
+
+const percent = ranged(1, 100);
+const number = ranged(1, 1_000_000);
+
+const labels = narrowed(record(text), { minProperties: 1 }, (value, node, path, reading) =>
+  Object.keys(value).length > 0
+    ? value
+    : refuse(reading, node, `${path} is empty`, 'Name at least one label'),
+);
+
+const selector: Shape<AgentSelector> = fields({
+  matchLabels: required(labels, 'Labels that an agent must have, all of them.'),
+});
+
+const SHARE = /^(?:[1-9][0-9]?|100)%$/;
+const shareText = textLike(SHARE, 'is not a percentage', 'Write a number of agents, or a percentage like 5%');
+
+/** A number of agents, or a percentage. */
+const share: Shape<Share> = shape(
+  { type: ['integer', 'string'], minimum: 0, maximum: Number.MAX_SAFE_INTEGER, pattern: SHARE.source },
+  (node, path, reading) => {
+    const isText = text(node, path, { ...reading, problems: [] }) !== BAD;
+    if (!isText) {
+      const read = count(node, path, reading);
+      return read === BAD ? BAD : { count: read };
+    }
+    const read = shareText(node, path, reading);
+    return read === BAD ? BAD : { percent: Number.parseInt(read, 10) };
+  },
+);
+
+const keyNames = shortList(text, 64);
+
+/** One name, or a list of them. */
+const names: Shape<readonly string[]> = shape(
+  { type: ['string', 'array'], items: text.schema, maxItems: 64 },
+  (node, path, reading) => {
+    if (isSeq(node)) return keyNames(node, path, reading);
+    const one = text(node, path, reading);
+    return one === BAD ? BAD : [one];
+  },
+);
+
+const date = textLike(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, 'is not a date', 'Write it like 2026-12-20');
+
+const webAddress = textLike(/^https:\/\/[^\s/]+(?:\/\S*)?$/, 'is not an https address', undefined, {
+  maxLength: 2048,
+});
+
+const window = textLike(
+  /^\S+(?: \S+){4} for [1-9][0-9]{0,4}[smh]$/,
+  'is not a window',
+  "Write it like '0 22 * * 1-5 for 6h': minute, hour, day, month, weekday",
+);
+
+const freshness = optional(
+  seconds,
+  undefined,
+  'An agent whose last report is older does not count as complying.',
+);
+
+const absent = optional(
+  fields({
+    after: required(seconds, 'An agent that was not heard for this long is absent.'),
+    // oxlint-disable-next-line unicorn/no-thenable -- a field of the policy
+    then: required(oneOf('exclude', 'block'), 'Whether absent agents no longer count, or block.'),
+  }),
+  undefined,
+  'What counts for agents that are cut off. Without it they block.',
+);
+
+/** The spec of a PromotionPolicy. */
+export const promotionFields = fields({
+  from: required(name, 'Environment that a candidate is promoted from.'),
+  to: required(name, 'Environment that it is promoted to. Its `promotedFrom` in fleet.yaml is `from`.'),
+  mode: optional(
+    oneOf('manual', 'automatic'),
+    'manual',
+    'Who promotes once all conditions are met: a person, or `serve`.',
+  ),
+  compliance: optional(
+    fields({
+      percent: optional(percent, undefined, 'Share of the agents that must comply.'),
+      atLeast: optional(number, undefined, 'Number of agents that must comply.'),
+      of: optional(
+        oneOf('reported', 'enrolled'),
+        'reported',
+        'Agents that the percentage is of: those that ever reported, or all that are enrolled.',
+      ),
+      require: optional(
+        shortList(selector, 64),
+        [],
+        'Agents that must all comply. For each entry there must be at least one.',
+      ),
+    }),
+    undefined,
+    'How many agents of `from` must run the candidate without a failure.',
+  ),
+  soak: optional(seconds, 0, 'How long compliance must have held.'),
+  freshness,
+  absent,
+  approvals: optional(
+    fields({
+      required: required(number, 'Number of approvals by different keys.'),
+      from: optional(names, [], 'Keys of the bundle role that count, by name. Without it all do.'),
+      notAuthor: optional(flag, true, 'The person who promotes does not count as an approver.'),
+    }),
+    undefined,
+    'Signed approvals that the candidate needs.',
+  ),
+  windows: optional(
+    shortList(window, 64),
+    [],
+    'Times in which a promotion may happen, each `<cron> for <duration>`. Without any, always.',
+  ),
+  freeze: optional(
+    shortList(
+      fields({
+        from: required(date, 'First day, UTC.'),
+        to: required(date, 'Last day, UTC.'),
+        reason: optional(text, undefined, 'Shown to those who wait.'),
+      }),
+      64,
+    ),
+    [],
+    'Days on which nothing is promoted.',
+  ),
+  checks: optional(
+    shortList(
+      fields({
+        name: required(objectName, 'Name of the check.'),
+        url: required(webAddress, 'Address that is asked, by POST.'),
+        timeout: optional(seconds, 3600, 'How long an answer is waited for.'),
+      }),
+      16,
+    ),
+    [],
+    'Webhooks that must agree.',
+  ),
+  direct: optional(
+    oneOf('allow', 'forbid'),
+    'allow',
+    'Whether a change of the own layer of `to` is released without a promotion.',
+  ),
+});
+
+const stageFields = fields({
+  name: required(name, 'Name of the stage.'),
+  selector: optional(selector, undefined, 'Agents with these labels. Without it all.'),
+  percent: optional(percent, undefined, 'Share of the selected agents. Without it all of them.'),
+  soak: optional(seconds, 0, 'How long the stage must have complied before the next begins.'),
+  maxFailures: optional(share, { count: 0 }, 'More failed agents than this stop the rollout.'),
+  approvals: optional(count, 0, 'Number of approvals that the stage needs before it begins.'),
+});
+
+const stage = narrowed(
+  stageFields,
+  { anyOf: [given('selector'), given('percent')] },
+  (read, node, path, reading) =>
+    read.selector || read.percent !== undefined
+      ? read
+      : refuse(reading, node, `${path} selects no agents`, 'Give it a selector, a percent or both'),
+);
+
+/** The spec of a RolloutPolicy. */
+export const rolloutFields = fields({
+  environment: required(name, 'Environment whose releases reach agents in these stages.'),
+  stages: required(
+    shortList(stage, 32, 1),
+    'Stages in their order. Each one adds its agents to those of the stages before.',
+  ),
+  deadline: optional(seconds, undefined, 'A rollout that is not complete by then has failed.'),
+  onFailure: optional(
+    oneOf('stop', 'takeBack'),
+    'stop',
+    'What follows when a stage fails: the rollout stops, or the stages it reached get the release before.',
+  ),
+  freshness,
+  absent,
+});
+
+/** The spec of a FreshnessPolicy. */
+export const freshnessFields = fields({
+  environment: required(name, 'Environment that it is about.'),
+  clusterTypes: optional(shortList(name), [], 'Cluster types that it is limited to. Without any, all.'),
+  late: required(seconds, 'After this an agent that was not heard is late.'),
+  stale: required(seconds, 'After this what the agent said last no longer counts.'),
+});

@@ -1,0 +1,89 @@
+import { objectName } from '../../model/yaml/shape.ts';
+import { fieldPlaces } from './field-places.ts';
+import { type KindReader, kindReader } from './kalypso-kinds.ts';
+import { freshnessFields, promotionFields, rolloutFields } from './promotion-fields.ts';
+
+/** Without the fields that are undefined. */
+const present = <T extends object>(read: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+
+const toAbsent = (read: { after: number; then: 'exclude' | 'block' } | undefined) =>
+  // oxlint-disable-next-line unicorn/no-thenable -- a field of the policy
+  read && { absent: { afterSeconds: read.after, then: read.then } };
+
+/** The kinds of the folder promotion/ (docs/promotion.md). */
+export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
+  PromotionPolicy: kindReader(
+    'Conditions for the promotion of a candidate from one environment to the next, in `promotion/`. Each link of the chain has at most one.',
+    objectName,
+    promotionFields,
+    (metadata, spec, at, reading) => ({
+      kind: 'PromotionPolicy',
+      name: metadata.name,
+      at,
+      places: fieldPlaces(reading, ['from', 'to', 'windows', 'freeze']),
+      promotionPolicy: {
+        name: metadata.name,
+        from: spec.from,
+        to: spec.to,
+        mode: spec.mode,
+        ...(spec.compliance && { compliance: present(spec.compliance) }),
+        soakSeconds: spec.soak,
+        ...(spec.freshness !== undefined && { freshnessSeconds: spec.freshness }),
+        ...toAbsent(spec.absent),
+        ...(spec.approvals && { approvals: spec.approvals }),
+        windows: spec.windows,
+        freeze: spec.freeze.map((days) => present(days)),
+        checks: spec.checks.map(({ name: check, url, timeout }) => ({
+          name: check,
+          url,
+          timeoutSeconds: timeout,
+        })),
+        direct: spec.direct,
+        at,
+      },
+    }),
+  ),
+  RolloutPolicy: kindReader(
+    'The stages in which a release reaches the agents of an environment, in `promotion/`. Each environment has at most one.',
+    objectName,
+    rolloutFields,
+    (metadata, spec, at, reading) => ({
+      kind: 'RolloutPolicy',
+      name: metadata.name,
+      at,
+      places: fieldPlaces(reading, ['environment', 'stages']),
+      rolloutPolicy: {
+        name: metadata.name,
+        environment: spec.environment,
+        stages: spec.stages.map(({ soak, ...rest }) => ({ ...present(rest), soakSeconds: soak })),
+        ...(spec.deadline !== undefined && { deadlineSeconds: spec.deadline }),
+        onFailure: spec.onFailure === 'stop' ? 'stop' : 'take-back',
+        ...(spec.freshness !== undefined && { freshnessSeconds: spec.freshness }),
+        ...toAbsent(spec.absent),
+        at,
+      },
+    }),
+  ),
+  FreshnessPolicy: kindReader(
+    'How old the last report of an agent may be before the agent is late or stale, in `promotion/`.',
+    objectName,
+    freshnessFields,
+    (metadata, spec, at, reading) => ({
+      kind: 'FreshnessPolicy',
+      name: metadata.name,
+      at,
+      places: fieldPlaces(reading, ['environment', 'late', 'stale']),
+      freshnessPolicy: {
+        name: metadata.name,
+        environment: spec.environment,
+        clusterTypes: spec.clusterTypes,
+        lateSeconds: spec.late,
+        staleSeconds: spec.stale,
+        at,
+      },
+    }),
+  ),
+};
