@@ -164,6 +164,10 @@ export const CODES = {
   NOT_NEWER: refused,
   APPROVAL_MISSING: refused,
   NOTHING_AWAITING: missing,
+  // Audit log
+  AUDIT_CHAIN: refused,
+  AUDIT_CHECKPOINT: refused,
+  AUDIT_TRUNCATED: refused,
   // Registry and hub
   REGISTRY_UNREACHABLE: unreachable,
   REGISTRY_DENIED: missing,

@@ -18,6 +18,17 @@ const owned = { mode: '0640', owner: 'root', group: 'root' };
 const blob = { digest, size: 0 };
 
 export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'approval-predicate': {
+    fleet: 'acme',
+    to: 'prod',
+    shared: digest,
+    stage: 'pilot',
+    person: 'ada',
+    reason: 'seen in qa for a week',
+    time,
+    critical: [],
+  },
+  'audit-entry': { number: 2, previous: digest, at: time, kind: 'approval', statement: {} },
   'audit-predicate': { from: 1, to: 2, count: 2, time, critical: [] },
   'bundle-config': {
     ...names,
@@ -99,6 +110,18 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
         ],
       },
     ],
+  },
+  'decision-predicate': {
+    fleet: 'acme',
+    decision: 'advance',
+    environment: 'prod',
+    only: 'prod/kiosk',
+    stage: 'pilot',
+    plan: digest,
+    person: 'ada',
+    reason: 'the pilot is healthy',
+    time,
+    critical: [],
   },
   event: {
     agent: 'plant-7/line-1',
@@ -212,6 +235,22 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     critical: [],
   },
   needs: { fleet: 'acme', agent: 'plant-7/line-1', missing: [digest], holds: [digest], at: time },
+  'promotion-predicate': {
+    fleet: 'acme',
+    from: 'qa',
+    to: 'prod',
+    number: 2,
+    shared: digest,
+    mode: 'manual',
+    person: 'ada',
+    reason: 'release of the week',
+    policy: digest,
+    verdict: digest,
+    approvals: [digest],
+    previous: digest,
+    time,
+    critical: [],
+  },
   'receipt-predicate': {
     fleet: 'acme',
     agent: 'plant-7/line-1',

@@ -1,9 +1,13 @@
 /** Schemas of docs/schemas that the programs validate by; `file#name` is a definition in a file. */
 export const SCHEMA_NAMES = [
   'agent-config',
+  'approval-predicate',
+  'audit-entry',
+  'audit-predicate',
   'bundle-config',
   'bundle-predicate',
   'candidate',
+  'decision-predicate',
   'event',
   'host-package',
   'hub-certificate-answer',
@@ -20,6 +24,7 @@ export const SCHEMA_NAMES = [
   'medium',
   'medium-part',
   'needs',
+  'promotion-predicate',
   'receipt-predicate',
   'release-predicate',
   'report-predicate',

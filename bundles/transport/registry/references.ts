@@ -9,6 +9,9 @@ export const channelRepository = (channel: Channel): string => formatChannel(cha
 /** The site statement and the receipts for the agents of a site. */
 export const siteRepository = (site: string): string => `sites/${site}`;
 
+/** The audit log, under the tag `log`. */
+export const AUDIT_REPOSITORY = 'audit';
+
 /** Tags that never move: without one a registry takes a manifest for garbage. */
 export const bundleTag = (digest: Digest): string => `b-${hexOf(digest)}`;
 export const imageTag = (digest: Digest): string => `i-${hexOf(digest)}`;

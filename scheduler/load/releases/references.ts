@@ -2,6 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { layoutReference } from '#bundles/formats/layout/layout';
 import type { Channel } from '#bundles/names';
 import {
+  AUDIT_REPOSITORY,
   bundleTag,
   channelRepository,
   imageTag,
@@ -32,3 +33,5 @@ export const awaitingReference = (channel: Channel): string =>
 /** Why the last build did not release a channel although no signature is missing. It stays in the layout. */
 export const waitingReference = (channel: Channel): string =>
   layoutReference(channelRepository(channel), 'waiting');
+/** The audit log of the fleet. */
+export const AUDIT_REFERENCE = layoutReference(AUDIT_REPOSITORY, 'log');

@@ -1,0 +1,37 @@
+import type { Digest } from '../../digest.ts';
+import { FleetError } from '../../errors.ts';
+import type { AuditPredicate } from '../../formats/statements/predicates.ts';
+import { PREDICATES } from '../../media-types.ts';
+import { parseDocument } from '../../json/validate.ts';
+import type { PublicKey } from '../keys/key.ts';
+import { verifyStatement } from './verify-statement.ts';
+
+/** The signed state of an audit log. */
+export type AuditCheckpoint = AuditPredicate & {
+  /** Digest of the newest line. */
+  readonly head: Digest;
+  /** Digest of the payload. */
+  readonly digest: Digest;
+};
+
+/**
+ * @param keys the audit keys of a root: any one of them signs
+ * @throws FleetError UNSIGNED, TOO_MANY, UNKNOWN_KEY, BAD_SIGNATURE, PAYLOAD_MISMATCH, PREDICATE_TYPE, BUNDLE_FORMAT, SCHEMA
+ */
+export const verifyCheckpoint = (
+  envelopes: readonly Uint8Array[],
+  keys: readonly PublicKey[],
+  what: string,
+): AuditCheckpoint => {
+  const { predicate, subjects, digest } = verifyStatement(
+    envelopes,
+    { keys, threshold: 1 },
+    PREDICATES.audit,
+    what,
+  );
+  const said = parseDocument<AuditPredicate>('audit-predicate', predicate, what);
+  const [subject] = subjects;
+  if (subjects.length !== 1 || subject?.name !== 'log' || said.to !== said.count || said.from > said.to)
+    throw new FleetError('SCHEMA', `${what} does not name one log and the entries that it covers`);
+  return { ...said, head: subject.digest, digest };
+};

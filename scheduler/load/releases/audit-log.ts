@@ -1,0 +1,226 @@
+import { canonicalBytes } from '#bundles/json/canonical';
+import type { Digest } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { readArtifact } from '#bundles/formats/layout/artifact';
+import { findReference, type Layout } from '#bundles/formats/layout/layout';
+import {
+  type AuditKind,
+  type AuditLine,
+  type ReadAuditLine,
+  readAuditLines,
+} from '#bundles/formats/statements/audit-lines';
+import type {
+  ApprovalPredicate,
+  DecisionPredicate,
+  PromotionPredicate,
+} from '#bundles/formats/statements/predicates';
+import { statementFiles } from '#bundles/formats/statements/statement-files';
+import { AUDIT_ARTIFACT, PREDICATES } from '#bundles/media-types';
+import { parseDocument } from '#bundles/json/validate';
+import type { Timestamp } from '#bundles/time';
+import { type AuditCheckpoint, verifyCheckpoint } from '#bundles/trust/statements/audit-checkpoint';
+import { type RoleKeys, verifyStatement } from '#bundles/trust/statements/verify-statement';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import type { Promoted } from '../../model/promotion.ts';
+import { AUDIT_REFERENCE } from './references.ts';
+
+type EntryOf<Kind extends AuditKind, Predicate> = {
+  readonly kind: Kind;
+  /** From 1, without gaps. */
+  readonly number: number;
+  /** Digest of the line: what a release carries as `auditHead` if this entry is the newest. */
+  readonly digest: Digest;
+  /** When it was appended. */
+  readonly at: Timestamp;
+  /** Digest of the statement's payload: how other statements name it. */
+  readonly payload: Digest;
+  /** Subject `candidate`; undefined for a decision about an environment. */
+  readonly candidate: Digest | undefined;
+  readonly predicate: Predicate;
+  /** Hint of the key that signed, as the root writes it. */
+  readonly signer: string;
+};
+
+/** A verified entry of the audit log. */
+export type AuditEntry =
+  | EntryOf<'promotion', PromotionPredicate>
+  | EntryOf<'approval', ApprovalPredicate>
+  | EntryOf<'decision', DecisionPredicate>;
+
+/** The verified audit log of a layout. */
+export type AuditLog = {
+  /** Oldest first. */
+  readonly entries: readonly AuditEntry[];
+  /** Digest of the newest line; null without a log. */
+  readonly head: Digest | null;
+};
+
+export const EMPTY_LOG: AuditLog = { entries: [], head: null };
+
+/**
+ * Reads the audit log of a layout and verifies it: the hash chain, the checkpoint over its head, and each statement under the
+ * newest root whose keys signed it.
+ * @param roots all roots of the fleet, oldest first
+ * @returns an empty log if the layout has none
+ * @throws FleetError AUDIT_CHAIN, AUDIT_CHECKPOINT, AUDIT_TRUNCATED; MISSING_BLOB, DIGEST_MISMATCH for a segment; UNKNOWN_KEY,
+ *   BAD_SIGNATURE, THRESHOLD, PREDICATE_TYPE, WRONG_FLEET, SCHEMA for a statement; UNSIGNED, UNKNOWN_KEY, BAD_SIGNATURE for the
+ *   checkpoint
+ */
+export const readAuditLog = async (layout: Layout, roots: readonly TrustRoot[]): Promise<AuditLog> => {
+  const lines = await readCheckedLines(layout, roots);
+  return { entries: verifyEntries(lines, roots), head: lines.at(-1)?.digest ?? null };
+};
+
+/** @throws FleetError as verifyEntry; AUDIT_CHAIN for a promotion whose number was taken before */
+export const verifyEntries = (
+  lines: readonly ReadAuditLine[],
+  roots: readonly TrustRoot[],
+): readonly AuditEntry[] => {
+  const entries: AuditEntry[] = [];
+  for (const line of lines) {
+    const entry = verifyEntry(line, roots);
+    checkNumbering(entries, entry, 'AUDIT_CHAIN');
+    entries.push(entry);
+  }
+  return entries;
+};
+
+/**
+ * The lines of a layout's audit log: the chain is checked and ends at the head that the checkpoint signs; statements are not
+ * verified. Enough to find a head of a release.
+ * @throws FleetError as readAuditLog, without the errors of statements
+ */
+export const readCheckedLines = async (
+  layout: Layout,
+  roots: readonly TrustRoot[],
+): Promise<readonly ReadAuditLine[]> => {
+  const artifact = findReference(layout, AUDIT_REFERENCE);
+  if (!artifact) return [];
+  const what = `the audit log in ${layout.directory}`;
+  const documents = await readArtifact(layout.blobs, artifact, { what, type: AUDIT_ARTIFACT });
+  const envelopes = await statementFiles(layout.blobs, documents, 'audit');
+  const checkpoint = underNewest(roots, ({ audit }) =>
+    verifyCheckpoint(envelopes, audit, `the checkpoint of ${what}`),
+  );
+  const lines = await readAuditLines(layout.blobs, documents);
+  checkCovers(checkpoint, lines, what);
+  return lines;
+};
+
+const checkCovers = (
+  { count, head }: AuditCheckpoint,
+  lines: readonly ReadAuditLine[],
+  what: string,
+): void => {
+  if (lines.length < count) {
+    throw new FleetError(
+      'AUDIT_TRUNCATED',
+      `${what} ends with entry ${lines.length}, but its checkpoint counts ${count}`,
+      { hint: 'Entries were removed; put back the last copy of it' },
+    );
+  }
+  if (lines.length === count && lines.at(-1)?.digest === head) return;
+  throw new FleetError(
+    'AUDIT_CHECKPOINT',
+    lines.length > count
+      ? `${what} has ${lines.length} entries, but its checkpoint counts ${count}`
+      : `${what} ends with another entry ${count} than its checkpoint signs`,
+    { hint: 'Entries were added or replaced without the audit key; put back the last copy of it' },
+  );
+};
+
+/**
+ * Verifies the statement of a line.
+ * @throws FleetError UNKNOWN_KEY, BAD_SIGNATURE, THRESHOLD, PREDICATE_TYPE, BUNDLE_FORMAT, WRONG_FLEET, SCHEMA
+ */
+export const verifyEntry = (line: ReadAuditLine, roots: readonly TrustRoot[]): AuditEntry => {
+  const { number, digest, at, kind } = line;
+  const what = `the ${kind} in entry ${number} of the audit log`;
+  const file = encodeEntryStatement(line, what);
+  const statement = underNewest(roots, (root) =>
+    verifyStatement([file], signersOf(kind, root), PREDICATES[kind], what),
+  );
+  const candidate = statement.subjects.find(({ name }) => name === 'candidate')?.digest;
+  if (candidate === undefined && kind !== 'decision')
+    throw new FleetError('SCHEMA', `${what} names no candidate`);
+  const common = { number, digest, at, payload: statement.digest, candidate };
+  const [signer = ''] = statement.signers;
+  const entry = { ...common, signer, ...parsePredicate(kind, statement.predicate, what) };
+  const fleet = roots.at(-1)?.fleet;
+  if (entry.predicate.fleet === fleet) return entry;
+  throw new FleetError('WRONG_FLEET', `${what} is of fleet ${entry.predicate.fleet}, not ${fleet}`);
+};
+
+/** Bytes of the statement's file. @throws FleetError BUNDLE_FORMAT for a number that canonical JSON does not have */
+const encodeEntryStatement = ({ statement }: AuditLine, what: string): Buffer => {
+  try {
+    return canonicalBytes(statement);
+  } catch (cause) {
+    throw new FleetError('BUNDLE_FORMAT', `${what} has a number with a fraction`, { cause });
+  }
+};
+
+/** Keys that may sign a kind. An approval is one person's, whatever the threshold for bundles is. */
+const signersOf = (kind: AuditKind, { roles, audit }: TrustRoot): RoleKeys => {
+  switch (kind) {
+    case 'promotion':
+      return roles.release;
+    case 'approval':
+      return { keys: roles.bundle.keys, threshold: 1 };
+    case 'decision':
+      return { keys: audit, threshold: 1 };
+  }
+};
+
+const parsePredicate = (kind: AuditKind, predicate: unknown, what: string) => {
+  switch (kind) {
+    case 'promotion':
+      return { kind, predicate: parseDocument<PromotionPredicate>('promotion-predicate', predicate, what) };
+    case 'approval':
+      return { kind, predicate: parseDocument<ApprovalPredicate>('approval-predicate', predicate, what) };
+    case 'decision':
+      return { kind, predicate: parseDocument<DecisionPredicate>('decision-predicate', predicate, what) };
+  }
+};
+
+/** Checks that a promotion has a higher number than those to the same environment before it. @throws FleetError with this code */
+export const checkNumbering = (
+  before: readonly AuditEntry[],
+  entry: AuditEntry,
+  code: 'AUDIT_CHAIN' | 'NOT_NEWER',
+): void => {
+  if (entry.kind !== 'promotion') return;
+  const { to, number } = entry.predicate;
+  const last = promotedTo({ entries: before }, to);
+  if (number > (last?.number ?? 0)) return;
+  throw new FleetError(
+    code,
+    `promotion ${number} to ${to} in entry ${entry.number} of the audit log does not follow promotion ${last?.number}`,
+  );
+};
+
+/** The newest promotion to an environment; undefined if there is none. */
+export const promotedTo = (
+  { entries }: Pick<AuditLog, 'entries'>,
+  environment: string,
+): (Promoted & { readonly predicate: PromotionPredicate; readonly payload: Digest }) | undefined => {
+  const found = entries.findLast((entry) => entry.kind === 'promotion' && entry.predicate.to === environment);
+  if (found?.kind !== 'promotion' || found.candidate === undefined) return undefined;
+  const { predicate, candidate, payload } = found;
+  const { from, to, number, shared } = predicate;
+  return { from, to, number, candidate, shared, predicate, payload };
+};
+
+/** The result under the newest root that accepts it; otherwise the error under the newest root. */
+const underNewest = <T>(roots: readonly TrustRoot[], verify: (root: TrustRoot) => T): T => {
+  let first: unknown;
+  for (const root of roots.toReversed()) {
+    try {
+      return verify(root);
+    } catch (error) {
+      if (!isFleetError(error)) throw error;
+      first ??= error;
+    }
+  }
+  throw first ?? new FleetError('ROOT_UNKNOWN', 'there is no trust root to judge the audit log by');
+};

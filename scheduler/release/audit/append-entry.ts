@@ -1,0 +1,126 @@
+import { digestOf } from '#bundles/digest';
+import type { Json } from '#bundles/json/canonical';
+import { parseStrictJson } from '#bundles/json/strict-json';
+import {
+  type AuditKind,
+  type AuditLine,
+  encodeAuditLine,
+  SEGMENT_ENTRIES,
+} from '#bundles/formats/statements/audit-lines';
+import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/envelope';
+import { AUDIT_ARTIFACT, AUDIT_NDJSON, SIGSTORE_BUNDLE } from '#bundles/media-types';
+import { formatTime } from '#bundles/time';
+import { type Limit, makeLimit } from '#bundles/transport/publish/limit';
+import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
+import {
+  type AuditEntry,
+  checkNumbering,
+  readCheckedLines,
+  verifyEntries,
+  verifyEntry,
+} from '../../load/releases/audit-log.ts';
+import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import type { Releases } from '../publish/open-releases.ts';
+import { rootDocuments } from '../publish/publish-release.ts';
+import { signCheckpoint } from './sign-checkpoint.ts';
+
+export type NewEntry = {
+  readonly kind: AuditKind;
+  /** The signed statement: bytes of a sigstore bundle. */
+  readonly statement: Uint8Array;
+};
+
+export type Appended = {
+  /** 'known': the log has this statement already, and nothing was written. */
+  readonly outcome: 'appended' | 'known';
+  readonly entry: AuditEntry;
+};
+
+/**
+ * Appends a signed statement to the audit log of a layout and signs the checkpoint over the new head. The entry is on disk when
+ * this returns. Blobs are written before the index, so that a process killed in between leaves the log as it was. Appending a
+ * statement that the log has changes nothing: a caller that was stopped can repeat the call.
+ * @param releases holds the layout's lock; calls on the same one wait for each other
+ * @throws FleetError KEY_MISSING, UNKNOWN_KEY for the audit key; UNKNOWN_KEY, BAD_SIGNATURE, THRESHOLD, PREDICATE_TYPE,
+ *   BUNDLE_FORMAT, WRONG_FLEET, SCHEMA for the statement, judged by the newest root; NOT_NEWER for a promotion whose number is
+ *   taken; BUSY; the codes of readAuditLog for the log as it is
+ */
+export const appendEntry = (
+  releases: Releases,
+  keys: KeyDirectory,
+  entry: NewEntry,
+  now: Date,
+): Promise<Appended> => inTurn(releases)(() => append(releases, keys, entry, now));
+
+/** One queue for each opened layout: its lock keeps out other processes, not other calls of this one. */
+const queues = new WeakMap<Releases, Limit>();
+
+const inTurn = (releases: Releases): Limit => {
+  const queue = queues.get(releases) ?? makeLimit(1);
+  queues.set(releases, queue);
+  return queue;
+};
+
+const append = async (
+  releases: Releases,
+  keys: KeyDirectory,
+  { kind, statement }: NewEntry,
+  now: Date,
+): Promise<Appended> => {
+  // Opened before anything is read, so that a missing key is the first error.
+  const key = await keys.key('audit');
+  const layout = await releases.open();
+  const lines = await readCheckedLines(layout, keys.roots);
+  const entries = verifyEntries(lines, keys.roots);
+  const line: AuditLine = {
+    number: lines.length + 1,
+    previous: lines.at(-1)?.digest ?? null,
+    at: formatTime(now),
+    kind,
+    statement: toJson(statement, kind),
+  };
+  const digest = digestOf(encodeAuditLine(line));
+  const entry = verifyEntry({ ...line, digest }, [keys.root]);
+  const known = entries.find(({ payload }) => payload === entry.payload);
+  if (known) return { outcome: 'known', entry: known };
+  checkNumbering(entries, entry, 'NOT_NEWER');
+  const checkpoint = await signCheckpoint(digest, entry.number, key, now);
+  const artifact = await writeArtifact(layout, AUDIT_ARTIFACT, [
+    { role: 'audit', mediaType: SIGSTORE_BUNDLE, version: entry.number, bytes: checkpoint },
+    ...segmentsOf([...lines.map(({ digest: _, ...one }) => one), line]),
+    ...rootDocuments(keys),
+  ]);
+  await releases.point(new Map([[AUDIT_REFERENCE, artifact]]));
+  return { outcome: 'appended', entry };
+};
+
+/** @throws FleetError BUNDLE_FORMAT, PAYLOAD_TYPE, BAD_JSON, TOO_LARGE, TOO_DEEP */
+const toJson = (statement: Uint8Array, kind: AuditKind): AuditLine['statement'] => {
+  const what = `the ${kind}`;
+  parseEnvelope(statement, what);
+  return parseStrictJson(statement, { maxBytes: MAX_STATEMENT_BYTES }, what) as { [key: string]: Json };
+};
+
+/**
+ * The log as segments. The sizes depend only on the number of entries: full ones, then one for each bit of the rest, so that an
+ * append writes a small new segment and each entry is rewritten at most eight times.
+ */
+const segmentsOf = (lines: readonly AuditLine[]): readonly NewDocument[] => {
+  const segments: NewDocument[] = [];
+  for (let start = 0; start < lines.length; ) {
+    const size = segmentSize(lines.length - start);
+    const bytes = lines.slice(start, start + size).map((line) => `${encodeAuditLine(line).toString()}\n`);
+    segments.push({
+      role: 'audit-segment',
+      mediaType: AUDIT_NDJSON,
+      version: start + 1,
+      bytes: Buffer.from(bytes.join('')),
+    });
+    start += size;
+  }
+  return segments;
+};
+
+/** The largest power of two that is neither above what is left nor above a full segment. */
+const segmentSize = (left: number): number => Math.min(SEGMENT_ENTRIES, 2 ** Math.floor(Math.log2(left)));
