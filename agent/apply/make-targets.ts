@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Config, durationMs } from '../config/config.ts';
+import { durationMs } from '#bundles/duration';
+import type { Config } from '../config/config.ts';
 import { findAgeIdentity } from '../identity/age-identity.ts';
 import { fullName, type Identity } from '../store/identity.ts';
 import { readReplaced } from '../store/inventory.ts';

@@ -6,7 +6,7 @@ import { sleep } from '../daemon/wake-signal.ts';
 import type { Log } from '../model/log.ts';
 import { makeDaemon } from '../daemon/make-daemon.ts';
 import { runDaemon } from '../daemon/run-daemon.ts';
-import { parseWindows } from '../observe/windows.ts';
+import { parseWindows } from '#bundles/windows';
 import type { Edge } from '../model/edge.ts';
 import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
 import { type Look, lookAround } from '../observe/look-around.ts';

@@ -1,3 +1,4 @@
+import { durationMs } from '#bundles/duration';
 import type { ClockTrust } from '../model/edge.ts';
 
 /** Images that must be signed on this machine, in addition to policies of bundles; `keys` are paths of files. */
@@ -49,11 +50,5 @@ export type Config = {
 };
 
 export const DEFAULT_CONFIG_FILE = '/etc/fleet-agent/agent.yaml';
-
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
-
-/** '5m' -> 300000. The schema has validated the text. */
-export const durationMs = (text: string): number =>
-  Number.parseInt(text, 10) * (UNITS[text.slice(-1)] ?? 1000);
 
 export const intervalMs = ({ interval }: Pick<Config, 'interval'>): number => durationMs(interval);

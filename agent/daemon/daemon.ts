@@ -4,7 +4,7 @@ import type { Look } from '../observe/look-around.ts';
 import type { Sleep, WakeSignal } from './wake-signal.ts';
 import type { ContactKeeper } from '../store/contact.ts';
 import type { Log } from '../model/log.ts';
-import type { Windows } from '../observe/windows.ts';
+import type { Windows } from '#bundles/windows';
 
 /** The dependencies of the daemon as functions, so that a test can replace the environment and the clock. */
 export type Daemon = {

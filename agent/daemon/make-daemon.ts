@@ -1,9 +1,11 @@
 import { digestOf } from '#bundles/digest';
+import { durationMs } from '#bundles/duration';
+import { parseWindows } from '#bundles/windows';
 import { pollRegistry } from '../acquire/poll-registry.ts';
 import { type Exclusively, pullRelease } from '../acquire/pull-release.ts';
 import type { Agent } from '../store/agent.ts';
 import type { Target } from '../model/target.ts';
-import { type Config, durationMs, intervalMs } from '../config/config.ts';
+import { type Config, intervalMs } from '../config/config.ts';
 import { makeVisitor } from '../report/visit-hub.ts';
 import { lookAround } from '../observe/look-around.ts';
 import { nextAttempt } from '../store/attempts.ts';
@@ -18,7 +20,6 @@ import { keepSmall } from './keep-small.ts';
 import type { Log } from '../model/log.ts';
 import { readNote, writeNote } from '../observe/note.ts';
 import { type Persistence, registryOf } from '../config/registry-of.ts';
-import { parseWindows } from '../observe/windows.ts';
 import { acquireLock } from '../store/lock.ts';
 
 /** One answer that was lost on the way is no trouble yet, and the head of one needs no minute. */

@@ -10,7 +10,7 @@ import { unknownHealth } from '../model/unknown-health.ts';
 import type { Config } from '../config/config.ts';
 import type { Contact } from '../store/contact.ts';
 import { readNote } from './note.ts';
-import { parseWindows } from './windows.ts';
+import { parseWindows } from '#bundles/windows';
 import { nameOf } from '../store/journal/name-of.ts';
 import { openOperation } from '../store/journal/operations.ts';
 import { type OutboxSize, outboxSize } from '../store/outbox/outbox.ts';

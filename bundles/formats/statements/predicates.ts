@@ -158,6 +158,8 @@ export type DecisionPredicate = {
   readonly environment: string;
   /** Channel `<environment>/<cluster type>` or assignment that it is limited to; absent: the whole environment. */
   readonly only?: string;
+  /** Shared digest of the candidate that it is about. */
+  readonly shared?: Digest;
   /** Stage of the rollout. */
   readonly stage?: string;
   /** Digest of the document that it fixes, for example the plan of a rollout. */

@@ -1,10 +1,11 @@
+import { durationMs } from '#bundles/duration';
 import { type FleetError, formatError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { newBuildMemory } from '../../assemble/incremental/build-memory.ts';
 import { makeAlarm } from './alarm.ts';
 import { buildStep } from './build-step.ts';
 import { makeDeliverStep } from './deliver-step.ts';
-import { durationMs, untilNextLook } from './durations.ts';
+import { untilNextLook } from './until-next-look.ts';
 import { faultFields } from './fault-fields.ts';
 import { makePublishStep } from './publish-step.ts';
 import { makeRepositories } from './repositories.ts';

@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 import { type Contact, keepContact, NO_CONTACT } from '../../../agent/store/contact.ts';
 import type { Daemon } from '../../../agent/daemon/daemon.ts';
 import { runDaemon } from '../../../agent/daemon/run-daemon.ts';
-import { parseWindows } from '../../../agent/observe/windows.ts';
+import { parseWindows } from '../../../bundles/windows.ts';
 import type { Look } from '../../../agent/observe/look-around.ts';
 import { virtualTime } from '../virtual-time.ts';
 

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeAlarm } from '../../../../scheduler/hub/watch/alarm.ts';
-import { durationMs, untilNextLook } from '../../../../scheduler/hub/watch/durations.ts';
+import { untilNextLook } from '../../../../scheduler/hub/watch/until-next-look.ts';
 
 describe('the time between two looks', () => {
-  it('is read as the configuration writes it', () => {
-    expect(['30s', '5m', '2h'].map(durationMs)).toEqual([30_000, 300_000, 7_200_000]);
-  });
-
   it('doubles with each failure in a row up to a quarter of an hour, and differs by a fifth', () => {
     expect([0, 1, 2, 3, 10, 5000].map((failures) => untilNextLook(60_000, failures, () => 0.5))).toEqual([
       60_000, 120_000, 240_000, 480_000, 900_000, 900_000,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseWindows } from '../../../agent/observe/windows.ts';
+import { parseWindows } from '../../bundles/windows.ts';
 
 /** Of the machine's own time zone, as windows are. */
 const at = (day: number, hour: number, minute = 0): Date => new Date(2026, 10, day, hour, minute);

@@ -1,8 +1,8 @@
 import { createTask, parse } from 'node-cron';
-import { FleetError } from '#bundles/errors';
-import { durationMs } from '../config/config.ts';
+import { durationMs } from './duration.ts';
+import { FleetError } from './errors.ts';
 
-/** Maintenance windows, in which packages of a new release may begin. */
+/** Maintenance windows: recurring times in which a change may begin. */
 export type Windows = {
   readonly isOpen: (now: Date) => boolean;
   /** When the next window opens; undefined without windows, or if none opens within SEARCHED_DAYS. */

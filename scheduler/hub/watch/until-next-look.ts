@@ -1,11 +1,5 @@
 import { pauseMs, spread } from '#bundles/retry';
 
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
-
-/** '30s' -> 30000. The schema has validated the text. */
-export const durationMs = (text: string): number =>
-  Number.parseInt(text, 10) * (UNITS[text.slice(-1)] ?? 1000);
-
 const LONGEST_MS = 15 * 60_000;
 
 /**

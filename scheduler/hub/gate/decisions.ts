@@ -1,0 +1,98 @@
+import type { Digest } from '#bundles/digest';
+import type {
+  ApprovalPredicate,
+  DecisionPredicate,
+  PromotionPredicate,
+} from '#bundles/formats/statements/predicates';
+import type { Timestamp } from '#bundles/time';
+
+type Entry<Kind extends string, Predicate> = {
+  readonly kind: Kind;
+  readonly at: Timestamp;
+  /** Digest of the statement's payload. */
+  readonly payload: Digest;
+  readonly predicate: Predicate;
+  /** Hint of the key that signed. */
+  readonly signer: string;
+};
+
+/** A verified statement of the audit log, as the gate reads it. */
+export type GateEntry =
+  | Entry<'promotion', PromotionPredicate>
+  | Entry<'approval', ApprovalPredicate>
+  | Entry<'decision', DecisionPredicate>;
+
+export type CountedApproval = {
+  readonly payload: Digest;
+  readonly person: string;
+  readonly signer: string;
+  readonly at: Timestamp;
+};
+
+/** What people and rules have decided about one candidate at one link. */
+export type Decisions = {
+  /** One for each key, its newest. */
+  readonly approvals: readonly CountedApproval[];
+  /** Who, when and why, for a person. */
+  readonly rejected: string | undefined;
+  readonly paused: string | undefined;
+  /** `now`: the newest promotion to the environment is of this candidate. `before`: another one came after it. */
+  readonly promoted: 'now' | 'before' | undefined;
+};
+
+/**
+ * Folds the audit log into the decisions about a candidate. The order of entries decides, never their times: a pause holds until
+ * a later resume, a rejection is final, a later approval by the same key replaces its earlier one.
+ */
+export const foldDecisions = (
+  entries: readonly GateEntry[],
+  { to, shared }: { readonly to: string; readonly shared: Digest },
+): Decisions => {
+  const approvals = new Map<string, CountedApproval>();
+  let state: Omit<Decisions, 'approvals'> = { rejected: undefined, paused: undefined, promoted: undefined };
+  for (const { kind, predicate, payload, signer, at } of entries) {
+    switch (kind) {
+      case 'approval':
+        if (predicate.to === to && predicate.shared === shared && predicate.stage === undefined)
+          approvals.set(signer, { payload, person: predicate.person, signer, at });
+        break;
+      case 'promotion':
+        if (predicate.to === to)
+          state = { ...state, promoted: promotedAfter(state.promoted, predicate.shared === shared) };
+        break;
+      case 'decision':
+        if (predicate.environment === to && predicate.only === undefined && predicate.stage === undefined)
+          state = applyDecision(state, predicate, shared);
+        break;
+    }
+  }
+  return { ...state, approvals: [...approvals.values()] };
+};
+
+const promotedAfter = (before: Decisions['promoted'], isThis: boolean): Decisions['promoted'] => {
+  if (isThis) return 'now';
+  return before === undefined ? undefined : 'before';
+};
+
+const applyDecision = (
+  before: Omit<Decisions, 'approvals'>,
+  predicate: DecisionPredicate,
+  shared: Digest,
+): Omit<Decisions, 'approvals'> => {
+  switch (predicate.decision) {
+    case 'reject':
+      return predicate.shared === shared ? { ...before, rejected: describe('rejected', predicate) } : before;
+    case 'pause':
+      return { ...before, paused: describe('paused', predicate) };
+    case 'resume':
+      return { ...before, paused: undefined };
+    case 'roll-back':
+    case 'start-rollout':
+    case 'advance':
+    case 'take-back':
+      return before;
+  }
+};
+
+const describe = (what: string, { person, time, reason }: DecisionPredicate): string =>
+  `${what} by ${person ?? 'a rule'} at ${time}: ${reason}`;

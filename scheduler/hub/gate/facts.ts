@@ -1,0 +1,57 @@
+import type { Digest } from '#bundles/digest';
+import type { Timestamp } from '#bundles/time';
+
+/**
+ * What an agent's own reports say about the candidate. Only reports of a release that was made from the candidate count: an
+ * agent that has not imported one is `waiting`, however healthy it is.
+ */
+export type AgentState =
+  | {
+      readonly kind: 'complies';
+      readonly since: Timestamp /** A failure or drift of the candidate ended before. */;
+      readonly faulted: boolean;
+    }
+  | { readonly kind: 'failed' | 'drifted'; readonly why: string }
+  | { readonly kind: 'waiting'; readonly why: string };
+
+export type AgentFacts = {
+  /** '<site>/<agent>' */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly enrolledAt: Timestamp;
+  /** The time that its newest word describes, at the site; null: it never reported. */
+  readonly knownAt: Timestamp | null;
+  /** Whether it was ever heard over the network; otherwise its reports come on a medium. */
+  readonly online: boolean;
+  readonly state: AgentState;
+};
+
+/** A channel of the earlier environment, and the release that was made from the candidate. */
+export type ChannelFacts = {
+  readonly channel: string;
+  /** First release of the unbroken run of releases made from the candidate up to the current one; null: the current is not. */
+  readonly since: { readonly version: number; readonly issuedAt: Timestamp } | null;
+  /** What it holds instead, for a person: 'release 7 of candidate sha256:...', 'no release'. */
+  readonly now: string;
+};
+
+/** The last answer of an external check about the candidate. */
+export type CheckFacts =
+  | { readonly state: 'unasked' }
+  | { readonly state: 'asked'; readonly at: Timestamp }
+  | { readonly state: 'passed' | 'failed'; readonly at: Timestamp; readonly message: string }
+  /** It could not be asked, or what it answered is not signed by it. */
+  | { readonly state: 'unreachable' | 'invalid'; readonly at: Timestamp; readonly message: string };
+
+/** Everything that the gate looks at besides decisions and the clock. Plain data, so that a simulation can make it up. */
+export type GateFacts = {
+  readonly from: string;
+  readonly to: string;
+  /** Shared digest of the candidate. */
+  readonly shared: Digest;
+  readonly channels: readonly ChannelFacts[];
+  /** Every enrolled agent of the earlier environment. */
+  readonly agents: readonly AgentFacts[];
+  /** By name of the policy's check. */
+  readonly checks: ReadonlyMap<string, CheckFacts>;
+};

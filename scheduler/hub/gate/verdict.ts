@@ -1,0 +1,53 @@
+import type { Digest } from '#bundles/digest';
+import type { Timestamp } from '#bundles/time';
+
+/** What would change a condition: a report over the network or on a medium, a person, the clock, a build, an external check. */
+export type Change = 'network' | 'medium' | 'person' | 'clock' | 'release' | 'check';
+
+/** Agents, or other things, that hold a condition back: the first ten as '<name>: <why>', and how many there are. */
+export type Holding = { readonly count: number; readonly first: readonly string[] };
+
+/** One condition of a gate. */
+export type Condition = {
+  /** 'compliance', 'soak', 'check load-test'; unique within a verdict. */
+  readonly name: string;
+  readonly wanted: string;
+  readonly found: string;
+  readonly met: boolean;
+  readonly holding: Holding;
+  /** The earliest time at which the clock alone can meet it; null: it is met, or needs news first. */
+  readonly earliest: Timestamp | null;
+  /** Empty for a met condition. */
+  readonly changedBy: readonly Change[];
+};
+
+/**
+ * `ready`: every condition is met. `promoted`: it was promoted and nothing newer since. `superseded`: the earlier environment
+ * runs another candidate, or a newer one was promoted after it.
+ */
+export const GATE_STATES = ['waiting', 'ready', 'promoted', 'rejected', 'paused', 'superseded'] as const;
+export type GateState = (typeof GATE_STATES)[number];
+
+/** The judgement of one candidate at one link of the chain. */
+export type Verdict = {
+  readonly from: string;
+  readonly to: string;
+  /** Shared digest of the candidate. */
+  readonly shared: Digest;
+  readonly state: GateState;
+  /** Why, for the states that a decision made: who, when, and the reason given. */
+  readonly note: string | null;
+  readonly conditions: readonly Condition[];
+  /** Payload digests of the approvals that count, sorted. */
+  readonly approvals: readonly Digest[];
+};
+
+const SHOWN = 10;
+
+/** @param entries all that hold it back, in the order to show */
+export const holdingOf = (entries: readonly string[]): Holding => ({
+  count: entries.length,
+  first: entries.slice(0, SHOWN),
+});
+
+export const NOTHING_HOLDS: Holding = { count: 0, first: [] };
