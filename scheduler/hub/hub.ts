@@ -8,6 +8,7 @@ import { readDocuments } from '../load/releases/artifact.ts';
 import { siteReference } from '../load/releases/references.ts';
 import { type KeyDirectory, openKeyDirectory } from '../keys/key-directory.ts';
 import { writeReceipts } from './reports/acknowledge.ts';
+import { bringHistoryUpToDate } from './reports/rebuild-history.ts';
 import type { SiteSigner } from './sites/issue-site.ts';
 import { publishArtifact } from './sites/publish-artifact.ts';
 import { type SiteDocuments, siteDocuments } from './sites/site-documents.ts';
@@ -44,6 +45,7 @@ export const openHub = async (configuration: Configuration, { create = false } =
     // The first enrolment creates the layout. If there are sites and no layout, the path is wrong.
     if (!create && (await store.db.selectFrom('site').select('name').executeTakeFirst()))
       await openLayout(layout);
+    await bringHistoryUpToDate(store);
   } catch (error) {
     await store[Symbol.asyncDispose]();
     throw error;

@@ -254,6 +254,7 @@ const reportHolding = async (world: PublishedWorld, held: Digest): Promise<void>
       floor_time: formatTime(NOW),
       statement: statement.toString('utf8'),
       apart: 0,
+      number: seq,
     };
     await store.db.insertInto('report').values(row).execute();
   }

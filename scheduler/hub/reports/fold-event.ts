@@ -23,6 +23,7 @@ export const foldEvent = (state: AssignmentStateRow, event: Event, report: Diges
         outcome: event.outcome ?? null,
         outcome_type: event.type,
         code: event.code ?? null,
+        outcome_package: event.package ?? null,
         message: event.message ?? null,
         outcome_seq: event.seq,
         outcome_at: event.at,
@@ -50,6 +51,7 @@ export const emptyState = (agent: string, assignment: string): AssignmentStateRo
   outcome: null,
   outcome_type: null,
   code: null,
+  outcome_package: null,
   message: null,
   outcome_seq: 0,
   outcome_at: null,
@@ -67,7 +69,7 @@ type Running = Pick<AssignmentStateRow, 'package' | 'site_values' | 'release_ver
 const STEPS: ReadonlySet<string> = new Set(['package', 'rolled-back', 'removed']);
 
 /** A failed or skipped step does not change what runs; a rollback does. */
-const runningOf = (event: Event): Running | undefined => {
+export const runningOf = (event: Event): Running | undefined => {
   if (!STEPS.has(event.type) || event.outcome === 'failed' || event.outcome === 'skipped') return undefined;
   if (event.outcome === 'deleted') return { package: null, site_values: null, release_version: null };
   if (event.package === undefined) return undefined;
@@ -82,13 +84,13 @@ const runningOf = (event: Event): Running | undefined => {
  * Passed checks do not count as a step: after a rollback they are about the previous package, and the failure must stay visible
  * until a later step.
  */
-const isStep = ({ type, outcome }: Event): boolean =>
+export const isStep = ({ type, outcome }: Event): boolean =>
   STEPS.has(type) || (type === 'check' && outcome === 'failed');
 
 const IN_SYNC = { drifted: 0, drift_message: null } as const;
 
 /** A drift event without an outcome sets drift. One with an outcome, a correction, or a successful step ends it. */
-const driftOf = ({
+export const driftOf = ({
   type,
   outcome,
   message,

@@ -41,14 +41,14 @@ export const ingestReportIn = async (
   received: Received,
 ): Promise<Ingested> => {
   const current = await readAgent(tx, agent);
-  const row = toReportRow(report, current, received);
+  const row = toReportRow(report, current, received, await nextNumber(tx));
   const comparison = compareChain(report, await readLinks(tx, row));
   if (comparison.kind === 'contradicts') return keepApart(tx, report, { ...row, apart: 1 }, comparison);
   await addReport(tx, row);
   const { known } = comparison;
   const fresh = report.events.filter(({ seq }) => !known.has(seq));
-  await insertEvents(tx, report, fresh, row);
   await updateStates(tx, row, fresh);
+  await insertEvents(tx, report, fresh, row);
   await updateAgent(tx, current, fresh, row);
   const fallen = await findFallenFloors(tx, current, row);
   const alarms: string[] = [];
@@ -65,7 +65,20 @@ const readAgent = async (tx: Tx, agent: AgentRow): Promise<AgentRow> => {
   throw new FleetError('AGENT_UNKNOWN', `${agent.id} was revoked or enrolled anew while its report was read`);
 };
 
-const toReportRow = (report: JudgedReport, agent: AgentRow, { source, now }: Received): ReportRow => {
+const nextNumber = async (tx: Tx): Promise<number> => {
+  const { last } = await tx
+    .selectFrom('report')
+    .select(({ fn }) => fn.max('number').as('last'))
+    .executeTakeFirstOrThrow();
+  return (last ?? 0) + 1;
+};
+
+const toReportRow = (
+  report: JudgedReport,
+  agent: AgentRow,
+  { source, now }: Received,
+  number: number,
+): ReportRow => {
   const { predicate, events, digest, statement } = report;
   const { floors } = predicate;
   const release = events.findLast((event) => event.release !== undefined)?.release;
@@ -87,6 +100,7 @@ const toReportRow = (report: JudgedReport, agent: AgentRow, { source, now }: Rec
     floor_time: floors.time,
     statement,
     apart: 0,
+    number,
   };
 };
 

@@ -1,19 +1,35 @@
 import type { Event } from '#bundles/formats/events/event';
-import type { AssignmentStateRow, ReportRow, Tx } from '../store/tables.ts';
+import type { AssignmentStateRow, Tx } from '../store/tables.ts';
+import { factsOf, knownFact } from './facts.ts';
 import { emptyState, foldEvent } from './fold-event.ts';
+import { type FactSource, type TimedFact, writeChanges, writeLate } from './write-history.ts';
 
 /** Rows per INSERT and names per IN, below the parameter limits of the databases. */
 const ROWS = 500;
 
-/** Applies events to the state rows of their assignments. Older events do not override newer ones (foldEvent). */
-export const updateStates = async (tx: Tx, report: ReportRow, events: readonly Event[]): Promise<void> => {
+/**
+ * Applies events to the state rows of their assignments and adds what they change to the history. Older events do not override
+ * newer ones (foldEvent).
+ */
+export const updateStates = async (tx: Tx, report: FactSource, events: readonly Event[]): Promise<void> => {
   const assignments = [...new Set(events.flatMap(({ assignment }) => assignment ?? []))];
   const states = await readStates(tx, report.agent, assignments);
+  const changes: TimedFact[] = [];
+  const late: TimedFact[] = [];
   for (const event of events) {
-    if (event.assignment === undefined) continue;
-    const before = states.get(event.assignment) ?? emptyState(report.agent, event.assignment);
-    states.set(event.assignment, foldEvent(before, event, report.digest));
+    const { assignment, at } = event;
+    const before = assignment === undefined ? undefined : states.get(assignment);
+    for (const fact of factsOf(event)) {
+      const known = knownFact(before ?? emptyState(report.agent, fact.assignment), fact.field);
+      // The newest value of an agent's own fields is in the history only.
+      if (assignment === undefined || fact.seq < known.seq) late.push({ ...fact, at });
+      else if (fact.value !== known.value) changes.push({ ...fact, at });
+    }
+    if (assignment !== undefined)
+      states.set(assignment, foldEvent(before ?? emptyState(report.agent, assignment), event, report.digest));
   }
+  await writeChanges(tx, report, changes);
+  for (const fact of late) await writeLate(tx, report, fact);
   const rows = [...states.values()];
   for (let start = 0; start < rows.length; start += ROWS) {
     await tx

@@ -68,7 +68,7 @@ const readStates = (db: Database, site: string | undefined): Promise<readonly As
 
 type ReportSource = Omit<
   ReportRow,
-  'statement' | `floor_${string}` | 'written_at' | 'channel' | 'life' | 'apart'
+  'statement' | `floor_${string}` | 'written_at' | 'channel' | 'life' | 'apart' | 'number'
 >;
 
 /** The reports of each agent's current life, without the signed statements. */

@@ -1,6 +1,7 @@
 import { formatChannel } from '#bundles/names';
+import { healthWord } from '../reports/facts.ts';
 import { formatAge } from './format-age.ts';
-import { healthWord, heardText, isQuiet, plainCell } from './render-table.ts';
+import { heardText, isQuiet, plainCell } from './render-table.ts';
 import type { Row } from './what-runs-where.ts';
 
 const COLUMNS = 80;

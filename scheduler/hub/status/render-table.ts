@@ -2,6 +2,7 @@ import { hexOf } from '#bundles/digest';
 import { plainText } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { parseTime } from '#bundles/time';
+import { healthWord } from '../reports/facts.ts';
 import { formatAge } from './format-age.ts';
 import type { Aged, Cell, Drift, Health, Row, Running, Source, Verdict } from './what-runs-where.ts';
 
@@ -86,12 +87,6 @@ const describeHealth = (health: Health): string => {
 };
 
 const TELLING: readonly string[] = ['rolled back', 'failed', 'skipped'];
-
-export const healthWord = ({ outcome, type, code }: Health): string => {
-  if (type === 'rolled-back') return 'rolled back';
-  if (outcome === 'failed' || outcome === 'skipped' || outcome === 'deleted') return outcome;
-  return code === 'HEALTH_UNKNOWN' ? 'unknown' : 'healthy';
-};
 
 const describeDrift = ({ drifted }: Drift): string => (drifted ? 'drifted' : 'none');
 

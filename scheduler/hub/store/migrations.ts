@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { addHistory } from './add-history.ts';
 
 /** Never edit a released migration: add a new one. Column types are limited to those that SQLite and PostgreSQL share. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -217,4 +218,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await db.schema.alterTable('fleet').addColumn('freshness', 'text').execute();
     },
   },
+  '0008-history': { up: addHistory },
 };

@@ -1,7 +1,8 @@
-import type { Kysely, Transaction } from 'kysely';
+import type { Generated, Kysely, Transaction } from 'kysely';
 import type { Digest } from '#bundles/digest';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Timestamp } from '#bundles/time';
+import type { HistoryRow } from './history-row.ts';
 
 /**
  * The hub's tables, in types that SQLite and PostgreSQL share: text, integers up to 2^53, no booleans, no JSON columns.
@@ -14,6 +15,7 @@ export type Tables = {
   agent_key: AgentKeyRow;
   report: ReportRow;
   event: EventRow;
+  history: HistoryRow;
   assignment_state: AssignmentStateRow;
   alarm: AlarmRow;
   receipt: ReceiptRow;
@@ -30,6 +32,8 @@ export type FleetRow = {
   readonly writes: number;
   /** The freshness policies of the platform that `serve` last read, canonical JSON; null: none was read. */
   readonly freshness: string | null;
+  /** Version of the rules that wrote the history; 0: it is not complete. */
+  readonly history: Generated<number>;
 };
 
 /** A site and its newest statement, exactly as signed. The layout is a copy of this row, never the other way round. */
@@ -125,6 +129,8 @@ export type ReportRow = {
   readonly statement: string;
   /** 1: it contradicts the stored events, and its own are kept only in the alarm. */
   readonly apart: number;
+  /** Order in which reports were stored, from 1. */
+  readonly number: number;
 };
 
 export type EventRow = {
@@ -160,6 +166,8 @@ export type AssignmentStateRow = {
   readonly outcome: Outcome | null;
   readonly outcome_type: string | null;
   readonly code: string | null;
+  /** The package that it is about; after a failure not the one that runs. */
+  readonly outcome_package: Digest | null;
   readonly message: string | null;
   readonly outcome_seq: number;
   readonly outcome_at: Timestamp | null;

@@ -598,7 +598,7 @@ describe('any order and repetition of reports', () => {
       alarms: await count(hub.store.db, 'alarm'),
     });
     const forget = async (): Promise<void> => {
-      for (const table of ['event', 'report', 'assignment_state', 'receipt', 'alarm'] as const)
+      for (const table of ['event', 'report', 'history', 'assignment_state', 'receipt', 'alarm'] as const)
         await hub.store.db.deleteFrom(table).execute();
       await hub.store.db
         .updateTable('agent')

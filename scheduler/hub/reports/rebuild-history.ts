@@ -1,0 +1,82 @@
+import type { Event } from '#bundles/formats/events/event';
+import { parseJson } from '#bundles/json/parse-json';
+import type { Store } from '../store/open-store.ts';
+import type { Tx } from '../store/tables.ts';
+import { updateStates } from './update-states.ts';
+import type { FactSource } from './write-history.ts';
+
+/** Version of the rules in facts.ts. A database with another one is rebuilt when a hub opens it. */
+const HISTORY_VERSION = 1;
+
+/** Rebuilds the history of a database that was written by other rules, or by none. @throws FleetError BUSY, DISK_FULL */
+export const bringHistoryUpToDate = async (store: Store): Promise<void> => {
+  const { history } = await store.db.selectFrom('fleet').select('history').executeTakeFirstOrThrow();
+  if (history !== HISTORY_VERSION) await rebuildHistory(store);
+};
+
+export type RebuiltHistory = { readonly reports: number; readonly events: number; readonly changes: number };
+
+/**
+ * Replaces the history and the assignment states by what the stored events give, replayed report by report in the order in
+ * which they were stored. The result is what ingest wrote.
+ * @throws FleetError BUSY, DISK_FULL; ABORTED
+ */
+export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<RebuiltHistory> =>
+  store.transact(async (tx) => {
+    await tx.deleteFrom('history').execute();
+    await tx.deleteFrom('assignment_state').execute();
+    const lives = new Map<string, number>();
+    const counts = { reports: 0, events: 0 };
+    for (let after = 0; ; ) {
+      signal?.throwIfAborted();
+      const report = await nextReport(tx, after);
+      if (!report) break;
+      after = report.number;
+      if (lives.get(report.agent) !== report.life) await forgetStates(tx, report.agent);
+      lives.set(report.agent, report.life);
+      const events = await eventsOf(tx, report);
+      await updateStates(tx, report, events);
+      counts.reports += 1;
+      counts.events += events.length;
+    }
+    const agents = await tx.selectFrom('agent').select(['id', 'life']).execute();
+    for (const { id, life } of agents) if ((lives.get(id) ?? life) !== life) await forgetStates(tx, id);
+    await tx.updateTable('fleet').set({ history: HISTORY_VERSION }).execute();
+    const { changes } = await tx
+      .selectFrom('history')
+      .select(({ fn }) => fn.countAll<number>().as('changes'))
+      .executeTakeFirstOrThrow();
+    return { ...counts, changes };
+  });
+
+type StoredReport = FactSource & { readonly first_seq: number; readonly last_seq: number };
+
+const nextReport = (tx: Tx, after: number): Promise<StoredReport | undefined> =>
+  tx
+    .selectFrom('report')
+    .select(['agent', 'life', 'digest', 'received_at', 'number', 'first_seq', 'last_seq'])
+    .where('number', '>', after)
+    .where('apart', '=', 0)
+    .orderBy('number')
+    .limit(1)
+    .executeTakeFirst();
+
+/** The events that this report was the first to bring. */
+const eventsOf = async (tx: Tx, report: StoredReport): Promise<readonly Event[]> => {
+  const rows = await tx
+    .selectFrom('event')
+    .select('line')
+    .where('agent', '=', report.agent)
+    .where('life', '=', report.life)
+    .where('seq', '>=', report.first_seq)
+    .where('seq', '<=', report.last_seq)
+    .where('report', '=', report.digest)
+    .orderBy('seq')
+    .execute();
+  return rows.map(({ line }) => parseJson(line) as Event);
+};
+
+/** A new machine under the same name: the state of the old one is in its events. */
+const forgetStates = async (tx: Tx, agent: string): Promise<void> => {
+  await tx.deleteFrom('assignment_state').where('agent', '=', agent).execute();
+};

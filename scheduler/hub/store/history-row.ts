@@ -1,0 +1,29 @@
+import type { Digest } from '#bundles/digest';
+import type { Timestamp } from '#bundles/time';
+
+/**
+ * What changes at an agent. Of an assignment: `package` (digest), `values` (digest of the site values), `health` and `drift`
+ * (a word, see facts.ts). Of the agent: `release`, the newest one that it accepted, and `values`.
+ */
+export type HistoryField = 'package' | 'values' | 'health' | 'drift' | 'release';
+
+/**
+ * A value that differs from the one before it, or did so when a report was stored. Rows are never changed or deleted: a late
+ * report adds rows. The value before is that of the row with the next smaller `life` and `seq`.
+ */
+export type HistoryRow = {
+  /** '<site>/<agent>' */
+  readonly agent: string;
+  /** Empty: of the agent itself. */
+  readonly assignment: string;
+  readonly field: HistoryField;
+  readonly life: number;
+  /** The event that it comes from, with `agent` and `life`. */
+  readonly seq: number;
+  /** null: nothing, for example no package. */
+  readonly value: string | null;
+  /** The event's time, at most that of receipt: a clock that runs ahead moves nothing into the future. */
+  readonly observed_at: Timestamp;
+  readonly received_at: Timestamp;
+  readonly report: Digest;
+};
