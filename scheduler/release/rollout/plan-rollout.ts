@@ -1,0 +1,104 @@
+import type { Digest } from '#bundles/digest';
+import type { Rollout, RolloutTerm } from '#bundles/formats/statements/predicates';
+import type { Channel } from '#bundles/names';
+import type { RolloutPolicy, RolloutStage, Share } from '../../model/promotion.ts';
+
+/** A stage of a plan, with the predicate of the releases that are issued while it is the newest. */
+export type PlannedStage = {
+  readonly name: string;
+  readonly rollout: Rollout;
+  readonly soakSeconds: number;
+  readonly maxFailures: Share;
+  readonly approvals: number;
+};
+
+/** The release that agents run which the rollout has not reached. */
+export type Baseline = { readonly version: number; readonly release: Digest };
+
+/**
+ * The stages of one rollout, fixed when it starts: a later change of the policy does not reach it. Canonical JSON; its digest is
+ * in each decision about the rollout, and the document is in each of its releases.
+ */
+export type RolloutPlan = {
+  readonly format: 1;
+  readonly policy: string;
+  readonly environment: string;
+  readonly clusterType: string;
+  readonly candidate: Digest;
+  readonly bundles: readonly Digest[];
+  /** Number of the release that the first one of this rollout follows; 0: the channel had none. */
+  readonly follows: number;
+  /** What a take-back returns to; null: the channel had no release that reached all agents. */
+  readonly before: Baseline | null;
+  readonly stages: readonly PlannedStage[];
+  readonly deadlineSeconds: number | null;
+  readonly onFailure: RolloutPolicy['onFailure'];
+  readonly freshnessSeconds: number | null;
+  readonly absent: { readonly afterSeconds: number; readonly then: 'exclude' | 'block' } | null;
+};
+
+export type PlannedRelease = {
+  readonly channel: Channel;
+  readonly candidate: Digest;
+  readonly bundles: readonly Digest[];
+  readonly follows: number;
+  readonly before: Baseline | null;
+};
+
+/** The plan of a rollout. Agents are not part of it: agents that join fall into the first stage that selects them. */
+export const planRollout = (policy: RolloutPolicy, release: PlannedRelease): RolloutPlan => ({
+  format: 1,
+  policy: policy.name,
+  ...release.channel,
+  candidate: release.candidate,
+  bundles: release.bundles.toSorted(),
+  follows: release.follows,
+  before: release.before,
+  stages: planStages(policy.stages),
+  deadlineSeconds: policy.deadlineSeconds ?? null,
+  onFailure: policy.onFailure,
+  freshnessSeconds: policy.freshnessSeconds ?? null,
+  absent: policy.absent ?? null,
+});
+
+/** Every agent, as readers of all versions understand it. */
+export const EVERYONE: Rollout = { percent: 100 };
+
+export const reachesEveryone = ({ percent, selector = {} }: RolloutTerm): boolean =>
+  percent === 100 && Object.keys(selector).length === 0;
+
+/** What follows the stages of a policy whose last one does not reach everyone. */
+const REST = { name: 'rest', soakSeconds: 0, maxFailures: { count: 0 }, approvals: 0 };
+
+const planStages = (stages: readonly RolloutStage[]): readonly PlannedStage[] => {
+  const planned: PlannedStage[] = [];
+  let terms: readonly RolloutTerm[] = [];
+  for (const { selector, percent = 100, ...stage } of stages) {
+    terms = widen(terms, { percent, ...(selector && { selector: selector.matchLabels }) });
+    const { name, soakSeconds, maxFailures, approvals } = stage;
+    planned.push({ name, rollout: toRollout(terms), soakSeconds, maxFailures, approvals });
+  }
+  const isWhole = terms.some(reachesEveryone);
+  return isWhole ? planned : [...planned, { ...REST, rollout: EVERYONE }];
+};
+
+/**
+ * Adds a term and drops those that it holds. It takes the place of the first one it drops, so that the first term of each stage
+ * holds the first term of the stage before: readers that know only the first term see nested stages, too.
+ */
+const widen = (terms: readonly RolloutTerm[], term: RolloutTerm): readonly RolloutTerm[] => {
+  if (terms.some((one) => holds(one, term))) return terms;
+  const at = terms.findIndex((one) => holds(term, one));
+  if (at === -1) return [...terms, term];
+  return terms.flatMap((one, index) => (index === at ? term : holds(term, one) ? [] : one));
+};
+
+/** Whether a term selects every agent that another one selects. */
+const holds = (wide: RolloutTerm, narrow: RolloutTerm): boolean =>
+  wide.percent >= narrow.percent &&
+  Object.entries(wide.selector ?? {}).every(([label, value]) => narrow.selector?.[label] === value);
+
+const toRollout = ([first = EVERYONE, ...also]: readonly RolloutTerm[]): Rollout => ({
+  ...first,
+  ...(also.length > 0 && { also }),
+});

@@ -1,0 +1,75 @@
+import type { Digest } from '#bundles/digest';
+import type { ApprovalPredicate, DecisionPredicate } from '#bundles/formats/statements/predicates';
+import type { Timestamp } from '#bundles/time';
+import type { RolloutPlan } from './plan-rollout.ts';
+
+/** What the decisions about a rollout say so far. */
+export type RolloutProgress = {
+  /** When each stage began, in the order of the plan; stages that have not begun are missing. Empty: it has not started. */
+  readonly started: readonly Timestamp[];
+  /** Why it is paused; undefined: it is not. */
+  readonly paused: string | undefined;
+  /** When it was last resumed. */
+  readonly resumedAt: Timestamp | undefined;
+  readonly takenBack: boolean;
+  /** Keys that approved each stage, by the stage's name. */
+  readonly approvals: ReadonlyMap<string, ReadonlySet<string>>;
+};
+
+/** Entries of the audit log, oldest first. */
+export type LogEntry =
+  | { readonly kind: 'decision'; readonly predicate: DecisionPredicate }
+  | {
+      readonly kind: 'approval';
+      readonly candidate: Digest | undefined;
+      readonly predicate: ApprovalPredicate;
+      readonly signer: string;
+    }
+  | { readonly kind: 'promotion' };
+
+/** Folds the decisions about one plan, in the order of the log. */
+export const progressOf = (
+  plan: RolloutPlan,
+  digest: Digest,
+  entries: readonly LogEntry[],
+): RolloutProgress => {
+  let started: readonly Timestamp[] = [];
+  let paused: string | undefined;
+  let resumedAt: Timestamp | undefined;
+  let takenBack = false;
+  const approvals = new Map<string, Set<string>>();
+  for (const entry of entries) {
+    if (entry.kind === 'approval' && entry.candidate === plan.candidate) {
+      const { to, stage } = entry.predicate;
+      if (to !== plan.environment || stage === undefined) continue;
+      approvals.set(stage, (approvals.get(stage) ?? new Set()).add(entry.signer));
+    }
+    if (entry.kind !== 'decision' || entry.predicate.plan !== digest) continue;
+    const { decision, stage, time, reason } = entry.predicate;
+    switch (decision) {
+      case 'start-rollout':
+        if (started.length === 0) started = [time];
+        break;
+      case 'advance': {
+        const at = plan.stages.findIndex(({ name }) => name === stage);
+        // A stage that was skipped began with the one after it.
+        if (at >= started.length)
+          started = [...started, ...Array<Timestamp>(at + 1 - started.length).fill(time)];
+        break;
+      }
+      case 'pause':
+        paused = reason;
+        break;
+      case 'resume':
+        [paused, resumedAt, takenBack] = [undefined, time, false];
+        break;
+      case 'take-back':
+      case 'reject':
+        takenBack = true;
+        break;
+      case 'roll-back':
+        break;
+    }
+  }
+  return { started, paused, resumedAt, takenBack, approvals };
+};
