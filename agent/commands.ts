@@ -2,8 +2,10 @@ import { Diff } from './commands/diff.ts';
 import { Doctor } from './commands/doctor.ts';
 import { Enroll } from './commands/enroll.ts';
 import { History } from './commands/history.ts';
+import { Hold } from './commands/hold.ts';
 import { Import } from './commands/import.ts';
 import { Prune } from './commands/prune.ts';
+import { Release } from './commands/release.ts';
 import { ReportsExport } from './commands/reports/export.ts';
 import { RestoreSecrets } from './commands/restore-secrets.ts';
 import { Retry } from './commands/retry.ts';
@@ -17,8 +19,10 @@ export const COMMANDS = {
   doctor: Doctor,
   enroll: Enroll,
   history: History,
+  hold: Hold,
   import: Import,
   prune: Prune,
+  release: Release,
   'reports:export': ReportsExport,
   'restore-secrets': RestoreSecrets,
   retry: Retry,

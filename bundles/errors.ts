@@ -197,6 +197,7 @@ export const CODES = {
   PATH_CLAIMED: failed,
   PRUNE_BUDGET: attention,
   REMOVAL_WAITS: attention,
+  HELD: attention,
   DRIFT: attention,
   HEALTH_UNKNOWN: attention,
   STALE: attention,

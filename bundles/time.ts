@@ -7,6 +7,9 @@ const PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 export const formatTime = (date: Date): Timestamp => `${date.toISOString().slice(0, 19)}Z`;
 
+export const isTime = (value: unknown): value is Timestamp =>
+  typeof value === 'string' && PATTERN.test(value) && !Number.isNaN(Date.parse(value));
+
 /** @throws FleetError SCHEMA */
 export const parseTime = (text: unknown, what = 'time'): Date => {
   const date = typeof text === 'string' && PATTERN.test(text) ? new Date(text) : undefined;

@@ -5,6 +5,7 @@ import { record } from '../store/journal/boundary.ts';
 import { failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { frozenBy } from '../acquire/staleness/frozen-by.ts';
+import { readSiteHold, sayHeld } from '../store/site-hold.ts';
 import { findFailure } from '../store/failures.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { findPackage, type PackageRow, readPackages, savePackage } from '../store/packages.ts';
@@ -25,8 +26,10 @@ type Wanted = PackageRow & { readonly desired: PackageRef };
  * Packages that already run as desired are skipped and not in the result.
  */
 export const reconcile = async (agent: Agent): Promise<readonly PackageResult[]> => {
+  const held = readSiteHold(agent);
+  if (held) return holdPending(agent, sayHeld(held), 'HELD');
   const frozen = frozenBy(agent);
-  if (frozen) return holdFrozen(agent, frozen);
+  if (frozen) return holdPending(agent, sayStale(frozen), 'STALE');
   const results = new Map<string, PackageResult>();
   let more = true;
   while (more) {
@@ -131,16 +134,21 @@ const applyPackage = async (agent: Agent, row: PackageRow, desired: PackageRef):
     : resultOf(operation);
 };
 
-/** Holds pending changes back because of staleness; packages that failed before stay failed. */
-const holdFrozen = (agent: Agent, { causes }: Staleness): readonly PackageResult[] => {
-  const why = `${causes[0]?.why ?? 'nothing vouches for it'}, and onStale is block-changes`;
+const sayStale = ({ causes }: Staleness): string =>
+  `${causes[0]?.why ?? 'nothing vouches for it'}, and onStale is block-changes`;
+
+/** Holds all pending changes back; packages that failed before stay failed. */
+const holdPending = (agent: Agent, why: string, code: 'HELD' | 'STALE'): readonly PackageResult[] => {
   const results: PackageResult[] = [];
   for (const row of readPackages(agent.state)) {
-    const { assignment, desired, current, pinnedRelease, status, code, message } = row;
+    const { assignment, desired, current, pinnedRelease, status, message } = row;
     if (pinnedRelease !== undefined || (desired && isSame(current, desired))) continue;
-    if (status !== 'failed' && status !== 'broken') results.push(hold(agent, row, why, 'STALE'));
+    if (status !== 'failed' && status !== 'broken') results.push(hold(agent, row, why, code));
     else {
-      const said = { ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
+      const said = {
+        ...(row.code === undefined ? {} : { code: row.code }),
+        ...(message === undefined ? {} : { message }),
+      };
       results.push({ assignment, outcome: 'failed', ...said });
     }
   }

@@ -1,10 +1,12 @@
 import type { Look } from '../observe/look-around.ts';
 import type { PackageDrift } from '../observe/observe.ts';
+import { sayHeld } from '../store/site-hold.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
 /** What one look found and did, for people: nothing is said twice, and what is not right says why. */
-export const showLook = ({ packages, drift, stale }: Look): string => {
+export const showLook = ({ packages, drift, stale, held }: Look): string => {
   const found = [
+    ...(held ? [sayHeld(held)] : []),
     ...drift.flatMap(describeDrift),
     ...(stale?.causes ?? []).map(({ since, why, todo }) => `stale since ${since}: ${why}; ${todo}`),
   ];
@@ -35,5 +37,5 @@ const outcomeOf = ({ corrected, failure }: PackageDrift): string => {
   if (corrected) return 'corrected';
   return failure
     ? `not corrected: ${failure.code}: ${failure.message}`
-    : 'left as it is, as onDrift or onStale says';
+    : 'left as it is, as onDrift, onStale or a hold says';
 };

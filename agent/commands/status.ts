@@ -3,6 +3,7 @@ import { shortSet } from '#bundles/formats/medium/part';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { partList } from '../acquire/blobs/parts-missing.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
+import { sayHeld } from '../store/site-hold.ts';
 import { AgentCommand } from './agent-command.ts';
 import { showContacts } from './show-contacts.ts';
 import { table } from './table.ts';
@@ -46,6 +47,7 @@ const show = (status: StatusReport): readonly string[] => {
     ...(lease
       ? [`Lease    ${lease.version}, ${lease.live ? 'live until' : 'OVER since'} ${lease.until}`]
       : []),
+    ...(status.held === null ? [] : [`Hold     since ${status.held.since}, ${sayHeld(status.held)}`]),
     ...showStaleness(status),
     ...(root ? [`Root     ${root.version}, ${root.expired ? 'EXPIRED' : 'until'} ${root.expires}`] : []),
     ...(root?.dev ? [`         ${DEV_ROOT_NOTICE}`] : []),

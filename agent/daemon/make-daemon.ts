@@ -10,6 +10,7 @@ import { makeVisitor } from '../report/visit-hub.ts';
 import { lookAround } from '../observe/look-around.ts';
 import { nextAttempt } from '../store/attempts.ts';
 import { readOwned } from '../store/inventory.ts';
+import { siteHoldEnds } from '../store/site-hold.ts';
 import { hearNeighbour } from '../store/neighbour.ts';
 import { readPackages } from '../store/packages.ts';
 import { sleep } from './wake-signal.ts';
@@ -66,7 +67,10 @@ export const makeDaemon = (
       }),
     ...(visitor && { hub: { visit: visitor.visit, contact: contactOf('hub') } }),
     ...watchOf(agent),
-    nextAttempt: () => nextAttempt(state, edge.now()),
+    nextAttempt: () => {
+      const next = [nextAttempt(state, edge.now()), siteHoldEnds(agent)].filter((date) => date !== undefined);
+      return next.toSorted((a, b) => a.getTime() - b.getTime())[0];
+    },
     hear: ({ changed, asked }) => {
       onVerdict = changed;
       hearNeighbour(state.directory, 'changed', changed, signal);

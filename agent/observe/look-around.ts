@@ -1,4 +1,7 @@
 import type { Agent } from '../store/agent.ts';
+import { endHoldOnTime } from '../apply/hold-site.ts';
+import type { SiteHold } from '../store/conditions.ts';
+import { readSiteHold } from '../store/site-hold.ts';
 import { type PackageResult, resultOf, withResumed } from '../apply/package-result.ts';
 import { resume } from '../apply/perform.ts';
 import { pruneCopies } from '../apply/prune-copies.ts';
@@ -17,6 +20,8 @@ export type Look = {
   readonly drift: readonly PackageDrift[];
   /** Set if no statement proves any more that the running release is the newest. */
   readonly stale?: Staleness;
+  /** Set while an operator holds this machine as it is. */
+  readonly held?: SiteHold;
 };
 
 export type HowToLook = { readonly mayBegin?: boolean; readonly waits?: HealthWaits | undefined };
@@ -28,6 +33,7 @@ export type HowToLook = { readonly mayBegin?: boolean; readonly waits?: HealthWa
  */
 export const lookAround = async (agent: Agent, { mayBegin = true, waits }: HowToLook = {}): Promise<Look> => {
   const stale = tellStaleness(agent);
+  endHoldOnTime(agent);
   // An interrupted operation is finished even when stale, because a partial change is worse.
   const resumed = await resume(agent);
   const packages = mayBegin
@@ -35,16 +41,17 @@ export const lookAround = async (agent: Agent, { mayBegin = true, waits }: HowTo
     : resumed
       ? [resultOf(resumed)]
       : [];
+  const held = readSiteHold(agent);
   // Packages are about to change, so their drift would be outdated before it is reported.
   const drift = agent.news?.aborted
     ? []
-    : await observe(frozenBy(agent) ? onlyReporting(agent) : agent, waits);
+    : await observe(held || frozenBy(agent) ? onlyReporting(agent) : agent, waits);
   await collectGarbage(agent.state);
   await pruneCopies(agent, 'too many');
   // No package refers yet to the images of a release that is being pulled.
   if (readPull(agent.state).length === 0) await letGoImages(agent);
   forgetOldOperations(agent.state);
-  return { packages, drift, ...(stale ? { stale } : {}) };
+  return { packages, drift, ...(stale ? { stale } : {}), ...(held ? { held } : {}) };
 };
 
 const onlyReporting = (agent: Agent): Agent => ({

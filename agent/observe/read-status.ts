@@ -17,12 +17,13 @@ import { type OutboxSize, outboxSize } from '../store/outbox/outbox.ts';
 import { findLease } from '../acquire/staleness/find-lease.ts';
 import { readStaleness, type Staleness } from '../acquire/staleness/read-staleness.ts';
 import { findAttempt, HEALTH, isDue, REMOVAL, tryOf } from '../store/attempts.ts';
-import { type BrokenGlass, readCondition, type WaitingForParts } from '../store/conditions.ts';
+import { type BrokenGlass, readCondition, type SiteHold, type WaitingForParts } from '../store/conditions.ts';
 import { findFailure } from '../store/failures.ts';
 import { fullName } from '../store/identity.ts';
 import { readLeaving } from '../store/inventory.ts';
 import { isSame, type PackageRef } from '../store/package-ref.ts';
 import { isHalfRemoved, type PackageRow, type PackageStatus, readPackages } from '../store/packages.ts';
+import { readSiteHold } from '../store/site-hold.ts';
 import { isFull, type State } from '../store/state.ts';
 import { readFloors, readRoot, readStatement, readTrustRow } from '../store/trust.ts';
 
@@ -82,6 +83,8 @@ export type Status = {
   readonly stale: Staleness | null;
   /** The break-glass override in effect, until the next regular release. */
   readonly brokenGlass: BrokenGlass | null;
+  /** An operator holds this machine as it is. */
+  readonly held: Omit<SiteHold, 'timer'> | null;
   /** The set of parts of which this agent still needs some. */
   readonly parts: Omit<WaitingForParts, 'blobs'> | null;
   readonly root: {
@@ -125,6 +128,7 @@ export const readStatus = (
     lease: leaseOf(agent, now),
     stale: stale ?? null,
     brokenGlass: readCondition(state, 'glass') ?? null,
+    held: heldOf(agent),
     parts: partsOf(state),
     root: root
       ? {
@@ -143,6 +147,13 @@ export const readStatus = (
     hub: config.hub === '' ? null : { address: config.hub, ...note.hub },
     window: waitsFor(agent, config),
   };
+};
+
+const heldOf = (agent: Pick<Agent, 'state' | 'edge'>): Status['held'] => {
+  const hold = readSiteHold(agent);
+  if (!hold) return null;
+  const { timer: _, ...shown } = hold;
+  return shown;
 };
 
 /** A held-back removal that has not begun is `skipped`, as other held-back packages are. */

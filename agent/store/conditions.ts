@@ -24,10 +24,22 @@ export type WaitingForParts = {
   readonly blobs: readonly Digest[];
 };
 
+/** An operator keeps this machine as it is. */
+export type SiteHold = {
+  readonly since: Timestamp;
+  /** null: until it is released. */
+  readonly until: Timestamp | null;
+  /** Of a hold for a duration: its end in milliseconds since that boot. */
+  readonly timer?: { readonly bootId: string; readonly endsMs: number };
+  readonly operator: string;
+  readonly reason: string;
+};
+
 type Conditions = {
   /** Reported staleness that has not ended. */
   readonly stale: { readonly since: Timestamp };
   readonly glass: BrokenGlass;
+  readonly held: SiteHold;
   readonly parts: WaitingForParts;
   /** The boot in which files of secrets were last restored. */
   readonly boot: { readonly id: string };

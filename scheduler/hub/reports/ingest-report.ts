@@ -7,6 +7,7 @@ import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
 import { findFallenFloors } from './check-floors.ts';
 import { type Comparison, compareChain, type StoredLink } from './compare-chain.ts';
 import { findHead } from './find-head.ts';
+import { foldHold } from './fold-hold.ts';
 import type { JudgedReport } from './judge-report.ts';
 import { raiseAlarm } from './raise-alarm.ts';
 import { updateStates } from './update-states.ts';
@@ -49,7 +50,8 @@ export const ingestReportIn = async (
   const fresh = report.events.filter(({ seq }) => !known.has(seq));
   await updateStates(tx, row, fresh);
   await insertEvents(tx, report, fresh, row);
-  await updateAgent(tx, current, fresh, row);
+  const lineOf = ({ seq }: Event): string => report.lines[seq - report.predicate.from] ?? '';
+  await updateAgent(tx, current, fresh, row, foldHold(current, fresh, lineOf));
   const fallen = await findFallenFloors(tx, current, row);
   const alarms: string[] = [];
   for (const message of fallen) {
@@ -187,6 +189,7 @@ const updateAgent = async (
   agent: AgentRow,
   fresh: readonly Event[],
   report: ReportRow,
+  held: Partial<AgentRow> | undefined,
 ): Promise<void> => {
   const { received_at: at, source } = report;
   const saidAt = describedTime(report);
@@ -200,6 +203,7 @@ const updateAgent = async (
       ...(source === 'network' && { online_at: at }),
       ...((agent.said_at === null || agent.said_at < saidAt) && { said_at: saidAt }),
       ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
+      ...held,
       ...(newer &&
         imported && {
           release_version: newer.version,

@@ -96,6 +96,11 @@ const chainColumns = (life: number, base: number, hash: Digest) => ({
   heard_at: null,
   online_at: null,
   said_at: null,
+  held_seq: 0,
+  held_at: null,
+  held_until: null,
+  held_by: null,
+  held_reason: null,
 });
 
 /**

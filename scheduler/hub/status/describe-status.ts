@@ -2,7 +2,7 @@ import { formatGaps } from '../reports/find-head.ts';
 import { formatAge, formatSpan } from './format-age.ts';
 import type { FreshnessPolicies } from './freshness.ts';
 import type { Actual } from './read-actual.ts';
-import type { Desired } from './what-runs-where.ts';
+import type { Desired, SiteHold } from './what-runs-where.ts';
 
 /** Lines below the table: releases with their age, held assignments, agents without reports, gaps in events, alarms. */
 export const describeStatus = (
@@ -23,11 +23,21 @@ export const describeStatus = (
       ({ site, agent, heardAt }) =>
         `${site}/${agent} is silent: it was on line, and was last heard ${heardAt === null ? 'never' : formatAge(heardAt, now)}`,
     ),
+  ...agents.flatMap(({ site, agent, held }) =>
+    held === null ? [] : [`${site}/${agent} is ${describeHold(held, now)}`],
+  ),
   ...gaps.map(({ agent, gaps: missing }) => `${agent}: events ${formatGaps(missing)} are missing`),
   ...alarms.map(
     ({ agent, code, message, raised_at: at }) => `${agent}: alarm ${code}, ${formatAge(at, now)}: ${message}`,
   ),
 ];
+
+/** 'held by anna, 2 h ago, until 2026-11-21T18:00:00Z: batch 17 is running' */
+const describeHold = ({ since, until, by, reason }: SiteHold, now: Date): string => {
+  const who = by === null ? '' : ` by ${by}`;
+  const end = until === null ? 'until it is released' : `until ${until}`;
+  return `held${who}, ${formatAge(since, now)}, ${end}: ${reason ?? 'no reason given'}`;
+};
 
 /** Which policies the ages in the table were judged by; nothing without any. */
 export const describeFreshness = ({ from, policies }: FreshnessPolicies): readonly string[] =>

@@ -1,6 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import { parseChannel } from '#bundles/names';
-import type { Timestamp } from '#bundles/time';
+import { formatTime, type Timestamp } from '#bundles/time';
 import { findGaps, type Gap } from '../reports/find-head.ts';
 import { channelOf, labelsOf } from '../sites/agent-record.ts';
 import type { AgentRow, AlarmRow, AssignmentStateRow, Database, ReportRow } from '../store/tables.ts';
@@ -46,12 +46,12 @@ export const readActual = async (
     .orderBy('raised_at')
     .orderBy('id')
     .execute();
-  const since = silentSince(now);
+  const times = { since: silentSince(now), at: formatTime(now) };
   return {
     agents: rows.map((row) => {
       const sources = sourcesOf(reports.get(row.id) ?? []);
       const said = (states.get(row.id) ?? []).map((state) => toState(state, sources, checks));
-      return toAgent(row, said, sources.size > 0, since);
+      return toAgent(row, said, sources.size > 0, times);
     }),
     gaps,
     alarms: alarms.filter(({ agent }) => known.has(agent)),
@@ -123,7 +123,7 @@ const toAgent = (
   row: AgentRow,
   states: readonly ActualState[],
   reported: boolean,
-  since: Timestamp,
+  { since, at }: { readonly since: Timestamp; readonly at: Timestamp },
 ): ActualAgent => ({
   site: row.site,
   agent: row.name,
@@ -134,6 +134,10 @@ const toAgent = (
   heardAt: row.heard_at,
   saidAt: row.said_at,
   silent: row.online_at !== null && row.online_at < since,
+  held:
+    row.held_at === null || (row.held_until !== null && row.held_until <= at)
+      ? null
+      : { since: row.held_at, until: row.held_until, by: row.held_by, reason: row.held_reason },
   accepted:
     row.release_version === null || row.release_channel === null || row.release_at === null
       ? null

@@ -58,6 +58,7 @@ const agentLines = (row: Row, now: Date): readonly string[] => {
     formatChannel(row.channel),
     heard === undefined ? 'never heard' : `heard ${heard}`,
     ...(row.silent ? ['silent'] : []),
+    ...(row.held === null ? [] : ['held']),
     ...(row.freshness === 'late' || row.freshness === 'stale' ? [row.freshness] : []),
   ];
   const lines: string[] = [];

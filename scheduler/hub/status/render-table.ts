@@ -6,8 +6,8 @@ import { healthWord } from '../reports/facts.ts';
 import { formatAge } from './format-age.ts';
 import type { Aged, Cell, Drift, Health, Row, Running, Source, Verdict } from './what-runs-where.ts';
 
-/** Verdicts that need no attention. All others are marked, as are all rows of an agent that is silent or stale. */
-const QUIET: ReadonlySet<Verdict> = new Set<Verdict>(['complies', 'not selected']);
+/** Verdicts that need no attention, `held` because its operator said why. All others are marked, as are all rows of an agent that is silent or stale. */
+const QUIET: ReadonlySet<Verdict> = new Set<Verdict>(['complies', 'not selected', 'held']);
 
 export const isQuiet = ({ verdict, silent, freshness }: Row): boolean =>
   QUIET.has(verdict) && !silent && freshness !== 'stale';

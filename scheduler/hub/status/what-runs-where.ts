@@ -62,6 +62,14 @@ export type Health = {
 export type FailedCheck = { readonly name: string; readonly message: string; readonly output?: string };
 export type Drift = { readonly drifted: boolean; readonly message: string | null };
 
+/** An operator keeps the machine as it is, until a time or, with null, until it is released. */
+export type SiteHold = {
+  readonly since: Timestamp;
+  readonly until: Timestamp | null;
+  readonly by: string | null;
+  readonly reason: string | null;
+};
+
 export type ActualAgent = {
   readonly site: string;
   readonly agent: string;
@@ -76,6 +84,8 @@ export type ActualAgent = {
   readonly saidAt: Timestamp | null;
   /** It was online and has since missed its presence messages (silentSince). */
   readonly silent: boolean;
+  /** The hold that an operator reported and did not end; null also when its time is over. */
+  readonly held: SiteHold | null;
   /** Release of its last import, as reported. */
   readonly accepted: { readonly channel: string; readonly version: number; readonly at: Timestamp } | null;
   readonly states: readonly ActualState[];
@@ -88,7 +98,7 @@ export type ActualState = {
   readonly drift: Cell<Drift> | null;
 };
 
-/** What runs, compared with what is desired. Only `complies` and `not selected` need no attention. */
+/** What runs, compared with what is desired. Only `complies`, `not selected` and `held` need no attention. */
 export type Verdict =
   | 'complies'
   /** It complied when it was last heard, longer ago than its freshness policy lets a word count. */
@@ -102,6 +112,8 @@ export type Verdict =
   | 'extra'
   /** The rollout does not include this agent yet. It keeps what runs. */
   | 'not selected'
+  /** It differs from what is desired because an operator holds the machine as it is. */
+  | 'held'
   | 'never reported'
   | 'no release'
   | 'release refused';
@@ -121,6 +133,7 @@ export type Row = {
   /** Age of the agent's last word; null: it never spoke. */
   readonly saidAgeSeconds: number | null;
   readonly freshness: Freshness;
+  readonly held: SiteHold | null;
   readonly desired: {
     readonly version: number;
     readonly package: Digest;
@@ -160,7 +173,7 @@ const agentRows = (agent: ActualAgent, desired: Desired, freshness: Freshness, n
   const common = agentFields(agent, freshness, now);
   const rows = names.flatMap((name) => {
     const row = assignmentRow(agent, name, desired, states.get(name), now);
-    return row ? { ...common, ...row, verdict: outranked(row.verdict, freshness) } : [];
+    return row ? { ...common, ...row, verdict: outranked(asHeld(row.verdict, agent), freshness) } : [];
   });
   if (rows.length > 0) return rows;
   const verdict = agent.reported ? emptyVerdict(desired) : 'never reported';
@@ -179,11 +192,11 @@ const agentRows = (agent: ActualAgent, desired: Desired, freshness: Freshness, n
 
 type AgentFields = Pick<
   Row,
-  'site' | 'agent' | 'channel' | 'heardAt' | 'silent' | 'saidAt' | 'saidAgeSeconds' | 'freshness'
+  'site' | 'agent' | 'channel' | 'heardAt' | 'silent' | 'saidAt' | 'saidAgeSeconds' | 'freshness' | 'held'
 >;
 
 const agentFields = (
-  { site, agent, channel, heardAt, silent, saidAt }: ActualAgent,
+  { site, agent, channel, heardAt, silent, saidAt, held }: ActualAgent,
   freshness: Freshness,
   now: Date,
 ): AgentFields => ({
@@ -195,7 +208,14 @@ const agentFields = (
   saidAt,
   saidAgeSeconds: saidAt === null ? null : secondsBetween(saidAt, now),
   freshness,
+  held,
 });
+
+/** What an agent that is held may not change yet. A failure stays one. */
+const HELD_BACK: ReadonlySet<Verdict> = new Set<Verdict>(['behind', 'missing', 'extra', 'drifted']);
+
+const asHeld = (verdict: Verdict, { held }: ActualAgent): Verdict =>
+  held !== null && HELD_BACK.has(verdict) ? 'held' : verdict;
 
 /** Age outranks compliance. A fault that was reported stays one, however long ago. */
 const outranked = (verdict: Verdict, freshness: Freshness): Verdict =>

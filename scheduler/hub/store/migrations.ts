@@ -218,5 +218,15 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await db.schema.alterTable('fleet').addColumn('freshness', 'text').execute();
     },
   },
+  '0007-held': {
+    up: async (db: Kysely<unknown>) => {
+      const added = ['held_at', 'held_until', 'held_by', 'held_reason'] as const;
+      for (const column of added) await db.schema.alterTable('agent').addColumn(column, 'text').execute();
+      await db.schema
+        .alterTable('agent')
+        .addColumn('held_seq', 'bigint', (column) => column.notNull().defaultTo(0))
+        .execute();
+    },
+  },
   '0008-history': { up: addHistory },
 };

@@ -95,6 +95,13 @@ export type AgentRow = {
    * medium, by its clock but not after the report's arrival. A medium that comes late, or again, does not make them younger.
    */
   readonly said_at: Timestamp | null;
+  /** Number of its newest 'held' or 'released' event; 0: none. The other columns are of a hold that was not released. */
+  readonly held_seq: number;
+  readonly held_at: Timestamp | null;
+  /** null: until it is released. */
+  readonly held_until: Timestamp | null;
+  readonly held_by: string | null;
+  readonly held_reason: string | null;
 };
 
 /** Every key that an agent ever had, by hint. A key is never accepted for another agent, nor after it was revoked or replaced. */

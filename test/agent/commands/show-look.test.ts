@@ -19,7 +19,7 @@ describe('what a look says', () => {
     [
       'what only was reported',
       { assignment: 'app', drift: [edited], corrected: false },
-      'app: /etc/a has other content: left as it is, as onDrift or onStale says',
+      'app: /etc/a has other content: left as it is, as onDrift, onStale or a hold says',
       8,
     ],
     [

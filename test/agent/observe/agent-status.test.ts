@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
+import { holdSite, releaseSite } from '../../../agent/apply/hold-site.ts';
 import type { Agent } from '../../../agent/store/agent.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';
@@ -54,6 +55,10 @@ describe('the status as JSON', () => {
       errors: [],
       status: { lease: { version: 3, live: true }, stale: null },
     });
+
+    await holdSite(world.agent, '8h', 'batch 17 is running');
+    expect(judged(world.agent)).toMatchObject({ errors: [], status: { held: { operator: 'technician' } } });
+    releaseSite(world.agent);
 
     writeFileSync(join(world.folder, 'machine/live/opt/app'), 'tampered');
     const policy = { ...world.agent.policy, onDrift: 'report', breakGlass: true } as const;

@@ -65,6 +65,7 @@ const agentWith = (states: readonly ActualState[], more: Partial<ActualAgent> = 
   heardAt: formatTime(hours(2)),
   saidAt: formatTime(hours(2)),
   silent: false,
+  held: null,
   accepted: null,
   states,
   ...more,

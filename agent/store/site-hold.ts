@@ -1,0 +1,54 @@
+import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import type { Agent } from './agent.ts';
+import { readCondition, type SiteHold } from './conditions.ts';
+
+/**
+ * The hold of this machine in force: what runs stays as it is. A hold for a duration ends by the clock since boot, which no
+ * correction of the wall clock moves, and after a reboot by the wall clock; one until a time ends by the wall clock.
+ */
+export const readSiteHold = (agent: Pick<Agent, 'state' | 'edge'>): SiteHold | undefined => {
+  const hold = readCondition(agent.state, 'held');
+  return hold && !isOver(hold, agent.edge) ? hold : undefined;
+};
+
+/** Milliseconds until the hold ends, 0 or less when it is over; undefined for a hold without an end. */
+const leftOf = ({ until, timer }: SiteHold, edge: Agent['edge']): number | undefined => {
+  if (until === null) return undefined;
+  if (timer?.bootId === edge.bootId) return timer.endsMs - edge.monotonicMs();
+  return parseTime(until).getTime() - edge.now().getTime();
+};
+
+export const isOver = (hold: SiteHold, edge: Agent['edge']): boolean => (leftOf(hold, edge) ?? 1) <= 0;
+
+/** When the machine's hold ends, by the wall clock of now; undefined without one, or for a hold without an end. */
+export const siteHoldEnds = ({ state, edge }: Pick<Agent, 'state' | 'edge'>): Date | undefined => {
+  const hold = readCondition(state, 'held');
+  const left = hold && leftOf(hold, edge);
+  return left === undefined ? undefined : new Date(edge.now().getTime() + Math.max(0, left));
+};
+
+/** 'held by anna until 2026-11-21T18:00:00Z: batch 17 is running' */
+export const sayHeld = ({
+  operator,
+  until,
+  reason,
+}: Pick<SiteHold, 'operator' | 'until' | 'reason'>): string =>
+  `held by ${operator}${until === null ? '' : ` until ${until}`}: ${reason}`;
+
+/** Start of a hold and its end: at a time, after a duration, or undefined for no end. */
+export const beginHold = (
+  { now, monotonicMs, bootId, operator }: Agent['edge'],
+  end: { readonly at: Timestamp } | { readonly afterMs: number } | undefined,
+  reason: string,
+): SiteHold => {
+  const since = formatTime(now());
+  if (end === undefined) return { since, until: null, operator, reason };
+  if ('at' in end) return { since, until: end.at, operator, reason };
+  return {
+    since,
+    until: formatTime(new Date(now().getTime() + end.afterMs)),
+    timer: { bootId, endsMs: monotonicMs() + end.afterMs },
+    operator,
+    reason,
+  };
+};
