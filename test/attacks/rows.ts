@@ -1,4 +1,5 @@
 import { type AttackRow, row, rowOf } from './row.ts';
+import { AUDIT } from './rows-audit.ts';
 import { FLOODS } from './rows-floods.ts';
 import { LOCAL_USERS } from './rows-local-users.ts';
 import { FOUND_MEDIA, OFFICE } from './rows-office.ts';
@@ -569,4 +570,5 @@ export const ROWS: readonly AttackRow[] = [
   ...SHOWN_SECRETS,
   ...LOCAL_USERS,
   ...FLOODS,
+  ...AUDIT,
 ];

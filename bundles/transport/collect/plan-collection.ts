@@ -12,7 +12,7 @@ import type { TrustRoot } from '../../trust/root/root.ts';
 import { type Artifact, digestInTag, readArtifacts, readOne } from './read-artifacts.ts';
 
 export type CollectionInput = {
-  /** 'prod/line', 'sites/plant-7' */
+  /** 'prod/line', 'sites/plant-7', 'audit' */
   readonly path: string;
   readonly repository: Repository;
   /** The layout's pointers of this repository: what it has may be on its way there. */
@@ -88,7 +88,7 @@ export const planCollection = async (input: CollectionInput, signal: AbortSignal
   };
 };
 
-const POINTERS = ['release', 'lease', 'site', 'receipts'] as const;
+const POINTERS = ['log', 'release', 'lease', 'site', 'receipts'] as const;
 
 export const readPointers = async (
   repository: Repository,

@@ -2,13 +2,14 @@ import { type Digest, digestFromHex } from '../../digest.ts';
 import { toFleetError } from '../../errors.ts';
 import { inParallel } from '../../in-parallel.ts';
 import { readArtifact } from '../../formats/layout/artifact.ts';
+import type { Document } from '../../formats/layout/document.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
 import { readOrder, readSignedRelease } from '../publish/read-order.ts';
 import type { Order, PointerTag } from '../publish/shipment.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
 import { underNewestRoot } from '../publish/under-newest-root.ts';
 
-/** A release, lease, order or receipts artifact as it lies in a repository. */
+/** An audit log, or a release, lease, order or receipts artifact as it lies in a repository. */
 export type Artifact = {
   readonly digest: Digest;
   readonly tag: PointerTag;
@@ -54,8 +55,7 @@ export const readOne = async (
   chain: readonly TrustRoot[],
 ): Promise<Artifact> => {
   const documents = await readArtifact(blobs, { digest }, { what: `${repository}@${digest}` });
-  const has = (role: string): boolean => documents.some((document) => document.role === role);
-  const tag = has('release') ? 'release' : has('lease') ? 'lease' : has('site') ? 'site' : 'receipts';
+  const tag = tagOf(documents);
   const { value } = await underNewestRoot(chain, async (root): Promise<Artifact> => {
     const order = await readOrder({ repository, tag }, blobs, documents, root);
     if (tag !== 'release') return { digest, tag, order, previous: null, bundles: [] };
@@ -71,6 +71,16 @@ export const readOne = async (
   });
   return value;
 };
+
+const TAG_OF_ROLE: readonly (readonly [role: string, tag: PointerTag])[] = [
+  ['audit', 'log'],
+  ['release', 'release'],
+  ['lease', 'lease'],
+  ['site', 'site'],
+];
+
+const tagOf = (documents: readonly Document[]): PointerTag =>
+  TAG_OF_ROLE.find(([role]) => documents.some((document) => document.role === role))?.[1] ?? 'receipts';
 
 /** The digest that an immutable tag is made of: 'r-<64 hex>'. */
 export const digestInTag = (tag: string, kind: 'r' | 'b' | 'i' | 's'): Digest | undefined => {

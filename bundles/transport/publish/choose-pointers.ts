@@ -1,10 +1,10 @@
 import { compareBytes } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
-import { referenceOf } from '../../formats/layout/layout.ts';
+import { layoutReference, referenceOf } from '../../formats/layout/layout.ts';
 import { nameSome } from '../../name-some.ts';
 import { didYouMean } from '../../nearest-name.ts';
 import { type Channel, formatChannel, isName, parseChannel } from '../../names.ts';
-import { channelRepository, siteRepository } from '../registry/references.ts';
+import { AUDIT_REPOSITORY, channelRepository, siteRepository } from '../registry/references.ts';
 import type { Offering } from './offering.ts';
 import type { Pointer } from './shipment.ts';
 
@@ -18,11 +18,12 @@ export type Selection = {
 };
 
 const CHANNEL = /^([^/]+)\/([^/]+):(release|lease)$/;
+const LOG = layoutReference(AUDIT_REPOSITORY, 'log');
 const SITE = /^sites\/([^/]+):(site|receipts)$/;
 
 /**
- * The pointers of a layout, each kind sorted bytewise: releases before the leases of them, and before sites, whose order may
- * name a channel.
+ * The pointers of a layout, each kind sorted bytewise: the audit log before releases, which name its head, releases before the
+ * leases of them, and before sites, whose order may name a channel. With channels or environments the log is chosen, too.
  * @throws FleetError CHANNEL_MISSING, SITE_MISSING for what is named and not there
  */
 export const choosePointers = (layout: Index, selection: Selection): readonly Pointer[] => {
@@ -34,6 +35,7 @@ export const choosePointers = (layout: Index, selection: Selection): readonly Po
   return all.filter(
     ({ repository, tag }) =>
       wanted.has(repository) ||
+      (tag === 'log' && (channels ?? environments) !== undefined) ||
       (isOfChannel(tag) && environments?.some((name) => repository.startsWith(`${name}/`))),
   );
 };
@@ -49,7 +51,7 @@ const pointersOf = (layout: Index): readonly Pointer[] => {
     .flatMap(({ artifact, reference }) => pointerOf(reference, artifact) ?? []);
   const ofTags = (...tags: readonly string[]): readonly Pointer[] =>
     found.filter(({ tag }) => tags.includes(tag));
-  return [...ofTags('release'), ...ofTags('lease'), ...ofTags('site', 'receipts')];
+  return [...ofTags('log'), ...ofTags('release'), ...ofTags('lease'), ...ofTags('site', 'receipts')];
 };
 
 const pointerOf = (reference: string, artifact: Pointer['artifact']): Pointer | undefined => {
@@ -58,6 +60,7 @@ const pointerOf = (reference: string, artifact: Pointer['artifact']): Pointer | 
     const repository = channelRepository({ environment, clusterType });
     return { repository, tag: kind === 'lease' ? 'lease' : 'release', artifact };
   }
+  if (reference === LOG) return { repository: AUDIT_REPOSITORY, tag: 'log', artifact };
   const [, site, tag] = SITE.exec(reference) ?? [];
   if (!isName(site)) return undefined;
   return { repository: siteRepository(site), tag: tag === 'receipts' ? 'receipts' : 'site', artifact };

@@ -13,11 +13,11 @@ import { underNewestRoot } from './under-newest-root.ts';
  * Checks that our pointer may replace the published one, whose statement is verified as by an agent: a target that this
  * fleet's keys did not sign may belong to another fleet and is not overwritten.
  * @param chain the fleet's roots as the layout has them
- * @throws FleetError ROLLBACK, EQUIVOCATION, ROOT_FLEET, and whatever is wrong with what is there
+ * @throws FleetError ROLLBACK, EQUIVOCATION, AUDIT_TRUNCATED, ROOT_FLEET, and whatever is wrong with what is there
  */
 export const judgePointer = async (
   shelf: Shelf,
-  ours: Pick<Shipment, 'repository' | 'tag' | 'order'>,
+  ours: Pick<Shipment, 'repository' | 'tag' | 'order' | 'lines'>,
   there: Descriptor,
   chain: readonly TrustRoot[],
 ): Promise<void> => {
@@ -31,13 +31,24 @@ export const judgePointer = async (
       hint: 'Publish from the layout that made it, or put back the newest copy of it; a pointer never goes back',
     });
   }
-  if (theirs.number < ours.order.number || theirs.identity === ours.order.identity) return;
+  if (theirs.identity === ours.order.identity) return;
+  if (theirs.number < ours.order.number) {
+    if (!ours.lines || !theirs.identity || ours.lines.has(theirs.identity)) return;
+    throw new FleetError(
+      'AUDIT_TRUNCATED',
+      `${where} is ${theirs.name}, whose newest is not in ${ours.order.name} here`,
+      { hint: 'Entries were lost or replaced; put back the newest copy of the layout' },
+    );
+  }
   throw new FleetError('EQUIVOCATION', `${where} is ${theirs.name} too, but with other content`, {
     hint: 'Two layouts have counted on from the same number; build again in the one that published first',
   });
 };
 
-/** A statement that no longer verifies under the newest root is not a floor (docs/bundle-format.md section 8, step 3). */
+/**
+ * A statement that no longer verifies under the newest root is not a floor (docs/bundle-format.md section 8, step 3). An audit log is
+ * one under any root: its entries stay after a rotation.
+ */
 const readTheirs = async (
   shelf: Shelf,
   pointer: Pick<Pointer, 'repository' | 'tag'>,
@@ -57,7 +68,7 @@ const readTheirs = async (
   const { value, root } = await underNewestRoot(chain, (one) =>
     readOrder(pointer, shelf.blobs, documents, one),
   );
-  return root === chain.at(-1) ? value : 'no floor';
+  return root === chain.at(-1) || pointer.tag === 'log' ? value : 'no floor';
 };
 
 const unreadable = (error: unknown, shelf: Shelf, { tag }: Pick<Pointer, 'tag'>): FleetError => {

@@ -8,6 +8,8 @@ import type { Digest } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import { documentsOf } from '../../formats/layout/artifact.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
+import { checkCovers } from '../../trust/statements/audit-checkpoint.ts';
+import { readAuditLines } from '../../formats/statements/audit-lines.ts';
 import type { Document } from '../../formats/layout/document.ts';
 import { readBlob } from '../../formats/layout/verified.ts';
 import { releaseTag } from '../registry/references.ts';
@@ -35,6 +37,8 @@ export const planShipment = async (
   const manifest = parseImageManifest(bytes, what);
   const documents = documentsOf(manifest);
   const order = await readOrder(pointer, blobs, documents, root);
+  const lines = pointer.tag === 'log' ? await readAuditLines(blobs, documents) : undefined;
+  if (lines && order.identity) checkCovers({ count: order.number, head: order.identity }, lines, what);
   const { stages, companions } =
     pointer.tag === 'release'
       ? await planBundles(
@@ -46,6 +50,7 @@ export const planShipment = async (
   const shipment: Shipment = {
     ...pointer,
     order,
+    ...(lines && { lines: new Set(lines.map(({ digest }) => digest)) }),
     stages: [...stages, [artifactParcel(pointer.artifact.digest, manifest, bytes)]],
     companions,
   };

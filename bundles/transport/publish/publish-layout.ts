@@ -12,7 +12,8 @@ import type { Offering } from './offering.ts';
 import { planShipment } from './plan-shipment.ts';
 import { readFleetChain } from './read-fleet-chain.ts';
 import { type Freight, NO_FREIGHT, sendShipment } from './send-shipment.ts';
-import type { Pointer, PointerTag } from './shipment.ts';
+import type { Pointer, PointerTag, Shipment } from './shipment.ts';
+import { underNewestRoot } from './under-newest-root.ts';
 import { surveyShipment } from './survey-shipment.ts';
 
 export type PublishOptions = {
@@ -115,8 +116,8 @@ export const publishLayout = async (
       }
     });
   const outcomes: PointerOutcome[] = [];
-  // Releases first: a lease is about one, and an order may send an agent to one.
-  for (const wave of [pointers.filter(isRelease), pointers.filter((pointer) => !isRelease(pointer))]) {
+  // The log first, as releases name its head; then releases: a lease is about one, and an order may send an agent to one.
+  for (const wave of Map.groupBy(pointers, waveOf).values()) {
     const settled = await Promise.allSettled(wave.map(publish));
     options.signal.throwIfAborted();
     if (stop.signal.aborted) throw stop.signal.reason;
@@ -125,7 +126,19 @@ export const publishLayout = async (
   return outcomes;
 };
 
-const isRelease = ({ tag }: Pointer): boolean => tag === 'release';
+const waveOf = ({ tag }: Pointer): string => (tag === 'log' || tag === 'release' ? tag : 'others');
+
+/** A log is as good under an older root: no entry has to follow a rotation. @throws FleetError as planShipment */
+const planPointer = async (
+  { blobs }: Offering,
+  pointer: Pointer,
+  roots: readonly TrustRoot[],
+  now: Date,
+  signal: AbortSignal,
+): Promise<Shipment> => {
+  const plan = (root: TrustRoot): Promise<Shipment> => planShipment(blobs, pointer, root, now, signal);
+  return pointer.tag === 'log' ? (await underNewestRoot(roots, plan)).value : plan(roots.at(-1) as TrustRoot);
+};
 
 /** Made when it is first wanted. */
 const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
@@ -154,7 +167,7 @@ const publishPointer = async (
   // A pointer is written after everything that it reaches.
   if (before?.digest === artifact.digest && !repair) return { ...outcome, outcome: 'unchanged' };
   const roots = await chain();
-  const shipment = await planShipment(layout.blobs, pointer, roots.at(-1) as TrustRoot, now, signal);
+  const shipment = await planPointer(layout, pointer, roots, now, signal);
   const { name } = shipment.order;
   const isNew = before && before.digest !== artifact.digest;
   if (isNew) await judgePointer(shelf, shipment, before, roots);

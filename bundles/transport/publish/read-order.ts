@@ -4,6 +4,7 @@ import type { Document } from '../../formats/layout/document.ts';
 import { statementFiles } from '../../formats/statements/statement-files.ts';
 import { readBlob } from '../../formats/layout/verified.ts';
 import { PREDICATES } from '../../media-types.ts';
+import { verifyCheckpoint } from '../../trust/statements/audit-checkpoint.ts';
 import { verifyReceipt } from '../../trust/reports/receipt.ts';
 import { MAX_STATEMENT_BYTES } from '../../formats/statements/envelope.ts';
 import type {
@@ -39,6 +40,16 @@ export const readOrder = async (
   root: TrustRoot,
 ): Promise<Order> => {
   switch (tag) {
+    case 'log': {
+      const envelopes = await readAll(blobs, documents, 'audit');
+      const { count, head, time } = verifyCheckpoint(envelopes, root.audit, `the audit log in ${blobs.name}`);
+      return {
+        number: count,
+        name: `the audit log of ${count} ${count === 1 ? 'entry' : 'entries'}`,
+        identity: head,
+        at: parseTime(time),
+      };
+    }
     case 'release': {
       const { predicate, statement } = await readSignedRelease(repository, blobs, documents, root);
       const { version, issuedAt } = predicate;

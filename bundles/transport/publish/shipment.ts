@@ -2,11 +2,11 @@ import type { Descriptor } from '../../formats/layout/manifest.ts';
 import type { Digest } from '../../digest.ts';
 
 /** The pointer tags that publishing moves (docs/bundle-format.md section 13). */
-export type PointerTag = 'release' | 'lease' | 'site' | 'receipts';
+export type PointerTag = 'log' | 'release' | 'lease' | 'site' | 'receipts';
 
 /** A pointer of the layout: what is published, and where to. */
 export type Pointer = {
-  /** 'prod/line', 'sites/plant-7' */
+  /** 'prod/line', 'sites/plant-7', 'audit' */
   readonly repository: string;
   readonly tag: PointerTag;
   /** The artifact that the tag names. */
@@ -25,8 +25,10 @@ export type Parcel = {
 
 /** An upload batch: a pointer and the manifests that it needs, in stages. A stage depends only on earlier stages. */
 export type Shipment = Pointer & {
-  /** Never decreases: the number of the release, lease or site statement, or the hub's time of the receipts. */
+  /** Never decreases: the number of the release, lease or site statement, the hub's time of the receipts, the length of the log. */
   readonly order: Order;
+  /** Of an audit log: digests of its lines, one of which must be the head of the log that it replaces. */
+  readonly lines?: ReadonlySet<Digest>;
   readonly stages: readonly (readonly Parcel[])[];
   /** Tags that move with the pointer, just before it. */
   readonly companions: readonly {
@@ -41,7 +43,7 @@ export type Order = {
   readonly number: number;
   /** 'release 8', 'the receipts of 2026-11-21T08:00:00Z' */
   readonly name: string;
-  /** Digest of the signed payload; undefined where one number may have several contents (receipts). */
+  /** Digest of the signed payload, or the head of a log; undefined where one number may have several contents (receipts). */
   readonly identity: Digest | undefined;
   /** When it was signed. */
   readonly at: Date;

@@ -1,3 +1,4 @@
+import type { ReadAuditLine } from '../../formats/statements/audit-lines.ts';
 import type { Digest } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import type { AuditPredicate } from '../../formats/statements/predicates.ts';
@@ -34,4 +35,31 @@ export const verifyCheckpoint = (
   if (subjects.length !== 1 || subject?.name !== 'log' || said.to !== said.count || said.from > said.to)
     throw new FleetError('SCHEMA', `${what} does not name one log and the entries that it covers`);
   return { ...said, head: subject.digest, digest };
+};
+
+/**
+ * Checks that the lines of a log are those that its checkpoint signs.
+ * @param lines with their hash chain checked
+ * @throws FleetError AUDIT_TRUNCATED, AUDIT_CHECKPOINT
+ */
+export const checkCovers = (
+  { count, head }: Pick<AuditCheckpoint, 'count' | 'head'>,
+  lines: readonly ReadAuditLine[],
+  what: string,
+): void => {
+  if (lines.length < count) {
+    throw new FleetError(
+      'AUDIT_TRUNCATED',
+      `${what} ends with entry ${lines.length}, but its checkpoint counts ${count}`,
+      { hint: 'Entries were removed; put back the last copy of it' },
+    );
+  }
+  if (lines.length === count && lines.at(-1)?.digest === head) return;
+  throw new FleetError(
+    'AUDIT_CHECKPOINT',
+    lines.length > count
+      ? `${what} has ${lines.length} entries, but its checkpoint counts ${count}`
+      : `${what} ends with another entry ${count} than its checkpoint signs`,
+    { hint: 'Entries were added or replaced without the audit key; put back the last copy of it' },
+  );
 };

@@ -18,7 +18,7 @@ import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { AUDIT_ARTIFACT, PREDICATES } from '#bundles/media-types';
 import { parseDocument } from '#bundles/json/validate';
 import type { Timestamp } from '#bundles/time';
-import { type AuditCheckpoint, verifyCheckpoint } from '#bundles/trust/statements/audit-checkpoint';
+import { checkCovers, verifyCheckpoint } from '#bundles/trust/statements/audit-checkpoint';
 import { type RoleKeys, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { Promoted } from '../../model/promotion.ts';
@@ -105,28 +105,6 @@ export const readCheckedLines = async (
   const lines = await readAuditLines(layout.blobs, documents);
   checkCovers(checkpoint, lines, what);
   return lines;
-};
-
-const checkCovers = (
-  { count, head }: AuditCheckpoint,
-  lines: readonly ReadAuditLine[],
-  what: string,
-): void => {
-  if (lines.length < count) {
-    throw new FleetError(
-      'AUDIT_TRUNCATED',
-      `${what} ends with entry ${lines.length}, but its checkpoint counts ${count}`,
-      { hint: 'Entries were removed; put back the last copy of it' },
-    );
-  }
-  if (lines.length === count && lines.at(-1)?.digest === head) return;
-  throw new FleetError(
-    'AUDIT_CHECKPOINT',
-    lines.length > count
-      ? `${what} has ${lines.length} entries, but its checkpoint counts ${count}`
-      : `${what} ends with another entry ${count} than its checkpoint signs`,
-    { hint: 'Entries were added or replaced without the audit key; put back the last copy of it' },
-  );
 };
 
 /**

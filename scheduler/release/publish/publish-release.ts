@@ -16,6 +16,7 @@ import { addDays, formatTime } from '#bundles/time';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { signRelease } from '../sign/sign-release.ts';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
+import { nextAuditHead } from '../../load/releases/audit-head.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import { bundleReference, releaseReference } from '../../load/releases/references.ts';
 
@@ -50,7 +51,7 @@ export type Published = {
 /**
  * Signs a release whose bundle is in the layout, and writes its statements and the artifact that lists them. The caller
  * writes the index once, after this, so that readers never see a pointer before its signature.
- * @throws FleetError KEY_MISSING, UNKNOWN_KEY; SIGNER_UNREACHABLE, APPROVAL_MISSING, NOT_NEWER from a remote signer
+ * @throws FleetError KEY_MISSING, UNKNOWN_KEY; AUDIT_TRUNCATED and the other codes of readAuditLog; SIGNER_UNREACHABLE, APPROVAL_MISSING, NOT_NEWER from a remote signer
  */
 export const publishRelease = async (
   layout: Layout,
@@ -76,7 +77,7 @@ export const publishRelease = async (
       previous: previous?.digest ?? null,
       minAgent: bundle.minAgent,
       minSiteVersion: 0,
-      auditHead: null,
+      auditHead: await nextAuditHead(layout, keys.roots, previous),
       critical: [],
     },
     await keys.key('release'),

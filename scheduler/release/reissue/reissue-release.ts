@@ -13,6 +13,7 @@ import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
 import { bundleStatementDocuments, RELEASE_DAYS, rootDocuments } from '../publish/publish-release.ts';
+import { nextAuditHead } from '../../load/releases/audit-head.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import { pastReference, releaseReference } from '../../load/releases/references.ts';
 import { findRevoked } from '../../load/releases/revocation-list.ts';
@@ -45,7 +46,7 @@ const OWN_ROLES = new Set(['release', 'bundle', 'revocations', 'root']);
  * Signs a new release of bundles that are already in the layout, under the next number, with new dates and the current keys.
  * The bundles do not change. Used to renew a release, to sign it again after a root rotation, to roll back and to revoke.
  * @throws FleetError REVOKED if a bundle of `from` is revoked; THRESHOLD, BUNDLE_UNSIGNED, UNKNOWN_KEY, KEY_MISSING if the
- *   keys are not enough
+ *   keys are not enough; AUDIT_TRUNCATED and the other codes of readAuditLog
  */
 export const reissueRelease = async (
   layout: Layout,
@@ -79,6 +80,7 @@ export const reissueRelease = async (
       issuedAt: formatTime(now),
       expires,
       previous: previous.digest,
+      auditHead: await nextAuditHead(layout, keys.roots, previous),
     },
     await keys.key('release'),
   );

@@ -24,7 +24,7 @@ export type ReleaseOffice = AsyncDisposable & {
   readonly fleet: () => SignedFleet;
   readonly keys: () => KeyDirectory;
   /** The officers give the role a new key, and the old one counts no longer. */
-  readonly rotate: (role: 'bundle' | 'release' | 'lease') => Promise<void>;
+  readonly rotate: (role: 'bundle' | 'release' | 'lease' | 'audit') => Promise<void>;
   /** Release N of one bundle whose content is the text. @returns the bundle */
   readonly release: (version: number, text: string) => Promise<Digest>;
   readonly current: () => Promise<PublishedRelease>;

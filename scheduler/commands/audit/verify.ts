@@ -1,0 +1,93 @@
+import { Flags } from '@oclif/core';
+import { parseDigest } from '#bundles/digest';
+import { FleetError, formatError } from '#bundles/errors';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { AUDIT_KINDS } from '#bundles/formats/statements/audit-lines';
+import { FleetCommand } from '#cli/fleet-command';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
+import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
+import { configurationFlags } from '../../settings/configuration-flags.ts';
+import { type AuditVerification, verifyAudit } from '../../views/audit/verify-audit.ts';
+
+const { config, keys, layout } = configurationFlags;
+
+export default class AuditVerify extends FleetCommand {
+  static override description =
+    'Verify the audit log of a layout: the chain of its entries, the checkpoint, and every signature.\n\nEach release in the layout must name an entry of the log, so a log that was cut after a release is refused. Only the roots of the key directory are needed, no private key. Exits with 4 if anything is wrong.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> --layout out',
+    '<%= config.bin %> <%= command.id %> --head sha256:5b6c...',
+  ];
+  static override flags = {
+    config,
+    keys,
+    layout,
+    head: Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      description: 'Digest of an entry that the log must have, as noted earlier (sha256:...)',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(AuditVerify);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const { roots } = await openKeyDirectory(requireSetting(configuration, 'keys'));
+    const opened = await openLayout(requireSetting(configuration, 'layout'));
+    const heads = (flags.head ?? []).map(parseHead);
+    const verified = await verifyAudit(opened, roots, heads);
+    const { log, faults, channels, releases, naming } = verified;
+    for (const line of describe(verified, opened.directory, heads.length)) this.log(line);
+    for (const fault of faults) this.say(formatError(fault));
+    const [first] = faults;
+    if (first) process.exitCode = first.exitCode;
+    return {
+      verified: faults.length === 0,
+      entries: log.entries.length,
+      head: log.head,
+      channels,
+      releases,
+      releasesWithHead: naming,
+      faults: faults.map((fault) => this.toErrorJson(fault)),
+    };
+  }
+}
+
+const parseHead = (text: string) => {
+  try {
+    return parseDigest(text, '--head');
+  } catch (cause) {
+    throw new FleetError(
+      'USAGE',
+      `--head ${JSON.stringify(text.slice(0, 80))} is not the digest of an entry`,
+      {
+        cause,
+        hint: 'Give sha256: and 64 hex digits, as "audit list --json" shows them',
+      },
+    );
+  }
+};
+
+/** What was checked, one fact a line. Nothing about a log that is refused. */
+const describe = (
+  { log, channels, releases, naming, faults }: AuditVerification,
+  directory: string,
+  noted: number,
+): readonly string[] => {
+  if (faults.length > 0) return [];
+  const newest = log.entries.at(-1);
+  if (!newest) return [`${directory} has no audit log, and no release there names an entry of one.`];
+  const kinds = AUDIT_KINDS.map((kind) =>
+    counted(log.entries.filter((entry) => entry.kind === kind).length, kind),
+  );
+  return [
+    `${directory}: ${counted(log.entries.length, 'entry', 'entries')} (${kinds.join(', ')}), the newest of ${newest.at}`,
+    `head: ${newest.digest}`,
+    'verified: the chain, the checkpoint and the signature of each entry',
+    `verified: the log has the entries that ${naming} releases name, of ${counted(releases, 'release')} in ${counted(channels, 'channel')}`,
+    ...(noted > 0 ? [`verified: the log has ${counted(noted, 'entry', 'entries')} given with --head`] : []),
+  ];
+};
+
+const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
