@@ -120,7 +120,7 @@ export default class Serve extends FleetCommand {
     const { root } = hub.keys;
     if (root.dev) log.warn({ fleet: root.fleet }, 'development root: one person can sign everything');
     const metrics = createMetrics(hub.store.db, clock);
-    await using loop = await startLoop({ configuration, clock, log, metrics });
+    await using loop = await startLoop({ configuration, clock, log, metrics, store: hub.store });
     const keepCurrent = makeKeepCurrent({
       configuration,
       store: hub.store,

@@ -2,7 +2,9 @@ import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../settings/configuration.ts';
-import { hubFlags } from '../settings/configuration-flags.ts';
+import { configurationFlags, hubFlags } from '../settings/configuration-flags.ts';
+import { loadFreshness } from '../load/load-freshness.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
 import { openHub } from '../hub/hub.ts';
 import { readStatus } from '../hub/status/read-status.ts';
 
@@ -12,9 +14,16 @@ export default class Status extends FleetCommand {
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --environment prod --json',
+    '<%= config.bin %> <%= command.id %> --platform ./platform',
   ];
   static override flags = {
     ...hubFlags,
+    platform: Flags.string({
+      description:
+        'Judge the age of reports by the FreshnessPolicies of this platform repository, URL or directory [default: as serve last read them]',
+    }),
+    cache: configurationFlags.cache,
+    map: configurationFlags.map,
     wide: Flags.boolean({ description: 'All columns, with the age and the report of each' }),
     environment: Flags.string({ char: 'e', description: 'Only agents of this environment' }),
     site: Flags.string({ description: 'Only this site' }),
@@ -27,8 +36,16 @@ export default class Status extends FleetCommand {
       environment: flags.environment === undefined ? undefined : parseName(flags.environment, 'environment'),
       site: flags.site === undefined ? undefined : parseName(flags.site, 'site'),
     };
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
-    const { lines, narrow, json } = await readStatus(hub, filter, now, { signal: this.signal });
+    const configuration = await readConfiguration(flags, process.cwd());
+    await using hub = await openHub(configuration);
+    // Only if asked for: the configuration file of a hub names its platform, too, and reading that takes time.
+    const platform =
+      flags.platform === undefined
+        ? undefined
+        : await loadFreshness(
+            platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
+          );
+    const { lines, narrow, json } = await readStatus(hub, filter, now, { signal: this.signal, platform });
     for (const line of flags.wide ? lines : narrow) this.log(line);
     return json;
   }

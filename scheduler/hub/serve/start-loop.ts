@@ -4,6 +4,8 @@ import type { Configuration } from '../../settings/configuration.ts';
 import { resetHubFlags } from '../../v8-flags.ts';
 import { readWebhookSecret } from '../watch/read-webhook-secret.ts';
 import { verifyWebhook } from '../watch/verify-webhook.ts';
+import { recordFreshness } from '../status/freshness-policies.ts';
+import type { Store } from '../store/open-store.ts';
 import type { HookRoutes } from '../http/hook-routes.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { tellLoop } from './tell-loop.ts';
@@ -13,6 +15,7 @@ export type LoopOptions = {
   readonly clock: () => Date;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly store: Store;
 };
 
 /** The loop that builds and publishes when a repository changes. Disposal aborts the current step and waits for it. */
@@ -24,6 +27,7 @@ export const startLoop = async ({
   clock,
   log,
   metrics,
+  store,
 }: LoopOptions): Promise<Loop | undefined> => {
   if (configuration.platform === undefined) return undefined;
   const { webhookSecretFile: secretFile, poll } = configuration;
@@ -40,7 +44,15 @@ export const startLoop = async ({
   const { watchPlatform } = await import('../watch/watch-platform.ts');
   const stop = new AbortController();
   const watch = watchPlatform(
-    { configuration, env: process.env, cwd: process.cwd(), clock, log, random: Math.random },
+    {
+      configuration,
+      env: process.env,
+      cwd: process.cwd(),
+      clock,
+      log,
+      random: Math.random,
+      keepFreshness: (policies) => recordFreshness(store, policies),
+    },
     stop.signal,
   );
   tellLoop(metrics.registry, watch);

@@ -10,6 +10,8 @@ import { openChartPlaces } from '../../load/charts/chart-places.ts';
 import { openCharts } from '../../load/charts/charts.ts';
 import { contentCache, openContents } from '../../assemble/content/contents.ts';
 import { openContentPlaces } from '../../assemble/content/download.ts';
+import { loadFreshness } from '../../load/load-freshness.ts';
+import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { requireSetting } from '../../settings/configuration.ts';
 import { openImageRegistries } from '../../load/images/image-places.ts';
@@ -110,6 +112,7 @@ export const buildStep = async (
   } catch (error) {
     failure = toFleetError(error, 'building');
   }
+  await keepFreshness(options, { ...platform, sources });
   return {
     watched: sources.watched(),
     seconds: (clock().getTime() - started.getTime()) / 1000,
@@ -117,6 +120,20 @@ export const buildStep = async (
     waiting,
     failure,
   };
+};
+
+/** Policies that cannot be read leave those of before in force. Their mistakes do not stop a build. */
+const keepFreshness = async (
+  { keepFreshness: keep, log }: WatchOptions,
+  platform: PlatformOptions,
+): Promise<void> => {
+  if (!keep) return;
+  try {
+    await keep(await loadFreshness(platform));
+  } catch (error) {
+    if (platform.signal?.aborted) return;
+    log.warn(faultFields(toFleetError(error, 'reading the freshness policies')), 'freshness not read');
+  }
 };
 
 const countHeld = ({ channels, heldWorkloads }: EnvironmentOutcome): number =>
