@@ -1,15 +1,13 @@
 /**
- * `npm test`: gets the real parts that this machine can have, runs the tests against them, and ends with one line of
- * counts. `--project <name>` (repeatable) runs only unit, integration or e2e; other words go to vitest as they are.
+ * `npm test`: gets the real parts that this machine can have, runs the tests against them, those that failed once more, and ends
+ * with one line of counts. `--project <name>` (repeatable) runs only unit, integration or e2e; other words go to vitest as they are.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, readFile, realpath } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { chmod } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildPrograms } from './build-programs.ts';
 import { bundleAgent } from './bundle-agent.ts';
-import { countResults, formatCounts, type VitestReport } from './count-results.ts';
+import { countResults, formatCounts } from './count-results.ts';
 import type { Machine } from './parts/part.ts';
 import {
   type Found,
@@ -22,6 +20,8 @@ import {
   thisMachine,
 } from './parts.ts';
 import { PROGRAMS_VARIABLE } from './program-file.ts';
+import { runFailedAgain } from './run-again.ts';
+import { runVitest, type VitestRun } from './run-vitest.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 const PROJECTS = ['unit', 'integration', 'e2e', 'alone'] as const;
@@ -48,12 +48,24 @@ const main = async (words: readonly string[]): Promise<number> => {
   const built = { [PROGRAMS_VARIABLE]: programs.path };
   if (needsParts)
     await Promise.all([buildPrograms(programs.path), bundleAgent(join(programs.path, 'agent'))]);
-  const { report, exitCode } = await runVitest(machine, projects, rest, {
-    ...facts,
-    ...(needsParts && built),
+  const vitest = (words: readonly string[]): Promise<VitestRun> =>
+    runVitest({
+      repository: machine.repository,
+      cwd: machine.repository,
+      env: { ...machine.env, ...facts, ...(needsParts && built) },
+      output: 'inherit',
+      words: [...projects.flatMap((project) => ['--project', project]), ...words],
+    });
+  const { report, exitCode, unsteady } = await runFailedAgain(await vitest(rest), (file) => {
+    say(`Running once more, alone: ${relative(machine.repository, file)}`);
+    return vitest([file]);
   });
   const counts = countResults(report, exitCode);
   for (const [title, number] of counts.skippedTitles) say(`Skipped (${number}): ${title}`);
+  for (const title of unsteady)
+    say(
+      `Unsteady (1): ${relative(machine.repository, title)} (failed, then passed alone: a bug to be mended)`,
+    );
   if (report === undefined) say('vitest ended without a report of its results: see what it said above.');
   else if (report.testResults.length === 0) say('No test was found.');
   console.log(formatCounts(counts));
@@ -104,35 +116,6 @@ const gatherParts = async (machine: Machine): Promise<Record<string, string>> =>
     gather(PART_NAMES.filter((name) => !isBuilt(name))),
   ]);
   return partFacts(found);
-};
-
-const runVitest = async (
-  machine: Machine,
-  projects: readonly string[],
-  rest: readonly string[],
-  facts: Record<string, string>,
-): Promise<{ report: VitestReport | undefined; exitCode: number }> => {
-  await using folder = await temporaryDirectory('results');
-  const file = join(folder.path, 'results.json');
-  const programs = join(machine.repository, 'node_modules/.bin');
-  const words = [
-    await realpath(join(programs, 'vitest')),
-    'run',
-    ...projects.flatMap((project) => ['--project', project]),
-    '--passWithNoTests',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${file}`,
-    ...rest,
-  ];
-  const vitest = spawn(process.execPath, words, {
-    cwd: machine.repository,
-    env: { ...machine.env, ...facts, PATH: `${programs}${delimiter}${machine.env['PATH'] ?? ''}` },
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  const [code] = (await once(vitest, 'exit')) as [number | null];
-  const text = await readFile(file, 'utf8').catch(() => undefined);
-  return { report: text === undefined ? undefined : JSON.parse(text), exitCode: code ?? 1 };
 };
 
 process.exitCode = await main(process.argv.slice(2));
