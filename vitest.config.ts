@@ -23,6 +23,9 @@ const COMPILED = {
 /** Files of integration and e2e at a time. More than two on two cores: they wait for health checks, leases and booting hosts. */
 const LANES = Math.max(3, availableParallelism());
 
+/** How long `expect.poll` waits: a busy machine takes a while, and a condition that holds ends the wait. */
+const PATIENT = { poll: { timeout: 60_000 } };
+
 const SEEDED = ['test/harness/seed-properties.ts'];
 
 export default defineConfig({
@@ -34,6 +37,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           setupFiles: SEEDED,
+          expect: PATIENT,
           include: ['test/{bundles,cli,scheduler,exporter,agent,docs}/**/*.test.ts'],
           exclude: [OWN_NEIGHBOUR],
           // A property test on a machine that has other things to do may take a while; how long proves nothing.
@@ -55,6 +59,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           setupFiles: SEEDED,
+          expect: PATIENT,
           include: ['test/integration/**/*.test.ts', OWN_NEIGHBOUR],
           exclude: ALONE,
           testTimeout: 300_000,
@@ -68,6 +73,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           setupFiles: SEEDED,
+          expect: PATIENT,
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -80,6 +86,7 @@ export default defineConfig({
         test: {
           name: 'alone',
           setupFiles: SEEDED,
+          expect: PATIENT,
           include: ALONE,
           testTimeout: 300_000,
           hookTimeout: 300_000,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommand } from '../harness/run-command.ts';
+import { runCommand, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../exporter/fleet-export.js');
@@ -13,11 +13,11 @@ const start = (env: NodeJS.ProcessEnv) =>
 describe('what Node compiled of a program', () => {
   it('is kept in the cache folder of its user', async () => {
     await using folder = await temporaryDirectory('compiled');
-    expect((await start({ HOME: folder.path })).code).toBe(0);
+    succeed(await start({ HOME: folder.path }));
     expect(existsSync(join(folder.path, '.cache/fleet-ferry/code'))).toBe(true);
     const given = join(folder.path, 'given');
     await mkdir(given);
-    expect((await start({ HOME: folder.path, XDG_CACHE_HOME: given })).code).toBe(0);
+    succeed(await start({ HOME: folder.path, XDG_CACHE_HOME: given }));
     expect(existsSync(join(given, 'fleet-ferry/code'))).toBe(true);
   });
 
@@ -26,18 +26,18 @@ describe('what Node compiled of a program', () => {
     const code = join(folder.path, 'fleet-ferry/code');
     const env = { HOME: folder.path, XDG_CACHE_HOME: folder.path };
     await mkdir(join(code, '1/v24.0.0-x64'), { recursive: true });
-    expect((await start(env)).code).toBe(0);
+    succeed(await start(env));
     expect(await readdir(code)).toEqual([expect.stringMatching(/^\d+$/)]);
     await mkdir(join(code, 'of another program'));
-    expect((await start(env)).code).toBe(0);
+    succeed(await start(env));
     expect(await readdir(code)).toHaveLength(2);
   });
 
   it('is kept nowhere for who has no such folder', async () => {
     await using folder = await temporaryDirectory('compiled');
     const none = join(folder.path, 'none');
-    expect((await start({ HOME: none })).code).toBe(0);
-    expect((await start({ HOME: folder.path, XDG_CACHE_HOME: none })).code).toBe(0);
+    succeed(await start({ HOME: none }));
+    succeed(await start({ HOME: folder.path, XDG_CACHE_HOME: none }));
     expect(existsSync(none)).toBe(false);
     expect(existsSync(join(folder.path, '.cache'))).toBe(false);
   });

@@ -10,7 +10,8 @@ import { type KubernetesNode, startNode, WORK_TREE } from '../harness/kubernetes
 import { openPodman } from '../harness/podman.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import { makeTwoPlatformImage } from '../harness/two-platform-image.ts';
-import { type Office, openOffice, succeed } from './office.ts';
+import { type Office, openOffice } from './office.ts';
+import { succeed } from '../harness/run-command.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 const IMAGE = 'registry.halden.example/fleet-agent:1';
@@ -135,7 +136,7 @@ describeWith(
       succeed(await node.ctr(['images', 'import', '/media/usb/agent/fleet-agent.tar']));
       succeed(await node.kubectl(['apply', '--kustomize=/media/usb/agent']));
       await expect.poll(isRunning, { timeout: 60_000, interval: 500 }).toBe(true);
-      await expect.poll(logs, { timeout: 30_000 }).toContain('waiting for the enrolment');
+      await expect.poll(logs).toContain('waiting for the enrolment');
       expect((await agent('status')).stderr).toContain('NOT_ENROLLED');
     });
 

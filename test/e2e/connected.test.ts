@@ -5,10 +5,10 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { describeWith } from '../harness/describe-with.ts';
 import type { RegistryFault } from '../harness/faulty-registry.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
-import { succeed } from './office.ts';
 import { eventsAtHub, faultsAtHub, toldTwice } from './reliability/hub-record.ts';
 import { type OnlineOffice, startOnlineOffice } from './reliability/online-office.ts';
 import { type OnlineSite, startOnlineSite } from './reliability/online-site.ts';
+import { succeed } from '../harness/run-command.ts';
 
 const SITE = 'plant-7';
 const AGENT = 'plant-7/press-2';
@@ -57,7 +57,7 @@ describeWith(
     const until = async (
       what: string,
       holds: () => boolean | Promise<boolean>,
-      ms = 60_000,
+      ms = 180_000,
     ): Promise<void> => {
       const limit = Date.now() + ms;
       while (!(await holds())) {

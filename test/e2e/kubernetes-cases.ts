@@ -12,8 +12,8 @@ import {
   startLine,
   TELEMETRY_FILE,
 } from './kubernetes-line.ts';
-import { succeed } from './office.ts';
 import { bringRunningImages, LINE_IMAGES, pageOf } from './reliability/running-images.ts';
+import { succeed } from '../harness/run-command.ts';
 
 const START_MS = 300_000;
 const [CONTROL_IMAGE] = LINE_IMAGES;

@@ -6,7 +6,7 @@ import { writesOf } from '../harness/kubernetes/audit-log.ts';
 import type { OwnCluster } from '../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
 import { type FactoryLine, startLine } from './kubernetes-line.ts';
-import { succeed } from './office.ts';
+import { succeed } from '../harness/run-command.ts';
 
 describeWith(['kube', 'kwok', 'dockerRegistry'], 'a line of a factory whose API server fails', (paths) => {
   const stack = new AsyncDisposableStack();

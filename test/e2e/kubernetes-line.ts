@@ -102,7 +102,11 @@ export const startLine = async (cluster: Cluster, { dockerRegistry, busybox }: L
       note: readNote(state.directory),
     };
   };
-  const until = async (what: string, holds: () => boolean | Promise<boolean>, ms = 90_000): Promise<void> => {
+  const until = async (
+    what: string,
+    holds: () => boolean | Promise<boolean>,
+    ms = 180_000,
+  ): Promise<void> => {
     const limit = Date.now() + ms;
     while (!(await holds())) {
       if (Date.now() > limit) {
@@ -149,7 +153,7 @@ export const startLine = async (cluster: Cluster, { dockerRegistry, busybox }: L
     /** Returns while an operation is in one of these phases, which may be over in a moment. */
     catchPhase: async (...phases: readonly string[]): Promise<void> => {
       using state = openState(at('state'));
-      const limit = Date.now() + 60_000;
+      const limit = Date.now() + 180_000;
       while (!phases.includes(openOperation(state)?.phase ?? '')) {
         if (Date.now() > limit) throw new Error(`never in ${phases.join(', ')}\n${log().slice(-2500)}`);
         await sleep(3);

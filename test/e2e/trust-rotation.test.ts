@@ -6,8 +6,8 @@ import { readRelease } from '../../scheduler/load/releases/read-release.ts';
 import { reissueRelease } from '../../scheduler/release/reissue/reissue-release.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
-import { succeed } from './office.ts';
 import { CHANNEL, openTrustOffice, refusalOf, type TrustOffice } from './trust-world.ts';
+import { succeed } from '../harness/run-command.ts';
 
 /** Dozens of programs, one after the other, each a second on a busy machine. */
 const LONG = 600_000;

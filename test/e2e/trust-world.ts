@@ -2,8 +2,8 @@ import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { acceptRequests } from '../harness/accept-requests.ts';
 import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand } from '../harness/run-command.ts';
-import { type Office, openOffice, succeed } from './office.ts';
+import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
+import { type Office, openOffice } from './office.ts';
 
 /** The example company with its keys, and machines that are folders: what trust is about needs no booted host. */
 export type TrustOffice = Office & {

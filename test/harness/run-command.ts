@@ -34,6 +34,13 @@ export const runCommand = async (
   return { code, stdout: stdout.toString('utf8'), stderr };
 };
 
+/** Fails with everything the program said: a test that only says "1 is not 0" helps nobody. */
+export const succeed = <Ended extends { readonly code: number | null }>(outcome: Ended): Ended => {
+  const { code, ...said } = outcome;
+  if (code !== 0) throw new Error(`exit code ${code}\n${Object.values(said).map(String).join('\n')}`);
+  return outcome;
+};
+
 /** As runCommand, but anything other than exit code 0 is an IO error that shows the last lines the program said. */
 export const runOrFail = async (argv: readonly string[], options: RunOptions = {}): Promise<Outcome> => {
   const outcome = await runCommand(argv, options);

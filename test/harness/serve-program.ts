@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '../../bundles/errors.ts';
 import { findProgram } from './find-program.ts';
 
-const READY_MS = 30_000;
+const READY_MS = 120_000;
 
 /** Runs a server until it is disposed of; returns when something listens on 'host:port'. */
 export const serveProgram = async (argv: readonly string[], host: string): Promise<AsyncDisposable> => {

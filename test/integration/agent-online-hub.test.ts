@@ -4,18 +4,18 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Office, openOffice, succeed } from '../e2e/office.ts';
+import { type Office, openOffice } from '../e2e/office.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { freePort } from '../harness/free-port.ts';
 import { programFile } from '../harness/program-file.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
-import { runCommand } from '../harness/run-command.ts';
+import { runCommand, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 type Row = { readonly agent: string; readonly verdict: string };
 
 const until = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {
-  const limit = AbortSignal.timeout(45_000);
+  const limit = AbortSignal.timeout(180_000);
   while (!limit.aborted) {
     if (await holds()) return;
     await sleep(200);

@@ -30,7 +30,7 @@ const PROGRAM = programFile('agent');
 
 /** Until it holds, or the test has waited long enough to know that it never will. */
 const until = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {
-  const limit = AbortSignal.timeout(60_000);
+  const limit = AbortSignal.timeout(180_000);
   while (!limit.aborted) {
     if (await holds()) return;
     await sleep(100);

@@ -132,7 +132,7 @@ describe.skipIf(!gap.present)(
       server.stdout.on('data', (chunk: Buffer) => {
         said += chunk.toString('utf8');
       });
-      await vi.waitFor(() => expect(isReady(said), said).toBe(true), { timeout: 30_000, interval: 50 });
+      await vi.waitFor(() => expect(isReady(said), said).toBe(true), { timeout: 120_000, interval: 50 });
       return () => stopBy('SIGINT');
     };
 

@@ -8,7 +8,7 @@ import { digestsOf, filesOf } from '../exporter/files-of.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../exporter/world.ts';
 import { buildPrograms } from '../harness/build-programs.ts';
 import { bundleAgent } from '../harness/bundle-agent.ts';
-import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
+import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { NOW } from '../harness/signed-fleet.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
@@ -151,12 +151,12 @@ describe('fleet-scheduler as it is installed', () => {
     await inBoth(async (form) => {
       const rendered = join(folder.path, form, 'rendered');
       const words = ['render', '--platform', PLATFORM, '--environment', 'prod', '--out', rendered];
-      expect((await start(form, words)).code).toBe(0);
+      succeed(await start(form, words));
       return filesOf(rendered);
     });
     await inBoth(async (form) => {
       const platform = join(folder.path, form, 'new platform');
-      expect((await start(form, ['init', platform, '--fleet', 'acme'])).code).toBe(0);
+      succeed(await start(form, ['init', platform, '--fleet', 'acme']));
       return filesOf(platform);
     });
   });

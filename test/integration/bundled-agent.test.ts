@@ -14,7 +14,7 @@ import { describeWith } from '../harness/describe-with.ts';
 import { startCluster } from '../harness/kubernetes/start-cluster.ts';
 import { packKubernetesBundle } from '../harness/kubernetes-bundle.ts';
 import { startRegistry } from '../harness/registry.ts';
-import { type Outcome, runCommand } from '../harness/run-command.ts';
+import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
 import {
   createTestFleet,
   packTestBundle,
@@ -174,7 +174,7 @@ describeWith(['kube', 'kwok', 'containerd', 'dockerRegistry'], 'the agent as one
       },
     ];
     const yaml = manifests.map((object) => JSON.stringify(object)).join('\n---\n');
-    expect(await machine.enroll()).toMatchObject({ code: 0 });
+    succeed(await machine.enroll());
     const medium = await machine.medium(1, packKubernetesBundle(fleet, { line: yaml }, { closure, images }));
     expect(await agent(['import', medium], env)).toMatchObject({
       code: 0,

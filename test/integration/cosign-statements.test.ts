@@ -19,7 +19,7 @@ import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
 import { programFile } from '../harness/program-file.ts';
 import { startRegistry } from '../harness/registry.ts';
-import { type Outcome, runCommand } from '../harness/run-command.ts';
+import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import { writeFiles } from '../scheduler/file-tree.ts';
 import { fleetPlatform, ours } from '../scheduler/fleet-platform.ts';
@@ -190,8 +190,8 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
     expect(signers).toHaveLength(2);
     const [ours, theirs] = files;
     if (!ours || !theirs) throw new Error('two signatures were expected');
-    expect((await verifyBlob('bundle', ours, 'bundle.pub')).code).toBe(0);
-    expect((await verifyBlob('bundle', theirs, 'approver.pub')).code).toBe(0);
+    succeed(await verifyBlob('bundle', ours, 'bundle.pub'));
+    succeed(await verifyBlob('bundle', theirs, 'approver.pub'));
     expect((await verifyBlob('bundle', theirs, 'bundle.pub')).code).not.toBe(0);
   });
 
@@ -218,7 +218,7 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
     const file = JSON.parse((await approval()).toString()) as { dsseEnvelope: { payload: string } };
     file.dsseEnvelope.payload = Buffer.from(payload.toString().replace('press', 'prass')).toString('base64');
     expect(await refused(Buffer.from(JSON.stringify(file)))).toContain('BAD_SIGNATURE');
-    expect((await scheduler('approve', 'prod/press', '--bundle', 'approval/b.sigstore.json')).code).toBe(0);
+    succeed(await scheduler('approve', 'prod/press', '--bundle', 'approval/b.sigstore.json'));
     expect(await scheduler('approve', 'prod/press', '--bundle', 'approval/b.sigstore.json')).toMatchObject({
       code: 5,
       stderr: expect.stringContaining('NOTHING_AWAITING') as string,

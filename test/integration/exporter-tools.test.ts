@@ -11,7 +11,7 @@ import { verifyMedium } from '../../exporter/verify/verify-medium.ts';
 import { makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
+import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/signed-fleet.ts';
 import { type TestBundle, writeSignedLayout } from '../harness/signed-layout.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
@@ -112,7 +112,7 @@ describe('the fleet-export program', () => {
 
   it('inspects, verifies, and ends with the exit code of what is wrong', async () => {
     expect((await fleetExport('inspect', 'medium')).stdout).toContain('Nothing of this was verified');
-    expect(await fleetExport('verify', 'medium')).toMatchObject({ code: 0 });
+    succeed(await fleetExport('verify', 'medium'));
     await cp(path('medium'), path('damaged'), { recursive: true });
     await rm(path('damaged/blobs/sha256', hexOf(bundle)));
     const { code, stdout } = await fleetExport('verify', 'damaged');
@@ -148,7 +148,7 @@ describe('what the scheduler builds', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ assumed: 0, safeToUnplug: true });
     const verified = await fleetExport('verify', 'company.tar', '--json');
-    expect(verified.code).toBe(0);
+    succeed(verified);
     const { checks } = JSON.parse(verified.stdout) as { checks: { what: string }[] };
     const names = channels.map(({ environment, clusterType }) => `release ${environment}/${clusterType}`);
     expect(checks.map(({ what }) => what)).toEqual(expect.arrayContaining(names));
@@ -185,7 +185,7 @@ describe('a plug that is pulled', () => {
         if (child.exitCode === null && child.kill('SIGKILL')) killed += 1;
         await ended;
         expect([1, 2]).toContain(await releaseOn(path(`round-${name}`)));
-        expect(await fleetExport(...words)).toMatchObject({ code: 0 });
+        succeed(await fleetExport(...words));
         expect(await releaseOn(path(`round-${name}`))).toBe(2);
         await rm(path(`round-${name}`), { recursive: true });
       }
@@ -258,15 +258,15 @@ describeWith(['cosign'], 'stock cosign', ({ cosign }) => {
       ['release', 'release.pub'],
       ['site', 'release.pub'],
     ] as const)
-      expect(await verifyBlob(role, key)).toMatchObject({ code: 0 });
+      succeed(await verifyBlob(role, key));
     expect((await verifyBlob('bundle', 'release.pub')).code).not.toBe(0);
   });
 
   it('verifies an extracted bundle on disk, under the right key, type and content only', async () => {
     for (const kind of ['kubernetes', 'host']) {
       const to = `extracted-${kind}`;
-      expect(await fleetExport('extract', 'medium', ...KIOSK, kind, '--to', to)).toMatchObject({ code: 0 });
-      expect(await verifyImage(to, 'bundle.pub')).toMatchObject({ code: 0 });
+      succeed(await fleetExport('extract', 'medium', ...KIOSK, kind, '--to', to));
+      succeed(await verifyImage(to, 'bundle.pub'));
       expect((await verifyImage(to, 'release.pub')).code).not.toBe(0);
       expect((await verifyImage(to, 'bundle.pub', 'release')).code).not.toBe(0);
     }

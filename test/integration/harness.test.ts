@@ -16,7 +16,7 @@ import { readAptSource } from '../harness/parts/apt-source.ts';
 import { cacheDirectory } from '../harness/parts/cache-folder.ts';
 import { findPart, thisMachine } from '../harness/parts.ts';
 import { startRegistry } from '../harness/registry.ts';
-import { runCommand, runOrFail } from '../harness/run-command.ts';
+import { runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const isRoot = rootAccess() === 'root';
@@ -66,14 +66,14 @@ describeWith(['factoryBase'], 'a factory host', ({ factoryBase }) => {
   test('holds a unit to its memory limit', async () => {
     const limited = ['systemd-run', '--quiet', '--pipe', '--wait', '--property=MemoryMax=32M'];
     const greedy = ['node', '-e', 'const all = []; for (;;) all.push(Buffer.alloc(1 << 20, 1))'];
-    expect((await host.exec([...limited, 'true'])).code).toBe(0);
+    succeed(await host.exec([...limited, 'true']));
     expect((await host.exec([...limited, ...greedy])).code).not.toBe(0);
   });
 
   test('keeps the disk, but not memory, over a power cut, and starts its units again', async () => {
     const unit = '[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n';
     await host.exec(['tee', '/etc/systemd/system/kept.service'], { input: unit });
-    expect((await host.exec(['systemctl', 'enable', '--now', 'kept.service'])).code).toBe(0);
+    succeed(await host.exec(['systemctl', 'enable', '--now', 'kept.service']));
     await script('echo disk > /var/tmp/kept; echo memory > /run/lost');
     const boot = await script('cat /proc/sys/kernel/random/boot_id');
 
@@ -112,7 +112,7 @@ describeWith(['factoryBase'], 'a factory host', ({ factoryBase }) => {
     });
     expect((await other.exec(['cat', '/media/usb/bundle.tar'])).stdout).toBe('bundle');
     expect((await other.exec(['touch', '/media/usb/x'])).stderr).toContain('Read-only file system');
-    expect((await other.exec(['touch', '/srv/drop/report'])).code).toBe(0);
+    succeed(await other.exec(['touch', '/srv/drop/report']));
     expect(await readdir(folder.path)).toEqual(['bundle.tar', 'report']);
   });
 
@@ -148,7 +148,7 @@ describeWith(['factoryBase'], 'a factory host', ({ factoryBase }) => {
       expect(existsSync(root)).toBe(true);
       run.kill('SIGKILL');
       await once(run, 'exit');
-      await expect.poll(() => existsSync(root), { timeout: 5000 }).toBe(false);
+      await expect.poll(() => existsSync(root)).toBe(false);
       expect(existsSync(disk)).toBe(true);
       await using _next = await startFactoryHost('plant-4', { base: factoryBase });
       expect(existsSync(disk)).toBe(false);
@@ -181,12 +181,12 @@ describeWith(['cosign', 'airGap'], 'cosign', ({ cosign }) => {
     const digest = ['--digest', subject.digest.sha256, '--digestAlg=sha256', '--bundle=bundle.json'];
     const verify = ['verify-blob-attestation', '--key=cosign.pub', '--insecure-ignore-tlog'];
 
-    expect((await run('generate-key-pair')).code).toBe(0);
-    expect((await run('signing-config', 'create', '--out=signing.json')).code).toBe(0);
-    expect((await run('trusted-root', 'create', '--out=root.json')).code).toBe(0);
+    succeed(await run('generate-key-pair'));
+    succeed(await run('signing-config', 'create', '--out=signing.json'));
+    succeed(await run('trusted-root', 'create', '--out=root.json'));
     const sign = ['attest-blob', '--key=cosign.key', '--yes', ...offline, '--statement=statement.json'];
-    expect((await run(...sign, '--bundle=bundle.json')).code).toBe(0);
-    expect((await run(...verify, '--type=urn:example:v1', ...digest)).code).toBe(0);
+    succeed(await run(...sign, '--bundle=bundle.json'));
+    succeed(await run(...verify, '--type=urn:example:v1', ...digest));
     expect((await run(...verify, '--type=urn:other:v1', ...digest)).code).not.toBe(0);
   });
 });

@@ -244,7 +244,7 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
       'fine passed',
     ]);
     expect(results[0]?.message).toBe('at-once.service is failed (exit-code)');
-    expect(performance.now() - begin).toBeLessThan(10_000);
+    expect(performance.now() - begin).toBeLessThan(30_000);
     await apply(null);
     expect(await sh('systemctl --failed --plain --no-legend')).toBe('');
   });
@@ -257,7 +257,7 @@ describeWith(['factoryBase'], 'the host target on a booted host', ({ factoryBase
       checks: [{ type: 'unit', name: 'again', unit: 'again.service', stableSeconds: 0 }],
     };
     await apply(looping);
-    await expect.poll(() => observe(looping), { timeout: 30_000 }).toEqual(['unit:again.service restarting']);
+    await expect.poll(() => observe(looping)).toEqual(['unit:again.service restarting']);
     expect(await settle(looping)).toMatchObject([{ name: 'again', outcome: 'failed' }]);
     await apply(null);
   });

@@ -81,7 +81,7 @@ describe('an agent on the network', () => {
     expect(eventsIn(office.path, agent.id)).toEqual(numbers(10));
     const isLaidOut = async () =>
       findReference(await openLayout(join(office.path, 'layout')), siteReference('plant-1')) !== undefined;
-    await expect.poll(isLaidOut, { timeout: 10_000 }).toBe(true);
+    await expect.poll(isLaidOut).toBe(true);
   });
 
   it('renews its certificate with the one it has', async () => {
@@ -218,18 +218,21 @@ describe('told to stop', () => {
     await using running = await own.serve();
     const agent = networkAgent('plant-1/host');
     const body = JSON.stringify(await enrollBody(agent, await newToken(own, agent.site)));
-    const { promise, resolve } = Promise.withResolvers<string>();
+    let answer = '';
     const socket = connectTls({ host: '127.0.0.1', port: running.port, ca: own.authority });
-    socket.on('data', (data) => resolve(data.toString()));
+    socket.on('data', (data) => {
+      answer += data.toString();
+    });
+    // With "expect", the hub says when it has the head of the request.
     socket.write(
-      `POST /v1/enroll HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
+      `POST /v1/enroll HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
     );
+    await expect.poll(() => answer).toMatch(/^HTTP\/1\.1 100 /);
     socket.write(body.slice(0, 100));
-    await setTimeout(300);
     const ended = running.stop('SIGTERM');
-    await setTimeout(300);
+    await expect.poll(() => running.log.map(({ msg }) => msg)).toContain('stopping');
     socket.write(body.slice(100));
-    expect(await promise).toMatch(/^HTTP\/1\.1 200 /);
+    await expect.poll(() => answer).toMatch(/\r\n\r\nHTTP\/1\.1 200 /);
     expect(await ended).toEqual([0, null]);
     expect(running.log.map(({ msg }) => msg)).toContain('stopping');
   });
@@ -246,7 +249,7 @@ describe.concurrent('after some seconds', () => {
       const { rows } = JSON.parse(stdout) as { rows: { agent: string; heardAt: string | null }[] };
       return rows.find((row) => row.agent === agent.name)?.heardAt;
     };
-    await expect.poll(heard, { timeout: 40_000, interval: 2000 }).toMatch(/^20\d\d-/);
+    await expect.poll(heard, { interval: 500 }).toMatch(/^20\d\d-/);
   });
 
   it('H13: strangers that send their head a byte at a time are cut off', async () => {
@@ -259,7 +262,7 @@ describe.concurrent('after some seconds', () => {
     socket.write('GET /healthz HTTP/1.1\r\nx-slow: ');
     await closed;
     clearInterval(drip);
-    expect(Date.now() - started).toBeLessThan(30_000);
+    expect(Date.now() - started).toBeLessThan(60_000);
   });
 
   it('H13: strangers that open a connection and say nothing are cut off before they are believed to be clients', async () => {
@@ -267,7 +270,7 @@ describe.concurrent('after some seconds', () => {
     const socket = connectTcp({ host: '127.0.0.1', port: hub.port });
     socket.on('error', () => {}).resume();
     await new Promise<void>((resolve) => socket.once('close', () => resolve()));
-    expect(Date.now() - started).toBeLessThan(20_000);
+    expect(Date.now() - started).toBeLessThan(60_000);
   });
 });
 
@@ -360,7 +363,7 @@ it('with a platform it builds, again when a repository says that it changed, and
   const looks = ['--poll', '1h', '--webhook-secret-file', 'secret'];
   await using running = await serve(folder.path, [...words, ...rest, ...looks, '--now', NOW.toISOString()]);
   const released = () => running.log.filter(({ msg }) => msg === 'built').flatMap((line) => line['released']);
-  await expect.poll(released, { timeout: 60_000 }).toContain('prod/factory-host 1');
+  await expect.poll(released).toContain('prod/factory-host 1');
   const layout = await openLayout(join(folder.path, 'releases'));
   expect(layout.manifests.length).toBeGreaterThan(0);
   // Today is another day for the hub: its certificate may not be good for us yet.
@@ -381,7 +384,7 @@ it('with a platform it builds, again when a repository says that it changed, and
   await company.edit('apps/info-screen/host/index.html', (text) => `${text}<!-- of today -->\n`);
   expect(await hook('a guess of a stranger')).toBe(401);
   expect(await hook(secret)).toBe(202);
-  await expect.poll(released, { timeout: 30_000 }).toContain('prod/kiosk 2');
+  await expect.poll(released).toContain('prod/kiosk 2');
   expect(released()).not.toContain('prod/factory-host 2');
   await using store = await openStore(join(folder.path, 'hub.db'), 'halden');
   const terms = { note: undefined, expires: addDays(NOW, 1), now: NOW };

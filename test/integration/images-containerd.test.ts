@@ -61,7 +61,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     expect(await provider.bring(image, sourceOf(blobs), never)).toBe('there');
     // What the CRI plugin did with it: it is an image that a pod can run from.
     await expect
-      .poll(() => containerd.ctr('images', 'ls', `name==${image.names?.[0]}`), { timeout: 5000 })
+      .poll(() => containerd.ctr('images', 'ls', `name==${image.names?.[0]}`))
       .toContain('io.cri-containerd.image=managed');
   });
 
@@ -144,9 +144,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     const argv = [program, folder.path, containerd.socket, name, image.mediaType];
     const child = spawn(process.execPath, [...argv, String(8 << 20)], { env: containerd.env });
     const ended = once(child, 'exit');
-    await expect
-      .poll(() => containerd.ctr('content', 'active'), { timeout: 20_000 })
-      .toContain(hexOf(layer.digest));
+    await expect.poll(() => containerd.ctr('content', 'active')).toContain(hexOf(layer.digest));
     child.kill('SIGKILL');
     await ended;
     expect(await names()).not.toContain(name);

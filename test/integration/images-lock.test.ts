@@ -8,7 +8,7 @@ import { type Company, makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { programFile } from '../harness/program-file.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
-import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
+import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const PROGRAM = programFile('scheduler');
@@ -62,7 +62,7 @@ describeWith(['dockerRegistry', 'skopeo'], 'images of a platform from a registry
   it('are locked by what the registry says, once', async () => {
     const first = await run('images', 'lock', '--platform', 'platform');
     expect(first.stderr + first.stdout).toContain('3 written, 0 as before');
-    expect(first.code).toBe(0);
+    succeed(first);
     const text = await lockFile();
     for (const image of EXAMPLE_IMAGES) expect(text).toContain(image.replace(HOST, registry.host));
     const again = await run('images', 'lock', '--platform', 'platform');

@@ -5,12 +5,13 @@ import { findReference, openLayout, withReference, writeLayoutIndex } from '#bun
 import { parseMedium } from '#bundles/formats/medium/medium';
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
 import { type Blobs, putAttestation, putImage, putIndex, putLayer } from '../agent/images/image-fixture.ts';
-import { type Office, openOffice, succeed } from '../e2e/office.ts';
+import { type Office, openOffice } from '../e2e/office.ts';
 import { acceptRequests } from '../harness/accept-requests.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { makeBusyboxImage } from '../harness/kubernetes/busybox-image.ts';
 import { type KubernetesNode, NODE_KUBECONFIG, startNode, WORK_TREE } from '../harness/kubernetes/node.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
+import { succeed } from '../harness/run-command.ts';
 
 const LINE_CONTROL = 'registry.halden.example/line-control:5.0.4';
 const [OWN, OTHER] = process.arch === 'arm64' ? ['arm64', 'amd64'] : ['amd64', 'arm64'];

@@ -144,12 +144,8 @@ describeWith(['kube', 'kwok'], 'a cluster of our own', ({ kube, kwok }) => {
     expect(existsSync(kubeconfig)).toBe(true);
     run.kill('SIGKILL');
     await once(run, 'exit');
-    await expect
-      .poll(() => fetch(server).catch((error) => error.cause.code), { timeout: 5000 })
-      .toBe('ECONNREFUSED');
-    await expect
-      .poll(async () => (await runCommand(['pgrep', '--full', folder])).stdout, { timeout: 5000 })
-      .toBe('');
+    await expect.poll(() => fetch(server).catch((error) => error.cause.code)).toBe('ECONNREFUSED');
+    await expect.poll(async () => (await runCommand(['pgrep', '--full', folder])).stdout).toBe('');
     await using next = await startOwnCluster({ kube, kwok });
     expect(existsSync(folder)).toBe(false);
     expect(existsSync(next.kubeconfig)).toBe(true);
@@ -199,7 +195,7 @@ describeWith(['nodeBase', 'kube', 'busybox', 'dockerRegistry'], 'a node', (paths
 
   test('runs real pods from an image that came on a stick, and asks their probes', async () => {
     succeed(await node.kubectl(['apply', '--filename=-'], { input: JSON.stringify(webDeployment(image)) }));
-    await expect.poll(async () => (await pods())[0]?.status.phase, { timeout: 20_000 }).toBe('Pending');
+    await expect.poll(async () => (await pods())[0]?.status.phase).toBe('Pending');
 
     await timed('an image is imported', async () =>
       succeed(await node.ctr(['images', 'import', '/media/usb/web.tar'])),
@@ -246,7 +242,7 @@ describeWith(['nodeBase', 'kube', 'busybox', 'dockerRegistry'], 'a node', (paths
     const serve = ['busybox', 'httpd', '-f', '-p', '8080', '-h', '/etc'];
     expect((await other.exec(['systemd-run', '--quiet', ...serve])).code).toBe(0);
     const hostname = async () => (await fetch(`http://${cable.hostAddress}:8080/hostname`)).text();
-    await expect.poll(hostname, { timeout: 5000 }).toBe('node-b\n');
+    await expect.poll(hostname).toBe('node-b\n');
     await cable.cutOff();
     expect(await ask()).toBe('away');
     await cable.reconnect();

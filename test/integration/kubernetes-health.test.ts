@@ -149,7 +149,7 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
           (one['status'] as { unavailableReplicas?: number }).unavailableReplicas === 1,
       ).length;
     };
-    await expect.poll(unavailable, { timeout: 10_000 }).toBe(3);
+    await expect.poll(unavailable).toBe(3);
     const begin = Date.now();
     const said = failedOf(await settle([...broken, ...stuck], 90_000));
     expect(said[0]).toMatch(
@@ -188,7 +188,7 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
     expect(failedOf(await settle(failing))).toEqual([
       'Job default/late: DeadlineExceeded: Job was active longer than specified deadline',
     ]);
-    expect(Date.now() - begin).toBeLessThan(15_000);
+    expect(Date.now() - begin).toBeLessThan(50_000);
     const brief = await apply(
       job('brief', {
         ttlSecondsAfterFinished: 1,
@@ -288,8 +288,7 @@ describeWith(['kube', 'kwok'], 'health on a cluster', ({ kube, kwok }) => {
       const told: string[] = [];
       const controller = new AbortController();
       const watching = watchOwned(api, owned, (keys) => void told.push(...keys), controller.signal);
-      const tells = (...keys: readonly string[]) =>
-        expect.poll(() => told, { timeout: 20_000 }).toEqual(keys);
+      const tells = (...keys: readonly string[]) => expect.poll(() => told).toEqual(keys);
       await new Promise((resolve) => setTimeout(resolve, 1500));
 
       // A status, an annotation beside ours, a scale through a field that we own only in name, our own apply.

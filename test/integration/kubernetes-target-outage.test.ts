@@ -77,7 +77,7 @@ describeWith(['kube', 'kwok'], 'a cluster in trouble', ({ kube, kwok }) => {
     };
     await kubectl(['apply', '-f', '-'], WEBHOOK);
     await expect
-      .poll(() => site.release([pack('small', configMap('small', 'x'))]), { timeout: 20_000 })
+      .poll(() => site.release([pack('small', configMap('small', 'x'))]), { timeout: 60_000 })
       .toMatchObject([
         {
           outcome: 'failed',
@@ -96,7 +96,7 @@ describeWith(['kube', 'kwok'], 'a cluster in trouble', ({ kube, kwok }) => {
           makeAllDue(site.agent.state, site.agent.edge.now());
           return reconcile(site.agent);
         },
-        { timeout: 20_000 },
+        { timeout: 60_000 },
       )
       .toMatchObject([{ assignment: 'small', outcome: 'created' }]);
   });

@@ -11,7 +11,7 @@ import { findProgram } from '../harness/find-program.ts';
 import { applyDefinitions } from '../harness/flux/apply-definitions.ts';
 import type { Cluster } from '../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
-import { runCommand } from '../harness/run-command.ts';
+import { runCommand, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { RECONCILERS, renderBuiltIn } from '../scheduler/load/templates/render-template.ts';
 
@@ -59,7 +59,7 @@ describeWith(
     beforeAll(async () => {
       cluster = await startOwnCluster({ kube, kwok, nodes: 1 });
       for (const name of [OWN, 'flux-system', 'argo', 'argocd', 'fleet-local', 'fleet-default'])
-        expect((await kubectl(['create', 'namespace', name])).code).toBe(0);
+        succeed(await kubectl(['create', 'namespace', name]));
     }, 300_000);
     afterAll(() => cluster?.[Symbol.asyncDispose]());
 
@@ -112,7 +112,7 @@ describeWith(
         pod('two', '      securityContext: {privileged: true}\n'),
       );
       expect(privileged.stderr).toContain('violates PodSecurity "baseline');
-      expect((await kubectl(['create', '-f', '-'], pod('three'))).code).toBe(0);
+      succeed(await kubectl(['create', '-f', '-'], pod('three')));
       const tooMany = await kubectl(['create', '-f', '-'], pod('four'));
       expect(tooMany.stderr).toContain('exceeded quota: assignment');
       const can = async (verb: string, what: string, group: string) =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { programFile } from '../harness/program-file.ts';
-import { runCommand } from '../harness/run-command.ts';
+import { runCommand, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
 import { fleetPlatform, ours } from '../scheduler/fleet-platform.ts';
 
@@ -39,5 +39,5 @@ test('explain says that a key has no value anywhere, instead of nothing', async 
   const run = await open();
   const told = await run('explain', '--environment', 'qa', '--key', 'nothing.here');
   expect(told.stdout).toContain('there is no value at or below nothing.here');
-  expect(told.code).toBe(0);
+  succeed(told);
 });

@@ -8,7 +8,7 @@ import { rootAccess } from '../harness/as-root.ts';
 import { type Company, makeCompany } from '../harness/company.ts';
 import { SKIPPED } from '../harness/count-results.ts';
 import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
+import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
 /**
@@ -321,7 +321,7 @@ describe('two builds into one layout', () => {
     // On an idle machine they may come one after the other.
     for (const environment of ['dev', 'prod']) {
       const again = await here.run(...BUILD, '--environment', environment);
-      expect(again.code).toBe(0);
+      succeed(again);
     }
     expect(await released(here)).toHaveLength(2 * CHANNELS);
   });
@@ -336,7 +336,7 @@ describe('two builds into one layout', () => {
       setTimeout(() => child.kill('SIGKILL'), ms);
       await gone;
       const told = await here.run(...BUILD);
-      expect(told.code).toBe(0);
+      succeed(told);
       expect(await released(here)).toHaveLength(3 * CHANNELS);
       expect(await rests(folder.path)).toEqual([]);
     },
@@ -358,7 +358,7 @@ describe('two builds into one layout', () => {
     const [code] = (await once(child, 'close')) as [number];
     expect(said).toContain('fleet-scheduler: ABORTED: ');
     expect(code).toBe(1);
-    expect((await here.run(...BUILD)).code).toBe(0);
+    succeed(await here.run(...BUILD));
     expect(await released(here)).toHaveLength(3 * CHANNELS);
     expect(await rests(folder.path)).toEqual([]);
   });
@@ -370,7 +370,7 @@ describe('fleet-scheduler render', () => {
   test('keeps what is only held, and goes on without an application that cannot be read', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
-    expect((await here.run(...RENDER)).code).toBe(0);
+    succeed(await here.run(...RENDER));
     const tree = async () => (await readdir(join(folder.path, 'tree'), { recursive: true })).toSorted();
     const before = await tree();
     await replace(TEMPLATE, 'configData.cpuQuota', 'configData.cpu.quota')(here);
@@ -405,7 +405,7 @@ describe.skipIf(!asRoot)(`a disk of a few kilobytes${asRoot ? '' : `${SKIPPED}ne
         error: { code: 'DISK_FULL', retryable: true },
       });
       await runOrFail(['mount', '-o', 'remount,size=10m', disk]);
-      expect((await here.run(...build)).code).toBe(0);
+      succeed(await here.run(...build));
       await runOrFail(['mount', '-o', 'remount,ro', disk]);
       const unwritable = await here.run(...build);
       expect(unwritable.stderr).toMatch(/PERMISSION: .*(?:cannot be written|EROFS)/);

@@ -6,7 +6,7 @@ import { PROGRAMS, type ProgramName, sha256Of } from '../../examples/story.ts';
 import { acceptRequests } from '../harness/accept-requests.ts';
 import { makeCompany } from '../harness/company.ts';
 import { describeWith } from '../harness/describe-with.ts';
-import { type Outcome, runCommand, runOrFail } from '../harness/run-command.ts';
+import { type Outcome, runCommand, runOrFail, succeed } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 /** Content that does not shrink, to fill more than one stick. */
@@ -115,6 +115,6 @@ describeWith(['age'], 'sealed sticks, from the office to a host and to another o
     expect(installed.equals(FIRMWARE)).toBe(true);
     expect((await agent('press', 'status')).stdout).not.toContain('Sticks');
     // The same sticks again do no harm.
-    expect((await agent('press', 'import', at('a'), at('b'))).code).toBe(0);
+    succeed(await agent('press', 'import', at('a'), at('b')));
   });
 });

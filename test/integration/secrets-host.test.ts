@@ -14,6 +14,7 @@ import {
   writeTestMedium,
 } from '../harness/signed-medium.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
+import { succeed } from '../harness/run-command.ts';
 
 const repository = resolve(import.meta.dirname, '../..');
 const inside = '/opt/fleet-ferry';
@@ -102,7 +103,7 @@ describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
     expect(imported.code, imported.stdout + imported.stderr).toBe(0);
     expect(await sh('cat /run/seen; stat -c " %a %U" /run/app/password')).toBe(`${ONE} 600 root`);
     expect(await sh('stat -f -c %T /run/app')).toBe('tmpfs');
-    expect((await agent(`import ${await medium(TWO, app())}`)).code).toBe(0);
+    succeed(await agent(`import ${await medium(TWO, app())}`));
     expect(await sh('cat /run/seen')).toBe(TWO);
 
     await host.crash();

@@ -20,6 +20,7 @@ import {
   writeTestMedium,
 } from '../harness/signed-medium.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
+import { succeed } from '../harness/run-command.ts';
 
 const PROGRAM = programFile('agent');
 const ONE = 'MARKER-first-password-8c1f';
@@ -91,7 +92,7 @@ describe('the verbs of an agent with secrets', () => {
     const names = ['--fleet', fleet.name, '--site', 'plant-7', '--name', 'kiosk-1'];
     const root = hexOf(digestOf(fleet.roots[0] ?? ''));
     const rest = ['--channel', 'prod/factory-host', '--root-sha256', root];
-    expect((await agent('enroll', ...names, ...rest, at('stick'))).code).toBe(0);
+    succeed(await agent('enroll', ...names, ...rest, at('stick')));
     const identity = (await findAgeIdentity(at('state'))) ?? '';
     const secrets = [ONE, TWO, THREE, identity.slice(0, -1)];
     const file = at('root/run/app/password');
@@ -114,7 +115,7 @@ describe('the verbs of an agent with secrets', () => {
     expect((await agent('diff', '--json')).code).toBe(8);
     expect((await agent('run', '--once')).code).not.toBe(1);
     expect(await readFile(file, 'utf8')).toBe(TWO);
-    expect((await agent('rollback', 'app', '--reason', 'it was better')).code).toBe(0);
+    succeed(await agent('rollback', 'app', '--reason', 'it was better'));
     expect(await readFile(file, 'utf8')).toBe(ONE);
     await rm(at('root/run'), { recursive: true });
     expect(await agent('restore-secrets')).toMatchObject({

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hexOf } from '#bundles/digest';
 import { type Medium, parseMedium } from '#bundles/formats/medium/medium';
-import { type Office, openOffice, succeed } from '../e2e/office.ts';
+import { type Office, openOffice } from '../e2e/office.ts';
 import { acceptRequests } from '../harness/accept-requests.ts';
 import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand } from '../harness/run-command.ts';
+import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 
 const LABEL = 'apps/label-printer/host/label.zpl';

@@ -9,7 +9,7 @@ import { openState } from '../../agent/store/state.ts';
 import { rootAccess } from '../harness/as-root.ts';
 import { SKIPPED } from '../harness/count-results.ts';
 import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand } from '../harness/run-command.ts';
+import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
 import {
   createTestFleet,
   packTestBundle,
@@ -187,11 +187,11 @@ beforeAll(async () => {
   const root = hexOf(digestOf(fleet.roots[0] ?? ''));
   const names = ['--fleet', fleet.name, '--site', 'plant-7', '--name', 'kiosk-1'];
   const rest = ['--channel', 'prod/factory-host', '--root-sha256', root];
-  expect(await agent(['enroll', ...names, ...rest, at('request')])).toMatchObject({ code: 0 });
+  succeed(await agent(['enroll', ...names, ...rest, at('request')]));
   await medium('old', { release: { version: 1, bundle: bundleOf('zero', 'same') } });
   const first = await medium('first', { release: { version: 2, bundle: bundleOf('one', 'same') } });
-  expect(await agent(['import', at('old')])).toMatchObject({ code: 0 });
-  expect(await agent(['import', first])).toMatchObject({ code: 0 });
+  succeed(await agent(['import', at('old')]));
+  succeed(await agent(['import', first]));
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 

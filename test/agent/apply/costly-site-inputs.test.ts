@@ -57,9 +57,9 @@ describe('values that cannot be judged', () => {
     const schema = part({ tree: recursive, other: {} });
     const values = { tree: deep(31), other: 1 };
     judgeValues(schema, values);
-    const start = performance.now();
+    const before = process.cpuUsage();
     for (let again = 0; again < 100; again++) expect(judgeValues(schema, values).unusable.size).toBe(1);
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
   });
 
   it.each([

@@ -7,8 +7,9 @@ import { type FaultyRegistry, startFaultyRegistry } from '../../harness/faulty-r
 import { freePort } from '../../harness/free-port.ts';
 import { programFile } from '../../harness/program-file.ts';
 import { type Registry, startRegistry } from '../../harness/registry.ts';
-import { type Office, openOffice, succeed } from '../office.ts';
+import { type Office, openOffice } from '../office.ts';
 import { makeProcess, type Process } from './process.ts';
+import { succeed } from '../../harness/run-command.ts';
 
 /** The office of e2e tests on line: a hub and a registry, each behind a line that misbehaves when it is told to. */
 export type OnlineOffice = AsyncDisposable &

@@ -5,7 +5,6 @@ import type { Note } from '../../../agent/observe/note.ts';
 import { type Cable, type FactoryHost, startFactoryHost } from '../../harness/factory-host.ts';
 import { agentOnHost } from '../../harness/program-file.ts';
 import type { Outcome } from '../../harness/run-command.ts';
-import { succeed } from '../office.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 
@@ -101,3 +100,4 @@ except (FileNotFoundError, ValueError):
 wanting = db.execute("select count(*) from package where status != 'healthy'").fetchone()[0]
 print(json.dumps({'events': events, 'from': first, 'unfinished': row and row[0], 'wanting': wanting, 'note': note}))
 `;
+import { succeed } from '../../harness/run-command.ts';

@@ -20,7 +20,7 @@ export type ProcessOptions = {
   readonly ready?: string;
 };
 
-const READY_MS = 60_000;
+const READY_MS = 180_000;
 
 export const makeProcess = (argv: readonly string[], { cwd, env, ready }: ProcessOptions): Process => {
   let child: ChildProcess | undefined;

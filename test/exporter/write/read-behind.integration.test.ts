@@ -19,7 +19,7 @@ import { formatError, toFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { seeded } from '../../e2e/reliability/field.ts';
-import { runCommand } from '../../harness/run-command.ts';
+import { runCommand, succeed } from '../../harness/run-command.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { digestsOf } from '../files-of.ts';
@@ -264,7 +264,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
       new RegExp(`^fleet-export: ${code}: reading \\S+ back: ${errno}: the stick was pulled\\.?\n$`),
     );
     expect(outcome.code).toBe(exit);
-    expect((await create(to)).code).toBe(0);
+    succeed(await create(to));
     expect(isWhole(to, form)).toBe(true);
   });
 

@@ -16,6 +16,7 @@ import { acceptRequests } from '../../harness/accept-requests.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { ask, chain, HOSTS, happenings, report, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
+import { succeed } from '../../harness/run-command.ts';
 
 const NOW = '2026-11-21T08:00:00Z';
 
@@ -34,7 +35,7 @@ describe('root', () => {
     const refused = await runCommandClass(RootInit, ['--fleet', 'acme', '--keys', keys]);
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--dev')]);
     const made = await runCommandClass(RootInit, ['--dev', '--fleet', 'acme', '--keys', keys]);
-    expect(made.code).toBe(0);
+    succeed(made);
     expect(made.err).toContain('DEV');
     const sha = /SHA-256 ([0-9a-f]{64})/.exec(made.out)?.[1];
     expect(await readdir(keys)).toContain('1.root.json');
@@ -72,7 +73,7 @@ describe('the way of a stick through the commands', () => {
     const enrolled = await runCommandClass(SitesEnroll, [stick, '--accept', key.toUpperCase(), ...at]);
     expect(enrolled.out).toContain(`plant-7/press-1 enrolled  prod/factory-host  key ${key}`);
     expect(enrolled.out).toContain('fleet-agent import');
-    expect(enrolled.code).toBe(0);
+    succeed(enrolled);
 
     const set = await runCommandClass(SitesSet, ['plant-7', 'port=8080', 'line=north', ...at]);
     expect(set.out).toContain('statement 2');
@@ -104,7 +105,7 @@ describe('the way of a stick through the commands', () => {
     await report(stick, agent, lines);
     const imported = await runCommandClass(ReportsImport, [stick, ...at]);
     expect(imported.out).toContain('plant-7/press-1  3 events taken, 0 already known  acknowledged up to 3');
-    expect(imported.code).toBe(0);
+    succeed(imported);
 
     const status = await runCommandClass(Status, [...at, '--wide']);
     expect(status.out).toMatch(/plant-7\/press-1 {2}prod\/factory-host {2}oven .* complies/);

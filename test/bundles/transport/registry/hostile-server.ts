@@ -62,7 +62,7 @@ export const startHostileServer = async (
 
 export type Impatient = Registry & { readonly delays: readonly number[] };
 
-/** Our client of it, which never really waits and takes 200 ms of silence for a hang. */
+/** Our client of it, which never really waits and takes a second of silence for a hang. */
 export const impatientClient = (host: string, options: Partial<RegistryOptions> = {}): Impatient => {
   const delays: number[] = [];
   const registry = openRegistry(
@@ -71,7 +71,7 @@ export const impatientClient = (host: string, options: Partial<RegistryOptions> 
       plainHttp: [host],
       env: {},
       random: () => 0,
-      patience: { connect: 1000, headers: 200, body: 200 },
+      patience: { connect: 1000, headers: 1000, body: 1000 },
       sleep: async (ms, signal) => {
         delays.push(ms);
         signal?.throwIfAborted();

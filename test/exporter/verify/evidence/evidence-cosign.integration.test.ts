@@ -5,7 +5,7 @@ import { digestOf, hexOf } from '#bundles/digest';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { describeWith } from '../../../harness/describe-with.ts';
 import { programFile } from '../../../harness/program-file.ts';
-import { type Outcome, runCommand } from '../../../harness/run-command.ts';
+import { type Outcome, runCommand, succeed } from '../../../harness/run-command.ts';
 import { makeKioskWorld, type World } from '../../world.ts';
 
 const PROGRAM = programFile('exporter');
@@ -29,7 +29,7 @@ describeWith(['cosign'], 'evidence in the hands of stock cosign', ({ cosign }) =
     await writeFile(world.path('plain.pem'), pem, { mode: 0o600 });
     await writeFile(world.path('stranger.pub'), loadSigningKey(generatePrivateKey()).public.pem);
     const imported = await run('import-key-pair --key plain.pem --output-key-prefix auditor');
-    expect(imported.code).toBe(0);
+    succeed(imported);
     const root = hexOf(digestOf(world.fleet.roots[0] ?? ''));
     const words = ['--root-sha256', root, '--evidence', 'evidence', '--sign-key', 'auditor.key'];
     const verified = await program('verify', 'medium', ...words);
@@ -39,7 +39,7 @@ describeWith(['cosign'], 'evidence in the hands of stock cosign', ({ cosign }) =
 
   it('is verified with the key of the auditor, about the checks and about the table of contents', async () => {
     for (const blob of ['evidence/checks.ndjson', 'evidence/medium.json', 'medium/fleet/medium.json'])
-      expect((await run(`${VERIFY} --key auditor.pub ${blob}`)).code).toBe(0);
+      succeed(await run(`${VERIFY} --key auditor.pub ${blob}`));
   });
 
   it('is refused under another key, and for checks that were changed', async () => {

@@ -69,7 +69,7 @@ describe('a signing command', () => {
     await expect(made.shell('sleep 30 & sleep 30', 300).sign(BYTES)).rejects.toThrow(
       'did not end within 0.3 s',
     );
-    expect(Date.now() - before).toBeLessThan(5000);
+    expect(Date.now() - before).toBeLessThan(20_000);
   });
 
   it('that never stops writing is ended', async () => {

@@ -14,6 +14,7 @@ import RootSign from '../../../../scheduler/commands/root/sign.ts';
 import RootVerify from '../../../../scheduler/commands/root/verify.ts';
 import { runCommandClass } from '../../commands/run-command-class.ts';
 import { withOffice } from './officers.ts';
+import { succeed } from '../../../harness/run-command.ts';
 
 const NAMES = ['ada', 'ben', 'cleo', 'dora', 'bundle', 'release', 'lease', 'receipt', 'audit', 'ca'];
 const ONLINE = ['bundle', 'release', 'lease', 'receipt', 'audit'];
@@ -80,7 +81,7 @@ describe('the ceremony of a first root', () => {
     expect(ben.out).toMatch(/complete\. SHA-256 [0-9a-f]{64}/);
     const sha = /SHA-256 ([0-9a-f]{64})/.exec(ben.out)?.[1] ?? '';
     const keys = ['--keys', it.at('keys')];
-    expect((await it.run(RootInstall, it.at('1.root.json'), ...keys, '--sha256', sha)).code).toBe(0);
+    succeed(await it.run(RootInstall, it.at('1.root.json'), ...keys, '--sha256', sha));
     const shown = await it.run(RootInspect, ...keys);
     expect(shown.out).toContain(`root 1  SHA-256 ${sha}`);
     expect(shown.err).toBe('');
@@ -103,7 +104,7 @@ describe('the ceremony of a first root', () => {
     expect(half.out).toContain('on the laptop of another officer');
     const whole = await it.run(RootMerge, it.at('1.root.json'), ada, ben);
     expect(whole.out).toMatch(/complete\. SHA-256 [0-9a-f]{64}/);
-    expect((await it.run(RootVerify, it.at('1.root.json'))).code).toBe(0);
+    succeed(await it.run(RootVerify, it.at('1.root.json')));
     const before = await readFile(it.at('1.root.json'));
     await writeFile(it.at('other.json'), draft.replace('2028-11-21', '2028-10-21'));
     const other = await it.run(RootMerge, it.at('1.root.json'), it.at('other.json'));
@@ -318,7 +319,7 @@ describe('keys', { timeout: 60_000 }, () => {
     const first = await it.run(KeysProtect, it.at('loose.pem'), '--password-file', it.at('one'));
     expect(first.out).toContain(fingerprint(key));
     const change = ['--password-file', it.at('one'), '--new-password-file', it.at('two')];
-    expect((await it.run(KeysProtect, it.at('loose.pem'), ...change)).code).toBe(0);
+    succeed(await it.run(KeysProtect, it.at('loose.pem'), ...change));
     const old = await it.run(KeysPublic, it.at('loose.pem'), '--password-file', it.at('one'));
     expect([old.code, said(old)]).toEqual([2, expect.stringContaining('loose.pem: KEY_LOCKED')]);
     const now = await it.run(KeysPublic, it.at('loose.pem'), '--password-file', it.at('two'));

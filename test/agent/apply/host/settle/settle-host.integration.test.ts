@@ -60,7 +60,7 @@ describe.concurrent('an exec check', () => {
       'slow failed: /bin/sh did not end within 1 s',
       'good passed: /bin/true ended with 0',
     ]);
-    expect(performance.now() - begin).toBeLessThan(5000);
+    expect(performance.now() - begin).toBeLessThan(20_000);
   });
 
   it('keeps the first 4 KiB of what a failed program prints, without colours and without the secrets of its package', async () => {
@@ -125,9 +125,9 @@ describe.concurrent('an exec check', () => {
 
   it('does not wait for what it leaves running in the background', async () => {
     const begin = performance.now();
-    const { results } = await settle([exec('daemon', ['/bin/sh', '-c', 'sleep 5 & exit 0'])]);
+    const { results } = await settle([exec('daemon', ['/bin/sh', '-c', 'sleep 60 & exit 0'])]);
     expect(results[0]?.outcome).toBe('passed');
-    expect(performance.now() - begin).toBeLessThan(4000);
+    expect(performance.now() - begin).toBeLessThan(30_000);
   });
 
   it('is stopped with the agent', async () => {

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { impatientClient, startHostileServer } from '../hostile-server.ts';
 
 const startCounting = async () => {
-  const connections = new Set<unknown>();
+  const connections = new Set<Socket | null>();
   const server = await startHostileServer((_request, response) => {
     connections.add(response.socket);
     // Without a word on how long the server keeps it: ours counts.
@@ -30,7 +29,7 @@ it('a connection is let go some time after the last question', async () => {
   await using server = await startCounting();
   await using client = impatientClient(server.host, { patience: { idle: 20 } });
   await client.repository('a').resolve('release');
-  await setTimeout(200);
+  await expect.poll(() => [...server.connections].every((one) => one?.destroyed)).toBe(true);
   await client.repository('a').resolve('release');
   expect(server.connections.size).toBe(2);
 });
