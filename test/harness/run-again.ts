@@ -12,7 +12,7 @@ export type SettledRun = VitestRun & {
 };
 
 /**
- * Runs each file with a failed test once more, alone: a whole file, because its tests may build on earlier ones. A file without
+ * Runs each file with a failed test again, alone: a whole file, because its tests may build on earlier ones. A file without
  * any failure in its second run counts as it went then; otherwise it has failed. A run with errors that belong to no file
  * stays as it is.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm test`: gets the real parts that this machine can have, runs the tests against them, those that failed once more, and ends
+ * `npm test`: gets the real parts that this machine can have, runs the tests against them, those that failed again, and ends
  * with one line of counts. `--project <name>` (repeatable) runs only unit, integration or e2e; other words go to vitest as they are.
  */
 import { chmod } from 'node:fs/promises';
@@ -57,7 +57,7 @@ const main = async (words: readonly string[]): Promise<number> => {
       words: [...projects.flatMap((project) => ['--project', project]), ...words],
     });
   const { report, exitCode, unsteady } = await runFailedAgain(await vitest(rest), (file) => {
-    say(`Running once more, alone: ${relative(machine.repository, file)}`);
+    say(`Running again, alone: ${relative(machine.repository, file)}`);
     return vitest([file]);
   });
   const counts = countResults(report, exitCode);

@@ -26,7 +26,7 @@ const failures = (number: number): readonly File[] =>
   Array.from({ length: number }, (_, at) => file(`${at}.test.ts`, 'failed'));
 
 describe('a run in which tests failed', () => {
-  test('runs the whole file once more, and counts and names what passes then', async () => {
+  test('runs the whole file again, and counts and names what passes then', async () => {
     const again: string[] = [];
     const first = run(file('steady', 'passed', 'pending'), file('walk', 'passed', 'failed', 'failed'));
     const settled = await runFailedAgain(first, async (name) => {
