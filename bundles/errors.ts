@@ -162,6 +162,7 @@ export const CODES = {
   SIGNER_UNREACHABLE: unreachable,
   SIGNER_REFUSED: refused,
   NOT_NEWER: refused,
+  NOT_PROMOTED: refused,
   APPROVAL_MISSING: refused,
   NOTHING_AWAITING: missing,
   // Audit log

@@ -124,6 +124,9 @@ held with its reason and blocks nobody else.`;
       process.exitCode = new FleetError('REMOVALS_HELD', '').exitCode;
     if (outcome.channels.some((channel) => channel.outcome === 'revoked'))
       process.exitCode = new FleetError('REVOKED', '').exitCode;
+    const unpromoted = outcome.environments.flatMap(({ waits }) => waits ?? []);
+    if (unpromoted[0] && unpromoted.length === outcome.environments.length)
+      process.exitCode = unpromoted[0].exitCode;
     const [first] = failed;
     if (first) process.exitCode = first.exitCode;
     return {
@@ -139,6 +142,10 @@ held with its reason and blocks nobody else.`;
         ...(leaseVoid && { leaseVoid: this.toErrorJson(leaseVoid) }),
         held: lines.map(({ error: _, ...line }) => line),
       })),
+      promoted: outcome.environments.flatMap(({ promoted }) => promoted ?? []),
+      notPromoted: outcome.environments.flatMap(({ environment, waits }) =>
+        waits ? [{ environment, ...(this.toErrorJson(waits) as object) }] : [],
+      ),
       heldWorkloads: outcome.environments.flatMap(({ environment, heldWorkloads }) =>
         heldWorkloads.map(({ registration, errors }) => ({
           environment,
@@ -168,7 +175,9 @@ held with its reason and blocks nobody else.`;
     heldWorkloads,
     advice,
     problems,
+    waits,
   }: EnvironmentOutcome): void {
+    if (waits) this.log(`${environment.padEnd(24)} waiting for promotion: ${formatError(waits)}`);
     for (const channel of channels) {
       this.log(describeChannel(channel));
       for (const line of removalLines(channel)) this.log(line);
@@ -229,6 +238,8 @@ const describeChannel = (channel: ChannelOutcome): string => {
       return `${name} no release: it would remove what is only held. Give --previous with the layout of the last release.`;
     case 'removals-held':
       return `${name} no release: it would remove packages that nobody deleted; sites keep release ${channel.version}`;
+    case 'direct-held':
+      return `${name} no release: it changed without a promotion, and the policy forbids that; sites keep release ${channel.version}`;
     case 'revoked':
       return `${name} no release: bundle ${channel.bundle ? shortDigest(channel.bundle) : ''} was revoked${channel.revoked ? ` at ${channel.revoked.at}: ${channel.revoked.reason}` : ''}`;
     case 'awaiting':
@@ -236,6 +247,6 @@ const describeChannel = (channel: ChannelOutcome): string => {
     case 'released':
     case 'renewed':
     case 'unchanged':
-      return `${name} release ${channel.version} ${channel.outcome.padEnd(9)} bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}${restored}`;
+      return `${name} release ${channel.version} ${channel.outcome.padEnd(9)} bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}${restored}${channel.direct ? ', direct change' : ''}`;
   }
 };

@@ -14,6 +14,7 @@ import { awaitingChannels } from '../release/approvals/awaiting.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags, registryFlags, selectionFlags } from '../settings/configuration-flags.ts';
 import { TOKEN_VARIABLE } from '../deliver/git/forge/forge.ts';
+import { promotedOnly } from '../deliver/send/check-published.ts';
 import { openDestination } from '../deliver/send/open-destination.ts';
 import { deliverTrees } from '../deliver/tree/deliver-trees.ts';
 import { isTreeTarget, parseTreeTarget } from '../deliver/tree/tree-target.ts';
@@ -103,6 +104,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
       selection,
       dryRun: flags['dry-run'],
       repair: flags.repair,
+      checkRelease: promotedOnly(source),
       now,
       signal: this.signal,
       onUpload: (repository, { digest, size }) => {

@@ -1,12 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { type Layout, openLayout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { checkRootExpiry } from '#bundles/trust/root/root';
 import { buildEnvironment } from '../assemble/build-environment.ts';
 import type { PullImage } from '../assemble/images/resolve-images.ts';
+import { sharedDigest } from '../assemble/candidate/shared-digest.ts';
 import { checkFleet } from '../assemble/candidate/check-candidate.ts';
 import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
 import { lockedSources } from '../assemble/candidate/locked-sources.ts';
@@ -15,13 +16,16 @@ import { knownCharts } from '../load/charts/known-charts.ts';
 import type { Contents } from '../assemble/content/content.ts';
 import { knownContents } from '../assemble/content/known-contents.ts';
 import type { BuildMemory } from '../assemble/incremental/build-memory.ts';
-import { environmentsOf } from '../load/list-environments.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
-import { findRoot, loadPlatform, type Root, sourcesOf } from '../load/load-platform.ts';
+import { loadPlatform, sourcesOf } from '../load/load-platform.ts';
 import type { Platform } from '../model/model.ts';
-import { didYouMean } from '#bundles/nearest-name';
-import { eachOnce, newProblems, problemsOf, throwProblems } from '../model/problems.ts';
+import { eachOnce, problemsOf, throwProblems } from '../model/problems.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
+import type { Promoted } from '../model/promotion.ts';
+import { checkShared } from './chain/check-shared.ts';
+import { keepReleases } from './chain/keep-releases.ts';
+import { lineageOf, notPromoted, openChain, type Place } from './chain/open-chain.ts';
+import { chooseEnvironments, newestRoot, openRoot } from './open-root.ts';
 import { openReleases, type Releases } from './publish/open-releases.ts';
 import { type ChannelOutcome, publishEnvironment } from './publish-environment.ts';
 import type { Allowance } from '../settings/allowance.ts';
@@ -75,6 +79,10 @@ export type EnvironmentOutcome = {
   readonly advice: readonly FleetError[];
   /** Errors in the platform's own objects. If there is one, the environment was not built. */
   readonly problems: readonly FleetError[];
+  /** What was promoted to the environment, if it is chained. */
+  readonly promoted?: Promoted;
+  /** NOT_PROMOTED: the environment was not built, and its releases were renewed where that was due. */
+  readonly waits?: FleetError;
 };
 
 export type BuildOutcome = {
@@ -103,6 +111,13 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
     candidate ? lockedSources(unlocked, candidate, environment) : unlocked;
   const root = await openRoot(options, viewFor(asked?.[0] ?? ''));
   const environments = chooseEnvironments(root, asked);
+  const chain = await openChain({
+    sources: unlocked,
+    root: candidate ? await newestRoot(options, unlocked, root) : root,
+    layout: options.layout,
+    roots: keys.roots,
+    signal,
+  });
   const previous = options.previous === undefined ? undefined : await openLayout(options.previous);
   const images = options.images === undefined ? undefined : await openLayout(options.images);
   const signatures = signaturePlaces(options, [images, previous]);
@@ -110,7 +125,9 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   const outcomes: EnvironmentOutcome[] = [];
   for (const environment of environments) {
     signal.throwIfAborted();
-    const outcome = await buildOne(options, environment, {
+    const outcome = await buildPlace(options, environment, {
+      place: await chain?.placeOf(environment, candidate),
+      unlocked,
       sources: viewFor(environment),
       images,
       previous,
@@ -147,32 +164,11 @@ const signaturePlaces = (
 const environmentOf = (candidate: GivenCandidate | undefined): readonly string[] | undefined =>
   candidate?.document.environment === undefined ? undefined : [candidate.document.environment];
 
-/** Opens the platform's root. @throws FleetError its first problem; USAGE if it belongs to another fleet than the keys */
-const openRoot = async (options: BuildOptions, sources: Sources): Promise<Root> => {
-  const problems = newProblems();
-  const root = await findRoot(options.platform, sources, problems);
-  throwProblems(problems.found, 'the platform');
-  const signing = options.keys.root.fleet;
-  const fleet = root.form === 'fleet' ? root.fleet.name : (options.fleet ?? signing);
-  if (fleet === signing) return root;
-  throw new FleetError('USAGE', `the platform is fleet ${fleet}, but the keys are of fleet ${signing}`, {
-    ...(root.form === 'fleet' && { at: root.fleet.at }),
-    hint: 'Give the --keys of this fleet',
-  });
-};
-
-/** The requested environments without duplicates, default all. @throws FleetError PLATFORM_INVALID for an unknown one */
-const chooseEnvironments = (root: Root, asked: readonly string[] | undefined): readonly string[] => {
-  const known = environmentsOf(root);
-  const unknown = asked?.find((name) => !known.includes(name));
-  if (unknown === undefined) return [...new Set(asked ?? known)];
-  throw new FleetError('PLATFORM_INVALID', `the platform has no environment ${JSON.stringify(unknown)}`, {
-    ...(root.form === 'fleet' && { at: root.fleet.at }),
-    hint: `${didYouMean(unknown, known) ?? ''}It has ${known.join(', ')}`,
-  });
-};
-
 type Inputs = {
+  /** Its place in the chain; undefined in a platform without one. */
+  readonly place: Place | undefined;
+  /** Reads the newest state. */
+  readonly unlocked: Sources;
   readonly sources: Sources;
   readonly images: Layout | undefined;
   readonly previous: Layout | undefined;
@@ -180,10 +176,49 @@ type Inputs = {
   readonly releases: Releases;
 };
 
+/** Builds one environment by its place in the chain. Without a promotion its releases are only renewed. */
+const buildPlace = async (
+  options: BuildOptions,
+  environment: string,
+  inputs: Inputs,
+): Promise<EnvironmentOutcome> => {
+  const { place, unlocked, releases } = inputs;
+  const nothing = { environment, channels: [], heldWorkloads: [], advice: [], problems: [] };
+  switch (place?.kind) {
+    case undefined:
+    case 'newest':
+      return await buildOne(options, environment, inputs);
+    case 'invalid':
+      return { ...nothing, problems: place.problems };
+    case 'waiting':
+      return {
+        ...nothing,
+        waits: place.why,
+        channels: await keepReleases(releases, environment, options),
+      };
+    case 'promoted': {
+      const { candidate, promoted } = place;
+      const sources = lockedSources(unlocked, candidate, environment);
+      try {
+        return {
+          ...(await buildOne({ ...options, candidate }, environment, { ...inputs, sources })),
+          promoted,
+        };
+      } catch (error) {
+        // A directory has no history: what was promoted may be gone. Its releases stay.
+        if (options.candidate || !isFleetError(error, 'CANDIDATE_MISMATCH')) throw error;
+        const waits = notPromoted(environment, error.message);
+        const channels = await keepReleases(releases, environment, options);
+        return { ...nothing, promoted, waits, channels };
+      }
+    }
+  }
+};
+
 const buildOne = async (
   options: BuildOptions,
   environment: string,
-  { sources, images, previous, signatures, releases }: Inputs,
+  { place, sources, images, previous, signatures, releases }: Inputs,
 ): Promise<EnvironmentOutcome> => {
   const platform = await loadOrProblems(options, environment, sources);
   if ('problems' in platform)
@@ -206,10 +241,13 @@ const buildOne = async (
     },
     options.signal,
   );
+  if (place?.kind === 'promoted' && options.candidate)
+    checkShared(options.candidate, built.candidate, platform);
+  const lineage = place && lineageOf(place, sharedDigest(built.candidate));
   return {
     environment,
     candidate: digestOf(canonicalBytes(built.candidate)),
-    channels: await publishEnvironment(built, releases, options),
+    channels: await publishEnvironment(built, releases, { ...options, ...(lineage && { lineage }) }),
     heldWorkloads: (built.platform.heldWorkloads ?? []).map(({ registration, errors }) => ({
       registration,
       errors,

@@ -11,11 +11,14 @@ import { writeAwaiting } from './approvals/awaiting.ts';
 import { isApproved, signBundle } from './approvals/sign-bundle.ts';
 import type { EnvironmentBuild } from '../assemble/build-environment.ts';
 import type { BuiltBundle } from '../assemble/bundle/build-bundle.ts';
+import { judgeLineage } from './chain/judge-lineage.ts';
+import type { BuildLineage } from './chain/open-chain.ts';
 import { followWithLeases } from './lease/follow-with-leases.ts';
 import { fitHeld, fitSources } from './publish/fit-statement.ts';
 import type { Releases } from './publish/open-releases.ts';
 import { publishRelease } from './publish/publish-release.ts';
 import { readPrevious } from './publish/read-previous.ts';
+import { lineagesOf } from '../load/releases/check-promoted.ts';
 import type { PublishedRelease } from '../load/releases/read-release.ts';
 import { awaitingReference, bundleReference, waitingReference } from '../load/releases/references.ts';
 import { findRevoked, type Revoked, readRevocations } from '../load/releases/revocation-list.ts';
@@ -38,6 +41,7 @@ export type ChannelOutcome = Channel & {
    * 'blocked': the release would remove a package that is only held.
    * 'removals-held': the release would remove packages although no object was deleted.
    * 'revoked': the bundle that was built has been withdrawn.
+   * 'direct-held': the bundle changed without a promotion, and the policy of the link forbids that.
    */
   readonly outcome:
     | 'released'
@@ -47,7 +51,8 @@ export type ChannelOutcome = Channel & {
     | 'empty'
     | 'blocked'
     | 'removals-held'
-    | 'revoked';
+    | 'revoked'
+    | 'direct-held';
   readonly version: number;
   readonly bundle: Digest | undefined;
   readonly assignments: number;
@@ -59,6 +64,8 @@ export type ChannelOutcome = Channel & {
     readonly kept: Digest | undefined;
     readonly error: FleetError;
   }[];
+  /** The bundle differs from the released one, and both were built from the same promotion: the environment's own change. */
+  readonly direct?: true;
   /** Packages of the last release that the new bundle does not have. */
   readonly removals: readonly Removal[];
   /** REMOVALS_HELD, set with 'removals-held'. */
@@ -79,6 +86,8 @@ type Publishing = {
   readonly signal: AbortSignal;
   /** Removals to allow although no object was deleted. Default: none. */
   readonly allowRemovals?: Allowance;
+  /** Only in a platform with a chain. */
+  readonly lineage?: BuildLineage;
 };
 
 /**
@@ -109,9 +118,15 @@ export const publishEnvironment = async (
     const previous = await readPrevious(layout, channel, options.keys.roots, options.now);
     const revocations = await readRevocations(layout, options.keys.root.fleet, channel, previous);
     const revoked = findRevoked(revocations, [bundle.bundle.digest]);
-    const { outcome, removals, unmeant } = revoked
+    const judged = revoked
       ? { outcome: 'revoked' as const, removals: [], unmeant: [] }
       : await judgeBundle(bundle, previous, findRemovals, allowRemovals);
+    const { removals, unmeant } = judged;
+    const { outcome, direct } = judgeLineage(
+      judged.outcome,
+      options.lineage,
+      previous && options.lineage ? (await lineagesOf(layout, previous))[0] : undefined,
+    );
     const next = { ...common, bundle, previous, revocations };
     const fresh = outcome === 'released' ? await release(layout, channel, next, options) : undefined;
     // A channel without a new release keeps its current one, which must not expire.
@@ -135,6 +150,7 @@ export const publishEnvironment = async (
       version,
       restored,
       removals,
+      ...(direct && { direct }),
       ...(unmeant.length > 0 && { waits: removalsHeld(channel, unmeant) }),
       ...(revoked && { revoked }),
       ...(kept?.fault && !step && { fault: kept.fault }),
@@ -193,7 +209,7 @@ const release = async (
   layout: Layout,
   channel: Channel,
   { candidate, sources, bundle, previous, revocations }: NextRelease,
-  { keys, now, signal }: Publishing,
+  { keys, now, signal, lineage }: Publishing,
 ): Promise<Step> => {
   const images = await copyImages(layout.blobs, channel, bundle, signal);
   await writeBundle(layout.blobs, bundle.bundle);
@@ -203,6 +219,8 @@ const release = async (
     ...channel,
     kind,
     candidate: digestOf(candidate),
+    ...(lineage && { shared: lineage.shared }),
+    ...(lineage?.promoted !== undefined && { promoted: lineage.promoted }),
     sources,
     held: fitHeld(bundle.held.map(toHeldLine)),
     builder: `fleet-scheduler/${VERSION}`,

@@ -1,6 +1,7 @@
 import type { Descriptor } from '../../formats/layout/manifest.ts';
 import type { Digest } from '../../digest.ts';
 import { type FleetError, toFleetError } from '../../errors.ts';
+import { type Channel, parseChannel } from '../../names.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
 import { openCarrier } from './carrier.ts';
 import { choosePointers, type Selection } from './choose-pointers.ts';
@@ -24,6 +25,8 @@ export type PublishOptions = {
   readonly repair?: boolean;
   readonly now: Date;
   readonly signal: AbortSignal;
+  /** Called before a release replaces what the destination has, or starts a channel. What it throws refuses that pointer. */
+  readonly checkRelease?: (channel: Channel, roots: readonly TrustRoot[]) => Promise<void>;
   /** Called as each is done, in no order. */
   readonly onPointer?: (outcome: PointerOutcome) => void;
   /** Called for each blob that went over the wire. */
@@ -157,7 +160,7 @@ type Context = {
 
 const publishPointer = async (
   pointer: Pointer,
-  { dryRun = false, repair = false, now, signal }: PublishOptions,
+  { dryRun = false, repair = false, now, signal, checkRelease }: PublishOptions,
   { layout, destination, chain, carrier, brought }: Context,
 ): Promise<PointerOutcome> => {
   const { repository, tag, artifact } = pointer;
@@ -167,6 +170,8 @@ const publishPointer = async (
   // A pointer is written after everything that it reaches.
   if (before?.digest === artifact.digest && !repair) return { ...outcome, outcome: 'unchanged' };
   const roots = await chain();
+  if (tag === 'release' && before?.digest !== artifact.digest)
+    await checkRelease?.(parseChannel(repository), roots);
   const shipment = await planPointer(layout, pointer, roots, now, signal);
   const { name } = shipment.order;
   const isNew = before && before.digest !== artifact.digest;

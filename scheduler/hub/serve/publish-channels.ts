@@ -2,6 +2,7 @@ import { openLayout } from '#bundles/formats/layout/layout';
 import { publishLayout } from '#bundles/transport/publish/publish-layout';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
+import { promotedOnly } from '../../deliver/send/check-published.ts';
 import { openDestination } from '../../deliver/send/open-destination.ts';
 import type { PublishChannels } from './keep-current.ts';
 
@@ -21,7 +22,12 @@ export const channelPublisher = (
       registryOptions({ ...configuration, env }),
       now,
     );
-    const outcomes = await publishLayout(layout, destination, { selection: { channels }, now, signal });
+    const outcomes = await publishLayout(layout, destination, {
+      selection: { channels },
+      checkRelease: promotedOnly(layout),
+      now,
+      signal,
+    });
     const failed = outcomes.find(({ error }) => error)?.error;
     if (failed) throw failed;
   };

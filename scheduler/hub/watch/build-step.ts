@@ -70,7 +70,9 @@ export const buildStep = async (
     }
     held[outcome.environment] = countHeld(outcome);
     waiting[outcome.environment] = outcome.channels.filter(({ waits }) => waits).length;
-    log.info(summarise(outcome), 'built');
+    if (outcome.waits)
+      log.info({ ...summarise(outcome), ...faultFields(outcome.waits) }, 'waiting for promotion');
+    else log.info(summarise(outcome), 'built');
     for (const entry of heldEntries(outcome)) log.warn(entry, 'held');
     for (const channel of outcome.channels) {
       const name = formatChannel(channel);
@@ -145,12 +147,16 @@ const summarise = (outcome: EnvironmentOutcome): object => {
     channels.filter((channel) => channel.outcome === wanted);
   const blocked = which('blocked').map(formatChannel);
   const awaiting = which('awaiting').map(formatChannel);
+  const direct = channels.filter((channel) => channel.direct && channel.outcome !== 'direct-held');
   return {
     environment,
     released: which('released').map(withNumber),
     ...(which('renewed').length > 0 && { renewed: which('renewed').map(withNumber) }),
     unchanged: which('unchanged').length,
     held: countHeld(outcome),
+    ...(outcome.promoted && { promotion: outcome.promoted.number }),
+    ...(direct.length > 0 && { direct: direct.map(formatChannel) }),
+    ...(which('direct-held').length > 0 && { directHeld: which('direct-held').map(formatChannel) }),
     ...(blocked.length > 0 && { blocked }),
     ...(awaiting.length > 0 && { awaiting }),
     ...(which('removals-held').length > 0 && { removalsHeld: which('removals-held').map(formatChannel) }),

@@ -6,6 +6,7 @@ import { openLayout } from '#bundles/formats/layout/layout';
 import { type PointerOutcome, publishLayout } from '#bundles/transport/publish/publish-layout';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { requireSetting } from '../../settings/configuration.ts';
+import { promotedOnly } from '../../deliver/send/check-published.ts';
 import { openDestination } from '../../deliver/send/open-destination.ts';
 import { faultFields } from './fault-fields.ts';
 import type { WatchOptions } from './watch-options.ts';
@@ -41,7 +42,12 @@ export const makePublishStep = ({ configuration, env, clock, log }: WatchOptions
           outcome,
         );
     };
-    const outcomes = await publishLayout(layout, destination, { now: clock(), signal, onPointer: tell });
+    const outcomes = await publishLayout(layout, destination, {
+      checkRelease: promotedOnly(layout),
+      now: clock(),
+      signal,
+      onPointer: tell,
+    });
     const failed = outcomes.find(({ error }) => error)?.error;
     if (failed) throw failed;
     published = { index, at: clock() };

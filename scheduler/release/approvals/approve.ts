@@ -6,6 +6,8 @@ import { checkRootExpiry } from '#bundles/trust/root/root';
 import type { Releases } from '../publish/open-releases.ts';
 import { publishRelease } from '../publish/publish-release.ts';
 import { readPrevious } from '../publish/read-previous.ts';
+import { readAuditLog } from '../../load/releases/audit-log.ts';
+import { checkPromoted } from '../../load/releases/check-promoted.ts';
 import { awaitingReference } from '../../load/releases/references.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import { releaseReferences } from '../reissue/reissue-release.ts';
@@ -44,7 +46,7 @@ export const requireAwaiting = async (
 /**
  * Adds a signature to the bundle that awaits approval. Once the root's threshold is met, it is released under the next number;
  * until then the signature is only stored.
- * @throws FleetError NOTHING_AWAITING, REVOKED, ROOT_EXPIRED, FROM_FUTURE; PAYLOAD_MISMATCH, THRESHOLD, UNKNOWN_KEY,
+ * @throws FleetError NOTHING_AWAITING, NOT_PROMOTED, REVOKED, ROOT_EXPIRED, FROM_FUTURE; PAYLOAD_MISMATCH, THRESHOLD, UNKNOWN_KEY,
  *   BAD_SIGNATURE for the signature; KEY_MISSING, APPROVAL_MISSING, NOT_NEWER from the signer. The index is unchanged then.
  */
 export const approve = async (
@@ -65,6 +67,7 @@ export const approve = async (
       hint: 'Build again; what was revoked never comes back',
     });
   }
+  checkPromoted(await readAuditLog(layout, roots), channel, waiting.predicate);
   const awaiting = addApproval(waiting, await sign(waiting), root);
   if (!isApproved(awaiting, root)) {
     await releases.point(await writeAwaiting(layout, awaiting));

@@ -19,7 +19,7 @@ export type BundleToSign = {
 export type SignedBundle = Pick<Awaiting, 'files' | 'candidate'>;
 
 /**
- * Signs the statement of a bundle with the bundle key of this key directory. If the same bundle already awaits approval, its
+ * Signs the statement of a bundle with the bundle key of this key directory. If the same bundle of the same promotion already awaits approval, its
  * statement, its candidate and the signatures collected so far are kept, so that a rebuild does not discard an approval.
  * @returns the signature files, and the candidate that the statement names
  * @throws FleetError KEY_MISSING; SCHEMA, MISSING_BLOB if the stored approval is damaged
@@ -30,7 +30,8 @@ export const signBundle = async (
   { channel, digest, predicate, candidate }: BundleToSign,
 ): Promise<SignedBundle> => {
   const waiting = await readAwaiting(layout, channel, keys.root);
-  const kept = waiting?.bundle === digest ? waiting : undefined;
+  const isSame = waiting?.bundle === digest && waiting.predicate.promoted === predicate.promoted;
+  const kept = isSame && waiting.predicate.shared === predicate.shared ? waiting : undefined;
   const key = await keys.key('bundle');
   if (kept && signersOf(kept).includes(key.public.hint))
     return { files: kept.files, candidate: kept.candidate };

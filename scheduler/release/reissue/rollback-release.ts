@@ -8,6 +8,7 @@ import { type Channel, formatChannel } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import type { Revocations } from '#bundles/formats/statements/predicates';
 import { readPrevious } from '../publish/read-previous.ts';
+import { checkRelease } from '../../load/releases/check-promoted.ts';
 import type { PublishedRelease } from '../../load/releases/read-release.ts';
 import { readRevocations } from '../../load/releases/revocation-list.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
@@ -29,7 +30,7 @@ export type Rollback = {
  * Signs a new release that names the bundles of an older one: release numbers only increase, bundles may return (attack
  * table, M13).
  * @throws FleetError CHANNEL_MISSING; USAGE if `to` is the current release; RELEASE_MISSING, listing the releases available;
- *   REVOKED; MISSING_BLOB, SIZE_MISMATCH if a blob of the older bundles is missing or damaged; KEY_MISSING, THRESHOLD
+ *   REVOKED; NOT_PROMOTED; MISSING_BLOB, SIZE_MISMATCH if a blob of the older bundles is missing or damaged; KEY_MISSING, THRESHOLD
  */
 export const rollbackRelease = async (
   layout: Layout,
@@ -54,6 +55,7 @@ export const rollbackRelease = async (
       hint: numbers.length > 0 ? `It can go back to ${nameSome(numbers)}` : 'It has none to go back to',
     });
   }
+  await checkRelease(layout, channel, from, keys.roots);
   await checkWhole(layout, from, signal);
   return reissueRelease(layout, keys, {
     channel,

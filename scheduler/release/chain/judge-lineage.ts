@@ -1,0 +1,27 @@
+import type { Lineage } from '../../load/releases/check-promoted.ts';
+import type { BuildLineage } from './open-chain.ts';
+
+export type LineageJudgement<T> = {
+  readonly outcome: T | 'released' | 'direct-held';
+  readonly direct: true | undefined;
+};
+
+/**
+ * What the chain adds to the judgement of a bundle: a change without a new promotion is direct, and held where the policy forbids
+ * that; and a link's statement is renewed with what it says.
+ * @param now undefined in a platform without a chain: nothing changes
+ * @param before of the channel's current release; undefined without one
+ */
+export const judgeLineage = <T extends string>(
+  judged: T,
+  now: BuildLineage | undefined,
+  before: Pick<Lineage, 'shared' | 'promoted'> | undefined,
+): LineageJudgement<T> => {
+  if (!now) return { outcome: judged, direct: undefined };
+  const direct = now.promoted !== undefined && before?.promoted === now.promoted ? true : undefined;
+  if (judged === 'released')
+    return { outcome: direct && now.direct === 'forbid' ? 'direct-held' : judged, direct };
+  const says = before?.shared === now.shared && before.promoted === now.promoted;
+  if (judged === 'unchanged' && now.isLinked && !says) return { outcome: 'released', direct: undefined };
+  return { outcome: judged, direct: undefined };
+};

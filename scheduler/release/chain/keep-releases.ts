@@ -1,0 +1,55 @@
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { channelsIn } from '#bundles/transport/publish/choose-pointers';
+import { FleetError } from '#bundles/errors';
+import { formatChannel, parseChannel } from '#bundles/names';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import { followWithLeases } from '../lease/follow-with-leases.ts';
+import type { Releases } from '../publish/open-releases.ts';
+import { readPrevious } from '../publish/read-previous.ts';
+import type { ChannelOutcome } from '../publish-environment.ts';
+import { bundlesOf } from '../reissue/bundle-statements.ts';
+import { renewRelease } from '../reissue/renew-release.ts';
+
+/**
+ * Renews the releases of an environment that is not built, where that is due: what sites run must not expire while a promotion
+ * is waited for. @returns an outcome for each channel with a release
+ */
+export const keepReleases = async (
+  releases: Releases,
+  environment: string,
+  { keys, now, signal }: { readonly keys: KeyDirectory; readonly now: Date; readonly signal: AbortSignal },
+): Promise<readonly ChannelOutcome[]> => {
+  const layout = await releases.open();
+  const channels = channelsIn(layout)
+    .map(parseChannel)
+    .filter((channel) => channel.environment === environment);
+  const outcomes: ChannelOutcome[] = [];
+  for (const channel of channels) {
+    signal.throwIfAborted();
+    const previous = await readPrevious(layout, channel, keys.roots, now);
+    const [bundle] = previous ? bundlesOf(previous) : [];
+    if (!previous || bundle === undefined) continue;
+    const { config } = await readBundle(layout.blobs, bundle, signal);
+    const kept = {
+      ...channel,
+      bundle,
+      assignments: config.assignments.length,
+      held: [],
+      removals: [],
+      restored: 0,
+    };
+    try {
+      const { outcome, version, references } = await renewRelease(layout, keys, { channel, previous, now });
+      if (references.size > 0) await releases.point(references);
+      outcomes.push({ ...kept, outcome: outcome === 'renewed' ? 'renewed' : 'unchanged', version });
+    } catch (error) {
+      if (!(error instanceof FleetError) || error.exitCode === 1) throw error;
+      outcomes.push({ ...kept, outcome: 'unchanged', version: previous.predicate.version, fault: error });
+    }
+  }
+  const voided = await followWithLeases(releases, keys, channels, now);
+  return outcomes.map((outcome) => {
+    const leaseVoid = voided.get(formatChannel(outcome));
+    return leaseVoid ? { ...outcome, leaseVoid } : outcome;
+  });
+};

@@ -1,0 +1,152 @@
+import { type Digest, shortDigest } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import type { TrustRoot } from '#bundles/trust/root/root';
+import { checkSources } from '../../assemble/candidate/check-candidate.ts';
+import { type GivenCandidate, isOwn } from '../../assemble/candidate/given-candidate.ts';
+import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
+import { sharedDigest } from '../../assemble/candidate/shared-digest.ts';
+import type { Root } from '../../load/load-platform.ts';
+import { loadPromotion } from '../../load/platform/load-promotion.ts';
+import { promotedTo, readAuditLog } from '../../load/releases/audit-log.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
+import { newProblems } from '../../model/problems.ts';
+import type { Promoted, Promotion, PromotionPolicy } from '../../model/promotion.ts';
+
+/** How one environment of the chain is built. */
+export type Place =
+  /** From the newest state: the first environment of a chain, or one outside of it. */
+  | { readonly kind: 'newest'; readonly isLinked: boolean }
+  /** From the promoted candidate, with its own layer as it is now. */
+  | {
+      readonly kind: 'promoted';
+      readonly promoted: Promoted;
+      readonly candidate: GivenCandidate;
+      readonly direct: PromotionPolicy['direct'];
+    }
+  /** Not at all: NOT_PROMOTED. */
+  | { readonly kind: 'waiting'; readonly why: FleetError }
+  /** Not at all: mistakes in promotion/. */
+  | { readonly kind: 'invalid'; readonly problems: readonly FleetError[] };
+
+export type Chain = {
+  /** @param given what --candidate names @throws FleetError NOT_PROMOTED for another candidate than the promoted one */
+  readonly placeOf: (environment: string, given: GivenCandidate | undefined) => Promise<Place>;
+};
+
+/** What the bundle statements of an environment say about the chain, and whether they must say it. */
+export type BuildLineage = {
+  readonly shared: Digest;
+  /** Undefined where nothing is promoted to. */
+  readonly promoted: Digest | undefined;
+  /**
+   * The environment is a link of the chain: a channel gets a new release if what its statement says has changed, although its
+   * bundle has not. Otherwise a change that only a later environment notices could never be promoted.
+   */
+  readonly isLinked: boolean;
+  /** Whether a bundle may change without a promotion. */
+  readonly direct: PromotionPolicy['direct'];
+};
+
+export const lineageOf = (place: Place, shared: Digest): BuildLineage =>
+  place.kind === 'promoted'
+    ? { shared, promoted: place.promoted.shared, isLinked: true, direct: place.direct }
+    : { shared, promoted: undefined, isLinked: place.kind === 'newest' && place.isLinked, direct: 'allow' };
+
+export type ChainInput = {
+  /** Reads the newest state. */
+  readonly sources: Sources;
+  readonly root: Root;
+  /** Directory of the layout with the audit log and the candidates. */
+  readonly layout: string;
+  /** All roots of the fleet, oldest first. */
+  readonly roots: readonly TrustRoot[];
+  readonly signal: AbortSignal;
+};
+
+/**
+ * The chain of a platform with what was promoted so far.
+ * @returns undefined for a platform without `promotedFrom`
+ * @throws FleetError the codes of readAuditLog, if an environment is chained and the log is damaged
+ */
+export const openChain = async (input: ChainInput): Promise<Chain | undefined> => {
+  const { sources, root } = input;
+  const problems = newProblems();
+  const entries = root.form === 'fleet' ? root.fleet.entries : [];
+  if (!entries.some(({ promotedFrom }) => promotedFrom !== undefined)) return undefined;
+  const promotion = await loadPromotion(sources, root, problems);
+  const layout = await openOrStartLayout(input.layout);
+  const log = await readAuditLog(layout, input.roots);
+  return {
+    placeOf: async (environment, given) => {
+      const before = entries.find(({ name }) => name === environment)?.promotedFrom;
+      if (before === undefined)
+        return {
+          kind: 'newest',
+          isLinked: entries.some(({ promotedFrom }) => promotedFrom === environment),
+        };
+      if (problems.found.length > 0) return { kind: 'invalid', problems: problems.found };
+      const promoted = promotedTo(log, environment);
+      if (!promoted) {
+        const why = notPromoted(environment, `nothing was promoted from ${before} to ${environment} yet`);
+        if (given) throw why;
+        return { kind: 'waiting', why };
+      }
+      const candidate = await readCandidate(promoted.candidate, [layout.blobs], input.signal);
+      checkNamed(candidate, promoted);
+      if (given) checkGiven(given, candidate, promoted);
+      return {
+        kind: 'promoted',
+        promoted,
+        // The environment's own candidate may be built again; it was made from the promoted one.
+        candidate: given && isOwn(given, environment) ? given : candidate,
+        direct: directOf(promotion, environment),
+      };
+    },
+  };
+};
+
+const directOf = ({ promotionPolicies }: Promotion, environment: string): PromotionPolicy['direct'] =>
+  promotionPolicies.find(({ to }) => to === environment)?.direct ?? 'allow';
+
+/** The promotion names the candidate by its digest, and what it shares by another. @throws FleetError NOT_PROMOTED */
+const checkNamed = ({ document, digest }: GivenCandidate, { from, to, shared, number }: Promoted): void => {
+  if (document.environment === from && sharedDigest(document) === shared) return;
+  throw notPromoted(
+    to,
+    `promotion ${number} to ${to} names candidate ${shortDigest(digest)}, which is not what it says was in ${from}`,
+  );
+};
+
+/** @throws FleetError NOT_PROMOTED unless the candidate is the promoted one, or the environment's own made from it */
+const checkGiven = (
+  given: GivenCandidate,
+  promoted: GivenCandidate,
+  { from, to, shared }: Promoted,
+): void => {
+  const { environment } = given.document;
+  if (environment === from && sharedDigest(given.document) === shared) return;
+  const refusal = (): FleetError =>
+    notPromoted(
+      to,
+      `candidate ${shortDigest(given.digest)} was not promoted to ${to}; ${shortDigest(promoted.digest)} was`,
+      environment === from ? ` --candidate ${given.digest}` : '',
+    );
+  const own = promoted.document.sources.map(({ role, path }) => `${role}\0${path}`);
+  const isForeign = given.document.sources.some(
+    ({ role, path }) => role === 'platform' && !own.includes(`${role}\0${path}`),
+  );
+  if (environment !== to || given.document.parent !== promoted.digest || isForeign) throw refusal();
+  try {
+    checkSources(promoted, given.document.sources, to, false);
+  } catch (error) {
+    if (isFleetError(error, 'CANDIDATE_MISMATCH')) throw refusal();
+    throw error;
+  }
+};
+
+export const notPromoted = (to: string, message: string, flags = ''): FleetError =>
+  new FleetError('NOT_PROMOTED', message, {
+    subject: to,
+    hint: `Promote with: fleet-scheduler promote ${to}${flags}`,
+  });

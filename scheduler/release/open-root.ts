@@ -1,0 +1,49 @@
+import { FleetError, isFleetError } from '#bundles/errors';
+import { didYouMean } from '#bundles/nearest-name';
+import type { KeyDirectory } from '../keys/key-directory.ts';
+import { environmentsOf } from '../load/list-environments.ts';
+import { findRoot, type Root } from '../load/load-platform.ts';
+import type { Sources } from '../load/sources/open-sources.ts';
+import { newProblems, throwProblems } from '../model/problems.ts';
+
+export type RootOptions = {
+  readonly platform: string;
+  /** Fleet name for Kalypso repositories. */
+  readonly fleet?: string;
+  readonly keys: KeyDirectory;
+};
+
+/** Opens the platform's root. @throws FleetError its first problem; USAGE if it belongs to another fleet than the keys */
+export const openRoot = async (options: RootOptions, sources: Sources): Promise<Root> => {
+  const problems = newProblems();
+  const root = await findRoot(options.platform, sources, problems);
+  throwProblems(problems.found, 'the platform');
+  const signing = options.keys.root.fleet;
+  const fleet = root.form === 'fleet' ? root.fleet.name : (options.fleet ?? signing);
+  if (fleet === signing) return root;
+  throw new FleetError('USAGE', `the platform is fleet ${fleet}, but the keys are of fleet ${signing}`, {
+    ...(root.form === 'fleet' && { at: root.fleet.at }),
+    hint: 'Give the --keys of this fleet',
+  });
+};
+
+/** The requested environments without duplicates, default all. @throws FleetError PLATFORM_INVALID for an unknown one */
+export const chooseEnvironments = (root: Root, asked: readonly string[] | undefined): readonly string[] => {
+  const known = environmentsOf(root);
+  const unknown = asked?.find((name) => !known.includes(name));
+  if (unknown === undefined) return [...new Set(asked ?? known)];
+  throw new FleetError('PLATFORM_INVALID', `the platform has no environment ${JSON.stringify(unknown)}`, {
+    ...(root.form === 'fleet' && { at: root.fleet.at }),
+    hint: `${didYouMean(unknown, known) ?? ''}It has ${known.join(', ')}`,
+  });
+};
+
+/** The platform's root as it is now, for its chain; as the candidate has it if its repository cannot be read. */
+export const newestRoot = async (options: RootOptions, unlocked: Sources, root: Root): Promise<Root> => {
+  try {
+    return await openRoot(options, unlocked);
+  } catch (error) {
+    if (isFleetError(error, 'SOURCE_UNREACHABLE') || isFleetError(error, 'SOURCE_MISSING')) return root;
+    throw error;
+  }
+};
