@@ -86,12 +86,14 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
           isLinked: entries.some(({ promotedFrom }) => promotedFrom === environment),
         };
       if (problems.found.length > 0) return { kind: 'invalid', problems: problems.found };
-      const promoted = promotedTo(log, environment);
-      if (!promoted) {
+      const last = promotedTo(log, environment);
+      if (!last) {
         const why = notPromoted(environment, `nothing was promoted from ${before} to ${environment} yet`);
         if (given) throw why;
         return { kind: 'waiting', why };
       }
+      const { from, to, number, shared } = last;
+      const promoted: Promoted = { from, to, number, candidate: last.candidate, shared };
       const candidate = await readCandidate(promoted.candidate, [layout.blobs], input.signal);
       checkNamed(candidate, promoted);
       if (given) checkGiven(given, candidate, promoted);

@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest';
+import { FleetError } from '../../../../bundles/errors.ts';
+import { FILES, openChainOffice, summarise } from './chain-office.ts';
+import { ours } from '../../fleet-platform.ts';
+
+const refusalOf = async (work: Promise<unknown>): Promise<FleetError> => {
+  const error = await work.then(
+    () => new Error('it was let through'),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof FleetError) return error;
+  throw error;
+};
+
+test('a chained environment waits until something is promoted to it', async () => {
+  const office = await openChainOffice();
+  const first = await office.build();
+  expect(summarise(first)).toEqual(['dev/press released 1', 'qa waits', 'prod waits']);
+  expect(first.environments[1]?.waits?.code).toBe('NOT_PROMOTED');
+  await office.promote('dev', 'qa');
+  expect(summarise(await office.build())).toEqual([
+    'dev/press unchanged 1',
+    'qa/press released 1',
+    'prod waits',
+  ]);
+  const [dev, qa] = [await office.released('dev'), await office.released('qa')];
+  expect(qa?.promoted).toBe(dev?.shared);
+  expect(dev?.promoted).toBeUndefined();
+});
+
+test('a commit to base/ reaches qa only once it is promoted', async () => {
+  const office = await openChainOffice();
+  await office.build();
+  await office.promote('dev', 'qa');
+  await office.build();
+  office.config('base/level.yaml', 'base-1');
+  expect(summarise(await office.build())).toEqual([
+    'dev/press released 2',
+    'qa/press unchanged 1',
+    'prod waits',
+  ]);
+  await office.promote('dev', 'qa');
+  expect(summarise(await office.build())).toEqual([
+    'dev/press unchanged 2',
+    'qa/press released 2',
+    'prod waits',
+  ]);
+});
+
+test("a change of the environment's own layer is released and marked direct", async () => {
+  const office = await openChainOffice();
+  await office.build();
+  await office.promote('dev', 'qa');
+  await office.build();
+  office.commit({ 'environments/qa/own.yaml': ours('Config', 'own', 'spec:\n  values: {OWN: "qa-1"}\n') });
+  expect(summarise(await office.build())).toEqual([
+    'dev/press unchanged 1',
+    'qa/press released 2 direct',
+    'prod waits',
+  ]);
+});
+
+test('a policy can forbid direct changes, until the next promotion', async () => {
+  const office = await openChainOffice();
+  await office.build();
+  await office.promote('dev', 'qa');
+  await office.build();
+  office.commit({
+    'promotion/qa.yaml': ours('PromotionPolicy', 'qa', 'spec: {from: dev, to: qa, direct: forbid}\n'),
+    'environments/qa/own.yaml': ours('Config', 'own', 'spec:\n  values: {OWN: "qa-1"}\n'),
+    'base/level.yaml': ours('Config', 'level', 'spec:\n  values: {LEVEL: "base-1"}\n'),
+  });
+  expect(summarise(await office.build())).toEqual([
+    'dev/press released 2',
+    'qa/press direct-held 1 direct',
+    'prod waits',
+  ]);
+  await office.promote('dev', 'qa');
+  expect(summarise(await office.build())[1]).toBe('qa/press released 2');
+});
+
+test('a change that only a later environment notices can be promoted', async () => {
+  const office = await openChainOffice();
+  await office.build();
+  office.commit({
+    'apps/shop/deploy/workload.yaml': `${FILES['apps/shop/deploy/workload.yaml']}    - {name: till, environment: prod, manifests: {path: apps/shop/web}}\n`,
+  });
+  // The bundle of dev is the same; its release says what may be promoted now.
+  expect(summarise(await office.build())[0]).toBe('dev/press released 2');
+  expect(summarise(await office.build())[0]).toBe('dev/press unchanged 2');
+});
+
+test('a mistake in promotion/ stops chained environments and no others', async () => {
+  const office = await openChainOffice();
+  await office.build();
+  await office.promote('dev', 'qa');
+  office.commit({ 'promotion/qa.yaml': ours('PromotionPolicy', 'qa', 'spec: {from: prod, to: qa}\n') });
+  const built = await office.build();
+  expect(built.environments.map(({ problems }) => problems.length)).toEqual([0, 1, 1]);
+  expect(summarise(built)).toEqual(['dev/press unchanged 1']);
+});
+
+test('--candidate of another than the promoted candidate is refused with the command that promotes it', async () => {
+  const office = await openChainOffice();
+  await office.build();
+  const first = await office.candidateOf('dev');
+  await office.promote('dev', 'qa');
+  await office.build();
+  office.config('base/level.yaml', 'base-1');
+  await office.build();
+  const second = await office.candidateOf('dev');
+  const of = ({ digest, document }: typeof first) => ({ digest: digest as never, document });
+  const refusal = await refusalOf(office.build({ candidate: of(second), environments: ['qa'] }));
+  expect(refusal).toMatchObject({
+    code: 'NOT_PROMOTED',
+    hint: `Promote with: fleet-scheduler promote qa --candidate ${second.digest}`,
+  });
+  const own = await office.candidateOf('qa');
+  for (const allowed of [first, own])
+    expect(summarise(await office.build({ candidate: of(allowed), environments: ['qa'] }))).toEqual([
+      'qa/press unchanged 1',
+    ]);
+  // A candidate that says it is qa's own, with the sources of the one that was not promoted.
+  const forged = {
+    digest: second.digest as never,
+    document: { ...second.document, environment: 'qa', parent: first.digest as never },
+  };
+  expect((await refusalOf(office.build({ candidate: forged, environments: ['qa'] }))).code).toBe(
+    'NOT_PROMOTED',
+  );
+});
+
+test('rolls back to what was promoted before', async () => {
+  const office = await openChainOffice();
+  await office.build();
+  await office.promote('dev', 'qa');
+  await office.build();
+  office.config('base/level.yaml', 'base-1');
+  await office.build();
+  await office.promote('dev', 'qa');
+  await office.build();
+  await office.rollback('qa', 1);
+  expect((await office.released('qa'))?.number).toBe(3);
+});
+
+test('a release from before the chain is renewed while its environment waits', async () => {
+  const free = ours('Fleet', 'halden', 'spec:\n  environments: [{name: dev}, {name: qa}, {name: prod}]\n');
+  const office = await openChainOffice({ ...FILES, 'fleet.yaml': free });
+  expect(summarise(await office.build())).toEqual([
+    'dev/press released 1',
+    'qa/press released 1',
+    'prod/press released 1',
+  ]);
+  expect(await office.released('qa')).toEqual({ channel: 'qa/press', number: 1 });
+  office.commit({ 'fleet.yaml': FILES['fleet.yaml'] as string });
+  const later = new Date('2027-05-01T08:00:00Z');
+  const renewed = await office.build({ now: later });
+  expect(summarise(renewed)).toEqual([
+    'dev/press released 2',
+    'qa waits',
+    'qa/press renewed 2',
+    'prod waits',
+    'prod/press renewed 2',
+  ]);
+});

@@ -1,0 +1,216 @@
+import { join } from 'node:path';
+import type { Candidate } from '../../../../bundles/formats/candidate.ts';
+import { compareBytes, digestOf } from '../../../../bundles/digest.ts';
+import { openLayout } from '../../../../bundles/formats/layout/layout.ts';
+import { PREDICATES } from '../../../../bundles/media-types.ts';
+import { channelsIn } from '../../../../bundles/transport/publish/choose-pointers.ts';
+import { formatTime } from '../../../../bundles/time.ts';
+import { parseChannel } from '../../../../bundles/names.ts';
+import { signPayload } from '../../../../bundles/trust/statements/sign-payload.ts';
+import { encodeStatement } from '../../../../bundles/trust/statements/verify-statement.ts';
+import type {
+  BundlePredicate,
+  PromotionPredicate,
+} from '../../../../bundles/formats/statements/predicates.ts';
+import { readCandidate } from '../../../../scheduler/assemble/candidate/read-candidate.ts';
+import { sharedDigest } from '../../../../scheduler/assemble/candidate/shared-digest.ts';
+import { type KeyDirectory, openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
+import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';
+import { promotedTo, readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
+import { lineagesOf } from '../../../../scheduler/load/releases/check-promoted.ts';
+import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
+import { cleanPath, type Sources } from '../../../../scheduler/load/sources/open-sources.ts';
+import { treeDigest } from '../../../../scheduler/load/sources/tree-digest.ts';
+import { appendEntry } from '../../../../scheduler/release/audit/append-entry.ts';
+import { type BuildOptions, type BuildOutcome, build } from '../../../../scheduler/release/build.ts';
+import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';
+import { temporaryDirectory } from '../../file-tree.ts';
+import { ours } from '../../fleet-platform.ts';
+
+type Files = Readonly<Record<string, string>>;
+
+export const NOW = new Date('2026-11-23T08:00:00Z');
+const REPO = 'https://git.example/halden/platform';
+const NEVER = new AbortController().signal;
+
+const config = (value: string): string => ours('Config', 'level', `spec:\n  values: {LEVEL: "${value}"}\n`);
+
+export const CHAIN =
+  'spec:\n  environments:\n    - {name: dev}\n    - {name: qa, promotedFrom: dev}\n    - {name: prod, promotedFrom: qa}\n';
+
+/** One application on one cluster type, in three environments, all in one repository. */
+export const FILES: Files = {
+  'fleet.yaml': ours('Fleet', 'halden', CHAIN),
+  'base/press.yaml': ours('ClusterType', 'press', 'spec: {}\n'),
+  'base/all.yaml': ours(
+    'SchedulingPolicy',
+    'all',
+    'spec:\n  deploymentTargetSelector: {}\n  clusterTypeSelector: {}\n',
+  ),
+  'base/shop.yaml': ours(
+    'WorkloadRegistration',
+    'shop',
+    'spec:\n  workspace: sales\n  workload: {repo: ., path: apps/shop/deploy}\n',
+  ),
+  'base/level.yaml': config('base-0'),
+  ...Object.fromEntries(
+    ['dev', 'qa', 'prod'].map((name) => [
+      `environments/${name}/own.yaml`,
+      ours('Config', 'own', `spec:\n  values: {OWN: "${name}-0"}\n`),
+    ]),
+  ),
+  'apps/shop/deploy/workload.yaml': ours(
+    'Workload',
+    'shop',
+    `spec:\n  deploymentTargets:\n${['dev', 'qa', 'prod']
+      .map((name) => `    - {name: web, environment: ${name}, manifests: {path: apps/shop/web}}\n`)
+      .join('')}`,
+  ),
+  'apps/shop/web/web.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n',
+};
+
+/** A repository in memory: every commit keeps its files. */
+const memorySources = (commits: readonly { readonly id: string; readonly files: Files }[]): Sources => ({
+  locate: (repo, revision) => ({ kind: 'git', repo, revision }),
+  read: async ({ role, location, path: asked, wanted = () => true, which = 'yaml' }) => {
+    if (location.kind !== 'git') throw new Error('only Git here');
+    const { revision } = location;
+    const id = revision.kind === 'commit' ? revision.commit : commits.at(-1)?.id;
+    const files = commits.find((one) => one.id === id)?.files ?? {};
+    const path = cleanPath(asked);
+    const within = path === '.' ? '' : `${path}/`;
+    const read = Object.entries(files)
+      .filter(([file]) => file.startsWith(within) && (which === 'all' || file.endsWith('.yaml')))
+      .map(([file, text]) => ({ path: file.slice(within.length), bytes: Buffer.from(text) }))
+      .filter((file) => wanted(file.path))
+      .toSorted((a, b) => compareBytes(a.path, b.path));
+    const snapshot = { role, repo: REPO, ref: 'main', path, tree: treeDigest(read), directory: '/none' };
+    return { snapshot: { ...snapshot, commit: id ?? '' }, files: read, location, prefix: within };
+  },
+});
+
+export type ReleasedBundle = Pick<BundlePredicate, 'shared' | 'promoted'> & {
+  readonly channel: string;
+  readonly number: number;
+};
+
+export type ChainOffice = {
+  readonly layout: string;
+  readonly commit: (change: Files) => void;
+  readonly config: (file: string, value: string) => void;
+  readonly build: (options?: Partial<BuildOptions>) => Promise<BuildOutcome>;
+  /** Promotes what is released in an environment to another one, and nothing else: the gate is not asked. */
+  readonly promote: (from: string, to: string, change?: Partial<PromotionPredicate>) => Promise<void>;
+  readonly rollback: (environment: string, to: number) => Promise<void>;
+  /** What the current releases say. */
+  readonly released: (environment: string) => Promise<ReleasedBundle | undefined>;
+  readonly candidateOf: (
+    environment: string,
+  ) => Promise<{ digest: Candidate['parent']; document: Candidate }>;
+};
+
+export const openChainOffice = async (
+  files: Files = FILES,
+  keysFor?: (directory: KeyDirectory) => KeyDirectory,
+): Promise<ChainOffice> => {
+  const folder = await temporaryDirectory();
+  const layout = join(folder, 'out');
+  await initDevRoot(join(folder, 'keys'), 'halden', NOW);
+  const opened = await openKeyDirectory(join(folder, 'keys'));
+  const keys = keysFor ? keysFor(opened) : opened;
+  const commits = [{ id: digestOf('0').slice(7), files }];
+  const commit = (change: Files): void => {
+    const before = commits.at(-1)?.files ?? {};
+    commits.push({ id: digestOf(String(commits.length)).slice(7), files: { ...before, ...change } });
+  };
+  const candidateOf: ChainOffice['candidateOf'] = async (environment) => {
+    const at = await openLayout(layout);
+    const channel = { environment, clusterType: 'press' };
+    const release = await readRelease(at, channel, keys.roots);
+    const [said] = release ? await lineagesOf(at, release) : [];
+    if (!said) throw new Error(`${environment} has no release`);
+    return await readCandidate(said.candidate, [at.blobs], NEVER);
+  };
+  return {
+    layout,
+    commit,
+    config: (file, value) => commit({ [file]: config(value) }),
+    candidateOf,
+    build: async (options = {}) =>
+      build({
+        platform: `${REPO}#main`,
+        maps: [],
+        cacheDirectory: join(folder, 'cache'),
+        sources: memorySources(commits),
+        layout,
+        keys,
+        workers: 1,
+        now: NOW,
+        signal: NEVER,
+        env: {},
+        ...options,
+      }),
+    promote: async (from, to, change = {}) => {
+      const { digest, document } = await candidateOf(from);
+      const at = await openLayout(layout);
+      const last = promotedTo(await readAuditLog(at, keys.roots), to);
+      const predicate: PromotionPredicate = {
+        fleet: 'halden',
+        from,
+        to,
+        number: (last?.number ?? 0) + 1,
+        shared: sharedDigest(document),
+        mode: 'manual',
+        person: 'ada',
+        reason: null,
+        policy: null,
+        verdict: null,
+        approvals: [],
+        previous: last?.payload ?? null,
+        time: formatTime(NOW),
+        critical: [],
+        ...change,
+      };
+      const payload = encodeStatement(
+        [{ name: 'candidate', digest: digest ?? '' }] as never,
+        PREDICATES.promotion,
+        predicate,
+      );
+      const statement = await signPayload(payload, await keys.key('release'));
+      using releases = await openReleases(layout, { command: 'promote', now: NOW });
+      await appendEntry(releases, keys, { kind: 'promotion', statement }, NOW);
+    },
+    rollback: async (environment, to) => {
+      using releases = await openReleases(layout, { command: 'rollback', now: NOW });
+      const channel = { environment, clusterType: 'press' };
+      const { references } = await rollbackRelease(await releases.open(), keys, { channel, to, now: NOW });
+      await releases.point(references);
+    },
+    released: async (environment) => {
+      const at = await openLayout(layout);
+      const name = channelsIn(at).find((one) => one.startsWith(`${environment}/`));
+      if (name === undefined) return undefined;
+      const release = await readRelease(at, parseChannel(name), keys.roots);
+      const [said] = release ? await lineagesOf(at, release) : [];
+      if (!release || !said) return undefined;
+      const { shared, promoted } = said;
+      return {
+        channel: name,
+        number: release.predicate.version,
+        ...(shared && { shared }),
+        ...(promoted && { promoted }),
+      };
+    },
+  };
+};
+
+/** 'qa/press released 2' for each channel, or 'qa waits' for an environment that waits for a promotion. */
+export const summarise = ({ environments }: BuildOutcome): readonly string[] =>
+  environments.flatMap(({ environment, waits, channels }) => [
+    ...(waits ? [`${environment} waits`] : []),
+    ...channels.map(
+      ({ clusterType, outcome, version, direct }) =>
+        `${environment}/${clusterType} ${outcome} ${version}${direct ? ' direct' : ''}`,
+    ),
+  ]);
