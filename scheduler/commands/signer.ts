@@ -5,6 +5,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { checkRootExpiry } from '#bundles/trust/root/root';
 import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
+import { parseChain } from '../keys/signer/chain.ts';
 import { DEFAULT_LIMITS, parseLimits } from '../keys/signer/limits.ts';
 import { listenOnSocket } from '../keys/signer/listen-on-socket.ts';
 import { openSignerKeys } from '../keys/signer/open-signer-keys.ts';
@@ -22,6 +23,7 @@ Logs a JSON object for each signature and refusal to standard output. SIGTERM le
   static override examples = [
     '<%= config.bin %> <%= command.id %> --keys /etc/fleet-signer --state /var/lib/fleet-signer --listen /run/fleet-signer/socket --role release --role receipt',
     '<%= config.bin %> <%= command.id %> --keys keys --state signer --listen signer.sock --role release --limit release=100',
+    '<%= config.bin %> <%= command.id %> --keys keys --state signer --listen signer.sock --role release --chain qa=dev --chain prod=qa:24h',
   ];
   static override flags = {
     keys: Flags.string({
@@ -53,12 +55,19 @@ Logs a JSON object for each signature and refusal to standard output. SIGTERM le
         .map(([sort, number]) => `${sort}=${number}`)
         .join(', ')}]`,
     }),
+    chain: Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      description:
+        'A link of the promotion chain, like prod=qa or, with a soak time, prod=qa:24h: prod gets only what was promoted from qa',
+    }),
   };
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Signer);
     const clock = this.readClock(flags.now);
     const limits = parseLimits(flags.limit ?? []);
+    const chain = parseChain(flags.chain ?? []);
     const directory = await openKeyDirectory(flags.keys);
     const { root, roots } = directory;
     checkRootExpiry(root, clock());
@@ -66,10 +75,14 @@ Logs a JSON object for each signature and refusal to standard output. SIGTERM le
     using state = await openSignerState(flags.state);
     const log = pino({ ...LOG_OPTIONS }, pino.destination({ dest: 1, sync: true }));
     const { keys, authority } = await openSignerKeys(directory, roles);
-    const signer = createSigner({ roots, root, keys, authority, state, limits, clock, log });
+    const signer = createSigner({ roots, root, keys, authority, state, limits, chain, clock, log });
     await using _ = await listenOnSocket(createSignerServer(signer, log), flags.listen);
     if (root.dev) log.warn({ fleet: root.fleet }, 'development root: one person can sign everything');
-    log.info({ fleet: root.fleet, root: root.version, roles, socket: flags.listen }, 'listening');
+    const links = chain.map(({ environment, promotedFrom }) => `${environment}=${promotedFrom}`);
+    log.info(
+      { fleet: root.fleet, root: root.version, roles, chain: links, socket: flags.listen },
+      'listening',
+    );
     if (!this.signal.aborted) await once(this.signal, 'abort');
     log.info('stopping');
   }

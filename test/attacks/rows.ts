@@ -3,6 +3,7 @@ import { AUDIT } from './rows-audit.ts';
 import { FLOODS } from './rows-floods.ts';
 import { LOCAL_USERS } from './rows-local-users.ts';
 import { FOUND_MEDIA, OFFICE } from './rows-office.ts';
+import { CHAIN } from './rows-chain.ts';
 import { BUILDS, HOST_BOUNDS, SCHEMAS, SHOWN_SECRETS } from './rows-tenants.ts';
 
 /** Media and metadata. */
@@ -525,6 +526,7 @@ export const NETWORK: readonly AttackRow[] = [
       ['TOO_MANY', 'too much in an hour'],
     ],
   ),
+  ...CHAIN,
 ];
 
 /** Images that carry a signature, where a policy asks for one. */

@@ -68,6 +68,8 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     ...names,
     kind: 'kubernetes',
     candidate: digest,
+    shared: digest,
+    promoted: digest,
     sources: [source],
     held: [
       {

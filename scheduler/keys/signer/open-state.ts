@@ -24,6 +24,12 @@ export type SignerState = Disposable & {
   readonly countSince: (sort: string, since: number) => number;
   /** Runs `work` in a durable transaction: its writes are on disk when this returns. */
   readonly commit: <T>(work: () => T) => T;
+  /** When a shared digest was first released in an environment of the chain, Unix milliseconds; undefined: never. */
+  readonly releasedSince: (environment: string, shared: Digest) => number | undefined;
+  /** The shared digest of the newest promotion to an environment. */
+  readonly promoted: (environment: string) => Digest | undefined;
+  readonly addReleased: (environment: string, shared: readonly Digest[], at: number) => void;
+  readonly setPromoted: (environment: string, shared: Digest) => void;
   readonly addSigned: (line: string, signed: SignedVersion) => void;
   readonly addRevoked: (channel: string, digests: readonly Digest[]) => void;
   readonly count: (sort: string, at: number) => void;
@@ -41,6 +47,14 @@ const SCHEMA = `
   CREATE INDEX counted_at ON counted (sort, at);
   PRAGMA user_version = 1;
 `;
+/** What a signer with a chain knows of promotions. */
+const CHAIN_SCHEMA = `
+  CREATE TABLE released (environment TEXT, shared TEXT, at INTEGER NOT NULL, PRIMARY KEY (environment, shared)) WITHOUT ROWID;
+  CREATE TABLE promoted (environment TEXT PRIMARY KEY, shared TEXT NOT NULL) WITHOUT ROWID;
+  PRAGMA user_version = 2;
+`;
+/** The steps from each version of the state to the next. */
+const STEPS = [SCHEMA, CHAIN_SCHEMA];
 
 /**
  * Opens or creates the state of a signer in `directory` and locks it: two signers would each know only some of the signed
@@ -72,12 +86,12 @@ const openDatabase = (file: string, lock: Disposable): SignerState => {
   db.pragma('journal_mode = WAL');
   // Each commit waits for the disk: a lost version could be signed twice.
   db.pragma('synchronous = FULL');
-  const version = db.pragma('user_version', { simple: true });
-  if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
-  else if (version !== 1)
+  const version = db.pragma('user_version', { simple: true }) as number;
+  if (version > STEPS.length)
     throw new FleetError('STORE_CORRUPT', `${file} was written by a newer version of this program`, {
       hint: 'Start that version again, or give another --state',
     });
+  for (const step of STEPS.slice(version)) db.exec(`BEGIN; ${step} COMMIT;`);
   const newest = db.prepare(
     'SELECT version, payload, previous FROM signed WHERE line = ? ORDER BY version DESC LIMIT ?',
   );
@@ -86,12 +100,24 @@ const openDatabase = (file: string, lock: Disposable): SignerState => {
   const add = db.prepare('INSERT INTO signed VALUES (?, ?, ?, ?)');
   const forget = db.prepare('DELETE FROM signed WHERE line = ? AND version <= ?');
   const revoke = db.prepare('INSERT OR IGNORE INTO revoked VALUES (?, ?)');
+  const releasedAt = db.prepare('SELECT at FROM released WHERE environment = ? AND shared = ?').pluck();
+  const promotedTo = db.prepare('SELECT shared FROM promoted WHERE environment = ?').pluck();
+  const release = db.prepare('INSERT OR IGNORE INTO released VALUES (?, ?, ?)');
+  const promote = db.prepare('INSERT OR REPLACE INTO promoted VALUES (?, ?)');
   const count = db.prepare('INSERT INTO counted VALUES (?, ?)');
   const discount = db.prepare('DELETE FROM counted WHERE sort = ? AND at <= ?');
   return {
     signed: (line) => newest.all(line, KEPT_VERSIONS) as SignedVersion[],
     revoked: (channel) => new Set(revoked.all(channel) as Digest[]),
     countSince: (sort, from) => since.get(sort, from) as number,
+    releasedSince: (environment, shared) => releasedAt.get(environment, shared) as number | undefined,
+    promoted: (environment) => promotedTo.get(environment) as Digest | undefined,
+    addReleased: (environment, shared, at) => {
+      for (const digest of shared) release.run(environment, digest, at);
+    },
+    setPromoted: (environment, shared) => {
+      promote.run(environment, shared);
+    },
     commit: (work) => {
       try {
         return db.transaction(work).immediate();

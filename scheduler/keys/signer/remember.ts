@@ -8,8 +8,8 @@ import type { SignerState } from './open-state.ts';
  * @throws FleetError TOO_MANY if a limit for the last hour is reached, with nothing written; DISK_FULL, IO
  */
 export const remember = (state: SignerState, permit: Permit, limits: Limits, now: Date): void => {
-  const { what, limited, order, revoked } = permit;
-  if (!limited && !order && !revoked?.digests.length) return;
+  const { what, limited, order, revoked, released, promoted } = permit;
+  if (!limited && !order && !promoted && !revoked?.digests.length && !released?.shared.length) return;
   const at = now.getTime();
   const within = (sort: string, most: number): void => {
     if (state.countSince(sort, at - HOUR_MS) < most) return;
@@ -27,6 +27,8 @@ export const remember = (state: SignerState, permit: Permit, limits: Limits, now
       state.count(order.line, at);
       state.addSigned(order.line, order.signed);
     }
+    if (released) state.addReleased(released.environment, released.shared, at);
+    if (promoted) state.setPromoted(promoted.environment, promoted.shared);
     if (revoked) state.addRevoked(revoked.channel, revoked.digests);
   });
 };

@@ -4,6 +4,7 @@ import type { Authority } from '#bundles/trust/root/certificate';
 import type { PublicKey, SigningKey } from '#bundles/trust/keys/key';
 import { checkRootExpiry, type TrustRoot } from '#bundles/trust/root/root';
 import { judgeRequest } from './judge/judge-request.ts';
+import type { ChainLink } from './chain.ts';
 import type { Limits } from './limits.ts';
 import type { SignerState } from './open-state.ts';
 import type { SignerRole } from './protocol.ts';
@@ -23,6 +24,7 @@ export type SignerParts = {
   readonly authority: Authority | undefined;
   readonly state: SignerState;
   readonly limits: Limits;
+  readonly chain: readonly ChainLink[];
   readonly clock: () => Date;
   readonly log: Logger;
 };
@@ -67,14 +69,14 @@ const takeTurns = () => {
 };
 
 const permit = async (
-  { roots, root, authority, state, limits, clock }: SignerParts,
+  { roots, root, authority, state, limits, chain, clock }: SignerParts,
   role: SignerRole,
   bytes: Buffer,
   evidence: readonly Buffer[],
 ): Promise<string> => {
   const now = clock();
   checkRootExpiry(root, now);
-  const judged = await judgeRequest(role, bytes, { roots, root, now, state, evidence }, authority);
+  const judged = await judgeRequest(role, bytes, { roots, root, now, state, chain, evidence }, authority);
   remember(state, judged, limits, now);
   return judged.what;
 };

@@ -1,11 +1,12 @@
 import { FleetError } from '#bundles/errors';
 import bundle from '../../../../docs/schemas/bundle-predicate.schema.json' with { type: 'json' };
 import lease from '../../../../docs/schemas/lease-predicate.schema.json' with { type: 'json' };
+import promotion from '../../../../docs/schemas/promotion-predicate.schema.json' with { type: 'json' };
 import receipt from '../../../../docs/schemas/receipt-predicate.schema.json' with { type: 'json' };
 import release from '../../../../docs/schemas/release-predicate.schema.json' with { type: 'json' };
 import site from '../../../../docs/schemas/site-predicate.schema.json' with { type: 'json' };
 
-const SCHEMAS = { bundle, lease, receipt, release, site };
+const SCHEMAS = { bundle, lease, promotion, receipt, release, site };
 
 /** The part of JSON Schema that the predicate schemas use. */
 type Schema = {

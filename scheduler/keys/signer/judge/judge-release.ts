@@ -14,6 +14,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
 import type { SignedVersion } from '../open-state.ts';
 import { checkFields } from './check-fields.ts';
+import { checkLineage, type NamedBundle } from './check-lineage.ts';
 import { checkNewer } from './check-newer.ts';
 import { checkTimes } from './check-time.ts';
 import { findBytes, findRelease, findStatements } from './find-evidence.ts';
@@ -26,7 +27,7 @@ const MAX_REVOCATIONS_BYTES = 4 << 20;
 /**
  * Judges the next release of a channel: newer than all signed ones, with a known predecessor, and with enough bundle signers for
  * each of its bundles.
- * @throws FleetError NOT_NEWER, APPROVAL_MISSING, REVOKED, SIGNER_REFUSED, SCHEMA, WRONG_FLEET, WRONG_CHANNEL, WRONG_TYPE,
+ * @throws FleetError NOT_NEWER, NOT_PROMOTED, APPROVAL_MISSING, REVOKED, SIGNER_REFUSED, SCHEMA, WRONG_FLEET, WRONG_CHANNEL, WRONG_TYPE,
  *   ROOT_BEHIND, FROM_FUTURE, EXPIRED; UNKNOWN_KEY, BAD_SIGNATURE for the evidence
  */
 export const judgeRelease = (statement: ReadStatement, judging: Judging): Permit => {
@@ -52,11 +53,13 @@ export const judgeRelease = (statement: ReadStatement, judging: Judging): Permit
   const known = state.signed(line);
   const signed: SignedVersion = { version, payload: statement.digest, previous };
   const news = checkNewer(known, signed, what, provenVersion(known, said, judging, what));
-  const digests = checkSubjects(statement.subjects, audience, judging, what);
+  const { revoked: digests, bundles } = checkSubjects(statement.subjects, audience, judging, what);
+  const released = checkLineage({ said, what, known }, bundles, judging);
   return {
     what,
     limited: news === 'again' ? undefined : 'release',
     ...(news === 'newer' && { order: { line, signed } }),
+    ...(released && { released }),
     revoked: { channel, digests },
   };
 };
@@ -83,13 +86,13 @@ const provenVersion = (
   );
 };
 
-/** Checks the bundles and the revocation list. @returns the digests that the list revokes */
+/** Checks the bundles and the revocation list. @returns the digests that the list revokes, and what is said of the bundles */
 const checkSubjects = (
   subjects: readonly Subject[],
   audience: Audience,
   judging: Judging,
   what: string,
-): readonly Digest[] => {
+): { readonly revoked: readonly Digest[]; readonly bundles: readonly NamedBundle[] } => {
   const list = subjects.find(({ name }) => name === 'revocations');
   const bytes = list && findBytes(judging.evidence, list.digest);
   if (!bytes) {
@@ -106,8 +109,13 @@ const checkSubjects = (
   const revoked = new Set([...digests, ...judging.state.revoked(formatChannel(audience))]);
   const bundles = subjects.filter(({ name }) => name !== 'revocations');
   if (bundles.length === 0) throw new FleetError('SCHEMA', `${what} names no bundle`);
-  for (const bundle of bundles) checkBundle(bundle, audience, revoked, judging, what);
-  return digests;
+  return {
+    revoked: digests,
+    bundles: bundles.map((subject) => ({
+      subject,
+      said: checkBundle(subject, audience, revoked, judging, what),
+    })),
+  };
 };
 
 const checkBundle = (
@@ -116,7 +124,7 @@ const checkBundle = (
   revoked: ReadonlySet<Digest>,
   { root, evidence }: Judging,
   release: string,
-): void => {
+): BundlePredicate => {
   const kind = /^bundle\/(kubernetes|host)$/.exec(name)?.[1];
   if (kind === undefined)
     throw new FleetError(
@@ -140,6 +148,7 @@ const checkBundle = (
   checkAudience(said, audience, what);
   if (said.kind !== kind)
     throw new FleetError('WRONG_TYPE', `${what} says ${said.kind}, ${release} says ${kind}`);
+  return said;
 };
 
 const unapproved = (what: string, signed: number, threshold: number, subject: Digest): FleetError =>

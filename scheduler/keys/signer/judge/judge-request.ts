@@ -5,6 +5,7 @@ import type { SignerRole } from '../protocol.ts';
 import { judgeBundle } from './judge-bundle.ts';
 import { judgeCertificate } from './judge-certificate.ts';
 import { judgeLease } from './judge-lease.ts';
+import { judgePromotion } from './judge-promotion.ts';
 import { judgeReceipt } from './judge-receipt.ts';
 import { judgeRelease } from './judge-release.ts';
 import { judgeSite } from './judge-site.ts';
@@ -13,10 +14,10 @@ import { type ReadStatement, readPayload } from './read-payload.ts';
 
 type Judge = (statement: ReadStatement, judging: Judging) => Permit;
 
-/** The kinds of statements that each key signs. The release key also signs site statements (security: roles). */
+/** The kinds of statements that each key signs. The release key also signs site statements and promotions. */
 const JUDGES: Readonly<Record<Exclude<SignerRole, 'authority'>, Partial<Record<StatementKind, Judge>>>> = {
   bundle: { bundle: judgeBundle },
-  release: { release: judgeRelease, site: judgeSite },
+  release: { release: judgeRelease, site: judgeSite, promotion: judgePromotion },
   lease: { lease: judgeLease },
   receipt: { receipt: judgeReceipt },
 };
@@ -24,8 +25,8 @@ const JUDGES: Readonly<Record<Exclude<SignerRole, 'authority'>, Partial<Record<S
 /**
  * Decides whether the key of a role may sign these bytes. Only bytes that are completely understood are signed.
  * @param authority the authority for certificates; undefined if this signer has none
- * @throws FleetError PREDICATE_TYPE for another role's statement; SIGNER_REFUSED, NOT_NEWER, APPROVAL_MISSING, REVOKED and the
- *   other codes that the functions for each kind list
+ * @throws FleetError PREDICATE_TYPE for another role's statement; SIGNER_REFUSED, NOT_NEWER, NOT_PROMOTED, APPROVAL_MISSING, REVOKED
+ *   and the other codes that the functions for each kind list
  */
 export const judgeRequest = async (
   role: SignerRole,

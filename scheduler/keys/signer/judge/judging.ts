@@ -1,5 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import type { TrustRoot } from '#bundles/trust/root/root';
+import type { ChainLink } from '../chain.ts';
 import type { SignedVersion, SignerState } from '../open-state.ts';
 
 /** What a signer bases its decision on. */
@@ -9,7 +10,9 @@ export type Judging = {
   /** All roots, oldest first. */
   readonly roots: readonly TrustRoot[];
   readonly now: Date;
-  readonly state: Pick<SignerState, 'signed' | 'revoked'>;
+  readonly state: Pick<SignerState, 'signed' | 'revoked' | 'promoted' | 'releasedSince'>;
+  /** Of the signer's own configuration; empty: releases are not judged by promotions. */
+  readonly chain: readonly ChainLink[];
   /** Signature files and revocation lists from the request. Untrusted until verified. */
   readonly evidence: readonly Buffer[];
 };
@@ -26,5 +29,9 @@ export type Permit = {
   readonly limited: Limited | undefined;
   /** The next version of a line of statements, whose versions only increase. */
   readonly order?: { readonly line: string; readonly signed: SignedVersion };
+  /** Shared digests that a release shows to be in an environment of the chain. */
+  readonly released?: { readonly environment: string; readonly shared: readonly Digest[] } | undefined;
+  /** What the newest promotion to an environment names. */
+  readonly promoted?: { readonly environment: string; readonly shared: Digest };
   readonly revoked?: { readonly channel: string; readonly digests: readonly Digest[] };
 };

@@ -12,6 +12,7 @@ import { addDays, formatTime } from '#bundles/time';
 import { createAuthority } from '#bundles/trust/root/issue-certificate';
 import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/keys/key';
 import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
+import type { ChainLink } from '../../../../scheduler/keys/signer/chain.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../../scheduler/keys/signer/limits.ts';
 import { openSignerState, type SignerState } from '../../../../scheduler/keys/signer/open-state.ts';
 import type { SignerRole } from '../../../../scheduler/keys/signer/protocol.ts';
@@ -90,7 +91,12 @@ export const startSigner = async (
   {
     limits = DEFAULT_LIMITS,
     clock = () => NOW,
-  }: { readonly limits?: Limits; readonly clock?: () => Date } = {},
+    chain = [],
+  }: {
+    readonly limits?: Limits;
+    readonly clock?: () => Date;
+    readonly chain?: readonly ChainLink[];
+  } = {},
 ): Promise<TestSigner> => {
   const folder = await temporaryDirectory();
   const state = await openSignerState(join(folder.path, 'state'));
@@ -114,6 +120,7 @@ export const startSigner = async (
     authority: { certificate, key: keys.ca },
     state,
     limits,
+    chain,
     clock,
     log,
   });

@@ -1,0 +1,41 @@
+import { type AttackRow, row, rowOf } from './row.ts';
+
+/** A scheduler in the hands of an attacker, with the sockets of the signer and the key for bundles (H24 to H28). */
+export const CHAIN: readonly AttackRow[] = [
+  rowOf(
+    'H24',
+    'skipped environment',
+    'promoting to prod what was never released in qa, from another environment, or before its soak time is over',
+    '`NOT_PROMOTED`, `SIGNER_REFUSED`',
+    [
+      ['NOT_PROMOTED', 'a skipped environment'],
+      ['SIGNER_REFUSED', 'a skipped environment'],
+      ['NOT_PROMOTED', 'a shorter soak'],
+    ],
+  ),
+  row(
+    'H25',
+    'forged lineage',
+    'a bundle statement for prod that names what was not promoted, or nothing',
+    'NOT_PROMOTED',
+  ),
+  rowOf(
+    'H26',
+    'replayed promotion',
+    'signing an older promotion again under its number or a later one, or releasing what an older promotion named',
+    '`NOT_NEWER`, `SIGNER_REFUSED`, `NOT_PROMOTED`',
+    [['NOT_NEWER'], ['SIGNER_REFUSED'], ['NOT_PROMOTED']],
+  ),
+  row(
+    'H27',
+    'promotion of another fleet',
+    "another fleet's promotion, for the same environments",
+    'WRONG_FLEET',
+  ),
+  row(
+    'H28',
+    'chain removed',
+    'taking promotedFrom out of fleet.yaml, and building prod from the newest state',
+    'NOT_PROMOTED',
+  ),
+];

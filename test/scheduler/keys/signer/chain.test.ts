@@ -1,0 +1,256 @@
+import SQLite from 'better-sqlite3';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Json } from '#bundles/json/canonical';
+import { type Digest, digestOf } from '#bundles/digest';
+import { PREDICATES } from '#bundles/media-types';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { formatTime } from '#bundles/time';
+import { type ChainLink, parseChain } from '../../../../scheduler/keys/signer/chain.ts';
+import { openSignerState } from '../../../../scheduler/keys/signer/open-state.ts';
+import { refusalOf } from '../../../bundles/refusal.ts';
+import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
+import {
+  AUDIENCE,
+  BUNDLE,
+  bundlePayload,
+  evidenceFor,
+  NOW,
+  newWorld,
+  releasePayload,
+  startSigner,
+  type TestSigner,
+  toSign,
+} from './signer-world.ts';
+
+const world = await newWorld();
+const { keys } = world;
+const CHAIN = parseChain(['qa=dev', 'prod=qa:24h']);
+const NEW_BUNDLE = digestOf('a new bundle');
+const S1 = digestOf('shared 1');
+const S2 = digestOf('shared 2');
+const HOUR_MS = 3_600_000;
+
+type Hub = TestSigner & {
+  readonly later: (hours: number) => void;
+  readonly promote: (over?: { readonly [field: string]: Json }) => Promise<Buffer>;
+  /** Asks for the next release of an environment, with what its bundle statement says. */
+  readonly release: (
+    environment: string,
+    said: { readonly shared?: Digest; readonly promoted?: Digest },
+    bundle?: Digest,
+  ) => Promise<Buffer>;
+};
+
+/** A scheduler that has the signer's socket and the bundle key, and asks for what it likes. */
+const openHub = async (chain: readonly ChainLink[] = CHAIN): Promise<Hub> => {
+  let now = NOW;
+  const started = await startSigner(world, { clock: () => now, chain });
+  const { signer } = started;
+  const releases = new Map<string, { version: number; payload: Digest; file: Buffer }>();
+  const promotions = new Map<string, { number: number; payload: Digest }>();
+  return {
+    ...started,
+    later: (hours) => {
+      now = new Date(now.getTime() + hours * HOUR_MS);
+    },
+    promote: async (over = {}) => {
+      const to = typeof over['to'] === 'string' ? over['to'] : 'prod';
+      const last = promotions.get(to);
+      const number = (last?.number ?? 0) + 1;
+      const payload = encodeStatement(
+        [{ name: 'candidate', digest: digestOf('candidate') }],
+        PREDICATES.promotion,
+        {
+          fleet: 'acme',
+          from: 'qa',
+          to,
+          number,
+          shared: S1,
+          mode: 'manual',
+          person: 'mallory',
+          reason: null,
+          policy: null,
+          verdict: null,
+          approvals: [],
+          previous: last?.payload ?? null,
+          time: formatTime(now),
+          critical: [],
+          ...over,
+        },
+      );
+      const signature = await signer.sign('release', toSign(payload), []);
+      promotions.set(to, { number, payload: digestOf(payload) });
+      return signature;
+    },
+    release: async (environment, said, bundle = BUNDLE) => {
+      const audience = { ...AUDIENCE, environment };
+      const last = releases.get(environment);
+      const version = (last?.version ?? 0) + 1;
+      const revocations = { ...audience, revoked: [] };
+      const payload = releasePayload({
+        bundle,
+        revocations,
+        over: {
+          audience,
+          version,
+          previous: last?.payload ?? null,
+          issuedAt: formatTime(now),
+          expires: formatTime(new Date(now.getTime() + 100 * 24 * HOUR_MS)),
+        },
+      });
+      const evidence = await evidenceFor([keys.bundle], {
+        payload: bundlePayload(bundle, { environment, ...said }),
+        revocations,
+      });
+      const signature = await signer.sign('release', toSign(payload), [
+        ...evidence,
+        ...(last ? [last.file] : []),
+      ]);
+      releases.set(environment, {
+        version,
+        payload: digestOf(payload),
+        file: await signPayload(payload, keys.release),
+      });
+      return signature;
+    },
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  };
+};
+
+test('signs what went through every environment of the chain', async () => {
+  await using hub = await openHub();
+  await hub.release('dev', { shared: S1 });
+  await hub.promote({ from: 'dev', to: 'qa' });
+  await hub.release('qa', { shared: S2, promoted: S1 });
+  hub.later(24);
+  await hub.promote({ shared: S2 });
+  expect(await hub.release('prod', { promoted: S2 })).toBeInstanceOf(Buffer);
+});
+
+test('H24: a skipped environment: nothing is promoted to prod that was not released in qa', async () => {
+  await using hub = await openHub();
+  await hub.release('dev', { shared: S1 });
+  await expect(hub.promote()).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+  await expect(hub.promote({ from: 'dev' })).rejects.toMatchObject({ code: 'SIGNER_REFUSED' });
+  await expect(hub.release('prod', { promoted: S1 })).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+});
+
+test('H24: a shorter soak: the signer counts the time by its own clock', async () => {
+  await using hub = await openHub();
+  await hub.release('qa', { shared: S1 }).catch(() => {});
+  hub.state.addReleased('qa', [S1], NOW.getTime());
+  hub.later(23);
+  await expect(hub.promote()).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+  await expect(
+    hub.promote({ time: formatTime(new Date(NOW.getTime() + 30 * HOUR_MS)) }),
+  ).rejects.toMatchObject({
+    code: 'SIGNER_REFUSED',
+  });
+  hub.later(1);
+  expect(await hub.promote()).toBeInstanceOf(Buffer);
+});
+
+test('H25: a forged promoted: a bundle statement cannot name what was not promoted, or nothing', async () => {
+  await using hub = await openHub();
+  hub.state.addReleased('qa', [S1], 0);
+  await hub.promote();
+  await expect(hub.release('prod', { promoted: S2 })).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+  await expect(hub.release('prod', {})).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+});
+
+test('H26: a replayed promotion: an older one does not bring back what it named', async () => {
+  await using hub = await openHub();
+  hub.state.addReleased('qa', [S1, S2], 0);
+  await hub.promote();
+  await hub.release('prod', { promoted: S1 });
+  await hub.promote({ shared: S2 });
+  await expect(hub.promote({ number: 1, previous: null, reason: 'again' })).rejects.toMatchObject({
+    code: 'NOT_NEWER',
+  });
+  await expect(hub.promote({ number: 4 })).rejects.toMatchObject({ code: 'SIGNER_REFUSED' });
+  await expect(hub.release('prod', { promoted: S1 }, NEW_BUNDLE)).rejects.toMatchObject({
+    code: 'NOT_PROMOTED',
+  });
+});
+
+test('H27: another fleet: its promotion is not signed', async () => {
+  await using hub = await openHub();
+  hub.state.addReleased('qa', [S1], 0);
+  await expect(hub.promote({ fleet: 'other' })).rejects.toMatchObject({ code: 'WRONG_FLEET' });
+});
+
+test('H28: the chain removed from fleet.yaml: the signer has its own', async () => {
+  await using hub = await openHub();
+  // What a build of a platform without a chain asks for.
+  await expect(hub.release('prod', {}, NEW_BUNDLE)).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+  expect(await hub.release('elsewhere', {}, NEW_BUNDLE)).toBeInstanceOf(Buffer);
+});
+
+test('renews a release between a promotion and the next build', async () => {
+  await using hub = await openHub();
+  hub.state.addReleased('qa', [S1, S2], 0);
+  await hub.promote();
+  await hub.release('prod', { promoted: S1 });
+  await hub.promote({ shared: S2 });
+  expect(await hub.release('prod', { promoted: S1 })).toBeInstanceOf(Buffer);
+  await hub.release('prod', { promoted: S2 }, NEW_BUNDLE);
+  // The bundle before the newest release is not a renewal.
+  await expect(hub.release('prod', { promoted: S1 })).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+});
+
+test('a rollback is a promotion of what was promoted before', async () => {
+  await using hub = await openHub();
+  hub.state.addReleased('qa', [S1, S2], 0);
+  await hub.promote();
+  await hub.release('prod', { promoted: S1 });
+  await hub.promote({ shared: S2 });
+  await hub.release('prod', { promoted: S2 }, NEW_BUNDLE);
+  await hub.promote();
+  expect(await hub.release('prod', { promoted: S1 })).toBeInstanceOf(Buffer);
+});
+
+test('without a chain it signs releases as before, learns nothing and signs no promotion', async () => {
+  await using hub = await openHub([]);
+  await hub.release('qa', { shared: S1 });
+  await hub.release('prod', { promoted: S2 });
+  expect(hub.state.releasedSince('qa', S1)).toBeUndefined();
+  await expect(hub.promote()).rejects.toMatchObject({
+    code: 'SIGNER_REFUSED',
+    hint: 'Start the signer with --chain prod=qa, if that is so',
+  });
+});
+
+test('reads the links of --chain, and refuses others', () => {
+  expect(parseChain(['prod=qa:24h', 'qa=dev'])).toEqual([
+    { environment: 'prod', promotedFrom: 'qa', soakMs: 24 * HOUR_MS },
+    { environment: 'qa', promotedFrom: 'dev', soakMs: 0 },
+  ]);
+  for (const words of [['prod'], ['prod=qa:1'], ['Prod=qa'], ['a=b', 'a=c'], ['a=a'], ['a=b', 'b=a']])
+    expect(refusalOf(() => parseChain(words)).code).toBe('USAGE');
+});
+
+test('a state from before the chain is opened with what it has', async () => {
+  await using folder = await temporaryDirectory();
+  const directory = join(folder.path, 'state');
+  await mkdir(directory, { mode: 0o700 });
+  const db = new SQLite(join(directory, 'signed.sqlite'));
+  db.exec(`
+    CREATE TABLE signed (line TEXT, version INTEGER, payload TEXT NOT NULL, previous TEXT, PRIMARY KEY (line, version)) WITHOUT ROWID;
+    CREATE TABLE revoked (channel TEXT, digest TEXT, PRIMARY KEY (channel, digest)) WITHOUT ROWID;
+    CREATE TABLE counted (sort TEXT, at INTEGER);
+    CREATE INDEX counted_at ON counted (sort, at);
+    INSERT INTO signed VALUES ('release:prod/kiosk', 7, '${S1}', NULL);
+    PRAGMA user_version = 1;
+  `);
+  db.close();
+  for (const _ of ['first', 'again']) {
+    using state = await openSignerState(directory);
+    expect(state.signed('release:prod/kiosk')).toEqual([{ version: 7, payload: S1, previous: null }]);
+    state.addReleased('qa', [S2], 5);
+    state.addReleased('qa', [S2], 9);
+    expect(state.releasedSince('qa', S2)).toBe(5);
+  }
+});
