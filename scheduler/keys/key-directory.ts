@@ -68,13 +68,22 @@ export const openKeyDirectory = async (
   return {
     roots: sorted,
     root,
-    key: async (role) => checkCounted(root, role, placeOf(role), await open(role, `${role} key`)),
+    key: async (role) =>
+      checkCounted(
+        root,
+        role,
+        placeOf(role),
+        await open(role, `${role} key`, role === 'audit' ? AUDIT_HINT : undefined),
+      ),
     authority: () =>
       findAuthority(root, placeOf('authority'), (hint) =>
         open('authority', "key of the agents' authority", hint),
       ),
   };
 };
+
+const AUDIT_HINT =
+  'Promotions and decisions are recorded with it. Put it there; a root without one gets one with: fleet-scheduler root rotate <root> --add audit=audit.pub';
 
 /** Caches opened keys: decrypting takes about 0.2 s and may ask for a password. A changed file is opened again. */
 const unlockOnce = (): ((key: KeyText, passwords: Passwords) => Promise<SigningKey>) => {

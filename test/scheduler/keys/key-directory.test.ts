@@ -81,6 +81,19 @@ test('a key that is missing or none is named with its file', async () => {
   await expect(checkSigners(directory, ['release'])).rejects.toMatchObject({ code: 'KEY_MISSING' });
 });
 
+test('a directory without the audit key works, and says what needs it when it is asked for', async () => {
+  await using made = await withKeys();
+  const file = join(made.keys, 'audit.key');
+  await rm(file);
+  const directory = await openKeyDirectory(made.keys);
+  await checkSigners(directory, ['bundle', 'release']);
+  await expect(directory.key('audit')).rejects.toMatchObject({
+    code: 'KEY_MISSING',
+    message: `there is no audit key at ${file}`,
+    hint: expect.stringContaining('--add audit=audit.pub'),
+  });
+});
+
 test.each([
   ['is damaged', '1.root.json', 'BAD_JSON'],
   ['has the name of another version', '2.root.json', 'ROOT_VERSION'],
