@@ -30,6 +30,7 @@ export type ConfigFlags = {
   readonly 'max-validity-days'?: number | undefined;
   readonly 'prune-budget'?: number | undefined;
   readonly 'replaced-mib'?: number | undefined;
+  readonly 'outbox-mib'?: number | undefined;
   readonly clock?: string | undefined;
   readonly targets?: readonly string[] | undefined;
   readonly kubeconfig?: string | undefined;
@@ -66,6 +67,7 @@ export abstract class AgentCommand extends FleetCommand {
       maxValidityDays: flags['max-validity-days'],
       pruneBudget: flags['prune-budget'],
       replacedMib: flags['replaced-mib'],
+      outboxMib: flags['outbox-mib'],
       clock: flags.clock,
       targets: wordList(flags.targets, ','),
       kubeconfig: flags.kubeconfig,

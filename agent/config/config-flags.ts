@@ -53,6 +53,11 @@ export const CONFIG_FLAGS = {
     env: 'FLEET_AGENT_REPLACED_MIB',
     helpGroup: 'CONFIGURATION',
   }),
+  'outbox-mib': Flags.integer({
+    description: 'MiB of unacknowledged events above which repetitions are dropped [default: 16]',
+    env: 'FLEET_AGENT_OUTBOX_MIB',
+    helpGroup: 'CONFIGURATION',
+  }),
   clock: Flags.string({
     description: 'auto, trusted or untrusted: is the clock known to be right? [default: auto]',
     env: 'FLEET_AGENT_CLOCK',

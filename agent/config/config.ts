@@ -23,6 +23,8 @@ export type Config = {
   readonly pruneBudget: number;
   /** Limit for all copies of replaced files, in MiB. */
   readonly replacedMib: number;
+  /** Size of the unacknowledged events, in MiB, above which repetitions are replaced by their number. */
+  readonly outboxMib: number;
   readonly clock: ClockTrust;
   readonly targets: readonly ('host' | 'kubernetes')[];
   /** '': in the cluster by the pod's service account, else KUBECONFIG or ~/.kube/config. */

@@ -10,6 +10,8 @@ export type Policy = {
   readonly maxValidityDays: number;
   /** Number of packages that one release may remove without confirmation. */
   readonly pruneBudget: number;
+  /** Size of the unacknowledged events above which repetitions are dropped. */
+  readonly outboxBytes: number;
 };
 
 /** The part of the configuration that governs acceptance and apply. */
@@ -19,4 +21,12 @@ export const policyOf = ({
   breakGlass,
   maxValidityDays,
   pruneBudget,
-}: Pick<Config, keyof Policy>): Policy => ({ onDrift, onStale, breakGlass, maxValidityDays, pruneBudget });
+  outboxMib,
+}: Pick<Config, Exclude<keyof Policy, 'outboxBytes'> | 'outboxMib'>): Policy => ({
+  onDrift,
+  onStale,
+  breakGlass,
+  maxValidityDays,
+  pruneBudget,
+  outboxBytes: outboxMib * (1 << 20),
+});

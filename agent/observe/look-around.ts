@@ -11,6 +11,7 @@ import { forgetOldOperations } from '../store/journal/operations.ts';
 import { frozenBy } from '../acquire/staleness/frozen-by.ts';
 import type { Staleness } from '../acquire/staleness/read-staleness.ts';
 import { tellStaleness } from '../acquire/staleness/tell-staleness.ts';
+import { compactOutbox } from '../store/outbox/compact-outbox.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import { readPull } from '../store/pull.ts';
 import { type HealthWaits, observe, type PackageDrift } from './observe.ts';
@@ -51,6 +52,7 @@ export const lookAround = async (agent: Agent, { mayBegin = true, waits }: HowTo
   // No package refers yet to the images of a release that is being pulled.
   if (readPull(agent.state).length === 0) await letGoImages(agent);
   forgetOldOperations(agent.state);
+  compactOutbox(agent);
   return { packages, drift, ...(stale ? { stale } : {}), ...(held ? { held } : {}) };
 };
 

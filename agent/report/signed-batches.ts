@@ -28,7 +28,7 @@ export async function* signedBatches(agent: Agent, key: SigningKey): AsyncGenera
     checkAborted(agent.signal);
     const [first, last] = [lines[0] as OutboxLine, lines.at(-1) as OutboxLine];
     const events = Buffer.from(lines.map(({ line }) => `${line}\n`).join(''));
-    const range = { from: first.seq, to: last.seq };
+    const range = { from: first.seq, to: last.lastSeq };
     const chain = { firstPrev: prevOf(first), lastHash: last.hash };
     yield { ...range, signed: await signReport(events, { ...common, ...range, ...chain }, key) };
   }

@@ -40,6 +40,8 @@ type Conditions = {
   readonly stale: { readonly since: Timestamp };
   readonly glass: BrokenGlass;
   readonly held: SiteHold;
+  /** Size of the outbox after its last compaction. */
+  readonly compacted: { readonly bytes: number };
   readonly parts: WaitingForParts;
   /** The boot in which files of secrets were last restored. */
   readonly boot: { readonly id: string };

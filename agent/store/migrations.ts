@@ -73,4 +73,7 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (assignment, what)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE outbox ADD COLUMN last_seq INTEGER;
+  `,
 ];

@@ -41,6 +41,7 @@ export const POLICY: Policy = {
   breakGlass: false,
   maxValidityDays: 400,
   pruneBudget: 1,
+  outboxBytes: 16 << 20,
 };
 
 /** A state that does not wait for the disk: unit tests pull no plugs. */

@@ -45,7 +45,7 @@ const acknowledgeOne = (
   const { state, identity } = agent;
   const own = hashAt(state, to);
   if (own !== head && parseTime(time) < enrolledAt(identity)) return 0;
-  // Acknowledged before, for example by the same medium.
+  // Acknowledged before, for example by the same medium; or inside a run that was compacted after it was handed over.
   if (own === undefined && to < nextSeq(state)) return 0;
   if (own !== head) {
     if (isContradictionTold(state, to, head)) return undefined;
@@ -75,7 +75,11 @@ const isContradictionTold = (state: State, to: number, head: Digest): boolean =>
   });
 
 const hashAt = ({ db }: State, seq: number): Digest | undefined =>
-  (db.prepare('SELECT hash FROM outbox WHERE seq = ?').get(seq) as { hash: Digest } | undefined)?.hash;
+  (
+    db.prepare('SELECT hash FROM outbox WHERE coalesce(last_seq, seq) = ?').get(seq) as
+      | { hash: Digest }
+      | undefined
+  )?.hash;
 
 const nextSeq = ({ db }: State): number =>
   (db.prepare('SELECT next_seq FROM chain').get() as { next_seq: number }).next_seq;

@@ -35,15 +35,23 @@ export const appendEvent = (
     monotonicMs: edge.monotonicMs(),
   });
   const hash = hashLine(line);
-  db.prepare('INSERT INTO outbox VALUES (?, ?, ?)').run(seq, hash, line);
+  db.prepare('INSERT INTO outbox (seq, hash, line) VALUES (?, ?, ?)').run(seq, hash, line);
   db.prepare('UPDATE chain SET next_seq = ?, head = ?').run(seq + 1, hash);
 };
 
-export type OutboxLine = { readonly seq: number; readonly hash: Digest; readonly line: string };
+/** One line: an event, or a `compacted` one that stands for the events up to `lastSeq`; `hash` is that of the last event. */
+export type OutboxLine = {
+  readonly seq: number;
+  readonly lastSeq: number;
+  readonly hash: Digest;
+  readonly line: string;
+};
 
 /** Unacknowledged events, in order. */
 export const readOutbox = ({ db }: State): readonly OutboxLine[] =>
-  db.prepare('SELECT seq, hash, line FROM outbox ORDER BY seq').all() as OutboxLine[];
+  db
+    .prepare('SELECT seq, coalesce(last_seq, seq) AS lastSeq, hash, line FROM outbox ORDER BY seq')
+    .all() as OutboxLine[];
 
 export type OutboxSize = {
   readonly events: number;
@@ -55,7 +63,8 @@ export type OutboxSize = {
 export const outboxSize = ({ db }: State): OutboxSize =>
   db
     .prepare(
-      `SELECT count(*) AS events, coalesce(sum(length(line)), 0) AS bytes, min(seq) AS "from", max(seq) AS "to"
+      `SELECT count(*) AS events, coalesce(sum(length(line)), 0) AS bytes, min(seq) AS "from",
+              max(coalesce(last_seq, seq)) AS "to"
        FROM outbox`,
     )
     .get() as OutboxSize;

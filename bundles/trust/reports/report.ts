@@ -6,6 +6,7 @@ import type { ReportPredicate } from '../../formats/statements/predicates.ts';
 import { encodeStatement, verifyStatement } from '../statements/verify-statement.ts';
 import type { PublicKey, SigningKey } from '../keys/key.ts';
 import { parseDocument, readDocument } from '../../json/validate.ts';
+import { COMPACTED, compactedSpan, type Span } from '../../formats/events/compacted.ts';
 import { type Event, hashLine } from '../../formats/events/event.ts';
 
 /** A batch of events and the agent's signature over it. */
@@ -33,6 +34,8 @@ export type ReportedEvent = Omit<Event, 'detail'>;
 export type VerifiedReport = {
   readonly predicate: ReportPredicate;
   readonly events: readonly ReportedEvent[];
+  /** The place of each event in the chain, in the order of `events`. */
+  readonly spans: readonly Span[];
   readonly digest: Digest;
 };
 
@@ -58,7 +61,7 @@ export const verifyReport = (report: SignedReport, key: PublicKey, what: string)
     );
   }
   const predicate = parseDocument<ReportPredicate>('report-predicate', verified.predicate, what);
-  return { predicate, events: parseEvents(report.events, predicate, what), digest };
+  return { predicate, ...parseEvents(report.events, predicate, what), digest };
 };
 
 /** Bytes that are no text would be hashed as others than they are. */
@@ -70,32 +73,52 @@ const decode = (bytes: Buffer, what: string): string => {
   }
 };
 
-const parseEvents = (bytes: Buffer, predicate: ReportPredicate, what: string): readonly ReportedEvent[] => {
+const parseEvents = (
+  bytes: Buffer,
+  predicate: ReportPredicate,
+  what: string,
+): Pick<VerifiedReport, 'events' | 'spans'> => {
   const text = decode(bytes, what);
   const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
-  if (lines.length !== predicate.to - predicate.from + 1) {
-    throw new FleetError(
-      'REPORT_CHAIN',
-      `${what} has ${lines.length} events, its statement says ${predicate.from} to ${predicate.to}`,
-    );
-  }
   let prev = predicate.firstPrev;
-  const events = lines.map((line, index) => {
-    const name = `event ${predicate.from + index} of ${what}`;
+  let next = predicate.from;
+  const spans: Span[] = [];
+  const events = lines.map((line) => {
+    const name = `event ${next} of ${what}`;
     // Thousands of events with their details built would take many times the bytes of the report.
-    const { detail: _, ...event } = readDocument<Event>(
+    const { detail, ...event } = readDocument<Event>(
       'event',
       Buffer.from(line),
       { maxBytes: MAX_LINE_BYTES },
       name,
     );
-    if (event.seq !== predicate.from + index || event.prev !== prev || event.agent !== predicate.agent) {
+    if (event.seq !== next || event.prev !== prev || event.agent !== predicate.agent) {
       throw new FleetError('REPORT_CHAIN', `${name} does not continue the chain`);
     }
-    prev = hashLine(line);
+    const span = spanOf(line, event, detail);
+    if (!span) throw new FleetError('REPORT_CHAIN', `${name} does not say which events it stands for`);
+    spans.push(span);
+    prev = span.hash;
+    next = span.to + 1;
     return event;
   });
+  if (next !== predicate.to + 1) {
+    throw new FleetError(
+      'REPORT_CHAIN',
+      `${what} has events ${predicate.from} to ${next - 1}, its statement says ${predicate.from} to ${predicate.to}`,
+    );
+  }
   if (prev !== predicate.lastHash)
     throw new FleetError('REPORT_CHAIN', `${what} ends with another event than it says`);
-  return events;
+  return { events, spans };
 };
+
+/** An event is followed by the one that names its hash; a compacted one by that which names the last event it stands for. */
+const spanOf = (
+  line: string,
+  { seq, prev, type }: ReportedEvent,
+  detail: Event['detail'],
+): Span | undefined =>
+  type === COMPACTED
+    ? compactedSpan({ seq, prev, ...(detail && { detail }) })
+    : { seq, to: seq, prev, hash: hashLine(line) };

@@ -14,10 +14,13 @@ export const findHead = async (tx: Tx, agent: AgentRow): Promise<Head | undefine
   if (first === undefined) return undefined;
   const last = await tx
     .selectFrom('event')
-    .select(['seq', 'hash'])
+    .select(({ fn }) => [fn.coalesce('event.last_seq', 'event.seq').as('seq'), 'hash'])
     .where('agent', '=', agent.id)
     .where('life', '=', agent.life)
-    .where('seq', '>=', Math.max(first, agent.head_seq))
+    .where(({ eb, or }) => {
+      const start = Math.max(first, agent.head_seq);
+      return or([eb('seq', '>=', start), eb('last_seq', '>=', start)]);
+    })
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -25,7 +28,9 @@ export const findHead = async (tx: Tx, agent: AgentRow): Promise<Head | undefine
             .select('next.seq')
             .whereRef('next.agent', '=', 'event.agent')
             .whereRef('next.life', '=', 'event.life')
-            .where(({ eb }) => eb('next.seq', '=', eb('event.seq', '+', 1))),
+            .where(({ eb, fn }) =>
+              eb('next.seq', '=', eb(fn.coalesce('event.last_seq', 'event.seq'), '+', 1)),
+            ),
         ),
       ),
     )
@@ -71,7 +76,10 @@ export const findGaps = async (
             .select('before.seq')
             .whereRef('before.agent', '=', 'event.agent')
             .whereRef('before.life', '=', 'event.life')
-            .where(({ eb }) => eb('before.seq', '=', eb('event.seq', '-', 1))),
+            .where(({ eb, or }) => {
+              const seq = eb('event.seq', '-', 1);
+              return or([eb('before.seq', '=', seq), eb('before.last_seq', '=', seq)]);
+            }),
         ),
       ),
     )
@@ -82,7 +90,7 @@ export const findGaps = async (
   for (const { seq } of ends) {
     const before = await db
       .selectFrom('event')
-      .select(({ fn }) => fn.max('seq').as('seq'))
+      .select(({ fn }) => fn.max(fn.coalesce('last_seq', 'seq')).as('seq'))
       .where('agent', '=', agent.id)
       .where('life', '=', agent.life)
       .where('seq', '<', seq)

@@ -1,14 +1,16 @@
 import { FleetError } from '#bundles/errors';
+import { COMPACTED } from '#bundles/formats/events/compacted';
 import { formatChannel } from '#bundles/names';
 import type { Event } from '#bundles/formats/events/event';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
 import { findFallenFloors } from './check-floors.ts';
-import { type Comparison, compareChain, type StoredLink } from './compare-chain.ts';
+import { type Comparison, compareChain, type Difference } from './compare-chain.ts';
 import { findHead } from './find-head.ts';
 import { foldHold } from './fold-hold.ts';
 import type { JudgedReport } from './judge-report.ts';
+import { openCompacted, readStored } from './stored-spans.ts';
 import { raiseAlarm } from './raise-alarm.ts';
 import { updateStates } from './update-states.ts';
 
@@ -43,14 +45,16 @@ export const ingestReportIn = async (
 ): Promise<Ingested> => {
   const current = await readAgent(tx, agent);
   const row = toReportRow(report, current, received, await nextNumber(tx));
-  const comparison = compareChain(report, await readLinks(tx, row));
+  const comparison = compareChain(report, await readStored(tx, row));
   if (comparison.kind === 'contradicts') return keepApart(tx, report, { ...row, apart: 1 }, comparison);
   await addReport(tx, row);
   const { known } = comparison;
   const fresh = report.events.filter(({ seq }) => !known.has(seq));
   await updateStates(tx, row, fresh);
-  await insertEvents(tx, report, fresh, row);
-  const lineOf = ({ seq }: Event): string => report.lines[seq - report.predicate.from] ?? '';
+  await openCompacted(tx, row, comparison.opened);
+  await insertEvents(tx, report, comparison, row);
+  const lines = linesOf(report);
+  const lineOf = ({ seq }: Event): string => lines.get(seq) ?? '';
   await updateAgent(tx, current, fresh, row, foldHold(current, fresh, lineOf));
   const fallen = await findFallenFloors(tx, current, row);
   const alarms: string[] = [];
@@ -106,16 +110,8 @@ const toReportRow = (
   };
 };
 
-const readLinks = (tx: Tx, row: ReportRow): Promise<readonly StoredLink[]> =>
-  tx
-    .selectFrom('event')
-    .select(['seq', 'hash', 'prev'])
-    .where('agent', '=', row.agent)
-    .where('life', '=', row.life)
-    .where('seq', '>=', row.first_seq - 1)
-    .where('seq', '<=', row.last_seq + 1)
-    .orderBy('seq')
-    .execute();
+const linesOf = ({ events, lines }: JudgedReport): ReadonlyMap<number, string> =>
+  new Map(events.map(({ seq }, index) => [seq, lines[index] ?? '']));
 
 const addReport = async (tx: Tx, row: ReportRow): Promise<void> => {
   await tx
@@ -136,7 +132,7 @@ const keepApart = async (
   { seq, message }: Extract<Comparison, { kind: 'contradicts' }>,
 ): Promise<Ingested> => {
   await addReport(tx, row);
-  const at = seq - report.predicate.from;
+  const at = report.spans.findIndex(({ to }) => to >= seq);
   const whole = report.lines.join('\n');
   const events =
     Buffer.byteLength(whole) <= MAX_EVIDENCE_BYTES
@@ -155,18 +151,17 @@ const ROWS = 500;
 
 const insertEvents = async (
   tx: Tx,
-  report: JudgedReport,
-  fresh: readonly Event[],
+  { events, spans, lines }: JudgedReport,
+  { known, gaps }: Difference,
   row: ReportRow,
 ): Promise<void> => {
-  const { from } = report.predicate;
-  const rows = fresh.map(
-    (event): EventRow => ({
+  const parts = Map.groupBy(gaps, ({ of }) => of);
+  const rows = events.flatMap((event, index): readonly EventRow[] => {
+    const span = spans[index];
+    if (!span || known.has(event.seq)) return [];
+    const common = {
       agent: row.agent,
       life: row.life,
-      seq: event.seq,
-      hash: report.hashes[event.seq - from] as EventRow['hash'],
-      prev: event.prev,
       at: event.at,
       type: event.type,
       assignment: event.assignment ?? null,
@@ -174,9 +169,18 @@ const insertEvents = async (
       outcome: event.outcome ?? null,
       code: event.code ?? null,
       report: row.digest,
-      line: report.lines[event.seq - from] as string,
-    }),
-  );
+      line: lines[index] ?? '',
+    };
+    if (event.type === COMPACTED)
+      return (parts.get(event.seq) ?? []).map(({ seq, to, prev, hash }) => ({
+        ...common,
+        seq,
+        hash,
+        prev,
+        last_seq: to,
+      }));
+    return [{ ...common, seq: span.seq, hash: span.hash, prev: span.prev, last_seq: null }];
+  });
   for (let start = 0; start < rows.length; start += ROWS)
     await tx
       .insertInto('event')

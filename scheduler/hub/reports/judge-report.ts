@@ -1,6 +1,4 @@
-import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
-import { hashLine } from '#bundles/formats/events/event';
 import { type SignedReport, type VerifiedReport, verifyReport } from '#bundles/trust/reports/report';
 import { parsePublicKey } from '#bundles/trust/keys/key';
 import type { AgentRow } from '../store/tables.ts';
@@ -8,9 +6,8 @@ import type { AgentRow } from '../store/tables.ts';
 /** A report with verified signature, chain and sender, not yet compared with the stored events (compareChain). */
 export type JudgedReport = VerifiedReport & {
   readonly statement: string;
-  /** The events as the agent wrote them, one line each, and their hashes. */
+  /** The events as the agent wrote them, one line each, in the order of `events`. */
   readonly lines: readonly string[];
-  readonly hashes: readonly Digest[];
 };
 
 /**
@@ -38,7 +35,6 @@ export const judgeReport = (
     ...verified,
     statement: report.statement.toString('utf8'),
     lines,
-    hashes: lines.map(hashLine),
   };
 };
 

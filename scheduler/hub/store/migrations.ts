@@ -218,6 +218,14 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await db.schema.alterTable('fleet').addColumn('freshness', 'text').execute();
     },
   },
+  '0007-compacted': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('event').addColumn('last_seq', 'bigint').execute();
+      await sql`create index event_compacted on event (agent, life, last_seq) where last_seq is not null`.execute(
+        db,
+      );
+    },
+  },
   '0007-held': {
     up: async (db: Kysely<unknown>) => {
       const added = ['held_at', 'held_until', 'held_by', 'held_reason'] as const;

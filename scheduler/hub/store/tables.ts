@@ -156,6 +156,11 @@ export type EventRow = {
   readonly report: Digest;
   /** The event as the agent wrote it, one JSON line. */
   readonly line: string;
+  /**
+   * Of a compacted event: the number of the last event that this row stands for, from `seq` on, and `hash` is the hash of that.
+   * The row covers only what nothing else does, so it may be less than its line says. null: an ordinary event.
+   */
+  readonly last_seq: number | null;
 };
 
 /** The current state of an assignment, each cell with the event it comes from. A seq of 0 means that nothing was reported. */

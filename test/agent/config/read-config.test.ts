@@ -19,6 +19,7 @@ const DEFAULTS = {
   maxValidityDays: 400,
   pruneBudget: 5,
   replacedMib: 1024,
+  outboxMib: 16,
   clock: 'auto',
   targets: ['host'],
   kubeconfig: '',
