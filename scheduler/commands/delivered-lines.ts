@@ -17,7 +17,13 @@ export const deliveredLines = (delivered: Delivered): readonly string[] => {
 };
 
 /** What is wrong with one environment, or could be better. */
-export const deliveredNotes = ({ held, heldWorkloads, advice, problems }: Delivered): readonly string[] => [
+export const deliveredNotes = ({
+  held,
+  heldWorkloads,
+  advice,
+  problems,
+  waits,
+}: Delivered): readonly string[] => [
   ...heldLines(
     held.map(({ assignment: { clusterType, target }, error }) => ({
       name: `${clusterType.name}/${target.name}`,
@@ -28,6 +34,7 @@ export const deliveredNotes = ({ held, heldWorkloads, advice, problems }: Delive
   ...heldWorkloads.flatMap(({ errors }) => errors.map((error) => `held: ${formatError(error)}`)),
   ...advice.map((one) => `advice: ${formatError(one)}`),
   ...problems.map(formatError),
+  ...(waits ? [formatError(waits)] : []),
 ];
 
 const summarise = ({
@@ -47,6 +54,8 @@ const summarise = ({
   switch (outcome) {
     case 'failed':
       return 'nothing was delivered';
+    case 'waiting':
+      return 'waiting for promotion: nothing was delivered';
     case 'unchanged':
       return `${to} unchanged${where === undefined ? '' : `: proposed already by ${where}`}${also}`;
     case 'pushed':

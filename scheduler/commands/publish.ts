@@ -140,6 +140,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     const delivered = await deliverTrees({
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
       to: parseTreeTarget(to),
+      layout: configuration.layout,
       ...(environments && { environments }),
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
       staleOk: flags['stale-ok'],
@@ -160,8 +161,9 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     const [first] = delivered.flatMap(({ problems }) => problems);
     if (first) process.exitCode = first.exitCode;
     return {
-      trees: delivered.map(({ held, heldWorkloads, advice, problems, ...one }) => ({
+      trees: delivered.map(({ held, heldWorkloads, advice, problems, waits, ...one }) => ({
         ...one,
+        ...(waits && { waits: this.toErrorJson(waits) }),
         held: held.map(({ assignment, error }) => ({
           assignment: assignment.target.name,
           clusterType: assignment.clusterType.name,

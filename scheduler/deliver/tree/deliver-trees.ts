@@ -1,10 +1,18 @@
 import { compareBytes } from '#bundles/digest';
-import { FleetError, toFleetError } from '#bundles/errors';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { findReference, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
+import { checkSources } from '../../assemble/candidate/check-candidate.ts';
+import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
+import { toCandidateSource } from '../../assemble/candidate/make-candidate.ts';
 import { environmentsOf } from '../../load/list-environments.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
-import { findRoot, loadPlatform, sourcesOf } from '../../load/load-platform.ts';
+import { findRoot, loadPlatform, type Root, sourcesOf } from '../../load/load-platform.ts';
 import type { HeldAssignment, HeldWorkload, Platform } from '../../model/model.ts';
+import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
+import { type Chain, notPromoted, openChain } from '../../release/chain/open-chain.ts';
 import { newProblems, problemsOf, throwProblems } from '../../model/problems.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import { withoutRepository } from '../../load/sources/run-git.ts';
@@ -20,6 +28,8 @@ export type TreeDelivery = PlatformOptions & {
   /** Default: all. */
   readonly environments?: readonly string[];
   readonly fleet?: string;
+  /** Layout with the audit log and the candidates: without it nothing is delivered of a chained environment. */
+  readonly layout?: string | undefined;
   /** Push to a separate branch and, with a token, open a pull request, instead of committing to the branch. */
   readonly pullRequest: boolean;
   readonly forge: string | undefined;
@@ -37,7 +47,15 @@ export type Delivered = {
   readonly environment: string;
   /** '<repository URL without credentials> <branch>', or the folder; undefined if it failed. */
   readonly to: string | undefined;
-  readonly outcome: 'pushed' | 'proposed' | 'written' | 'unchanged' | 'declined' | 'planned' | 'failed';
+  readonly outcome:
+    | 'pushed'
+    | 'proposed'
+    | 'written'
+    | 'unchanged'
+    | 'declined'
+    | 'planned'
+    | 'waiting'
+    | 'failed';
   readonly written: readonly string[];
   readonly removed: readonly string[];
   /** '<cluster type>/<deployment target>' of the packages whose folder is removed. */
@@ -54,6 +72,8 @@ export type Delivered = {
   readonly advice: readonly FleetError[];
   /** Why the tree was not delivered. */
   readonly problems: readonly FleetError[];
+  /** NOT_PROMOTED, set with 'waiting'. */
+  readonly waits?: FleetError;
 };
 
 /**
@@ -68,10 +88,11 @@ export const deliverTrees = async (delivery: TreeDelivery): Promise<readonly Del
   throwProblems(problems.found, 'the platform');
   const environments = [...new Set(delivery.environments ?? environmentsOf(root))];
   refuseOneBranch(delivery.to, environments);
+  const chain = await openTreeChain(delivery, root, sources);
   const delivered: Delivered[] = [];
   for (const environment of environments) {
     delivery.signal.throwIfAborted();
-    const one = await deliverOne({ ...delivery, sources }, environment);
+    const one = await deliverOne({ ...delivery, sources }, environment, chain);
     delivered.push(one);
     delivery.onDelivered?.(one);
   }
@@ -88,10 +109,60 @@ const refuseOneBranch = (to: TreeTarget, environments: readonly string[]): void 
 
 const NOTHING = { written: [], removed: [], unchanged: 0, superseded: [] } as const;
 
-const deliverOne = async (delivery: TreeDelivery, environment: string): Promise<Delivered> => {
+/** The chain of the platform, by the audit log in the layout. The layout's own roots verify it, as in publishing. */
+const openTreeChain = async (
+  { layout, signal }: TreeDelivery,
+  root: Root,
+  sources: Sources,
+): Promise<Chain | undefined> => {
+  const opened = layout === undefined ? undefined : await openOrStartLayout(layout);
+  const roots = opened && findReference(opened, AUDIT_REFERENCE) ? await readFleetChain(opened) : [];
+  return await openChain({ sources, root, layout, roots, signal });
+};
+
+/** @throws FleetError NOT_PROMOTED while the environment waits; the problems of promotion/ */
+const loadPlace = async (
+  delivery: TreeDelivery & { readonly sources: Sources },
+  environment: string,
+  chain: Chain | undefined,
+): Promise<Platform> => {
+  const options = { ...delivery, environment, holdWorkloads: true };
+  const place = await chain?.placeOf(environment, undefined);
+  switch (place?.kind) {
+    case undefined:
+    case 'newest':
+      return await loadPlatform(options);
+    case 'invalid':
+      return throwFirst(place.problems);
+    case 'waiting':
+      throw place.why;
+    case 'promoted': {
+      const { candidate } = place;
+      const sources = lockedSources(delivery.sources, candidate, environment);
+      const platform = await loadPlatform({ ...options, sources });
+      try {
+        checkSources(candidate, platform.sources.map(toCandidateSource), environment, false);
+      } catch (error) {
+        throw isFleetError(error, 'CANDIDATE_MISMATCH') ? notPromoted(environment, error.message) : error;
+      }
+      return platform;
+    }
+  }
+};
+
+const throwFirst = (problems: readonly FleetError[]): never => {
+  throwProblems(problems, 'the folder promotion/');
+  throw new FleetError('INTERNAL', 'no problem was reported');
+};
+
+const deliverOne = async (
+  delivery: TreeDelivery & { readonly sources: Sources },
+  environment: string,
+  chain: Chain | undefined,
+): Promise<Delivered> => {
   const known = { held: [], heldWorkloads: [], advice: [] };
   try {
-    const platform = await loadPlatform({ ...delivery, environment, holdWorkloads: true });
+    const platform = await loadPlace(delivery, environment, chain);
     const rendered = renderEnvironment(platform);
     const told = {
       held: rendered.result.held,
@@ -104,6 +175,10 @@ const deliverOne = async (delivery: TreeDelivery, environment: string): Promise<
   } catch (error) {
     const problem = toFleetError(error, `delivering ${environment}`);
     if (problem.code === 'INTERNAL' || problem.code === 'ABORTED') throw problem;
+    if (problem.code === 'NOT_PROMOTED') {
+      const waiting = { to: undefined, outcome: 'waiting' as const, problems: [], waits: problem };
+      return { environment, ...NOTHING, removedPackages: [], ...known, ...waiting };
+    }
     const failed = { to: undefined, outcome: 'failed' as const, problems: problemsOf(problem) };
     return { environment, ...NOTHING, removedPackages: [], ...known, ...failed };
   }

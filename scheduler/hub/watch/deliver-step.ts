@@ -15,7 +15,7 @@ const TRUST_MS = 3_600_000;
 export const makeDeliverStep = ({ configuration, env, cwd, clock, log }: WatchOptions) => {
   let delivered: Date | undefined;
   return async (built: boolean, signal: AbortSignal): Promise<void> => {
-    const { tree, treePullRequest, forge, environments } = configuration;
+    const { tree, treePullRequest, forge, environments, layout } = configuration;
     if (tree === undefined) return;
     const now = clock();
     const age = now.getTime() - (delivered?.getTime() ?? 0);
@@ -24,6 +24,7 @@ export const makeDeliverStep = ({ configuration, env, cwd, clock, log }: WatchOp
     const trees = await deliverTrees({
       ...platformOptions(configuration, { cwd, env, signal }),
       to: parseTreeTarget(tree),
+      layout,
       ...(environments && { environments }),
       staleOk: true,
       pullRequest: treePullRequest,
@@ -43,7 +44,7 @@ export const makeDeliverStep = ({ configuration, env, cwd, clock, log }: WatchOp
         removed,
         removedPackages,
       }: Delivered) => {
-        if (outcome === 'unchanged' || outcome === 'failed') return;
+        if (outcome === 'unchanged' || outcome === 'waiting' || outcome === 'failed') return;
         const counts = {
           written: written.length,
           removed: removed.length,

@@ -8,7 +8,7 @@ import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../assemble/candidate/shared-digest.ts';
 import type { Root } from '../../load/load-platform.ts';
 import { loadPromotion } from '../../load/platform/load-promotion.ts';
-import { promotedTo, readAuditLog } from '../../load/releases/audit-log.ts';
+import { EMPTY_LOG, promotedTo, readAuditLog } from '../../load/releases/audit-log.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { newProblems } from '../../model/problems.ts';
 import type { Promoted, Promotion, PromotionPolicy } from '../../model/promotion.ts';
@@ -57,8 +57,8 @@ export type ChainInput = {
   /** Reads the newest state. */
   readonly sources: Sources;
   readonly root: Root;
-  /** Directory of the layout with the audit log and the candidates. */
-  readonly layout: string;
+  /** Directory of the layout with the audit log and the candidates; undefined: nothing is known to be promoted. */
+  readonly layout: string | undefined;
   /** All roots of the fleet, oldest first. */
   readonly roots: readonly TrustRoot[];
   readonly signal: AbortSignal;
@@ -75,8 +75,8 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
   const entries = root.form === 'fleet' ? root.fleet.entries : [];
   if (!entries.some(({ promotedFrom }) => promotedFrom !== undefined)) return undefined;
   const promotion = await loadPromotion(sources, root, problems);
-  const layout = await openOrStartLayout(input.layout);
-  const log = await readAuditLog(layout, input.roots);
+  const layout = input.layout === undefined ? undefined : await openOrStartLayout(input.layout);
+  const log = layout ? await readAuditLog(layout, input.roots) : EMPTY_LOG;
   return {
     placeOf: async (environment, given) => {
       const before = entries.find(({ name }) => name === environment)?.promotedFrom;
@@ -94,7 +94,7 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
       }
       const { from, to, number, shared } = last;
       const promoted: Promoted = { from, to, number, candidate: last.candidate, shared };
-      const candidate = await readCandidate(promoted.candidate, [layout.blobs], input.signal);
+      const candidate = await readCandidate(promoted.candidate, layout ? [layout.blobs] : [], input.signal);
       checkNamed(candidate, promoted);
       if (given) checkGiven(given, candidate, promoted);
       return {

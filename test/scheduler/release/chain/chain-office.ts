@@ -102,6 +102,8 @@ export type ChainOffice = {
   readonly build: (options?: Partial<BuildOptions>) => Promise<BuildOutcome>;
   /** Promotes what is released in an environment to another one, and nothing else: the gate is not asked. */
   readonly promote: (from: string, to: string, change?: Partial<PromotionPredicate>) => Promise<void>;
+  /** The newest state of the repository, for other verbs than build. */
+  readonly platform: Pick<BuildOptions, 'platform' | 'maps' | 'cacheDirectory' | 'sources' | 'env'>;
   readonly rollback: (environment: string, to: number) => Promise<void>;
   /** What the current releases say. */
   readonly released: (environment: string) => Promise<ReleasedBundle | undefined>;
@@ -132,23 +134,27 @@ export const openChainOffice = async (
     if (!said) throw new Error(`${environment} has no release`);
     return await readCandidate(said.candidate, [at.blobs], NEVER);
   };
+  const platform = {
+    platform: `${REPO}#main`,
+    maps: [],
+    cacheDirectory: join(folder, 'cache'),
+    sources: memorySources(commits),
+    env: {},
+  };
   return {
     layout,
+    platform,
     commit,
     config: (file, value) => commit({ [file]: config(value) }),
     candidateOf,
     build: async (options = {}) =>
       build({
-        platform: `${REPO}#main`,
-        maps: [],
-        cacheDirectory: join(folder, 'cache'),
-        sources: memorySources(commits),
+        ...platform,
         layout,
         keys,
         workers: 1,
         now: NOW,
         signal: NEVER,
-        env: {},
         ...options,
       }),
     promote: async (from, to, change = {}) => {
