@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { verdict } from '../bundles/verdict.ts';
 import { copyOfWorld, endState, type SCENARIOS } from './crash-scenarios.ts';
 import { stepsDone } from './folder-target.ts';
+import { type Boundary, boundariesIn } from './boundaries.ts';
 import type { World } from './world.ts';
 
 /** How something is done in a process of its own, and gone on with. */
@@ -13,22 +14,24 @@ export type Cut = {
     n: number,
   ) => Promise<{ readonly signal: string | null; readonly printed: string }>;
   readonly goOn: (folder: string, n: number) => Promise<unknown>;
+  /** Which of the boundaries are tried; by default all. */
+  readonly choose?: (boundaries: readonly Boundary[]) => readonly Boundary[];
 };
 
-/** Kills it once at every boundary that it has undisturbed: each time what goes on from there ends as the undisturbed one. */
+/** Kills it at each chosen boundary that it has undisturbed: each time what goes on from there ends as the undisturbed one. */
 export const cutEverywhere = async (
   world: World,
   scenario: (typeof SCENARIOS)[number],
-  { apart, goOn }: Cut,
+  { apart, goOn, choose = (all) => all }: Cut,
 ): Promise<void> => {
   const calm = copyOfWorld(world, `${scenario.name}, calm`);
   const { printed, signal } = await apart(calm, 0);
   expect(signal, printed).toBeNull();
-  const points = printed.trimEnd().split('\n');
-  expect(points).toEqual(expect.arrayContaining([...scenario.passes]));
+  const boundaries = boundariesIn(printed);
+  expect(boundaries.map(({ point }) => point)).toEqual(expect.arrayContaining([...scenario.passes]));
   const undisturbed = await endState(calm);
   const steps = stepsDone(join(calm, 'machine')).length;
-  const waiting = points.map((point, index) => ({ point, n: index + 1 }));
+  const waiting = [...choose(boundaries)];
   const worker = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const { point, n } = next;

@@ -1,6 +1,6 @@
 /**
- * `npm test`: gets the real parts that this machine can have, runs the tests against them, those that failed again, and ends
- * with one line of counts. `--project <name>` (repeatable) runs only unit, integration or e2e; other words go to vitest as they are.
+ * `npm test`: gets the real parts that this machine can have, runs the tests against them, runs files with a failed test again, and
+ * ends with one line of counts. `--project <name>` (repeatable) runs only unit, integration or e2e; other words go to vitest as they are.
  */
 import { chmod } from 'node:fs/promises';
 import { join, relative } from 'node:path';

@@ -12,6 +12,7 @@ import { NOW } from '../agent/world.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import type { OwnCluster } from '../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
+import { boundariesIn, oneOfEachSort } from '../agent/boundaries.ts';
 import { LONG } from '../harness/long.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import {
@@ -27,8 +28,6 @@ const PROGRAM = join(import.meta.dirname, 'kubernetes-crash/look-apart.ts');
 /** FLEET_CRASHES=all: every boundary; else one of each sort. */
 const ALL = LONG || process.env['FLEET_CRASHES'] === 'all';
 const TIMEOUT_MS = ALL ? 1_800_000 : 240_000;
-/** The same for all packages and numbers: 'apply: step n done', 'apply (roll back): staged'. */
-const sortOf = (point: string): string => point.replace(/^(\w+) [^: ]+/, '$1').replace(/\d+/g, 'n');
 /** Longer, and a lease was waited for. */
 const LEASE_MS = 15_000;
 const run = promisify(execFile);
@@ -142,13 +141,11 @@ describeWith(
         await prepare(scenario, calm);
         const { printed, signal } = await lookApart(calm, 0);
         expect(signal, printed).toBeNull();
-        const points = printed.trimEnd().split('\n');
-        expect(points).toEqual(expect.arrayContaining([...scenario.passes]));
+        const boundaries = boundariesIn(printed);
+        expect(boundaries.map(({ point }) => point)).toEqual(expect.arrayContaining([...scenario.passes]));
         const undisturbed = await endState(calm);
 
-        const waiting = points
-          .map((point, at) => ({ point, n: at + 1, sort: sortOf(point) }))
-          .filter(({ sort }, at, all) => ALL || all.findIndex((one) => one.sort === sort) === at);
+        const waiting = [...(ALL ? boundaries : oneOfEachSort(boundaries))];
         const worker = async (): Promise<void> => {
           for (let next = waiting.shift(); next; next = waiting.shift()) {
             const { point, n } = next;

@@ -114,5 +114,5 @@ describe('an agent with secrets whose process is killed with SIGKILL', () => {
       expect(endState(folder), point).toEqual(undisturbed);
       expect(await tracesBelow(join(folder, 'state'), ALL), point).toEqual([]);
     }
-  }, 240_000);
+  }, 600_000);
 });

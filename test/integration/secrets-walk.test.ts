@@ -129,7 +129,7 @@ describeWith(['sops'], 'secrets on the whole way', ({ sops }) => {
       });
     // Environments are built one after the other, and the hub refuses an enrolment in a channel without a release.
     await untilLogged(/"released":\["prod\/.*"msg":"built"/);
-  }, 240_000);
+  }, 600_000);
   afterAll(async () => {
     if (hub && hub.exitCode === null) {
       hub.kill('SIGKILL');
