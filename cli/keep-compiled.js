@@ -1,17 +1,16 @@
 /**
- * Imported before a program's own modules: Node then keeps what it compiled of them, which is half of the time that a short
- * command takes. In the user's own cache folder, and not in Node's default below the temporary one, as a user who can write
- * there could have a say in what runs.
+ * Turns on Node's compile cache before a program's own modules are imported. It halves the time of a short command. The cache lies
+ * in the user's own cache folder, not in Node's default below the temporary folder, where another user could plant code.
  *
- * Plain JavaScript on purpose: before a first line of TypeScript Node loads what strips its types, which takes twice as long as
- * Node itself; of what is kept the types are gone already. And without imports, which would evaluate all that Node's modules export.
+ * Plain JavaScript on purpose: Node loads its type stripper before the first line of TypeScript, which takes twice as long as Node
+ * itself; cached code has its types stripped already. No import statements: they would evaluate all exports of Node's modules.
  */
 const { existsSync, readdirSync, rmSync } = process.getBuiltinModule('node:fs');
 const { enableCompileCache } = process.getBuiltinModule('node:module');
 const { homedir } = process.getBuiltinModule('node:os');
 const path = process.getBuiltinModule('node:path');
 
-/** Undefined where there is no home to keep it in. */
+/** Undefined without a home folder. */
 const homeOf = () => {
   try {
     return homedir();
@@ -20,22 +19,22 @@ const homeOf = () => {
   }
 };
 
-/** A process that still needs an entry compiles it again. */
+/** Removes all entries. A process that still needs one compiles it again. */
 const empty = (folder) => {
   try {
     for (const name of readdirSync(folder)) rmSync(path.join(folder, name), { recursive: true, force: true });
   } catch {
-    // It is not there yet, or another start is at it.
+    // The folder does not exist yet, or another start empties it.
   }
 };
 
 const given = process.env['XDG_CACHE_HOME'];
 const base = given || homeOf();
-// Nothing is made for who has no such folder; and what cannot be written is not kept, and nobody has to hear of it.
+// The base folder is never created. An unwritable cache is no error: Node then compiles as without one.
 if (base !== undefined && existsSync(base)) {
   const code = path.join(base, given ? '' : '.cache', 'fleet-ferry', 'code');
-  // Node never removes what it kept for another Node, or of a program that lies elsewhere now. With a folder for each thirty days
-  // that goes at the first start in the next, and all other starts only look whether there is one.
+  // Node never removes entries of another version of Node or of a program that has moved. Each thirty days have their own folder,
+  // and the first start in a new one removes the old.
   const month = path.join(code, String(Math.floor(Date.now() / (30 * 24 * 3600 * 1000))));
   if (!existsSync(month)) empty(code);
   enableCompileCache(month);

@@ -1,6 +1,6 @@
 import { findReference, layoutReference, openLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { parseChannel } from '#bundles/names';
-import { channelsIn } from '#bundles/transport/publish/choose-pointers';
+import { channelsIn, sitesIn } from '#bundles/transport/publish/choose-pointers';
 import { channelRepository } from '#bundles/transport/registry/references';
 import type { Source } from './source.ts';
 import { streamBlob } from './stream-blob.ts';
@@ -11,6 +11,7 @@ export const openLayoutSource = async (directory: string): Promise<Source> => {
   return {
     name: `layout ${directory}`,
     channels: async () => channelsIn(layout).map((name) => parseChannel(name)),
+    sites: () => sitesIn(layout),
     unreleased: (channel) => {
       const has = (tag: string): boolean =>
         findReference(layout, layoutReference(channelRepository(channel), tag)) !== undefined;

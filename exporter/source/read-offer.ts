@@ -127,7 +127,7 @@ const readRelease = async (source: Source, channel: Channel): Promise<readonly O
     hint:
       known.length > 0
         ? `${didYouMean(name, known) ?? ''}It has ${nameSome(known)}`
-        : 'Is the name written right? Otherwise build and publish one first',
+        : 'Check the name, or build and publish a release first',
   });
 };
 
@@ -136,7 +136,7 @@ export const readSite = async (source: Source, site: string): Promise<readonly O
   if (documents) return documents;
   throw new FleetError('SITE_MISSING', `${source.name} has no statement of site ${site}`, {
     subject: site,
-    hint: 'Is the name written right? A new site is enrolled first: fleet-scheduler sites enroll',
+    hint: `${didYouMean(site, source.sites?.() ?? []) ?? 'Check the name. '}Enrol a new site first: fleet-scheduler sites enroll`,
   });
 };
 

@@ -10,6 +10,8 @@ export type Source = AsyncDisposable & {
   readonly name: string;
   /** Channels that have a release here, sorted. A source that cannot list throws USAGE. */
   readonly channels: () => Promise<readonly Channel[]>;
+  /** Sites that have a statement here, sorted. A registry cannot list them. */
+  readonly sites?: () => readonly string[];
   /** Why a newer build of a channel is not released. Only the layout of the scheduler has this. */
   readonly unreleased?: (channel: Channel) => 'held' | 'awaiting' | undefined;
   /** All tags of a repository, in any order. */

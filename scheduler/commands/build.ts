@@ -116,7 +116,8 @@ held with its reason and blocks nobody else.`;
       onEnvironment: (environment) => this.tell(environment),
     });
     const removals = outcome.channels.flatMap((channel) => channel.removals);
-    for (const one of explainIdle(configuration.allowRemovals, removals)) this.say(one);
+    const notes = explainIdle(configuration.allowRemovals, removals);
+    for (const note of notes) this.say(note);
     const failed = outcome.environments.flatMap(({ problems }) => problems);
     const held = outcome.environments.flatMap(countHeld).reduce((sum, one) => sum + one, 0);
     if (held > 0) process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
@@ -157,6 +158,7 @@ held with its reason and blocks nobody else.`;
         problems.map((it) => ({ environment, ...(this.toErrorJson(it) as object) })),
       ),
       advice: eachOnce(outcome.advice).map((it) => this.toErrorJson(it)),
+      notes,
     };
   }
 

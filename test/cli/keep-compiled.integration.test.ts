@@ -5,13 +5,24 @@ import { describe, expect, it } from 'vitest';
 import { runCommand, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 
-const PROGRAM = join(import.meta.dirname, '../../exporter/fleet-export.js');
+const ROOT = join(import.meta.dirname, '../..');
+const EXPORTER = join(ROOT, 'exporter/fleet-export.js');
+const AGENT = join(ROOT, 'agent/fleet-agent.js');
 
-const start = (env: NodeJS.ProcessEnv) =>
-  runCommand([process.execPath, PROGRAM, '--version'], { env: { PATH: process.env['PATH'], ...env } });
+const start = (env: NodeJS.ProcessEnv, words: readonly string[] = [EXPORTER, '--version']) =>
+  runCommand([process.execPath, ...words], { env: { PATH: process.env['PATH'], ...env } });
 
-describe('what Node compiled of a program', () => {
-  it('is kept in the cache folder of its user', async () => {
+describe('the compile cache of a program', () => {
+  it('is used by the commands of the agent, and not by its daemon', async () => {
+    await using folder = await temporaryDirectory('compiled');
+    const env = { HOME: folder.path, XDG_CACHE_HOME: folder.path };
+    await start(env, [AGENT, 'run', '--help']);
+    expect(await readdir(folder.path)).toEqual([]);
+    await start(env, [AGENT, '--version']);
+    expect(await readdir(folder.path)).toEqual(['fleet-ferry']);
+  });
+
+  it('lies in the cache folder of its user', async () => {
     await using folder = await temporaryDirectory('compiled');
     succeed(await start({ HOME: folder.path }));
     expect(existsSync(join(folder.path, '.cache/fleet-ferry/code'))).toBe(true);
@@ -21,7 +32,7 @@ describe('what Node compiled of a program', () => {
     expect(existsSync(join(given, 'fleet-ferry/code'))).toBe(true);
   });
 
-  it('goes with the first start of another month, and not before', async () => {
+  it('is emptied by the first start after thirty days, and not before', async () => {
     await using folder = await temporaryDirectory('compiled');
     const code = join(folder.path, 'fleet-ferry/code');
     const env = { HOME: folder.path, XDG_CACHE_HOME: folder.path };
@@ -33,7 +44,7 @@ describe('what Node compiled of a program', () => {
     expect(await readdir(code)).toHaveLength(2);
   });
 
-  it('is kept nowhere for who has no such folder', async () => {
+  it('is not created without a cache folder', async () => {
     await using folder = await temporaryDirectory('compiled');
     const none = join(folder.path, 'none');
     succeed(await start({ HOME: none }));

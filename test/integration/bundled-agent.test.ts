@@ -92,6 +92,7 @@ describeWith(['kube', 'kwok', 'containerd', 'dockerRegistry'], 'the agent as one
       'better_sqlite3.node',
       'fleet-agent',
       'fleet-agent.mjs',
+      'keep-compiled.mjs',
       'main.mjs',
     ]);
     const typed = await runCommand([join(dirname(program), 'fleet-agent'), '--version']);

@@ -3,7 +3,7 @@ import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { compareBytes, type Digest, isDigest, shortDigest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
-import type { BlobSource } from '#bundles/formats/layout/blobs';
+import type { BlobSource, FoundBlob } from '#bundles/formats/layout/blobs';
 import { missingBlob } from '#bundles/formats/layout/verified';
 import type { ImageProvider } from '../../model/image-provider.ts';
 import { imageTar } from './image-tar.ts';
@@ -95,18 +95,24 @@ export const containerdProvider = (socket: string, ctr: Ctr): ImageProvider => {
     return { parts, sent: send.length };
   }
 
-  /** Reads blobs that a delta leaves out, manifests included, from containerd. */
+  /** Reads blobs that a delta leaves out, manifests included, from containerd. `ctr` lists only rounded sizes, so each is fetched once. */
   function orFrom(blobs: BlobSource, there: ReadonlySet<string>): BlobSource {
-    const get = (digest: Digest, signal?: AbortSignal) =>
-      ctr(['content', 'get', digest], { signal: signal ?? new AbortController().signal });
+    const get = async (digest: Digest, signal: AbortSignal | undefined): Promise<FoundBlob | undefined> => {
+      const size = await blobs.size(digest);
+      if (size !== undefined) return { size, open: () => blobs.open(digest, signal), drop: async () => {} };
+      if (!there.has(digest)) return undefined;
+      const bytes = await ctr(['content', 'get', digest], { signal: signal ?? new AbortController().signal });
+      return { size: bytes.byteLength, open: async () => one(bytes), drop: async () => {} };
+    };
     return {
       name: blobs.name,
-      size: async (digest) =>
-        (await blobs.size(digest)) ?? (there.has(digest) ? (await get(digest)).byteLength : undefined),
-      open: async (digest, signal) =>
-        (await blobs.size(digest)) === undefined
-          ? one(await get(digest, signal))
-          : blobs.open(digest, signal),
+      get: (digest, { signal }) => get(digest, signal),
+      size: async (digest) => (await get(digest, undefined))?.size,
+      open: async (digest, signal) => {
+        const found = await get(digest, signal);
+        if (!found) throw missingBlob(digest, blobs.name);
+        return found.open();
+      },
     };
   }
 

@@ -23,7 +23,7 @@ const SITE = /^sites\/([^/]+):(site|receipts)$/;
 
 /**
  * The pointers of a layout, each kind sorted bytewise: the audit log before releases, which name its head, releases before the
- * leases of them, and before sites, whose order may name a channel. With channels or environments the log is chosen, too.
+ * leases of them, and before sites, whose statement may name a channel. With channels or environments the log is chosen, too.
  * @throws FleetError CHANNEL_MISSING, SITE_MISSING for what is named and not there
  */
 export const choosePointers = (layout: Index, selection: Selection): readonly Pointer[] => {
@@ -43,6 +43,12 @@ export const choosePointers = (layout: Index, selection: Selection): readonly Po
 /** Every channel with a release in the layout, sorted. */
 export const channelsIn = (layout: Index): readonly string[] =>
   pointersOf(layout).flatMap(({ tag, repository }) => (tag === 'release' ? [repository] : []));
+
+/** Every site with a statement in the layout, sorted. */
+export const sitesIn = (layout: Index): readonly string[] =>
+  pointersOf(layout).flatMap(({ tag, repository }) =>
+    tag === 'site' ? [repository.slice(siteRepository('').length)] : [],
+  );
 
 const pointersOf = (layout: Index): readonly Pointer[] => {
   const found = layout.manifests
@@ -92,7 +98,7 @@ const checkThere = (layout: Index, all: readonly Pointer[], selection: Selection
     if (there.has(siteRepository(site))) continue;
     throw new FleetError('SITE_MISSING', `${layout.directory} has no statement of site ${site}`, {
       subject: site,
-      hint: 'Enrol the site first',
+      hint: `${didYouMean(site, sitesIn(layout)) ?? ''}Enrol a new site first: fleet-scheduler sites enroll`,
     });
   }
 };

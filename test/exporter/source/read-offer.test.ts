@@ -104,7 +104,10 @@ describe('reading what a source offers', () => {
     await expect(world.plan({ channels: [mistyped] })).rejects.toMatchObject({
       hint: 'Did you mean prod/kiosk? It has prod/kiosk',
     });
-    expect(await refused(world.plan({ sites: ['plant-8'] }))).toBe('SITE_MISSING');
+    await expect(world.plan({ sites: ['plant-8'] })).rejects.toMatchObject({
+      code: 'SITE_MISSING',
+      hint: 'Did you mean plant-7? Enrol a new site first: fleet-scheduler sites enroll',
+    });
   });
 
   it('says of a site without agents that it follows no channel, and takes its order with one that is named', async () => {

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pauseMs } from '#bundles/retry';
 import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { isRecord } from '../../../model/parse-manifests.ts';
 
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 1000;
+const PAUSES = { firstMs: 50, longestMs: 1000, jitter: 'none' } as const;
 
-/** An object on its way out: since when, and why it is still there. */
+/** An object that is being deleted: since when, and why it still exists. */
 export type Held = { readonly since: string; readonly message: string };
 
 /**
- * Waits until the object that has this uid is gone; another one of its name does not matter. Returns what holds it where it is
- * still there after `timeoutMs`: its finalizers are never removed (X2). @throws FleetError API_*, ABORTED
+ * Waits until the object with this uid is gone; a new object of the same name does not count. Finalizers are never removed (X2).
+ * @returns what holds the object, if it still exists after `timeoutMs`
+ * @throws FleetError API_*, ABORTED
  */
 export const awaitGone = async (
   api: KubernetesApi,
@@ -22,12 +23,12 @@ export const awaitGone = async (
   signal: AbortSignal,
 ): Promise<Held | undefined> => {
   const until = performance.now() + timeoutMs;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+  for (let reads = 1; ; reads += 1) {
     stopIfAborted(signal);
     const live = await api.read(ref, signal);
     if (!live || live.metadata.uid !== uid) return undefined;
     if (performance.now() >= until) return heldBy(ref, live);
-    await sleep(pause, undefined, { signal }).catch(() => {});
+    await sleep(pauseMs(PAUSES, reads), undefined, { signal }).catch(() => {});
   }
 };
 
@@ -38,12 +39,12 @@ const heldBy = (ref: ObjectRef, live: LiveObject): Held => {
       ? `finalizers hold it: ${finalizers.join(', ')}`
       : deletionTimestamp === ''
         ? 'the server has not begun'
-        : (whatIsLeft(live) ?? 'what it holds is not gone yet');
+        : (whatIsLeft(live) ?? 'its dependents still exist');
   const since = deletionTimestamp === '' ? '' : ` since ${deletionTimestamp}`;
   return { since: deletionTimestamp, message: `${nameOf(ref)} is being deleted${since}: ${why}` };
 };
 
-/** A namespace says itself which of its objects do not go, and why. */
+/** The conditions of a namespace name the objects that remain in it, and why. */
 const whatIsLeft = ({ status }: LiveObject): string | undefined => {
   const conditions = isRecord(status) && Array.isArray(status['conditions']) ? status['conditions'] : [];
   const said = conditions.filter(isRecord).filter((condition) => condition['status'] === 'True');

@@ -76,7 +76,7 @@ export const limitChecks = (schema: Schema): readonly Check[] => {
     add((node) => {
       const value = scalarOf(node);
       if (typeof value !== 'number' && typeof value !== 'bigint') return undefined;
-      return Number.isInteger(Number(value) / step) ? undefined : `must be a multiple of ${step}`;
+      return isMultiple(value, step) ? undefined : `must be a multiple of ${step}`;
     });
   }
   for (const [least, most, size, unit] of [
@@ -99,6 +99,20 @@ export const limitChecks = (schema: Schema): readonly Check[] => {
     });
   }
   return checks;
+};
+
+/** Relative error that the API server allows a quotient. */
+const EPSILON = 1e-9;
+
+/**
+ * Divides as the API server does (MultipleOf of kube-openapi): integers exactly, fractions as doubles with a small error. Older
+ * servers truncate the quotient and refuse 1.13 by 0.01; this follows the newer ones, which round it.
+ */
+const isMultiple = (value: number | bigint, step: number): boolean => {
+  if (Number.isInteger(step) && Number.isInteger(Number(value))) return BigInt(value) % BigInt(step) === 0n;
+  const times = step < 1 ? (1 / step) * Number(value) : Number(value) / step;
+  const whole = Math.round(times);
+  return times === whole || Math.abs(times - whole) < EPSILON * Math.abs(whole);
 };
 
 const textLength = (node: Node | null): number | undefined => {

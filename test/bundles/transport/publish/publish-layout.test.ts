@@ -190,6 +190,7 @@ describe('publishing a layout', () => {
     });
     await expect(world.publish({ selection: { sites: ['plant-8'] } })).rejects.toMatchObject({
       code: 'SITE_MISSING',
+      hint: 'Did you mean plant-7? Enrol a new site first: fleet-scheduler sites enroll',
     });
   });
 

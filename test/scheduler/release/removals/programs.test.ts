@@ -44,6 +44,10 @@ test('build says which packages a release would remove and how to go on, and end
   expect(mistyped.err).toContain(
     '--allow-removals names info-sreen, which no release would remove. Did you mean info-screen?\n',
   );
+  const asJson = await runCommandClass(Build, [...words, '--allow-removals', 'info-sreen', '--json']);
+  expect(JSON.parse(asJson.out)).toMatchObject({
+    notes: ['--allow-removals names info-sreen, which no release would remove. Did you mean info-screen?'],
+  });
   const allowed = await runCommandClass(Build, [...words, '--allow-removals', 'info-screen']);
   expect(allowed.err).not.toContain('--allow-removals');
   expect(allowed.code).toBe(0);

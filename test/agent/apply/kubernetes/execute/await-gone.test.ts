@@ -18,7 +18,7 @@ const await0 = (live: Partial<LiveObject>) => {
   return awaitGone(api, REF, 'u', 0, signal);
 };
 
-it('tells of a namespace that does not go what the server says is left in it', async () => {
+it('reports what the server says is left in a namespace that is not deleted', async () => {
   const left =
     'Some content in the namespace has finalizers remaining: example.com/never in 1 resource instances';
   const conditions = [

@@ -178,7 +178,10 @@ test.each([
   ['the value of a default', `${MODES}, not: {properties: {mode: {enum: [fast]}}}}`, '{mode: slow}', '{}'],
   ['a null that may be', `${MODES}, anyOf: [{required: [note]}]}`, '{note: null}', '{}'],
   ['a multiple in allOf', '{type: integer, allOf: [{multipleOf: 4}]}', '8', '6'],
-])('a combination of a custom kind judges %s', (_, schema, right, wrong) => {
+  ['a multiple of a fraction', '{type: number, multipleOf: 0.1}', '0.3', '0.35'],
+  ['a multiple of a hundredth', '{type: number, multipleOf: 0.01}', '1.13', '1.135'],
+  ['a multiple above 2^53', '{type: integer, multipleOf: 3}', '9007199254740993', '9007199254740994'],
+])('the schema of a custom kind judges %s', (_, schema, right, wrong) => {
   const definition = PRESS.replace("name: {type: string, pattern: '^(a+)+$'}", `name: ${schema}`);
   const press = (value: string): string =>
     `apiVersion: plant.example/v1\nkind: Press\nmetadata: {name: one}\nspec: {force: 3, name: ${value}}\n`;
