@@ -26,9 +26,10 @@ type Verified = Verification & { readonly evidence: WrittenEvidence | undefined 
 export default class Verify extends FleetCommand {
   static override summary = 'Check everything on a medium: signatures, digests, completeness';
   static override description =
-    'The verdict first, then a line for each check; --details adds who built what, and from which sources. With --root-sha256 the chain begins at the root you know; without it the medium is only held ' +
-    'against itself. With --evidence the checks, all that they follow from, and a signature over it are kept in a folder; ' +
-    'fleet-export recheck looks at it again, without the medium or with it.';
+    'Prints the verdict, then one line for each check; --details adds who built each bundle, and from which sources. With ' +
+    '--root-sha256 the chain of roots begins at a root that you trust; without it the medium is checked only against its own ' +
+    'roots. With --evidence the checks, the statements they follow from and a signature over them are written to a folder, ' +
+    'which fleet-export recheck examines later, with or without the medium.';
   static override examples = [
     '<%= config.bin %> verify /media/stick --root-sha256 3f0c...',
     '<%= config.bin %> verify plant-7.tar --json',
@@ -40,10 +41,10 @@ export default class Verify extends FleetCommand {
   static override flags = {
     ...ROOT_FLAG,
     ...IDENTITY_FLAG,
-    details: Flags.boolean({ description: 'Also say who built each bundle, and from what' }),
-    partial: Flags.boolean({ description: 'Parts of a set that are not here are said, and are no refusal' }),
+    details: Flags.boolean({ description: 'Also show who built each bundle, and from which sources' }),
+    partial: Flags.boolean({ description: 'Report missing parts of a set instead of refusing the medium' }),
     evidence: Flags.string({
-      description: 'A new folder for the checks and all that they follow from, signed',
+      description: 'Write the checks and the statements they follow from to this new folder, signed',
       dependsOn: ['sign-key'],
     }),
     'sign-key': Flags.string({

@@ -4,6 +4,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { parseConfig } from '../../agent/config/read-config.ts';
+import { generateCommands } from '../../docs/generate-commands.ts';
 import { AUTHORED, exampleOf, generate, generated } from '../../docs/generate-reference.ts';
 import { readHostPackages } from '../../scheduler/assemble/content/host-package-object.ts';
 import { readObjects } from '../../scheduler/load/objects/read-objects.ts';
@@ -40,8 +41,10 @@ const isRead = (value: unknown): boolean => {
 const objectsOf = (name: string): readonly unknown[] =>
   parseAllDocuments(exampleOf(name)).map((document) => document.toJS() as unknown);
 
+const commandPages = await generateCommands();
+
 describe('generated files', () => {
-  const files = generate();
+  const files = new Map([...generate(), ...commandPages]);
 
   it('are those of the repository', () => {
     expect([...files.keys()].toSorted()).toEqual(generated().toSorted());
