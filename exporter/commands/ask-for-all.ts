@@ -3,8 +3,8 @@ import { ask, canAsk } from '#cli/ask';
 import type { OrderFlags } from './order-flags.ts';
 
 /**
- * A medium with every channel tells each site what all the others run, so somebody says that it is meant.
- * @param isScript a script reads along: nobody is asked
+ * Asks before a medium carries every channel, because it shows each site what all others run.
+ * @param isScript true with --json: do not ask
  * @throws FleetError USAGE
  */
 export const askForAll = async (
@@ -17,7 +17,7 @@ export const askForAll = async (
     const question = `Put every channel of ${from} onto ${[to].flat().join(', ')}? [y/N] `;
     if (/^y(es)?$/i.test((await ask(question, { flag: '--all', signal })).trim())) return;
   }
-  throw new FleetError('USAGE', 'it is not said what the medium is to carry', {
+  throw new FleetError('USAGE', 'neither --site, --channel nor --all is given', {
     hint: 'Name sites with --site or channels with --channel; --all takes every channel of the source',
   });
 };

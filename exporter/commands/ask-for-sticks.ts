@@ -5,15 +5,15 @@ import type { SetOrder } from '../write/write-set.ts';
 
 export type Conversation = {
   readonly say: (line: string) => void;
-  /** Takes the bar away before somebody is spoken to. */
+  /** Removes the progress bar before a line or question is printed. */
   readonly endProgress: () => void;
   readonly isReadBack: boolean;
-  /** A script reads along: nobody is asked. */
+  /** True with --json: do not ask. */
   readonly isScript: boolean;
   readonly signal: AbortSignal;
 };
 
-/** Tells a person which volume is done and, where somebody is at the keyboard, asks for the next one. */
+/** Reports each finished volume and, at a terminal, asks for the next one. */
 export const withPerson = (
   order: SetOrder,
   { say, endProgress, isReadBack, isScript, signal }: Conversation,
@@ -29,7 +29,7 @@ export const withPerson = (
     : {
         askForStick: async ({ stick, sticks, at, bytes, because }) => {
           const why = because === undefined ? '' : `Not this one: ${because}. `;
-          const room = `with ${formatBytes(bytes)} of room`;
+          const room = `with ${formatBytes(bytes)} free`;
           await ask(`${why}Put stick ${stick} of ${sticks}, ${room}, in at ${at} and press Enter `, {
             flag: `--stick ${stick}`,
             signal,

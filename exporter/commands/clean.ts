@@ -17,7 +17,7 @@ import { openAgents, WHOSE_FLAGS } from './whose-keys.ts';
 
 type Cleaned = Leftovers & {
   readonly bytes: number;
-  /** False for --dry-run, and where there was nothing. */
+  /** False with --dry-run, and if there was nothing to remove. */
   readonly removed: boolean;
 };
 
@@ -25,24 +25,25 @@ type Cleaned = Leftovers & {
 type Job = Leftovers & { readonly remove: () => Promise<readonly Leftover[]> };
 
 export default class Clean extends FleetCommand {
-  static override summary = 'Remove from a stick or an archive what is ours and of no more use';
+  static override summary =
+    'Remove files of fleet-export that are no longer needed from a stick or an archive';
   static override description =
-    'On a stick: reports that a verified receipt acknowledges, needs that were answered, files of runs that were killed, parts ' +
-    'of earlier sets. With --keep, in an archive folder of tars and parts: all but the newest media of each set of sites and ' +
-    'channels. It shows first what and how much, and asks; anything that is not ours stays.';
+    'On a stick: reports that a verified receipt acknowledges, needs that a medium has answered, files of interrupted runs and ' +
+    'parts of earlier sets. With --keep, in an archive folder of tar files and parts: all but the newest media of each set of ' +
+    'sites and channels. Lists the files and their sizes, then asks. Other files are never removed.';
   static override examples = [
     '<%= config.bin %> clean /media/stick --root-sha256 3f0c... --dry-run',
     '<%= config.bin %> clean /srv/media --keep 3 --root-sha256 3f0c... --yes',
   ];
   static override strict = false;
   static override args = {
-    medium: Args.string({ required: true, description: 'A stick; with --keep an archive folder' }),
+    medium: Args.string({ required: true, description: 'A stick, or with --keep an archive folder' }),
   };
   static override flags = {
     ...WHOSE_FLAGS,
     ...IDENTITY_FLAG,
     keep: Flags.integer({ min: 1, description: 'Keep this many media of each set of sites and channels' }),
-    'dry-run': Flags.boolean({ description: 'Only say what would be removed' }),
+    'dry-run': Flags.boolean({ description: 'Only list what would be removed' }),
     yes: Flags.boolean({ char: 'y', description: 'Do not ask' }),
   };
 
@@ -69,7 +70,7 @@ export default class Clean extends FleetCommand {
   private show({ files, notes }: Leftovers, bytes: number, path: string): void {
     for (const note of notes) this.say(`Note: ${note}.`);
     if (files.length === 0) {
-      this.log(`${path}: nothing of ours is left over`);
+      this.log(`${path}: nothing to remove`);
       return;
     }
     this.log(
@@ -112,14 +113,14 @@ const stickJob = async (
   return { ...found, remove: () => removeLeftovers(found.files, again) };
 };
 
-/** Tars and parts side by side, and nothing that makes a folder a medium. @throws FleetError USAGE */
+/** Refuses a folder that holds tar files or parts and is not a medium itself. @throws FleetError USAGE */
 const refuseArchive = async (path: string): Promise<void> => {
   if (!(await isFolder(path)) || (await isFolder(join(path, 'fleet')))) return;
   const count = (await mediaIn(path)).length;
   if (count === 0) return;
   const what = count === 1 ? 'a medium' : `${count} media`;
-  throw new FleetError('USAGE', `${path} is no stick but an archive, with ${what} as files`, {
-    hint: 'Say with --keep how many of each set of sites and channels are to stay; --dry-run only shows the rest',
+  throw new FleetError('USAGE', `${path} is an archive with ${what} as files, not a stick`, {
+    hint: 'Give --keep: how many media of each set of sites and channels stay. --dry-run only lists the others',
   });
 };
 
@@ -129,7 +130,7 @@ const archiveJob = async (
   flags: { readonly 'root-sha256'?: string | undefined; readonly identity?: readonly string[] | undefined },
 ): Promise<Job> => {
   if (second !== undefined) {
-    throw new FleetError('USAGE', '--keep looks at one archive folder at a time', {
+    throw new FleetError('USAGE', '--keep takes one archive folder at a time', {
       hint: `Run it again for ${second}`,
     });
   }

@@ -34,8 +34,8 @@ type Created = Exported & {
 export default class Create extends FleetCommand {
   static override summary = 'Fill a medium with releases, bundles and what the sites asked for';
   static override description =
-    'Everything is verified before it is written and read back from the device after. At every moment the medium is ' +
-    'the old one or the new one; run it again after an interruption and it goes on.';
+    'Verifies everything before it writes, and reads it back from the device afterwards. The medium switches from the old ' +
+    'content to the new in one step. Run it again after an interruption: it continues.';
   static override examples = [
     '<%= config.bin %> create --from build --site plant-7 --to /media/stick',
     '<%= config.bin %> create --from build --all --to everything.tar',
@@ -69,7 +69,7 @@ export default class Create extends FleetCommand {
     const order = { ...asked, open: await openOptions(flags.identity ?? []) };
     const wish = setOrderOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
     const maxFileSize = maxFileSizeOf(flags, wish !== undefined);
-    return await stoppable(this.signal, 'Run it again: it goes on where it stopped', async () => {
+    return await stoppable(this.signal, 'Run it again: it continues where it stopped', async () => {
       await using prepared = await prepare(order);
       const { plan, notes, removals } = prepared;
       for (const note of notes) this.say(note);
@@ -97,11 +97,9 @@ export default class Create extends FleetCommand {
         ].join('; '),
       );
       for (const { path } of prepared.targets)
-        if (!places.includes(path)) this.log(`${path} is not needed, and was left as it is`);
+        if (!places.includes(path)) this.log(`${path} is not needed and was not changed`);
       if (exported.set && flags.stick !== undefined && exported.set.sticks > 1)
-        this.log(
-          `The other sticks have to be of set ${shortSet(exported.set.set)} too: write again those that are not`,
-        );
+        this.log(`All sticks must be of set ${shortSet(exported.set.set)}: write any other stick again`);
       if (exported.set && !flags['stick-size']) for (const line of describeCut(exported.set)) this.log(line);
       return {
         medium: order.to,
@@ -129,7 +127,7 @@ export default class Create extends FleetCommand {
   }
 }
 
-/** Where something is now: of the places for a set, those that were needed. */
+/** The places that were written: of a set, the ones it needed. */
 const placesOf = (
   { targets }: Pick<Awaited<ReturnType<typeof prepare>>, 'targets'>,
   set: Exported['set'],
@@ -140,7 +138,7 @@ const placesOf = (
     : places.filter((place) => set.parts.some(({ path }) => path.startsWith(join(place, '/'))));
 };
 
-/** The line stays a line with a hundred channels, too; `--json` has them all. */
+/** Names the first changes, so that the line stays short with a hundred channels; `--json` has all. */
 const describeChanges = (changes: readonly string[]): string => {
   if (changes.length === 0) return 'no release changed';
   const more = changes.length > SHOWN ? ` and ${changes.length - SHOWN} more changes` : '';

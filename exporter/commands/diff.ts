@@ -23,10 +23,11 @@ type Flagged = {
 };
 
 export default class Diff extends FleetCommand {
-  static override summary = 'Say what differs between two media, or between what a site has and a medium';
+  static override summary =
+    'Show what differs between two media, or between the state of a site and a medium';
   static override description =
-    'Releases, packages, images, every object as text, and the bytes that would travel. Values of Secrets are never shown. ' +
-    'A medium is not verified; releases of a registry or layout, and reports, are. Exit code 8: something differs.';
+    'Compares releases, packages, images and every object as text, and counts the bytes to transfer. Values of Secrets are ' +
+    'never shown. Releases of a registry or layout and reports are verified, a medium is not. Exit code 8 if something differs.';
   static override examples = [
     '<%= config.bin %> diff plant-7-october.tar /media/stick',
     '<%= config.bin %> diff /media/stick oci://registry.example/fleet',
@@ -37,21 +38,22 @@ export default class Diff extends FleetCommand {
     before: Args.string({
       required: true,
       description:
-        'A medium (the sticks of a set with commas between them), a layout or oci://host/prefix; with --site this is what comes after',
+        'A medium (the sticks of a set separated by commas), a layout or oci://host/prefix; with --site, the newer state',
     }),
-    after: Args.string({ description: 'What it is compared with' }),
+    after: Args.string({ description: 'The newer state, given in the same way' }),
   };
   static override flags = {
     site: Flags.string({
-      description: 'Compare with what this site has by its newest reports',
+      description: 'Compare with the state of this site according to its newest reports',
       dependsOn: ['from'],
     }),
     report: Flags.string({
-      description: 'A report of the site or a medium that came back; without it what the office took',
+      description:
+        'A report of the site, or a medium that came back [default: the newest reports that the office imported]',
       dependsOn: ['site'],
     }),
     from: Flags.string({
-      description: 'Where the bundles come from that the site has: a layout or oci://host/prefix',
+      description: "Layout or oci://host/prefix that has the site's bundles",
       env: 'FLEET_EXPORT_FROM',
     }),
     channel: Flags.string({
@@ -92,7 +94,7 @@ export default class Diff extends FleetCommand {
 
 type Sides = readonly [before: Side, after: Side];
 
-/** Of a source those channels that the other side has: a registry has all of the fleet. */
+/** Opens both sides. A source is limited to the channels of the other side, because a registry has all channels of the fleet. */
 const openBoth = async (
   { before, after }: { readonly before: string; readonly after?: string | undefined },
   options: SideOptions,
@@ -100,7 +102,7 @@ const openBoth = async (
   opened: AsyncDisposableStack,
 ): Promise<Sides> => {
   if (after === undefined) {
-    throw new FleetError('USAGE', 'diff wants two things to compare', {
+    throw new FleetError('USAGE', 'diff compares two places, and only one is named', {
       hint: 'Name two media, or one and --site with --from',
     });
   }
@@ -124,7 +126,7 @@ const openSite = async (
   opened: AsyncDisposableStack,
 ): Promise<Sides> => {
   if (after !== undefined) {
-    throw new FleetError('USAGE', 'with --site there is one thing to compare with what the site has', {
+    throw new FleetError('USAGE', '--site compares the state of the site with one place, and two are named', {
       hint: 'Give the stick that came back as --report',
     });
   }
@@ -142,7 +144,7 @@ const openSite = async (
   return [there, await sideOfSource(place.source, channelsOf(there), options)];
 };
 
-/** What a medium carries for other sites is nothing that this one lacks. */
+/** Drops what a medium carries for other sites. */
 const onlyOf = (side: Side, { releases }: Side): Side => ({
   ...side,
   releases: new Map([...side.releases].filter(([channel]) => releases.has(channel))),

@@ -19,7 +19,7 @@ export default class Extract extends FleetCommand {
     kind: Flags.option({
       options: ['host', 'kubernetes'] as const satisfies readonly BundleKind[],
       required: true,
-      description: 'Which of the two bundles a channel may have',
+      description: 'Which bundle of the channel',
     })(),
     to: Flags.string({ required: true, description: 'A new or empty folder' }),
   };
@@ -32,7 +32,7 @@ export default class Extract extends FleetCommand {
       const extracted = await extractBundle(medium, channel, flags.kind, flags.to, this.signal);
       const { bundle, statements } = extracted;
       this.log(
-        `${flags.to}: ${bundle.digest} with ${statements} ${statements === 1 ? 'statement' : 'statements'}; cosign has the last word on them`,
+        `${flags.to}: ${bundle.digest} with ${statements} ${statements === 1 ? 'statement' : 'statements'}; not verified: check them with cosign`,
       );
       return extracted;
     });

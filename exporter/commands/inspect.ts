@@ -15,7 +15,7 @@ import { formatTable, tableOf } from './show/table.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, type OpenFlags, openOptions } from './open-given.ts';
 
 export default class Inspect extends FleetCommand {
-  static override summary = 'Show what a medium says is on it, in milliseconds; nothing is believed';
+  static override summary = 'Show what a medium says it holds, without verifying anything';
   static override examples = [
     '<%= config.bin %> inspect /media/stick',
     '<%= config.bin %> inspect /media/stick --identity site.key',
@@ -32,7 +32,7 @@ export default class Inspect extends FleetCommand {
   }
 }
 
-/** Who has no identity may know what a list on paper would say. */
+/** Without an identity, shows what can be read of a sealed medium: its parts and plain files. */
 const lookAt = async (media: readonly string[], flags: OpenFlags): Promise<Inspection> => {
   try {
     await using medium = await openToLook(media, await openOptions(flags.identity ?? []));
@@ -48,12 +48,12 @@ const formatInspection = ({ path, form, filled, parts, reports, requests }: Insp
     ...(parts ? formatParts(path, parts) : []),
     ...(filled ? formatContents(path, form, filled) : parts ? [] : [`${path} (${form}): not filled yet`]),
     `Reports: ${reports.length} files. Requests: ${requests.length}${requests.length > 0 ? `: ${nameSome(requests)}` : '.'}`,
-    'Nothing of this was verified; fleet-export verify does that.',
+    'Nothing here was verified; use fleet-export verify.',
   ].join('\n');
 
 const formatParts = (path: string, { set, count, sealed, here, missing, damaged }: PartsSeen): string[] => [
   `${path}: ${here.length} of ${count ?? 'an unknown number of'} parts of set ${set?.replace('sha256:', '').slice(0, 16) ?? 'unknown'}${
-    sealed ? ', sealed to the machines it is for' : ''
+    sealed ? ', sealed' : ''
   }${missing.length > 0 ? `; not here: ${nameSome(missing.map(String))}` : ''}`,
   '',
   formatTable(
@@ -101,7 +101,7 @@ const formatContents = (path: string, form: string, it: Contents): readonly stri
     ['SITE', 'SECRET SET', 'SEALED', 'SIZE'],
     it.secrets.map(({ site, name, digest, bytes }) => [
       site,
-      name ?? 'named by no statement here',
+      name ?? 'not named by a statement here',
       shortDigest(digest),
       bytes === undefined ? 'not on this medium' : formatBytes(bytes),
     ]),

@@ -6,11 +6,11 @@ import type { OpenMedium, OpenOptions } from '#bundles/formats/medium/medium';
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 
-/** What the commands that read media are given alike. */
+/** Argument of the commands that read media. */
 export const MEDIUM_ARG = {
   medium: Args.string({
     required: true,
-    description: 'A folder, a tar, or a part of a set; several for the sticks of one set',
+    description: 'A folder, a tar file, or a part of a set; several for the sticks of one set',
   }),
 };
 
@@ -18,21 +18,21 @@ export const IDENTITY_FLAG = {
   identity: Flags.string({
     multiple: true,
     multipleNonGreedy: true,
-    description: 'age identity file that opens sealed parts',
+    description: 'age identity file that decrypts sealed parts',
   }),
 };
 
 export type OpenFlags = { readonly identity?: readonly string[] | undefined };
 
-/** @throws FleetError those of openMedium; KEY_MISSING, KEY_FORMAT, PERMISSION of an identity file */
+/** @throws FleetError as openMedium; KEY_MISSING, KEY_FORMAT, PERMISSION for an identity file */
 export const openGiven = async (
   media: string | readonly string[],
   { identity = [] }: OpenFlags,
 ): Promise<OpenMedium> => openMedium(media, await openOptions(identity));
 
 /**
- * A volume for the plain files on it, which lie there open where its parts are sealed to others. With an identity, and of
- * several volumes, all of it.
+ * Opens a medium for its plain files, such as reports. Those are readable on a single volume whose parts are sealed to others. With
+ * an identity, or with several volumes, opens the whole medium.
  * @throws FleetError as openGiven
  */
 export const openForFiles = async (media: readonly string[], flags: OpenFlags): Promise<OpenMedium> => {
@@ -41,13 +41,13 @@ export const openForFiles = async (media: readonly string[], flags: OpenFlags): 
   return only !== undefined && mayBeSealed ? openFiles(only) : openGiven(media, flags);
 };
 
-/** Without an identity, sealed parts are refused with the sentence that says so. */
+/** Without an identity, opening sealed parts fails with MEDIUM_SEALED. */
 export const openOptions = async (files: readonly string[]): Promise<OpenOptions> => {
   if (files.length === 0) return {};
   const identities = (await Promise.all(files.map(readIdentities))).flat();
   return {
     unseal: async (bytes) => {
-      // age takes longer to load than a small medium to read.
+      // Loading age takes longer than reading a small medium.
       const { openAge } = await import('#bundles/trust/age/open-age');
       return openAge(bytes, identities).catch((error: unknown) => {
         throw isFleetError(error, 'NOT_A_RECIPIENT') ? opensNothing(files, error) : error;
@@ -56,10 +56,10 @@ export const openOptions = async (files: readonly string[]): Promise<OpenOptions
   };
 };
 
-/** For the holder of a key file, not for the machine that the medium is for. */
+/** The error for a holder of a key file; an agent has its own. */
 const opensNothing = (files: readonly string[], cause: FleetError): FleetError =>
-  new FleetError('NOT_A_RECIPIENT', `it is sealed to others: no identity in ${files.join(' or ')} opens it`, {
-    hint: "Give one that it was sealed to with --identity: an agent's of its sites, or one of those that create was given as --recipient",
+  new FleetError('NOT_A_RECIPIENT', `no identity in ${files.join(' or ')} opens it: it is sealed to others`, {
+    hint: 'Give --identity with the key of an agent of its sites, or of a --recipient of create',
     cause,
   });
 

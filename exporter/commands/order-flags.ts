@@ -10,7 +10,7 @@ import type { Order } from '../plan/prepare.ts';
 import { describePause } from './show/describe-pause.ts';
 import { parseSize } from './show/parse-size.ts';
 
-/** What `create` and `plan` are asked alike. */
+/** Flags that `create` and `plan` share. */
 export const ORDER_FLAGS = {
   from: Flags.string({
     required: true,
@@ -23,63 +23,63 @@ export const ORDER_FLAGS = {
     multiple: true,
     multipleNonGreedy: true,
     description:
-      'The medium: a folder (a mounted stick), or a file ending in .tar; several for a set of parts, one a stick',
+      'The medium: a folder (a mounted stick), or a file ending in .tar; repeatable for a set of parts, one place for each stick',
     env: 'FLEET_EXPORT_TO',
   }),
   ...FORCE_PATH_FLAG,
   channel: Flags.string({
     multiple: true,
     multipleNonGreedy: true,
-    description: "environment/cluster type; without it those of the sites' agents",
+    description: "environment/cluster type [default: the channels that the sites' agents follow]",
   }),
   all: Flags.boolean({
-    description: 'Every channel that the source has, where neither --channel nor --site is given',
+    description: 'Every channel of the source; not with --channel or --site',
     exclusive: ['channel', 'site'],
   }),
   site: Flags.string({
     multiple: true,
     multipleNonGreedy: true,
-    description: 'Also carry the order, the values and the receipts for this site',
+    description: 'Also carry the statement, values and receipts of this site',
   }),
   for: Flags.string({
     multiple: true,
     multipleNonGreedy: true,
     description:
-      'Leave out what these have: a signed report, a medium that came back with reports, an earlier medium, ' +
-      'site:<site> (the newest reports that the office took of it), or release:<environment>/<cluster type>@<number>',
+      'Leave out blobs that the site already has according to: a signed report, a medium that came back with reports, an ' +
+      'earlier medium, site:<site> (the newest reports that the office imported), or release:<environment>/<cluster type>@<number>',
   }),
   'lease-only': Flags.boolean({
-    description: 'Only the leases of the channels, and the roots: a few kilobytes, for a stick or a mail',
+    description: 'Only the leases of the channels and the roots: a few kilobytes, for a stick or a mail',
     exclusive: ['for'],
   }),
   'binary-deltas': Flags.boolean({
     description:
-      'Where it pays, carry patches for the layers that --for says they have instead of new layers; takes time',
+      'Carry patches for layers that the site already has (see --for) instead of new layers, where patches are smaller; takes longer',
     relationships: [{ type: 'all', flags: ['for'] }],
   }),
   encrypt: Flags.boolean({
-    description:
-      'Seal every part with age to the agents of the sites on the medium: nobody else reads the stick',
+    description: 'Encrypt every part with age to the agents of the sites on the medium',
   }),
   recipient: Flags.string({
     multiple: true,
     multipleNonGreedy: true,
-    description: 'With --encrypt: also seal to this age recipient, age1..., such as one of the office',
+    description: 'With --encrypt: also encrypt to this age recipient, age1..., for example one of the office',
     dependsOn: ['encrypt'],
   }),
   'plain-http': Flags.string({
     multiple: true,
     multipleNonGreedy: true,
     delimiter: ',',
-    description: 'Registry, host[:port], that may be spoken to without TLS',
+    description: 'Registry, host[:port], that is reached without TLS',
     env: 'FLEET_EXPORT_PLAIN_HTTP',
   }),
   'ca-file': Flags.string({
-    description: "PEM certificates that registries are trusted by, beside the system's",
+    description: "PEM certificates to trust for registries, in addition to the system's",
     env: 'FLEET_EXPORT_CA_FILE',
   }),
   'auth-file': Flags.string({
-    description: "Docker or podman auth file with the registry's credentials [default: the usual places]",
+    description:
+      "Docker or podman auth file with the registry's credentials [default: the files that docker and podman write]",
     env: 'FLEET_EXPORT_AUTH_FILE',
   }),
 };
@@ -119,7 +119,7 @@ export const orderOf = (
     env,
     onWait: progress && ((pause) => progress.wait(describePause(flags.from, pause), pause.ms)),
   },
-  // A folder is made below what is there, and the system finds no '..' of one that is not.
+  // Folders are created below the existing path, and the system does not resolve '..' of a missing folder.
   to: normalize(mediumAt([flags.to].flat()[0] ?? '')),
   alsoTo: moreOf([flags.to].flat()),
   forcePath: flags['force-path'] ?? false,
@@ -137,7 +137,7 @@ export const orderOf = (
   signal,
 });
 
-/** Half of the smallest part: what every part begins with wants room, too. @throws FleetError USAGE */
+/** Half of the smallest part, because every part also holds documents. @throws FleetError USAGE */
 const maxPatchOf = (flags: OrderFlags): number | undefined => {
   const sizes = [flags['part-size'] ?? [], flags['stick-size'] ?? []].flat().map(parseSize);
   return sizes.length === 0 ? undefined : Math.floor(Math.min(...sizes) / 2);
@@ -151,7 +151,7 @@ const moreOf = (places: readonly string[]): readonly string[] => {
   throw new FleetError('USAGE', `--to names ${twice} twice`, { hint: 'Give one place for each stick' });
 };
 
-/** 'oci://...' would make a folder of that name here. */
+/** Refuses 'oci://...', which would create a folder of that name. @throws FleetError USAGE */
 const mediumAt = (to: string): string => {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(to)) return to;
   throw new FleetError('USAGE', `--to is a folder or a file ending in .tar, not ${JSON.stringify(to)}`, {

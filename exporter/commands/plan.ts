@@ -27,7 +27,7 @@ type Planned = Pick<MediumPlan, 'bundles' | 'sites' | 'carried' | 'assumed' | 'd
 } & BytesToWrite;
 
 export default class Plan extends FleetCommand {
-  static override summary = 'Say what create would write, how much and why; write nothing';
+  static override summary = 'Show what create would write, how much and why, without writing';
   static override examples = [
     '<%= config.bin %> plan --from build --site plant-7 --for /media/returned --to /media/stick',
     '<%= config.bin %> plan --from build --site plant-7 --stick-size 30GB --to /media/stick',
@@ -125,6 +125,6 @@ const formatPlan = (
     ...tableOf(['CHANNEL', 'LEASE', 'OF RELEASE', 'UNTIL'], leaseRows),
     ...tableOf(['SITE', 'VERSION', 'ITS OWN', 'IN ALL', 'AGENTS'], siteRows),
     ...(deltas ? [`Patches: ${describeDeltas(deltas)}.`] : []),
-    `In all ${formatBytes(toWrite)} to write${there > 0 ? ` beside ${formatBytes(there)} that are there` : ''}, ${formatBytes(assumed)} assumed at the sites, each blob counted once.`,
+    `In all ${formatBytes(toWrite)} to write${there > 0 ? ` beside ${formatBytes(there)} already there` : ''}, ${formatBytes(assumed)} assumed at the sites, each blob counted once.`,
   ].join('\n');
 };

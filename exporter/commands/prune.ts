@@ -9,12 +9,11 @@ import { stoppable } from './stoppable.ts';
 type Result = Pruned & { readonly registry: string; readonly removed: boolean };
 
 export default class Prune extends FleetCommand {
-  static override summary =
-    'Remove old releases from a registry inside the gap, and images that only those used';
+  static override summary = 'Remove old releases and their images from a registry at the site';
   static override description =
-    `Says what would go; with --yes it is removed. Of each channel the --keep newest releases stay, the current one among them. Pointers are never removed, nor is anything that push did not tag.
+    `Lists what would be removed, and removes it with --yes. The --keep newest releases of each channel stay, including the current one, with the images they use. Pointers and tags that push did not make are never removed.
 
-Afterwards the registry's own garbage collection frees the space. Do not run it while somebody pushes. A host that keeps its images in this registry only can go back to no release that is removed.`;
+The registry's own garbage collection frees the space afterwards. Do not run prune during a push. A host whose images are only in this registry cannot go back to a removed release.`;
   static override examples = [
     '<%= config.bin %> prune oci://edge.example:5000/fleet --keep 3',
     '<%= config.bin %> prune oci://edge.example:5000/fleet --keep 3 --yes',
@@ -29,7 +28,7 @@ Afterwards the registry's own garbage collection frees the space. Do not run it 
       required: true,
       min: 1,
       max: 10_000,
-      description: 'Releases of each channel that stay, the current one counted in',
+      description: 'Releases of each channel to keep, including the current one',
     }),
     channel: Flags.string({
       multiple: true,
@@ -41,7 +40,7 @@ Afterwards the registry's own garbage collection frees the space. Do not run it 
       description: 'Remove; without it nothing is removed',
       exclusive: ['dry-run'],
     }),
-    'dry-run': Flags.boolean({ description: 'Say what would go, which is so without --yes too' }),
+    'dry-run': Flags.boolean({ description: 'List what would be removed (the default without --yes)' }),
   };
 
   async run(): Promise<Result> {
@@ -49,7 +48,7 @@ Afterwards the registry's own garbage collection frees the space. Do not run it 
     const given = flags['root-sha256'];
     const pinned = given === undefined ? undefined : parseRootDigest(given);
     const channels = flags.channel?.map(parseChannel);
-    return stoppable(this.signal, 'Run it again: it goes on where it stopped', async () => {
+    return stoppable(this.signal, 'Run it again: it continues where it stopped', async () => {
       await using registry = openSiteRegistry(args.registry, flags, process.env);
       const { keep, yes } = flags;
       const pruned = await pruneRegistry(registry, {
@@ -66,7 +65,7 @@ Afterwards the registry's own garbage collection frees the space. Do not run it 
       this.log(
         yes
           ? `${args.registry}: ${tags} tags removed; the registry's own garbage collection frees the space`
-          : `${args.registry}: ${tags} tags could go; nothing was removed, --yes does that`,
+          : `${args.registry}: ${tags} tags could be removed; give --yes to remove them`,
       );
       return { registry: args.registry, removed: yes, ...pruned };
     });
@@ -75,13 +74,13 @@ Afterwards the registry's own garbage collection frees the space. Do not run it 
 
 const NAMES: Readonly<Record<string, string>> = { r: 'release', s: 'statement', b: 'bundle', i: 'image' };
 
-/** 'prod/kiosk                   would go: 3 releases, 2 bundles, 4 images' */
+/** 'prod/kiosk                   would remove: 3 releases, 2 bundles, 4 images' */
 const describe = ({ repository, outcome, tags }: PrunedRepository): string => {
   const head = repository.padEnd(28);
-  if (outcome === 'moved') return `${head} somebody pushed meanwhile: nothing was removed, run it again`;
+  if (outcome === 'moved') return `${head} changed by another push: nothing was removed, run it again`;
   const counts = Object.entries(NAMES).flatMap(([letter, name]) => {
     const count = tags.filter((tag) => tag.startsWith(`${letter}-`)).length;
     return count > 0 ? [`${count} ${name}${count === 1 ? '' : 's'}`] : [];
   });
-  return `${head} ${outcome === 'removed' ? 'removed' : 'would go'}: ${counts.join(', ')}`;
+  return `${head} ${outcome === 'removed' ? 'removed' : 'would remove'}: ${counts.join(', ')}`;
 };

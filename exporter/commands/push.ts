@@ -22,13 +22,13 @@ type Result = Pushed & {
 };
 
 export default class Push extends FleetCommand {
-  static override summary = 'Bring a medium into a registry inside the gap, with no copy between';
+  static override summary = 'Push a medium to a registry at the site, without an intermediate copy';
   static override description =
-    `Everything on the medium is judged before the first byte is sent, each digest is checked on the way, and the pointers that agents and Flux follow go last: a reader that finds a release finds all of it, whenever this is stopped. Run it again and it goes on; what is there already is not sent.
+    `Verifies the medium before it sends the first byte, checks each digest on the way, and moves the tags that agents and Flux follow last, so that a reader that finds a release finds all of it. After an interruption run it again: it continues, and sends nothing twice.
 
-Images go to <prefix>/<host>/<repository> with the tag i-<digest>, where a mirror of the cluster finds them by their own names; channels to <prefix>/<environment>/<cluster type>.
+Images go to <prefix>/<host>/<repository> with the tag i-<digest>, where a mirror configuration of containerd finds them under their own names; channels to <prefix>/<environment>/<cluster type>.
 
-A pointer never goes back: an older release than the registry has is refused (ROLLBACK) before anything is sent.`;
+A release older than the one in the registry is refused (ROLLBACK) before anything is sent.`;
   static override examples = [
     '<%= config.bin %> push /media/stick --to oci://edge.example:5000/fleet --root-sha256 3f0c...',
     '<%= config.bin %> push plant-7.tar --to oci://edge.example:5000/fleet --channel prod/kiosk --dry-run',
@@ -48,10 +48,12 @@ A pointer never goes back: an older release than the registry has is refused (RO
     }),
     'go-back': Flags.string({
       description:
-        'Why an older release has to replace the newer one that the registry has; agents still refuse it',
+        'Replace a newer release of the registry by an older one, for this reason; agents still refuse the older one',
     }),
-    repair: Flags.boolean({ description: 'Look for every blob, and send again what the registry has lost' }),
-    'dry-run': Flags.boolean({ description: 'Judge everything, say what would be sent, and send nothing' }),
+    repair: Flags.boolean({ description: 'Look for every blob, and send again what the registry lost' }),
+    'dry-run': Flags.boolean({
+      description: 'Verify everything and list what would be sent, without sending',
+    }),
   };
 
   async run(): Promise<Result> {
@@ -61,7 +63,7 @@ A pointer never goes back: an older release than the registry has is refused (RO
     const reason = flags['go-back'];
     const selection = selectionOf(flags);
     const now = this.readNow(flags.now);
-    return stoppable(this.signal, 'Run it again: it goes on where it stopped', async () => {
+    return stoppable(this.signal, 'Run it again: it continues where it stopped', async () => {
       using progress = openProgress(flags.progress);
       await using registry = openSiteRegistry(flags.to, flags, process.env, progress);
       await using medium = await openGiven(argv as string[], flags);
@@ -114,7 +116,7 @@ const describe = (
     case 'sent':
       return `${head}sent${back}`;
     case 'superseded':
-      return `${head}superseded: somebody pushed a newer one meanwhile`;
+      return `${head}superseded: a newer one was pushed meanwhile`;
     case 'planned':
       return `${head}would be sent${back}`;
   }

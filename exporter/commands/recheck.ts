@@ -11,15 +11,15 @@ import { IDENTITY_FLAG, type OpenFlags, openGiven } from './open-given.ts';
 import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
 import { stoppable } from './stoppable.ts';
 
-/** The evidence is sound, and what it says is that the medium was refused. */
+/** The evidence is valid and says that the medium was refused. */
 const WAS_REFUSED = 8;
 
 export default class Recheck extends FleetCommand {
-  static override summary = 'Look at the evidence of a verification again, without the medium or with it';
+  static override summary = 'Check the evidence of an earlier verification, with or without the medium';
   static override description =
-    'Checks the signature, does every check anew from the statements in the folder, by the time of then, and, given the ' +
-    'medium, reads it and says whether it is still the same bytes, of one that cannot be opened whether it is the one that was ' +
-    'refused. Nothing is written.';
+    'Checks the signature and repeats every check on the statements in the folder, at the time of the verification. With the ' +
+    'medium it also compares the bytes; if the medium cannot be opened, it checks whether it is the one that was refused. ' +
+    'Writes nothing.';
   static override examples = [
     '<%= config.bin %> recheck 2026-11-21-plant-7 --key auditor.pub --root-sha256 3f0c...',
     '<%= config.bin %> recheck 2026-11-21-plant-7 /media/stick --key auditor.pub',
@@ -27,13 +27,15 @@ export default class Recheck extends FleetCommand {
   static override strict = false;
   static override args = {
     evidence: Args.string({ required: true, description: 'The folder that verify --evidence wrote' }),
-    medium: Args.string({ description: 'The medium, to see whether it still is what was verified' }),
+    medium: Args.string({
+      description: 'The medium, to check whether it still has the bytes that were verified',
+    }),
   };
   static override flags = {
     key: Flags.string({
       multiple: true,
       multipleNonGreedy: true,
-      description: 'Public key of who may have signed it; without it the audit keys of the root',
+      description: 'Public key that may have signed it [default: the audit keys of the root]',
     }),
     ...ROOT_FLAG,
     ...IDENTITY_FLAG,
@@ -66,7 +68,7 @@ export default class Recheck extends FleetCommand {
     this.log(formatChecks(checks));
     for (const { what, code, message } of refused)
       this.log(`refused then: ${what}: ${message ?? code ?? ''}`);
-    if (missing.length > 0) this.log(`not looked at then: parts ${nameSome(missing.map(String))}`);
+    if (missing.length > 0) this.log(`not verified then: parts ${nameSome(missing.map(String))}`);
     for (const line of advice) this.say(`Note: ${line}.`);
     const failed = checks.find(({ code }) => code !== undefined);
     if (failed?.code) process.exitCode = CODES[failed.code].exit;
@@ -75,7 +77,7 @@ export default class Recheck extends FleetCommand {
   }
 }
 
-/** One that was refused then cannot be opened today either. @throws FleetError what is no fault of the medium */
+/** Opens the medium, or returns why it is refused: a medium that was refused cannot be opened today either. @throws FleetError unless isRefusal */
 const openOrNot = async (
   paths: readonly string[],
   flags: OpenFlags,

@@ -15,11 +15,11 @@ type Listed = ReportList & { readonly copied: Copied | undefined };
 const ATTENTION = 8;
 
 export default class Reports extends FleetCommand {
-  static override summary = 'List the reports that a medium brings home, and copy them out';
+  static override summary = 'List the reports on a medium, and copy them';
   static override description =
-    'By agent: which events, when, whether the signature is right, and what is missing in between. With --to they are copied ' +
-    'whole, for a mail or a one-way line; the folder is imported like the stick, with fleet-scheduler reports import. The ' +
-    'hub itself takes reports over the network from the agents that wrote them, and from nobody else.';
+    'Shows for each agent the events, their time, the state of the signature, and missing events. With --to the reports are ' +
+    'copied to a folder, for a mail or a data diode; import that folder like the stick, with fleet-scheduler reports import. ' +
+    'Over the network the hub accepts reports only from the agents that wrote them.';
   static override examples = [
     '<%= config.bin %> reports /media/stick --root-sha256 3f0c...',
     '<%= config.bin %> reports /media/stick --from oci://registry.example/fleet --to outgoing',
@@ -29,13 +29,15 @@ export default class Reports extends FleetCommand {
   static override flags = {
     ...WHOSE_FLAGS,
     ...IDENTITY_FLAG,
-    to: Flags.string({ description: 'A folder for copies; nothing that is there is overwritten' }),
+    to: Flags.string({
+      description: 'Copy the reports to this folder; existing files are never overwritten',
+    }),
   };
 
   async run(): Promise<Listed> {
     const { argv, flags } = await this.parse(Reports);
     const now = this.readNow(flags.now);
-    return stoppable(this.signal, 'Run it again: what was copied is there', async () => {
+    return stoppable(this.signal, 'Run it again: copies that exist are kept', async () => {
       await using opened = new AsyncDisposableStack();
       const medium = opened.use(await openForFiles(argv as string[], flags));
       const agentsOf = await openAgents(medium, flags, now, opened);

@@ -26,11 +26,11 @@ type Served = {
 };
 
 export default class Serve extends FleetCommand {
-  static override summary = 'Be a registry that is read straight from a medium';
+  static override summary = 'Serve a medium as a read-only registry';
   static override description =
-    `Nothing is copied. Only what the signed statements of the medium lead to is served, and every blob is checked against its digest while it is sent: of a damaged one the connection is cut before its end. What has ended is served too; agents judge for themselves what they install.
+    `Copies nothing. Serves only content that the signed statements of the medium refer to, and checks every blob while it is sent: for a damaged blob the connection is closed before the last byte. Expired releases are served too; agents decide what they install.
 
-Images are at <host>/<repository>, with the tag i-<digest> and by digest; as a mirror of containerd it is asked for them by their own names. Channels are at <environment>/<cluster type>. It runs until it is stopped.`;
+Images are at <host>/<repository>, by digest and with the tag i-<digest>, so that the server works as a mirror for containerd. Channels are at <environment>/<cluster type>. Runs until it is stopped.`;
   static override examples = [
     '<%= config.bin %> serve /media/stick --root-sha256 3f0c...',
     '<%= config.bin %> serve plant-7.tar --listen 0.0.0.0:5000 --tls-cert edge.crt --tls-key edge.key',
@@ -42,11 +42,11 @@ Images are at <host>/<repository>, with the tag i-<digest> and by digest; as a m
     ...IDENTITY_FLAG,
     listen: Flags.string({
       default: '127.0.0.1:5000',
-      description: 'Address and port; port 0 takes a free one',
+      description: 'Address and port; port 0 chooses a free port',
     }),
     'tls-cert': Flags.string({ description: 'Certificate and its chain, PEM', dependsOn: ['tls-key'] }),
-    'tls-key': Flags.string({ description: 'Its private key, PEM', dependsOn: ['tls-cert'] }),
-    'images-at': Flags.string({ default: '', description: 'A path below which images lie' }),
+    'tls-key': Flags.string({ description: 'Private key of the certificate, PEM', dependsOn: ['tls-cert'] }),
+    'images-at': Flags.string({ default: '', description: 'Path below which images are served' }),
     ...SELECTION_FLAGS,
   };
 
@@ -68,7 +68,7 @@ Images are at <host>/<repository>, with the tag i-<digest> and by digest; as a m
         ...trustNotes(root, pinned),
         ...(!listen.loopback && !tls
           ? [
-              `anybody who reaches ${listen.host} can read everything, and cannot verify this server: use --tls-cert and --tls-key`,
+              `every client that reaches ${listen.host} can read everything, and no client can verify this server: use --tls-cert and --tls-key`,
             ]
           : []),
         ...shelves.notes,
@@ -104,9 +104,13 @@ Images are at <host>/<repository>, with the tag i-<digest> and by digest; as a m
 
 const parsePath = (text: string): string => {
   if (text === '' || isRepositoryName(text)) return text;
-  throw new FleetError('USAGE', `--images-at ${JSON.stringify(text.slice(0, 80))} is no path of a registry`, {
-    hint: 'Use lower case, digits and single . _ - between them, parts joined by /',
-  });
+  throw new FleetError(
+    'USAGE',
+    `--images-at ${JSON.stringify(text.slice(0, 80))} is not a path of a registry`,
+    {
+      hint: 'Use lower case, digits and single . _ - between them, parts joined by /',
+    },
+  );
 };
 
 const count = (number: number, one: string, more: string): string => `${number} ${number === 1 ? one : more}`;

@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { parseSize } from './show/parse-size.ts';
 import type { SetOrder } from '../write/write-set.ts';
 
-/** What makes a set of parts of a medium; `create` and `plan` are asked alike. */
+/** Flags of `create` and `plan` that split a medium into a set of parts. */
 export const SET_FLAGS = {
   'part-size': Flags.string({
     description: 'Write parts of at most this size, such as 700MiB [default: 4GiB-1, which FAT32 takes]',
@@ -11,18 +11,19 @@ export const SET_FLAGS = {
   'stick-size': Flags.string({
     multiple: true,
     multipleNonGreedy: true,
-    description: 'How much each stick may hold, such as 30GB; once for each, the last for all that follow',
+    description:
+      'Capacity of each stick, such as 30GB; once for each stick, the last value applies to all further ones',
   }),
 };
 
-/** Of a medium that is one folder. */
+/** For a medium that is one folder. */
 export const FILE_SIZE_FLAG = {
   'max-file-size': Flags.string({
-    description: 'Cut blobs into files of at most this size, such as 4GiB-1; found out for FAT32',
+    description: 'Cut blobs into files of at most this size, such as 4GiB-1; detected for FAT32',
   }),
 };
 
-/** Smaller files would be more than a file system, or the memory that lists them, has room for. */
+/** Bytes of the smallest file: with smaller ones, a large blob would be too many files for a file system and for memory. */
 const SMALLEST_FILE = 1 << 20;
 
 /** @param isSet the medium is a set of parts @throws FleetError USAGE */
@@ -37,27 +38,27 @@ export const maxFileSizeOf = (
     if (maxFileSize >= SMALLEST_FILE) return { maxFileSize };
     throw new FleetError(
       'USAGE',
-      `--max-file-size ${size} is too small: blobs would lie in countless files`,
+      `--max-file-size ${size} is too small: blobs would be cut into too many files`,
       {
         hint: 'Give 1MiB or more',
       },
     );
   }
-  // A part does without it what users want it for.
+  // A part is one file of limited size already.
   throw new FleetError('USAGE', '--max-file-size cuts the files of a folder; this medium is a set of parts', {
-    hint: 'Say with --part-size how large a part may be',
+    hint: 'Set the size of a part with --part-size',
   });
 };
 
-/** Of `create` alone: not everything at once. */
+/** Flags of `create` that write only a part of a set. */
 export const PIECEMEAL_FLAGS = {
   stick: Flags.integer({
     min: 1,
-    description: 'Write only this stick of several, the first is 1; for scripts, and for going on later',
+    description: 'Write only this stick of the set, counted from 1; for scripts, and to continue later',
     exclusive: ['parts'],
   }),
   parts: Flags.string({
-    description: 'Write only these parts, such as 3,7, as files into the folder: to send what was bad again',
+    description: 'Write only these parts, such as 3,7, as files into the folder: to send damaged parts again',
   }),
 };
 
@@ -97,9 +98,9 @@ const parseNumbers = (text: string): readonly number[] => {
     return [...new Set(words.map(Number))].toSorted((a, b) => a - b);
   throw new FleetError(
     'USAGE',
-    `--parts are numbers with commas between them, not ${JSON.stringify(text.slice(0, 40))}`,
+    `--parts takes numbers separated by commas, not ${JSON.stringify(text.slice(0, 40))}`,
     {
-      hint: 'As verify and import name them, such as --parts 3,7',
+      hint: 'Use the numbers that verify and import print, such as --parts 3,7',
     },
   );
 };

@@ -13,7 +13,7 @@ import { ORDER_FLAGS } from './order-flags.ts';
 
 const { 'plain-http': plainHttp, 'ca-file': caFile, 'auth-file': authFile } = ORDER_FLAGS;
 
-/** How the registry inside the gap is reached. */
+/** Flags for access to the registry at the site. */
 export const REGISTRY_FLAGS = { 'plain-http': plainHttp, 'ca-file': caFile, 'auth-file': authFile };
 
 type RegistryFlags = {
@@ -42,7 +42,7 @@ export const openSiteRegistry = (
   );
 };
 
-/** What of a medium is wanted. */
+/** Flags that select channels and sites of a medium. */
 export const SELECTION_FLAGS = {
   channel: Flags.string({
     multiple: true,
@@ -52,11 +52,11 @@ export const SELECTION_FLAGS = {
   site: Flags.string({
     multiple: true,
     multipleNonGreedy: true,
-    description: 'Only the order and the receipts of this site',
+    description: 'Only the statement and receipts of this site',
   }),
 };
 
-/** Nothing named: all that there is. @throws FleetError NAME_INVALID */
+/** Everything if neither is given. @throws FleetError NAME_INVALID */
 export const selectionOf = (flags: {
   readonly channel?: readonly string[] | undefined;
   readonly site?: readonly string[] | undefined;

@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 
-/** Whatever a stopped step throws, the person who stopped it hears one sentence. @throws FleetError ABORTED */
+/** Runs `work`, and replaces any error after an abort by one sentence with `hint`. @throws FleetError ABORTED, and errors of `work` */
 export const stoppable = async <T>(signal: AbortSignal, hint: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();

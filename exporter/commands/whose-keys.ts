@@ -7,11 +7,11 @@ import { openSource } from '../source/open-source.ts';
 import { ORDER_FLAGS } from './order-flags.ts';
 import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
 
-/** How to know whose key a report or receipt must be by. */
+/** Flags that say by which keys reports and receipts are verified. */
 export const WHOSE_FLAGS = {
   ...ROOT_FLAG,
   from: Flags.string({
-    description: 'A layout or oci://host/prefix whose statements of the sites say whose keys count',
+    description: "Verify with the agents' keys in the site statements of this layout or oci://host/prefix",
     exclusive: ['root-sha256'],
   }),
   'plain-http': ORDER_FLAGS['plain-http'],
@@ -27,7 +27,7 @@ export type WhoseFlags = {
   readonly 'auth-file'?: string | undefined;
 };
 
-/** Undefined: nothing says whose keys count. @param opened what closes the source */
+/** Undefined without --root-sha256 and --from: nothing is verified. @param opened closes the source */
 export const openAgents = async (
   medium: OpenMedium,
   flags: WhoseFlags,

@@ -73,7 +73,7 @@ describe('what a person reads', () => {
       const { code, err } = await runCommandClass(command, [...words, ...tried, ...NOW]);
       expect(code, err).toBe(4);
       expect(err).toContain(
-        `NOT_A_RECIPIENT: it is sealed to others: no identity in ${world.path('stranger.key')} opens it`,
+        `NOT_A_RECIPIENT: no identity in ${world.path('stranger.key')} opens it: it is sealed to others`,
       );
       expect(err).toContain('with --identity');
       const right = ['--identity', world.path('agent.key')];
@@ -88,7 +88,7 @@ describe('what a person reads', () => {
     await cp(world.path('sealed/fleet/parts'), world.path('archive'), { recursive: true });
     const { code, err } = await runCommandClass(Clean, [world.path('archive'), '--dry-run', ...NOW]);
     expect(code).toBe(2);
-    expect(err).toContain(`${world.path('archive')} is no stick but an archive, with 2 media as files`);
+    expect(err).toContain(`${world.path('archive')} is an archive with 2 media as files, not a stick`);
     expect(err).toContain('--keep');
     const kept = await runCommandClass(Clean, [world.path('archive'), '--keep', '1', '--dry-run', ...NOW]);
     expect(kept.code, kept.err).toBe(0);

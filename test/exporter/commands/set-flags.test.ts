@@ -11,7 +11,7 @@ describe('the size of files on a medium', () => {
     expect(() => maxFileSizeOf({ 'max-file-size': '10' }, false)).toThrow(
       expect.objectContaining({
         code: 'USAGE',
-        message: '--max-file-size 10 is too small: blobs would lie in countless files',
+        message: '--max-file-size 10 is too small: blobs would be cut into too many files',
       }),
     );
   });

@@ -242,7 +242,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
       expect([code, signal, said.replace(NOTE, '')]).toEqual([
         1,
         null,
-        'fleet-export: ABORTED: stopped before the end. Run it again: it goes on where it stopped.\n',
+        'fleet-export: ABORTED: stopped before the end. Run it again: it continues where it stopped.\n',
       ]);
       const again = await create(to, ['--json']);
       expect(again.code, again.stderr).toBe(0);
