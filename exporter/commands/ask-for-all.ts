@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { ask, canAsk } from '#cli/ask';
-import type { OrderFlags } from './order-flags.ts';
+import type { ExportFlags } from './export-flags.ts';
 
 /**
  * Asks before a medium carries every channel, because it shows each site what all others run.
@@ -8,7 +8,7 @@ import type { OrderFlags } from './order-flags.ts';
  * @throws FleetError USAGE
  */
 export const askForAll = async (
-  { all, channel, site, from, to }: OrderFlags,
+  { all, channel, site, from, to }: ExportFlags,
   isScript: boolean,
   signal: AbortSignal,
 ): Promise<void> => {

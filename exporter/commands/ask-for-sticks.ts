@@ -1,7 +1,7 @@
 import { ask, canAsk } from '#cli/ask';
 import { formatBytes } from '#cli/format-bytes';
 import { formatNumbers } from './show/format-set.ts';
-import type { SetOrder } from '../write/write-set.ts';
+import type { SetRequest } from '../write/write-set.ts';
 
 export type Conversation = {
   readonly say: (line: string) => void;
@@ -15,9 +15,9 @@ export type Conversation = {
 
 /** Reports each finished volume and, at a terminal, asks for the next one. */
 export const withPerson = (
-  order: SetOrder,
+  order: SetRequest,
   { say, endProgress, isReadBack, isScript, signal }: Conversation,
-): SetOrder => ({
+): SetRequest => ({
   ...order,
   onStick: ({ stick, sticks, at, numbers }) => {
     endProgress();

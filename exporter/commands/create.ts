@@ -12,13 +12,13 @@ import { describeDeltas } from './show/describe-deltas.ts';
 import { describeCut, describeSet } from './show/format-set.ts';
 import { type Exported, exportMedium } from '../write/export-medium.ts';
 import type { WriteOptions } from '../plan/medium/write-options.ts';
-import type { SetOrder } from '../write/write-set.ts';
+import type { SetRequest } from '../write/write-set.ts';
 import { setTransferFlags } from '../source/v8-flags.ts';
 import { askForAll } from './ask-for-all.ts';
 import { withPerson } from './ask-for-sticks.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
-import { ORDER_FLAGS, orderOf } from './order-flags.ts';
-import { FILE_SIZE_FLAG, maxFileSizeOf, PIECEMEAL_FLAGS, SET_FLAGS, setOrderOf } from './set-flags.ts';
+import { EXPORT_FLAGS, exportRequestOf } from './export-flags.ts';
+import { FILE_SIZE_FLAG, maxFileSizeOf, PIECEMEAL_FLAGS, SET_FLAGS, setRequestOf } from './set-flags.ts';
 import { stoppable } from './stoppable.ts';
 
 type Created = Exported & {
@@ -48,7 +48,7 @@ export default class Create extends FleetCommand {
     '<%= config.bin %> create --from build --site plant-7 --stick-size 30GB --parts 3 --to for-mail',
   ];
   static override flags = {
-    ...ORDER_FLAGS,
+    ...EXPORT_FLAGS,
     ...SET_FLAGS,
     ...FILE_SIZE_FLAG,
     ...IDENTITY_FLAG,
@@ -65,9 +65,9 @@ export default class Create extends FleetCommand {
     const { flags } = await this.parse(Create);
     await askForAll(flags, this.jsonEnabled(), this.signal);
     using progress = openProgress(flags.progress);
-    const asked = orderOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
+    const asked = exportRequestOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
     const order = { ...asked, open: await openOptions(flags.identity ?? []) };
-    const wish = setOrderOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
+    const wish = setRequestOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
     const maxFileSize = maxFileSizeOf(flags, wish !== undefined);
     return await stoppable(this.signal, 'Run it again: it continues where it stopped', async () => {
       await using prepared = await prepare(order);
@@ -117,7 +117,7 @@ export default class Create extends FleetCommand {
   private async export(
     prepared: Awaited<ReturnType<typeof prepare>>,
     options: Pick<WriteOptions, 'maxFileSize' | 'readBack' | 'seal'>,
-    set: SetOrder | undefined,
+    set: SetRequest | undefined,
     { begin, advance, end }: Progress,
   ): Promise<Exported> {
     const told = { onPhase: begin, onBytes: advance };

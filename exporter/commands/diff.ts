@@ -10,7 +10,7 @@ import type { Side } from '../verify/diff/side.ts';
 import { siteSide } from '../verify/diff/site-side.ts';
 import { openSource } from '../source/open-source.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
-import { ORDER_FLAGS } from './order-flags.ts';
+import { EXPORT_FLAGS } from './export-flags.ts';
 import { stoppable } from './stoppable.ts';
 
 /** Done, and something differs (docs/errors.md). */
@@ -62,9 +62,9 @@ export default class Diff extends FleetCommand {
       description: 'Only this environment/cluster type',
     }),
     ...IDENTITY_FLAG,
-    'plain-http': ORDER_FLAGS['plain-http'],
-    'ca-file': ORDER_FLAGS['ca-file'],
-    'auth-file': ORDER_FLAGS['auth-file'],
+    'plain-http': EXPORT_FLAGS['plain-http'],
+    'ca-file': EXPORT_FLAGS['ca-file'],
+    'auth-file': EXPORT_FLAGS['auth-file'],
   };
 
   async run(): Promise<SidesDiff> {

@@ -15,8 +15,8 @@ import { tableOf } from './show/table.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
 import { lackOfSpace, tooLargeFor } from '../plan/medium/free-space.ts';
 import type { Target } from '../plan/medium/target.ts';
-import { ORDER_FLAGS, orderOf } from './order-flags.ts';
-import { FILE_SIZE_FLAG, maxFileSizeOf, SET_FLAGS, setOrderOf } from './set-flags.ts';
+import { EXPORT_FLAGS, exportRequestOf } from './export-flags.ts';
+import { FILE_SIZE_FLAG, maxFileSizeOf, SET_FLAGS, setRequestOf } from './set-flags.ts';
 import { stoppable } from './stoppable.ts';
 
 type Planned = Pick<MediumPlan, 'bundles' | 'sites' | 'carried' | 'assumed' | 'deltas'> & {
@@ -33,7 +33,7 @@ export default class Plan extends FleetCommand {
     '<%= config.bin %> plan --from build --site plant-7 --stick-size 30GB --to /media/stick',
   ];
   static override flags = {
-    ...ORDER_FLAGS,
+    ...EXPORT_FLAGS,
     ...SET_FLAGS,
     ...FILE_SIZE_FLAG,
     ...IDENTITY_FLAG,
@@ -43,9 +43,9 @@ export default class Plan extends FleetCommand {
   async run(): Promise<Planned> {
     const { flags } = await this.parse(Plan);
     using progress = openProgress(flags.progress);
-    const asked = orderOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
+    const asked = exportRequestOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
     const order = { ...asked, open: await openOptions(flags.identity ?? []) };
-    const wish = setOrderOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
+    const wish = setRequestOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
     const { maxFileSize } = maxFileSizeOf(flags, wish !== undefined);
     return await stoppable(this.signal, 'Nothing was written', async () => {
       await using prepared = await prepare(order);

@@ -3,7 +3,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
 import { openProgress } from '#cli/progress';
 import { PROGRESS_FLAG } from '#cli/progress-flag';
-import { addFreight, type Freight } from '#bundles/transport/publish/send-shipment';
+import { addFreight, type Freight } from '#bundles/transport/publish/send-batch';
 import { type Pushed, type PushedPointer, pushMedium } from '../push/push-medium.ts';
 import { trustNotes } from '../verify/trust-notes.ts';
 import { setTransferFlags } from '../source/v8-flags.ts';

@@ -3,7 +3,7 @@ import { Flags } from '@oclif/core';
 import { FleetError, formatError, plainText, toFleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { isRepositoryName } from '#bundles/transport/registry/registry-address';
-import { fillShelves } from '../serve/fill-shelves.ts';
+import { readServedContent } from '../serve/read-served-content.ts';
 import { parseListen } from '../serve/parse-listen.ts';
 import { registryHandler } from '../serve/registry-handler.ts';
 import { startServer } from '../serve/start-server.ts';
@@ -62,8 +62,8 @@ Images are at <host>/<repository>, by digest and with the tag i-<digest>, so tha
     const counted = { bytes: 0, broken: 0 };
     return stoppable(this.signal, 'Nothing was served yet', async () => {
       await using medium = await openGiven(argv as string[], flags);
-      const shelves = await fillShelves(medium, { selection, pinned, imagesAt, signal: this.signal });
-      const { root, repositories, images } = shelves;
+      const served = await readServedContent(medium, { selection, pinned, imagesAt, signal: this.signal });
+      const { root, repositories, images } = served;
       const notes = [
         ...trustNotes(root, pinned),
         ...(!listen.loopback && !tls
@@ -71,9 +71,9 @@ Images are at <host>/<repository>, by digest and with the tag i-<digest>, so tha
               `every client that reaches ${listen.host} can read everything, and no client can verify this server: use --tls-cert and --tls-key`,
             ]
           : []),
-        ...shelves.notes,
+        ...served.notes,
       ];
-      const handler = registryHandler(shelves, {
+      const handler = registryHandler(served, {
         imagesAt,
         onBytes: (bytes) => {
           counted.bytes += bytes;

@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { parseSize } from './show/parse-size.ts';
-import type { SetOrder } from '../write/write-set.ts';
+import type { SetRequest } from '../write/write-set.ts';
 
 /** Flags of `create` and `plan` that split a medium into a set of parts. */
 export const SET_FLAGS = {
@@ -73,7 +73,7 @@ export type SetFlags = {
  * Undefined for a medium that is one folder or one tar.
  * @param places how many `--to` there are @param isSealed it is to be encrypted @throws FleetError USAGE
  */
-export const setOrderOf = (flags: SetFlags, places: number, isSealed: boolean): SetOrder | undefined => {
+export const setRequestOf = (flags: SetFlags, places: number, isSealed: boolean): SetRequest | undefined => {
   const { 'part-size': part, 'stick-size': sizes = [], stick, parts } = flags;
   const isSet =
     part !== undefined ||

@@ -9,9 +9,9 @@ import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { describePause } from './show/describe-pause.ts';
 import { setRegistryFlags } from '../source/v8-flags.ts';
-import { ORDER_FLAGS } from './order-flags.ts';
+import { EXPORT_FLAGS } from './export-flags.ts';
 
-const { 'plain-http': plainHttp, 'ca-file': caFile, 'auth-file': authFile } = ORDER_FLAGS;
+const { 'plain-http': plainHttp, 'ca-file': caFile, 'auth-file': authFile } = EXPORT_FLAGS;
 
 /** Flags for access to the registry at the site. */
 export const REGISTRY_FLAGS = { 'plain-http': plainHttp, 'ca-file': caFile, 'auth-file': authFile };

@@ -4,7 +4,7 @@ import { wordList } from '#cli/word-list';
 import { siteAgents } from '../source/base/site-agents.ts';
 import { type AgentsOf, mediumAgents } from '../reports/medium-agents.ts';
 import { openSource } from '../source/open-source.ts';
-import { ORDER_FLAGS } from './order-flags.ts';
+import { EXPORT_FLAGS } from './export-flags.ts';
 import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
 
 /** Flags that say by which keys reports and receipts are verified. */
@@ -14,9 +14,9 @@ export const WHOSE_FLAGS = {
     description: "Verify with the agents' keys in the site statements of this layout or oci://host/prefix",
     exclusive: ['root-sha256'],
   }),
-  'plain-http': ORDER_FLAGS['plain-http'],
-  'ca-file': ORDER_FLAGS['ca-file'],
-  'auth-file': ORDER_FLAGS['auth-file'],
+  'plain-http': EXPORT_FLAGS['plain-http'],
+  'ca-file': EXPORT_FLAGS['ca-file'],
+  'auth-file': EXPORT_FLAGS['auth-file'],
 };
 
 export type WhoseFlags = {

@@ -30,7 +30,7 @@ import { nameSome } from '#bundles/name-some';
 import { countOf } from '../source/base/read-needs.ts';
 
 /** What a person asked for. */
-export type Order = {
+export type ExportRequest = {
   readonly from: string;
   /** How registries are reached; by default as anybody would, without credentials. */
   readonly access?: RegistryAccess;
@@ -77,12 +77,12 @@ export type Prepared = AsyncDisposable & {
  * Everything up to the first byte written: open, read, judge, plan.
  * @throws FleetError of the phases; nothing was written yet
  */
-export const prepare = (order: Order): Promise<Prepared> =>
+export const prepare = (order: ExportRequest): Promise<Prepared> =>
   openAndPlan(order).catch((error: unknown) => {
     throw toldGone(error);
   });
 
-const openAndPlan = async (order: Order): Promise<Prepared> => {
+const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
   const { now, progress = NO_PROGRESS, signal } = order;
   await using cleanup = new AsyncDisposableStack();
   progress.begin({ name: 'reading the source', total: 0, unit: 'blobs' });
@@ -150,7 +150,7 @@ const sayUnreleased = (source: Source, channel: Channel): readonly string[] => {
 
 /** The plan; where patches are wanted it is made twice, the second time knowing them. */
 const planOf = async (
-  { binaryDeltas = false, maxPatch, now, progress = NO_PROGRESS, signal }: Order,
+  { binaryDeltas = false, maxPatch, now, progress = NO_PROGRESS, signal }: ExportRequest,
   source: Source,
   offer: Offer,
   bases: Bases,

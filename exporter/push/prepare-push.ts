@@ -11,9 +11,9 @@ import { parseChannel } from '#bundles/names';
 import { choosePointers, type Selection } from '#bundles/transport/publish/choose-pointers';
 import { judgePointer } from '#bundles/transport/publish/judge-pointer';
 import { type MirroredImage, planMirror } from '#bundles/transport/publish/plan-mirror';
-import { planShipment } from '#bundles/transport/publish/plan-shipment';
+import { planBatch } from '#bundles/transport/publish/plan-batch';
 import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
-import type { Pointer, Shipment } from '#bundles/transport/publish/shipment';
+import type { Pointer, UploadBatch } from '#bundles/transport/publish/upload-batch';
 import { mirrorPath } from '#bundles/transport/registry/mirror-path';
 import type { Registry } from '#bundles/transport/registry/registry';
 import { formatRegistryAddress } from '#bundles/transport/registry/registry-address';
@@ -23,7 +23,7 @@ import { mediumOffering } from './medium-offering.ts';
 import { type Reach, reachRegistry } from './reach-registry.ts';
 import { refuseMissing } from './refuse-missing.ts';
 
-export type PushOrder = {
+export type PushRequest = {
   readonly selection: Selection;
   /** The root that was given by hand. */
   readonly pinned: Digest | undefined;
@@ -42,7 +42,7 @@ export type PreparedPointer = {
   readonly pointer: Pointer;
   readonly before: Descriptor | undefined;
   /** undefined: the registry has this very pointer, and so everything behind it. */
-  readonly shipment: Shipment | undefined;
+  readonly batch: UploadBatch | undefined;
   /** It is older than the one that is there. */
   readonly older: boolean;
 };
@@ -66,7 +66,7 @@ const WIDTH = 8;
 export const preparePush = async (
   medium: OpenMedium,
   registry: Registry,
-  { selection, pinned, goBack, repair, now, dryRun, signal }: PushOrder,
+  { selection, pinned, goBack, repair, now, dryRun, signal }: PushRequest,
 ): Promise<PreparedPush> => {
   const offering = mediumOffering(medium);
   const documents = medium.medium?.documents ?? [];
@@ -112,17 +112,17 @@ export const preparePush = async (
     asked,
     WIDTH,
     async ({ pointer, before, isThere }): Promise<PreparedPointer> => {
-      if (isThere) return { pointer, before, shipment: undefined, older: false };
-      const shipment = await planShipment(reach.blobs, pointer, root, now, signal, leases);
-      const shelf = registry.repository(pointer.repository);
+      if (isThere) return { pointer, before, batch: undefined, older: false };
+      const batch = await planBatch(reach.blobs, pointer, root, now, signal, leases);
+      const target = registry.repository(pointer.repository);
       let older = false;
       if (before && before.digest !== pointer.artifact.digest) {
-        await judgePointer(shelf, shipment, before, chain).catch((error: unknown) => {
+        await judgePointer(target, batch, before, chain).catch((error: unknown) => {
           older = isFleetError(error, 'ROLLBACK') && goBack;
           if (!older) throw inWordsOfPush(error);
         });
       }
-      return { pointer, before, shipment, older };
+      return { pointer, before, batch, older };
     },
     signal,
   );

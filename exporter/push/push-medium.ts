@@ -6,14 +6,14 @@ import {
   addFreight,
   type Freight,
   NO_FREIGHT,
-  sendShipment,
+  sendBatch,
   sendStages,
-} from '#bundles/transport/publish/send-shipment';
-import type { PointerTag } from '#bundles/transport/publish/shipment';
-import { surveyShipment } from '#bundles/transport/publish/survey-shipment';
+} from '#bundles/transport/publish/send-batch';
+import type { PointerTag } from '#bundles/transport/publish/upload-batch';
+import { surveyBatch } from '#bundles/transport/publish/survey-batch';
 import { pushEvidence } from '#bundles/transport/registry/push-evidence';
 import type { Registry } from '#bundles/transport/registry/registry';
-import { type PreparedPointer, type PreparedPush, type PushOrder, preparePush } from './prepare-push.ts';
+import { type PreparedPointer, type PreparedPush, type PushRequest, preparePush } from './prepare-push.ts';
 import { type References, referencesOf } from './references-of.ts';
 import { removeNeeds } from './refuse-missing.ts';
 
@@ -58,7 +58,7 @@ const WIDTH = 8;
 export const pushMedium = async (
   medium: OpenMedium,
   registry: Registry,
-  order: PushOrder,
+  order: PushRequest,
   hooks: PushHooks = {},
 ): Promise<Pushed> => {
   const prepared = await preparePush(medium, registry, order);
@@ -82,7 +82,7 @@ type Sent = Pick<Pushed, 'pointers' | 'images'>;
 const send = async (
   { chain, reach, pointers, mirror }: PreparedPush,
   registry: Registry,
-  { repair, signal }: PushOrder,
+  { repair, signal }: PushRequest,
   { onBytes }: PushHooks,
 ): Promise<Sent> => {
   const seen = new Set<Digest>();
@@ -99,26 +99,26 @@ const send = async (
     mirror,
     WIDTH,
     async ({ path, image, stages }, stop) => {
-      const shelf = registry.repository(path);
-      const freight = await sendStages(path, stages, { ...common, shelf, signal: stop });
-      await pushEvidence(shelf, image, reach.blobs, stop);
+      const target = registry.repository(path);
+      const freight = await sendStages(path, stages, { ...common, target, signal: stop });
+      await pushEvidence(target, image, reach.blobs, stop);
       return freight;
     },
     signal,
   );
   const sendOne = async (one: PreparedPointer, stop: AbortSignal): Promise<PushedPointer> => {
-    const { pointer, before, shipment, older } = one;
+    const { pointer, before, batch, older } = one;
     const { repository, tag } = pointer;
-    if (!shipment) return unchanged(one);
-    const shelf = registry.repository(repository);
-    const { outcome, freight } = await sendShipment(shipment, {
+    if (!batch) return unchanged(one);
+    const target = registry.repository(repository);
+    const { outcome, freight } = await sendBatch(batch, {
       ...common,
-      shelf,
+      target,
       chain,
       before,
       signal: stop,
     });
-    return { repository, tag, name: shipment.order.name, outcome, wentBack: older, freight };
+    return { repository, tag, name: batch.version.name, outcome, wentBack: older, freight };
   };
   const isRelease = ({ pointer }: PreparedPointer): boolean => pointer.tag === 'release';
   const moved: PushedPointer[] = [];
@@ -134,24 +134,24 @@ const send = async (
 const survey = async (
   { pointers, mirror }: PreparedPush,
   registry: Registry,
-  { repair, signal }: PushOrder,
+  { repair, signal }: PushRequest,
 ): Promise<Sent> => {
   let images = NO_FREIGHT;
   const brought = new Set<Digest>();
   for (const { path, stages } of mirror) {
-    const shelf = registry.repository(path);
-    images = addFreight(images, await surveyShipment({ stages }, shelf, repair, brought, signal));
+    const target = registry.repository(path);
+    images = addFreight(images, await surveyBatch({ stages }, target, repair, brought, signal));
   }
   const planned: PushedPointer[] = [];
   for (const one of pointers) {
-    const { pointer, shipment, older } = one;
+    const { pointer, batch, older } = one;
     const { repository, tag } = pointer;
-    if (!shipment) {
+    if (!batch) {
       planned.push(unchanged(one));
       continue;
     }
-    const freight = await surveyShipment(shipment, registry.repository(repository), repair, brought, signal);
-    const { name } = shipment.order;
+    const freight = await surveyBatch(batch, registry.repository(repository), repair, brought, signal);
+    const { name } = batch.version;
     planned.push({ repository, tag, name, outcome: 'planned', wentBack: older, freight });
   }
   return { pointers: planned, images: { count: mirror.length, freight: images } };
@@ -168,7 +168,7 @@ const unchanged = ({ pointer: { repository, tag } }: PreparedPointer): PushedPoi
 
 const bytesOf = ({ pointers, mirror }: PreparedPush): number => {
   const sizes = new Map<Digest, number>();
-  const stages = [...mirror, ...pointers.flatMap(({ shipment }) => shipment ?? [])].map((it) => it.stages);
+  const stages = [...mirror, ...pointers.flatMap(({ batch }) => batch ?? [])].map((it) => it.stages);
   for (const { blobs } of stages.flat(2)) for (const { digest, size } of blobs) sizes.set(digest, size);
   return [...sizes.values()].reduce((sum, size) => sum + size, 0);
 };

@@ -14,13 +14,13 @@ export const referencesOf = (
   const found: (readonly [string, string])[] = [];
   for (const { path, names, image } of mirror)
     for (const name of names) found.push([name, `${at(path)}:${imageTag(image.digest)}@${image.digest}`]);
-  for (const { pointer, shipment } of pointers) {
+  for (const { pointer, batch } of pointers) {
     const { repository, tag, artifact } = pointer;
     found.push([`${repository}:${tag}`, `${at(repository)}:${tag}@${artifact.digest}`]);
-    for (const parcel of shipment?.stages.flat() ?? []) {
-      const { digest } = parcel.descriptor;
-      if (parcel.tag !== bundleTag(digest)) continue;
-      found.push([`${repository}@${digest}`, `${at(repository)}:${parcel.tag}@${digest}`]);
+    for (const upload of batch?.stages.flat() ?? []) {
+      const { digest } = upload.descriptor;
+      if (upload.tag !== bundleTag(digest)) continue;
+      found.push([`${repository}@${digest}`, `${at(repository)}:${upload.tag}@${digest}`]);
     }
   }
   return Object.fromEntries(found.toSorted(([a], [b]) => compareBytes(a, b)));

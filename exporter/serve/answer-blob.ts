@@ -10,11 +10,11 @@ import { type Proven, servedBytes } from './served-bytes.ts';
 export type BlobAnswering = {
   readonly blobs: BlobSource;
   readonly proven: Proven;
-  /** Each transfer holds a file and some buffers: more wait. By the client's address. */
+  /** Limits transfers by the client's address, because each one holds a file and buffers. */
   readonly limit: (client: string) => Limit;
-  /** A client that takes less is given up. */
+  /** Minimum rate of a client. */
   readonly pace: Pace;
-  /** Hears what went wrong after the head of an answer was sent, when the only answer left is to close the connection. */
+  /** Receives errors of a transfer. Once the head is sent, closing the connection is the only way to report one. */
   readonly onBroken: (error: unknown) => void;
   readonly onBytes: (bytes: number) => void;
 };
@@ -72,14 +72,14 @@ const transfer = async (
   const drained = drainAtPace(response, pace, gone.signal);
   try {
     for await (const piece of servedBytes(blobs, blob, range, proven, gone.signal)) {
-      // Only now: a fault found before the first byte becomes an error response.
+      // Sent with the first byte, so that an earlier error becomes an error response.
       if (!response.headersSent) response.writeHead('content-range' in head ? 206 : 200, head);
       onBytes(piece.byteLength);
       if (!response.write(piece)) await drained('drain');
     }
     if (!response.headersSent) response.writeHead(200, head);
     response.end();
-    // Its place is free when the client has taken the rest.
+    // The transfer counts against the limit until the client has read the rest.
     if (!response.writableFinished) await drained('finish');
   } catch (error) {
     if (!gone.signal.aborted) onBroken(error);

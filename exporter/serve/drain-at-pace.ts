@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
-/** What counts as reading: so many bytes in so many milliseconds. */
+/** The minimum rate of a client: bytes within milliseconds. */
 export type Pace = { readonly bytes: number; readonly ms: number };
 
 /**
- * Waits until a client has taken what it was sent, again and again; a client below the minimum rate would hold its place for days.
- * Only time that the client was waited for counts: a slow medium is not its fault.
- * @returns waits for 'drain', or behind the end for 'finish' the returned functions reject with AbortError when the client disconnects or stays below the minimum rate
+ * Waits until a client has read what was sent. A client below the minimum rate would otherwise hold a transfer for days. Counts only
+ * the time spent waiting for the client, not for a slow medium.
+ * @returns a function that waits for 'drain', or after the end for 'finish'; it rejects with AbortError when the client disconnects or
+ * stays below the minimum rate
  */
 export const drainAtPace = (response: ServerResponse, { bytes, ms }: Pace, gone: AbortSignal) => {
   let left = ms;

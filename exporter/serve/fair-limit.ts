@@ -1,8 +1,8 @@
 import { type Limit, makeLimit } from '#bundles/transport/publish/limit';
 
 /**
- * Lets at most `width` works run at once, and of one client at most `share`: one that is stuck with all it asked for holds up
- * nobody but itself.
+ * Runs at most `width` works at once, and at most `share` of one client, so that a client whose transfers are stuck does not block
+ * others.
  */
 export const fairLimit = (width: number, share: number): ((client: string) => Limit) => {
   const all = makeLimit(width);
@@ -12,7 +12,7 @@ export const fairLimit = (width: number, share: number): ((client: string) => Li
     clients.set(client, own);
     own.works += 1;
     try {
-      // First its own turn: who waits for that takes no place from the others.
+      // The client's own limit comes first: a work that waits for it takes no place of the common limit.
       return await own.limit(() => all(work));
     } finally {
       own.works -= 1;

@@ -1,4 +1,4 @@
-/** What a list in pages is asked for (OCI distribution spec 1.1, "Listing Tags"). */
+/** One page of a list (OCI distribution spec 1.1, "Listing Tags"). */
 export type Page = { readonly items: readonly string[]; readonly next: string | undefined };
 
 /**

@@ -1,9 +1,9 @@
-/** Bytes of a blob, both ends counted in. */
+/** Bytes of a blob, both ends included. */
 export type ByteRange = { readonly start: number; readonly end: number };
 
 /**
- * One range of a Range header (RFC 9110, section 14): undefined where there is none that counts, and then all is sent, as
- * also for several ranges at once.
+ * Parses a Range header with one range (RFC 9110, section 14). Returns undefined, for the whole blob, if the header is missing,
+ * invalid or names several ranges.
  */
 export const parseRange = (
   header: string | undefined,

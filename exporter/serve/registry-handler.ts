@@ -9,13 +9,13 @@ import type { Pace } from './drain-at-pace.ts';
 import { fairLimit } from './fair-limit.ts';
 import { pageOf } from './page-of.ts';
 import { type Route, routeOf } from './route.ts';
-import type { Shelf, Shelves } from './shelves.ts';
+import type { ServedRepository, ServedContent } from './served-content.ts';
 
 export type HandlerOptions = {
   readonly imagesAt: string;
-  /** Blobs on their way at once. */
+  /** Maximum number of concurrent blob transfers. */
   readonly transfers?: number;
-  /** Of these to one address. */
+  /** Maximum of them for one address. */
   readonly share?: number;
   readonly pace?: Pace;
   readonly onBroken: BlobAnswering['onBroken'];
@@ -23,16 +23,16 @@ export type HandlerOptions = {
 };
 
 const TRANSFERS = 32;
-/** containerd and docker ask for three layers at once; a proxy before several nodes for some more. */
+/** containerd and docker request three layers at once, a proxy of several nodes some more. */
 const SHARE = 8;
-/** 70 kbit/s: the slowest line that images are worth being pulled over. */
+/** 70 kbit/s: slower lines cannot pull images in useful time. */
 const PACE: Pace = { bytes: 512 << 10, ms: 60_000 };
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** The registry API, the part of it that reads (OCI distribution spec 1.1: pull and content discovery). */
+/** The read part of the registry API (OCI distribution spec 1.1: pull and content discovery). */
 export const registryHandler = (
-  shelves: Shelves,
+  served: ServedContent,
   {
     imagesAt,
     transfers = TRANSFERS,
@@ -42,7 +42,7 @@ export const registryHandler = (
     onBytes = () => {},
   }: HandlerOptions,
 ): Handler => {
-  const { blobs, repositories } = shelves;
+  const { blobs, repositories } = served;
   const answering: BlobAnswering = {
     blobs,
     proven: new Set(),
@@ -53,17 +53,18 @@ export const registryHandler = (
   };
   const names = [...repositories.keys()].toSorted(compareBytes);
 
-  /** containerd asks a mirror by the path alone and says in `ns` of which registry. */
-  const shelfOf = (repository: string, query: URLSearchParams): Shelf | undefined => {
+  /** containerd sends a mirror only the path, and the registry's host in `ns`. */
+  const repositoryOf = (path: string, query: URLSearchParams): ServedRepository | undefined => {
     const ns = query.get('ns');
-    const mirrored = [imagesAt, ns?.replace(':', '_'), repository].filter(Boolean).join('/');
-    return (ns === null ? undefined : repositories.get(mirrored)) ?? repositories.get(repository);
+    const mirrored = [imagesAt, ns?.replace(':', '_'), path].filter(Boolean).join('/');
+    return (ns === null ? undefined : repositories.get(mirrored)) ?? repositories.get(path);
   };
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.setHeader('docker-distribution-api-version', 'registry/2.0');
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      const message = 'this registry is a medium, which is only read; fleet-export push fills registries';
+      const message =
+        'this registry serves a medium and is read-only; use fleet-export push to fill a registry';
       answerError(request, response, 405, 'UNSUPPORTED', message, { allow: 'GET, HEAD' });
       return;
     }
@@ -96,35 +97,35 @@ export const registryHandler = (
       case 'manifest':
       case 'blob':
       case 'referrers': {
-        const shelf = shelfOf(route.repository, query);
-        if (shelf) return answerShelf(request, response, route, shelf, query, answerPage);
+        const repository = repositoryOf(route.repository, query);
+        if (repository) return answerRepository(request, response, route, repository, query, answerPage);
         return answerError(request, response, 404, 'NAME_UNKNOWN', 'the medium has no such repository');
       }
     }
   };
 
-  const answerShelf = async (
+  const answerRepository = async (
     request: IncomingMessage,
     response: ServerResponse,
     route: Extract<Route, { readonly repository: string }>,
-    shelf: Shelf,
+    repository: ServedRepository,
     query: URLSearchParams,
     answerPage: (list: readonly string[], value: (items: readonly string[]) => unknown) => void,
   ): Promise<void> => {
     switch (route.kind) {
       case 'tags': {
-        const tags = [...shelf.tags.keys()].toSorted(compareBytes);
+        const tags = [...repository.tags.keys()].toSorted(compareBytes);
         return answerPage(tags, (items) => ({ name: route.repository, tags: items }));
       }
       case 'blob': {
-        const size = shelf.blobs.get(route.digest) ?? shelf.manifests.get(route.digest)?.size;
+        const size = repository.blobs.get(route.digest) ?? repository.manifests.get(route.digest)?.size;
         if (size === undefined)
           return answerError(request, response, 404, 'BLOB_UNKNOWN', 'the repository has no such blob');
         return answerBlob(request, response, { digest: route.digest, size }, answering);
       }
       case 'referrers': {
         const wanted = query.get('artifactType');
-        const all = shelf.referrers.get(route.digest) ?? [];
+        const all = repository.referrers.get(route.digest) ?? [];
         const manifests = wanted === null ? all : all.filter(({ artifactType }) => artifactType === wanted);
         return answerJson(
           request,
@@ -134,7 +135,7 @@ export const registryHandler = (
         );
       }
       case 'manifest':
-        return answerManifest(request, response, route.reference, shelf);
+        return answerManifest(request, response, route.reference, repository);
     }
   };
 
@@ -142,10 +143,10 @@ export const registryHandler = (
     request: IncomingMessage,
     response: ServerResponse,
     reference: string,
-    shelf: Shelf,
+    repository: ServedRepository,
   ): Promise<void> => {
-    const digest = isDigest(reference) ? reference : shelf.tags.get(reference);
-    const found = digest && shelf.manifests.get(digest);
+    const digest = isDigest(reference) ? reference : repository.tags.get(reference);
+    const found = digest && repository.manifests.get(digest);
     if (!found)
       return answerError(request, response, 404, 'MANIFEST_UNKNOWN', 'the repository has no such manifest');
     const head = {

@@ -1,6 +1,6 @@
 import { type Digest, isDigest } from '#bundles/digest';
 
-/** What a request asks for, by its path and query alone. */
+/** What a request asks for, by its path. */
 export type Route =
   | { readonly kind: 'version' | 'catalog' }
   | { readonly kind: 'tags'; readonly repository: string }
@@ -12,7 +12,7 @@ export type Route =
 const CONTENT = /^\/v2\/(.+)\/(manifests|blobs|referrers)\/([^/]+)$/;
 const TAGS = /^\/v2\/(.+)\/tags\/list$/;
 
-/** OCI distribution spec 1.1, "Endpoints": those that read. */
+/** The read endpoints of OCI distribution spec 1.1, "Endpoints". */
 export const routeOf = (url: URL): Route => {
   const path = decoded(url.pathname);
   if (path === undefined) return { kind: 'unknown' };

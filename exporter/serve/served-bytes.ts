@@ -3,12 +3,12 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { verified } from '#bundles/formats/layout/verified';
 import type { ByteRange } from './parse-range.ts';
 
-/** Which blobs this process has read whole and found right. */
+/** Blobs that this process has read completely and verified. */
 export type Proven = Set<Digest>;
 
 /**
- * A range of a blob, the last piece of it only after the whole blob was read and its digest was right: a wrong byte never
- * makes a complete answer. Of a blob that was read whole before, the rest need not be read again.
+ * Yields a range of a blob. The last piece follows only after the whole blob was read and its digest verified, so that a response
+ * with a wrong byte never completes. A blob that was verified before is read only to the end of the range.
  * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, TRUNCATED, MISSING_BLOB
  */
 export async function* servedBytes(

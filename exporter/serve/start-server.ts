@@ -8,7 +8,7 @@ import type { Listen } from './parse-listen.ts';
 
 export type ServerOptions = {
   readonly listen: Listen;
-  /** Files in PEM. */
+  /** PEM files. */
   readonly tls: { readonly certificate: string; readonly key: string } | undefined;
 };
 
@@ -17,14 +17,14 @@ export type RunningServer = AsyncDisposable & {
   readonly url: string;
 };
 
-/** Connections; each may wait with a request while others are served. */
+/** Maximum number of connections, including idle ones. */
 const MAX_CONNECTIONS = 512;
-/** Of these from one address. */
+/** Maximum of them from one address. */
 const MAX_OF_CLIENT = 128;
-/** Milliseconds that transfers under way get to end when the server stops. */
+/** Milliseconds that running transfers get to finish when the server stops. */
 const GRACE = 5000;
 
-/** @throws FleetError USAGE for an address that is taken or not ours, CONFIG_INVALID for the certificate, PERMISSION */
+/** @throws FleetError USAGE for an address in use or not of this machine, CONFIG_INVALID for the certificate, PERMISSION */
 export const startServer = async (
   { listen, tls }: ServerOptions,
   handler: RequestListener,
@@ -43,7 +43,7 @@ export const startServer = async (
   };
 };
 
-/** Who opens connections and says nothing keeps nobody else out. */
+/** Limits connections of one address, so that one client cannot take all of them. */
 const refuseMoreThan = (server: Server, most: number): void => {
   const open = new Map<string, number>();
   server.on('connection', (socket) => {
@@ -74,10 +74,10 @@ const tlsServer = async (
   try {
     return createTlsServer(pem, handler);
   } catch (cause) {
-    // What OpenSSL says may quote the key.
+    // OpenSSL's message may quote the key.
     throw new FleetError(
       'CONFIG_INVALID',
-      `${certificate} and ${key} are no certificate and its key in PEM`,
+      `${certificate} and ${key} are not a certificate and its key in PEM`,
       {
         cause,
         hint: 'Give the certificate with its chain, and the private key without a password',
@@ -90,11 +90,11 @@ const cannotListen = (error: unknown, { host, port }: Listen): FleetError => {
   const { code } = error as NodeJS.ErrnoException;
   const where = `${host}:${port}`;
   if (code === 'EADDRINUSE')
-    return new FleetError('USAGE', `somebody listens at ${where} already`, {
-      hint: 'Take another port with --listen',
+    return new FleetError('USAGE', `${where} is in use already`, {
+      hint: 'Choose another port with --listen',
     });
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new FleetError('USAGE', `${host} is no address of this machine`, { hint: 'See --listen' });
+    return new FleetError('USAGE', `${host} is not an address of this machine`, { hint: 'See --listen' });
   return toFleetError(error, `listening at ${where}`);
 };
 

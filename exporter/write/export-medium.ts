@@ -11,7 +11,7 @@ import { LOCK, whileLocked } from '../plan/medium/lock-medium.ts';
 import { releaseBefore } from './release-before.ts';
 import { writeDirectory } from './write-directory.ts';
 import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
-import { type SetOrder, type WrittenSet, writeSet } from './write-set.ts';
+import { type SetRequest, type WrittenSet, writeSet } from './write-set.ts';
 import { withoutEmptyFolders } from './without-empty-folders.ts';
 import { writeTarFile } from './write-tar-file.ts';
 
@@ -26,7 +26,7 @@ export type Exported = Written & {
 export const exportMedium = (
   prepared: Prepared,
   options: WriteOptions,
-  order?: SetOrder,
+  order?: SetRequest,
 ): Promise<Exported> => {
   const folders = prepared.targets.flatMap(({ form, path }) =>
     form === 'tar' ? [dirname(path)] : [join(path, 'blobs/sha256'), join(path, PARTS_FOLDER)],
@@ -37,7 +37,7 @@ export const exportMedium = (
 const writeMedium = async (
   prepared: Prepared,
   options: WriteOptions,
-  order?: SetOrder,
+  order?: SetRequest,
 ): Promise<Exported> => {
   const { plan, source, target, targets } = prepared;
   const before = target.before?.medium;

@@ -21,7 +21,7 @@ import type { SetContent } from './write-set-part.ts';
 import { writeStick } from './write-stick.ts';
 
 /** Which of a set is written now; everything unless said. */
-export type SetOrder = SetWish & {
+export type SetRequest = SetWish & {
   /** Only this volume of the set, onto the one that is given. From 1. */
   readonly stick?: number | undefined;
   /** Only these parts, as files into the folder that is given. */
@@ -68,7 +68,7 @@ export type WrittenSet = Written & {
 /** @throws FleetError USAGE where volumes are missing, and those of the writers */
 export const writeSet = async (
   whole: Prepared,
-  order: SetOrder,
+  order: SetRequest,
   options: WriteOptions,
 ): Promise<WrittenSet> => {
   const prepared = { ...whole, plan: patchesInParts(whole.plan) };
@@ -136,7 +136,7 @@ type Place = { readonly stick: number; readonly root: string };
 const placesFor = async (
   { set, sticks, parts }: SetLayout,
   roots: readonly string[],
-  { stick, askForStick }: SetOrder,
+  { stick, askForStick }: SetRequest,
 ): Promise<readonly Place[]> => {
   const [first = ''] = roots;
   if (stick !== undefined) {
@@ -184,7 +184,7 @@ const changeStick = async (
   { set, sticks, parts }: SetLayout,
   root: string,
   stick: number,
-  { askForStick }: SetOrder,
+  { askForStick }: SetRequest,
 ): Promise<void> => {
   const bytes = parts.filter((part) => part.stick === stick).reduce((sum, { size }) => sum + size, 0);
   for (let because: string | undefined; ; ) {
@@ -207,7 +207,7 @@ const changeStick = async (
 };
 
 /** @throws FleetError USAGE */
-const checkPartSize = async (root: string, { partSize }: SetOrder): Promise<void> => {
+const checkPartSize = async (root: string, { partSize }: SetRequest): Promise<void> => {
   const most = await largestFile(root).catch(() => Number.MAX_SAFE_INTEGER);
   if (partSize === undefined || partSize <= most) return;
   throw new FleetError('USAGE', `${root} keeps no file of ${formatBytes(partSize)}: it is FAT32`, {

@@ -1,4 +1,4 @@
-import type { Freight } from '#bundles/transport/publish/send-shipment';
+import type { Freight } from '#bundles/transport/publish/send-batch';
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
 

@@ -7,7 +7,7 @@ import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import type { Selection } from '#bundles/transport/publish/choose-pointers';
 import { type PointerOutcome, publishLayout } from '#bundles/transport/publish/publish-layout';
-import { addFreight, NO_FREIGHT } from '#bundles/transport/publish/send-shipment';
+import { addFreight, NO_FREIGHT } from '#bundles/transport/publish/send-batch';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { awaitingChannels } from '../release/approvals/awaiting.ts';

@@ -4,7 +4,7 @@ import type { Digest } from '#bundles/digest';
 import type { Channel } from '#bundles/names';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { Plan } from '../../exporter/plan/plan.ts';
-import { type Order, type Prepared, prepare } from '../../exporter/plan/prepare.ts';
+import { type ExportRequest, type Prepared, prepare } from '../../exporter/plan/prepare.ts';
 import { type Exported, exportMedium } from '../../exporter/write/export-medium.ts';
 import type { WriteOptions } from '../../exporter/plan/medium/write-options.ts';
 import { NOW, newFleet, newSigningKey, type SignedFleet } from '../harness/signed-fleet.ts';
@@ -23,10 +23,10 @@ export type World = AsyncDisposable & {
   readonly agent: SigningKey;
   readonly export: (
     to: string,
-    order?: Partial<Order>,
+    order?: Partial<ExportRequest>,
     options?: Partial<WriteOptions>,
   ) => Promise<Exported & { readonly plan: Plan }>;
-  readonly plan: (order?: Partial<Order>) => Promise<Pick<Prepared, 'plan' | 'notes' | 'removals'>>;
+  readonly plan: (order?: Partial<ExportRequest>) => Promise<Pick<Prepared, 'plan' | 'notes' | 'removals'>>;
 };
 
 /** `text` tells one version from the next; its image shares its big layer with every other version. */
@@ -41,7 +41,7 @@ export const makeWorld = async (given?: SignedFleet, agent = newSigningKey()): P
   const path: World['path'] = (...names) => join(folder.path, ...names);
   const fleet = given ?? (await newFleet());
   const layout = writeSignedLayout(fleet, path('layout'));
-  const orderOf = (more: Partial<Order>): Order => ({
+  const exportRequestOf = (more: Partial<ExportRequest>): ExportRequest => ({
     from: path('layout'),
     to: path('medium'),
     channels: undefined,
@@ -56,12 +56,12 @@ export const makeWorld = async (given?: SignedFleet, agent = newSigningKey()): P
     layout,
     agent,
     export: async (to, order = {}, options = {}) => {
-      await using prepared = await prepare(orderOf({ to: path(to), ...order }));
+      await using prepared = await prepare(exportRequestOf({ to: path(to), ...order }));
       const exported = await exportMedium(prepared, { readBack: true, onBytes: () => {}, ...options });
       return { ...exported, plan: prepared.plan };
     },
     plan: async (order = {}) => {
-      await using prepared = await prepare(orderOf(order));
+      await using prepared = await prepare(exportRequestOf(order));
       return { plan: prepared.plan, notes: prepared.notes, removals: prepared.removals };
     },
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),

@@ -47,7 +47,7 @@ describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registr
         version,
         bundles: [bundleOf(`v${version}`)],
         issuedAt: addDays(NOW, -20 * (8 - version)),
-        ...(before.order.identity && { previous: before.order.identity }),
+        ...(before.version.identity && { previous: before.version.identity }),
       });
       bundles.push(bundle as Digest);
       expect(await world.publish(to, 'layout', { channels: [KIOSK] })).toEqual({

@@ -1,5 +1,5 @@
 import type { Digest } from '../../digest.ts';
-import type { PointerTag } from '../publish/shipment.ts';
+import type { PointerTag } from '../publish/upload-batch.ts';
 import type { Artifact } from './read-artifacts.ts';
 
 export type Retention = {
@@ -20,7 +20,7 @@ export const chooseKept = (
   { keep, since }: Retention,
 ): ReadonlySet<Digest> => {
   const kept = new Set(pinned.map(({ digest }) => digest));
-  const byStatement = new Map(artifacts.map((artifact) => [artifact.order.identity, artifact]));
+  const byStatement = new Map(artifacts.map((artifact) => [artifact.version.identity, artifact]));
   for (const pointer of pinned) {
     let before = pointer.previous === null ? undefined : byStatement.get(pointer.previous);
     for (let left = keep; left > 0 && before; left--) {
@@ -30,11 +30,11 @@ export const chooseKept = (
   }
   // Releases and leases of a channel each have numbers of their own.
   const newest = new Map<PointerTag, number>();
-  for (const { tag, order } of pinned) newest.set(tag, Math.max(newest.get(tag) ?? 0, order.number));
-  for (const { digest, tag, order } of artifacts) {
+  for (const { tag, version } of pinned) newest.set(tag, Math.max(newest.get(tag) ?? 0, version.number));
+  for (const { digest, tag, version } of artifacts) {
     const known = newest.get(tag);
-    const onItsWay = known !== undefined && order.identity !== undefined && order.number > known;
-    if (onItsWay || order.at > since) kept.add(digest);
+    const onItsWay = known !== undefined && version.identity !== undefined && version.number > known;
+    if (onItsWay || version.at > since) kept.add(digest);
   }
   return kept;
 };

@@ -2,7 +2,7 @@ import type { Digest } from '../../digest.ts';
 import { type FleetError, toFleetError } from '../../errors.ts';
 import type { Layout } from '../../formats/layout/layout.ts';
 import { choosePointers, type Selection } from '../publish/choose-pointers.ts';
-import type { Pointer } from '../publish/shipment.ts';
+import type { Pointer } from '../publish/upload-batch.ts';
 import type { Registry, Repository } from '../registry/registry.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
 import { chooseKept, type Retention } from './choose-kept.ts';

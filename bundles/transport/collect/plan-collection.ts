@@ -6,7 +6,7 @@ import { readArtifact } from '../../formats/layout/artifact.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
 import { readBlob } from '../../formats/layout/verified.ts';
 import { readChain } from '../publish/read-chain.ts';
-import type { Pointer } from '../publish/shipment.ts';
+import type { Pointer } from '../publish/upload-batch.ts';
 import type { Repository } from '../registry/registry.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
 import { type Artifact, digestInTag, readArtifacts, readOne } from './read-artifacts.ts';

@@ -4,16 +4,16 @@ import { inParallel } from '../../in-parallel.ts';
 import { readArtifact } from '../../formats/layout/artifact.ts';
 import type { Document } from '../../formats/layout/document.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
-import { readOrder, readSignedRelease } from '../publish/read-order.ts';
-import type { Order, PointerTag } from '../publish/shipment.ts';
+import { readVersion, readSignedRelease } from '../publish/read-version.ts';
+import type { PointerVersion, PointerTag } from '../publish/upload-batch.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
 import { underNewestRoot } from '../publish/under-newest-root.ts';
 
-/** An audit log, or a release, lease, order or receipts artifact as it lies in a repository. */
+/** An audit log, or a release, lease, site or receipts artifact of a repository. */
 export type Artifact = {
   readonly digest: Digest;
   readonly tag: PointerTag;
-  readonly order: Order;
+  readonly version: PointerVersion;
   /** Of a release: the statement before, by its payload. */
   readonly previous: Digest | null;
   /** Of a release: the bundles it names. */
@@ -23,8 +23,8 @@ export type Artifact = {
 const WIDTH = 8;
 
 /**
- * Reads artifacts, verified under any root of the fleet. One that no root vouches for, or that is not whole, is
- * left out: no site would take it, so it keeps nothing.
+ * Reads artifacts, verified under any root of the fleet. Artifacts that verify under no root or are incomplete are left out: no
+ * site accepts them, so nothing is kept for them.
  * @throws FleetError REGISTRY_*, ABORTED
  */
 export const readArtifacts = async (
@@ -47,7 +47,7 @@ export const readArtifacts = async (
   return read.filter((artifact) => artifact !== undefined);
 };
 
-/** @throws FleetError those of readOrder under the newest root, where no root vouches for it */
+/** @throws FleetError as readVersion under the newest root, if the artifact verifies under no root */
 export const readOne = async (
   repository: string,
   blobs: BlobSource,
@@ -57,14 +57,14 @@ export const readOne = async (
   const documents = await readArtifact(blobs, { digest }, { what: `${repository}@${digest}` });
   const tag = tagOf(documents);
   const { value } = await underNewestRoot(chain, async (root): Promise<Artifact> => {
-    const order = await readOrder({ repository, tag }, blobs, documents, root);
-    if (tag !== 'release') return { digest, tag, order, previous: null, bundles: [] };
+    const version = await readVersion({ repository, tag }, blobs, documents, root);
+    if (tag !== 'release') return { digest, tag, version, previous: null, bundles: [] };
     const { predicate, statement } = await readSignedRelease(repository, blobs, documents, root);
     const bundles = statement.subjects.filter(({ name }) => name.startsWith('bundle/'));
     return {
       digest,
       tag,
-      order,
+      version,
       previous: predicate.previous,
       bundles: bundles.map((subject) => subject.digest),
     };

@@ -2,7 +2,7 @@ import type { Descriptor } from '../../formats/layout/manifest.ts';
 import type { Digest } from '../../digest.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
 import { verified } from '../../formats/layout/verified.ts';
-import type { Shelf } from './destination.ts';
+import type { TargetRepository } from './destination.ts';
 import { makeLimit } from './limit.ts';
 
 export type Carried = 'there' | 'mounted' | 'uploaded';
@@ -10,7 +10,7 @@ export type Carried = 'there' | 'mounted' | 'uploaded';
 /** Uploads blobs to repositories, each at most once: a blob that another repository has is mounted from there. */
 export type Carrier = {
   readonly bring: (
-    to: { readonly path: string; readonly shelf: Shelf },
+    to: { readonly path: string; readonly target: TargetRepository },
     blob: Descriptor,
     signal: AbortSignal,
   ) => Promise<Carried>;
@@ -33,7 +33,7 @@ export const openCarrier = (
   const brought = new Map<string, Promise<Carried>>();
   const firsts = new Map<Digest, { readonly path: string; readonly done: Promise<unknown> }>();
   const push = async (
-    { path, shelf }: { readonly path: string; readonly shelf: Shelf },
+    { path, target }: { readonly path: string; readonly target: TargetRepository },
     blob: Descriptor,
     signal: AbortSignal,
   ): Promise<Carried> => {
@@ -48,7 +48,7 @@ export const openCarrier = (
     const mount = from !== undefined && from !== path ? { mountFrom: from } : {};
     const open = async (): Promise<AsyncIterable<Uint8Array>> =>
       verified(digest, blob.size, await blobs.open(digest, signal), blobs.name);
-    const how = await limit(() => shelf.pushBlob({ digest, size: blob.size }, open, { signal, ...mount }));
+    const how = await limit(() => target.pushBlob({ digest, size: blob.size }, open, { signal, ...mount }));
     onCarried(path, blob, how);
     return how;
   };

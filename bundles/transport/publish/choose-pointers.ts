@@ -6,7 +6,7 @@ import { didYouMean } from '../../nearest-name.ts';
 import { type Channel, formatChannel, isName, parseChannel } from '../../names.ts';
 import { AUDIT_REPOSITORY, channelRepository, siteRepository } from '../registry/references.ts';
 import type { Offering } from './offering.ts';
-import type { Pointer } from './shipment.ts';
+import type { Pointer } from './upload-batch.ts';
 
 type Index = Pick<Offering, 'directory' | 'manifests'>;
 

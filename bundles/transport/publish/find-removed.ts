@@ -6,8 +6,8 @@ import { parseArtifact } from '../../formats/layout/artifact.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
 import { readBlob } from '../../formats/layout/verified.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
-import type { Shelf } from './destination.ts';
-import { readSignedRelease } from './read-order.ts';
+import type { TargetRepository } from './destination.ts';
+import { readSignedRelease } from './read-version.ts';
 import { underNewestRoot } from './under-newest-root.ts';
 
 type Comparison = {
@@ -26,11 +26,11 @@ type Comparison = {
  */
 export const findRemoved = async (
   layout: BlobSource,
-  shelf: Pick<Shelf, 'name' | 'blobs'>,
+  target: Pick<TargetRepository, 'name' | 'blobs'>,
   { repository, artifact, before, roots, signal }: Comparison,
 ): Promise<readonly string[] | undefined> => {
   try {
-    const there = await bundlesIn(shelf.blobs, repository, before, roots);
+    const there = await bundlesIn(target.blobs, repository, before, roots);
     const here = await bundlesIn(layout, repository, artifact, roots);
     const [old, now] = [
       there.filter((one) => !here.includes(one)),
@@ -38,7 +38,7 @@ export const findRemoved = async (
     ];
     // A build keeps the bundles of its past releases: mostly nothing is fetched.
     const isHere = await Promise.all(old.map(async (digest) => (await layout.size(digest)) !== undefined));
-    const gone = await packageNames(isHere.every(Boolean) ? layout : shelf.blobs, old, signal);
+    const gone = await packageNames(isHere.every(Boolean) ? layout : target.blobs, old, signal);
     const kept = await packageNames(layout, now, signal);
     return [...gone.difference(kept)].toSorted(compareBytes);
   } catch (error) {

@@ -22,7 +22,7 @@ import { MAX_STATEMENT_BYTES } from '../../formats/statements/envelope.ts';
 import { referrerOf } from '../../formats/statements/referrer.ts';
 import { EMPTY_DESCRIPTOR } from '../../formats/layout/artifact.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
-import type { Parcel, Shipment } from './shipment.ts';
+import type { ManifestUpload, UploadBatch } from './upload-batch.ts';
 
 export type Evidence = {
   readonly blobs: BlobSource;
@@ -39,15 +39,15 @@ export const planBundles = async (
   evidence: Evidence,
   repository: string,
   signal?: AbortSignal,
-): Promise<Pick<Shipment, 'stages' | 'companions'>> => {
-  const stages: (readonly Parcel[])[] = [];
-  const companions: Shipment['companions'][number][] = [];
+): Promise<Pick<UploadBatch, 'stages' | 'companions'>> => {
+  const stages: (readonly ManifestUpload[])[] = [];
+  const companions: UploadBatch['companions'][number][] = [];
   for (const { kind, digest } of await judge(evidence, repository)) {
     const bundle = await planBundle(evidence, digest, signal);
     stages.push(...bundle.stages);
     // Stock Flux and Argo CD read no release; they follow this tag (docs/bundle-format.md section 13).
     if (kind === 'kubernetes')
-      companions.push({ tag: 'bundle', descriptor: bundle.parcel.descriptor, bytes: bundle.parcel.bytes });
+      companions.push({ tag: 'bundle', descriptor: bundle.upload.descriptor, bytes: bundle.upload.bytes });
   }
   return { stages, companions };
 };
@@ -85,11 +85,11 @@ const planBundle = async (
   { blobs, documents }: Evidence,
   digest: AcceptedBundle['digest'],
   signal?: AbortSignal,
-): Promise<{ readonly stages: readonly (readonly Parcel[])[]; readonly parcel: Parcel }> => {
+): Promise<{ readonly stages: readonly (readonly ManifestUpload[])[]; readonly upload: ManifestUpload }> => {
   const bundle = await readBundle(blobs, digest, signal);
   const own = new Set(ownBlobs(bundle).map((blob) => blob.digest));
   const images = (await closureBlobs(blobs, bundle, signal)).filter((blob) => !own.has(blob.digest));
-  const parcel: Parcel = {
+  const upload: ManifestUpload = {
     tag: bundleTag(digest),
     descriptor: {
       mediaType: bundle.manifest.mediaType,
@@ -100,14 +100,14 @@ const planBundle = async (
     bytes: await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal),
     blobs: [bundle.manifest.config, ...bundle.manifest.layers],
   };
-  const statements: Parcel[] = [];
+  const statements: ManifestUpload[] = [];
   for (const document of documents) {
     if (document.role === 'bundle' && document.about === digest)
-      statements.push(await statementParcel(blobs, document, parcel.descriptor));
+      statements.push(await statementUpload(blobs, document, upload.descriptor));
   }
   // One after the other: where the registry lists no referrers, each adds itself to the same list.
   const attached = statements.map((statement) => [statement]);
-  return { stages: [...(await imageStages(blobs, images, signal)), [parcel], ...attached], parcel };
+  return { stages: [...(await imageStages(blobs, images, signal)), [upload], ...attached], upload };
 };
 
 /**
@@ -118,49 +118,49 @@ export const imageStages = async (
   blobs: BlobSource,
   closure: readonly Descriptor[],
   signal?: AbortSignal,
-): Promise<readonly (readonly Parcel[])[]> => {
+): Promise<readonly (readonly ManifestUpload[])[]> => {
   const manifests = closure.filter(({ mediaType }) => isManifestType(mediaType));
   const images = manifests.filter(({ mediaType }) => !isIndexType(mediaType));
   const indexes = manifests.filter(({ mediaType }) => isIndexType(mediaType)).toReversed();
-  const parcels = async (descriptors: readonly Descriptor[]): Promise<readonly Parcel[]> => {
-    const found: Parcel[] = [];
-    for (const descriptor of descriptors) found.push(await imageParcel(blobs, descriptor, signal));
+  const uploads = async (descriptors: readonly Descriptor[]): Promise<readonly ManifestUpload[]> => {
+    const found: ManifestUpload[] = [];
+    for (const descriptor of descriptors) found.push(await imageUpload(blobs, descriptor, signal));
     return found;
   };
-  const single = await parcels(images);
-  const isReferrer = ({ subject }: Parcel): boolean => subject !== undefined;
+  const single = await uploads(images);
+  const isReferrer = ({ subject }: ManifestUpload): boolean => subject !== undefined;
   return [
-    single.filter((parcel) => !isReferrer(parcel)),
-    ...(await parcels(indexes)).map((parcel) => [parcel]),
+    single.filter((upload) => !isReferrer(upload)),
+    ...(await uploads(indexes)).map((upload) => [upload]),
     // Signatures of images: one after the other, as with statements, and after what they are about.
-    ...single.filter(isReferrer).map((parcel) => [parcel]),
+    ...single.filter(isReferrer).map((upload) => [upload]),
   ];
 };
 
-const imageParcel = async (
+const imageUpload = async (
   blobs: BlobSource,
   { mediaType, digest, size }: Descriptor,
   signal?: AbortSignal,
-): Promise<Parcel> => {
+): Promise<ManifestUpload> => {
   const bytes = await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal);
   const manifest = parseManifest(bytes);
   const parts = childrenOf(manifest).filter((child) => !isManifestType(child.mediaType));
-  const parcel = { tag: imageTag(digest), descriptor: { mediaType, digest, size }, bytes, blobs: parts };
-  if (!('subject' in manifest) || !isDigest(manifest.subject?.digest)) return parcel;
+  const upload = { tag: imageTag(digest), descriptor: { mediaType, digest, size }, bytes, blobs: parts };
+  if (!('subject' in manifest) || !isDigest(manifest.subject?.digest)) return upload;
   const { artifactType, annotations, subject } = manifest;
   const descriptor = {
-    ...parcel.descriptor,
+    ...upload.descriptor,
     ...(artifactType && { artifactType }),
     ...(annotations && { annotations }),
   };
-  return { ...parcel, descriptor, subject: subject.digest };
+  return { ...upload, descriptor, subject: subject.digest };
 };
 
-const statementParcel = async (
+const statementUpload = async (
   blobs: BlobSource,
   document: Document,
   subject: Descriptor,
-): Promise<Parcel> => {
+): Promise<ManifestUpload> => {
   const statement = await readBlob(blobs, document.digest, MAX_STATEMENT_BYTES);
   const { bytes, descriptor } = referrerOf(statement, subject, `the statement of bundle ${subject.digest}`);
   return {

@@ -4,7 +4,7 @@ import { compareBytes } from '../../digest.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
 import { mirrorPath } from '../registry/mirror-path.ts';
 import { imageStages } from './plan-bundles.ts';
-import type { Parcel } from './shipment.ts';
+import type { ManifestUpload } from './upload-batch.ts';
 
 /** An image at one of the places where clusters look for it by its own name. */
 export type MirroredImage = {
@@ -13,7 +13,7 @@ export type MirroredImage = {
   /** Those of its names that lie at this path, sorted. */
   readonly names: readonly string[];
   readonly image: ClosureEntry;
-  readonly stages: readonly (readonly Parcel[])[];
+  readonly stages: readonly (readonly ManifestUpload[])[];
 };
 
 /**

@@ -10,12 +10,12 @@ import { findRemoved } from './find-removed.ts';
 import { judgePointer } from './judge-pointer.ts';
 import { makeLimit } from './limit.ts';
 import type { Offering } from './offering.ts';
-import { planShipment } from './plan-shipment.ts';
+import { planBatch } from './plan-batch.ts';
 import { readFleetChain } from './read-fleet-chain.ts';
-import { type Freight, NO_FREIGHT, sendShipment } from './send-shipment.ts';
-import type { Pointer, PointerTag, Shipment } from './shipment.ts';
+import { type Freight, NO_FREIGHT, sendBatch } from './send-batch.ts';
+import type { Pointer, PointerTag, UploadBatch } from './upload-batch.ts';
 import { underNewestRoot } from './under-newest-root.ts';
-import { surveyShipment } from './survey-shipment.ts';
+import { surveyBatch } from './survey-batch.ts';
 
 export type PublishOptions = {
   readonly selection?: Selection;
@@ -119,7 +119,7 @@ export const publishLayout = async (
       }
     });
   const outcomes: PointerOutcome[] = [];
-  // The log first, as releases name its head; then releases: a lease is about one, and an order may send an agent to one.
+  // The log first, as releases name its head; then releases: a lease is about one, and a site statement may send an agent to one.
   for (const wave of Map.groupBy(pointers, waveOf).values()) {
     const settled = await Promise.allSettled(wave.map(publish));
     options.signal.throwIfAborted();
@@ -131,15 +131,15 @@ export const publishLayout = async (
 
 const waveOf = ({ tag }: Pointer): string => (tag === 'log' || tag === 'release' ? tag : 'others');
 
-/** A log is as good under an older root: no entry has to follow a rotation. @throws FleetError as planShipment */
+/** A log is as good under an older root: no entry has to follow a rotation. @throws FleetError as planBatch */
 const planPointer = async (
   { blobs }: Offering,
   pointer: Pointer,
   roots: readonly TrustRoot[],
   now: Date,
   signal: AbortSignal,
-): Promise<Shipment> => {
-  const plan = (root: TrustRoot): Promise<Shipment> => planShipment(blobs, pointer, root, now, signal);
+): Promise<UploadBatch> => {
+  const plan = (root: TrustRoot): Promise<UploadBatch> => planBatch(blobs, pointer, root, now, signal);
   return pointer.tag === 'log' ? (await underNewestRoot(roots, plan)).value : plan(roots.at(-1) as TrustRoot);
 };
 
@@ -164,29 +164,29 @@ const publishPointer = async (
   { layout, destination, chain, carrier, brought }: Context,
 ): Promise<PointerOutcome> => {
   const { repository, tag, artifact } = pointer;
-  const shelf = destination.repository(repository);
-  const before = await shelf.resolve(tag, signal);
+  const target = destination.repository(repository);
+  const before = await target.resolve(tag, signal);
   const outcome = { repository, tag, name: undefined, freight: NO_FREIGHT };
   // A pointer is written after everything that it reaches.
   if (before?.digest === artifact.digest && !repair) return { ...outcome, outcome: 'unchanged' };
   const roots = await chain();
   if (tag === 'release' && before?.digest !== artifact.digest)
     await checkRelease?.(parseChannel(repository), roots);
-  const shipment = await planPointer(layout, pointer, roots, now, signal);
-  const { name } = shipment.order;
+  const batch = await planPointer(layout, pointer, roots, now, signal);
+  const { name } = batch.version;
   const isNew = before && before.digest !== artifact.digest;
-  if (isNew) await judgePointer(shelf, shipment, before, roots);
+  if (isNew) await judgePointer(target, batch, before, roots);
   const compared = { repository, artifact, roots, signal };
   const removes =
-    isNew && tag === 'release' ? await findRemoved(layout.blobs, shelf, { ...compared, before }) : undefined;
+    isNew && tag === 'release' ? await findRemoved(layout.blobs, target, { ...compared, before }) : undefined;
   const told = { name, ...(removes && { removes }) };
   if (dryRun) {
-    const freight = await surveyShipment(shipment, shelf, repair, brought, signal);
+    const freight = await surveyBatch(batch, target, repair, brought, signal);
     return { ...outcome, ...told, outcome: 'planned', freight };
   }
   const { hasReferrers } = destination;
-  const sending = { shelf, carrier, chain: roots, before, hasReferrers, repair, signal };
-  const sent = await sendShipment(shipment, sending);
+  const sending = { target, carrier, chain: roots, before, hasReferrers, repair, signal };
+  const sent = await sendBatch(batch, sending);
   const nothingLost =
     before?.digest === artifact.digest && sent.freight.uploaded + sent.freight.mounted === 0;
   return { ...outcome, ...told, ...sent, ...(nothingLost && { outcome: 'unchanged' as const }) };

@@ -9,16 +9,16 @@ import type { Repository } from './registry.ts';
  * the list under a tag (OCI distribution spec 1.1, "Pushing Manifests with Subject").
  */
 export const attachReferrer = async (
-  shelf: Pick<Repository, 'name' | 'referrers' | 'fetchManifest' | 'pushManifest'>,
+  target: Pick<Repository, 'name' | 'referrers' | 'fetchManifest' | 'pushManifest'>,
   subject: Digest,
   referrer: Descriptor,
   signal: AbortSignal,
 ): Promise<void> => {
   const isListed = ({ digest }: Descriptor): boolean => digest === referrer.digest;
-  if ((await shelf.referrers(subject, signal)).some(isListed)) return;
+  if ((await target.referrers(subject, signal)).some(isListed)) return;
   const tag = fallbackTag(subject);
-  const found = await shelf.fetchManifest(tag, signal);
-  const before = found && parseManifest(found.bytes, `${shelf.name}:${tag}`);
+  const found = await target.fetchManifest(tag, signal);
+  const before = found && parseManifest(found.bytes, `${target.name}:${tag}`);
   const others = before && 'manifests' in before ? before.manifests : [];
   const index: ImageIndex = {
     schemaVersion: 2,
@@ -27,7 +27,7 @@ export const attachReferrer = async (
       compareBytes(a.digest, b.digest),
     ),
   };
-  await shelf.pushManifest(tag, { mediaType: OCI_INDEX, bytes: canonicalBytes(index) }, signal);
+  await target.pushManifest(tag, { mediaType: OCI_INDEX, bytes: canonicalBytes(index) }, signal);
 };
 
 /** The fallback tag for clients that get 404 from the referrers API. */

@@ -26,7 +26,7 @@ const MOST = 0.7;
 const SHORT = 0.1;
 
 /** What patches are made for. */
-export type DeltaOrder = {
+export type DeltaRequest = {
   readonly source: Source;
   readonly bundles: readonly OfferedBundle[];
   readonly bases: Pick<Bases, 'bases' | 'readers' | 'asked'>;
@@ -46,7 +46,7 @@ export type DeltaOrder = {
  * them, and what is packed again to compare, in all about six times the content.
  * @throws FleetError those of reading the source
  */
-export const findDeltas = async (order: DeltaOrder): Promise<readonly Delta[]> => {
+export const findDeltas = async (order: DeltaRequest): Promise<readonly Delta[]> => {
   const { source, bundles, blobs, bases, progress, signal } = order;
   const { fresh, old } = await readSlots(order);
   const large = blobs.filter(
@@ -77,7 +77,7 @@ const readSlots = async ({
   bundles,
   bases,
   signal,
-}: DeltaOrder): Promise<{
+}: DeltaRequest): Promise<{
   readonly fresh: ReadonlyMap<Digest, readonly Slot[]>;
   readonly old: readonly Slot[];
 }> => {
@@ -96,7 +96,7 @@ const readSlots = async ({
 };
 
 const bestDelta = async (
-  { patches, maxPatch, signal }: DeltaOrder,
+  { patches, maxPatch, signal }: DeltaRequest,
   { digest, size }: PlannedBlob,
   candidates: readonly Digest[],
   blobs: BlobSource,

@@ -13,7 +13,7 @@ import type { Registry, Repository } from '#bundles/transport/registry/registry'
 import { formatRegistryAddress } from '#bundles/transport/registry/registry-address';
 import type { Artifact } from '#bundles/transport/collect/read-artifacts';
 
-export type PruneOrder = {
+export type PruneRequest = {
   /** Releases of each channel that stay, the current one counted in; at least 1. */
   readonly keep: number;
   /** undefined: all that the registry has. */
@@ -46,7 +46,7 @@ type Planned = { readonly path: string; readonly repository: Repository; readonl
  * release names, is never touched.
  * @throws FleetError CHANNEL_MISSING, ROOT_UNKNOWN, REGISTRY_*, and what is wrong with a release that stays: then nothing goes
  */
-export const pruneRegistry = async (registry: Registry, order: PruneOrder): Promise<Pruned> => {
+export const pruneRegistry = async (registry: Registry, order: PruneRequest): Promise<Pruned> => {
   const { channels, keep, pinned, remove, signal } = order;
   const listed = await registry.repositories(signal);
   const where = formatRegistryAddress(registry.address);
@@ -202,12 +202,12 @@ const chooseNewest = (
   const kept = new Set(pinned.map(({ digest }) => digest));
   const all = [...artifacts, ...pinned];
   const numbersOf = (tag: Artifact['tag'], some: readonly Artifact[]): readonly number[] =>
-    some.flatMap((artifact) => (artifact.tag === tag ? [artifact.order.number] : []));
+    some.flatMap((artifact) => (artifact.tag === tag ? [artifact.version.number] : []));
   const releases = [...new Set(numbersOf('release', all))].toSorted((a, b) => b - a);
   const oldest = releases[Math.min(keep, releases.length) - 1] ?? 0;
-  for (const { digest, tag, order } of artifacts) {
+  for (const { digest, tag, version } of artifacts) {
     const pointer = Math.max(0, ...numbersOf(tag, pinned));
-    if (tag === 'release' ? order.number >= oldest : order.number > pointer) kept.add(digest);
+    if (tag === 'release' ? version.number >= oldest : version.number > pointer) kept.add(digest);
   }
   return kept;
 };

@@ -30,7 +30,7 @@ export type SiteOrder = {
 export const siteSide = async (source: Source, order: SiteOrder): Promise<Side> => {
   const { site, now, signal } = order;
   const agentsOf = siteAgents(source, now);
-  const { reports, notes } = await readOrder(source, order, agentsOf);
+  const { reports, notes } = await readVersion(source, order, agentsOf);
   const newest = newestReports(reports).filter(({ name }) => name.split('/')[0] === site);
   if (newest.length === 0) {
     throw new FleetError(
@@ -66,7 +66,7 @@ export const siteSide = async (source: Source, order: SiteOrder): Promise<Side> 
   };
 };
 
-const readOrder = async (
+const readVersion = async (
   source: Source,
   { site, report, open }: SiteOrder,
   agentsOf: ReturnType<typeof siteAgents>,

@@ -61,7 +61,7 @@ export default class TokensCreate extends FleetCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(TokensCreate);
     const now = this.readNow(flags.now);
-    const order = readOrder(flags);
+    const order = readVersion(flags);
     const expires = new Date(now.getTime() + parseLife(flags.expires ?? LIVES[order.scope]));
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
@@ -89,7 +89,7 @@ type Given = {
   readonly 'replace-key': boolean;
 };
 
-const readOrder = (flags: Given): TokenOrder => {
+const readVersion = (flags: Given): TokenOrder => {
   if (flags.reader) return { scope: 'reader' };
   if (flags.site === undefined) {
     throw new FleetError('USAGE', 'it is not said what the token is for', {

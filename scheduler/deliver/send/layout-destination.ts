@@ -9,7 +9,7 @@ import {
   writeLayoutIndex,
 } from '#bundles/formats/layout/layout';
 import { readBlob } from '#bundles/formats/layout/verified';
-import type { Destination, Shelf } from '#bundles/transport/publish/destination';
+import type { Destination, TargetRepository } from '#bundles/transport/publish/destination';
 import { makeLimit } from '#bundles/transport/publish/limit';
 import { waitForLayout } from '../../release/publish/wait-for-layout.ts';
 
@@ -35,7 +35,7 @@ export const openLayoutDestination = async (
       ? undefined
       : { mediaType: 'application/octet-stream', digest: reference, size };
   };
-  const repository = (path: string): Shelf => ({
+  const repository = (path: string): TargetRepository => ({
     name: `${directory}/${path}`,
     resolve: (reference) => resolve(path, reference),
     fetchManifest: async (reference, signal) => {

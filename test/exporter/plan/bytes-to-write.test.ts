@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { generateAgeIdentity } from '#bundles/trust/age/recipient';
 import { bytesToWrite } from '../../../exporter/plan/bytes-to-write.ts';
 import { planSet } from '../../../exporter/plan/plan-set.ts';
-import { type Order, prepare } from '../../../exporter/plan/prepare.ts';
+import { type ExportRequest, prepare } from '../../../exporter/plan/prepare.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
-import type { SetOrder } from '../../../exporter/write/write-set.ts';
+import type { SetRequest } from '../../../exporter/write/write-set.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 import { filesOf } from '../files-of.ts';
 import { bundleOf, KIOSK, makeKioskWorld, type World } from '../world.ts';
@@ -15,7 +15,12 @@ import { PART } from '../write/set-world.ts';
 /** Later than the medium was planned: what says when it was made is as long. */
 const LATER = new Date(NOW.getTime() + 90_000);
 
-const orderOf = (world: World, to: readonly string[], more: Partial<Order>, now: Date): Order => ({
+const exportRequestOf = (
+  world: World,
+  to: readonly string[],
+  more: Partial<ExportRequest>,
+  now: Date,
+): ExportRequest => ({
   from: world.path('layout'),
   to: world.path(to[0] ?? ''),
   alsoTo: to.slice(1).map((name) => world.path(name)),
@@ -34,12 +39,12 @@ type Numbers = { readonly planned: number; readonly written: number; readonly al
 const inOnePiece = async (
   world: World,
   to: string,
-  more: Partial<Order> = {},
+  more: Partial<ExportRequest> = {},
   maxFileSize?: number,
 ): Promise<Numbers> => {
-  await using before = await prepare(orderOf(world, [to], more, NOW));
+  await using before = await prepare(exportRequestOf(world, [to], more, NOW));
   const { toWrite, there } = await bytesToWrite(before, maxFileSize, {});
-  await using prepared = await prepare(orderOf(world, [to], more, LATER));
+  await using prepared = await prepare(exportRequestOf(world, [to], more, LATER));
   const { written } = await exportMedium(prepared, {
     readBack: true,
     ...quiet,
@@ -51,12 +56,12 @@ const inOnePiece = async (
 const inParts = async (
   world: World,
   to: readonly string[],
-  wish: SetOrder,
-  more: Partial<Order> = {},
+  wish: SetRequest,
+  more: Partial<ExportRequest> = {},
 ): Promise<Numbers & { readonly count: number }> => {
-  await using before = await prepare(orderOf(world, to, more, NOW));
+  await using before = await prepare(exportRequestOf(world, to, more, NOW));
   const { sticks } = await planSet(before, wish, quiet);
-  await using prepared = await prepare(orderOf(world, to, more, LATER));
+  await using prepared = await prepare(exportRequestOf(world, to, more, LATER));
   const { written, set } = await exportMedium(
     prepared,
     { readBack: true, ...quiet, seal: prepared.seal },

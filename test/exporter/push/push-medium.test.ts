@@ -1,4 +1,4 @@
-import type { Freight } from '#bundles/transport/publish/send-shipment';
+import type { Freight } from '#bundles/transport/publish/send-batch';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'v
 import { digestOf } from '#bundles/digest';
 import { type FleetError, isFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { type PushOrder } from '../../../exporter/push/prepare-push.ts';
+import { type PushRequest } from '../../../exporter/push/prepare-push.ts';
 import { type Pushed, pushMedium } from '../../../exporter/push/push-medium.ts';
 import {
   checkReachable,
@@ -38,7 +38,7 @@ beforeEach(() => {
 
 const push = async (
   name: string,
-  order: Partial<PushOrder & { readonly dryRun: boolean }> = {},
+  order: Partial<PushRequest & { readonly dryRun: boolean }> = {},
 ): Promise<Pushed> => {
   await using medium = await openMedium(world.path(name));
   return await pushMedium(medium, registry, {

@@ -7,15 +7,15 @@ import { isFleetError } from '#bundles/errors';
 import type { Document } from '#bundles/formats/layout/document';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { fillShelves, type ShelfOrder } from '../../../exporter/serve/fill-shelves.ts';
+import { readServedContent, type ServedSelection } from '../../../exporter/serve/read-served-content.ts';
 import { registryHandler } from '../../../exporter/serve/registry-handler.ts';
-import type { Shelves } from '../../../exporter/serve/shelves.ts';
+import type { ServedContent } from '../../../exporter/serve/served-content.ts';
 import { startServer } from '../../../exporter/serve/start-server.ts';
 import { newFleet } from '../../harness/signed-fleet.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, type World } from '../world.ts';
 import { fillForm } from '../write/fill-form.ts';
 
-const ORDER: ShelfOrder = {
+const ORDER: ServedSelection = {
   selection: {},
   pinned: undefined,
   imagesAt: '',
@@ -25,14 +25,14 @@ const ORDER: ShelfOrder = {
 let world: World & { readonly first: Digest };
 const cleanup = new AsyncDisposableStack();
 let medium: OpenMedium;
-let shelves: Shelves;
+let served: ServedContent;
 let url: string;
 const broken: unknown[] = [];
 
 /** The layer of 50,000 bytes. */
 const BIG = digestOf(Buffer.alloc(50_000, 'base'));
 
-const start = async (from: Shelves, imagesAt = ''): Promise<string> => {
+const start = async (from: ServedContent, imagesAt = ''): Promise<string> => {
   const handler = registryHandler(from, { imagesAt, onBroken: (error) => broken.push(error) });
   const listen = { host: '127.0.0.1', port: 0, loopback: true };
   return cleanup.use(await startServer({ listen, tls: undefined }, handler)).url;
@@ -51,8 +51,8 @@ beforeAll(async () => {
   });
   await world.export('both', { bases: [world.path('medium')] });
   medium = cleanup.use(await openMedium(world.path('medium')));
-  shelves = await fillShelves(medium, ORDER);
-  url = await start(shelves);
+  served = await readServedContent(medium, ORDER);
+  url = await start(served);
 });
 afterAll(() => cleanup.disposeAsync());
 
@@ -93,7 +93,7 @@ describe('a medium as a registry', () => {
   });
 
   test('puts images below a path where that is wanted', async () => {
-    const other = await fillShelves(medium, { ...ORDER, imagesAt: 'mirror/of' });
+    const other = await readServedContent(medium, { ...ORDER, imagesAt: 'mirror/of' });
     const at = await start(other, 'mirror/of');
     const tag = await imageTag();
     expect((await fetch(`${at}/v2/mirror/of/registry.test/web/manifests/${tag}`)).status).toBe(200);
@@ -193,18 +193,18 @@ describe('a medium as a registry', () => {
 
   test('a channel that leans on a base is not served, the others are, and of a delta alone nothing is', async () => {
     await using delta = await openMedium(world.path('delta'));
-    const error = await fillShelves(delta, ORDER).catch((it: unknown) => it);
+    const error = await readServedContent(delta, ORDER).catch((it: unknown) => it);
     expect(isFleetError(error, 'MISSING_BASE')).toBe(true);
     await using both = await openMedium(world.path('both'));
-    const filled = await fillShelves(both, ORDER);
+    const filled = await readServedContent(both, ORDER);
     expect([...filled.repositories.keys()]).toEqual(['prod/gate']);
     expect(filled.notes).toHaveLength(1);
   });
 
   test('a root that the medium does not have is refused', async () => {
     const right = digestOf(world.fleet.roots[0] ?? '');
-    expect((await fillShelves(medium, { ...ORDER, pinned: right })).root.digest).toBe(right);
-    const error = await fillShelves(medium, { ...ORDER, pinned: BIG }).catch((it: unknown) => it);
+    expect((await readServedContent(medium, { ...ORDER, pinned: right })).root.digest).toBe(right);
+    const error = await readServedContent(medium, { ...ORDER, pinned: BIG }).catch((it: unknown) => it);
     expect(isFleetError(error, 'ROOT_UNKNOWN')).toBe(true);
   });
 });
@@ -227,7 +227,7 @@ test('what nobody signed is not served', async () => {
     const root = rootOf(stranger);
     await writeFile(world.path(name, 'blobs', 'sha256', hexOf(digestOf(root))), root);
     await using opened = await openMedium(world.path(name));
-    const error = await fillShelves(opened, ORDER).catch((it: unknown) => it);
+    const error = await readServedContent(opened, ORDER).catch((it: unknown) => it);
     expect([name, isFleetError(error) && error.code]).toEqual([name, REFUSALS[name]]);
   }
 });
@@ -238,7 +238,7 @@ const REFUSALS = { rootless: 'ROOT_UNKNOWN', unsigned: 'CHANNEL_MISSING', foreig
 test('a set of parts is served from where its parts lie', async () => {
   await fillForm(world.path('layout'), world.path('set'), 'set');
   await using opened = await openMedium(world.path('set'));
-  const at = await start(await fillShelves(opened, { ...ORDER, selection: { channels: [KIOSK] } }));
+  const at = await start(await readServedContent(opened, { ...ORDER, selection: { channels: [KIOSK] } }));
   const answer = await fetch(`${at}/v2/registry.test/web/blobs/${BIG}`, {
     headers: { range: 'bytes=39990-40010' },
   });
@@ -253,7 +253,7 @@ test('a blob that was damaged never arrives whole, in no range either', async ()
   bytes[25_000] = (bytes[25_000] ?? 0) ^ 1;
   await writeFile(file, bytes);
   await using opened = await openMedium(world.path('damaged'));
-  const at = await start(await fillShelves(opened, ORDER));
+  const at = await start(await readServedContent(opened, ORDER));
   const path = `${at}/v2/registry.test/web/blobs/${BIG}`;
   broken.length = 0;
   for (const range of [undefined, 'bytes=0-9', 'bytes=40000-']) {

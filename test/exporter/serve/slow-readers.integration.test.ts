@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import type { Pace } from '../../../exporter/serve/drain-at-pace.ts';
 import { registryHandler } from '../../../exporter/serve/registry-handler.ts';
-import type { Shelf, Shelves } from '../../../exporter/serve/shelves.ts';
+import type { ServedRepository, ServedContent } from '../../../exporter/serve/served-content.ts';
 import { startServer } from '../../../exporter/serve/start-server.ts';
 import { sourceOf } from '../../agent/images/image-fixture.ts';
 
@@ -13,16 +13,16 @@ import { sourceOf } from '../../agent/images/image-fixture.ts';
 const BLOB = Buffer.alloc(24 << 20, 'layer');
 const SMALL = Buffer.from('small');
 
-const shelf: Shelf = {
+const found: ServedRepository = {
   tags: new Map(),
   manifests: new Map(),
   blobs: new Map([BLOB, SMALL].map((bytes) => [digestOf(bytes), bytes.byteLength])),
   referrers: new Map(),
 };
-const shelves = {
+const served = {
   blobs: sourceOf(new Map([BLOB, SMALL].map((bytes) => [digestOf(bytes), bytes]))),
-  repositories: new Map([['app', shelf]]),
-} as unknown as Shelves;
+  repositories: new Map([['app', found]]),
+} as unknown as ServedContent;
 
 const cleanup: AsyncDisposableStack[] = [];
 afterEach(async () => {
@@ -33,7 +33,7 @@ const serve = async (limits: { transfers: number; share: number; pace: Pace }) =
   const stack = new AsyncDisposableStack();
   cleanup.push(stack);
   const broken: unknown[] = [];
-  const handler = registryHandler(shelves, { imagesAt: '', ...limits, onBroken: (it) => broken.push(it) });
+  const handler = registryHandler(served, { imagesAt: '', ...limits, onBroken: (it) => broken.push(it) });
   const listen = { host: '127.0.0.1', port: 0, loopback: true };
   const { url } = stack.use(await startServer({ listen, tls: undefined }, handler));
   const port = Number(new URL(url).port);

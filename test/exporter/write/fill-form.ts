@@ -1,4 +1,4 @@
-import { type Order, prepare } from '../../../exporter/plan/prepare.ts';
+import { type ExportRequest, prepare } from '../../../exporter/plan/prepare.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 import { PART } from './set-world.ts';
@@ -11,7 +11,7 @@ export const fillForm = async (
   to: string,
   form: Form,
   recipient = process.env['TEST_RECIPIENT'] ?? '',
-  order: Partial<Order> = {},
+  order: Partial<ExportRequest> = {},
   partSize: number = PART,
 ) => {
   await using prepared = await prepare({

@@ -1,7 +1,7 @@
-import { type Order, prepare } from '../../../exporter/plan/prepare.ts';
+import { type ExportRequest, prepare } from '../../../exporter/plan/prepare.ts';
 import { type Exported, exportMedium } from '../../../exporter/write/export-medium.ts';
 import type { WriteOptions } from '../../../exporter/plan/medium/write-options.ts';
-import type { SetOrder } from '../../../exporter/write/write-set.ts';
+import type { SetRequest } from '../../../exporter/write/write-set.ts';
 import { NOW } from '../../harness/signed-fleet.ts';
 import { makeKioskWorld, type World } from '../world.ts';
 
@@ -12,8 +12,8 @@ export type SetWorld = World & {
   /** Fills sticks, by default one with everything in parts of PART bytes. */
   readonly exportSet: (
     sticks: readonly string[],
-    set?: Partial<SetOrder>,
-    order?: Partial<Order>,
+    set?: Partial<SetRequest>,
+    order?: Partial<ExportRequest>,
     options?: Partial<WriteOptions>,
   ) => Promise<Exported>;
 };

@@ -13,7 +13,7 @@ const statementOf = (number: number) => digestOf(`statement ${number}`);
 const release = (number: number, at = LONG_AGO, previous: number | null = number - 1): Artifact => ({
   digest: digestOf(`artifact ${number}`),
   tag: 'release',
-  order: { number, name: `release ${number}`, identity: statementOf(number), at },
+  version: { number, name: `release ${number}`, identity: statementOf(number), at },
   previous: previous === null || previous === 0 ? null : statementOf(previous),
   bundles: [],
 });
@@ -22,7 +22,7 @@ const HISTORY = [1, 2, 3, 4, 5, 6, 7, 8].map((number) => release(number));
 
 const keptOf = (artifacts: readonly Artifact[], pinned: readonly Artifact[], keep: number, since = NOW) => {
   const kept = chooseKept(artifacts, pinned, { keep, since });
-  return artifacts.filter(({ digest }) => kept.has(digest)).map(({ order }) => order.number);
+  return artifacts.filter(({ digest }) => kept.has(digest)).map(({ version }) => version.number);
 };
 
 describe('the releases that stay', () => {
@@ -34,12 +34,12 @@ describe('the releases that stay', () => {
   });
 
   it('follow what each says came before it, not the numbers', () => {
-    const odd = HISTORY.map((one) => (one.order.number === 8 ? release(8, LONG_AGO, 4) : one));
+    const odd = HISTORY.map((one) => (one.version.number === 8 ? release(8, LONG_AGO, 4) : one));
     expect(keptOf(odd, [odd.at(-1) as Artifact], 2)).toEqual([3, 4, 8]);
   });
 
   it('are also the young ones', () => {
-    const young = HISTORY.map((one) => (one.order.number === 2 ? release(2, NOW) : one));
+    const young = HISTORY.map((one) => (one.version.number === 2 ? release(2, NOW) : one));
     expect(keptOf(young, [young.at(-1) as Artifact], 1, addDays(NOW, -30))).toEqual([2, 7, 8]);
   });
 

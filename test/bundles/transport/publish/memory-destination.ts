@@ -33,7 +33,7 @@ export const memoryRegistry = (): MemoryRegistry => {
     content,
     requests,
     before: () => {},
-    repository: (path) => shelf(path),
+    repository: (path) => target(path),
     repositories: async () =>
       [...new Set([...tags.keys()].map((name) => name.split(':')[0] ?? ''))].toSorted(),
     [Symbol.asyncDispose]: async () => {},
@@ -42,7 +42,7 @@ export const memoryRegistry = (): MemoryRegistry => {
     requests.push(text);
     await registry.before(text);
   };
-  const shelf = (path: string): Repository => {
+  const target = (path: string): Repository => {
     const find = (reference: string): Digest | undefined =>
       isDigest(reference) ? reference : tags.get(`${path}:${reference}`);
     const get = (digest: Digest): Content | undefined => content.get(`${path}@${digest}`);

@@ -10,10 +10,10 @@ const { signal } = new AbortController();
 
 it('a registry without referrers keeps every signature in one list, each once', async () => {
   const registry = memoryRegistry();
-  const shelf = registry.repository('prod/kiosk');
+  const target = registry.repository('prod/kiosk');
   for (const text of ['first', 'second', 'first'])
-    await attachReferrer(shelf, SUBJECT, referrer(text), signal);
-  const listed = await shelf.referrers(SUBJECT);
+    await attachReferrer(target, SUBJECT, referrer(text), signal);
+  const listed = await target.referrers(SUBJECT);
   expect(listed.map(({ digest }) => digest).toSorted()).toEqual(
     ['first', 'second'].map((text) => digestOf(text)).toSorted(),
   );
@@ -23,7 +23,7 @@ it('a registry without referrers keeps every signature in one list, each once', 
 
 it('a registry that lists referrers by itself is given no list', async () => {
   const registry = memoryRegistry();
-  const shelf = { ...registry.repository('prod/kiosk'), referrers: async () => [referrer('first')] };
-  await attachReferrer(shelf, SUBJECT, referrer('first'), signal);
+  const target = { ...registry.repository('prod/kiosk'), referrers: async () => [referrer('first')] };
+  await attachReferrer(target, SUBJECT, referrer('first'), signal);
   expect(registry.requests).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { isFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import {
   type Pruned,
-  type PruneOrder,
+  type PruneRequest,
   pruneRegistry,
 } from '../../../../exporter/push/prune/prune-registry.ts';
 import { pushMedium } from '../../../../exporter/push/push-medium.ts';
@@ -40,7 +40,7 @@ beforeEach(async () => {
   }
 });
 
-const prune = (order: Partial<PruneOrder>): Promise<Pruned> =>
+const prune = (order: Partial<PruneRequest>): Promise<Pruned> =>
   pruneRegistry(registry, {
     keep: 1,
     channels: undefined,

@@ -1,36 +1,36 @@
 import type { Digest } from '../../digest.ts';
-import type { Shelf } from './destination.ts';
-import { addFreight, type Freight, NO_FREIGHT } from './send-shipment.ts';
-import type { Parcel, Shipment } from './shipment.ts';
+import type { TargetRepository } from './destination.ts';
+import { addFreight, type Freight, NO_FREIGHT } from './send-batch.ts';
+import type { ManifestUpload, UploadBatch } from './upload-batch.ts';
 
 /**
  * Estimates the upload of a batch with read requests only.
  * @param brought blobs that earlier batches would upload to other repositories and this one can mount; its own are added
  */
-export const surveyShipment = async (
-  shipment: Pick<Shipment, 'stages'>,
-  shelf: Shelf,
+export const surveyBatch = async (
+  batch: Pick<UploadBatch, 'stages'>,
+  target: TargetRepository,
   repair: boolean,
   brought: Set<Digest>,
   signal: AbortSignal,
 ): Promise<Freight> => {
   const asked = new Set<Digest>();
   let freight = NO_FREIGHT;
-  for (const parcel of shipment.stages.flat()) {
+  for (const upload of batch.stages.flat()) {
     signal.throwIfAborted();
-    freight = addFreight(freight, await surveyParcel(parcel, shelf, repair, { asked, brought }, signal));
+    freight = addFreight(freight, await surveyManifest(upload, target, repair, { asked, brought }, signal));
   }
   return freight;
 };
 
-const surveyParcel = async (
-  { tag, descriptor, blobs }: Parcel,
-  shelf: Shelf,
+const surveyManifest = async (
+  { tag, descriptor, blobs }: ManifestUpload,
+  target: TargetRepository,
   repair: boolean,
   { asked, brought }: { readonly asked: Set<Digest>; readonly brought: Set<Digest> },
   signal: AbortSignal,
 ): Promise<Freight> => {
-  const known = await shelf.resolve(tag, signal);
+  const known = await target.resolve(tag, signal);
   if (known?.digest === descriptor.digest && !repair) return NO_FREIGHT;
   const fresh = blobs.filter(({ digest }) => !asked.has(digest));
   for (const { digest } of fresh) asked.add(digest);
@@ -38,7 +38,7 @@ const surveyParcel = async (
     fresh.map(async ({ digest, size }) => ({
       digest,
       size,
-      there: (await shelf.blobs.size(digest)) === size,
+      there: (await target.blobs.size(digest)) === size,
     })),
   );
   const absent = found.filter(({ there }) => !there);

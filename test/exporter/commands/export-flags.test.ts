@@ -1,14 +1,19 @@
 import { expect, it } from 'vitest';
-import { orderOf } from '../../../exporter/commands/order-flags.ts';
+import { exportRequestOf } from '../../../exporter/commands/export-flags.ts';
 
 it('a way that goes through a folder which is not there leads where it is meant to', () => {
-  const order = orderOf({ from: 'a', to: 'new/../stick' }, {}, new Date(0), new AbortController().signal);
+  const order = exportRequestOf(
+    { from: 'a', to: 'new/../stick' },
+    {},
+    new Date(0),
+    new AbortController().signal,
+  );
   expect(order.to).toBe('stick');
 });
 
 it('a medium is no registry', () => {
   const signal = new AbortController().signal;
-  expect(() => orderOf({ from: 'a', to: 'oci://edge:5000/x' }, {}, new Date(0), signal)).toThrow(
+  expect(() => exportRequestOf({ from: 'a', to: 'oci://edge:5000/x' }, {}, new Date(0), signal)).toThrow(
     expect.objectContaining({
       code: 'USAGE',
       message: '--to is a folder or a file ending in .tar, not "oci://edge:5000/x"',
@@ -18,6 +23,6 @@ it('a medium is no registry', () => {
 
 it('registries without TLS may be said by the environment, which gives one text', () => {
   const flags = { from: 'a', to: 'b', 'plain-http': 'one:5000, two:5000' };
-  const { access } = orderOf(flags, {}, new Date(0), new AbortController().signal);
+  const { access } = exportRequestOf(flags, {}, new Date(0), new AbortController().signal);
   expect(access?.plainHttp).toEqual(['one:5000', 'two:5000']);
 });

@@ -21,7 +21,7 @@ import {
 import { formatTime, parseTime } from '../../time.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
 import { parseDocument } from '../../json/validate.ts';
-import type { Order, Pointer } from './shipment.ts';
+import type { PointerVersion, Pointer } from './upload-batch.ts';
 
 /** A verified release. */
 export type SignedRelease = {
@@ -30,15 +30,16 @@ export type SignedRelease = {
 };
 
 /**
- * How far the artifact of a pointer is, by the statement in it, verified under one root.
- * @throws FleetError those of verifyStatement, SCHEMA, WRONG_*: it is nothing that this root's keys said about this pointer
+ * Returns the version of a pointer's artifact, from the statement in it, verified under one root.
+ * @throws FleetError SCHEMA, WRONG_FLEET, WRONG_CHANNEL, WRONG_SITE for a statement about another pointer; as verifyStatement if this
+ * root's keys did not sign it
  */
-export const readOrder = async (
+export const readVersion = async (
   { repository, tag }: Pick<Pointer, 'repository' | 'tag'>,
   blobs: BlobSource,
   documents: readonly Document[],
   root: TrustRoot,
-): Promise<Order> => {
+): Promise<PointerVersion> => {
   switch (tag) {
     case 'log': {
       const envelopes = await readAll(blobs, documents, 'audit');
@@ -86,16 +87,16 @@ export const readOrder = async (
         await readAll(blobs, documents, 'site'),
         root.roles.release,
         PREDICATES.site,
-        `the order in ${repository}`,
+        `the site statement in ${repository}`,
       );
       const predicate = parseDocument<SitePredicate>(
         'site-predicate',
         statement.predicate,
-        `the order in ${repository}`,
+        `the site statement in ${repository}`,
       );
       const { fleet, site } = predicate.audience;
       if (fleet !== root.fleet || `sites/${site}` !== repository)
-        throw new FleetError('WRONG_SITE', `the order in ${blobs.name} is really for ${fleet}/${site}`);
+        throw new FleetError('WRONG_SITE', `the site statement in ${blobs.name} is for ${fleet}/${site}`);
       const { version, issuedAt } = predicate;
       return {
         number: version,
@@ -120,7 +121,7 @@ export const readOrder = async (
   }
 };
 
-/** @param repository '<environment>/<cluster type>' @throws as readOrder */
+/** @param repository '<environment>/<cluster type>' @throws as readVersion */
 export const readSignedRelease = async (
   repository: string,
   blobs: BlobSource,
@@ -151,7 +152,7 @@ const checkChannel = (
     throw new FleetError('WRONG_CHANNEL', `${what} is of ${environment}/${clusterType}, not ${repository}`);
 };
 
-/** @throws FleetError TOO_MANY before anything is fetched: a registry may hold what anybody pushed */
+/** @throws FleetError TOO_MANY before anything is fetched, because every client that may push can add files to a registry */
 const readAll = async (
   blobs: BlobSource,
   documents: readonly Document[],

@@ -15,8 +15,8 @@ import { readBlob } from '../../formats/layout/verified.ts';
 import { releaseTag } from '../registry/references.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
 import { planBundles } from './plan-bundles.ts';
-import { readOrder } from './read-order.ts';
-import type { Parcel, Pointer, Shipment } from './shipment.ts';
+import { readVersion } from './read-version.ts';
+import type { ManifestUpload, Pointer, UploadBatch } from './upload-batch.ts';
 
 /**
  * Plans the upload batch of a pointer: everything that it reaches, in upload order. Verified as by an agent, so that nothing unsigned
@@ -24,21 +24,21 @@ import type { Parcel, Pointer, Shipment } from './shipment.ts';
  * @param leases what may keep a release alive that has ended, where it is not in the artifact
  * @throws FleetError what an agent would refuse it with; MISSING_BLOB, SIZE_MISMATCH where the layout is not whole
  */
-export const planShipment = async (
+export const planBatch = async (
   blobs: BlobSource,
   pointer: Pointer,
   root: TrustRoot,
   now: Date,
   signal?: AbortSignal,
   leases: readonly Document[] = [],
-): Promise<Shipment> => {
+): Promise<UploadBatch> => {
   const what = `${pointer.repository}:${pointer.tag}`;
   const bytes = await readBlob(blobs, pointer.artifact.digest, MAX_MANIFEST_BYTES, signal);
   const manifest = parseImageManifest(bytes, what);
   const documents = documentsOf(manifest);
-  const order = await readOrder(pointer, blobs, documents, root);
+  const version = await readVersion(pointer, blobs, documents, root);
   const lines = pointer.tag === 'log' ? await readAuditLines(blobs, documents) : undefined;
-  if (lines && order.identity) checkCovers({ count: order.number, head: order.identity }, lines, what);
+  if (lines && version.identity) checkCovers({ count: version.number, head: version.identity }, lines, what);
   const { stages, companions } =
     pointer.tag === 'release'
       ? await planBundles(
@@ -47,18 +47,18 @@ export const planShipment = async (
           signal,
         )
       : { stages: [], companions: [] };
-  const shipment: Shipment = {
+  const batch: UploadBatch = {
     ...pointer,
-    order,
+    version,
     ...(lines && { lines: new Set(lines.map(({ digest }) => digest)) }),
-    stages: [...stages, [artifactParcel(pointer.artifact.digest, manifest, bytes)]],
+    stages: [...stages, [artifactUpload(pointer.artifact.digest, manifest, bytes)]],
     companions,
   };
-  await checkWhole(blobs, shipment);
-  return shipment;
+  await checkWhole(blobs, batch);
+  return batch;
 };
 
-const artifactParcel = (digest: Digest, manifest: Manifest, bytes: Buffer): Parcel => ({
+const artifactUpload = (digest: Digest, manifest: Manifest, bytes: Buffer): ManifestUpload => ({
   tag: releaseTag(digest),
   descriptor: descriptorOf(digest, manifest, bytes),
   bytes,
@@ -73,8 +73,8 @@ const descriptorOf = (digest: Digest, { mediaType, artifactType }: Manifest, byt
 });
 
 /** Every blob is looked for before the first is sent. */
-const checkWhole = async (blobs: BlobSource, { repository, tag, stages }: Shipment): Promise<void> => {
-  for (const { digest, size } of stages.flat().flatMap((parcel) => parcel.blobs)) {
+const checkWhole = async (blobs: BlobSource, { repository, tag, stages }: UploadBatch): Promise<void> => {
+  for (const { digest, size } of stages.flat().flatMap((upload) => upload.blobs)) {
     const found = await blobs.size(digest);
     if (found === size) continue;
     const why = found === undefined ? 'lacks a blob' : `has ${found} bytes of a blob of ${size}`;

@@ -2,13 +2,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { openCarrier } from '#bundles/transport/publish/carrier';
-import type { Shelf } from '#bundles/transport/publish/destination';
-import { sendStages } from '#bundles/transport/publish/send-shipment';
-import type { Parcel } from '#bundles/transport/publish/shipment';
+import type { TargetRepository } from '#bundles/transport/publish/destination';
+import { sendStages } from '#bundles/transport/publish/send-batch';
+import type { ManifestUpload } from '#bundles/transport/publish/upload-batch';
 
 const MEDIA_TYPE = 'application/vnd.oci.image.manifest.v1+json';
 
-const parcel = (tag: string): Parcel => {
+const upload = (tag: string): ManifestUpload => {
   const [bytes, blob] = [Buffer.from(tag), Buffer.from(`blob of ${tag}`)];
   return {
     tag,
@@ -19,9 +19,9 @@ const parcel = (tag: string): Parcel => {
 };
 
 /** A repository in which the first stage's blob takes long. */
-const slowShelf = (slow: Parcel) => {
+const slowRepository = (slow: ManifestUpload) => {
   const done: string[] = [];
-  const shelf: Pick<Shelf, 'name' | 'resolve' | 'pushBlob' | 'pushManifest'> = {
+  const target: Pick<TargetRepository, 'name' | 'resolve' | 'pushBlob' | 'pushManifest'> = {
     name: 'a repository',
     resolve: async () => undefined,
     pushBlob: async ({ digest }) => {
@@ -33,10 +33,10 @@ const slowShelf = (slow: Parcel) => {
       done.push(tag);
     },
   };
-  return { shelf: shelf as Shelf, done };
+  return { target: target as TargetRepository, done };
 };
 
-describe('parcels by layers of need', () => {
+describe('uploads by layers of need', () => {
   it.each([
     [['one'], ['two'], ['three']],
     [['one'], [], ['three']],
@@ -44,16 +44,16 @@ describe('parcels by layers of need', () => {
   ])(
     'have their blobs side by side and their manifests one layer after the other: %j, %j, %j',
     async (...stages) => {
-      const one = parcel('one');
-      const { shelf, done } = slowShelf(one);
+      const one = upload('one');
+      const { target, done } = slowRepository(one);
       const carrier = openCarrier({
         name: 'none',
         size: async () => undefined,
         open: () => Promise.reject(),
       });
-      const parcels = stages.map((tags) => tags.map((tag) => (tag === 'one' ? one : parcel(tag))));
+      const uploads = stages.map((tags) => tags.map((tag) => (tag === 'one' ? one : upload(tag))));
       const { signal } = new AbortController();
-      await sendStages('prod/edge', parcels, { shelf, carrier, hasReferrers: false, repair: false, signal });
+      await sendStages('prod/edge', uploads, { target, carrier, hasReferrers: false, repair: false, signal });
       const manifests = done.filter((what) => what !== 'blob');
       expect(manifests).toEqual(stages.flat());
       expect(done.lastIndexOf('blob')).toBeLessThan(done.indexOf('one'));

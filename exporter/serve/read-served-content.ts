@@ -18,53 +18,53 @@ import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { choosePointers, type Selection } from '#bundles/transport/publish/choose-pointers';
 import type { Offering } from '#bundles/transport/publish/offering';
 import { type MirroredImage, planMirror } from '#bundles/transport/publish/plan-mirror';
-import { planShipment } from '#bundles/transport/publish/plan-shipment';
+import { planBatch } from '#bundles/transport/publish/plan-batch';
 import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
-import { readOrder } from '#bundles/transport/publish/read-order';
-import type { Parcel, Pointer, Shipment } from '#bundles/transport/publish/shipment';
+import { readVersion } from '#bundles/transport/publish/read-version';
+import type { ManifestUpload, Pointer, UploadBatch } from '#bundles/transport/publish/upload-batch';
 import { signatureTag } from '#bundles/transport/registry/attach-referrer';
 import { listedReferrer, mergeSimple } from '#bundles/transport/registry/push-evidence';
 import { bundleTag, imageTag } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { mediumOffering } from '../push/medium-offering.ts';
-import type { Shelf, Shelves } from './shelves.ts';
+import type { ServedRepository, ServedContent } from './served-content.ts';
 
-export type ShelfOrder = {
+export type ServedSelection = {
   readonly selection: Selection;
-  /** The root that was given by hand. */
+  /** The trusted root, if --root-sha256 was given. */
   readonly pinned: Digest | undefined;
-  /** The path below which images lie; '' for none. */
+  /** Path below which images are served, '' for none. */
   readonly imagesAt: string;
   readonly signal: AbortSignal;
 };
 
 /**
- * Reads statements, manifests and configs, and no other blob. What has ended is served all the same: a node that starts again
- * needs its images, and agents judge for themselves what they install.
- * @throws FleetError those of judging: what is not signed by this medium's roots is not served; MEDIUM_EMPTY, CHANNEL_MISSING,
- * MISSING_BASE, MISSING_BLOB, PARTS_MISSING where nothing is whole
+ * Reads statements, manifests and configs, and no other blob. Expired releases are served too: a node that restarts needs its
+ * images, and agents decide what they install.
+ * @throws FleetError as readVersion for content that this medium's roots did not sign; MEDIUM_EMPTY, CHANNEL_MISSING; MISSING_BASE,
+ * MISSING_BLOB, PARTS_MISSING if nothing is complete
  */
-export const fillShelves = async (
+export const readServedContent = async (
   medium: OpenMedium,
-  { selection, pinned, imagesAt, signal }: ShelfOrder,
-): Promise<Shelves> => {
+  { selection, pinned, imagesAt, signal }: ServedSelection,
+): Promise<ServedContent> => {
   const offering = mediumOffering(medium);
   const chosen = choosePointers(offering, selection);
   if (chosen.length === 0)
-    throw new FleetError('CHANNEL_MISSING', `${medium.path} has nothing that can be served`);
+    throw new FleetError('CHANNEL_MISSING', `${medium.path} has no releases or site statements to serve`);
   const root = await newestRoot(offering, pinned);
-  const shelves = new Map<string, Shelf>();
+  const repositories = new Map<string, ServedRepository>();
   const made = new Map<Digest, Buffer>();
   const notes: string[] = [];
   const closures: (readonly ClosureEntry[])[] = [];
-  const whole: Shipment[] = [];
+  const whole: UploadBatch[] = [];
   let lacking: FleetError | undefined;
   for (const pointer of chosen) {
     signal.throwIfAborted();
     try {
-      const shipment = await planPointer(offering, pointer, root, signal);
-      if (pointer.tag === 'release') closures.push(...(await closuresOf(offering, shipment, signal)));
-      whole.push(shipment);
+      const batch = await planPointer(offering, pointer, root, signal);
+      if (pointer.tag === 'release') closures.push(...(await closuresOf(offering, batch, signal)));
+      whole.push(batch);
     } catch (error) {
       if (!isFleetError(error, 'MISSING_BLOB')) throw error;
       lacking ??= notWhole(medium, pointer, error);
@@ -72,38 +72,38 @@ export const fillShelves = async (
     }
   }
   if (lacking && whole.length === 0) throw lacking;
-  const put = async (shelf: Shelf, parcel: Parcel): Promise<void> => {
-    addParcel(shelf, parcel);
-    const { digest } = parcel.descriptor;
-    if ((await medium.blobs.size(digest)) === undefined) made.set(digest, parcel.bytes);
+  const put = async (repository: ServedRepository, upload: ManifestUpload): Promise<void> => {
+    addManifest(repository, upload);
+    const { digest } = upload.descriptor;
+    if ((await medium.blobs.size(digest)) === undefined) made.set(digest, upload.bytes);
   };
-  for (const shipment of whole) {
-    const shelf = shelfAt(shelves, shipment.repository);
-    for (const parcel of shipment.stages.flat()) await put(shelf, parcel);
-    for (const { tag, descriptor } of shipment.companions) shelf.tags.set(tag, descriptor.digest);
-    shelf.tags.set(shipment.tag, shipment.artifact.digest);
+  for (const batch of whole) {
+    const repository = repositoryAt(repositories, batch.repository);
+    for (const upload of batch.stages.flat()) await put(repository, upload);
+    for (const { tag, descriptor } of batch.companions) repository.tags.set(tag, descriptor.digest);
+    repository.tags.set(batch.tag, batch.artifact.digest);
   }
   const mirror = await planMirror(offering.blobs, closures, signal);
   for (const mirrored of mirror) {
-    const shelf = shelfAt(shelves, [imagesAt, mirrored.path].filter(Boolean).join('/'));
-    for (const parcel of mirrored.stages.flat()) await put(shelf, parcel);
-    await addEvidence(shelf, mirrored, offering, made, signal);
+    const repository = repositoryAt(repositories, [imagesAt, mirrored.path].filter(Boolean).join('/'));
+    for (const upload of mirrored.stages.flat()) await put(repository, upload);
+    await addEvidence(repository, mirrored, offering, made, signal);
   }
   return {
     root,
     blobs: withBytes(offering.blobs, made),
-    repositories: shelves,
+    repositories,
     images: mirror.length,
     notes,
   };
 };
 
-/** The end of the medium's chain; with a root given by hand, of what follows on that. */
+/** The newest root of the medium. @throws FleetError ROOT_UNKNOWN if the trusted root is not in its chain */
 const newestRoot = async (offering: Offering, pinned: Digest | undefined): Promise<TrustRoot> => {
   const chain = await readFleetChain(offering);
   if (pinned === undefined || chain.some(({ digest }) => digest === pinned)) return chain.at(-1) as TrustRoot;
   throw new FleetError('ROOT_UNKNOWN', `${offering.directory} does not have the root ${pinned}`, {
-    hint: 'This is not the medium of the fleet that you know, or the digest was mistyped',
+    hint: 'The medium is from another fleet, or the digest is mistyped',
   });
 };
 
@@ -112,17 +112,17 @@ const planPointer = async (
   pointer: Pointer,
   root: TrustRoot,
   signal: AbortSignal,
-): Promise<Shipment> => {
+): Promise<UploadBatch> => {
   const what = `${pointer.repository}:${pointer.tag}`;
   const documents = await readArtifact(blobs, pointer.artifact, { what, signal });
-  // Judged as of when it was signed: here only counts by whom.
-  const { at } = await readOrder(pointer, blobs, documents, root);
-  return planShipment(blobs, pointer, root, at, signal);
+  // Verified as of the time of signing: only the signer matters here, not the expiry.
+  const { at } = await readVersion(pointer, blobs, documents, root);
+  return planBatch(blobs, pointer, root, at, signal);
 };
 
 const closuresOf = async (
   { blobs }: Offering,
-  { stages }: Shipment,
+  { stages }: UploadBatch,
   signal: AbortSignal,
 ): Promise<readonly (readonly ClosureEntry[])[]> => {
   const bundles = stages.flat().filter(({ tag, descriptor }) => tag === bundleTag(descriptor.digest));
@@ -147,38 +147,41 @@ const notWhole = (medium: OpenMedium, { repository, tag }: Pointer, cause: Fleet
     `${medium.path} does not have all of ${what}`,
     {
       ...more,
-      hint: medium.parts ? 'Name the other sticks of the set too' : 'The copy is not whole: make it again',
+      hint: medium.parts ? 'Name the other sticks of the set too' : 'The copy is incomplete: make it again',
     },
   );
 };
 
-const shelfAt = (shelves: Map<string, Shelf>, name: string): Shelf => {
-  const shelf = shelves.get(name) ?? {
+const repositoryAt = (repositories: Map<string, ServedRepository>, name: string): ServedRepository => {
+  const repository = repositories.get(name) ?? {
     tags: new Map(),
     manifests: new Map(),
     blobs: new Map(),
     referrers: new Map(),
   };
-  shelves.set(name, shelf);
-  return shelf;
+  repositories.set(name, repository);
+  return repository;
 };
 
-const addParcel = (shelf: Shelf, { tag, descriptor, blobs, subject }: Parcel): void => {
-  shelf.tags.set(tag, descriptor.digest);
-  shelf.manifests.set(descriptor.digest, descriptor);
-  for (const { digest, size } of blobs) shelf.blobs.set(digest, size);
-  if (subject) refer(shelf, subject, descriptor);
+const addManifest = (
+  repository: ServedRepository,
+  { tag, descriptor, blobs, subject }: ManifestUpload,
+): void => {
+  repository.tags.set(tag, descriptor.digest);
+  repository.manifests.set(descriptor.digest, descriptor);
+  for (const { digest, size } of blobs) repository.blobs.set(digest, size);
+  if (subject) refer(repository, subject, descriptor);
 };
 
-const refer = (shelf: Shelf, subject: Digest, referrer: Descriptor): void => {
-  const others = shelf.referrers.get(subject) ?? [];
+const refer = (repository: ServedRepository, subject: Digest, referrer: Descriptor): void => {
+  const others = repository.referrers.get(subject) ?? [];
   if (!others.some(({ digest }) => digest === referrer.digest))
-    shelf.referrers.set(subject, [...others, referrer]);
+    repository.referrers.set(subject, [...others, referrer]);
 };
 
-/** What vouches for an image, where push would put it. */
+/** Adds signatures and attestations of an image, under the tags that push uses. */
 const addEvidence = async (
-  shelf: Shelf,
+  repository: ServedRepository,
   { image }: MirroredImage,
   { blobs }: Offering,
   made: Map<Digest, Buffer>,
@@ -191,23 +194,28 @@ const addEvidence = async (
     const bytes = await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal);
     const manifest = parseImageManifest(bytes, `the attachment ${digest}`);
     const descriptor = listedReferrer(digest, bytes, manifest);
-    addParcel(shelf, { tag: imageTag(digest), descriptor, bytes, blobs: childrenOf(manifest) });
-    if (isDigest(manifest.subject?.digest)) refer(shelf, manifest.subject.digest, descriptor);
+    addManifest(repository, { tag: imageTag(digest), descriptor, bytes, blobs: childrenOf(manifest) });
+    if (isDigest(manifest.subject?.digest)) refer(repository, manifest.subject.digest, descriptor);
     const isSimple = manifest.layers.some(({ mediaType }) => mediaType === SIMPLE_SIGNING);
     const names = tagsOf.get(digest) ?? (isSimple && !manifest.subject ? [signatureTag(image.digest)] : []);
     for (const tag of names) {
       const before = tagged.get(tag);
       const merged = tag.endsWith('.sbom') ? manifest : (mergeSimple(before, manifest) ?? before ?? manifest);
       tagged.set(tag, merged);
-      if (merged === manifest) shelf.tags.set(tag, digest);
-      else if (merged !== before) addMerged(shelf, tag, merged, made);
+      if (merged === manifest) repository.tags.set(tag, digest);
+      else if (merged !== before) addMerged(repository, tag, merged, made);
     }
   }
 };
 
-/** Everybody's signatures are layers of one manifest, which nobody wrote as it is. */
-const addMerged = (shelf: Shelf, tag: string, manifest: Manifest, made: Map<Digest, Buffer>): void => {
+/** Adds a manifest made here, whose layers are the simple signatures of several manifests. */
+const addMerged = (
+  repository: ServedRepository,
+  tag: string,
+  manifest: Manifest,
+  made: Map<Digest, Buffer>,
+): void => {
   const { bytes, descriptor } = encodeManifest(manifest);
   made.set(descriptor.digest, bytes);
-  addParcel(shelf, { tag, descriptor, bytes, blobs: childrenOf(manifest) });
+  addManifest(repository, { tag, descriptor, bytes, blobs: childrenOf(manifest) });
 };

@@ -4,9 +4,9 @@ import { attachReferrer } from '../registry/attach-referrer.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
 
 import type { Carrier } from './carrier.ts';
-import type { Shelf } from './destination.ts';
+import type { TargetRepository } from './destination.ts';
 import { judgePointer } from './judge-pointer.ts';
-import type { Parcel, Shipment } from './shipment.ts';
+import type { ManifestUpload, UploadBatch } from './upload-batch.ts';
 
 /** Counts of blobs that were uploaded, mounted or already there. */
 export type Freight = {
@@ -21,13 +21,13 @@ export type Freight = {
 export const NO_FREIGHT: Freight = { uploaded: 0, mounted: 0, there: 0, manifests: 0, bytes: 0 };
 
 export type Sending = {
-  readonly shelf: Shelf;
+  readonly target: TargetRepository;
   readonly carrier: Carrier;
   readonly chain: readonly TrustRoot[];
-  /** What the pointer named when we looked. */
+  /** What the pointer named at the last look. */
   readonly before: Descriptor | undefined;
   readonly hasReferrers: boolean;
-  /** Look for every blob, even of what is there under its tag. */
+  /** Look for every blob, even if the tag of its manifest exists. */
   readonly repair: boolean;
   readonly signal: AbortSignal;
 };
@@ -42,26 +42,26 @@ export type Sent = { readonly outcome: 'sent' | 'superseded'; readonly freight: 
  * Uploads a batch, the pointer last: a reader of the pointer finds everything that it needs, also after a crash.
  * @throws FleetError ROLLBACK, EQUIVOCATION, BUSY, REGISTRY_*, and of reading the layout
  */
-export const sendShipment = async (shipment: Shipment, sending: Sending): Promise<Sent> => {
-  const freight = await sendStages(shipment.repository, shipment.stages, sending);
-  return { outcome: await movePointer(shipment, sending), freight };
+export const sendBatch = async (batch: UploadBatch, sending: Sending): Promise<Sent> => {
+  const freight = await sendStages(batch.repository, batch.stages, sending);
+  return { outcome: await movePointer(batch, sending), freight };
 };
 
 /**
- * Brings parcels into one repository: the blobs of all stages side by side, as nobody finds a blob that no manifest names, and the
- * manifests of each when those of all before it are there. @throws as sendShipment
+ * Uploads to one repository: the blobs of all stages concurrently, because no client finds a blob without a manifest, and the
+ * manifests of a stage when all earlier stages are complete. @throws as sendBatch
  */
 export const sendStages = async (
   path: string,
-  stages: Shipment['stages'],
+  stages: UploadBatch['stages'],
   sending: StageSending,
 ): Promise<Freight> => {
   let before: Promise<unknown> = Promise.resolve();
   const sent = stages.map((stage) => {
     const needed = before;
-    const work = allDone(stage.map((parcel) => sendParcel(path, parcel, needed, sending))).then(
+    const work = allDone(stage.map((upload) => sendManifest(path, upload, needed, sending))).then(
       async (done) => {
-        // One without parcels, too, is over when those before it are.
+        // Also a stage without uploads is complete only when the earlier ones are.
         await needed;
         return done;
       },
@@ -72,22 +72,22 @@ export const sendStages = async (
   return (await allDone(sent)).flat().reduce(addFreight, NO_FREIGHT);
 };
 
-const sendParcel = async (
+const sendManifest = async (
   path: string,
-  { tag, descriptor, bytes, blobs, subject }: Parcel,
+  { tag, descriptor, bytes, blobs, subject }: ManifestUpload,
   needed: Promise<unknown>,
-  { shelf, carrier, hasReferrers, repair, signal }: StageSending,
+  { target, carrier, hasReferrers, repair, signal }: StageSending,
 ): Promise<Freight> => {
   signal.throwIfAborted();
   let freight = NO_FREIGHT;
-  const known = repair ? undefined : await shelf.resolve(tag, signal);
+  const known = repair ? undefined : await target.resolve(tag, signal);
   if (known?.digest !== descriptor.digest) {
-    // It gets its tag after all its parts, so one that has it needs none of them.
+    // The tag is written after the blobs, so a manifest that has its tag is complete.
     const carried = await allDone(
-      blobs.map(async (blob) => ({ blob, how: await carrier.bring({ path, shelf }, blob, signal) })),
+      blobs.map(async (blob) => ({ blob, how: await carrier.bring({ path, target }, blob, signal) })),
     );
     await needed;
-    await shelf.pushManifest(tag, { mediaType: descriptor.mediaType, bytes }, signal);
+    await target.pushManifest(tag, { mediaType: descriptor.mediaType, bytes }, signal);
     freight = carried.reduce(
       (sum, { blob, how }) =>
         addFreight(sum, { ...NO_FREIGHT, [how]: 1, bytes: how === 'uploaded' ? blob.size : 0 }),
@@ -95,8 +95,8 @@ const sendParcel = async (
     );
   }
   await needed;
-  // Also for one that was there: a publisher may have been killed between the two.
-  if (subject && hasReferrers) await attachReferrer(shelf, subject, descriptor, signal);
+  // Also if the manifest was there already: an earlier run may have been killed before this step.
+  if (subject && hasReferrers) await attachReferrer(target, subject, descriptor, signal);
   return freight;
 };
 
@@ -117,22 +117,22 @@ export const addFreight = (a: Freight, b: Freight): Freight => ({
 const ATTEMPTS = 4;
 
 /**
- * Registries have no compare-and-set. So the pointer is looked at right before it is written and right after: of two
- * publishers that meet, the one with the older release gives way, and the newer one writes again what was overwritten.
+ * Registries have no compare-and-set, so the pointer is read right before and right after it is written. Of two concurrent
+ * publishers, the one with the older release gives up, and the newer one writes its pointer again.
  */
-const movePointer = async (shipment: Shipment, sending: Sending): Promise<Sent['outcome']> => {
-  const { tag, artifact, companions, stages } = shipment;
-  const { shelf, chain, signal } = sending;
-  const parcel = stages.at(-1)?.[0];
-  if (!parcel) throw new FleetError('INTERNAL', `there is nothing to point ${tag} at`);
+const movePointer = async (batch: UploadBatch, sending: Sending): Promise<Sent['outcome']> => {
+  const { tag, artifact, companions, stages } = batch;
+  const { target, chain, signal } = sending;
+  const upload = stages.at(-1)?.[0];
+  if (!upload) throw new FleetError('INTERNAL', `there is nothing to point ${tag} at`);
   let judged = sending.before?.digest;
   let written = false;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const there = await shelf.resolve(tag, signal);
+    const there = await target.resolve(tag, signal);
     if (there?.digest === artifact.digest) return 'sent';
     if (there && there.digest !== judged) {
       try {
-        await judgePointer(shelf, shipment, there, chain);
+        await judgePointer(target, batch, there, chain);
       } catch (error) {
         if (written && error instanceof FleetError && error.code === 'ROLLBACK') return 'superseded';
         throw error;
@@ -140,16 +140,16 @@ const movePointer = async (shipment: Shipment, sending: Sending): Promise<Sent['
       judged = there.digest;
     }
     for (const companion of companions)
-      await shelf.pushManifest(
+      await target.pushManifest(
         companion.tag,
         { mediaType: companion.descriptor.mediaType, bytes: companion.bytes },
         signal,
       );
-    await shelf.pushManifest(tag, { mediaType: parcel.descriptor.mediaType, bytes: parcel.bytes }, signal);
+    await target.pushManifest(tag, { mediaType: upload.descriptor.mediaType, bytes: upload.bytes }, signal);
     written = true;
   }
-  if ((await shelf.resolve(tag, signal))?.digest === artifact.digest) return 'sent';
-  throw new FleetError('BUSY', `somebody else keeps writing ${shelf.name}:${tag}`, {
-    hint: 'Let one machine alone publish to a registry, then run this again',
+  if ((await target.resolve(tag, signal))?.digest === artifact.digest) return 'sent';
+  throw new FleetError('BUSY', `another publisher keeps writing ${target.name}:${tag}`, {
+    hint: 'Publish to a registry from one machine only, then run this again',
   });
 };

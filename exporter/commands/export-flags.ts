@@ -6,12 +6,12 @@ import type { Progress } from '#cli/progress';
 import { FORCE_PATH_FLAG } from '#cli/force-path-flag';
 import { wordList } from '#cli/word-list';
 import { parseRecipient } from '#bundles/trust/age/recipient';
-import type { Order } from '../plan/prepare.ts';
+import type { ExportRequest } from '../plan/prepare.ts';
 import { describePause } from './show/describe-pause.ts';
 import { parseSize } from './show/parse-size.ts';
 
 /** Flags that `create` and `plan` share. */
-export const ORDER_FLAGS = {
+export const EXPORT_FLAGS = {
   from: Flags.string({
     required: true,
     description:
@@ -84,7 +84,7 @@ export const ORDER_FLAGS = {
   }),
 };
 
-export type OrderFlags = {
+export type ExportFlags = {
   readonly from: string;
   readonly to: string | readonly string[];
   readonly 'force-path'?: boolean;
@@ -104,13 +104,13 @@ export type OrderFlags = {
 };
 
 /** @throws FleetError NAME_INVALID, USAGE, KEY_FORMAT */
-export const orderOf = (
-  flags: OrderFlags,
+export const exportRequestOf = (
+  flags: ExportFlags,
   env: NodeJS.ProcessEnv,
   now: Date,
   signal: AbortSignal,
   progress?: Progress,
-): Order => ({
+): ExportRequest => ({
   from: flags.from,
   access: {
     plainHttp: wordList(flags['plain-http'], ',') ?? [],
@@ -138,7 +138,7 @@ export const orderOf = (
 });
 
 /** Half of the smallest part, because every part also holds documents. @throws FleetError USAGE */
-const maxPatchOf = (flags: OrderFlags): number | undefined => {
+const maxPatchOf = (flags: ExportFlags): number | undefined => {
   const sizes = [flags['part-size'] ?? [], flags['stick-size'] ?? []].flat().map(parseSize);
   return sizes.length === 0 ? undefined : Math.floor(Math.min(...sizes) / 2);
 };

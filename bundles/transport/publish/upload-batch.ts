@@ -14,7 +14,7 @@ export type Pointer = {
 };
 
 /** A manifest under its immutable tag, and the blobs that must be there before it. */
-export type Parcel = {
+export type ManifestUpload = {
   readonly tag: string;
   readonly descriptor: Descriptor;
   readonly bytes: Buffer;
@@ -24,12 +24,12 @@ export type Parcel = {
 };
 
 /** An upload batch: a pointer and the manifests that it needs, in stages. A stage depends only on earlier stages. */
-export type Shipment = Pointer & {
+export type UploadBatch = Pointer & {
   /** Never decreases: the number of the release, lease or site statement, the hub's time of the receipts, the length of the log. */
-  readonly order: Order;
+  readonly version: PointerVersion;
   /** Of an audit log: digests of its lines, one of which must be the head of the log that it replaces. */
   readonly lines?: ReadonlySet<Digest>;
-  readonly stages: readonly (readonly Parcel[])[];
+  readonly stages: readonly (readonly ManifestUpload[])[];
   /** Tags that move with the pointer, just before it. */
   readonly companions: readonly {
     readonly tag: string;
@@ -39,7 +39,7 @@ export type Shipment = Pointer & {
 };
 
 /** Version of a pointer's target. */
-export type Order = {
+export type PointerVersion = {
   readonly number: number;
   /** 'release 8', 'the receipts of 2026-11-21T08:00:00Z' */
   readonly name: string;

@@ -4,22 +4,22 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { TrustRoot } from '#bundles/trust/root/root';
 
 /** One repository as clients see it. */
-export type Shelf = {
+export type ServedRepository = {
   readonly tags: Map<string, Digest>;
   readonly manifests: Map<Digest, Descriptor>;
-  /** Sizes. */
+  /** Sizes in bytes. */
   readonly blobs: Map<Digest, number>;
   readonly referrers: Map<Digest, Descriptor[]>;
 };
 
-/** All that is served, by name: what the signed statements of a medium lead to, and nothing else. */
-export type Shelves = {
+/** Everything that is served: only content that the signed statements of a medium refer to. */
+export type ServedContent = {
   readonly root: TrustRoot;
   readonly blobs: BlobSource;
   /** By the repository's name: 'prod/line', 'registry.example/team/app'. */
-  readonly repositories: ReadonlyMap<string, Shelf>;
-  /** Of images, each at each of its names. */
+  readonly repositories: ReadonlyMap<string, ServedRepository>;
+  /** Number of images, counted once for each name. */
   readonly images: number;
-  /** What is on the medium and not served, and why. */
+  /** Content of the medium that is not served, with the reason. */
   readonly notes: readonly string[];
 };
