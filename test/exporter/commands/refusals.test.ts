@@ -75,7 +75,7 @@ describe('what a person reads', () => {
       expect(err).toContain(
         `NOT_A_RECIPIENT: no identity in ${world.path('stranger.key')} opens it: it is sealed to others`,
       );
-      expect(err).toContain('with --identity');
+      expect(err).toContain('Give --identity');
       const right = ['--identity', world.path('agent.key')];
       const opened = await runCommandClass(command, [...words, ...right, ...NOW]);
       expect(opened.code, opened.err).toBe(0);
