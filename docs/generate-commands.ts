@@ -69,15 +69,15 @@ const usageOf = (name: string, { words, command }: Verb): string => {
   );
 };
 
-const examplesOf = (name: string, { words, command: { examples = [] } }: Verb): readonly string[] =>
-  examples.map((example) => {
+const examplesOf = (name: string, { words, command }: Verb): readonly string[] =>
+  (command.examples ?? []).map((example) => {
     const text = typeof example === 'string' ? example : `# ${example.description}\n${example.command}`;
     return text.replaceAll('<%= config.bin %>', name).replaceAll('<%= command.id %>', words);
   });
 
 const sectionOf = (name: string, verb: Verb): string => {
-  const { summary, description, args = {} } = verb.command;
-  const argRows = Object.entries(args).map(
+  const { summary, description, args } = verb.command;
+  const argRows = Object.entries(args ?? {}).map(
     ([arg, { required, description: about }]) =>
       `| ${code(arg.toUpperCase())} | ${required ? '**required**' : ''} | ${cell(about)} |`,
   );

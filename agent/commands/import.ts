@@ -30,7 +30,7 @@ export class Import extends AgentCommand {
     prune: Flags.boolean({ description: 'This release may remove more packages than the prune budget' }),
     'accept-expired': Flags.boolean({
       description:
-        'Take a release or order that has ended, where breakGlass allows it; reported with your name',
+        'Accept an expired release or site statement, where breakGlass allows it; reported with your name',
       dependsOn: ['reason'],
     }),
     reason: Flags.string({

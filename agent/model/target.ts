@@ -111,7 +111,7 @@ export type Target = {
    * Compares live state with desired state. `desired` undefined: the plan removes the package. Writes nothing.
    * @param owned what this package owns according to the inventory (write-ahead entries included)
    * @param taken keys owned by other packages -> their assignment
-   * @throws FleetError PATH_CLAIMED and those of reading
+   * @throws FleetError PATH_CLAIMED, and errors of reading the package and the live state
    */
   readonly plan: (
     desired: DesiredPackage | undefined,

@@ -24,9 +24,9 @@ export type ChannelRemovals = {
 type Known = { readonly name: string; readonly packages: ReadonlySet<string> };
 
 /**
- * What each release takes away, compared with what is known of its readers (reports, `--for`), else against what the medium
- * brought before, else, in a layout, against the release before.
- * @throws FleetError those of reading the offered bundles, and those that may be tried again
+ * Returns the packages that each release removes, compared with what its readers have (reports, `--for`), else with the earlier
+ * content of the medium, else, in a layout, with the previous release.
+ * @throws FleetError as readBundle for an offered bundle; any retryable error
  */
 export const findRemovals = async (
   source: Source,

@@ -65,7 +65,7 @@ export type WrittenSet = Written & {
   }[];
 };
 
-/** @throws FleetError USAGE where volumes are missing, and those of the writers */
+/** @throws FleetError USAGE if volumes are missing; as writeSetPart and writeLooseParts */
 export const writeSet = async (
   whole: Prepared,
   order: SetRequest,

@@ -29,8 +29,9 @@ type EachChannel = {
 };
 
 /**
- * What goes wrong with one channel keeps no other back: it is said, and becomes the exit code.
- * @returns an entry of the JSON for each @throws FleetError ABORTED, INTERNAL, and those that are fatal
+ * Runs `work` for every channel. An error of one channel is printed and sets the exit code, and the others continue.
+ * @returns one entry of the JSON output for each channel
+ * @throws FleetError ABORTED, INTERNAL, and the codes in `fatal`
  */
 export const eachChannel = async (
   channels: readonly Channel[],

@@ -135,7 +135,7 @@ const tellImported = (agent: Agent, offered: AcceptedOffer, pruneConfirmed: bool
   const { accepted, packages } = offered;
   const { root, site, release, lease, selected } = accepted;
   const channel = site.agent.channel;
-  const order = `an order for site ${site.predicate.audience.site}, without a release`;
+  const statement = `a statement of site ${site.predicate.audience.site}, without a release`;
   appendEvent(agent, {
     type: 'imported',
     siteValues: site.valuesDigest,
@@ -144,7 +144,7 @@ const tellImported = (agent: Agent, offered: AcceptedOffer, pruneConfirmed: bool
       ? `release ${release.predicate.version} of ${formatChannel(channel)}${selected ? '' : ', not yet for this agent'}`
       : lease && lease.news !== 'kept'
         ? `lease ${lease.predicate.version} of ${formatChannel(channel)}, without a release`
-        : order,
+        : statement,
     detail: {
       root: root.version,
       site: site.predicate.version,

@@ -39,7 +39,7 @@ export const readStaleness = ({ state, identity, edge }: Here): Staleness | unde
   const name = `release ${release.version} of ${formatChannel(channel)}`;
   const causes = [
     rootEnding(root.expires),
-    ending('site', site?.expires, `the order for site ${identity.site}`, RENEW_SITE),
+    ending('site', site?.expires, `the statement of site ${identity.site}`, RENEW_SITE),
     releaseEnding(release, lease, name),
     own && leaseEnding(own, lease, release, name),
   ].flatMap((it) => (it && it.end <= now ? [{ ...it.cause, since: formatTime(it.end) }] : []));
@@ -48,7 +48,7 @@ export const readStaleness = ({ state, identity, edge }: Here): Staleness | unde
 };
 
 const RENEW = 'ask for a newer release, or a lease of this one, by medium or registry';
-const RENEW_SITE = 'ask for a renewed order (fleet-scheduler sites renew), by medium or registry';
+const RENEW_SITE = 'ask for a renewed site statement (fleet-scheduler sites renew), by medium or registry';
 
 /** The end of validity of a statement, in the past or future, and the cause of staleness after it. */
 type Ending = { readonly end: Date; readonly cause: Omit<StaleCause, 'since'> };

@@ -10,7 +10,7 @@ import { refuseOtherKinds } from './refuse-other-kinds.ts';
 
 /**
  * @param path a volume, a folder that parts were copied into, a tar, or one part; several for the volumes of one set
- * @throws FleetError MEDIUM_MISSING, MEDIUM_INVALID, MEDIUM_SEALED, NOT_A_RECIPIENT and those of the tar reader
+ * @throws FleetError MEDIUM_MISSING, MEDIUM_INVALID, MEDIUM_SEALED, NOT_A_RECIPIENT; as openTar
  */
 export const openMedium = async (
   path: string | readonly string[],

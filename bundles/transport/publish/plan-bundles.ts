@@ -32,8 +32,8 @@ export type Evidence = {
 };
 
 /**
- * What a release names: images, the bundles, and the bundles' statements as cosign attaches them.
- * @throws FleetError those of acceptRelease, readBundle and closureBlobs
+ * Plans the upload of what a release names: images, the bundles, and the bundles' statements as cosign attaches them.
+ * @throws FleetError as acceptRelease, readBundle and closureBlobs
  */
 export const planBundles = async (
   evidence: Evidence,

@@ -17,8 +17,8 @@ export type MirroredImage = {
 };
 
 /**
- * Every image of these closures at every path that it has a name for, each once, sorted by path and digest.
- * @throws FleetError IMAGE_REFUSED, MISSING_BLOB and those of reading
+ * Returns every image of these closures once for each of its names, sorted by path and digest.
+ * @throws FleetError IMAGE_REFUSED, MISSING_BLOB; as reachedBlobs
  */
 export const planMirror = async (
   blobs: BlobSource,

@@ -9,9 +9,9 @@ import type { TrustRoot } from '../../trust/root/root.ts';
 const MAX_ROOT_BYTES = 512 << 10;
 
 /**
- * The roots that come with documents, oldest first, each signed by the one before.
- * @param known a chain that is trusted already: what is read goes on from its end
- * @throws FleetError ROOT_UNKNOWN, ROOT_FLEET for another fleet's, ROOT_* and those of reading
+ * Reads the roots among documents, oldest first, each signed by the previous one.
+ * @param known a trusted chain, which the roots continue
+ * @throws FleetError ROOT_UNKNOWN, ROOT_FLEET for a root of another fleet, ROOT_*; as readBlob
  */
 export const readChain = async (
   blobs: BlobSource,

@@ -8,7 +8,7 @@ import { trustedTime } from './trusted-time.ts';
 /**
  * Step 2 of acceptance: from the stored root (or, the first time, the one whose SHA-256 was given by hand) along the
  * chain to the newest that the source carries (TUF 1.0.31 section 5.3). Intermediate roots may be expired, the last not.
- * @throws FleetError ROOT_* and those of parsing
+ * @throws FleetError ROOT_*; as parseRoot
  */
 export const acceptRoot = (state: TrustState, offered: readonly Uint8Array[], clock: Clock): TrustRoot => {
   const start = state.root ?? pinnedRoot(state, offered);

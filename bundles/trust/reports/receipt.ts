@@ -12,7 +12,7 @@ import { parseDocument } from '../../json/validate.ts';
 export const signReceipt = (report: Digest, predicate: ReceiptPredicate, key: SigningKey): Promise<Buffer> =>
   signPayload(encodeStatement([{ name: 'report', digest: report }], PREDICATES.receipt, predicate), key);
 
-/** @throws FleetError those of verifyStatement; RECEIPT_INVALID for another agent's or fleet's */
+/** @throws FleetError RECEIPT_INVALID for a receipt of another agent or fleet; as verifyStatement */
 export const verifyReceipt = (bytes: Uint8Array, root: TrustRoot, agent: string): ReceiptPredicate => {
   const what = `a receipt for ${agent}`;
   const verified = verifyStatement([bytes], { keys: root.receipt, threshold: 1 }, PREDICATES.receipt, what);

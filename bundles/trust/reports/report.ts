@@ -40,8 +40,8 @@ export type VerifiedReport = {
 };
 
 /**
- * The agent's signature, then the chain inside: sequence without a gap, each `prev` the hash of the line before.
- * @throws FleetError those of verifyStatement, REPORT_INVALID, TOO_LARGE, BAD_JSON, SCHEMA, REPORT_CHAIN
+ * Verifies the agent's signature, then the chain of events: no gap in the sequence, each `prev` the hash of the previous line.
+ * @throws FleetError REPORT_INVALID, TOO_LARGE, BAD_JSON, SCHEMA, REPORT_CHAIN; as verifyStatement
  */
 export const verifyReport = (report: SignedReport, key: PublicKey, what: string): VerifiedReport => {
   const verified = verifyStatement(

@@ -41,10 +41,10 @@ export type DeltaRequest = {
 };
 
 /**
- * Patches for new layers of which every reader has the layer before, where they pay. What an import asked for travels whole:
- * a patch may have been what failed. Each is applied here before it is counted on. One pair at a time is in memory: both blobs, what is in
- * them, and what is packed again to compare, in all about six times the content.
- * @throws FleetError those of reading the source
+ * Returns patches for new layers whose previous layer every reader has, where a patch is smaller. Blobs that an import asked for
+ * get no patch, because a patch may have been what failed. Each patch is applied here to check it. One pair at a time is in memory:
+ * both blobs, their content, and the repacked content to compare, about six times the content.
+ * @throws FleetError as reading blobs of the source: MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH, REGISTRY_*
  */
 export const findDeltas = async (order: DeltaRequest): Promise<readonly Delta[]> => {
   const { source, bundles, blobs, bases, progress, signal } = order;

@@ -26,8 +26,8 @@ export type ArchivedMedium = {
 const MAX_ROOT_BYTES = 512 << 10;
 
 /**
- * @param pinned the root given by hand: then releases count as their signers say, ended or not
- * @throws FleetError MEDIUM_EMPTY, ROOT_UNKNOWN for a medium that does not lead to that root, and those of verifyStatement
+ * @param pinned the trusted root: if given, releases are verified by their signers, also after their expiry
+ * @throws FleetError MEDIUM_EMPTY; ROOT_UNKNOWN for a medium that does not lead to that root; as verifyStatement
  */
 export const readArchived = async (
   { path, medium, blobs }: OpenMedium,

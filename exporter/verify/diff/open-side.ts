@@ -20,12 +20,12 @@ export type SideOptions = {
   readonly signal?: AbortSignal;
 };
 
-/** A medium as it says of itself, or a source whose releases are judged; the value says which. */
+/** A medium, whose content is not verified, or a source, whose releases are. */
 export type OpenedSide =
   | { readonly kind: 'medium'; readonly side: Side }
   | { readonly kind: 'source'; readonly source: Source };
 
-/** @param where one place, or several volumes of a set @throws FleetError MEDIUM_EMPTY and those of openMedium and openSource */
+/** @param where one place, or several volumes of a set @throws FleetError MEDIUM_EMPTY; as openMedium and openSource */
 export const openPlace = async (where: string, { open, access }: SideOptions): Promise<OpenedSide> => {
   if (where.startsWith('oci://') || (await isLayout(where)))
     return { kind: 'source', source: await openSource(where, access) };
@@ -88,7 +88,7 @@ const ofRole = (documents: readonly Document[], role: string): readonly Document
 
 /**
  * The releases of a source, judged as an export would. @param channels of which; undefined: all
- * @throws FleetError those of readOffer, but for a channel that is not there
+ * @throws FleetError as readOffer, except for a channel that does not exist
  */
 export const sideOfSource = async (
   source: Source,

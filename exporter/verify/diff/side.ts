@@ -12,7 +12,7 @@ export type SideBundle = {
   readonly blobs: BlobSource;
 };
 
-/** A patch in place of a blob. @throws of `read` FleetError those of readPatch */
+/** A patch instead of a blob; `read` rejects as readPatch does. */
 export type SidePatch = { readonly delta: Delta; readonly read: () => Promise<Buffer> };
 
 /** What is compared: a medium, a source of releases, or what a site reported. */
@@ -22,7 +22,7 @@ export type Side = AsyncDisposable & {
   /** Number of the release by channel; undefined where a medium does not say. */
   readonly releases: ReadonlyMap<string, number | undefined>;
   readonly bundles: readonly SideBundle[];
-  /** Version of the order by site; undefined: this side has no orders, whatever it is. */
+  /** Version of the site statement by site; undefined if this kind of side has no site statements. */
   readonly sites: ReadonlyMap<string, number | undefined> | undefined;
   /** Blobs that are known to be there beside those of the bundles. */
   readonly holds: ReadonlySet<Digest>;

@@ -13,9 +13,9 @@ import { readSiteReports } from '../../source/base/site-base.ts';
 import type { Source } from '../../source/source.ts';
 import type { Side, SideBundle } from './side.ts';
 
-export type SiteOrder = {
+export type SiteRequest = {
   readonly site: string;
-  /** A report, or a medium that came back; undefined: what the office took. */
+  /** A report, or a medium that came back; undefined: the newest reports that the office imported. */
   readonly report: string | undefined;
   readonly open: OpenOptions;
   readonly now: Date;
@@ -23,19 +23,19 @@ export type SiteOrder = {
 };
 
 /**
- * What a site has by the newest report of each of its agents: the release that it took over, and the blobs of all bundles that
- * are complete there. The content of those bundles comes from the source.
- * @throws FleetError MEDIUM_EMPTY where nobody of the site reported, and those of reports that cannot be believed
+ * Returns the state of a site from the newest report of each of its agents: the release it accepted, and the blobs of all bundles
+ * that are complete there. The content of those bundles comes from the source.
+ * @throws FleetError MEDIUM_EMPTY if no agent of the site reported; as verifyReport for an invalid report
  */
-export const siteSide = async (source: Source, order: SiteOrder): Promise<Side> => {
-  const { site, now, signal } = order;
+export const siteSide = async (source: Source, request: SiteRequest): Promise<Side> => {
+  const { site, now, signal } = request;
   const agentsOf = siteAgents(source, now);
-  const { reports, notes } = await readVersion(source, order, agentsOf);
+  const { reports, notes } = await findReports(source, request, agentsOf);
   const newest = newestReports(reports).filter(({ name }) => name.split('/')[0] === site);
   if (newest.length === 0) {
     throw new FleetError(
       'MEDIUM_EMPTY',
-      `there is no report of site ${site} in ${order.report ?? source.name}`,
+      `there is no report of site ${site} in ${request.report ?? source.name}`,
       {
         hint: 'Give a report or a stick that came back with --report',
       },
@@ -66,9 +66,9 @@ export const siteSide = async (source: Source, order: SiteOrder): Promise<Side> 
   };
 };
 
-const readVersion = async (
+const findReports = async (
   source: Source,
-  { site, report, open }: SiteOrder,
+  { site, report, open }: SiteRequest,
   agentsOf: ReturnType<typeof siteAgents>,
 ): Promise<{ readonly reports: readonly AgentReport[]; readonly notes: readonly string[] }> => {
   if (report === undefined) return readSiteReports(source, site, agentsOf);

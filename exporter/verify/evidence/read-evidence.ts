@@ -47,7 +47,7 @@ export type Evidence = {
 const MAX_CHECKS_BYTES = 256 << 20;
 const MAX_LINE_BYTES = 16 << 10;
 
-/** @throws FleetError MEDIUM_MISSING, TOO_LARGE and those of parseMedium */
+/** @throws FleetError MEDIUM_MISSING, TOO_LARGE; as parseMedium */
 export const openEvidence = async (folder: string): Promise<EvidenceFolder> => {
   const statement = await read(folder, STATEMENT_FILE, MAX_STATEMENT_BYTES);
   const checks = await read(folder, CHECKS_FILE, MAX_CHECKS_BYTES);
@@ -58,7 +58,7 @@ export const openEvidence = async (folder: string): Promise<EvidenceFolder> => {
   return { folder, statement, checks, contents, medium: contents && parseMedium(contents), blobs };
 };
 
-/** @throws FleetError those of verifyStatement, EVIDENCE_INVALID, SCHEMA */
+/** @throws FleetError EVIDENCE_INVALID, SCHEMA; as verifyStatement */
 export const verifyEvidence = (
   { folder, statement, checks, contents }: EvidenceFolder,
   keys: readonly PublicKey[],

@@ -257,7 +257,7 @@ const checkBlobLines = (lines: readonly CheckLine[], expected: ReadonlyMap<Diges
 const invalid = (why: string): FleetError =>
   new FleetError('EVIDENCE_INVALID', `the evidence cannot be relied on: ${why}`);
 
-/** @throws FleetError EVIDENCE_INVALID for another medium, those of one that cannot be opened, and those of checkBlobs */
+/** @throws FleetError EVIDENCE_INVALID for another medium; the error of a medium that cannot be opened; as checkBlobs */
 const checkMedium = async (
   given: GivenMedium,
   { mediumDigest, predicate }: Evidence,

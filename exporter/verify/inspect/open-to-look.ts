@@ -7,8 +7,8 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import { openTar } from '#bundles/formats/medium/open-tar';
 
 /**
- * A medium to be looked at and not to be read: of a tar nothing behind the documents, so that it takes as long for a hundred
- * thousand blobs as for ten. @throws FleetError those of openMedium
+ * Opens a medium for `inspect`. Reads a tar file only up to the documents, so that the time does not depend on the number of blobs.
+ * @throws FleetError as openMedium
  */
 export const openToLook = async (paths: readonly string[], options: OpenOptions): Promise<OpenMedium> => {
   const [path = ''] = paths;

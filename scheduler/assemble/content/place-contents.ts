@@ -138,7 +138,7 @@ const fetchChart = async (
   }
 };
 
-/** The bytes that an object names, wherever they come from. @throws FleetError REFERENCE_MISSING and those of fetching */
+/** Returns the bytes that an object names, from a URL or the application. @throws FleetError REFERENCE_MISSING; as ContentAccess.get */
 const contentOf = async (
   { url, sha256, source, at }: ContentObject,
   { application, access, id }: Placing,

@@ -33,9 +33,9 @@ export type Delivered =
 export type DeliveredDiffOptions = Omit<DiffOptions, 'from' | 'to' | 'branch'>;
 
 /**
- * What lies between what was delivered and the platform with all its applications as they are now, environment by
- * environment. One that cannot be read has its problems told and leaves the others alone.
- * @throws FleetError PLATFORM_INVALID, SOURCE_MISSING, SOURCE_UNREACHABLE; those of the layout
+ * Compares what was delivered with the platform and all its applications as they are now, environment by environment. Problems of
+ * an environment that cannot be read are part of its result, and the others are compared.
+ * @throws FleetError PLATFORM_INVALID, SOURCE_MISSING, SOURCE_UNREACHABLE; as openLayout
  */
 export const diffDelivered = async (
   options: DeliveredDiffOptions,

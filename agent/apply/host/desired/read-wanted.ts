@@ -52,9 +52,8 @@ type SiteInputs = DesiredPackage['siteInputs'];
 const known = new WeakMap<DesiredPackage, Wanted>();
 
 /**
- * Reads package.json, checks every file's bytes against it and puts the site values in. Read once a package: each of
- * its steps asks again.
- * @throws FleetError those of parseHostPackage; BUNDLE_FORMAT, DIGEST_MISMATCH, DUPLICATE, SITE_VALUES, SECRET_MISSING
+ * Reads package.json, checks every file against it and inserts the site values. Cached for each package, because every step calls it.
+ * @throws FleetError BUNDLE_FORMAT, DIGEST_MISMATCH, DUPLICATE, SITE_VALUES, SECRET_MISSING; as parseHostPackage
  */
 export const readWanted = (desired: DesiredPackage): Wanted => {
   const before = known.get(desired);

@@ -17,7 +17,7 @@ export type Replaceable = Exclude<Entry, { readonly type: 'directory' | 'other' 
 /** A place in an open directory, and what was found there. */
 export type Found = Place & { readonly live: Replaceable };
 
-/** What is where a file shall be. @throws FleetError APPLY_FAILED where that cannot be replaced by a file; those of readEntryIn */
+/** Returns the entry at the path of a file. @throws FleetError APPLY_FAILED if a file cannot replace it; as readEntryIn */
 export const readReplaceable = async (
   folder: Folder,
   name: string,

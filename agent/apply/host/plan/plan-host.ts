@@ -13,9 +13,9 @@ import { planDropIns } from './plan-drop-ins.ts';
 import { planUnits } from './plan-units.ts';
 
 /**
- * The steps from what is there to what shall be, in the only order that works at each moment: units that go (while
- * their files are there), what stands in the way of another type, directories, files, removals, daemon-reload, units.
- * @throws FleetError PATH_CLAIMED, APPLY_FAILED, and those of reading package and host
+ * Plans the steps from the live state to the desired state, in the only order that works: stop units that are removed (while their
+ * files exist), remove entries of another type, then directories, files, removals, daemon-reload, units.
+ * @throws FleetError PATH_CLAIMED, APPLY_FAILED; as readWanted and readEntryIn
  */
 export const planHost = async (
   options: HostTargetOptions,

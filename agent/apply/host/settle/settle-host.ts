@@ -10,9 +10,9 @@ import { checkHttp } from './check-http.ts';
 import { checkUnit } from './check-unit.ts';
 
 /**
- * All checks of a package, each with its result, in the order they are listed. Units are watched first: what a program
- * or a URL says while they are still coming up means nothing. Where units are not started, each that shall run is a skipped check.
- * @throws FleetError ABORTED, and those of an unreadable package; never for an unhealthy one
+ * Runs all checks of a package and returns their results, in the order they are listed. Units are checked first, because programs
+ * and URLs fail while units are starting. If the agent does not start units, each unit that should run is a skipped check.
+ * @throws FleetError ABORTED; as readWanted for an unreadable package; never for an unhealthy one
  */
 export const settleHost = async (
   options: HostTargetOptions,

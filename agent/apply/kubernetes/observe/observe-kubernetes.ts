@@ -18,9 +18,9 @@ import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { type OwnedState, packageId, stateOf } from '../owned-state.ts';
 
 /**
- * What of the package differs on the cluster (checklist D1, D4). An object whose fingerprint is the one remembered costs
- * no more than being listed; the package is not even parsed while that is so for all. Names of fields, never values.
- * @throws FleetError API_* and those of reading the package: never 'no drift' by mistake
+ * Returns the drift of a package on the cluster (checklist D1, D4): names of fields, never values. An object with an unchanged
+ * fingerprint costs only its entry in a list, and the package is not parsed while all are unchanged.
+ * @throws FleetError API_*; as readWanted: an error never counts as no drift
  */
 export const observeKubernetes = async (
   options: KubernetesTargetOptions,
