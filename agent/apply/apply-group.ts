@@ -1,8 +1,7 @@
-import type { FleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { checkAborted } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
-import type { Step, StepResult } from '../model/target.ts';
-import { type Tried, tryStep } from './try-step.ts';
+import type { Step, StepResult, DesiredPackage } from '../model/target.ts';
 import type { Work } from './work.ts';
 
 /** Concurrent steps of one group: enough to hide the latency of a server without overloading it. */
@@ -69,3 +68,27 @@ export const applyGroup = async (
 
 const resultsOf = (tried: readonly (Tried | undefined)[]): readonly StepResult[] =>
   tried.flatMap((one) => one?.result ?? []);
+
+/** Never aborted: a stop waits for the step under way rather than leave it half done. */
+const UNINTERRUPTED = new AbortController().signal;
+
+type Tried = { readonly result: StepResult; readonly error?: FleetError };
+
+export const asIs = ({ key, reason }: Step): StepResult => ({ key, outcome: 'unchanged', reason });
+
+/** Executes one step; a failure is a result. @throws FleetError ABORTED, API_UNREACHABLE */
+export const tryStep = async ({ agent, target, load }: Work, step: Step): Promise<Tried> => {
+  if (step.outcome === 'unchanged') return { result: asIs(step) };
+  try {
+    const desired: DesiredPackage | undefined = await load();
+    const result = await target.execute(step, desired, UNINTERRUPTED);
+    if (result.outcome !== 'failed') return { result };
+    return { result, error: new FleetError('APPLY_FAILED', result.reason, { subject: step.key }) };
+  } catch (cause) {
+    checkAborted(agent.signal);
+    const error = toFleetError(cause, step.key);
+    // The machine is shutting down or the cluster is unreachable: the step is repeated later.
+    if (error.code === 'ABORTED' || error.code === 'API_UNREACHABLE') throw error;
+    return { result: { key: step.key, outcome: 'failed', reason: error.message }, error };
+  }
+};

@@ -2,10 +2,9 @@ import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { saveOperation, saveSteps } from '../store/journal/operations.ts';
 import { noteOwned } from '../store/inventory.ts';
-import { applyGroup, endOfGroup } from './apply-group.ts';
+import { applyGroup, asIs, endOfGroup, tryStep } from './apply-group.ts';
 import { fail } from './fail.ts';
 import type { Step, StepResult } from '../model/target.ts';
-import { asIs, tryStep } from './try-step.ts';
 import type { Work } from './work.ts';
 
 /** Results of grouped steps per transaction. After a crash at most these steps, and those under way, are repeated. */

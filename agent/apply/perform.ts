@@ -8,8 +8,7 @@ import {
   openOperation,
   readOperation,
 } from '../store/journal/operations.ts';
-import { restoreSecrets } from './restore-secrets.ts';
-import { tellRestored } from './tell-restored.ts';
+import { restoreSecrets, tellRestored } from './restore-secrets.ts';
 import type { PackageRef } from '../store/package-ref.ts';
 import { applySteps } from './apply-steps.ts';
 import { fail } from './fail.ts';

@@ -9,9 +9,10 @@ import { HEALTH, makeDue } from '../store/attempts.ts';
 import { isSame } from '../store/package-ref.ts';
 import { findPackage } from '../store/packages.ts';
 import { fail } from './fail.ts';
-import { isSuperseded, supersede } from './supersede.ts';
 import type { CheckResult } from '../model/target.ts';
 import type { Work } from './work.ts';
+import { formatTime } from '#bundles/time';
+import { appendEvent } from '../store/outbox/outbox.ts';
 
 /**
  * Waits for the health checks of the package. A stop or a newer release interrupts the wait; the next start waits again, unless
@@ -74,4 +75,37 @@ const eitherOf = ({ signal, news }: Agent): AbortSignal => (news ? AbortSignal.a
 /** Discards the result of an interrupted wait. @throws FleetError ABORTED when a newer release is ready */
 const checkNews = ({ news }: Agent): void => {
   if (news?.aborted) throw aborted(news.reason);
+};
+
+/** True if another version is desired by now. Applies to forward applies only, not to rollbacks and operator requests. */
+const isSuperseded = ({ agent, operation }: Work): boolean => {
+  const { assignment, kind, to, rollingBack } = operation;
+  if (kind !== 'apply' || rollingBack || !to) return false;
+  const desired = findPackage(agent.state, assignment)?.desired;
+  return desired !== undefined && !isSame(desired, to);
+};
+
+/**
+ * Ends an operation without waiting for health. Its objects stay owned (the inventory was written ahead), the last good version
+ * stays the same, and the newer package is applied over both.
+ */
+const supersede = ({ agent, operation }: Work): void => {
+  const { assignment, to } = operation;
+  const message = 'a newer release came before it was known to be healthy';
+  record(agent, `${nameOf(operation)}: superseded`, () => {
+    saveOperation(agent.state, {
+      ...operation,
+      phase: 'done',
+      outcome: 'superseded',
+      message,
+      endedAt: formatTime(agent.edge.now()),
+    });
+    appendEvent(agent, {
+      type: 'package',
+      assignment,
+      ...(to ? { package: to.package, siteValues: to.siteValues, release: to.release } : {}),
+      outcome: 'skipped',
+      message,
+    });
+  });
 };

@@ -1,5 +1,5 @@
 import { compareBytes } from '../../digest.ts';
-import { isTag } from './is-tag.ts';
+import { isTag } from './references.ts';
 import { listPages } from './list-pages.ts';
 import { type RepositoryClient, wishTo } from './repository-client.ts';
 

@@ -10,7 +10,7 @@ import { type Digest, digestOf, isDigest, shortDigest } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import { DOCKER_INDEX, DOCKER_MANIFEST, OCI_INDEX, OCI_MANIFEST } from '../../media-types.ts';
 import { discard } from './http/exchange.ts';
-import { isTag } from './is-tag.ts';
+import { isTag } from './references.ts';
 import { readBody } from './http/read-body.ts';
 import type { FetchedManifest } from './registry.ts';
 import { type RepositoryClient, wishTo } from './repository-client.ts';

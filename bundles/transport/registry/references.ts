@@ -17,3 +17,8 @@ export const bundleTag = (digest: Digest): string => `b-${hexOf(digest)}`;
 export const imageTag = (digest: Digest): string => `i-${hexOf(digest)}`;
 export const releaseTag = (digest: Digest): string => `r-${hexOf(digest)}`;
 export const statementTag = (digest: Digest): string => `s-${hexOf(digest)}`;
+
+/** OCI distribution spec 1.1, "Pulling manifests": a tag. */
+const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
+
+export const isTag = (text: unknown): text is string => typeof text === 'string' && TAG.test(text);

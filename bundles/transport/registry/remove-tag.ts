@@ -3,7 +3,7 @@ import { digestOf } from '../../digest.ts';
 import { FleetError, isFleetError } from '../../errors.ts';
 import { OCI_EMPTY, OCI_MANIFEST } from '../../media-types.ts';
 import { discard } from './http/exchange.ts';
-import { isTag } from './is-tag.ts';
+import { isTag } from './references.ts';
 import { resolveManifest } from './pull-manifest.ts';
 import { pushBlob } from './push-blob.ts';
 import { pushManifest } from './push-manifest.ts';
