@@ -27,7 +27,7 @@ export default class Approve extends FleetCommand {
   static override description =
     `The signature is a file that cosign wrote (see approvals export), or is made here with the approver's own key, which may be a cosign key file.
 
-With enough signatures the release is signed, with the next number and from now on; until then it waits on. Who has signed may not approve.`;
+With enough signatures the release is signed with the next number; until then it keeps waiting. A key that has signed cannot approve.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> prod/factory-host --bundle b.sigstore.json',
     '<%= config.bin %> <%= command.id %> prod/factory-host --key approver.key',

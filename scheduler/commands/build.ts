@@ -56,12 +56,12 @@ held with its reason and blocks nobody else.`;
     environment: environmentFlag('Only this environment'),
     images,
     'pull-images': Flags.boolean({
-      description: 'Take images that are in no layout from the registries their names say',
+      description: 'Pull images that are in no layout from their registries',
     }),
     previous: Flags.string({ description: 'OCI layout whose packages replace those that are held' }),
     candidate: Flags.string({
       description:
-        'Build from what this candidate names, by its digest in a layout or as a file: its own environment again, or others with the layer they have now',
+        'Build from the sources of this candidate (a digest in a layout, or a file): its own environment, or others with their current layer',
     }),
     workers: Flags.integer({
       min: 1,

@@ -58,7 +58,7 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
     }),
     'exit-code': Flags.boolean({ description: 'End with 8 where there is a difference' }),
     'stale-ok': Flags.boolean({
-      description: 'Read a repository that does not answer as it was when it last did',
+      description: 'Use the last known state of a repository that does not answer',
     }),
   };
 

@@ -9,7 +9,7 @@ import { loadPlatform } from '../load/load-platform.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
 
 export default class Explain extends FleetCommand {
-  static override description = `Says where assignments, their files and every configuration value come from.
+  static override description = `Shows where assignments, their files and every configuration value come from.
 
 For each assignment: the policy and what it selected by, the template of each file, and for each value its file, line and
 layer, why that layer holds, and what it overrode. For a pair that is no assignment: which term of which policy failed.`;

@@ -21,7 +21,7 @@ const { layout, registry, db } = configurationFlags;
 export default class Gc extends FleetCommand {
   static override summary = 'Remove tags from a registry that no kept release needs';
   static override description =
-    `Says what would be removed; with --yes it is removed. Afterwards the registry's own garbage collection frees the space.
+    `Lists what would be removed, and removes it with --yes. Afterwards the registry's own garbage collection frees the space.
 
 Kept are the current release of each channel and --keep releases before it, every release younger than --older-than, what the layout has, and the bundles that sites hold by their last report (--db); with each its images and signatures. Tags that publish did not make are never touched.
 
@@ -50,7 +50,7 @@ Run it where you publish, and not while another machine publishes to the same re
     }),
     'older-than': Flags.string({
       default: '30d',
-      description: 'Keep whatever was signed in the last so many days',
+      description: 'Keep everything signed within this time',
     }),
     yes: Flags.boolean({ char: 'y', description: 'Remove; without it nothing is removed' }),
   };

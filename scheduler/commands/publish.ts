@@ -28,9 +28,9 @@ export default class Publish extends FleetCommand {
   static override summary =
     'Bring releases to a registry, or the rendered tree to a Git branch or a directory';
   static override description =
-    `Images, bundles and signatures go first, each under a tag that never moves, and the pointer that sites look at goes last: a reader that finds a release finds all of it, whenever this is stopped.
+    `Images, bundles and signatures are sent first, each under an immutable tag, and the tag that sites follow is moved last, so that a reader that finds a release finds all of it.
 
-A pointer never goes back: where the registry has a newer release than the layout, that channel is refused (ROLLBACK). Run it again after an interruption and it goes on; what is there already costs one question a channel.
+If the registry has a newer release than the layout, the channel is refused (ROLLBACK). Run it again after an interruption: it continues, with one request for each channel that is complete.
 
 With --to it is the rendered GitOps tree of each environment that goes out instead, in Kalypso's layout: as one commit on a branch, as a proposal on a branch of its own (--pull-request), or to a directory. A pull request is opened where ${TOKEN_VARIABLE} (or GITHUB_TOKEN, for github.com) has a token. Equal already: nothing is written.`;
   static override examples = [
@@ -55,10 +55,10 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     site: Flags.string({
       multiple: true,
       multipleNonGreedy: true,
-      description: 'Only the order and the receipts of this site',
+      description: 'Only the statement and receipts of this site',
     }),
-    repair: Flags.boolean({ description: 'Look for every blob, and send again what the registry has lost' }),
-    'dry-run': Flags.boolean({ description: 'Say what would be sent and how much; send nothing' }),
+    repair: Flags.boolean({ description: 'Look for every blob, and send again what the registry lost' }),
+    'dry-run': Flags.boolean({ description: 'List what would be sent and its size, without sending' }),
     to: Flags.string({
       description:
         "Publish the rendered tree: git+<URL>[#branch] (a branch an environment), gitops (the environment's GitOpsRepo), or a directory",
@@ -75,7 +75,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     cache,
     map,
     'stale-ok': Flags.boolean({
-      description: 'With --to: read a repository that does not answer as it was when it last did',
+      description: 'With --to: use the last known state of a repository that does not answer',
     }),
     fleet: Flags.string({ description: "With --to: fleet name, for Kalypso's form" }),
   };

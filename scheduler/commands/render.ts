@@ -23,7 +23,7 @@ The layout is Kalypso's. Only folders of cluster types are touched; what is stal
     environment: Flags.string({ char: 'e', required: true, description: 'Environment to render' }),
     out: Flags.string({ char: 'o', required: true, description: 'Directory to write to' }),
     'stale-ok': Flags.boolean({
-      description: 'Read a repository that does not answer as it was when it last did',
+      description: 'Use the last known state of a repository that does not answer',
     }),
   };
 

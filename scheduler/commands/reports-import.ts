@@ -11,7 +11,7 @@ import { type ImportedAgent, type ImportedReports, importReports } from '../hub/
 
 export default class ReportsImport extends FleetCommand {
   static override description =
-    'Take the reports that a medium brought home, and write the receipts that let the agents forget them.\n\nA bad report never stops the good ones: all reasons are listed at the end, with exit code 8.';
+    'Import the reports on a medium, and write the receipts that let agents delete them.\n\nAn invalid report does not stop the others. All reasons are listed at the end, with exit code 8.';
   static override examples = ['<%= config.bin %> <%= command.id %> /media/stick'];
   static override args = {
     medium: Args.string({ required: true, description: 'Directory or tar file with reports' }),

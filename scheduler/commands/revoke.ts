@@ -14,7 +14,7 @@ import { openKeyDirectory } from '../keys/key-directory.ts';
 const { config, keys, layout } = configurationFlags;
 
 export default class Revoke extends FleetCommand {
-  static override summary = 'Withdraw a bundle: no site installs it ever again';
+  static override summary = 'Withdraw a bundle, so that no site installs it again';
   static override description =
     "The channel's list of withdrawn bundles only grows, and every release from now on carries it. The release that tells the sites is made at once; where the current one names the bundle, say what takes its place: an older release (--to), or the next build.\n\nWhat runs at a site goes on running until that release arrives: by `publish`, or on the next medium.";
   static override examples = [
@@ -31,14 +31,15 @@ export default class Revoke extends FleetCommand {
     channel: Flags.string({
       description: 'Its channel, environment/cluster type [default: found by the digest]',
     }),
-    reason: Flags.string({ required: true, description: 'Why; everybody who reads the list sees it' }),
+    reason: Flags.string({ required: true, description: 'Reason, which the list shows to every reader' }),
     to: Flags.integer({
       min: 1,
       description: 'Go back to the bundles of this release in the same step',
       exclusive: ['with-next-build'],
     }),
     'with-next-build': Flags.boolean({
-      description: 'Only note it: the next build must bring another bundle, and carries the list',
+      description:
+        'Only record the revocation: the next build must make another bundle, and carries the list',
     }),
   };
 

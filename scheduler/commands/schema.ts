@@ -5,7 +5,7 @@ import { ALL_KINDS, readAuthorSchema } from '../load/init/author-schemas.ts';
 export default class Schema extends FleetCommand {
   static override description = `Print a JSON Schema of what authors write, for editors and validators.
 
-The schema platform holds those of all kinds and chooses by apiVersion and kind.`;
+The schema platform covers all kinds, chosen by apiVersion and kind.`;
   static override examples = [
     '<%= config.bin %> schema > schemas/platform.schema.json',
     '<%= config.bin %> schema cluster-type',

@@ -39,7 +39,7 @@ const KEEP_MS = 300_000;
 
 export default class Serve extends FleetCommand {
   static override description =
-    'Run the hub: agents enrol, renew their certificates and hand over reports; people and monitors see what runs where. With a platform it also builds, and publishes where a registry is configured, whenever a repository changes.\n\nLogs a JSON object a line to standard output. SIGTERM lets what is under way end.';
+    'Run the hub: agents enrol, renew their certificates and hand over reports; people and monitors see what runs where. With a platform it also builds, and publishes where a registry is configured, whenever a repository changes.\n\nLogs one JSON object a line to standard output. On SIGTERM it finishes running work and exits.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --hostname hub.example --listen 0.0.0.0:8443',
     '<%= config.bin %> <%= command.id %> --config /etc/fleet/fleet-scheduler.yaml',
@@ -55,7 +55,7 @@ export default class Serve extends FleetCommand {
     environment: environmentFlag('Build only this environment'),
     'allow-removals': allowRemovalsFlag,
     'pull-images': Flags.boolean({
-      description: 'Images that are in no layout come from the registries that their names say',
+      description: 'Pull images that are in no layout from their registries',
     }),
     tree: Flags.string({
       description: 'Where rendered trees go after each build: git+<URL>[#branch] or gitops',
@@ -70,11 +70,11 @@ export default class Serve extends FleetCommand {
       env: 'FLEET_FORGE',
     }),
     poll: Flags.string({
-      description: 'Time between two looks at the repositories, like 30s, 5m or 1h [default: 1m]',
+      description: 'Interval between two checks of the repositories, such as 30s, 5m or 1h [default: 1m]',
       env: 'FLEET_POLL',
     }),
     'webhook-secret-file': Flags.string({
-      description: 'File whose first line is the secret that webhooks prove to know',
+      description: 'File whose first line is the shared secret of webhooks',
       env: 'FLEET_WEBHOOK_SECRET_FILE',
     }),
     listen: Flags.string({

@@ -15,11 +15,12 @@ import { createSignerServer } from '../keys/signer/serve-signer.ts';
 import { createSigner } from '../keys/signer/signer.ts';
 
 export default class Signer extends FleetCommand {
-  static override description = `Hold keys, and sign for the hub and for builds what fits this fleet's rules.
+  static override description =
+    `Hold keys, and sign for the hub and for builds, within the rules of the fleet.
 
-Run it as a user of its own: who asks has the socket, and no key. It signs no version twice, no release whose bundles lack a signature, nothing it does not understand, and not too much in an hour.
+Run it as a separate user: its clients have access to the socket and to no key. It never signs a version twice, a release with an unsigned bundle, or a document it does not understand, and it limits signatures per hour.
 
-Logs a JSON object for each signature and refusal to standard output. SIGTERM lets what is under way end.`;
+Logs one JSON object for each signature and refusal to standard output. On SIGTERM it finishes running work and exits.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> --keys /etc/fleet-signer --state /var/lib/fleet-signer --listen /run/fleet-signer/socket --role release --role receipt',
     '<%= config.bin %> <%= command.id %> --keys keys --state signer --listen signer.sock --role release --limit release=100',
@@ -46,12 +47,12 @@ Logs a JSON object for each signature and refusal to standard output. SIGTERM le
       multiple: true,
       multipleNonGreedy: true,
       options: [...SIGNER_ROLES],
-      description: 'A key to hold; give it once for each',
+      description: 'Role of a key to hold; repeatable',
     }),
     limit: Flags.string({
       multiple: true,
       multipleNonGreedy: true,
-      description: `At most so many signatures of a sort in an hour [default: ${Object.entries(DEFAULT_LIMITS)
+      description: `Maximum number of signatures of a kind per hour [default: ${Object.entries(DEFAULT_LIMITS)
         .map(([sort, number]) => `${sort}=${number}`)
         .join(', ')}]`,
     }),

@@ -10,7 +10,7 @@ import { readStatus } from '../hub/status/read-status.ts';
 
 export default class Status extends FleetCommand {
   static override description =
-    'Show what runs where, against what should, and how old each word of it is.\n\nRows marked with ! need a look. --wide adds what runs by its digest, drift, and after each word its age and the number of the report below the table that brought it.';
+    'Show what runs where, what should run, and the age of each report.\n\nRows marked with ! need a look. --wide adds what runs by its digest, drift, and after each word its age and the number of the report below the table that brought it.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --environment prod --json',

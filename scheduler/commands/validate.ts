@@ -9,9 +9,9 @@ import { validatePlatform } from '../views/validate-platform.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
 
 export default class Validate extends FleetCommand {
-  static override description = `Finds every mistake of a platform, in all its environments, in one go.
+  static override description = `Finds every error of a platform in all environments in one run.
 
-Reads what build would read and makes every bundle, but writes nothing; only images are not looked for.`;
+Reads the same input as build and makes every bundle, without writing and without looking for images.`;
   static override examples = [
     '<%= config.bin %> validate --platform examples/platform',
     '<%= config.bin %> validate --platform https://git.example/platform#main --environment dev',

@@ -36,7 +36,7 @@ export const configurationFlags = {
     description: "Docker or podman auth file with the registry's credentials [default: the usual places]",
     env: 'FLEET_AUTH_FILE',
   }),
-  cache: Flags.string({ description: 'Directory for what can be fetched again', env: 'FLEET_CACHE' }),
+  cache: Flags.string({ description: 'Directory for downloads that can be repeated', env: 'FLEET_CACHE' }),
   map: Flags.string({
     description:
       'Take this directory, or another repository or ref, for that repository: <url>[#branch]=<directory or url#ref>',
@@ -62,7 +62,7 @@ export const environmentFlag = (description: string) =>
 
 export const allowRemovalsFlag = Flags.string({
   description:
-    'Packages that a release may take away though their Workload or policy was not deleted: names, or a number for each channel',
+    'Packages that a release may remove although their Workload or policy was not deleted: names, or a number for each channel',
   env: 'FLEET_ALLOW_REMOVALS',
   multiple: true,
   multipleNonGreedy: true,

@@ -14,7 +14,7 @@ const { config, keys, layout } = configurationFlags;
 
 export default class ApprovalsExport extends FleetCommand {
   static override summary =
-    'Write the statement that waits for an approver who signs it with cosign elsewhere';
+    'Write the waiting statement to a file, for an approver who signs it elsewhere with cosign';
   static override description =
     'The file holds the exact bytes that are signed. Bring it to the approver, run the commands that this prints, and bring back what cosign wrote: `approve <channel> --bundle b.sigstore.json`.';
   static override examples = ['<%= config.bin %> <%= command.id %> prod/factory-host --out approval'];

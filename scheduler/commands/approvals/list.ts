@@ -12,7 +12,7 @@ const { config, keys, layout } = configurationFlags;
 export default class ApprovalsList extends FleetCommand {
   static override summary = 'Show which bundles wait for an approval, and what they would change';
   static override description =
-    'Where the root wants more than one bundle signer, a build leaves its bundles here. Sites keep what they have until enough have signed.';
+    'If the root requires more than one bundle signer, the bundles of a build wait here. Sites keep their release until enough signers have signed.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --json',

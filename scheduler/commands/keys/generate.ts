@@ -8,7 +8,7 @@ import { checkNew, writeKeyFile, writeNew } from '../../keys/places/write-key-fi
 
 export default class KeysGenerate extends FleetCommand {
   static override description =
-    'Make a key pair: the private key encrypted by a password, in a file that cosign reads, too.\n\nNothing is sent anywhere. The public key goes to the officers who make the root; the private one stays with its owner. Keep a copy: what only one stick holds is lost with it.';
+    'Make a key pair: the private key encrypted by a password, in a file that cosign reads, too.\n\nNothing is sent anywhere. The public key goes to the officers who make the root; the private one stays with its owner. Keep a copy: a key on one stick is lost with the stick.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --out ada.key',
     '<%= config.bin %> <%= command.id %> --out release.key --plain',
@@ -21,7 +21,7 @@ export default class KeysGenerate extends FleetCommand {
     }),
     plain: Flags.boolean({
       description:
-        'Without a password, for a service that starts unattended: only its owner may read the file',
+        'Without a password, for a service that starts unattended; only the owner may read the file',
     }),
   };
 

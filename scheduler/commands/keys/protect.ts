@@ -12,7 +12,7 @@ import { writeKeyFile } from '../../keys/places/write-key-file.ts';
 
 export default class KeysProtect extends FleetCommand {
   static override description =
-    'Encrypt a plain private key by a password, or give an encrypted one another password.\n\nThe key stays the same, and so does its public half. What a disk or stick held before may still be on it: a key that lay open for long is better made anew.';
+    'Encrypt a plain private key by a password, or give an encrypted one another password.\n\nThe key stays the same, and so does its public half. A disk or stick may still hold the old file. Replace a key that was stored unencrypted for a long time.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> release.key',
     '<%= config.bin %> <%= command.id %> from-openssl.pem --out release.key',
@@ -21,7 +21,7 @@ export default class KeysProtect extends FleetCommand {
   static override flags = {
     ...passwordFlag,
     'new-password-file': Flags.string({
-      description: 'File with the new password, where the key has one already',
+      description: 'File with the new password, if the key already has one',
     }),
     out: Flags.string({ description: 'Write it to this file [default: in place]' }),
   };

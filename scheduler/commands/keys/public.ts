@@ -17,7 +17,7 @@ export default class KeysPublic extends FleetCommand {
   static override args = {
     key: Args.string({
       required: true,
-      description: 'A private key, a .yaml that says where one is, or a public key',
+      description: 'A private key, a .yaml that refers to one, or a public key',
     }),
   };
   static override flags = {

@@ -15,9 +15,9 @@ const { config, keys, layout } = configurationFlags;
 const MAX_DAYS = 400;
 
 export default class LeaseRenew extends FleetCommand {
-  static override summary = 'Sign leases: the release a channel has is still the current one';
+  static override summary = "Sign leases, which confirm that a channel's release is still the current one";
   static override description =
-    'A lease keeps an ended release installable, and is what agents with the freshness `lease` must have seen of late. It is one file of a kilobyte: `publish` sends it, `fleet-export create --lease-only` puts it on a stick.\n\nA channel that has one keeps having one: each build that releases it signs the next, and `serve` renews it when a third of its life is gone.';
+    'A lease keeps an expired release installable, and agents with the freshness `lease` require a recent one. It is one file of a kilobyte: `publish` sends it, `fleet-export create --lease-only` writes it to a stick.\n\nOnce a channel has a lease, each build that releases it signs the next one, and `serve` renews it after a third of its validity.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> --channel prod/factory-host --days 14',

@@ -14,7 +14,7 @@ const { config, keys, layout } = configurationFlags;
 
 export default class ReleasesList extends FleetCommand {
   static override description =
-    'Releases of a channel that the layout has: number, bundle, how long it can be installed, and whether it was withdrawn.\n\nThe number is what `releases rollback` takes. What is there was verified under the root of its time.';
+    'Releases of a channel that the layout has: number, bundle, how long it can be installed, and whether it was withdrawn.\n\nPass the number to `releases rollback`. Each release is verified under the root of its time.';
   static override examples = ['<%= config.bin %> <%= command.id %> --channel prod/factory-host'];
   static override flags = {
     config,

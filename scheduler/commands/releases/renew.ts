@@ -25,7 +25,7 @@ export default class ReleasesRenew extends FleetCommand {
     keys,
     layout,
     ...selectionFlags,
-    anyway: Flags.boolean({ description: 'Also those that are good for long' }),
+    anyway: Flags.boolean({ description: 'Also releases that are valid for long' }),
   };
 
   async run(): Promise<unknown> {

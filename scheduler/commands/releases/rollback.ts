@@ -13,7 +13,7 @@ const { config, keys, layout } = configurationFlags;
 
 export default class ReleasesRollback extends FleetCommand {
   static override description =
-    'Release the bundles of an older release again, under the next number.\n\nNothing is built. It holds until the next build of the channel, which releases what the repositories say then: undo the change there too, or withdraw the bundle for good with `revoke`.';
+    'Release the bundles of an older release again, under the next number.\n\nNothing is built. The next build of the channel releases the state of the repositories again: undo the change there too, or withdraw the bundle with `revoke`.';
   static override examples = ['<%= config.bin %> <%= command.id %> --channel prod/factory-host --to 7'];
   static override flags = {
     config,

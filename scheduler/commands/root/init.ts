@@ -25,7 +25,7 @@ export default class RootInit extends FleetCommand {
   static override summary =
     'Make the trust root of a new fleet: a draft that its officers sign, or one for trying things out.';
   static override description =
-    'The draft names the officers and the keys of every role by their public keys; it counts when enough officers have signed it with "root sign". Do this on a machine without a network.\n\nWith --dev there is one officer, all keys are made and lie unprotected in one directory, and everything says so.';
+    'The draft names the officers and the keys of every role by their public keys; it is valid when enough officers have signed it with "root sign". Do this on a machine without a network.\n\nWith --dev there is one officer, all keys are created unprotected in one directory, and all programs say so.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --fleet acme --officer ada.pub --officer ben.pub --officer cleo.pub --bundle bundle.pub --release release.pub --lease lease.pub --receipt receipt.pub --audit audit.pub --authority ca.pem',
     '<%= config.bin %> <%= command.id %> --dev --fleet acme --keys ./keys',
@@ -47,7 +47,7 @@ export default class RootInit extends FleetCommand {
     receipt: keysFlag("Public key of the hub's receipts"),
     audit: keysFlag('Public key of the audit log'),
     authority: keysFlag('Certificate that agents and hub get theirs from, of "root ca"'),
-    expires: Flags.string({ description: 'When it ends, like 2028-11-20 or 540d [default: in two years]' }),
+    expires: Flags.string({ description: 'Expiry, such as 2028-11-20 or 540d [default: in two years]' }),
     out: Flags.string({ description: 'File for the draft [default: 1.root.json]' }),
   };
 

@@ -16,7 +16,7 @@ const { config, keys } = configurationFlags;
 
 export default class RootInspect extends FleetCommand {
   static override description =
-    'Show the roots of a fleet: their SHA-256, when they end, and whose keys count for what.\n\nOf a file, which may be a draft, also what is otherwise than in the root before it, and who has signed.';
+    'Show the roots of a fleet: their SHA-256, when they end, and whose keys count for what.\n\nFor a file, which may be a draft, also shows the changes from the previous root, and who has signed.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --keys ./keys',
     '<%= config.bin %> <%= command.id %> 2.root.json',
@@ -27,7 +27,9 @@ export default class RootInspect extends FleetCommand {
   static override flags = {
     config,
     keys,
-    before: Flags.string({ description: 'The root before that file [default: beside it, by its name]' }),
+    before: Flags.string({
+      description: 'The previous root [default: the file of that version in the same folder]',
+    }),
   };
 
   async run(): Promise<unknown> {

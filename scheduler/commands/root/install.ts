@@ -13,7 +13,7 @@ const { config, keys } = configurationFlags;
 
 export default class RootInstall extends FleetCommand {
   static override description =
-    'Put finished roots into the key directory, from where media and hub hand them out.\n\nThey must follow the newest one there, signed as agents demand it. Into an empty directory go all of them, from root 1 on.';
+    'Install signed roots in the key directory, from which media and the hub distribute them.\n\nThey must continue the newest installed root, signed as agents require. An empty directory needs all roots, from root 1.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> 1.root.json --keys ./keys --sha256 9f2c...e1',
     '<%= config.bin %> <%= command.id %> 2.root.json --keys ./keys',
@@ -24,7 +24,7 @@ export default class RootInstall extends FleetCommand {
   static override flags = {
     config,
     keys,
-    sha256: Flags.string({ description: 'SHA-256 that one of them must have, as the officers told it' }),
+    sha256: Flags.string({ description: 'SHA-256 that one of them must have, as published by the officers' }),
   };
 
   async run(): Promise<unknown> {

@@ -10,7 +10,7 @@ import { whatNext } from '../../keys/root/what-next.ts';
 
 export default class RootMerge extends FleetCommand {
   static override description =
-    'Bring together copies of one draft that officers signed at the same time, each their own.\n\nAll signatures go into the first file. Copies that say different things are refused. One person does this: the same signatures brought together elsewhere can make a file with another SHA-256.';
+    'Merge copies of one draft that several officers signed separately.\n\nAll signatures are written to the first file. Copies with different content are refused. One person does this: merging the same signatures elsewhere can give a file with another SHA-256.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> 1.root.json from-ben/1.root.json from-cleo/1.root.json',
   ];
@@ -19,7 +19,9 @@ export default class RootMerge extends FleetCommand {
     copy: Args.string({ required: true, multiple: true, description: 'Signed copies of it' }),
   };
   static override flags = {
-    before: Flags.string({ description: 'The root before it [default: <version>.root.json beside it]' }),
+    before: Flags.string({
+      description: 'The previous root [default: <version>.root.json in the same folder]',
+    }),
     out: Flags.string({ description: 'Write the merged root to this file [default: in place]' }),
   };
 

@@ -19,7 +19,7 @@ const pairs = (description: string) =>
 
 export default class RootRotate extends FleetCommand {
   static override description =
-    'Make the next root: a draft that differs from the one before in what is said here.\n\nIt counts when enough officers of both roots have signed it with "root sign". Roles are officer, bundle, release, lease, receipt and audit. A development root that gets a second officer becomes an officers\' root.';
+    'Make the next root: a draft with the changes given here.\n\nIt is valid when enough officers of both roots have signed it with "root sign". Roles are officer, bundle, release, lease, receipt and audit. A development root that gets a second officer becomes an officers\' root.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> 1.root.json --add release=release-2.pub',
     '<%= config.bin %> <%= command.id %> 2.root.json --remove release=release-1.pub --expires 2028-11-20',
@@ -29,14 +29,14 @@ export default class RootRotate extends FleetCommand {
     root: Args.string({ required: true, description: 'The newest root, <version>.root.json' }),
   };
   static override flags = {
-    add: pairs('<role>=<public key file>: this key counts, too'),
-    remove: pairs('<role>=<public key file or fingerprint>: this key counts no longer'),
-    threshold: pairs('<role>=<number>: so many of its keys must sign'),
-    authority: pairs('Certificate that agents and hub get theirs from, beside those of the root'),
+    add: pairs('<role>=<public key file>: add this key'),
+    remove: pairs('<role>=<public key file or fingerprint>: remove this key'),
+    threshold: pairs('<role>=<number>: number of keys that must sign'),
+    authority: pairs("Authority certificate for agents and hub, in addition to the root's"),
     'remove-authority': pairs(
-      'Certificate file or its SHA-256: agents and hub may not show one of it any more',
+      'Certificate file or its SHA-256: certificates of this authority are no longer accepted',
     ),
-    expires: Flags.string({ description: 'When it ends, like 2028-11-20 or 540d [default: in two years]' }),
+    expires: Flags.string({ description: 'Expiry, such as 2028-11-20 or 540d [default: in two years]' }),
     out: Flags.string({ description: 'File for the draft [default: <version>.root.json]' }),
   };
 

@@ -25,8 +25,10 @@ export default class RootSign extends FleetCommand {
   static override args = { root: Args.string({ required: true, description: 'The root or draft to sign' }) };
   static override flags = {
     ...keyFlags,
-    before: Flags.string({ description: 'The root before it [default: <version>.root.json beside it]' }),
-    yes: Flags.boolean({ char: 'y', description: 'Sign without asking: I have read what it says' }),
+    before: Flags.string({
+      description: 'The previous root [default: <version>.root.json in the same folder]',
+    }),
+    yes: Flags.boolean({ char: 'y', description: 'Sign without asking' }),
     out: Flags.string({ description: 'Write the signed root to this file [default: in place]' }),
   };
 

@@ -9,7 +9,7 @@ import { verifyRoots } from '../../keys/root/verify-roots.ts';
 
 export default class RootVerify extends FleetCommand {
   static override description =
-    'Verify a chain of roots as agents do: every signature, no root missing between, the last one not ended.\n\nWhere signatures are missing it says of whom. Compare the SHA-256 of the first root with what the officers published.';
+    'Verify a chain of roots as agents do: every signature, no missing root, the last one not expired.\n\nMissing signatures are listed by officer. Compare the SHA-256 of the first root with the one that the officers published.';
   static override examples = ['<%= config.bin %> <%= command.id %> 1.root.json 2.root.json 3.root.json'];
   static override args = {
     root: Args.string({ required: true, multiple: true, description: 'Files, in any order' }),

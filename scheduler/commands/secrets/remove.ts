@@ -8,7 +8,7 @@ import { removeSecrets } from '../../hub/secrets/remove-secrets.ts';
 
 export default class SecretsRemove extends FleetCommand {
   static override description =
-    'Take a secret set away from a site.\n\nIts agents forget it with the next statement; what was made of it stays as long as a package asks for it.';
+    'Remove a secret set from a site.\n\nIts agents delete it with the next statement; files and Secrets made from it stay while a package needs them.';
   static override examples = ['<%= config.bin %> <%= command.id %> --site plant-7 --name mqtt'];
   static override flags = {
     ...hubFlags,

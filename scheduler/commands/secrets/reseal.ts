@@ -10,7 +10,7 @@ import { resealSecrets } from '../../hub/secrets/reseal-secrets.ts';
 
 export default class SecretsReseal extends FleetCommand {
   static override description =
-    "Seal a site's secret sets to the agents it has now: after one was added, enrolled anew or revoked.\n\nTo be sealed again they have to be opened, with the identity of the escrow. Without an escrow, set them again with secrets set.";
+    "Seal a site's secret sets to the agents it has now: after one was added, enrolled anew or revoked.\n\nResealing decrypts them with the identity of the escrow. Without an escrow, set them again with secrets set.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> --site plant-7 --identity /media/safe/escrow.txt',
   ];

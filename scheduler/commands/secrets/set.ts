@@ -9,7 +9,7 @@ import { setSecrets } from '../../hub/secrets/set-secrets.ts';
 
 export default class SecretsSet extends FleetCommand {
   static override description =
-    "Seal a secret set to the agents of a site, and sign the site's next statement, which names it.\n\nA set is given whole, in the place of the one before. Values come from files or standard input, never from the command line; only the sealed file is kept here.";
+    "Seal a secret set to the agents of a site, and sign the site's next statement, which names it.\n\nThe new set replaces the previous one completely. Values come from files or standard input, never from the command line; only the sealed file is kept here.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> --site plant-7 --name mqtt --from-file password=mqtt.txt --from-file ca.pem',
     'pass show plant-7/mqtt | <%= config.bin %> <%= command.id %> --site plant-7 --name mqtt --stdin password',
@@ -19,7 +19,7 @@ export default class SecretsSet extends FleetCommand {
     site: Flags.string({ required: true, description: 'Whose set it is' }),
     name: Flags.string({ required: true, description: 'Name of the set' }),
     agent: Flags.string({
-      description: 'Only this agent may read it; others of the site cannot',
+      description: 'Only this agent of the site may read it',
       multiple: true,
       multipleNonGreedy: true,
     }),

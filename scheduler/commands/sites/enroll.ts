@@ -25,7 +25,7 @@ const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
 
 export default class SitesEnroll extends FleetCommand {
   static override description =
-    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nAnybody can put a request onto a stick: compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
+    'Enrol the agents that ask for it on a medium, and answer on the same medium.\n\nAnyone can write a request to a stick, so compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> /media/stick --accept 5f3c...e1',
     '<%= config.bin %> <%= command.id %> /media/stick --site plant-7 --channel prod/factory-host --accept 5f3c...e1',
@@ -45,10 +45,10 @@ export default class SitesEnroll extends FleetCommand {
     }),
     'replace-key': Flags.boolean({
       description:
-        'Let a known agent come with another key, named with --accept; the old one is refused from then on',
+        'Accept another key, named with --accept, for an enrolled agent; the old key is refused from then on',
     }),
     'allow-unreleased': Flags.boolean({ description: 'Also take agents of channels without a release' }),
-    update: Flags.boolean({ description: 'Let a known agent have the channel and labels it asks for' }),
+    update: Flags.boolean({ description: 'Give an enrolled agent the channel and labels it requests' }),
   };
 
   async run(): Promise<unknown> {

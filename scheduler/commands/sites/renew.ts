@@ -9,11 +9,11 @@ import { renewSites } from '../../hub/sites/renew-sites.ts';
 
 export default class SitesRenew extends FleetCommand {
   static override description =
-    'Sign the statements of sites anew that end soon, or whose key has left the trust root.\n\nA site whose statement ended takes no new release. Run it from time to time, and after each new root.';
+    'Renew site statements that expire soon, or whose key has left the trust root.\n\nA site with an expired statement takes no new release. Run this regularly, and after each new root.';
   static override examples = ['<%= config.bin %> <%= command.id %> --within 200'];
   static override flags = {
     ...hubFlags,
-    within: Flags.integer({ description: 'Days a statement must still be good for', default: 180, min: 0 }),
+    within: Flags.integer({ description: 'Days that a statement must still be valid', default: 180, min: 0 }),
   };
 
   async run(): Promise<unknown> {

@@ -30,7 +30,7 @@ export default class SitesSet extends FleetCommand {
     ...hubFlags,
     agent: Flags.string({ description: "Only for this agent; its values go over the site's" }),
     unset: Flags.string({
-      description: 'Take this value away',
+      description: 'Remove this value',
       multiple: true,
       multipleNonGreedy: true,
     }),

@@ -20,7 +20,7 @@ const NOT_FOR_READERS = { type: 'none' as const, flags: ['reader'] };
 
 export default class TokensCreate extends FleetCommand {
   static override description =
-    'Make a token: for one agent to be enrolled over the network, or for reading what runs where.\n\nIt is shown once; only its hash is kept. A token for enrolling is good for one agent, with the terms given here; what is not given is as the agent asks.';
+    "Make a token that enrols one agent over the network, or that reads the status.\n\nIt is shown once; only its hash is kept. An enrolment token is valid for one agent, with the terms given here; the agent's request decides the others.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> --site plant-7',
     '<%= config.bin %> <%= command.id %> --site plant-7 --agent press-1 --channel prod/factory-host --label line=north --expires 2h',
@@ -29,7 +29,7 @@ export default class TokensCreate extends FleetCommand {
   static override flags = {
     ...hubFlags,
     site: Flags.string({
-      description: 'Site that the agent is to be one of',
+      description: 'Site of the agent',
       relationships: [NOT_FOR_READERS],
     }),
     agent: Flags.string({ description: 'Only for the agent of this name', relationships: [NOT_FOR_READERS] }),
@@ -48,13 +48,13 @@ export default class TokensCreate extends FleetCommand {
       relationships: [NOT_FOR_READERS],
     }),
     'replace-key': Flags.boolean({
-      description: 'Let a known agent come with another key; the old one is refused from then on',
+      description: 'Accept another key for an enrolled agent; the old key is refused from then on',
       relationships: [NOT_FOR_READERS],
     }),
     reader: Flags.boolean({ description: 'For reading /v1/status and /metrics' }),
     note: Flags.string({ description: 'Who gets it, for the list' }),
     expires: Flags.string({
-      description: `How long it is good for, like 2h or 30d [default: ${LIVES.enroll}, for readers ${LIVES.reader}]`,
+      description: `Validity, such as 2h or 30d [default: ${LIVES.enroll}, for readers ${LIVES.reader}]`,
     }),
   };
 

@@ -8,7 +8,7 @@ import { auditLog } from '../../hub/http/audit-log.ts';
 
 export default class TokensRevoke extends FleetCommand {
   static override description =
-    'Take a token back. An agent that was enrolled with it stays: sites revoke takes it out.';
+    'Revoke a token. An agent that was enrolled with it stays; remove it with sites revoke.';
   static override examples = ['<%= config.bin %> <%= command.id %> 5f3c0a91b2d4'];
   static override args = {
     token: Args.string({ required: true, description: 'Its name, as tokens list shows it' }),
