@@ -169,6 +169,8 @@ export const CODES = {
   AUDIT_CHAIN: refused,
   AUDIT_CHECKPOINT: refused,
   AUDIT_TRUNCATED: refused,
+  ROLLOUT_TAKEN_BACK: refused,
+  ROLLOUT_MISSING: refused,
   // Registry and hub
   REGISTRY_UNREACHABLE: unreachable,
   REGISTRY_DENIED: missing,

@@ -39,6 +39,8 @@ export const SITE_VALUES_JSON = 'application/vnd.fleet-ferry.site-values.v1+json
 /** A secret set of one site, an age file (age-encryption.org/v1) to the recipients of its agents. */
 export const SEALED_SECRETS = 'application/vnd.fleet-ferry.secrets.v1+age';
 export const CANDIDATE_JSON = 'application/vnd.fleet-ferry.candidate.v1+json';
+/** The plan of a rollout (docs/promotion.md). */
+export const ROLLOUT_JSON = 'application/vnd.fleet-ferry.rollout.v1+json';
 
 /** An image index that was signed, wrapped as evidence for a manifest that it names. */
 export const SIGNED_INDEX = 'application/vnd.fleet-ferry.signed-index.v1';

@@ -128,6 +128,8 @@ held with its reason and blocks nobody else.`;
     const unpromoted = outcome.environments.flatMap(({ waits }) => waits ?? []);
     if (unpromoted[0] && unpromoted.length === outcome.environments.length)
       process.exitCode = unpromoted[0].exitCode;
+    if (outcome.channels.some(({ takenBack }) => takenBack))
+      process.exitCode = new FleetError('ROLLOUT_TAKEN_BACK', '').exitCode;
     const [first] = failed;
     if (first) process.exitCode = first.exitCode;
     return {
@@ -136,8 +138,9 @@ held with its reason and blocks nobody else.`;
           digest === undefined ? [] : [[environment, digest]],
         ),
       ),
-      channels: outcome.channels.map(({ held: lines, leaseVoid, fault, waits, ...channel }) => ({
+      channels: outcome.channels.map(({ held: lines, leaseVoid, fault, waits, takenBack, ...channel }) => ({
         ...channel,
+        ...(takenBack && { takenBack: this.toErrorJson(takenBack) }),
         ...(waits && { waits: this.toErrorJson(waits) }),
         ...(fault && { fault: this.toErrorJson(fault) }),
         ...(leaseVoid && { leaseVoid: this.toErrorJson(leaseVoid) }),
@@ -231,6 +234,10 @@ const describeChannel = (channel: ChannelOutcome): string => {
   const name = formatChannel(channel).padEnd(24);
   const size = `${channel.assignments} assignment${channel.assignments === 1 ? '' : 's'}`;
   const restored = channel.restored > 0 ? `, ${channel.restored} lost or damaged blobs written again` : '';
+  const stage = channel.stage === undefined ? '' : `, rollout at stage ${channel.stage}`;
+  const ended = channel.superseded
+    ? `; ends the rollout of release ${channel.superseded.version} at stage ${channel.superseded.stage}`
+    : '';
   switch (channel.outcome) {
     case 'empty':
       return channel.held.length > 0
@@ -244,11 +251,13 @@ const describeChannel = (channel: ChannelOutcome): string => {
       return `${name} no release: it changed without a promotion, and the policy forbids that; sites keep release ${channel.version}`;
     case 'revoked':
       return `${name} no release: bundle ${channel.bundle ? shortDigest(channel.bundle) : ''} was revoked${channel.revoked ? ` at ${channel.revoked.at}: ${channel.revoked.reason}` : ''}`;
+    case 'taken-back':
+      return `${name} no release: ${channel.takenBack?.message ?? 'its rollout was taken back'}; ${channel.takenBack?.hint ?? ''}`;
     case 'awaiting':
       return `${name} awaiting approval of bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}; sites keep ${channel.version === 0 ? 'what they have' : `release ${channel.version}`}`;
     case 'released':
     case 'renewed':
     case 'unchanged':
-      return `${name} release ${channel.version} ${channel.outcome.padEnd(9)} bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}${restored}${channel.direct ? ', direct change' : ''}`;
+      return `${name} release ${channel.version} ${channel.outcome.padEnd(9)} bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}${restored}${stage}${ended}${channel.direct ? ', direct change' : ''}`;
   }
 };

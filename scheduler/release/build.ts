@@ -17,11 +17,12 @@ import type { Contents } from '../assemble/content/content.ts';
 import { knownContents } from '../assemble/content/known-contents.ts';
 import type { BuildMemory } from '../assemble/incremental/build-memory.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
-import { loadPlatform, sourcesOf } from '../load/load-platform.ts';
+import { loadPlatform, type Root, sourcesOf } from '../load/load-platform.ts';
+import { loadPromotion } from '../load/platform/load-promotion.ts';
 import type { Platform } from '../model/model.ts';
-import { eachOnce, problemsOf, throwProblems } from '../model/problems.ts';
+import { eachOnce, newProblems, problemsOf, throwProblems } from '../model/problems.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
-import type { Promoted } from '../model/promotion.ts';
+import type { Promoted, RolloutPolicy } from '../model/promotion.ts';
 import { checkShared } from './chain/check-shared.ts';
 import { keepReleases } from './chain/keep-releases.ts';
 import { lineageOf, notPromoted, openChain, type Place } from './chain/open-chain.ts';
@@ -111,14 +112,16 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
     candidate ? lockedSources(unlocked, candidate, environment) : unlocked;
   const root = await openRoot(options, viewFor(asked?.[0] ?? ''));
   const environments = chooseEnvironments(root, asked);
+  const newest = candidate ? await newestRoot(options, unlocked, root) : root;
   const chain = await openChain({
     sources: unlocked,
-    root: candidate ? await newestRoot(options, unlocked, root) : root,
+    root: newest,
     layout: options.layout,
     roots: keys.roots,
     signal,
   });
   const previous = options.previous === undefined ? undefined : await openLayout(options.previous);
+  const rolloutPolicies = await readRolloutPolicies(unlocked, newest);
   const images = options.images === undefined ? undefined : await openLayout(options.images);
   const signatures = signaturePlaces(options, [images, previous]);
   using releases = await openReleases(options.layout, { command: 'build', now });
@@ -133,6 +136,7 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
       previous,
       signatures,
       releases,
+      rolloutPolicy: rolloutPolicies.find((policy) => policy.environment === environment),
     });
     outcomes.push(outcome);
     if (outcome.problems.length === 0) options.onEnvironment?.(outcome);
@@ -164,6 +168,21 @@ const signaturePlaces = (
 const environmentOf = (candidate: GivenCandidate | undefined): readonly string[] | undefined =>
   candidate?.document.environment === undefined ? undefined : [candidate.document.environment];
 
+/**
+ * The policies of rollouts, from the newest state and never from a candidate.
+ * @throws FleetError the first mistake that may be in one: without its policy a release would reach all agents at once
+ */
+const readRolloutPolicies = async (sources: Sources, root: Root): Promise<readonly RolloutPolicy[]> => {
+  const problems = newProblems();
+  const { rolloutPolicies } = await loadPromotion(sources, root, problems);
+  const others = /^(PromotionPolicy|FreshnessPolicy) /;
+  throwProblems(
+    problems.found.filter(({ subject = '' }) => !others.test(subject)),
+    'the platform',
+  );
+  return rolloutPolicies;
+};
+
 type Inputs = {
   /** Its place in the chain; undefined in a platform without one. */
   readonly place: Place | undefined;
@@ -174,6 +193,7 @@ type Inputs = {
   readonly previous: Layout | undefined;
   readonly signatures: readonly EvidencePlace[];
   readonly releases: Releases;
+  readonly rolloutPolicy: RolloutPolicy | undefined;
 };
 
 /** Builds one environment by its place in the chain. Without a promotion its releases are only renewed. */
@@ -218,7 +238,7 @@ const buildPlace = async (
 const buildOne = async (
   options: BuildOptions,
   environment: string,
-  { place, sources, images, previous, signatures, releases }: Inputs,
+  { place, sources, images, previous, signatures, releases, rolloutPolicy }: Inputs,
 ): Promise<EnvironmentOutcome> => {
   const platform = await loadOrProblems(options, environment, sources);
   if ('problems' in platform)
@@ -247,7 +267,11 @@ const buildOne = async (
   return {
     environment,
     candidate: digestOf(canonicalBytes(built.candidate)),
-    channels: await publishEnvironment(built, releases, { ...options, ...(lineage && { lineage }) }),
+    channels: await publishEnvironment(built, releases, {
+      ...options,
+      rolloutPolicy,
+      ...(lineage && { lineage }),
+    }),
     heldWorkloads: (built.platform.heldWorkloads ?? []).map(({ registration, errors }) => ({
       registration,
       errors,

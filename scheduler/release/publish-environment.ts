@@ -23,6 +23,16 @@ import type { PublishedRelease } from '../load/releases/read-release.ts';
 import { awaitingReference, bundleReference, waitingReference } from '../load/releases/references.ts';
 import { findRevoked, type Revoked, readRevocations } from '../load/releases/revocation-list.ts';
 import { copyImages, restoreBlobs, writeBundle } from './publish/write-blobs.ts';
+import {
+  beginRelease,
+  findTakenBack,
+  startRollout,
+  type Superseded,
+  supersededBy,
+} from './rollout/begin-rollout.ts';
+import { planDocument } from './rollout/plan-document.ts';
+import type { RolloutPolicy } from '../model/promotion.ts';
+import { EMPTY_LOG, readAuditLog } from '../load/releases/audit-log.ts';
 import { releaseReferences } from './reissue/reissue-release.ts';
 import { type Renewed, renewRelease } from './reissue/renew-release.ts';
 import { type Allowance, NO_ALLOWANCE } from '../settings/allowance.ts';
@@ -42,6 +52,7 @@ export type ChannelOutcome = Channel & {
    * 'removals-held': the release would remove packages although no object was deleted.
    * 'revoked': the bundle that was built has been withdrawn.
    * 'direct-held': the bundle changed without a promotion, and the policy of the link forbids that.
+   * 'taken-back': its rollout was taken back, and nobody resumed it.
    */
   readonly outcome:
     | 'released'
@@ -52,7 +63,8 @@ export type ChannelOutcome = Channel & {
     | 'blocked'
     | 'removals-held'
     | 'revoked'
-    | 'direct-held';
+    | 'direct-held'
+    | 'taken-back';
   readonly version: number;
   readonly bundle: Digest | undefined;
   readonly assignments: number;
@@ -74,6 +86,12 @@ export type ChannelOutcome = Channel & {
   readonly restored: number;
   /** The revocation, set with 'revoked'. */
   readonly revoked?: Revoked;
+  /** ROLLOUT_TAKEN_BACK, set with 'taken-back'. */
+  readonly takenBack?: FleetError;
+  /** The stage that the new release begins with, if the environment has a RolloutPolicy. */
+  readonly stage?: string;
+  /** The rollout that the new release ended before it was complete. */
+  readonly superseded?: Superseded;
   /** Why the current release could not be renewed although it was due. */
   readonly fault?: FleetError;
   /** Why the channel's lease could not be renewed for the new release. Until it is, the channel has no valid lease. */
@@ -88,6 +106,8 @@ type Publishing = {
   readonly allowRemovals?: Allowance;
   /** Only in a platform with a chain. */
   readonly lineage?: BuildLineage;
+  /** The stages in which releases reach the agents. Default: all agents at once. */
+  readonly rolloutPolicy?: RolloutPolicy | undefined;
 };
 
 /**
@@ -122,25 +142,31 @@ export const publishEnvironment = async (
       ? { outcome: 'revoked' as const, removals: [], unmeant: [] }
       : await judgeBundle(bundle, previous, findRemovals, allowRemovals);
     const { removals, unmeant } = judged;
-    const { outcome, direct } = judgeLineage(
+    const lineage = judgeLineage(
       judged.outcome,
       options.lineage,
       previous && options.lineage ? (await lineagesOf(layout, previous))[0] : undefined,
     );
+    const { direct } = lineage;
+    const named = { channel, bundles: [bundle.bundle.digest] };
+    const log = lineage.outcome === 'released' ? await readAuditLog(layout, options.keys.roots) : EMPTY_LOG;
+    const takenBack = await findTakenBack(layout, log, named);
+    const outcome = takenBack ? ('taken-back' as const) : lineage.outcome;
     const next = { ...common, bundle, previous, revocations };
-    const fresh = outcome === 'released' ? await release(layout, channel, next, options) : undefined;
+    const fresh =
+      outcome === 'released' ? await release(releases, layout, channel, next, options) : undefined;
     // A channel without a new release keeps its current one, which must not expire.
     const kept = !fresh && previous ? await renew(layout, channel, previous, options) : undefined;
     // After a root rotation an unchanged bundle may need the signatures of others, too.
     const unsigned = outcome === 'unchanged' && kept?.fault?.code === 'THRESHOLD';
-    const step = unsigned ? await release(layout, channel, next, options) : fresh;
+    const step = unsigned ? await release(releases, layout, channel, next, options) : fresh;
     for (const [reference, descriptor] of step?.references ?? kept?.renewed?.references ?? [])
       references.set(reference, descriptor);
     if (outcome !== 'removals-held') gone.push(waitingReference(channel));
     else
       for (const [name, entry] of await writeWaiting(layout, channel, unmeant)) references.set(name, entry);
     // A bundle that awaited approval is replaced by this outcome or no longer wanted.
-    if (['released', 'unchanged', 'empty', 'revoked'].includes(step?.outcome ?? outcome))
+    if (['released', 'unchanged', 'empty', 'revoked', 'taken-back'].includes(step?.outcome ?? outcome))
       gone.push(awaitingReference(channel));
     const restored = outcome === 'unchanged' ? await restoreBlobs(layout.blobs, bundle, options.signal) : 0;
     const described = describe(channel, bundle, step?.outcome ?? outcome, previous);
@@ -153,6 +179,8 @@ export const publishEnvironment = async (
       ...(direct && { direct }),
       ...(unmeant.length > 0 && { waits: removalsHeld(channel, unmeant) }),
       ...(revoked && { revoked }),
+      ...(takenBack && { takenBack }),
+      ...step?.staged,
       ...(kept?.fault && !step && { fault: kept.fault }),
       ...(outcome === 'unchanged' && !step ? nowAt(kept?.renewed) : {}),
     });
@@ -202,14 +230,16 @@ type Step = {
   /** Number of the new release; undefined with 'awaiting'. */
   readonly version: number | undefined;
   readonly references: ReadonlyMap<string, Descriptor>;
+  readonly staged: Pick<ChannelOutcome, 'stage' | 'superseded'>;
 };
 
 /** Writes and signs a bundle, then releases it or, if signatures are missing, stores it as awaiting. Does not write the index. */
 const release = async (
+  releases: Releases,
   layout: Layout,
   channel: Channel,
   { candidate, sources, bundle, previous, revocations }: NextRelease,
-  { keys, now, signal, lineage }: Publishing,
+  { keys, now, signal, lineage, rolloutPolicy }: Publishing,
 ): Promise<Step> => {
   const images = await copyImages(layout.blobs, channel, bundle, signal);
   await writeBundle(layout.blobs, bundle.bundle);
@@ -226,23 +256,46 @@ const release = async (
     builder: `fleet-scheduler/${VERSION}`,
     builtAt: formatTime(now),
   };
+  const beginning = await beginRelease(layout, rolloutPolicy, {
+    channel,
+    candidate: predicate.candidate,
+    bundles: [digest],
+    previous,
+  });
+  const { plan, rollout, isNew } = beginning;
   const signed = await signBundle(layout, keys, { channel, digest, predicate, candidate });
   if (!isApproved(signed, keys.root)) {
-    const awaiting = await writeAwaiting(layout, { channel, bundle: digest, ...signed });
+    const awaiting = await writeAwaiting(layout, { channel, bundle: digest, plan, ...signed });
     const named = [bundleReference(channel, digest), manifest.descriptor] as const;
-    return { outcome: 'awaiting', version: undefined, references: new Map([...images, named, ...awaiting]) };
+    return {
+      outcome: 'awaiting',
+      version: undefined,
+      staged: {},
+      references: new Map([...images, named, ...awaiting]),
+    };
   }
+  // Durable before the release that follows from it.
+  if (plan && isNew) await startRollout(releases, keys, plan, now);
+  const superseded = isNew ? await supersededBy(layout, previous) : undefined;
+  const stage = isNew ? plan?.plan.stages[0]?.name : undefined;
   const { version, artifact, references } = await publishRelease(layout, keys, {
     channel,
     bundle: { kind, digest, manifest: manifest.descriptor, minAgent: config.requirements.agent ?? null },
     candidate: signed.candidate,
     bundleStatements: signed.files,
     previous,
+    rollout,
+    documents: plan ? [planDocument(channel, plan)] : [],
     revocations,
     now,
   });
   const past = releaseReferences(channel, artifact, previous);
-  return { outcome: 'released', version, references: new Map([...images, ...references, ...past]) };
+  return {
+    outcome: 'released',
+    version,
+    references: new Map([...images, ...references, ...past]),
+    staged: { ...(stage !== undefined && { stage }), ...(superseded && { superseded }) },
+  };
 };
 
 const describe = (

@@ -6,7 +6,7 @@ import { type Digest, isDigest } from '../../digest.ts';
  * Role, version and names are unverified and only help to find it; readers trust its content after checking the signature.
  */
 export type Document = {
-  /** root, site, site-values, release, revocations, bundle (a bundle statement), candidate, lease, receipt, secrets. */
+  /** root, site, site-values, release, revocations, bundle (a bundle statement), candidate, rollout, lease, receipt, secrets. */
   readonly role: string;
   readonly digest: Digest;
   readonly size: number;

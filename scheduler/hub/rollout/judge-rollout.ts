@@ -39,6 +39,8 @@ export type StageVerdict = {
 /** What the scheduler does next. */
 export type NextStep =
   | { readonly kind: 'advance'; readonly stage: string }
+  /** The last stage complied and soaked. */
+  | { readonly kind: 'complete' }
   /** `earliest`: null if no time is known, because it takes reports or people. */
   | { readonly kind: 'wait'; readonly earliest: Timestamp | null; readonly why: string }
   | { readonly kind: 'pause'; readonly stage: string; readonly why: string }
@@ -172,20 +174,21 @@ const nextStep = (
   const current = judged[at];
   const stage = plan.stages[at];
   if (!current || !stage) return { kind: 'none', why: 'it has not started' };
+  if (progress.isComplete) return { kind: 'none', why: 'it is complete' };
   if (progress.takenBack) return { kind: 'none', why: 'it was taken back' };
   if (progress.paused !== undefined) return { kind: 'none', why: `it is paused: ${progress.paused}` };
   const failure = judged.find(({ failure: found }) => found !== undefined)?.failure;
   if (failure !== undefined) return onFailure(plan, stage.name, failure);
   const upcoming = judged[at + 1]?.verdict;
   const soaked = current.soakedAt !== undefined && current.soakedAt <= now;
-  if (!upcoming && soaked) return { kind: 'none', why: 'it is complete' };
+  if (!upcoming && soaked) return { kind: 'complete' };
   const deadline = deadlineOf(plan, progress);
   if (deadline && deadline <= now)
     return onFailure(plan, stage.name, `it was not complete by its deadline, ${formatTime(deadline)}`);
   if (current.soakedAt === undefined)
     return { kind: 'wait', earliest: null, why: `${current.verdict.waiting} agents do not comply yet` };
   if (!soaked) return { kind: 'wait', earliest: formatTime(current.soakedAt), why: 'the soak is not over' };
-  if (!upcoming) return { kind: 'none', why: 'it is complete' };
+  if (!upcoming) return { kind: 'complete' };
   const { found, needed } = upcoming.approvals;
   if (found < needed)
     return { kind: 'wait', earliest: null, why: `${upcoming.name} has ${found} of ${needed} approvals` };

@@ -37,6 +37,7 @@ export const simulateRollout = (plan: RolloutPlan, agents: readonly Named[], sta
     paused: undefined,
     resumedAt: undefined,
     takenBack: false,
+    isComplete: false,
     approvals,
   };
   for (;;) {
@@ -45,7 +46,7 @@ export const simulateRollout = (plan: RolloutPlan, agents: readonly Named[], sta
     if (next.kind === 'advance') progress = { ...progress, started: [...progress.started, formatTime(now)] };
     else if (next.kind === 'wait' && next.earliest !== null) now = parseTime(next.earliest);
     else {
-      const isComplete = next.kind === 'none';
+      const isComplete = next.kind === 'complete';
       return {
         stages: timeline(plan, progress.started, agents),
         completeAt: isComplete ? formatTime(now) : null,

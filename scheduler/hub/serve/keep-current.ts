@@ -6,6 +6,7 @@ import { isFleetError, toFleetError } from '#bundles/errors';
 import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
+import { stepRollout } from '../rollout/step-rollout.ts';
 import { shortestFreshness } from '../sites/shortest-freshness.ts';
 import type { Store } from '../store/open-store.ts';
 import { hasLease, renewLease } from '../../release/lease/renew-lease.ts';
@@ -28,8 +29,8 @@ export type KeepOptions = {
 export type PublishChannels = (channels: readonly Channel[], signal: AbortSignal) => Promise<void>;
 
 /**
- * Keeps published releases valid without a build. Each call of the returned function renews releases that are due
- * (renewRelease), and leases of channels that have one or whose agents require one. Failures are logged and retried in the next
+ * Keeps published releases valid without a build. Each call of the returned function advances rollouts (stepRollout), renews
+ * releases that are due (renewRelease), and leases of channels that have one or whose agents require one. Failures are logged and retried in the next
  * round. Never throws.
  */
 export const makeKeepCurrent = ({ configuration, store, clock, log, publish }: KeepOptions) => {
@@ -66,6 +67,14 @@ export const makeKeepCurrent = ({ configuration, store, clock, log, publish }: K
       }
       if (references.size > 0) await releases.point(references);
     };
+    await each('rollout', async (channel) => {
+      const stepped = await stepRollout({ store, layout: directory }, keys, releases, channel, now);
+      if (!stepped) return undefined;
+      const { decided, carried } = stepped;
+      const references = carried?.references ?? new Map<string, Descriptor>();
+      const release = carried && { [carried.what]: carried.version };
+      return { references, told: { ...(decided && { decision: decided }), ...release } };
+    });
     await each('release renewed', (channel) => release(releases, keys, channel, now));
     await each('lease renewed', (channel) =>
       lease(releases, keys, channel, now, freshness.get(formatChannel(channel))),

@@ -160,6 +160,7 @@ const summarise = (outcome: EnvironmentOutcome): object => {
     ...(blocked.length > 0 && { blocked }),
     ...(awaiting.length > 0 && { awaiting }),
     ...(which('removals-held').length > 0 && { removalsHeld: which('removals-held').map(formatChannel) }),
+    ...(which('taken-back').length > 0 && { takenBack: which('taken-back').map(formatChannel) }),
     ...(which('revoked').length > 0 && { revoked: which('revoked').map(formatChannel) }),
   };
 };

@@ -10,7 +10,11 @@ import { readAuditLog } from '../../load/releases/audit-log.ts';
 import { checkPromoted } from '../../load/releases/check-promoted.ts';
 import { awaitingReference } from '../../load/releases/references.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
+import { bundlesOf } from '../reissue/bundle-statements.ts';
 import { releaseReferences } from '../reissue/reissue-release.ts';
+import { startRollout } from '../rollout/begin-rollout.ts';
+import { planDocument } from '../rollout/plan-document.ts';
+import { EVERYONE } from '../rollout/plan-rollout.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { addApproval } from './add-approval.ts';
 import { type Awaiting, readAwaiting, writeAwaiting } from './awaiting.ts';
@@ -73,6 +77,11 @@ export const approve = async (
     await releases.point(await writeAwaiting(layout, awaiting));
     return { outcome: 'awaiting', awaiting, version: previous?.predicate.version ?? 0 };
   }
+  const { plan } = awaiting;
+  // Built again after a rotation, it stays in the stage that it has.
+  const stays = previous && bundlesOf(previous).includes(awaiting.bundle);
+  if (plan && !stays) await startRollout(releases, keys, plan, now);
+  const first = plan?.plan.stages[0]?.rollout ?? EVERYONE;
   const { kind, digest, size, manifest, config } = await readBundle(layout.blobs, waiting.bundle);
   const { mediaType, artifactType } = manifest;
   const { version, artifact, references } = await publishRelease(layout, keys, {
@@ -86,6 +95,8 @@ export const approve = async (
     candidate: awaiting.candidate,
     bundleStatements: awaiting.files,
     previous,
+    rollout: stays ? previous.predicate.rollout : first,
+    documents: plan ? [planDocument(channel, plan)] : [],
     revocations,
     now,
   });

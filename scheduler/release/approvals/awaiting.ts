@@ -15,6 +15,7 @@ import { parseDocument } from '#bundles/json/validate';
 import { readDocuments, writeArtifact } from '../../load/releases/artifact.ts';
 import { bundleStatementDocuments } from '../publish/publish-release.ts';
 import { awaitingReference } from '../../load/releases/references.ts';
+import { planDocument, readPlan, type StoredPlan } from '../rollout/plan-document.ts';
 import { countedUnder } from '../reissue/bundle-statements.ts';
 
 /** A bundle that was built and still lacks signatures for a release (docs/signing.md). */
@@ -27,6 +28,8 @@ export type Awaiting = {
   /** Signature files whose keys the newest root accepts, in the order they were stored. */
   readonly files: readonly Buffer[];
   readonly candidate: Buffer;
+  /** The plan of its rollout, if the environment has a policy. */
+  readonly plan: StoredPlan | undefined;
 };
 
 /**
@@ -58,17 +61,19 @@ export const readAwaiting = async (
     predicate: parseDocument('bundle-predicate', predicate, what),
     files: countedUnder(files, root.roles.bundle, what),
     candidate,
+    plan: await readPlan(layout, { documents }),
   };
 };
 
 /** Writes the record as an artifact of the layout. @returns its index entry by reference; the caller writes the index */
 export const writeAwaiting = async (
   layout: Layout,
-  { channel, bundle, files, candidate }: Pick<Awaiting, 'channel' | 'bundle' | 'files' | 'candidate'>,
+  { channel, bundle, files, candidate, plan }: Omit<Awaiting, 'payload' | 'predicate'>,
 ): Promise<ReadonlyMap<string, Descriptor>> => {
   const artifact = await writeArtifact(layout, AWAITING_ARTIFACT, [
     ...bundleStatementDocuments(channel, bundle, files),
     { role: 'candidate', mediaType: CANDIDATE_JSON, ...channel, bytes: candidate },
+    ...(plan ? [planDocument(channel, plan)] : []),
   ]);
   return new Map([[awaitingReference(channel), artifact]]);
 };

@@ -11,7 +11,7 @@ import {
   ROOT_JSON,
   SIGSTORE_BUNDLE,
 } from '#bundles/media-types';
-import type { Revocations } from '#bundles/formats/statements/predicates';
+import type { Revocations, Rollout } from '#bundles/formats/statements/predicates';
 import { addDays, formatTime } from '#bundles/time';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { signRelease } from '../sign/sign-release.ts';
@@ -37,6 +37,10 @@ export type NewRelease = {
   /** Signature files of the bundle's statement, enough to meet the root's threshold. */
   readonly bundleStatements: readonly Buffer[];
   readonly previous: PublishedRelease | undefined;
+  /** The agents that it reaches. */
+  readonly rollout: Rollout;
+  /** The plan of a rollout, if there is one. */
+  readonly documents: readonly NewDocument[];
   readonly revocations: Revocations;
   readonly now: Date;
 };
@@ -70,7 +74,7 @@ export const publishRelease = async (
     {
       audience: { fleet: keys.root.fleet, ...channel },
       version: (previous?.predicate.version ?? 0) + 1,
-      rollout: { percent: 100 },
+      rollout: release.rollout,
       rootVersion: keys.root.version,
       issuedAt: formatTime(now),
       expires: formatTime(addDays(now, RELEASE_DAYS)),
@@ -87,6 +91,7 @@ export const publishRelease = async (
     ...bundleStatementDocuments(channel, bundle.digest, bundleStatements),
     { role: 'revocations', mediaType: REVOCATIONS_JSON, ...channel, bytes: revocations },
     { role: 'candidate', mediaType: CANDIDATE_JSON, ...channel, bytes: candidate },
+    ...release.documents,
     ...rootDocuments(keys),
   ]);
   return {

@@ -8,7 +8,7 @@ import type { Layout } from '#bundles/formats/layout/layout';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { PREDICATES, RELEASE_ARTIFACT, REVOCATIONS_JSON, SIGSTORE_BUNDLE } from '#bundles/media-types';
-import type { Revocations } from '#bundles/formats/statements/predicates';
+import type { Revocations, Rollout } from '#bundles/formats/statements/predicates';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
@@ -29,6 +29,8 @@ export type Reissue = {
   readonly previous: PublishedRelease;
   /** All revocations of the channel so far (docs/bundle-format.md section 7). */
   readonly revocations: Revocations;
+  /** The agents that it reaches. Default: those of `previous` to renew it, all of them to return to an older one. */
+  readonly rollout?: Rollout;
   readonly now: Date;
 };
 
@@ -51,7 +53,7 @@ const OWN_ROLES = new Set(['release', 'bundle', 'revocations', 'root']);
 export const reissueRelease = async (
   layout: Layout,
   keys: KeyDirectory,
-  { channel, from, previous, revocations, now }: Reissue,
+  { channel, from, previous, revocations, now, ...wish }: Reissue,
 ): Promise<Reissued> => {
   const revoked = findRevoked(revocations, bundlesOf(from));
   if (revoked) {
@@ -61,6 +63,8 @@ export const reissueRelease = async (
       { subject: revoked.digest, hint: 'Release another bundle; what was revoked never comes back' },
     );
   }
+  const isSame = from.digest === previous.digest;
+  const rollout = wish.rollout ?? (isSame ? from.predicate.rollout : { percent: 100 });
   const expires = formatTime(addDays(now, RELEASE_DAYS));
   const list = canonicalBytes(revocations);
   const statements = new Map<Digest, readonly Buffer[]>();
@@ -75,6 +79,7 @@ export const reissueRelease = async (
     },
     {
       ...from.predicate,
+      rollout,
       version: previous.predicate.version + 1,
       rootVersion: keys.root.version,
       issuedAt: formatTime(now),
@@ -91,7 +96,8 @@ export const reissueRelease = async (
     { role: 'release', mediaType: SIGSTORE_BUNDLE, ...channel, version, bytes: release },
     ...[...statements].flatMap(([about, files]) => bundleStatementDocuments(channel, about, files)),
     { role: 'revocations', mediaType: REVOCATIONS_JSON, ...channel, bytes: list },
-    ...(await evidenceOf(layout, from)),
+    // A release that is returned to has no stages any more.
+    ...(await evidenceOf(layout, from)).filter(({ role }) => isSame || role !== 'rollout'),
     ...rootDocuments(keys),
   ]);
   return { version, expires, references: releaseReferences(channel, artifact, previous) };

@@ -12,6 +12,8 @@ export type RolloutProgress = {
   /** When it was last resumed. */
   readonly resumedAt: Timestamp | undefined;
   readonly takenBack: boolean;
+  /** Its last stage complied: failures from then on are no longer the rollout's. */
+  readonly isComplete: boolean;
   /** Keys that approved each stage, by the stage's name. */
   readonly approvals: ReadonlyMap<string, ReadonlySet<string>>;
 };
@@ -37,6 +39,7 @@ export const progressOf = (
   let paused: string | undefined;
   let resumedAt: Timestamp | undefined;
   let takenBack = false;
+  let isComplete = false;
   const approvals = new Map<string, Set<string>>();
   for (const entry of entries) {
     if (entry.kind === 'approval' && entry.candidate === plan.candidate) {
@@ -51,6 +54,7 @@ export const progressOf = (
         if (started.length === 0) started = [time];
         break;
       case 'advance': {
+        if (stage === undefined) isComplete = true;
         const at = plan.stages.findIndex(({ name }) => name === stage);
         // A stage that was skipped began with the one after it.
         if (at >= started.length)
@@ -71,5 +75,5 @@ export const progressOf = (
         break;
     }
   }
-  return { started, paused, resumedAt, takenBack, approvals };
+  return { started, paused, resumedAt, takenBack, isComplete, approvals };
 };

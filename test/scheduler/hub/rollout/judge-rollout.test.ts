@@ -34,6 +34,7 @@ const progressOf = (...started: readonly number[]): RolloutProgress => ({
   paused: undefined,
   resumedAt: undefined,
   takenBack: false,
+  isComplete: false,
   approvals: new Map(),
 });
 
@@ -184,9 +185,12 @@ describe('a rollout', () => {
     expect(judgeRollout(plan, progress, agents, after(13 * HOUR)).next.kind).toBe('wait');
     const all = [agent('a', 'pilot', complies(0)), agent('late', 'late', complies(13 * HOUR))];
     expect(judgeRollout(plan, progress, all, after(13 * HOUR)).next).toEqual({
-      kind: 'none',
-      why: 'it is complete',
+      kind: 'complete',
     });
+    // What fails later is not the rollout's.
+    const broken = [agent('a', 'pilot', failed(90 * HOUR)), late];
+    const ended = { ...progress, isComplete: true };
+    expect(judgeRollout(plan, ended, broken, after(91 * HOUR)).next.kind).toBe('none');
   });
 });
 
@@ -228,7 +232,7 @@ describe('a simulation', () => {
             isMoving = next.kind === 'advance';
             if (next.kind === 'advance')
               progress = { ...progress, started: [...progress.started, formatTime(now)] };
-            if (next.kind === 'none') completeAt = formatTime(now);
+            if (next.kind === 'complete') completeAt = formatTime(now);
             const upcoming = plan.stages[progress.started.length];
             if (next.kind === 'wait' && next.why.includes('approvals') && upcoming) {
               const keys = new Set(Array.from({ length: upcoming.approvals }, (_, index) => `k${index}`));
