@@ -160,6 +160,6 @@ export const findTakenBack = async (
   if (!isSame) return undefined;
   return new FleetError('ROLLOUT_TAKEN_BACK', `the rollout of this bundle was taken back: ${reason}`, {
     subject: name,
-    hint: 'Change what is built, or allow it again with: fleet-scheduler rollout resume',
+    hint: 'Change what is built',
   });
 };
