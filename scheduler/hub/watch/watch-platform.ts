@@ -3,6 +3,7 @@ import { type FleetError, formatError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { newBuildMemory } from '../../assemble/incremental/build-memory.ts';
 import { makeAlarm } from './alarm.ts';
+import { auditMark } from './audit-mark.ts';
 import { buildStep } from './build-step.ts';
 import { makeDeliverStep } from './deliver-step.ts';
 import { untilNextLook } from './until-next-look.ts';
@@ -48,7 +49,7 @@ type Mutable<T> = { -readonly [key in keyof T]: T[key] };
 
 /**
  * Keeps the layout, and the registry if one is configured, up to date with the repositories: checks all of them, builds if one
- * changed, and publishes if the layout changed, including changes by others (sites, receipts). One step at a time. Failures are
+ * or the audit log changed, and publishes if the layout changed, including changes by others (sites, receipts). One step at a time. Failures are
  * retried with a growing delay, except errors that only a person can correct.
  */
 export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch => {
@@ -72,18 +73,23 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
   let failedInARow = 0;
   let buildAgain = true;
   let buildFailure: FleetError | undefined;
+  /** Mark of the audit log before the last build. */
+  let builtDecisions: string | undefined;
   /** Whether this round has built. */
   let built = false;
 
   const attempt = async (): Promise<void> => {
     built = false;
     const changed = await repositories.look(signal);
-    if (changed || buildAgain) {
+    const decisions = await auditMark(configuration.layout);
+    // A promotion changes what chained environments are built from, and no source.
+    if (changed || buildAgain || decisions !== builtDecisions) {
       // Retried until it succeeds: a build that failed for a full disk is run again later.
       buildAgain = true;
       const { watched, seconds, held, waiting, failure } = await buildStep(options, memory, signal);
       signal.throwIfAborted();
       built = true;
+      builtDecisions = decisions;
       repositories.remember(watched, failure === undefined);
       counters.lastBuildSeconds = seconds;
       // A failed build has no counts for the environments it did not reach.

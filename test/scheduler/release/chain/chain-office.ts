@@ -96,6 +96,8 @@ export type ReleasedBundle = Pick<BundlePredicate, 'shared' | 'promoted'> & {
 };
 
 export type ChainOffice = {
+  /** Holds the folders keys and out, the layout. */
+  readonly folder: string;
   readonly layout: string;
   readonly commit: (change: Files) => void;
   readonly config: (file: string, value: string) => void;
@@ -142,6 +144,7 @@ export const openChainOffice = async (
     env: {},
   };
   return {
+    folder,
     layout,
     platform,
     commit,
