@@ -111,7 +111,7 @@ describe('the fleet-export program', () => {
   });
 
   it('inspects, verifies, and ends with the exit code of what is wrong', async () => {
-    expect((await fleetExport('inspect', 'medium')).stdout).toContain('Nothing of this was verified');
+    expect((await fleetExport('inspect', 'medium')).stdout).toContain('Nothing here was verified');
     succeed(await fleetExport('verify', 'medium'));
     await cp(path('medium'), path('damaged'), { recursive: true });
     await rm(path('damaged/blobs/sha256', hexOf(bundle)));
