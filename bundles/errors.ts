@@ -22,6 +22,7 @@ const unreachable: Entry = { exit: 5, retryable: true };
 const machine: Entry = { exit: 6, retryable: true };
 const failed: Entry = { exit: 7 };
 const attention: Entry = { exit: 8 };
+const waits: Entry = { exit: 8, retryable: true };
 
 /** Every code with its exit code. Sorted by theme, as in docs/errors.md. */
 export const CODES = {
@@ -165,6 +166,9 @@ export const CODES = {
   NOT_PROMOTED: refused,
   APPROVAL_MISSING: refused,
   NOTHING_AWAITING: missing,
+  GATE_CLOSED: waits,
+  WAIT_TIMED_OUT: waits,
+  WILL_NOT_COMPLY: failed,
   // Audit log
   AUDIT_CHAIN: refused,
   AUDIT_CHECKPOINT: refused,

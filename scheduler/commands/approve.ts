@@ -1,44 +1,50 @@
 import { open } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
+import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError, toFleetError } from '#bundles/errors';
+import { formatTime } from '#bundles/time';
 import type { Passwords } from '#bundles/trust/keys/passwords';
-import { formatChannel, parseChannel } from '#bundles/names';
+import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { type Approval, approve } from '../release/approvals/approve.ts';
 import { describeWaiting } from '../release/approvals/waiting.ts';
 import { waitingLines } from '../release/approvals/waiting-lines.ts';
-import { readConfiguration, requireSetting } from '../settings/configuration.ts';
-import { configurationFlags } from '../settings/configuration-flags.ts';
+import { assess, parseCandidate } from '../hub/gate/assess.ts';
+import { describeVerdict } from '../hub/gate/describe-verdict.ts';
+import { linkTo } from '../hub/gate/link.ts';
+import { appendEntry } from '../release/audit/append-entry.ts';
+import { signApproval } from '../release/audit/sign-approval.ts';
+import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { KEY_FORMS, passwordFlag, passwordsOf } from '../keys/places/key-flags.ts';
 import { openGivenKey } from '../keys/places/open-given-key.ts';
 import { followWithLeases } from '../release/lease/follow-with-leases.ts';
 import { openReleases } from '../release/publish/open-releases.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
-
-const { config, keys, layout } = configurationFlags;
-
-/** What waits may be locked by a build. */
-const LOCK_WAIT_MS = 15_000;
+import { decisionFlags, gateFlags, LOCK_WAIT_MS, openGate, personOf } from './open-gate.ts';
 
 export default class Approve extends FleetCommand {
-  static override summary = 'Add the second signature to a bundle that waits, and release it';
+  static override summary = 'Approve a bundle that waits, or a promotion';
   static override description =
     `The signature is a file that cosign wrote (see approvals export), or is made here with the approver's own key, which may be a cosign key file.
 
-With enough signatures the release is signed with the next number; until then it keeps waiting. A key that has signed cannot approve.`;
+With enough signatures the release is signed with the next number; until then it keeps waiting. A key that has signed cannot approve.
+
+With --to it approves the promotion of a candidate: signed with the approver's own key and appended to the audit log. It promotes nothing; the gate counts it.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> prod/factory-host --bundle b.sigstore.json',
     '<%= config.bin %> <%= command.id %> prod/factory-host --key approver.key',
+    '<%= config.bin %> <%= command.id %> --to prod --key ann.key --person ann --reason "load test passed"',
   ];
   static override args = {
-    channel: Args.string({ required: true, description: 'environment/cluster type' }),
+    channel: Args.string({ description: 'environment/cluster type of a bundle that waits' }),
   };
   static override flags = {
-    config,
-    keys,
-    layout,
+    ...gateFlags,
+    ...decisionFlags,
+    to: Flags.string({ description: 'Approve the promotion to this environment instead of a bundle' }),
+    stage: Flags.string({ description: 'Only this stage of its rollout', dependsOn: ['to'] }),
     bundle: Flags.string({ description: 'Signature file that cosign attest-blob wrote', exclusive: ['key'] }),
     key: Flags.string({ description: KEY_FORMS }),
     'password-file': {
@@ -50,8 +56,13 @@ With enough signatures the release is signed with the next number; until then it
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(Approve);
     const configuration = await readConfiguration(flags, process.cwd());
-    const channel = parseChannel(args.channel);
     const now = this.readNow(flags.now);
+    if (flags.to !== undefined) return this.approvePromotion(configuration, flags.to);
+    if (args.channel === undefined)
+      throw new FleetError('USAGE', 'there is nothing to approve', {
+        hint: 'Give a channel whose bundle waits, or --to with an environment of the chain',
+      });
+    const channel = parseChannel(args.channel);
     const sign = signatureFrom(flags, passwordsOf(flags));
     const directory = await openKeyDirectory(requireSetting(configuration, 'keys'));
     using releases = await openReleases(requireSetting(configuration, 'layout'), {
@@ -79,6 +90,52 @@ With enough signatures the release is signed with the next number; until then it
       this.log(`${name}: approved by ${awaiting.files.length} of ${threshold} bundle signers; it waits on`);
     }
     return { channel: name, outcome, version, bundle: awaiting.bundle, signatures: awaiting.files.length };
+  }
+
+  /** Signs with the approver's own key, and appends to the audit log. */
+  private async approvePromotion(configuration: Configuration, to: string): Promise<unknown> {
+    const { args, flags } = await this.parse(Approve);
+    if (args.channel !== undefined || flags.bundle !== undefined || flags.key === undefined) {
+      throw new FleetError(
+        'USAGE',
+        'a promotion is approved with --to and --key, without a channel or --bundle',
+        {
+          hint: `Write: fleet-scheduler approve --to ${to} --key <the approver's key>`,
+        },
+      );
+    }
+    const now = this.readNow(flags.now);
+    await using gate = await openGate(configuration, this.signal);
+    const link = linkTo(gate.promotion, to);
+    const key = await openGivenKey(flags.key, {
+      what: "approver's key",
+      role: 'bundle',
+      passwords: passwordsOf(flags),
+    });
+    using releases = await openReleases(gate.hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
+    const asked = parseCandidate(flags.candidate);
+    const { candidate, verdict } = await assess(gate.hub, link, {
+      now,
+      signal: this.signal,
+      candidate: asked,
+      asks: null,
+    });
+    for (const line of describeVerdict(verdict, candidate.candidate)) this.say(line);
+    const person = personOf(flags);
+    const predicate = {
+      fleet: gate.hub.keys.root.fleet,
+      to,
+      shared: candidate.shared,
+      ...(flags.stage !== undefined && { stage: parseName(flags.stage, 'stage') }),
+      person,
+      reason: flags.reason ?? '',
+      time: formatTime(now),
+      critical: [],
+    };
+    const statement = await signApproval(candidate.candidate, predicate, key);
+    const { outcome } = await appendEntry(releases, gate.hub.keys, { kind: 'approval', statement }, now);
+    this.log(`${to}: candidate ${shortDigest(candidate.candidate)} is approved by ${person}`);
+    return { outcome, to, ...candidate, person, stage: flags.stage };
   }
 }
 

@@ -119,6 +119,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     environment: 'prod',
     only: 'prod/kiosk',
     stage: 'pilot',
+    shared: digest,
     plan: digest,
     person: 'ada',
     reason: 'the pilot is healthy',

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { Flags } from '@oclif/core';
+import type { GateHub } from '../hub/gate/assess.ts';
+import { readPromotion } from '../hub/gate/link.ts';
+import { hasNoSites, openHub } from '../hub/hub.ts';
+import { openKeyDirectory } from '../keys/key-directory.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
+import type { Promotion } from '../model/promotion.ts';
+import { type Configuration, requireSetting } from '../settings/configuration.ts';
+import { configurationFlags } from '../settings/configuration-flags.ts';
+
+const { config, platform, cache, map, keys, layout, db } = configurationFlags;
+
+/** The layout may be locked by a build. */
+export const LOCK_WAIT_MS = 15_000;
+
+/** Flags of commands about a link of the chain. */
+export const linkFlags = { config, platform, cache, map, keys, layout, db };
+
+/** Flags of commands about a candidate at a link. */
+export const gateFlags = {
+  ...linkFlags,
+  candidate: Flags.string({
+    description: 'Digest of a candidate of the environment before [default: the newest that it released]',
+  }),
+};
+
+/** Who decides, and why. */
+export const decisionFlags = {
+  person: Flags.string({ description: 'Who decides [default: the name of this user]' }),
+  reason: Flags.string({ description: 'Why; it is signed into the audit log' }),
+};
+
+export const personOf = ({ person }: { readonly person?: string | undefined }): string =>
+  person ?? userInfo().username;
+
+/** What the gate reads: keys, layout, the chain with its policies, and the hub's database, if one is configured and a site was ever enrolled. */
+export type OpenGate = AsyncDisposable & { readonly hub: GateHub; readonly promotion: Promotion };
+
+/** @throws FleetError USAGE for a missing setting; the codes of openHub, openKeyDirectory and readPromotion */
+export const openGate = async (configuration: Configuration, signal: AbortSignal): Promise<OpenGate> => {
+  const promotion = await readPromotion(
+    platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal }),
+  );
+  if (
+    configuration.db !== undefined &&
+    (existsSync(configuration.db) || !(await hasNoSites(configuration)))
+  ) {
+    const hub = await openHub(configuration);
+    return { hub, promotion, [Symbol.asyncDispose]: () => hub[Symbol.asyncDispose]() };
+  }
+  const directory = await openKeyDirectory(requireSetting(configuration, 'keys'));
+  const hub = { keys: directory, layout: requireSetting(configuration, 'layout'), store: undefined };
+  return { hub, promotion, [Symbol.asyncDispose]: async () => {} };
+};

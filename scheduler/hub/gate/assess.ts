@@ -1,0 +1,105 @@
+import { type Digest, isDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
+import { sharedDigest } from '../../assemble/candidate/shared-digest.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import type { Lineage } from '../../load/releases/read-lineage.ts';
+import type { AuditLog } from '../../load/releases/audit-log.ts';
+import { readAuditLog } from '../../load/releases/audit-log.ts';
+import type { Store } from '../store/open-store.ts';
+import { foldDecisions } from './decisions.ts';
+import { judgeGate } from './judge-gate.ts';
+import type { Link } from './link.ts';
+import { readChannels } from './read-channels.ts';
+import { readFacts } from './read-facts.ts';
+import type { Verdict } from './verdict.ts';
+
+/** What the gate reads. */
+export type GateHub = {
+  readonly keys: KeyDirectory;
+  /** OCI layout directory. */
+  readonly layout: string;
+  /** undefined: this hub has no database, so there are no agents. */
+  readonly store: Store | undefined;
+};
+
+export type Assessment = {
+  readonly link: Link;
+  /** The candidate of the earlier environment. */
+  readonly candidate: Lineage;
+  readonly verdict: Verdict;
+  readonly log: AuditLog;
+};
+
+export type Question = {
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  /** Digest of a candidate; undefined: the newest that the earlier environment has released. */
+  readonly candidate?: Digest | undefined;
+  /** The person who asks for the promotion; null: nobody. */
+  readonly asks: string | null;
+};
+
+/**
+ * Judges a candidate at a link with the facts and decisions as they are now.
+ * @throws FleetError RELEASE_MISSING if the earlier environment has released no candidate; MISSING_BLOB for an unknown candidate;
+ *   the codes of readAuditLog
+ */
+export const assess = async (hub: GateHub, link: Link, question: Question): Promise<Assessment> => {
+  const { now, signal, asks } = question;
+  const layout = await openOrStartLayout(hub.layout);
+  const log = await readAuditLog(layout, hub.keys.roots);
+  const candidate = await chooseCandidate(hub, layout, link, question);
+  const facts = await readFacts(hub, link, candidate.shared, { now, signal });
+  const decisions = foldDecisions(log.entries, { to: link.to, shared: candidate.shared });
+  return { link, candidate, verdict: judgeGate(link.policy, facts, decisions, { now, asks }), log };
+};
+
+const chooseCandidate = async (
+  { keys }: GateHub,
+  layout: Layout,
+  { from, to }: Link,
+  { candidate, signal }: Question,
+): Promise<Lineage> => {
+  if (candidate !== undefined) return readNamed(layout, candidate, { from, signal });
+  const channels = await readChannels(layout, keys.roots, from);
+  const newest = channels
+    .flatMap(({ lineage, release }) =>
+      lineage && release ? [{ lineage, at: release.predicate.issuedAt }] : [],
+    )
+    .toSorted((a, b) => (a.at < b.at ? -1 : 1))
+    .at(-1);
+  if (newest) return newest.lineage;
+  const states = channels.map(({ channel, text }) => `${channel.clusterType}: ${text}`).join('; ');
+  throw new FleetError('RELEASE_MISSING', `${from} has released no candidate that could go to ${to}`, {
+    subject: from,
+    hint: states === '' ? `Build ${from} first` : `It has ${states}. Build ${from} again`,
+  });
+};
+
+/** @throws FleetError USAGE if it is a candidate of another environment; MISSING_BLOB */
+const readNamed = async (
+  layout: Layout,
+  digest: Digest,
+  { from, signal }: { readonly from: string; readonly signal: AbortSignal },
+): Promise<Lineage> => {
+  const { document } = await readCandidate(digest, [layout.blobs], signal);
+  if (document.environment === from) return { candidate: digest, shared: sharedDigest(document) };
+  throw new FleetError(
+    'USAGE',
+    `this is a candidate of ${document.environment ?? 'no environment'}, not of ${from}`,
+    {
+      subject: digest,
+      hint: `Name one that ${from} has released, or none for its newest`,
+    },
+  );
+};
+
+/** @throws FleetError USAGE */
+export const parseCandidate = (text: string | undefined): Digest | undefined => {
+  if (text === undefined || isDigest(text)) return text;
+  throw new FleetError('USAGE', `${JSON.stringify(text)} is no digest of a candidate`, {
+    hint: 'Write sha256:<64 hex digits>, as build prints it',
+  });
+};

@@ -1,0 +1,48 @@
+import { type Digest, shortDigest } from '#bundles/digest';
+import { earliestOpening } from './judge-gate.ts';
+import type { Change, Condition, Verdict } from './verdict.ts';
+
+const NEWS: Readonly<Record<Change, string>> = {
+  network: 'reports over the network',
+  medium: 'reports on a medium',
+  person: 'a person',
+  clock: 'the clock',
+  release: 'a release',
+  check: 'the answer of a check',
+};
+
+/** The verdict for people: one line a condition, marked with ! where it is not met, and what holds it back. */
+export const describeVerdict = (verdict: Verdict, candidate: Digest): readonly string[] => {
+  const { from, to, state, note, conditions } = verdict;
+  const width = Math.max(...conditions.map(({ name }) => name.length));
+  return [
+    `${from} to ${to}: candidate ${shortDigest(candidate)}: ${state}${note === null ? '' : `, ${note}`}`,
+    ...conditions.flatMap((condition) => describeCondition(condition, width)),
+    ...describeNext(verdict),
+  ];
+};
+
+const describeCondition = (condition: Condition, width: number): readonly string[] => {
+  const { name, wanted, found, met, holding, earliest } = condition;
+  const when = met || earliest === null ? '' : `; at ${earliest} at the earliest`;
+  return [
+    `${met ? ' ' : '!'} ${name.padEnd(width)}  ${found}  (wanted: ${wanted}${when})`,
+    ...holding.first.map((line) => `    ${line}`),
+    ...(holding.count > holding.first.length ? [`    and ${holding.count - holding.first.length} more`] : []),
+  ];
+};
+
+const describeNext = (verdict: Verdict): readonly string[] => {
+  if (verdict.state !== 'waiting') return [];
+  const earliest = earliestOpening(verdict);
+  if (earliest !== undefined) return [`It can open at ${earliest} at the earliest.`];
+  const news = new Set(verdict.conditions.flatMap(({ changedBy }) => changedBy));
+  return [`It can open after: ${[...news].map((one) => NEWS[one]).join(', ')}.`];
+};
+
+/** The verdict for programs. */
+export const verdictJson = (verdict: Verdict, candidate: Digest): object => ({
+  ...verdict,
+  candidate,
+  earliest: earliestOpening(verdict) ?? null,
+});

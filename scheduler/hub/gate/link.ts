@@ -1,0 +1,55 @@
+import { FleetError } from '#bundles/errors';
+import { didYouMean } from '#bundles/nearest-name';
+import { findRoot, sourcesOf } from '../../load/load-platform.ts';
+import { loadPromotion } from '../../load/platform/load-promotion.ts';
+import type { PlatformOptions } from '../../load/platform/load-options.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
+import { newProblems, throwProblems } from '../../model/problems.ts';
+import type { Promotion, PromotionPolicy } from '../../model/promotion.ts';
+
+/** A link of the chain: candidates go from one environment to the next under a policy, or without one. */
+export type Link = {
+  readonly from: string;
+  readonly to: string;
+  readonly policy: PromotionPolicy | undefined;
+};
+
+/** The chain and the policies, from the newest snapshot of the platform. @throws FleetError the platform's first problem */
+export const readPromotion = async (
+  options: PlatformOptions,
+  sources: Sources = sourcesOf(options),
+): Promise<Promotion> => {
+  const problems = newProblems();
+  const root = await findRoot(options.platform, sources, problems);
+  throwProblems(problems.found, 'the platform');
+  const promotion = await loadPromotion(sources, root, problems);
+  throwProblems(problems.found, 'promotion/');
+  return promotion;
+};
+
+/** Every link of a chain, in the order of the environments. */
+export const linksOf = ({ environments, promotionPolicies }: Promotion): readonly Link[] =>
+  environments.flatMap(({ name: to, promotedFrom: from }) =>
+    from === undefined
+      ? []
+      : [{ from, to, policy: promotionPolicies.find((policy) => policy.from === from && policy.to === to) }],
+  );
+
+/** The link to an environment. @throws FleetError USAGE if there is no such environment, or nothing is promoted to it */
+export const linkTo = (promotion: Promotion, to: string): Link => {
+  const found = linksOf(promotion).find((link) => link.to === to);
+  if (found) return found;
+  const names = promotion.environments.map(({ name }) => name);
+  const known = names.includes(to);
+  throw new FleetError(
+    'USAGE',
+    known
+      ? `nothing is promoted to ${to}: it is built from the newest state`
+      : `the fleet has no environment ${to}`,
+    {
+      hint: known
+        ? `Write promotedFrom at ${to} in fleet.yaml to chain it`
+        : `${didYouMean(to, names) ?? ''}It has ${names.join(', ')}`,
+    },
+  );
+};

@@ -1,0 +1,110 @@
+import { digestOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
+import { formatTime } from '#bundles/time';
+import type { PromotionPolicy } from '../../model/promotion.ts';
+import { promotedTo } from '../../load/releases/audit-log.ts';
+import { appendEntry } from '../../release/audit/append-entry.ts';
+import { signPromotion } from '../../release/audit/sign-promotion.ts';
+import { signNewer } from '../../release/sign/sign-newer.ts';
+import type { Releases } from '../../release/publish/open-releases.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import type { Assessment } from './assess.ts';
+import { earliestOpening } from './judge-gate.ts';
+
+export type PromotionWish = {
+  readonly mode: 'manual' | 'automatic';
+  /** null: the policy. */
+  readonly person: string | null;
+  readonly reason: string | null;
+  readonly now: Date;
+};
+
+/** Number of the promotion, and whether it was made now. */
+export type PromotionResult = { readonly outcome: 'promoted' | 'known'; readonly number: number };
+
+/**
+ * Signs the promotion of a candidate whose gate is open and appends it to the audit log. It is durable when this returns, and
+ * nothing else is done: the next build finds it there. A candidate that is the promoted one already changes nothing.
+ * @param releases holds the lock of the layout from before the assessment, so that no other decision came between
+ * @throws FleetError GATE_CLOSED with the first open condition; the codes of appendEntry; refusals of a remote signer
+ */
+export const promote = async (
+  releases: Releases,
+  keys: KeyDirectory,
+  assessment: Assessment,
+  wish: PromotionWish,
+): Promise<PromotionResult> => {
+  const { link, candidate, verdict, log } = assessment;
+  const before = promotedTo(log, link.to);
+  if (verdict.state === 'promoted') return { outcome: 'known', number: before?.number ?? 0 };
+  if (verdict.state !== 'ready') throw gateClosed(assessment);
+  return sign(releases, keys, { link, candidate, log }, wish, {
+    policy: link.policy ? digestOf(canonicalBytes(policyDocument(link.policy))) : null,
+    verdict: digestOf(canonicalBytes(verdict)),
+    approvals: verdict.approvals,
+  });
+};
+
+/**
+ * Signs a promotion without asking the gate: only for a candidate that the audit log has as promoted before.
+ * @throws FleetError as promote, without GATE_CLOSED
+ */
+export const promoteAgain = (
+  releases: Releases,
+  keys: KeyDirectory,
+  what: Pick<Assessment, 'link' | 'candidate' | 'log'>,
+  wish: PromotionWish,
+): Promise<PromotionResult> =>
+  sign(releases, keys, what, wish, { policy: null, verdict: null, approvals: [] });
+
+type Grounds = {
+  readonly policy: ReturnType<typeof digestOf> | null;
+  readonly verdict: ReturnType<typeof digestOf> | null;
+  readonly approvals: Assessment['verdict']['approvals'];
+};
+
+const sign = async (
+  releases: Releases,
+  keys: KeyDirectory,
+  {
+    link: { from, to },
+    candidate: { candidate, shared },
+    log,
+  }: Pick<Assessment, 'link' | 'candidate' | 'log'>,
+  { mode, person, reason, now }: PromotionWish,
+  grounds: Grounds,
+): Promise<PromotionResult> => {
+  const before = promotedTo(log, to);
+  const key = await keys.key('release');
+  const common = { fleet: keys.root.fleet, from, to, shared, mode, person, reason, ...grounds };
+  // A remote signer remembers a number that it signed for a program which was stopped before it stored the promotion.
+  const { number, statement } = await signNewer((before?.number ?? 0) + 1, async (next) => ({
+    number: next,
+    statement: await signPromotion(
+      candidate,
+      { ...common, number: next, previous: before?.payload ?? null, time: formatTime(now), critical: [] },
+      key,
+    ),
+  }));
+  await appendEntry(releases, keys, { kind: 'promotion', statement }, now);
+  return { outcome: 'promoted', number };
+};
+
+/** The policy as it counts, without the place of its file. */
+const policyDocument = ({ at: _, ...policy }: PromotionPolicy): Json => policy;
+
+const gateClosed = ({ link: { from, to }, candidate, verdict }: Assessment): FleetError => {
+  const open = verdict.conditions.filter(({ met }) => !met);
+  const earliest = earliestOpening(verdict);
+  const why =
+    verdict.note ?? open.map(({ name, found, wanted }) => `${name}: ${found}, wanted ${wanted}`).join('; ');
+  return new FleetError(
+    'GATE_CLOSED',
+    `the gate from ${from} to ${to} is closed (${verdict.state}): ${why || 'another candidate is in its place'}`,
+    {
+      subject: candidate.candidate,
+      hint: `See each condition with: fleet-scheduler promote ${to} --explain${earliest === undefined ? '' : `; it opens at ${earliest} at the earliest`}`,
+    },
+  );
+};

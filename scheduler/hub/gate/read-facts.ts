@@ -1,0 +1,54 @@
+import type { Digest } from '#bundles/digest';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import { formatChannel } from '#bundles/names';
+import type { Hub } from '../hub.ts';
+import { channelsOf, readActual } from '../status/read-actual.ts';
+import { readDesired } from '../status/read-desired.ts';
+import { whatRunsWhere } from '../status/what-runs-where.ts';
+import { type AgentHistory, agentFacts } from './agent-facts.ts';
+import type { GateFacts } from './facts.ts';
+import type { Link } from './link.ts';
+import { channelFacts, readChannels } from './read-channels.ts';
+import { readHistory } from './read-history.ts';
+
+const NO_HISTORY: AgentHistory = { imported: undefined, faulted: false, online: false };
+
+/**
+ * Reads what the gate of a link looks at: releases of the earlier environment from the layout, and the reports of its agents from
+ * the hub's database. Nothing is read from a column that a person or an earlier judgement set.
+ * @param hub without a store there are no agents
+ */
+export const readFacts = async (
+  hub: Pick<Hub, 'layout' | 'keys'> & { readonly store: Hub['store'] | undefined },
+  { from, to }: Pick<Link, 'from' | 'to'>,
+  shared: Digest,
+  { now, signal }: { readonly now: Date; readonly signal: AbortSignal },
+): Promise<GateFacts> => {
+  const { roots, root } = hub.keys;
+  const db = hub.store?.db;
+  const agents = db ? (await readActual(db, { environment: from }, now)).agents : [];
+  const followed = channelsOf(agents);
+  const layout = await openOrStartLayout(hub.layout);
+  const current = await readChannels(layout, roots, from, followed);
+  const channels = await channelFacts(layout, roots, current, { shared, followed });
+  const desired = await readDesired(hub.layout, followed, root, signal);
+  const history = db ? await readHistory(db, from, channels) : new Map<string, AgentHistory>();
+  const rows = Map.groupBy(whatRunsWhere(desired, agents, now), ({ site, agent }) => `${site}/${agent}`);
+  return {
+    from,
+    to,
+    shared,
+    channels,
+    agents: agents.map((agent) => {
+      const name = `${agent.site}/${agent.agent}`;
+      const channel = channels.find((one) => one.channel === formatChannel(agent.channel));
+      return agentFacts(
+        agent,
+        rows.get(name) ?? [],
+        { since: channel?.since ?? null },
+        history.get(name) ?? NO_HISTORY,
+      );
+    }),
+    checks: new Map(),
+  };
+};

@@ -1,0 +1,41 @@
+import { type Digest, shortDigest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { type AuditLog, promotedTo } from '../../load/releases/audit-log.ts';
+import type { Lineage } from '../../load/releases/read-lineage.ts';
+import { foldDecisions } from './decisions.ts';
+
+/**
+ * The candidate that an environment goes back to: one that the audit log has as promoted there before. It passed its gate then,
+ * so the gate is not asked again.
+ * @param named digest of a candidate; undefined: the one that was promoted before the current one
+ * @throws FleetError NOT_PROMOTED if there is none, or it is the current one; REVOKED if it was rejected since
+ */
+export const chooseRollback = (log: AuditLog, to: string, named: Digest | undefined): Lineage => {
+  const current = promotedTo(log, to);
+  const found = log.entries.findLast(
+    (entry) =>
+      entry.kind === 'promotion' &&
+      entry.predicate.to === to &&
+      (named === undefined ? entry.predicate.shared !== current?.shared : entry.candidate === named),
+  );
+  if (found?.kind !== 'promotion' || found.candidate === undefined) {
+    throw new FleetError(
+      'NOT_PROMOTED',
+      named === undefined
+        ? `nothing else than the current candidate was ever promoted to ${to}`
+        : `candidate ${shortDigest(named)} was never promoted to ${to}`,
+      { subject: to, hint: 'Name a candidate of an earlier promotion; the audit log has them' },
+    );
+  }
+  const { shared } = found.predicate;
+  if (shared === current?.shared)
+    throw new FleetError('NOT_PROMOTED', `${to} is at candidate ${shortDigest(found.candidate)} now`, {
+      subject: to,
+    });
+  const { rejected } = foldDecisions(log.entries, { to, shared });
+  if (rejected !== undefined)
+    throw new FleetError('REVOKED', `candidate ${shortDigest(found.candidate)} was ${rejected}`, {
+      subject: to,
+    });
+  return { candidate: found.candidate, shared };
+};

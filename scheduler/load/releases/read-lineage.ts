@@ -1,0 +1,34 @@
+import { type Digest, shortDigest } from '#bundles/digest';
+import type { Layout } from '#bundles/formats/layout/layout';
+import type { BundlePredicate } from '#bundles/formats/statements/predicates';
+import { statementFiles } from '#bundles/formats/statements/statement-files';
+import { parseDocument } from '#bundles/json/validate';
+import { PREDICATES } from '#bundles/media-types';
+import { verifyStatement } from '#bundles/trust/statements/verify-statement';
+import type { PublishedRelease } from './read-release.ts';
+
+/** The candidate that a release was made from, and its shared digest. */
+export type Lineage = { readonly candidate: Digest; readonly shared: Digest };
+
+/**
+ * Reads from the signed bundle statements what a release was made from.
+ * @returns undefined if its bundles are of different candidates, or of a version that does not say it
+ * @throws FleetError UNSIGNED, UNKNOWN_KEY, BAD_SIGNATURE, THRESHOLD, SCHEMA, MISSING_BLOB
+ */
+export const readLineage = async (
+  layout: Layout,
+  { subjects, documents, root }: PublishedRelease,
+): Promise<Lineage | undefined> => {
+  const bundles = [...subjects].flatMap(([name, digest]) => (name.startsWith('bundle/') ? [digest] : []));
+  const all = await Promise.all(
+    bundles.map(async (bundle) => {
+      const what = `the statement of bundle ${shortDigest(bundle)}`;
+      const files = await statementFiles(layout.blobs, documents, 'bundle', bundle);
+      const { predicate } = verifyStatement(files, root.roles.bundle, PREDICATES.bundle, what);
+      return parseDocument<BundlePredicate>('bundle-predicate', predicate, what);
+    }),
+  );
+  const [first] = all;
+  if (first?.shared === undefined || all.some(({ shared }) => shared !== first.shared)) return undefined;
+  return { candidate: first.candidate, shared: first.shared };
+};
