@@ -163,6 +163,8 @@ describeWith(['dockerRegistry'], 'an agent on line, as a process', ({ dockerRegi
       'the hub has all',
       async () => JSON.parse((await agent('status', '--json')).out).outbox.events === 0,
     );
+    // Where the machine is busy, both may have failed for a moment before.
+    const before = { registry: logged('registry failed'), hub: logged('hub failed') };
     await registry[Symbol.asyncDispose]();
     hub.mischief = (_, response) => {
       response.writeHead(500).end();
@@ -173,12 +175,18 @@ describeWith(['dockerRegistry'], 'an agent on line, as a process', ({ dockerRegi
     const imported = await agent('import', await medium(3, 'three'));
     expect(imported).toMatchObject({ code: 0, out: expect.stringContaining('Accepted release 3') });
     expect(await live()).toBe('three');
-    await until('both are said to fail', () => logged('registry failed') > 0 && logged('hub failed') > 0);
-    const { out } = await agent('status');
-    expect(out).toMatch(/^Registry .* failing since \S+Z: REGISTRY_UNREACHABLE: /m);
-    expect(out).toMatch(/^Hub .*, \d+ events waiting, failing since \S+Z: HUB_UNREACHABLE: /m);
+    await until('both are said to fail', async () => {
+      const { out } = await agent('status');
+      return (
+        /^Registry .* failing since \S+Z: REGISTRY_UNREACHABLE: /m.test(out) &&
+        /^Hub .*, \d+ events waiting, failing since \S+Z: HUB_UNREACHABLE: /m.test(out)
+      );
+    });
     await sleep(5000);
-    expect([logged('registry failed'), logged('hub failed')]).toEqual([1, 1]);
+    const lines = [logged('registry failed') - before.registry, logged('hub failed') - before.hub];
+    // None, if it was failing already.
+    expect(Math.max(...lines), log.slice(-4000)).toBeLessThanOrEqual(1);
+    expect(Math.min(logged('registry failed'), logged('hub failed'))).toBeGreaterThan(0);
   });
 
   it('hands over all that waited, once each, when the hub is back, and ends on SIGTERM', async () => {
