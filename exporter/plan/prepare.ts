@@ -8,6 +8,7 @@ import type { Bases } from '../source/base/base.ts';
 import { keepReceipts } from '../source/base/keep-receipts.ts';
 import { readBases } from '../source/base/read-bases.ts';
 import { checkSiteValues } from '../source/check/check-site-values.ts';
+import { notSelected } from '../source/check/not-selected.ts';
 import { checkTarget } from '../source/check/check-target.ts';
 import { findDeltas } from './delta/find-deltas.ts';
 import { openPatchStore, withPatches } from './delta/patch-store.ts';
@@ -127,6 +128,7 @@ const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
       ...bases.notes,
       ...askedInVain(bases, plan),
       ...offer.notes,
+      ...notSelected(offer),
       ...offer.channels.flatMap(({ channel }) => sayUnreleased(origin, channel)),
     ],
     [Symbol.asyncDispose]: () => moved.disposeAsync(),
