@@ -18,6 +18,11 @@ export const REPORTS_PATH = '/v1/reports';
 export const PRESENCE_PATH = '/v1/presence';
 /** GET the state of all agents, as JSON or text. Credential: a reader's token. */
 export const STATUS_PATH = '/v1/status';
+/** GET what changed, the events, what runs where, and two environments compared. Credential: a reader's token. */
+export const HISTORY_PATH = '/v1/history';
+export const EVENTS_PATH = '/v1/events';
+export const WHERE_PATH = '/v1/where';
+export const COMPARE_PATH = '/v1/compare';
 
 /** Interval between requests of a connected agent, plus or minus a fifth, and the time of one poll. */
 export const PRESENCE_MS = 300_000;

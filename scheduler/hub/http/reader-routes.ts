@@ -2,10 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { FleetError, plainText } from '#bundles/errors';
 import { STATUS_PATH } from '#bundles/formats/events/hub-api';
 import { parseName } from '#bundles/names';
+import { type Page, parseLimit } from '../page.ts';
 import type { ActualFilter } from '../status/read-actual.ts';
 import { readStatus } from '../status/read-status.ts';
-import { checkToken } from '../tokens/check-token.ts';
+import { checkReader, prefersText } from './read-reader.ts';
 import type { Context } from './context.ts';
+import { historyRoutes } from './history-routes.ts';
 import type { HubServer } from './hub-server.ts';
 
 const READY_MS = 1_000;
@@ -13,7 +15,7 @@ const READY_MS = 1_000;
 /** Rate limit per address. All monitors of a site may share one address, each polling every few seconds. */
 export const STRANGERS_PER_MINUTE = { max: 1200, timeWindow: 60_000 };
 
-/** Adds the routes for people and monitoring: status, metrics, health. */
+/** Adds the routes for people and monitoring: status, history, metrics, health. */
 export const readerRoutes = (server: HubServer, context: Context): void => {
   const { hub, metrics, clock } = context;
   const limited = { config: { rateLimit: STRANGERS_PER_MINUTE } };
@@ -21,11 +23,13 @@ export const readerRoutes = (server: HubServer, context: Context): void => {
   const forReaders = { ...limited, preHandler: (request: FastifyRequest) => checkReader(request, context) };
 
   server.get(STATUS_PATH, forReaders, async (request, reply) => {
-    const { filter, text } = readQuery(request);
-    const { lines, json } = await readStatus(hub, filter, clock());
+    const { filter, page, text } = readQuery(request);
+    const { lines, json } = await readStatus(hub, filter, clock(), { page });
     void reply.header('cache-control', 'no-store').header('vary', 'accept');
     return text ? reply.type('text/plain; charset=utf-8').send(`${plainText(lines.join('\n'))}\n`) : json;
   });
+
+  historyRoutes(server, context, forReaders);
 
   server.get('/metrics', forReaders, async (_, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
@@ -60,23 +64,18 @@ const atMostEvery = (ms: number, work: () => Promise<void>): (() => Promise<void
   };
 };
 
-/** Bearer token in the header (RFC 6750). Not in the query, which proxies log. @throws FleetError TOKEN_INVALID */
-const checkReader = async (request: FastifyRequest, { hub, clock }: Context): Promise<void> => {
-  const [scheme = '', token, ...more] = (request.headers.authorization ?? '').split(' ');
-  if (scheme.toLowerCase() !== 'bearer' || more.length > 0) {
-    throw new FleetError('TOKEN_INVALID', "this path wants a reader's token", {
-      hint: 'Send it as "Authorization: Bearer ..."; fleet-scheduler tokens create --reader makes one',
-    });
-  }
-  await checkToken(hub.store.db, token, 'reader', clock());
-};
+const KNOWN: ReadonlySet<string> = new Set(['environment', 'site', 'format', 'limit', 'cursor']);
 
-const readQuery = (request: FastifyRequest): { readonly filter: ActualFilter; readonly text: boolean } => {
+const readQuery = (
+  request: FastifyRequest,
+): { readonly filter: ActualFilter; readonly page: Page | undefined; readonly text: boolean } => {
   const query = request.query as Readonly<Record<string, string | string[] | undefined>>;
-  const unknown = Object.keys(query).find((name) => !['environment', 'site', 'format'].includes(name));
+  const unknown = Object.keys(query).find((name) => !KNOWN.has(name));
   if (unknown !== undefined)
     throw new FleetError('USAGE', `this path knows no ${JSON.stringify(unknown.slice(0, 80))}`);
-  const { environment, site, format } = query;
+  const { environment, site, format, limit, cursor } = query;
+  if (Array.isArray(limit) || Array.isArray(cursor))
+    throw new FleetError('USAGE', 'limit and cursor are given once');
   if (format !== undefined && format !== 'text' && format !== 'json')
     throw new FleetError('USAGE', 'format is text or json');
   return {
@@ -84,10 +83,7 @@ const readQuery = (request: FastifyRequest): { readonly filter: ActualFilter; re
       environment: environment === undefined ? undefined : parseName(environment, 'environment'),
       site: site === undefined ? undefined : parseName(site, 'site'),
     },
+    page: limit === undefined && cursor === undefined ? undefined : { limit: parseLimit(limit), cursor },
     text: format === undefined ? prefersText(request.headers.accept ?? '') : format === 'text',
   };
 };
-
-/** Whether the client accepts text and not JSON. curl accepts anything and gets JSON. */
-const prefersText = (accept: string): boolean =>
-  /text\/plain/.test(accept) && !/application\/json/.test(accept);

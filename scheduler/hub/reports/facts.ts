@@ -15,10 +15,7 @@ export type Fact = {
 /** The facts in an event; those of an assignment by the rules of foldEvent. */
 export const factsOf = (event: Event): readonly Fact[] => {
   const { seq, assignment } = event;
-  if (assignment === undefined)
-    return event.type === 'imported'
-      ? importedOf(event).map((fact) => ({ seq, assignment: '', ...fact }))
-      : [];
+  if (assignment === undefined) return ownFacts(event).map((fact) => ({ seq, assignment: '', ...fact }));
   const running = runningOf(event);
   const drift = driftOf(event);
   return [
@@ -33,7 +30,20 @@ export const factsOf = (event: Event): readonly Fact[] => {
   ];
 };
 
-const importedOf = ({ release, siteValues }: Event): readonly Pick<Fact, 'field' | 'value'>[] => [
+/** What an event says about its agent. */
+const ownFacts = (event: Event): readonly Pick<Fact, 'field' | 'value'>[] => {
+  switch (event.type) {
+    case 'imported':
+      return importedFacts(event);
+    case 'held':
+    case 'released':
+      return [{ field: 'hold', value: event.type }];
+    default:
+      return [];
+  }
+};
+
+const importedFacts = ({ release, siteValues }: Event): readonly Pick<Fact, 'field' | 'value'>[] => [
   ...(release ? [{ field: 'release', value: `${formatChannel(release)} r${release.version}` } as const] : []),
   ...(siteValues === undefined ? [] : [{ field: 'values', value: siteValues } as const]),
 ];
@@ -53,6 +63,7 @@ export const knownFact = (
     case 'drift':
       return { seq: state.drift_seq, value: driftWord(state.drifted) };
     case 'release':
+    case 'hold':
       return { seq: 0, value: null };
   }
 };

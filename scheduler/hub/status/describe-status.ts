@@ -7,7 +7,7 @@ import type { Desired, SiteHold } from './what-runs-where.ts';
 /** Lines below the table: releases with their age, held assignments, agents without reports, gaps in events, alarms. */
 export const describeStatus = (
   desired: ReadonlyMap<string, Desired>,
-  { agents, gaps, alarms }: Actual,
+  { agents, gaps, alarms }: Omit<Actual, 'next'>,
   now: Date,
 ): readonly string[] => [
   ...[...desired].flatMap(([channel, wanted]) => describeDesired(channel, wanted, now)),

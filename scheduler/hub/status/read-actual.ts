@@ -3,7 +3,9 @@ import { parseChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
 import { findGaps, type Gap } from '../reports/find-head.ts';
 import { channelOf, labelsOf } from '../sites/agent-record.ts';
+import { cutPage, decodeCursor, type Page } from '../page.ts';
 import type { AgentRow, AlarmRow, AssignmentStateRow, Database, ReportRow } from '../store/tables.ts';
+import { isIn, type Part } from './part.ts';
 import { agentAssignment, readFailedChecks } from './read-failed-checks.ts';
 import { silentSince } from './silent-since.ts';
 import type { ActualAgent, ActualState, Cell, FailedCheck, Source } from './what-runs-where.ts';
@@ -16,26 +18,33 @@ export type Actual = {
   readonly gaps: readonly { readonly agent: string; readonly gaps: readonly Gap[] }[];
   /** Without the events kept as evidence. */
   readonly alarms: readonly Omit<AlarmRow, 'events'>[];
+  /** Cursor of the next page; null: there is none. */
+  readonly next: string | null;
 };
 
 type AgentReports = ReadonlyMap<Digest, Source>;
 type Checks = ReadonlyMap<string, readonly FailedCheck[]>;
 
-/** Reads agents that are not revoked, with the states of their assignments. */
+/** Reads agents that are not revoked, with the states of their assignments. @param page counts agents */
 export const readActual = async (
   db: Database,
   { environment, site }: ActualFilter,
   now: Date,
+  page?: Page,
 ): Promise<Actual> => {
   let query = db.selectFrom('agent').selectAll().where('revoked_at', 'is', null).orderBy('id');
   if (environment !== undefined) query = query.where('environment', '=', environment);
   if (site !== undefined) query = query.where('site', '=', site);
-  const rows = await query.execute();
+  if (page) query = query.limit(page.limit + 1);
+  if (page?.cursor !== undefined) query = query.where('id', '>', decodeCursor(page.cursor, [''] as const)[0]);
+  const all = await query.execute();
+  const { rows, next } = page ? cutPage(all, page.limit, ({ id }) => [id]) : { rows: all, next: null };
+  const part: Part = { site, page: page && [rows[0]?.id ?? '', rows.at(-1)?.id ?? ''] };
   const known = new Set(rows.map(({ id }) => id));
-  const states = Map.groupBy(await readStates(db, site), ({ agent }) => agent);
-  const reports = Map.groupBy(await readReports(db, site), ({ agent }) => agent);
-  const newest = await readNewest(db, site);
-  const checks = await readFailedChecks(db, site);
+  const states = Map.groupBy(await readStates(db, part), ({ agent }) => agent);
+  const reports = Map.groupBy(await readReports(db, part), ({ agent }) => agent);
+  const newest = await readNewest(db, part);
+  const checks = await readFailedChecks(db, part);
   const gaps: { agent: string; gaps: readonly Gap[] }[] = [];
   for (const row of rows) {
     if ((newest.get(row.id) ?? 0) > row.head_seq) gaps.push({ agent: row.id, gaps: await findGaps(db, row) });
@@ -53,17 +62,18 @@ export const readActual = async (
       const said = (states.get(row.id) ?? []).map((state) => toState(state, sources, checks));
       return toAgent(row, said, sources.size > 0, times);
     }),
+    next,
     gaps,
     alarms: alarms.filter(({ agent }) => known.has(agent)),
   };
 };
 
-const readStates = (db: Database, site: string | undefined): Promise<readonly AssignmentStateRow[]> => {
+const readStates = (db: Database, part: Part): Promise<readonly AssignmentStateRow[]> => {
   const query = db
     .selectFrom('assignment_state')
     .innerJoin('agent', 'agent.id', 'assignment_state.agent')
     .selectAll('assignment_state');
-  return (site === undefined ? query : query.where('agent.site', '=', site)).execute();
+  return query.where(isIn(part)).execute();
 };
 
 type ReportSource = Omit<
@@ -72,7 +82,7 @@ type ReportSource = Omit<
 >;
 
 /** The reports of each agent's current life, without the signed statements. */
-const readReports = (db: Database, site: string | undefined): Promise<readonly ReportSource[]> => {
+const readReports = (db: Database, part: Part): Promise<readonly ReportSource[]> => {
   const query = db
     .selectFrom('report')
     .innerJoin('agent', (join) =>
@@ -88,10 +98,10 @@ const readReports = (db: Database, site: string | undefined): Promise<readonly R
       'report.clock_trusted',
     ])
     .where('report.apart', '=', 0);
-  return (site === undefined ? query : query.where('agent.site', '=', site)).execute();
+  return query.where(isIn(part)).execute();
 };
 
-const readNewest = async (db: Database, site: string | undefined): Promise<ReadonlyMap<string, number>> => {
+const readNewest = async (db: Database, part: Part): Promise<ReadonlyMap<string, number>> => {
   const query = db
     .selectFrom('report')
     .innerJoin('agent', (join) =>
@@ -100,7 +110,7 @@ const readNewest = async (db: Database, site: string | undefined): Promise<Reado
     .select(({ fn }) => ['report.agent', fn.max('report.last_seq').as('seq')])
     .where('report.apart', '=', 0)
     .groupBy('report.agent');
-  const rows = await (site === undefined ? query : query.where('agent.site', '=', site)).execute();
+  const rows = await query.where(isIn(part)).execute();
   return new Map(rows.map(({ agent, seq }) => [agent, seq]));
 };
 

@@ -2,19 +2,14 @@ import { checkAudience } from '#bundles/trust/accept/check-audience';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
-import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
-import { statementFiles } from '#bundles/formats/statements/statement-files';
-import { PREDICATES } from '#bundles/media-types';
+import { findReference, type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel } from '#bundles/names';
-import type { BundlePredicate } from '#bundles/formats/statements/predicates';
-import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import { parseDocument } from '#bundles/json/validate';
-import { readDocuments } from '../../load/releases/artifact.ts';
 import { readRelease } from '../../load/releases/read-release.ts';
 import { releaseReference } from '../../load/releases/references.ts';
 import { readWaiting } from '../../release/removals/waiting.ts';
 import { abortIfAsked } from '../refused.ts';
+import { readBundleStatement } from './read-bundle-statement.ts';
 import type { Desired } from './what-runs-where.ts';
 
 /** The desired state of channels by formatChannel, from their newest releases. An invalid release does not affect the others. */
@@ -47,12 +42,40 @@ const readChannel = async (
   }
 };
 
+type Verified = Extract<Desired, { kind: 'release' }>;
+
+/** The newest verified release of each channel, with the artifact that it was read from. */
+const verified = new WeakMap<
+  TrustRoot,
+  Map<string, { readonly artifact: Digest; readonly desired: Verified }>
+>();
+
+/** Verifies a release once: an artifact with the same digest is the same release. */
 const readVerified = async (
   layout: Layout,
   channel: Channel,
   root: TrustRoot,
   signal?: AbortSignal,
-): Promise<Desired | undefined> => {
+): Promise<Verified | undefined> => {
+  const artifact = findReference(layout, releaseReference(channel));
+  if (!artifact) return undefined;
+  const known = verified.get(root) ?? new Map<string, { artifact: Digest; desired: Verified }>();
+  verified.set(root, known);
+  const name = formatChannel(channel);
+  const before = known.get(name);
+  const desired =
+    before?.artifact === artifact.digest ? before.desired : await verifyNewest(layout, channel, root, signal);
+  if (!desired) return undefined;
+  known.set(name, { artifact: artifact.digest, desired });
+  return { ...desired, waits: await readWaiting(layout, channel) };
+};
+
+const verifyNewest = async (
+  layout: Layout,
+  channel: Channel,
+  root: TrustRoot,
+  signal?: AbortSignal,
+): Promise<Verified | undefined> => {
   const release = await readRelease(layout, channel, [root]);
   if (!release) return undefined;
   const { audience, version, issuedAt, expires, rollout } = release.predicate;
@@ -62,28 +85,11 @@ const readVerified = async (
   const held: string[] = [];
   for (const [name, digest] of release.subjects) {
     if (!name.startsWith('bundle/')) continue;
-    const statement = await readStatement(layout, channel, digest, root);
+    const statement = await readBundleStatement(layout, release, digest, root);
     checkAudience(statement, mine, `the statement of bundle ${shortDigest(digest)}`);
     held.push(...statement.held.map(({ assignment, message }) => `${assignment}: ${message}`));
     const { config } = await readBundle(layout.blobs, digest, signal);
     for (const assignment of config.assignments) packages.set(assignment.id, assignment.package);
   }
-  const waits = await readWaiting(layout, channel);
-  return { kind: 'release', version, issuedAt, expires, rollout, packages, held, waits };
-};
-
-/** @throws FleetError UNSIGNED, UNKNOWN_KEY, BAD_SIGNATURE, THRESHOLD, SUBJECT_MISMATCH, SCHEMA */
-const readStatement = async (
-  layout: Layout,
-  channel: Channel,
-  bundle: Digest,
-  root: TrustRoot,
-): Promise<BundlePredicate> => {
-  const what = `the statement of bundle ${shortDigest(bundle)}`;
-  const documents = await readDocuments(layout, releaseReference(channel));
-  const envelopes = await statementFiles(layout.blobs, documents, 'bundle', bundle);
-  const verified = verifyStatement(envelopes, root.roles.bundle, PREDICATES.bundle, what);
-  if (!verified.subjects.some(({ digest }) => digest === bundle))
-    throw new FleetError('SUBJECT_MISMATCH', `${what} is about another bundle`, { subject: bundle });
-  return parseDocument('bundle-predicate', verified.predicate, what);
+  return { kind: 'release', version, issuedAt, expires, rollout, packages, held };
 };

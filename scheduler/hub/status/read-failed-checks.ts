@@ -1,5 +1,6 @@
 import { parseJson } from '#bundles/json/parse-json';
 import type { Database } from '../store/tables.ts';
+import { isIn, type Part } from './part.ts';
 import type { FailedCheck } from './what-runs-where.ts';
 
 /** Maximum characters of a name, message or output. */
@@ -14,7 +15,7 @@ const MAX_EVENTS = 1000;
  */
 export const readFailedChecks = async (
   db: Database,
-  site: string | undefined,
+  part: Part,
 ): Promise<ReadonlyMap<string, readonly FailedCheck[]>> => {
   const query = db
     .selectFrom('assignment_state')
@@ -29,7 +30,7 @@ export const readFailedChecks = async (
     .where('agent.revoked_at', 'is', null)
     .where('assignment_state.code', '=', 'CHECK_FAILED')
     .limit(MAX_EVENTS);
-  const rows = await (site === undefined ? query : query.where('agent.site', '=', site)).execute();
+  const rows = await query.where(isIn(part)).execute();
   return new Map(
     rows.map(({ agent, assignment, line }) => [agentAssignment(agent, assignment), checksIn(line)]),
   );

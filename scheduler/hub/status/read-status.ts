@@ -1,6 +1,7 @@
 import { formatTime } from '#bundles/time';
 import type { FreshnessPolicy } from '../../model/promotion.ts';
 import type { Hub } from '../hub.ts';
+import type { Page } from '../page.ts';
 import { describeFailures } from './describe-failures.ts';
 import { describeFreshness, describeStatus } from './describe-status.ts';
 import { readFreshness } from './freshness-policies.ts';
@@ -23,6 +24,8 @@ export type StatusOptions = {
   readonly signal?: AbortSignal;
   /** Freshness policies of a platform, instead of those that `serve` stored. */
   readonly platform?: readonly FreshnessPolicy[] | undefined;
+  /** A part of the agents; without it all. */
+  readonly page?: Page | undefined;
 };
 
 /** What runs where: the answer of `fleet-scheduler status` and of the hub's API. */
@@ -30,18 +33,19 @@ export const readStatus = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
   filter: ActualFilter,
   now: Date,
-  { signal, platform }: StatusOptions = {},
+  { signal, platform, page }: StatusOptions = {},
 ): Promise<StatusAnswer> => {
   const freshness = platform
     ? { from: 'platform' as const, policies: platform }
     : await readFreshness(hub.store.db);
-  const actual = await readActual(hub.store.db, filter, now);
+  const actual = await readActual(hub.store.db, filter, now, page);
   const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, signal);
   const rows = whatRunsWhere(desired, actual.agents, now, freshness);
   const notes = [
     ...describeFailures(rows, now),
     ...describeStatus(desired, actual, now),
     ...describeFreshness(freshness),
+    ...(actual.next === null ? [] : [`More agents: cursor=${actual.next}`]),
   ];
   const show = (render: typeof renderTable): readonly string[] =>
     rows.length === 0
@@ -65,6 +69,7 @@ export const readStatus = async (
         raisedAt: raised_at,
       })),
       notes,
+      ...(page && { next: actual.next }),
     },
   };
 };

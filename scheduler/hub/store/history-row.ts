@@ -3,9 +3,10 @@ import type { Timestamp } from '#bundles/time';
 
 /**
  * What changes at an agent. Of an assignment: `package` (digest), `values` (digest of the site values), `health` and `drift`
- * (a word, see facts.ts). Of the agent: `release`, the newest one that it accepted, and `values`.
+ * (a word, see facts.ts). Of the agent: `release`, the newest one that it accepted, `values`, and
+ * `hold`, whether a person on site holds it back.
  */
-export type HistoryField = 'package' | 'values' | 'health' | 'drift' | 'release';
+export type HistoryField = 'package' | 'values' | 'health' | 'drift' | 'release' | 'hold';
 
 /**
  * A value that differs from the one before it, or did so when a report was stored. Rows are never changed or deleted: a late

@@ -1,3 +1,4 @@
+import { imagesIn } from '#bundles/formats/diff/images-in';
 import type { Item } from '#bundles/formats/diff/read-items';
 import { compareBytes } from '#bundles/digest';
 
@@ -7,8 +8,6 @@ export type ImageChange = {
   readonly from: readonly string[];
   readonly to: readonly string[];
 };
-
-const LISTS: ReadonlySet<string> = new Set(['containers', 'initContainers', 'ephemeralContainers']);
 
 /** Images by name, without those whose versions are the same on both sides. */
 export const changedImages = (before: Iterable<Item>, after: Iterable<Item>): readonly ImageChange[] => {
@@ -33,19 +32,4 @@ const versionsIn = (items: Iterable<Item>): ReadonlyMap<string, ReadonlySet<stri
     }
   }
   return found;
-};
-
-/** Wherever a pod template may hide. */
-const imagesIn = (value: unknown): readonly string[] => {
-  if (Array.isArray(value)) return value.flatMap(imagesIn);
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, below]: [string, unknown]) => [
-    ...(LISTS.has(key) && Array.isArray(below) ? below.flatMap(imageOf) : []),
-    ...imagesIn(below),
-  ]);
-};
-
-const imageOf = (container: unknown): readonly string[] => {
-  const { image } = (container ?? {}) as Record<string, unknown>;
-  return typeof image === 'string' ? [image] : [];
 };

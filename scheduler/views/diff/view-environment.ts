@@ -1,4 +1,4 @@
-import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
+import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import type { FleetError } from '#bundles/errors';
 import { bundlesApplication } from '../../load/applications/read-application.ts';
 import { buildEnvironment } from '../../assemble/build-environment.ts';
@@ -29,8 +29,6 @@ export type TypeView = {
   readonly assignments: ReadonlyMap<string, Files>;
   readonly held: ReadonlyMap<string, FleetError>;
 };
-
-const LIMITS = { maxBytes: 1 << 30, maxEntries: 1_000_000 };
 
 export type ViewOptions = {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -113,19 +111,4 @@ const packageFiles = ({ bundle: { config, blobs } }: BuiltBundle): ReadonlyMap<s
   return unpackPackages(
     blobs.filter(({ descriptor }) => layers.has(descriptor.digest)).map(({ bytes }) => bytes),
   );
-};
-
-/** The files of each package in a bundle's layers by the package's id, but for the list of its own files. */
-export const unpackPackages = (layers: readonly Buffer[]): ReadonlyMap<string, Files> => {
-  const packages = new Map<string, Map<string, Buffer>>();
-  for (const layer of layers) {
-    for (const [path, file] of unpackLayer(layer, LIMITS)) {
-      const slash = path.indexOf('/');
-      const [id, inside] = [path.slice(0, slash), path.slice(slash + 1)];
-      if (slash === -1 || inside === 'kustomization.yaml') continue;
-      const files = packages.get(id) ?? new Map<string, Buffer>();
-      packages.set(id, files.set(inside, file.bytes));
-    }
-  }
-  return packages;
 };

@@ -1,3 +1,4 @@
+import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Layout } from '#bundles/formats/layout/layout';
 import { readBlob } from '#bundles/formats/layout/verified';
@@ -5,7 +6,7 @@ import { parseChannel } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
 import { readRelease } from '../../load/releases/read-release.ts';
-import { type EnvironmentView, type TypeView, unpackPackages } from './view-environment.ts';
+import type { EnvironmentView, TypeView } from './view-environment.ts';
 
 /**
  * What the newest release of each channel of an environment has at the sites. Signatures are checked with the roots in the layout.

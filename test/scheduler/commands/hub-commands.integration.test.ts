@@ -11,7 +11,11 @@ import SitesList from '../../../scheduler/commands/sites/list.ts';
 import SitesRenew from '../../../scheduler/commands/sites/renew.ts';
 import SitesRevoke from '../../../scheduler/commands/sites/revoke.ts';
 import SitesSet from '../../../scheduler/commands/sites/set.ts';
+import Compare from '../../../scheduler/commands/compare.ts';
+import Events from '../../../scheduler/commands/events.ts';
+import History from '../../../scheduler/commands/history.ts';
 import Status from '../../../scheduler/commands/status.ts';
+import Where from '../../../scheduler/commands/where.ts';
 import { acceptRequests } from '../../harness/accept-requests.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { ask, chain, HOSTS, happenings, report, type TestHub, testAgent, testHub } from '../hub/test-hub.ts';
@@ -110,6 +114,26 @@ describe('the way of a stick through the commands', () => {
     const status = await runCommandClass(Status, [...at, '--wide']);
     expect(status.out).toMatch(/plant-7\/press-1 {2}prod\/factory-host {2}oven .* complies/);
     expect(status.out).toContain('[1] plant-7/press-1: report 1-3 by stick, received just now');
+
+    const changes = (await runCommandClass(History, [agent.id, '--json', ...at])).json();
+    expect(changes).toMatchObject({
+      changes: [
+        { field: 'package', seq: 3 },
+        { field: 'health', seq: 3 },
+      ],
+    });
+    expect((await runCommandClass(History, ['--rebuild', ...at])).out).toBe(
+      '2 changes from 3 events in 1 reports\n',
+    );
+    expect((await runCommandClass(Where, ['oven', ...at])).out).toMatch(
+      / {2}oven {2}oven [0-9a-f]{12} {2}for .*, healthy/,
+    );
+    expect((await runCommandClass(Events, ['plant-7', '--limit', '1', ...at])).out).toContain(
+      'More: --cursor ',
+    );
+    expect((await runCommandClass(Compare, ['prod', 'prod', ...at])).out).toBe(
+      '1 of 1 assignments are the same in prod and prod.\n',
+    );
 
     const renewed = await runCommandClass(SitesRenew, ['--within', '380', '--json', ...at]);
     expect(renewed.json()).toMatchObject({ renewed: [{ site: 'plant-7', version: 3 }] });

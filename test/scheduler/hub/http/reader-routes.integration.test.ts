@@ -1,7 +1,13 @@
 import { chmod, rm } from 'node:fs/promises';
 import { join as joinPath } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { STATUS_PATH } from '#bundles/formats/events/hub-api';
+import {
+  COMPARE_PATH,
+  EVENTS_PATH,
+  HISTORY_PATH,
+  STATUS_PATH,
+  WHERE_PATH,
+} from '#bundles/formats/events/hub-api';
 import { addDays } from '#bundles/time';
 import { chain, NOW, reportOf, testAgent } from '../test-hub.ts';
 import { type Answer, hand, join, type TestServer, testServer } from '../serve/test-server.ts';
@@ -68,6 +74,15 @@ describe('what runs where', () => {
     expect(json.body).toMatchObject({ rows: [{ health: { code } }] });
   });
 
+  it('comes in pages of agents when a limit is given', async () => {
+    await using made = await withReport();
+    const headers = bearer(await made.reader());
+    expect((await made.get(`${STATUS_PATH}?limit=1`, headers)).body).toMatchObject({
+      rows: [{ site: 'plant-7' }],
+      next: null,
+    });
+  });
+
   it('can be asked of one site or environment', async () => {
     await using made = await withReport();
     const headers = bearer(await made.reader());
@@ -81,6 +96,9 @@ describe('what runs where', () => {
   it.each([
     ['site=PLANT', 'NAME_INVALID'],
     ['site=a&site=b', 'NAME_INVALID'],
+    ['limit=0', 'USAGE'],
+    ['cursor=x', 'USAGE'],
+    ['limit=1&limit=2', 'USAGE'],
     ['format=xml', 'USAGE'],
     ['token=ffr_x', 'USAGE'],
   ])('is refused for ?%s', async (query, code) => {
@@ -161,4 +179,48 @@ it('a path that is not there, and a method, are refused in the same form as all 
   });
   expect(xml.statusCode).toBe(415);
   expect(xml.json()).toMatchObject({ code: 'USAGE' });
+});
+
+describe('questions about the past', () => {
+  it('are answered in pages, as JSON and text, and not again while nothing changed', async () => {
+    await using made = await withReport();
+    const headers = bearer(await made.reader());
+    const first = await made.get(`${HISTORY_PATH}?name=plant-7&limit=1`, headers);
+    const { next, changes } = first.body as { readonly next: string; readonly changes: readonly object[] };
+    expect(changes).toMatchObject([
+      { agent: 'plant-7/press-1', assignment: 'gateway', field: 'package', from: null },
+    ]);
+    const rest = await made.get(`${HISTORY_PATH}?name=plant-7&cursor=${next}`, headers);
+    expect(rest.body).toMatchObject({ changes: [{ field: 'health', to: 'healthy' }], next: null });
+    const etag = String((first.headers as Readonly<Record<string, unknown>>)['etag']);
+    const again = await made.get(`${HISTORY_PATH}?name=plant-7&limit=1`, {
+      ...headers,
+      'if-none-match': etag,
+    });
+    expect([again.status, again.text]).toEqual([304, '']);
+    const text = await made.get(`${WHERE_PATH}?workload=gateway&format=text`, headers);
+    expect(text.text).toMatch(
+      /^plant-7\/press-1, prod\/factory-host, heard .*\n {2}gateway {2}a{12} {2}for /,
+    );
+    expect((await made.get(`${EVENTS_PATH}?site=plant-7`, headers)).body).toMatchObject({
+      events: [{ event: { seq: 1, type: 'package' }, source: { by: 'network' } }],
+    });
+    const past = await made.get(`${HISTORY_PATH}?at=2026-01-01T00:00:00Z`, headers);
+    expect(past.body).toMatchObject({ agents: [], next: null });
+  });
+
+  it.each([
+    [`${HISTORY_PATH}?limit=1001`, 'USAGE'],
+    [`${HISTORY_PATH}?cursor=x`, 'USAGE'],
+    [`${EVENTS_PATH}?at=1d`, 'USAGE'],
+    [`${WHERE_PATH}?site=a&site=b`, 'USAGE'],
+    [`${HISTORY_PATH}?name=nowhere`, 'USAGE'],
+    [`${COMPARE_PATH}?left=qa`, 'NAME_INVALID'],
+    [`${COMPARE_PATH}?left=qa&right=prod`, 'CHANNEL_MISSING'],
+  ])('are refused for %s', async (path, code) => {
+    await using made = await testServer();
+    const headers = bearer(await made.reader());
+    expect(refusalOf(await made.get(path, headers))).toEqual({ status: 400, code });
+    expect(refusalOf(await made.get(path, {}))).toEqual({ status: 401, code: 'TOKEN_INVALID' });
+  });
 });

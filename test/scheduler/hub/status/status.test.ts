@@ -430,3 +430,55 @@ describe('from signed releases and reports', () => {
     expect((await look(hub, { site: 'plant-7' })).rows.map(({ site }) => site)).toEqual(['plant-7']);
   });
 });
+
+describe('a page of the status', () => {
+  it('has the agents after a cursor, with their own reports, gaps and rows', async () => {
+    await using hub = await testHub();
+    for (const id of ['plant-1/a', 'plant-1/b', 'plant-2/a']) {
+      const agent = await enrolled(hub, id);
+      const stick = await hub.stick(`of-${id.replace('/', '-')}`);
+      const lines = chain(agent, [
+        { type: 'package', assignment: 'oven', package: digest('a'), outcome: 'created' },
+        { type: 'operator' },
+        { type: 'operator' },
+      ]);
+      await report(stick, agent, lines, 1, 1);
+      await report(stick, agent, lines, 3, 3);
+      await hub.importFrom(stick);
+    }
+    type Json = { rows: { agent: string }[]; gaps: { agent: string }[]; next?: string | null };
+    const ask = async (page?: Parameters<typeof readActual>[3]) =>
+      (await readStatus(hub, {}, NOW, { page })).json as Json;
+    const whole = await ask();
+    expect(whole).not.toHaveProperty('next');
+    const first = await ask({ limit: 2 });
+    const second = await ask({ limit: 2, cursor: first.next ?? undefined });
+    expect([first.rows.length, second.rows.length, second.next]).toEqual([2, 1, null]);
+    expect([...first.rows, ...second.rows]).toEqual(whole.rows);
+    expect([...first.gaps, ...second.gaps]).toEqual(whole.gaps);
+    expect(whole.gaps).toHaveLength(3);
+    await expect(ask({ limit: 2, cursor: 'x' })).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  it('verifies a release once, and a newer one when it comes', async () => {
+    await using hub = await testHub();
+    const versions = async () =>
+      [...(await readDesired(hub.layout, [HOSTS], hub.keys.root)).values()].map((one) =>
+        one.kind === 'release' ? one.version : one.kind,
+      );
+    const release = (version: number) =>
+      hub.layoutWriter.release({
+        channel: HOSTS,
+        version,
+        bundles: [{ kind: 'host', packages: { oven: { 'package.json': `${version}` } } }],
+      });
+    expect(await versions()).toEqual(['none']);
+    const [bundle] = await release(1);
+    expect(await versions()).toEqual([1]);
+    // What was verified under this artifact needs no second reading.
+    await rm(join(hub.layout, 'blobs/sha256', hexOf(bundle as Digest)));
+    expect(await versions()).toEqual([1]);
+    await release(2);
+    expect(await versions()).toEqual([2]);
+  });
+});

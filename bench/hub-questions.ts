@@ -1,0 +1,195 @@
+/**
+ * `npm run bench hub-questions`: how fast a hub takes reports that are really signed, and answers questions about the present and the past,
+ * by the number of sites with 50 assignments each. The database is on disk. FLEET_BENCH_SITES (100,1000), FLEET_BENCH_ROUNDS (40).
+ */
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import type { Digest } from '../bundles/digest.ts';
+import { digestOf } from '../bundles/digest.ts';
+import { encodeEvent, type Event, GENESIS, hashLine } from '../bundles/formats/events/event.ts';
+import { formatTime } from '../bundles/time.ts';
+import { signReport, type SignedReport } from '../bundles/trust/reports/report.ts';
+import type { SigningKey } from '../bundles/trust/keys/key.ts';
+import { answerEvents } from '../scheduler/hub/history/answer-events.ts';
+import { answerHistory } from '../scheduler/hub/history/answer-history.ts';
+import { answerWhere } from '../scheduler/hub/history/answer-where.ts';
+import { answerCompare } from '../scheduler/hub/history/compare-environments.ts';
+import { type AskedQuestion, atOrNow, parseQuestion } from '../scheduler/hub/history/parse-question.ts';
+import type { Hub } from '../scheduler/hub/hub.ts';
+import { ingestReport } from '../scheduler/hub/reports/ingest-report.ts';
+import { judgeReport } from '../scheduler/hub/reports/judge-report.ts';
+import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
+import { readStatus } from '../scheduler/hub/status/read-status.ts';
+import { openStore } from '../scheduler/hub/store/open-store.ts';
+import type { AgentRow } from '../scheduler/hub/store/tables.ts';
+import { openKeyDirectory } from '../scheduler/keys/key-directory.ts';
+import { initDevRoot } from '../scheduler/keys/root/init-dev-root.ts';
+import { newSigningKey } from '../test/harness/signed-fleet.ts';
+import { writeSignedLayout } from '../test/harness/signed-layout.ts';
+import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
+import { figure, formatTable } from './table.ts';
+
+const SITES = (process.env['FLEET_BENCH_SITES'] ?? '100,1000').split(',').map(Number);
+const ROUNDS = Number(process.env['FLEET_BENCH_ROUNDS'] ?? 40);
+const ASSIGNMENTS = 50;
+const FLEET = 'bench';
+const NOW = new Date('2026-11-21T08:00:00Z');
+const CHANNELS = ['prod', 'qa'].map((environment) => ({ environment, clusterType: 'host' }));
+
+const siteName = (index: number): string => `site-${String(index).padStart(5, '0')}`;
+const hoursAgo = (hours: number): Date => new Date(NOW.getTime() - hours * 3_600_000);
+const names = Array.from({ length: ASSIGNMENTS }, (_, index) => `app-${String(index).padStart(2, '0')}`);
+
+/** First installs, then a tenth of the packages at another version, one of which drifts. */
+const eventsOf = async (
+  id: string,
+  key: SigningKey,
+  packages: ReadonlyMap<string, Digest>,
+): Promise<{ readonly report: SignedReport; readonly count: number }> => {
+  const happenings: readonly Partial<Event>[] = [
+    ...names.map((assignment) => ({
+      assignment,
+      package: digestOf(`old ${assignment}`),
+      outcome: 'created' as const,
+    })),
+    ...names.map((assignment, index) => ({
+      assignment,
+      package: index % 10 === 0 ? digestOf(`other ${assignment}`) : (packages.get(assignment) as Digest),
+      outcome: 'configured' as const,
+    })),
+    { type: 'drift', assignment: names[0] },
+  ];
+  const lines: string[] = [];
+  let prev: Digest = GENESIS;
+  for (const [index, happening] of happenings.entries()) {
+    const at = formatTime(hoursAgo(200 - index));
+    const event = { agent: id, seq: index + 1, prev, bootId: 'b', at, monotonicMs: index, type: 'package' };
+    const line = encodeEvent({ ...event, ...happening });
+    lines.push(line);
+    prev = hashLine(line);
+  }
+  const report = await signReport(
+    Buffer.from(lines.map((line) => `${line}\n`).join('')),
+    {
+      fleet: FLEET,
+      agent: id,
+      from: 1,
+      to: lines.length,
+      firstPrev: GENESIS,
+      lastHash: prev,
+      bootId: 'b',
+      time: formatTime(NOW),
+      clockTrusted: true,
+      floors: { root: 1, site: 1, release: 1, lease: 0, time: formatTime(hoursAgo(200)) },
+      holds: [],
+    },
+    key,
+  );
+  return { report, count: lines.length };
+};
+
+const p95 = async (ask: (round: number) => Promise<unknown>): Promise<number> => {
+  await ask(0);
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const start = performance.now();
+    await ask(round);
+    times.push(performance.now() - start);
+  }
+  return times.toSorted((a, b) => a - b)[Math.ceil(ROUNDS * 0.95) - 1] ?? Number.NaN;
+};
+
+type Figures = ReadonlyMap<string, number>;
+
+const run = async (sites: number): Promise<Figures> => {
+  await using folder = await temporaryDirectory('bench-hub');
+  await initDevRoot(join(folder.path, 'keys'), FLEET, NOW);
+  const keys = await openKeyDirectory(join(folder.path, 'keys'));
+  await using store = await openStore(join(folder.path, 'hub.db'), FLEET);
+  const layout = join(folder.path, 'layout');
+  const roles = ['root', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const;
+  const signing = Object.fromEntries(
+    await Promise.all(roles.map(async (role) => [role, await keys.key(role)])),
+  );
+  const writer = writeSignedLayout(
+    { fleet: FLEET, keys: signing, roots: keys.roots.map(({ bytes }) => bytes) },
+    layout,
+  );
+  for (const channel of CHANNELS)
+    await writer.release({
+      channel,
+      version: 1,
+      bundles: [
+        {
+          kind: 'host',
+          packages: Object.fromEntries(
+            names.map((name) => [name, { 'package.json': `${channel.environment} ${name}` }]),
+          ),
+        },
+      ],
+    });
+  const hub: Pick<Hub, 'store' | 'layout' | 'keys'> = { store, layout, keys };
+  const compared = (await answerCompare(hub, { left: 'prod', right: 'qa' }, NOW)).json as {
+    assignments: { assignment: string; left: { package: Digest } }[];
+  };
+  const packages = new Map(compared.assignments.map(({ assignment, left }) => [assignment, left.package]));
+  const key = newSigningKey();
+  const agents: { readonly row: AgentRow; readonly report: SignedReport }[] = [];
+  let events = 0;
+  for (let index = 0; index < sites; index += 1) {
+    const who = { site: siteName(index), agent: 'a' };
+    const channel = CHANNELS[index % 10 === 0 ? 1 : 0] as (typeof CHANNELS)[number];
+    const row = newAgentRow(who, key.public.pem, channel, {}, hoursAgo(300));
+    const { report, count } = await eventsOf(row.id, key, packages);
+    events += count;
+    agents.push({ row, report });
+  }
+  await store.transact(async (tx) => {
+    for (const { row } of agents) await tx.insertInto('agent').values(row).execute();
+  });
+  const start = performance.now();
+  for (const { row, report } of agents) {
+    const judged = judgeReport(report, row, FLEET, 'report');
+    await ingestReport(store, judged, row, { source: 'network', now: NOW });
+  }
+  const seconds = (performance.now() - start) / 1000;
+  const ask = (asked: AskedQuestion) => parseQuestion(hub, asked, NOW);
+  const site = (round: number): string => siteName((round * 97) % sites);
+  const figures: [string, number][] = [['events/s taken', events / seconds]];
+  const measured: Readonly<Record<string, (round: number) => Promise<unknown>>> = {
+    'status, all': () => readStatus(hub, {}, NOW),
+    'status, 20 agents': () => readStatus(hub, {}, NOW, { page: { limit: 20 } }),
+    'status, one site': (round) => readStatus(hub, { site: site(round) }, NOW),
+    'history, newest 100': async () => answerHistory(hub, await ask({}), NOW),
+    'history, environment': async () => answerHistory(hub, await ask({ environment: 'qa' }), NOW),
+    'history, site': async (round) => answerHistory(hub, await ask({ site: site(round) }), NOW),
+    'history, assignment': async (round) =>
+      answerHistory(hub, await ask({ workload: names[round % ASSIGNMENTS] }), NOW),
+    'events, newest 100': async () => answerEvents(hub, await ask({}), NOW),
+    'events, site': async (round) => answerEvents(hub, await ask({ site: site(round) }), NOW),
+    'where, 100 agents': async (round) => {
+      const question = await ask({ workload: names[round % ASSIGNMENTS] });
+      return answerWhere(hub, { ...question, at: atOrNow(question, NOW) }, NOW);
+    },
+    'state of a past day, 20 agents': async () => {
+      const question = await ask({ at: formatTime(hoursAgo(120)), limit: '20' });
+      return answerWhere(hub, { ...question, at: atOrNow(question, NOW) }, NOW);
+    },
+    compare: () => answerCompare(hub, { left: 'prod', right: 'qa' }, NOW),
+  };
+  for (const [name, question] of Object.entries(measured)) figures.push([name, await p95(question)]);
+  return new Map(figures);
+};
+
+const results: Figures[] = [];
+for (const sites of SITES) results.push(await run(sites));
+const [first] = results;
+const rows = [...(first?.keys() ?? [])].map((name) => {
+  const values = results.map((one) => one.get(name) ?? Number.NaN);
+  return [name, ...values.map(figure), figure((values.at(-1) ?? 0) / (values[0] ?? 1))];
+});
+process.stdout.write(`
+Reports of ${2 * ASSIGNMENTS + 1} events, each in a transaction of its own; p95 of ${ROUNDS} calls in ms; load ${loadavg().map(figure).join(' ')}.
+
+${formatTable(['', ...SITES.map((sites) => `${sites} sites`), 'ratio'], rows)}
+`);

@@ -1,0 +1,227 @@
+import { compareBytes, type Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { compareItems, type ItemDiff } from '#bundles/formats/diff/compare-items';
+import { readItems } from '#bundles/formats/diff/read-items';
+import { formatTime } from '#bundles/time';
+import type { Hub } from '../hub.ts';
+import type { Database } from '../store/tables.ts';
+import type { Answer } from './answer-history.ts';
+import { type NamedPackage, namePackage } from './name-value.ts';
+import { openReleases, type PastRelease, type Released, type Releases } from './read-releases.ts';
+import { wrapLine } from './wrap-line.ts';
+
+/** One side of an assignment: what its newest release has, and how many agents run exactly that. */
+export type Side = NamedPackage & {
+  readonly release: number;
+  readonly agents: { readonly running: number; readonly all: number };
+};
+
+/** `version`: other versions, as people know them; `configuration`: the same versions with other content. */
+type Outcome = 'same' | 'version' | 'configuration' | 'only left' | 'only right';
+
+export type Compared = {
+  readonly clusterType: string;
+  readonly assignment: string;
+  readonly workload: string | null;
+  readonly outcome: Outcome;
+  readonly left: Side | null;
+  readonly right: Side | null;
+  /** Objects and files that differ; values of Secrets are masked. */
+  readonly objects: readonly ItemDiff[];
+};
+
+/**
+ * Compares the newest releases of two environments, assignment by assignment of cluster types with the same name.
+ * @throws FleetError CHANNEL_MISSING for an environment without a release; and as listReleases
+ */
+export const answerCompare = async (
+  hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
+  { left, right, diff = false }: { readonly left: string; readonly right: string; readonly diff?: boolean },
+  now: Date,
+): Promise<Answer> => {
+  const releases = await openReleases(hub);
+  const running = await readRunning(hub.store.db, [left, right]);
+  const [ofLeft, ofRight] = [await readEnvironment(releases, left), await readEnvironment(releases, right)];
+  const differences = readDifferences(releases);
+  const names = [...new Set([...ofLeft.keys(), ...ofRight.keys()])].toSorted(compareBytes);
+  const assignments: Compared[] = [];
+  for (const name of names) {
+    const [clusterType = '', assignment = ''] = name.split('/');
+    const [one, other] = [ofLeft.get(name), ofRight.get(name)];
+    const side = async (environment: string, wanted: Wanted | undefined): Promise<Side | null> =>
+      wanted
+        ? {
+            ...(await namePackage(releases, { environment, clusterType }, assignment, wanted.package)),
+            release: wanted.release,
+            agents: running(environment, clusterType, assignment, wanted.package),
+          }
+        : null;
+    const [a, b] = [await side(left, one), await side(right, other)];
+    const objects =
+      one && other && one.package !== other.package ? await differences(one, other, assignment) : [];
+    const workload = (one ?? other)?.workload ?? null;
+    assignments.push({ clusterType, assignment, workload, outcome: judge(a, b), left: a, right: b, objects });
+  }
+  return {
+    lines: describe(assignments, left, right, diff),
+    json: { fleet: hub.store.fleet, at: formatTime(now), left, right, assignments },
+  };
+};
+
+type Wanted = Released & { readonly release: number };
+
+/** The packages of an environment's newest releases by '<cluster type>/<assignment>'. */
+const readEnvironment = async (
+  releases: Releases,
+  environment: string,
+): Promise<ReadonlyMap<string, Wanted>> => {
+  const channels = releases.channels().filter((channel) => channel.environment === environment);
+  if (channels.length === 0) {
+    const known = [...new Set(releases.channels().map((channel) => channel.environment))];
+    throw new FleetError('CHANNEL_MISSING', `environment ${environment} has no release`, {
+      subject: environment,
+      hint: known.length === 0 ? 'Build one first' : `There are releases of ${known.join(', ')}`,
+    });
+  }
+  const wanted = new Map<string, Wanted>();
+  for (const channel of channels) {
+    const newest: PastRelease | undefined = (await releases.of(channel)).find(({ current }) => current);
+    for (const [assignment, released] of newest?.packages ?? [])
+      wanted.set(`${channel.clusterType}/${assignment}`, { ...released, release: newest?.version ?? 0 });
+  }
+  return wanted;
+};
+
+type CountRunning = (
+  environment: string,
+  clusterType: string,
+  assignment: string,
+  digest: Digest,
+) => Side['agents'];
+
+const readRunning = async (db: Database, environments: readonly string[]): Promise<CountRunning> => {
+  const agents = await db
+    .selectFrom('agent')
+    .select(({ fn }) => ['environment', 'cluster_type', fn.countAll<number>().as('count')])
+    .where('environment', 'in', environments)
+    .where('revoked_at', 'is', null)
+    .groupBy(['environment', 'cluster_type'])
+    .execute();
+  const states = await db
+    .selectFrom('assignment_state')
+    .innerJoin('agent', 'agent.id', 'assignment_state.agent')
+    .select(({ fn }) => [
+      'agent.environment',
+      'agent.cluster_type',
+      'assignment_state.assignment',
+      'assignment_state.package',
+      fn.countAll<number>().as('count'),
+    ])
+    .where('agent.environment', 'in', environments)
+    .where('agent.revoked_at', 'is', null)
+    .groupBy([
+      'agent.environment',
+      'agent.cluster_type',
+      'assignment_state.assignment',
+      'assignment_state.package',
+    ])
+    .execute();
+  const all = new Map(agents.map((row) => [`${row.environment}/${row.cluster_type}`, row.count]));
+  const running = new Map(
+    states.map((row) => [
+      `${row.environment}/${row.cluster_type}/${row.assignment}/${row.package}`,
+      row.count,
+    ]),
+  );
+  return (environment, clusterType, assignment, digest) => ({
+    running: running.get(`${environment}/${clusterType}/${assignment}/${digest}`) ?? 0,
+    all: all.get(`${environment}/${clusterType}`) ?? 0,
+  });
+};
+
+type Files = ReadonlyMap<string, Buffer>;
+
+/** Differences of packages by both digests, which never change. */
+const compared = new WeakMap<Releases, Map<string, readonly ItemDiff[]>>();
+
+type Differences = (left: Released, right: Released, assignment: string) => Promise<readonly ItemDiff[]>;
+
+/** Each bundle is unpacked at most once for a question, and only for packages that were not compared before. */
+const readDifferences = (releases: Releases): Differences => {
+  const known = compared.get(releases) ?? new Map<string, readonly ItemDiff[]>();
+  compared.set(releases, known);
+  const bundles = new Map<Digest, ReturnType<Releases['packagesOf']>>();
+  const filesOf = async ({ bundle }: Released, assignment: string): Promise<Files> => {
+    const packages = bundles.get(bundle) ?? releases.packagesOf(bundle);
+    bundles.set(bundle, packages);
+    return (await packages).get(assignment) ?? new Map();
+  };
+  return async (left, right, assignment) => {
+    const pair = `${left.package} ${right.package}`;
+    const objects =
+      known.get(pair) ?? diffObjects(await filesOf(left, assignment), await filesOf(right, assignment));
+    known.set(pair, objects);
+    return objects;
+  };
+};
+
+const diffObjects = (left: Files, right: Files): readonly ItemDiff[] => {
+  const [before, after] = [readItems(left), readItems(right)];
+  const keys = [...new Set([...before.keys(), ...after.keys()])].toSorted(compareBytes);
+  return keys.flatMap((key) => compareItems(before.get(key), after.get(key)) ?? []);
+};
+
+const judge = (left: Side | null, right: Side | null): Outcome => {
+  if (!left) return 'only right';
+  if (!right) return 'only left';
+  if (left.package === right.package) return 'same';
+  const said = ({ version }: Side): string =>
+    JSON.stringify([version?.version, version?.commit, version?.chart, version?.images]);
+  return said(left) === said(right) ? 'configuration' : 'version';
+};
+
+const describe = (
+  compared: readonly Compared[],
+  left: string,
+  right: string,
+  diff: boolean,
+): readonly string[] => {
+  const same = compared.filter(({ outcome }) => outcome === 'same').length;
+  return [
+    ...compared
+      .filter(({ outcome }) => outcome !== 'same')
+      .flatMap(({ clusterType, assignment, outcome, objects, ...sides }) => [
+        ...wrapLine(`${clusterType}/${assignment}: ${TITLES[outcome](left, right)}`),
+        ...sideLines(left, sides.left),
+        ...sideLines(right, sides.right),
+        ...objects.flatMap(({ object, outcome: change, diff: hunks }) => [
+          ...wrapLine(`${SIGNS[change]} ${object}`, '    '),
+          ...(diff
+            ? hunks
+                .trimEnd()
+                .split('\n')
+                .map((line) => `      ${line}`)
+            : []),
+        ]),
+      ]),
+    `${same} of ${compared.length} assignments are the same in ${left} and ${right}.`,
+  ];
+};
+
+const TITLES: Readonly<Record<Outcome, (left: string, right: string) => string>> = {
+  same: () => 'the same',
+  version: () => 'other version',
+  configuration: () => 'other configuration',
+  'only left': (left) => `only in ${left}`,
+  'only right': (_, right) => `only in ${right}`,
+};
+
+const SIGNS = { created: '+', configured: '~', deleted: '-' } as const;
+
+const sideLines = (environment: string, side: Side | null): readonly string[] =>
+  side
+    ? wrapLine(
+        `${environment} r${side.release}  ${side.name}, runs at ${side.agents.running} of ${side.agents.all} agents`,
+        '  ',
+      )
+    : [];

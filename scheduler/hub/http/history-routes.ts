@@ -1,0 +1,82 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { digestOf, hexOf } from '#bundles/digest';
+import { FleetError, plainText } from '#bundles/errors';
+import { COMPARE_PATH, EVENTS_PATH, HISTORY_PATH, WHERE_PATH } from '#bundles/formats/events/hub-api';
+import { parseName } from '#bundles/names';
+import { answerEvents } from '../history/answer-events.ts';
+import { type Answer, answerHistory } from '../history/answer-history.ts';
+import { answerWhere } from '../history/answer-where.ts';
+import { answerCompare } from '../history/compare-environments.ts';
+import { type AskedQuestion, atOrNow, parseQuestion } from '../history/parse-question.ts';
+import type { Context } from './context.ts';
+import type { HubServer } from './hub-server.ts';
+import { prefersText } from './read-reader.ts';
+
+const PAGE = ['environment', 'site', 'workload', 'name', 'asKnownAt', 'limit', 'cursor'] as const;
+
+/** Options of routes that need a reader's token. */
+export type ForReaders = {
+  readonly config: { readonly rateLimit: object };
+  readonly preHandler: (request: FastifyRequest) => Promise<void>;
+};
+
+/** Adds the routes of questions about the past and about all sites. @param forReaders rate limit and token */
+export const historyRoutes = (server: HubServer, { hub, clock }: Context, forReaders: ForReaders): void => {
+  server.get(HISTORY_PATH, forReaders, async (request, reply) => {
+    const now = clock();
+    const question = await parseQuestion(hub, readQuery(request, [...PAGE, 'since', 'until', 'at']), now);
+    return question.at
+      ? send(request, reply, await answerWhere(hub, { ...question, at: question.at }, now))
+      : send(request, reply, await answerHistory(hub, question, now));
+  });
+
+  server.get(EVENTS_PATH, forReaders, async (request, reply) => {
+    const now = clock();
+    const question = await parseQuestion(hub, readQuery(request, [...PAGE, 'since', 'until']), now);
+    return send(request, reply, await answerEvents(hub, question, now));
+  });
+
+  server.get(WHERE_PATH, forReaders, async (request, reply) => {
+    const now = clock();
+    const question = await parseQuestion(hub, readQuery(request, [...PAGE, 'at']), now);
+    return send(request, reply, await answerWhere(hub, { ...question, at: atOrNow(question, now) }, now));
+  });
+
+  server.get(COMPARE_PATH, forReaders, async (request, reply) => {
+    const { left, right } = readQuery(request, ['left', 'right']);
+    const sides = { left: parseName(left, 'environment'), right: parseName(right, 'environment') };
+    return send(request, reply, await answerCompare(hub, sides, clock()));
+  });
+};
+
+/** @throws FleetError USAGE for an unknown or repeated parameter */
+const readQuery = <const T extends readonly string[]>(
+  request: FastifyRequest,
+  known: T,
+): { readonly [name in T[number]]?: string } & AskedQuestion => {
+  const query = request.query as Readonly<Record<string, string | string[] | undefined>>;
+  for (const [name, value] of Object.entries(query)) {
+    if (!known.includes(name) && name !== 'format')
+      throw new FleetError('USAGE', `this path knows no ${JSON.stringify(name.slice(0, 80))}`);
+    if (typeof value !== 'string') throw new FleetError('USAGE', `${name} is given twice`);
+  }
+  if (![undefined, 'text', 'json'].includes(query['format'] as string | undefined))
+    throw new FleetError('USAGE', 'format is text or json');
+  return query as { readonly [name in T[number]]?: string };
+};
+
+/** Fields that differ at every call although no fact does. */
+const CLOCK = new Set(['askedAt', 'forSeconds']);
+
+/** Sends JSON or text, or 304 if the caller has these facts already (RFC 9110, section 13.1.2). */
+const send = (request: FastifyRequest, reply: FastifyReply, { lines, json }: Answer): FastifyReply => {
+  const { format } = request.query as { readonly format?: string };
+  const text = format === undefined ? prefersText(request.headers.accept ?? '') : format === 'text';
+  void reply.header('cache-control', 'private, no-cache').header('vary', 'accept');
+  if (text) return reply.type('text/plain; charset=utf-8').send(`${plainText(lines.join('\n'))}\n`);
+  const { at: _, ...facts } = json as { readonly at?: string };
+  const content = JSON.stringify(facts, (key, value: unknown) => (CLOCK.has(key) ? undefined : value));
+  const tag = `W/"${hexOf(digestOf(content)).slice(0, 32)}"`;
+  void reply.header('etag', tag);
+  return request.headers['if-none-match'] === tag ? reply.code(304).send() : reply.send(json);
+};

@@ -1,0 +1,19 @@
+import type { FastifyRequest } from 'fastify';
+import { FleetError } from '#bundles/errors';
+import { checkToken } from '../tokens/check-token.ts';
+import type { Context } from './context.ts';
+
+/** Bearer token in the header (RFC 6750). Not in the query, which proxies log. @throws FleetError TOKEN_INVALID */
+export const checkReader = async (request: FastifyRequest, { hub, clock }: Context): Promise<void> => {
+  const [scheme = '', token, ...more] = (request.headers.authorization ?? '').split(' ');
+  if (scheme.toLowerCase() !== 'bearer' || more.length > 0) {
+    throw new FleetError('TOKEN_INVALID', "this path wants a reader's token", {
+      hint: 'Send it as "Authorization: Bearer ..."; fleet-scheduler tokens create --reader makes one',
+    });
+  }
+  await checkToken(hub.store.db, token, 'reader', clock());
+};
+
+/** Whether the client accepts text and not JSON. curl accepts anything and gets JSON. */
+export const prefersText = (accept: string): boolean =>
+  /text\/plain/.test(accept) && !/application\/json/.test(accept);
