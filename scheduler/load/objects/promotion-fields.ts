@@ -114,7 +114,7 @@ export const promotionFields = fields({
   mode: optional(
     oneOf('manual', 'automatic'),
     'manual',
-    'Who promotes once all conditions are met: a person, or `serve`.',
+    'Who promotes once all conditions are met: a person, or the policy. `serve` promotes nothing yet, so a person or a pipeline calls `promote` in both modes.',
   ),
   compliance: optional(
     fields({
