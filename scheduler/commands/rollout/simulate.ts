@@ -1,0 +1,40 @@
+import { Flags } from '@oclif/core';
+import { FleetCommand } from '#cli/fleet-command';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { parseChannel, sameChannel } from '#bundles/names';
+import { parseTime } from '#bundles/time';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags } from '../../settings/configuration-flags.ts';
+import { openHub } from '../../hub/hub.ts';
+import { simulateRollout } from '../../hub/rollout/simulate-rollout.ts';
+import { readActual } from '../../hub/status/read-actual.ts';
+import { requireRolling } from '../../release/rollout/carry-out.ts';
+
+export default class RolloutSimulate extends FleetCommand {
+  static override description =
+    'Who gets the release of a channel when, if every agent complies as soon as its stage begins and every approval is given at once.\n\nA run over the same facts gives the same result.';
+  static override examples = ['<%= config.bin %> <%= command.id %> --channel prod/kiosk'];
+  static override flags = {
+    ...hubFlags,
+    channel: Flags.string({ required: true, description: 'The channel, environment/cluster type' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(RolloutSimulate);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const channel = parseChannel(flags.channel);
+    const now = this.readNow(flags.now);
+    await using hub = await openHub(configuration);
+    const { stored, progress } = await requireRolling(await openLayout(hub.layout), hub.keys, channel, now);
+    const { agents } = await readActual(hub.store.db, { environment: channel.environment }, now);
+    const mine = agents.filter((agent) => sameChannel(agent.channel, channel));
+    const [started] = progress.started;
+    const simulation = simulateRollout(stored.plan, mine, started === undefined ? now : parseTime(started));
+    for (const { stage, at, agents: names, total } of simulation.stages) {
+      this.log(`${at} ${stage.padEnd(16)} ${total} of ${mine.length} agents`);
+      for (const name of names) this.log(`  ${name}`);
+    }
+    this.log(`complete: ${simulation.completeAt ?? 'not before its deadline'}`);
+    return { channel: flags.channel, plan: stored.digest, ...simulation };
+  }
+}

@@ -1,0 +1,62 @@
+import { FleetCommand } from '#cli/fleet-command';
+import { formatChannel } from '#bundles/names';
+import { formatTime } from '#bundles/time';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { hubFlags, selectionFlags } from '../../settings/configuration-flags.ts';
+import { openHub } from '../../hub/hub.ts';
+import type { RolloutVerdict } from '../../hub/rollout/judge-rollout.ts';
+import { assessRollout } from '../../hub/rollout/step-rollout.ts';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { chosenChannels } from '../each-channel.ts';
+
+export default class RolloutStatus extends FleetCommand {
+  static override description =
+    'Where each rollout stands: its stages, the agents that hold it back, what comes next and when.\n\nJudged by the reports that the hub has. Channels whose release reached all agents at once are left out.';
+  static override examples = ['<%= config.bin %> <%= command.id %> --environment prod'];
+  static override flags = { ...hubFlags, ...selectionFlags };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(RolloutStatus);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const now = this.readNow(flags.now);
+    await using hub = await openHub(configuration);
+    const layout = await openLayout(hub.layout);
+    const rollouts = [];
+    for (const channel of chosenChannels(layout, flags)) {
+      const judged = await assessRollout(hub, { open: () => openLayout(hub.layout) }, channel, now);
+      if (!judged) continue;
+      const { rolling, verdict } = judged;
+      const { version } = rolling.release.predicate;
+      const name = formatChannel(channel);
+      this.log(`${name} release ${version}, plan of ${rolling.stored.plan.policy}`);
+      for (const line of describe(verdict)) this.log(`  ${line}`);
+      rollouts.push({ channel: name, release: version, plan: rolling.stored.digest, ...verdict });
+    }
+    if (rollouts.length === 0) this.log('No release is in a rollout.');
+    return { at: formatTime(now), rollouts };
+  }
+}
+
+const describe = ({ stages, next }: RolloutVerdict): readonly string[] => [
+  ...stages.flatMap((stage) => [
+    `${stage.name.padEnd(16)} ${stage.state.padEnd(8)} ${stage.complies} of ${stage.agents} comply, ${stage.failed} failed, ${stage.excluded} excluded${stage.startedAt === null ? '' : `, since ${stage.startedAt}`}`,
+    ...(stage.state === 'running' ? stage.holding.map((line) => `  waits for ${line}`) : []),
+  ]),
+  `next: ${describeNext(next)}`,
+];
+
+const describeNext = (next: RolloutVerdict['next']): string => {
+  switch (next.kind) {
+    case 'advance':
+      return `${next.stage} begins`;
+    case 'complete':
+      return 'complete';
+    case 'wait':
+      return `${next.why}${next.earliest === null ? '' : `; at the earliest ${next.earliest}`}`;
+    case 'pause':
+    case 'take-back':
+      return `${next.kind}: ${next.why}`;
+    case 'none':
+      return next.why;
+  }
+};
