@@ -25,7 +25,7 @@ import type { Sources } from '../load/sources/open-sources.ts';
 import type { Promoted, RolloutPolicy } from '../model/promotion.ts';
 import { checkShared } from './chain/check-shared.ts';
 import { keepReleases } from './chain/keep-releases.ts';
-import { lineageOf, notPromoted, openChain, type Place } from './chain/open-chain.ts';
+import { lineageOf, cannotBuildPromoted, openChain, type Place } from './chain/open-chain.ts';
 import { chooseEnvironments, newestRoot, openRoot } from './open-root.ts';
 import { openReleases, type Releases } from './publish/open-releases.ts';
 import { type ChannelOutcome, publishEnvironment } from './publish-environment.ts';
@@ -227,7 +227,7 @@ const buildPlace = async (
       } catch (error) {
         // A directory has no history: what was promoted may be gone. Its releases stay.
         if (options.candidate || !isFleetError(error, 'CANDIDATE_MISMATCH')) throw error;
-        const waits = notPromoted(environment, error.message);
+        const waits = cannotBuildPromoted(environment, error);
         const channels = await keepReleases(releases, environment, options);
         return { ...nothing, promoted, waits, channels };
       }

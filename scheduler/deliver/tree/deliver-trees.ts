@@ -12,7 +12,7 @@ import { findRoot, loadPlatform, type Root, sourcesOf } from '../../load/load-pl
 import type { HeldAssignment, HeldWorkload, Platform } from '../../model/model.ts';
 import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
-import { type Chain, notPromoted, openChain } from '../../release/chain/open-chain.ts';
+import { type Chain, cannotBuildPromoted, openChain } from '../../release/chain/open-chain.ts';
 import { newProblems, problemsOf, throwProblems } from '../../model/problems.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import { withoutRepository } from '../../load/sources/run-git.ts';
@@ -143,7 +143,7 @@ const loadPlace = async (
       try {
         checkSources(candidate, platform.sources.map(toCandidateSource), environment, false);
       } catch (error) {
-        throw isFleetError(error, 'CANDIDATE_MISMATCH') ? notPromoted(environment, error.message) : error;
+        throw isFleetError(error, 'CANDIDATE_MISMATCH') ? cannotBuildPromoted(environment, error) : error;
       }
       return platform;
     }

@@ -144,7 +144,7 @@ const mistakesOf = (policy: Policy, chain: readonly EnvironmentEntry[]): readonl
             }),
           ),
         ...freeze
-          .filter((days) => !(Date.parse(days.from) <= Date.parse(days.to)))
+          .filter((days) => !(isDay(days.from) && isDay(days.to) && days.from <= days.to))
           .map((days) =>
             mistake('FIELD_INVALID', `the freeze from ${days.from} to ${days.to} is no span of days`, {
               at: policy.places['freeze'],
@@ -194,3 +194,9 @@ const holds = (earlier: RolloutStage, later: RolloutStage): boolean =>
   Object.entries(earlier.selector?.matchLabels ?? {}).every(
     ([label, value]) => later.selector?.matchLabels[label] === value,
   );
+
+/** Read back, so that 30 February is refused and not moved into March. */
+const isDay = (text: string): boolean => {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && new Date(at).toISOString().slice(0, 10) === text;
+};

@@ -152,3 +152,12 @@ export const notPromoted = (to: string, message: string, flags = ''): FleetError
     subject: to,
     hint: `Promote with: fleet-scheduler promote ${to}${flags}`,
   });
+
+/** What was promoted cannot be built from what is here now; the hint of the error says how to get it back. */
+export const cannotBuildPromoted = (to: string, { message, hint }: FleetError): FleetError => {
+  const promote = `promote another candidate with: fleet-scheduler promote ${to}`;
+  return new FleetError('NOT_PROMOTED', message, {
+    subject: to,
+    hint: hint === undefined ? `Put it back, or ${promote}` : `${hint}, or ${promote}`,
+  });
+};

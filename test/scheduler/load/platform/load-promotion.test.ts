@@ -135,6 +135,11 @@ test.for([
     'promotion/p.yaml:5:36: FIELD_INVALID: PromotionPolicy p: the freeze from 2027-01-04 to 2026-12-20 is no span of days. Write from before to, both as days of the calendar.',
   ],
   [
+    'a freeze that ends on a day that no calendar has',
+    policy('p', '{from: qa, to: prod, freeze: [{from: 2027-02-01, to: 2027-02-30}]}'),
+    'promotion/p.yaml:5:36: FIELD_INVALID: PromotionPolicy p: the freeze from 2027-02-01 to 2027-02-30 is no span of days. Write from before to, both as days of the calendar.',
+  ],
+  [
     'a stage that adds nothing',
     rollout('{name: half, percent: 50}, {name: pilot, percent: 20, selector: {matchLabels: {ring: pilot}}}'),
     'promotion/p.yaml:5:35: FIELD_INVALID: RolloutPolicy prod: the stage pilot adds no agents to those of half. Remove it, or select more agents than the stages before.',
