@@ -9,8 +9,8 @@ import { decisionFlags, LOCK_WAIT_MS, linkFlags, openGate, personOf } from './op
 export default class Pause extends FleetCommand {
   static override description = `Pauses promotions to an environment of the chain, until \`resume\`.
 
-Nothing is promoted there meanwhile, neither by a person nor by the policy; what was promoted before is still built. The pause is
-signed into the audit log.`;
+Nothing is promoted there meanwhile, neither by a person nor by the policy; what was promoted before is still built. Rollouts there
+do not advance automatically. The pause is signed into the audit log.`;
   static override examples = ['<%= config.bin %> <%= command.id %> prod --reason "stock taking"'];
   static override args = {
     environment: Args.string({ required: true, description: 'Environment that promotions go to' }),

@@ -7,7 +7,7 @@ import type { RolloutPlan } from './plan-rollout.ts';
 export type RolloutProgress = {
   /** When each stage began, in the order of the plan; stages that have not begun are missing. Empty: it has not started. */
   readonly started: readonly Timestamp[];
-  /** Why it is paused; undefined: it is not. */
+  /** Why it or its whole environment is paused; undefined: neither is. */
   readonly paused: string | undefined;
   /** When it was last resumed. */
   readonly resumedAt: Timestamp | undefined;
@@ -37,6 +37,7 @@ export const progressOf = (
 ): RolloutProgress => {
   let started: readonly Timestamp[] = [];
   let paused: string | undefined;
+  let environmentPaused: string | undefined;
   let resumedAt: Timestamp | undefined;
   let takenBack = false;
   let isComplete = false;
@@ -47,7 +48,13 @@ export const progressOf = (
       if (to !== plan.environment || stage === undefined) continue;
       approvals.set(stage, (approvals.get(stage) ?? new Set()).add(entry.signer));
     }
-    if (entry.kind !== 'decision' || entry.predicate.plan !== digest) continue;
+    if (entry.kind !== 'decision') continue;
+    if (isOfEnvironment(entry.predicate, plan)) {
+      if (entry.predicate.decision === 'pause')
+        environmentPaused = `all of ${plan.environment}, ${entry.predicate.reason}`;
+      if (entry.predicate.decision === 'resume') environmentPaused = undefined;
+    }
+    if (entry.predicate.plan !== digest) continue;
     const { decision, stage, time, reason } = entry.predicate;
     switch (decision) {
       case 'start-rollout':
@@ -75,5 +82,12 @@ export const progressOf = (
         break;
     }
   }
-  return { started, paused, resumedAt, takenBack, isComplete, approvals };
+  return { started, paused: paused ?? environmentPaused, resumedAt, takenBack, isComplete, approvals };
 };
+
+/** A decision about the whole environment, not about one channel, stage or plan. */
+const isOfEnvironment = (
+  { environment, only, stage, plan: named }: DecisionPredicate,
+  plan: Pick<RolloutPlan, 'environment'>,
+): boolean =>
+  environment === plan.environment && only === undefined && stage === undefined && named === undefined;

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import type { DecisionPredicate } from '#bundles/formats/statements/predicates';
+import { planRollout } from '../../../../scheduler/release/rollout/plan-rollout.ts';
+import { storePlan } from '../../../../scheduler/release/rollout/plan-document.ts';
+import { progressOf } from '../../../../scheduler/release/rollout/rollout-progress.ts';
+import { policyOf, stageOf } from './rollout-world.ts';
+
+const { plan, digest } = storePlan(
+  planRollout(policyOf([stageOf('all', { percent: 100 })]), {
+    channel: { environment: 'prod', clusterType: 'kiosk' },
+    candidate: digestOf('candidate'),
+    bundles: [digestOf('bundle')],
+    follows: 7,
+    before: { version: 7, release: digestOf('release 7') },
+  }),
+);
+
+type Decision = Pick<DecisionPredicate, 'decision'> & Partial<DecisionPredicate>;
+
+/** Decisions as they follow each other in the log: about the environment, unless they name more. */
+const after = (...decisions: readonly Decision[]) =>
+  progressOf(
+    plan,
+    digest,
+    decisions.map((decision) => ({
+      kind: 'decision',
+      predicate: {
+        fleet: 'halden',
+        environment: 'prod',
+        person: 'ann',
+        reason: 'stock taking',
+        time: '2026-11-23T08:00:00Z',
+        critical: [],
+        ...decision,
+      },
+    })),
+  );
+
+const OWN = { only: 'prod/kiosk', plan: digest };
+const START: Decision = { ...OWN, decision: 'start-rollout', stage: 'all' };
+
+describe('a pause of the whole environment', () => {
+  it('pauses the rollouts in it, also those that start later', () => {
+    const paused = 'all of prod, stock taking';
+    expect(after(START, { decision: 'pause' }).paused).toBe(paused);
+    expect(after({ decision: 'pause' }, START).paused).toBe(paused);
+  });
+
+  it('ends when the environment is resumed, and not when only the rollout is', () => {
+    expect(after(START, { decision: 'pause' }, { decision: 'resume' }).paused).toBeUndefined();
+    expect(after(START, { decision: 'pause' }, { ...OWN, decision: 'resume' }).paused).toBeDefined();
+  });
+
+  it('leaves the pause of a rollout, the failures before and its take-back as they are', () => {
+    const own = after(START, { ...OWN, decision: 'pause', reason: 'an oven' }, { decision: 'resume' });
+    expect([own.paused, own.resumedAt]).toEqual(['an oven', undefined]);
+    expect(after(START, { ...OWN, decision: 'take-back' }, { decision: 'resume' }).takenBack).toBe(true);
+  });
+
+  it('is not one of another environment, or of another channel', () => {
+    expect(after(START, { decision: 'pause', environment: 'qa' }).paused).toBeUndefined();
+    expect(after(START, { decision: 'pause', only: 'prod/press' }).paused).toBeUndefined();
+  });
+});
