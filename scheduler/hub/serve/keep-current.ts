@@ -56,10 +56,9 @@ export const makeKeepCurrent = ({ configuration, store, clock, log, publish }: K
         const name = formatChannel(channel);
         try {
           const renewed = await work(channel);
-          for (const [reference, descriptor] of renewed?.references ?? [])
-            references.set(reference, descriptor);
-          if (!renewed || renewed.references.size === 0) continue;
-          waiting.set(name, channel);
+          if (!renewed) continue;
+          for (const [reference, descriptor] of renewed.references) references.set(reference, descriptor);
+          if (renewed.references.size > 0) waiting.set(name, channel);
           log.info({ channel: name, ...renewed.told }, what);
         } catch (error) {
           tell(name, error, `${what}: failed`);
@@ -99,6 +98,7 @@ export const makeKeepCurrent = ({ configuration, store, clock, log, publish }: K
   };
 };
 
+/** undefined: there was nothing to do. A decision of a rollout that needs no new release has no references. */
 type Renewal = { readonly references: ReadonlyMap<string, Descriptor>; readonly told: object } | undefined;
 
 const release = async (
@@ -111,7 +111,7 @@ const release = async (
   const previous = await readPrevious(layout, channel, keys.roots, now);
   if (!previous) return undefined;
   const { references, version, expires, due } = await renewRelease(layout, keys, { channel, previous, now });
-  return { references, told: { release: version, expires, due } };
+  return references.size === 0 ? undefined : { references, told: { release: version, expires, due } };
 };
 
 const lease = async (
@@ -131,5 +131,6 @@ const lease = async (
     now,
     freshness,
   });
+  if (references.size === 0) return undefined;
   return { references, told: { lease: predicate.version, expires: predicate.expires } };
 };
