@@ -112,16 +112,17 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
     candidate ? lockedSources(unlocked, candidate, environment) : unlocked;
   const root = await openRoot(options, viewFor(asked?.[0] ?? ''));
   const environments = chooseEnvironments(root, asked);
-  const newest = candidate ? await newestRoot(options, unlocked, root) : root;
+  const newest = candidate
+    ? await newestRoot(options, unlocked, () => sourcesOf({ ...options, staleOk: true }))
+    : { root, sources: unlocked };
   const chain = await openChain({
-    sources: unlocked,
-    root: newest,
+    ...newest,
     layout: options.layout,
     roots: keys.roots,
     signal,
   });
   const previous = options.previous === undefined ? undefined : await openLayout(options.previous);
-  const rolloutPolicies = await readRolloutPolicies(unlocked, newest);
+  const rolloutPolicies = await readRolloutPolicies(newest.sources, newest.root);
   const images = options.images === undefined ? undefined : await openLayout(options.images);
   const signatures = signaturePlaces(options, [images, previous]);
   using releases = await openReleases(options.layout, { command: 'build', now });

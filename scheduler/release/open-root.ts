@@ -38,12 +38,22 @@ export const chooseEnvironments = (root: Root, asked: readonly string[] | undefi
   });
 };
 
-/** The platform's root as it is now, for its chain; as the candidate has it if its repository cannot be read. */
-export const newestRoot = async (options: RootOptions, unlocked: Sources, root: Root): Promise<Root> => {
+/**
+ * The platform's root as it is now, for its chain and policies, and the view that reads them. If its repository does not answer,
+ * both are as it was last read: without its policies a release could reach more than it should.
+ * @param lastKnown reads a repository that does not answer in its last known state
+ * @throws FleetError SOURCE_UNREACHABLE if it was never read; as openRoot
+ */
+export const newestRoot = async (
+  options: RootOptions,
+  unlocked: Sources,
+  lastKnown: () => Sources,
+): Promise<{ readonly root: Root; readonly sources: Sources }> => {
   try {
-    return await openRoot(options, unlocked);
+    return { root: await openRoot(options, unlocked), sources: unlocked };
   } catch (error) {
-    if (isFleetError(error, 'SOURCE_UNREACHABLE') || isFleetError(error, 'SOURCE_MISSING')) return root;
-    throw error;
+    if (!isFleetError(error, 'SOURCE_UNREACHABLE')) throw error;
+    const sources = lastKnown();
+    return { root: await openRoot(options, sources), sources };
   }
 };

@@ -59,7 +59,7 @@ const inBash = async (program: Name, words: readonly string[]): Promise<readonly
 describe('completion in bash', () => {
   it('knows verbs, topics and what is below them', async () => {
     expect(await inBash('fleet-export', ['cr'])).toEqual(['create']);
-    expect(await inBash('fleet-scheduler', ['ro'])).toEqual(['root']);
+    expect(await inBash('fleet-scheduler', ['roo'])).toEqual(['root']);
     expect(await inBash('fleet-scheduler', ['root', 'in'])).toEqual(['init', 'inspect', 'install']);
     expect(await inBash('fleet-agent', ['reports', ''])).toContain('export');
   });

@@ -41,7 +41,8 @@ export const prepareManifest = (
   const placeholder = PLACEHOLDER.slice(0, namespace.length);
   if (!isName(namespace) || text.includes(placeholder)) return prepare(input, problems);
   const common = text.replaceAll(namespace, placeholder);
-  const key = `${offline}\0${judge?.target}\0${boundsKey(bounds)}\0${common}`;
+  // A text that does not name its namespace is the same for placeholders of all lengths, and its result is not.
+  const key = `${offline}\0${judge?.target}\0${boundsKey(bounds)}\0${namespace.length}\0${common}`;
   let known = cache.get(key);
   if (!known) {
     const found: FleetError[] = [];

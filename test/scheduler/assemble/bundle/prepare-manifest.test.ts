@@ -60,6 +60,16 @@ test('what was prepared for one namespace serves the next, to the byte and the p
   expect(shared.size).toBe(4);
 });
 
+test('a text that does not name its namespace gets the namespace of each package, of whatever length', () => {
+  const cache: ManifestCache = new Map();
+  const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n';
+  for (const namespace of ['dev-a-b', 'dev-kiosk-shop-web', 'dev-a', 'qa-a-b1']) {
+    const made = prepare(text, namespace, cache);
+    expect(made).toEqual(prepare(text, namespace, new Map()));
+    expect(made.text).toContain(`namespace: ${namespace}\n`);
+  }
+});
+
 test('a text that differs in more than the namespace is another one', () => {
   const cache: ManifestCache = new Map();
   const one = prepare(deployment('dev-a-b-c'), 'dev-a-b-c', cache);
