@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
@@ -38,6 +38,9 @@ const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
 
 const connectionsOf = (server: RawServer): readonly number[] =>
   server.seen.map(({ connection }) => connection);
+
+/** For vi.waitFor: expect.poll does not know which of several tests at once it is in. */
+const PATIENCE = { timeout: 60_000, interval: 20 };
 
 describe.concurrent('an answer', () => {
   it('is the same wherever its head, and what comes behind it, is split', async () => {
@@ -125,7 +128,7 @@ describe.concurrent('an answer', () => {
       message: expect.stringMatching(/cannot be talked to|cut the connection/),
     });
     expect(server.sockets).toHaveLength(5);
-    await expect.poll(() => server.sockets.every(({ destroyed }) => destroyed)).toBe(true);
+    await vi.waitFor(() => expect(server.sockets.every(({ destroyed }) => destroyed)).toBe(true), PATIENCE);
   });
 
   it('says in its own words why not, also in many of them', async () => {
@@ -217,7 +220,7 @@ describe.concurrent('a connection', () => {
       const content = await client.repository('a').blobs.open(DIGEST);
       await sleep(30);
       expect(digestOf(await readAll(content))).toBe(DIGEST);
-      await expect.poll(() => server.sockets.at(-1)?.destroyed).toBe(true);
+      await vi.waitFor(() => expect(server.sockets.at(-1)?.destroyed).toBe(true), PATIENCE);
     }
     expect(connectionsOf(server)).toEqual([1, 2]);
   });
@@ -229,7 +232,7 @@ describe.concurrent('a connection', () => {
     await using client = clientOf(server);
     for (let n = 0; n < 3; n++) {
       expect(await readWhole(client, SMALL_DIGEST)).toEqual(SMALL);
-      await expect.poll(() => server.sockets.at(-1)?.destroyed).toBe(true);
+      await vi.waitFor(() => expect(server.sockets.at(-1)?.destroyed).toBe(true), PATIENCE);
     }
     expect(connectionsOf(server)).toEqual([1, 2, 3]);
   });
