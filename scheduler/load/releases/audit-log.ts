@@ -189,6 +189,20 @@ export const promotedTo = (
   return { from, to, number, candidate, shared, predicate, payload };
 };
 
+/** Who rejected a candidate for an environment, when and why; undefined if nobody did. A rejection is final. */
+export const rejectionOf = (
+  { entries }: Pick<AuditLog, 'entries'>,
+  environment: string,
+  shared: Digest,
+): string | undefined => {
+  for (const { kind, predicate } of entries) {
+    if (kind !== 'decision' || predicate.decision !== 'reject') continue;
+    if (predicate.environment !== environment || predicate.shared !== shared) continue;
+    return `rejected by ${predicate.person ?? 'a rule'} at ${predicate.time}: ${predicate.reason}`;
+  }
+  return undefined;
+};
+
 /** The result under the newest root that accepts it; otherwise the error under the newest root. */
 const underNewest = <T>(roots: readonly TrustRoot[], verify: (root: TrustRoot) => T): T => {
   let first: unknown;

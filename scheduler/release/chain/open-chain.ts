@@ -8,7 +8,7 @@ import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../assemble/candidate/shared-digest.ts';
 import type { Root } from '../../load/load-platform.ts';
 import { loadPromotion } from '../../load/platform/load-promotion.ts';
-import { EMPTY_LOG, promotedTo, readAuditLog } from '../../load/releases/audit-log.ts';
+import { EMPTY_LOG, promotedTo, readAuditLog, rejectionOf } from '../../load/releases/audit-log.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { newProblems } from '../../model/problems.ts';
 import type { Promoted, Promotion, PromotionPolicy } from '../../model/promotion.ts';
@@ -93,6 +93,12 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
         return { kind: 'waiting', why };
       }
       const { from, to, number, shared } = last;
+      const rejection = rejectionOf(log, environment, shared);
+      if (rejection !== undefined) {
+        const why = rejected(to, last.candidate, rejection);
+        if (given) throw why;
+        return { kind: 'waiting', why };
+      }
       const promoted: Promoted = { from, to, number, candidate: last.candidate, shared };
       const candidate = await readCandidate(promoted.candidate, layout ? [layout.blobs] : [], input.signal);
       checkNamed(candidate, promoted);
@@ -151,6 +157,12 @@ export const notPromoted = (to: string, message: string, flags = ''): FleetError
   new FleetError('NOT_PROMOTED', message, {
     subject: to,
     hint: `Promote with: fleet-scheduler promote ${to}${flags}`,
+  });
+
+const rejected = (to: string, candidate: Digest, rejection: string): FleetError =>
+  new FleetError('NOT_PROMOTED', `the promoted candidate ${shortDigest(candidate)} was ${rejection}`, {
+    subject: to,
+    hint: `Promote another candidate with: fleet-scheduler promote ${to}; or go back with: fleet-scheduler rollback ${to}`,
   });
 
 /** What was promoted cannot be built from what is here now; the hint of the error says how to get it back. */

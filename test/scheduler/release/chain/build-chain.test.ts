@@ -47,6 +47,40 @@ test('a commit to base/ reaches qa only once it is promoted', async () => {
   ]);
 });
 
+test('what was rejected after its promotion is not released, until another candidate is promoted', async () => {
+  const office = await openChainOffice();
+  await office.build();
+  await office.promote('dev', 'qa');
+  await office.reject('qa', 'it corrupts labels');
+  const built = await office.build();
+  expect(summarise(built)).toEqual(['dev/press unchanged 1', 'qa waits', 'prod waits']);
+  expect(built.environments[1]?.waits).toMatchObject({
+    code: 'NOT_PROMOTED',
+    message: expect.stringMatching(
+      /^the promoted candidate sha256:\w+ was rejected by ada at .*: it corrupts labels$/,
+    ),
+  });
+  office.config('base/level.yaml', 'base-1');
+  await office.build();
+  await office.promote('dev', 'qa');
+  expect(summarise(await office.build())[1]).toBe('qa/press released 1');
+});
+
+test('what was rejected after its release stays as it is and gets no direct change', async () => {
+  const office = await openChainOffice();
+  await office.build();
+  await office.promote('dev', 'qa');
+  await office.build();
+  await office.reject('qa', 'it corrupts labels');
+  office.commit({ 'environments/qa/own.yaml': ours('Config', 'own', 'spec:\n  values: {OWN: "qa-1"}\n') });
+  expect(summarise(await office.build())).toEqual([
+    'dev/press unchanged 1',
+    'qa waits',
+    'qa/press unchanged 1',
+    'prod waits',
+  ]);
+});
+
 test("a change of the environment's own layer is released and marked direct", async () => {
   const office = await openChainOffice();
   await office.build();

@@ -22,6 +22,7 @@ import { readRelease } from '../../../../scheduler/load/releases/read-release.ts
 import { cleanPath, type Sources } from '../../../../scheduler/load/sources/open-sources.ts';
 import { treeDigest } from '../../../../scheduler/load/sources/tree-digest.ts';
 import { appendEntry } from '../../../../scheduler/release/audit/append-entry.ts';
+import { signDecision } from '../../../../scheduler/release/audit/sign-decision.ts';
 import { type BuildOptions, type BuildOutcome, build } from '../../../../scheduler/release/build.ts';
 import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
 import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';
@@ -104,6 +105,8 @@ export type ChainOffice = {
   readonly build: (options?: Partial<BuildOptions>) => Promise<BuildOutcome>;
   /** Promotes what is released in an environment to another one, and nothing else: the gate is not asked. */
   readonly promote: (from: string, to: string, change?: Partial<PromotionPredicate>) => Promise<void>;
+  /** Rejects what is promoted to an environment. */
+  readonly reject: (environment: string, reason: string) => Promise<void>;
   /** The newest state of the repository, for other verbs than build. */
   readonly platform: Pick<BuildOptions, 'platform' | 'maps' | 'cacheDirectory' | 'sources' | 'env'>;
   readonly rollback: (environment: string, to: number) => Promise<void>;
@@ -189,6 +192,17 @@ export const openChainOffice = async (
       const statement = await signPayload(payload, await keys.key('release'));
       using releases = await openReleases(layout, { command: 'promote', now: NOW });
       await appendEntry(releases, keys, { kind: 'promotion', statement }, NOW);
+    },
+    reject: async (environment, reason) => {
+      const last = promotedTo(await readAuditLog(await openLayout(layout), keys.roots), environment);
+      const common = { fleet: 'halden', environment, person: 'ada', time: formatTime(NOW), critical: [] };
+      const statement = await signDecision(
+        last?.candidate,
+        { ...common, decision: 'reject', reason, ...(last && { shared: last.shared }) },
+        await keys.key('audit'),
+      );
+      using releases = await openReleases(layout, { command: 'reject', now: NOW });
+      await appendEntry(releases, keys, { kind: 'decision', statement }, NOW);
     },
     rollback: async (environment, to) => {
       using releases = await openReleases(layout, { command: 'rollback', now: NOW });
