@@ -17,15 +17,21 @@ import type { Contents } from '../assemble/content/content.ts';
 import { knownContents } from '../assemble/content/known-contents.ts';
 import type { BuildMemory } from '../assemble/incremental/build-memory.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
-import { loadPlatform, type Root, sourcesOf } from '../load/load-platform.ts';
-import { loadPromotion } from '../load/platform/load-promotion.ts';
+import { loadPlatform, sourcesOf } from '../load/load-platform.ts';
 import type { Platform } from '../model/model.ts';
-import { eachOnce, newProblems, problemsOf, throwProblems } from '../model/problems.ts';
+import { eachOnce, problemsOf, throwProblems } from '../model/problems.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
 import type { Promoted, RolloutPolicy } from '../model/promotion.ts';
 import { checkShared } from './chain/check-shared.ts';
 import { keepReleases } from './chain/keep-releases.ts';
-import { lineageOf, cannotBuildPromoted, openChain, type Place } from './chain/open-chain.ts';
+import {
+  cannotBuildPromoted,
+  lineageOf,
+  loadPolicies,
+  openChain,
+  type Place,
+  type Policies,
+} from './chain/open-chain.ts';
 import { chooseEnvironments, newestRoot, openRoot } from './open-root.ts';
 import { openReleases, type Releases } from './publish/open-releases.ts';
 import { type ChannelOutcome, publishEnvironment } from './publish-environment.ts';
@@ -115,14 +121,16 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   const newest = candidate
     ? await newestRoot(options, unlocked, () => sourcesOf({ ...options, staleOk: true }))
     : { root, sources: unlocked };
+  const policies = await loadPolicies(newest.sources, newest.root);
   const chain = await openChain({
-    ...newest,
+    root: newest.root,
+    policies: async () => policies,
     layout: options.layout,
     roots: keys.roots,
     signal,
   });
   const previous = options.previous === undefined ? undefined : await openLayout(options.previous);
-  const rolloutPolicies = await readRolloutPolicies(newest.sources, newest.root);
+  const rolloutPolicies = rolloutPoliciesOf(policies);
   const images = options.images === undefined ? undefined : await openLayout(options.images);
   const signatures = signaturePlaces(options, [images, previous]);
   using releases = await openReleases(options.layout, { command: 'build', now });
@@ -169,19 +177,14 @@ const signaturePlaces = (
 const environmentOf = (candidate: GivenCandidate | undefined): readonly string[] | undefined =>
   candidate?.document.environment === undefined ? undefined : [candidate.document.environment];
 
-/**
- * The policies of rollouts, from the newest state and never from a candidate.
- * @throws FleetError the first mistake that may be in one: without its policy a release would reach all agents at once
- */
-const readRolloutPolicies = async (sources: Sources, root: Root): Promise<readonly RolloutPolicy[]> => {
-  const problems = newProblems();
-  const { rolloutPolicies } = await loadPromotion(sources, root, problems);
+/** @throws FleetError the first mistake that may be in one: without its policy a release would reach all agents at once */
+const rolloutPoliciesOf = ({ promotion, problems }: Policies): readonly RolloutPolicy[] => {
   const others = /^(PromotionPolicy|FreshnessPolicy) /;
   throwProblems(
-    problems.found.filter(({ subject = '' }) => !others.test(subject)),
+    problems.filter(({ subject = '' }) => !others.test(subject)),
     'the platform',
   );
-  return rolloutPolicies;
+  return promotion.rolloutPolicies;
 };
 
 type Inputs = {

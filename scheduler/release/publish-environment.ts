@@ -32,7 +32,7 @@ import {
 } from './rollout/begin-rollout.ts';
 import { planDocument } from './rollout/plan-document.ts';
 import type { RolloutPolicy } from '../model/promotion.ts';
-import { EMPTY_LOG, readAuditLog } from '../load/releases/audit-log.ts';
+import { type AuditLog, EMPTY_LOG, readAuditLog } from '../load/releases/audit-log.ts';
 import { releaseReferences } from './reissue/reissue-release.ts';
 import { type Renewed, renewRelease } from './reissue/renew-release.ts';
 import { type Allowance, NO_ALLOWANCE } from '../settings/allowance.ts';
@@ -132,6 +132,8 @@ export const publishEnvironment = async (
   const outcomes: ChannelOutcome[] = [];
   const { allowRemovals = NO_ALLOWANCE } = options;
   const findRemovals = openRemovals(layout, built, options.keys.roots, options.signal);
+  let read: Promise<AuditLog> | undefined;
+  const readLog = (): Promise<AuditLog> => (read ??= readAuditLog(layout, options.keys.roots));
   for (const bundle of built.bundles) {
     options.signal.throwIfAborted();
     const channel = { environment: built.platform.environment, clusterType: bundle.clusterType.name };
@@ -149,7 +151,7 @@ export const publishEnvironment = async (
     );
     const { direct } = lineage;
     const named = { channel, bundles: [bundle.bundle.digest] };
-    const log = lineage.outcome === 'released' ? await readAuditLog(layout, options.keys.roots) : EMPTY_LOG;
+    const log = lineage.outcome === 'released' ? await readLog() : EMPTY_LOG;
     const takenBack = await findTakenBack(layout, log, named);
     const outcome = takenBack ? ('taken-back' as const) : lineage.outcome;
     const next = { ...common, bundle, previous, revocations };

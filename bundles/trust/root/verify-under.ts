@@ -16,11 +16,25 @@ export const verifyUnder = (
   role: 'release' | 'lease' | 'bundle',
   predicateType: string,
   what: string,
-): VerifiedUnder => {
+): VerifiedUnder =>
+  underNewest(roots, what, (root) => ({
+    root,
+    verified: verifyStatement(envelopes, root.roles[role], predicateType, what),
+  }));
+
+/**
+ * The result under the newest root that `verify` accepts. @param roots oldest first
+ * @throws FleetError ROOT_UNKNOWN without roots; otherwise the error under the newest root, when it verifies under no root
+ */
+export const underNewest = <T>(
+  roots: readonly TrustRoot[],
+  what: string,
+  verify: (root: TrustRoot) => T,
+): T => {
   let first: unknown;
   for (const root of roots.toReversed()) {
     try {
-      return { root, verified: verifyStatement(envelopes, root.roles[role], predicateType, what) };
+      return verify(root);
     } catch (error) {
       if (!isFleetError(error)) throw error;
       first ??= error;

@@ -12,7 +12,7 @@ import { findRoot, loadPlatform, type Root, sourcesOf } from '../../load/load-pl
 import type { HeldAssignment, HeldWorkload, Platform } from '../../model/model.ts';
 import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
-import { type Chain, cannotBuildPromoted, openChain } from '../../release/chain/open-chain.ts';
+import { type Chain, cannotBuildPromoted, loadPolicies, openChain } from '../../release/chain/open-chain.ts';
 import { newProblems, problemsOf, throwProblems } from '../../model/problems.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import { withoutRepository } from '../../load/sources/run-git.ts';
@@ -117,7 +117,8 @@ const openTreeChain = async (
 ): Promise<Chain | undefined> => {
   const opened = layout === undefined ? undefined : await openOrStartLayout(layout);
   const roots = opened && findReference(opened, AUDIT_REFERENCE) ? await readFleetChain(opened) : [];
-  return await openChain({ sources, root, layout, roots, signal });
+  const policies = () => loadPolicies(sources, root);
+  return await openChain({ root, policies, layout, roots, signal });
 };
 
 /** @throws FleetError NOT_PROMOTED while the environment waits; the problems of promotion/ */

@@ -1,26 +1,10 @@
 import type { Digest } from '#bundles/digest';
-import type {
-  ApprovalPredicate,
-  DecisionPredicate,
-  PromotionPredicate,
-} from '#bundles/formats/statements/predicates';
+import type { DecisionPredicate } from '#bundles/formats/statements/predicates';
 import type { Timestamp } from '#bundles/time';
+import { type AuditEntry, type PartOf, rejectionOf } from '../../load/releases/audit-log.ts';
 
-type Entry<Kind extends string, Predicate> = {
-  readonly kind: Kind;
-  readonly at: Timestamp;
-  /** Digest of the statement's payload. */
-  readonly payload: Digest;
-  readonly predicate: Predicate;
-  /** Hint of the key that signed. */
-  readonly signer: string;
-};
-
-/** A verified statement of the audit log, as the gate reads it. */
-export type GateEntry =
-  | Entry<'promotion', PromotionPredicate>
-  | Entry<'approval', ApprovalPredicate>
-  | Entry<'decision', DecisionPredicate>;
+/** An entry of the audit log, as the gate reads it. */
+export type GateEntry = PartOf<AuditEntry, 'kind' | 'at' | 'payload' | 'predicate' | 'signer'>;
 
 export type CountedApproval = {
   readonly payload: Digest;
@@ -49,7 +33,8 @@ export const foldDecisions = (
   { to, shared }: { readonly to: string; readonly shared: Digest },
 ): Decisions => {
   const approvals = new Map<string, CountedApproval>();
-  let state: Omit<Decisions, 'approvals'> = { rejected: undefined, paused: undefined, promoted: undefined };
+  const rejected = rejectionOf(entries, to, shared);
+  let state: Pick<Decisions, 'paused' | 'promoted'> = { paused: undefined, promoted: undefined };
   for (const { kind, predicate, payload, signer, at } of entries) {
     switch (kind) {
       case 'approval':
@@ -62,11 +47,11 @@ export const foldDecisions = (
         break;
       case 'decision':
         if (predicate.environment === to && predicate.only === undefined && predicate.stage === undefined)
-          state = applyDecision(state, predicate, shared);
+          state = applyDecision(state, predicate);
         break;
     }
   }
-  return { ...state, approvals: [...approvals.values()] };
+  return { ...state, rejected, approvals: [...approvals.values()] };
 };
 
 const promotedAfter = (before: Decisions['promoted'], isThis: boolean): Decisions['promoted'] => {
@@ -75,17 +60,15 @@ const promotedAfter = (before: Decisions['promoted'], isThis: boolean): Decision
 };
 
 const applyDecision = (
-  before: Omit<Decisions, 'approvals'>,
-  predicate: DecisionPredicate,
-  shared: Digest,
-): Omit<Decisions, 'approvals'> => {
-  switch (predicate.decision) {
-    case 'reject':
-      return predicate.shared === shared ? { ...before, rejected: describe('rejected', predicate) } : before;
+  before: Pick<Decisions, 'paused' | 'promoted'>,
+  { decision, person, time, reason }: DecisionPredicate,
+): Pick<Decisions, 'paused' | 'promoted'> => {
+  switch (decision) {
     case 'pause':
-      return { ...before, paused: describe('paused', predicate) };
+      return { ...before, paused: `paused by ${person ?? 'a rule'} at ${time}: ${reason}` };
     case 'resume':
       return { ...before, paused: undefined };
+    case 'reject':
     case 'roll-back':
     case 'start-rollout':
     case 'advance':
@@ -93,6 +76,3 @@ const applyDecision = (
       return before;
   }
 };
-
-const describe = (what: string, { person, time, reason }: DecisionPredicate): string =>
-  `${what} by ${person ?? 'a rule'} at ${time}: ${reason}`;

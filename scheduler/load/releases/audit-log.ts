@@ -1,6 +1,6 @@
 import { canonicalBytes } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
-import { FleetError, isFleetError } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { readArtifact } from '#bundles/formats/layout/artifact';
 import { findReference, type Layout } from '#bundles/formats/layout/layout';
 import {
@@ -21,6 +21,7 @@ import type { Timestamp } from '#bundles/time';
 import { checkCovers, verifyCheckpoint } from '#bundles/trust/statements/audit-checkpoint';
 import { type RoleKeys, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { TrustRoot } from '#bundles/trust/root/root';
+import { underNewest } from '#bundles/trust/root/verify-under';
 import type { Promoted } from '../../model/promotion.ts';
 import { AUDIT_REFERENCE } from './references.ts';
 
@@ -47,6 +48,9 @@ export type AuditEntry =
   | EntryOf<'approval', ApprovalPredicate>
   | EntryOf<'decision', DecisionPredicate>;
 
+/** Some fields of an entry, with what its kind says about them. */
+export type PartOf<Entry, Field extends keyof Entry> = Entry extends unknown ? Pick<Entry, Field> : never;
+
 /** The verified audit log of a layout. */
 export type AuditLog = {
   /** Oldest first. */
@@ -54,6 +58,9 @@ export type AuditLog = {
   /** Digest of the newest line; null without a log. */
   readonly head: Digest | null;
 };
+
+/** For messages. */
+const LOG = 'the audit log';
 
 export const EMPTY_LOG: AuditLog = { entries: [], head: null };
 
@@ -99,7 +106,7 @@ export const readCheckedLines = async (
   const what = `the audit log in ${layout.directory}`;
   const documents = await readArtifact(layout.blobs, artifact, { what, type: AUDIT_ARTIFACT });
   const envelopes = await statementFiles(layout.blobs, documents, 'audit');
-  const checkpoint = underNewest(roots, ({ audit }) =>
+  const checkpoint = underNewest(roots, LOG, ({ audit }) =>
     verifyCheckpoint(envelopes, audit, `the checkpoint of ${what}`),
   );
   const lines = await readAuditLines(layout.blobs, documents);
@@ -115,7 +122,7 @@ export const verifyEntry = (line: ReadAuditLine, roots: readonly TrustRoot[]): A
   const { number, digest, at, kind } = line;
   const what = `the ${kind} in entry ${number} of the audit log`;
   const file = encodeEntryStatement(line, what);
-  const statement = underNewest(roots, (root) =>
+  const statement = underNewest(roots, LOG, (root) =>
     verifyStatement([file], signersOf(kind, root), PREDICATES[kind], what),
   );
   const candidate = statement.subjects.find(({ name }) => name === 'candidate')?.digest;
@@ -191,28 +198,16 @@ export const promotedTo = (
 
 /** Who rejected a candidate for an environment, when and why; undefined if nobody did. A rejection is final. */
 export const rejectionOf = (
-  { entries }: Pick<AuditLog, 'entries'>,
+  entries: readonly PartOf<AuditEntry, 'kind' | 'predicate'>[],
   environment: string,
   shared: Digest,
 ): string | undefined => {
-  for (const { kind, predicate } of entries) {
+  for (const { kind, predicate } of entries.toReversed()) {
     if (kind !== 'decision' || predicate.decision !== 'reject') continue;
+    const { only, stage, person, time, reason } = predicate;
     if (predicate.environment !== environment || predicate.shared !== shared) continue;
-    return `rejected by ${predicate.person ?? 'a rule'} at ${predicate.time}: ${predicate.reason}`;
+    if (only !== undefined || stage !== undefined) continue;
+    return `rejected by ${person ?? 'a rule'} at ${time}: ${reason}`;
   }
   return undefined;
-};
-
-/** The result under the newest root that accepts it; otherwise the error under the newest root. */
-const underNewest = <T>(roots: readonly TrustRoot[], verify: (root: TrustRoot) => T): T => {
-  let first: unknown;
-  for (const root of roots.toReversed()) {
-    try {
-      return verify(root);
-    } catch (error) {
-      if (!isFleetError(error)) throw error;
-      first ??= error;
-    }
-  }
-  throw first ?? new FleetError('ROOT_UNKNOWN', 'there is no trust root to judge the audit log by');
 };

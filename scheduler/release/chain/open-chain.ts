@@ -53,10 +53,20 @@ export const lineageOf = (place: Place, shared: Digest): BuildLineage =>
     ? { shared, promoted: place.promoted.shared, isLinked: true, direct: place.direct }
     : { shared, promoted: undefined, isLinked: place.kind === 'newest' && place.isLinked, direct: 'allow' };
 
+/** The chain and policies of a platform, and the mistakes in them. */
+export type Policies = { readonly promotion: Promotion; readonly problems: readonly FleetError[] };
+
+/** @param sources reads the newest state: the policies are part of no candidate */
+export const loadPolicies = async (sources: Sources, root: Root): Promise<Policies> => {
+  const problems = newProblems();
+  return { promotion: await loadPromotion(sources, root, problems), problems: problems.found };
+};
+
 export type ChainInput = {
-  /** Reads the newest state. */
-  readonly sources: Sources;
+  /** Of the newest state. */
   readonly root: Root;
+  /** Called only if an environment is chained. */
+  readonly policies: () => Promise<Policies>;
   /** Directory of the layout with the audit log and the candidates; undefined: nothing is known to be promoted. */
   readonly layout: string | undefined;
   /** All roots of the fleet, oldest first. */
@@ -70,11 +80,10 @@ export type ChainInput = {
  * @throws FleetError the codes of readAuditLog, if an environment is chained and the log is damaged
  */
 export const openChain = async (input: ChainInput): Promise<Chain | undefined> => {
-  const { sources, root } = input;
-  const problems = newProblems();
+  const { root } = input;
   const entries = root.form === 'fleet' ? root.fleet.entries : [];
   if (!entries.some(({ promotedFrom }) => promotedFrom !== undefined)) return undefined;
-  const promotion = await loadPromotion(sources, root, problems);
+  const { promotion, problems } = await input.policies();
   const layout = input.layout === undefined ? undefined : await openOrStartLayout(input.layout);
   const log = layout ? await readAuditLog(layout, input.roots) : EMPTY_LOG;
   return {
@@ -85,7 +94,7 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
           kind: 'newest',
           isLinked: entries.some(({ promotedFrom }) => promotedFrom === environment),
         };
-      if (problems.found.length > 0) return { kind: 'invalid', problems: problems.found };
+      if (problems.length > 0) return { kind: 'invalid', problems };
       const last = promotedTo(log, environment);
       if (!last) {
         const why = notPromoted(environment, `nothing was promoted from ${before} to ${environment} yet`);
@@ -93,7 +102,7 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
         return { kind: 'waiting', why };
       }
       const { from, to, number, shared } = last;
-      const rejection = rejectionOf(log, environment, shared);
+      const rejection = rejectionOf(log.entries, environment, shared);
       if (rejection !== undefined) {
         const why = rejected(to, last.candidate, rejection);
         if (given) throw why;
