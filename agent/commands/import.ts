@@ -10,7 +10,7 @@ export class Import extends AgentCommand {
   static override description =
     'Nothing changes unless everything on the medium that is for this machine is signed, whole and newer than what ' +
     'came before. Interrupt it at any time: the next command goes on from there. Of a medium on several sticks each may ' +
-    'be imported alone, in any order: what is on it is kept, and the last one completes it.';
+    'be imported alone, in any order: the agent keeps the contents of each and applies the release after the last one.';
   static override examples = [
     '<%= config.bin %> import /media/stick',
     '<%= config.bin %> import ./plant-7.tar --json',

@@ -112,7 +112,7 @@ const syncedPeer = (input: PeerInput, imgpkg: string): Peer => {
   };
 };
 
-/** The same, and the bytes read back are compared with those written; so is what is brought in, before any of it is. */
+/** imgpkg with sync, which also compares the written file with what it reads back, and reads the whole file before an import. */
 const readBackPeer = (input: PeerInput, imgpkg: string): Peer => ({
   ...syncedPeer(input, imgpkg),
   name: 'imgpkg, sync, read back',
