@@ -15,10 +15,18 @@ export type KeptPullRequest = {
   labels: Label[];
 };
 
+/** A commit status as it was posted; `sha` is from the path. */
+export type KeptStatus = {
+  readonly sha: string;
+  readonly state: string;
+  readonly context: string;
+} & Readonly<Record<string, unknown>>;
+
 export type ForgeServer = AsyncDisposable & {
   /** Root of the API: 'http://127.0.0.1:PORT/api/v1' for gitea, without a path for github. */
   readonly api: string;
   readonly pulls: KeptPullRequest[];
+  readonly statuses: KeptStatus[];
   /** 'METHOD /path', without those that only read. */
   readonly writes: string[];
   readonly requests: string[];
@@ -29,7 +37,7 @@ export type ForgeServer = AsyncDisposable & {
 };
 
 /**
- * The few REST calls of GitHub or Gitea that concern pull requests and labels, for one bare repository 'org/gitops' that
+ * The few REST calls of GitHub or Gitea that concern pull requests, labels and commit statuses, for one bare repository 'org/gitops' that
  * really is there: a head that is no branch is refused, as both do. Shapes as in their API references.
  */
 export const startForge = async (kind: 'github' | 'gitea', repository: string): Promise<ForgeServer> => {
@@ -151,6 +159,21 @@ export const startForge = async (kind: 'github' | 'gitea', repository: string): 
     return [200, pull.labels];
   };
 
+  /** Both forges refuse a commit that the repository does not have, each with its own code. */
+  const setStatus = async (
+    sha: string,
+    body: Record<string, unknown>,
+  ): Promise<readonly [number, unknown]> => {
+    const { code } = await runCommand(['git', '--git-dir', repository, 'cat-file', '-e', `${sha}^{commit}`]);
+    if (code !== 0)
+      return kind === 'gitea'
+        ? [404, { message: `object does not exist [id: ${sha}, rel_path: ]` }]
+        : [422, { message: `No commit found for SHA: ${sha}` }];
+    const status = { ...body, sha, state: String(body['state']), context: String(body['context']) };
+    running.statuses.push(status);
+    return [201, status];
+  };
+
   const route = async (
     method: string,
     { pathname, searchParams }: URL,
@@ -162,6 +185,8 @@ export const startForge = async (kind: 'github' | 'gitea', repository: string): 
       return [200, page(labels, searchParams, 'limit')];
     if (pathname === `${repo}/labels` && kind === 'gitea' && method === 'POST')
       return [201, labelNamed(String(body['name']))];
+    const [, sha] = /\/statuses\/([0-9a-f]{40})$/.exec(pathname) ?? [];
+    if (sha && pathname === `${repo}/statuses/${sha}` && method === 'POST') return await setStatus(sha, body);
     const [, what, number] = /^.*\/(pulls|issues)\/(\d+)(?:\/labels)?$/.exec(pathname) ?? [];
     if (what === 'issues' && method === 'POST')
       return addLabels(Number(number), body['labels'] as readonly (string | number)[]);
@@ -198,6 +223,7 @@ export const startForge = async (kind: 'github' | 'gitea', repository: string): 
   const running: ForgeServer = {
     api: `http://127.0.0.1:${port}${root}`,
     pulls: [],
+    statuses: [],
     writes: [],
     requests: [],
     authorizations: new Set(),

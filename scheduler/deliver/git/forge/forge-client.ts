@@ -3,6 +3,24 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { openConnections } from '#bundles/transport/registry/http/connections';
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
 import { VERSION } from '#bundles/version';
+import type { CommitStatus } from './forge.ts';
+
+/** GitHub's limit for the description of a commit status, in characters; Gitea takes more. */
+const MAX_DESCRIPTION = 140;
+
+/** Posts a commit status: the same request for GitHub and Gitea. @param repo path of the repository below the API's root */
+export const postStatus = async (
+  client: ForgeClient,
+  repo: string,
+  { commit, context, state, description, url }: CommitStatus,
+): Promise<void> => {
+  await client.ask('POST', `${repo}/statuses/${commit}`, {
+    state,
+    context,
+    description: description.slice(0, MAX_DESCRIPTION),
+    ...(url !== undefined && { target_url: url }),
+  });
+};
 
 export type ForgeAnswer = { readonly status: number; readonly body: unknown };
 
@@ -92,7 +110,7 @@ const reasonOf = (text: string): string => {
 
 const HINTS: Readonly<Record<number, string>> = {
   401: 'Check the token in FLEET_FORGE_TOKEN',
-  403: 'The token may not do that; it needs to write to pull requests and issues of the repository',
+  403: 'The token may not do that; it needs to write to pull requests, issues and commit statuses of the repository',
   404: 'Check the repository, and that the token may see it',
 };
 

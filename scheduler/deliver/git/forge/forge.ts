@@ -11,6 +11,18 @@ export type PullRequest = {
   readonly labels: readonly string[];
 };
 
+/** A status on a commit, shown beside it. A later one with the same context replaces it. */
+export type CommitStatus = {
+  /** Full hash. */
+  readonly commit: string;
+  /** 'fleet-ferry/qa' */
+  readonly context: string;
+  readonly state: 'pending' | 'success' | 'failure';
+  readonly description: string;
+  /** Page with more about it. */
+  readonly url?: string | undefined;
+};
+
 /** The operations that we use of GitHub or Gitea. */
 export type Forge = AsyncDisposable & {
   /** The newest pull request from `head` to `base`. @throws FleetError FORGE_REFUSED, FORGE_UNREACHABLE */
@@ -23,4 +35,6 @@ export type Forge = AsyncDisposable & {
   }) => Promise<PullRequest>;
   readonly addLabels: (number: number, labels: readonly string[]) => Promise<void>;
   readonly close: (number: number) => Promise<void>;
+  /** @throws FleetError FORGE_REFUSED, for example if the repository has no such commit; FORGE_UNREACHABLE */
+  readonly setCommitStatus: (status: CommitStatus) => Promise<void>;
 };

@@ -1,5 +1,5 @@
 import type { Forge, PullRequest } from './forge.ts';
-import { type ForgeAccess, fieldOf, listOf, openForgeClient } from './forge-client.ts';
+import { type ForgeAccess, fieldOf, listOf, openForgeClient, postStatus } from './forge-client.ts';
 
 /** Page size for pull requests and labels, and the maximum number of pages. */
 const PAGE = 50;
@@ -58,6 +58,7 @@ export const openGitea = (access: ForgeAccess, repository: string): Forge => {
     close: async (number) => {
       await client.ask('PATCH', `${repo}/pulls/${number}`, { state: 'closed' });
     },
+    setCommitStatus: (status) => postStatus(client, repo, status),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 };

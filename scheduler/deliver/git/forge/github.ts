@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { Forge, PullRequest } from './forge.ts';
-import { type ForgeAccess, fieldOf, listOf, openForgeClient } from './forge-client.ts';
+import { type ForgeAccess, fieldOf, listOf, openForgeClient, postStatus } from './forge-client.ts';
 
 /** GitHub's REST API for one repository. @param repository 'owner/name' */
 export const openGitHub = (access: ForgeAccess, repository: string): Forge => {
@@ -35,6 +35,7 @@ export const openGitHub = (access: ForgeAccess, repository: string): Forge => {
     close: async (number) => {
       await client.ask('PATCH', `${repo}/pulls/${number}`, { state: 'closed' });
     },
+    setCommitStatus: (status) => postStatus(client, repo, status),
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 };

@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { chooseForge } from '../../../../../scheduler/deliver/git/forge/choose-forge.ts';
+import { startForge } from '../../../../harness/forge-server.ts';
+import { makeGitRepository } from '../../../../harness/git-repository.ts';
+import { temporaryDirectory } from '../../../../harness/temporary-directory.ts';
+import { writeFiles } from '../../../file-tree.ts';
+
+test.for(['github', 'gitea'] as const)(
+  '%s: a commit status has context, state and a short description',
+  async (kind) => {
+    await using folder = await temporaryDirectory('commit-status');
+    await writeFiles(folder.path, { 'app/one.txt': 'one' });
+    const repository = join(folder.path, 'app.git');
+    const { main: commit = '' } = await makeGitRepository(repository, { main: join(folder.path, 'app') });
+    await using server = await startForge(kind, repository);
+    await using forge = chooseForge('https://git.example/org/gitops', {
+      forge: `${kind}=${server.api}`,
+      env: { FLEET_FORGE_TOKEN: 'secret' },
+      connection: { plainHttp: [], env: {} },
+      signal: new AbortController().signal,
+    });
+    const status = { commit, context: 'fleet-ferry/qa', state: 'success' } as const;
+    await forge?.setCommitStatus({ ...status, description: 'd'.repeat(200), url: 'https://hub.example/qa' });
+    await forge?.setCommitStatus({ ...status, state: 'failure', description: 'two agents failed' });
+    expect(server.statuses).toEqual([
+      {
+        sha: commit,
+        state: 'success',
+        context: 'fleet-ferry/qa',
+        description: 'd'.repeat(140),
+        target_url: 'https://hub.example/qa',
+      },
+      { sha: commit, state: 'failure', context: 'fleet-ferry/qa', description: 'two agents failed' },
+    ]);
+    await expect(
+      forge?.setCommitStatus({ ...status, commit: '0'.repeat(40), description: '' }),
+    ).rejects.toMatchObject({ code: 'FORGE_REFUSED' });
+    server.failNext = { status: 503, message: 'maintenance' };
+    await expect(forge?.setCommitStatus({ ...status, description: '' })).rejects.toMatchObject({
+      code: 'FORGE_UNREACHABLE',
+    });
+  },
+);
