@@ -1,8 +1,8 @@
 import { FleetError, toFleetError } from '#bundles/errors';
 
 /**
- * A failed system call as our error. The call's own text names '/proc/self/fd/...', which helps nobody: only its first
- * half ('EACCES: permission denied') is kept, after what we were doing. What has no code of its own is APPLY_FAILED.
+ * Converts the error of a system call to a FleetError. Keeps only the first half of its message ('EACCES: permission denied'), because
+ * the second names '/proc/self/fd/...'. Errors without a FleetError code become APPLY_FAILED.
  */
 export const hostError = (error: unknown, doing: string): FleetError => {
   if (error instanceof FleetError) return error;
@@ -14,7 +14,7 @@ export const hostError = (error: unknown, doing: string): FleetError => {
   });
 };
 
-/** The name of a failed system call's error: 'ENOENT'. */
+/** The error name of a failed system call, such as 'ENOENT'. */
 export const errno = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined;
 

@@ -4,12 +4,12 @@ import type { Step } from '../../model/target.ts';
 import { asJson, type OwnedDirectory, type Replaced } from './owned-state.ts';
 import type { Inputs } from './systemd/started.ts';
 
-/** An owner to set; null where it is not ours to set (not root). */
+/** The owner to set; null if the agent is not root. */
 export type OwnerToSet = { readonly uid: number; readonly gid: number } | null;
 
 export type DirectoryDetail = {
   readonly path: string;
-  /** null: whatever it has, if it is there (a parent that no package describes). */
+  /** null: any mode and owner (a parent directory that no package describes). */
   readonly mode: number | null;
   readonly owner: OwnerToSet;
 };
@@ -19,16 +19,16 @@ export type FileDetail = {
   readonly digest: Digest;
   readonly mode: number;
   readonly owner: OwnerToSet;
-  /** Content that may be overwritten without a copy: we wrote it. */
+  /** Digests of content that we wrote, which may be overwritten without a copy. */
   readonly ours: readonly Digest[];
-  /** Bytes of the largest of `ours`. Plans of older agents do not say. */
+  /** Size in bytes of the largest of `ours`. Absent in plans of older agents. */
   readonly largest?: number;
   /**
-   * Where the package takes the path over in this step: the digest that the inventory says will be put back when the package leaves,
+   * Set if the package takes the path over in this step: the digest of the copy that its removal restores according to the inventory,
    * or null for none.
    */
   readonly putsBack?: Digest | null;
-  /** Records of what was started (started.ts) that this change makes out of date. */
+  /** Records in started.ts that this change invalidates. */
   readonly outdates: readonly string[];
 };
 
@@ -40,7 +40,7 @@ export type FileRemovalDetail = {
   readonly outdates: readonly string[];
 };
 
-/** Content and its digests are in no plan: what shall be there is looked up in the package, what is there is looked at. */
+/** The plan holds neither content nor digests of secrets: the step reads the package and the live file again. */
 export type SecretDetail = {
   readonly path: string;
   readonly mode: number;
@@ -54,18 +54,18 @@ export type DirectoryRemovalDetail = { readonly path: string } & OwnedDirectory;
 
 export type UnitDetail = {
   readonly name: string;
-  /** How systemctl finds it: its name, or its path where systemd would not look. */
+  /** The unit's name, or its path if it is outside of systemd's search path. */
   readonly file: string;
   readonly unmask: boolean;
   readonly enablement: 'enable' | 'reenable' | 'disable' | 'link' | null;
   readonly activity: 'start' | 'restart' | 'stop' | null;
-  /** Files it runs with and their content (of secrets a keyed hash), remembered when it was started. */
+  /** The files that the unit uses and their digests (for secrets a keyed hash), recorded when it is started. */
   readonly inputs: Inputs;
 };
 
 export type UnitRemovalDetail = { readonly name: string };
 
-/** Every kind of step of this target. 'note' is listed and does nothing. */
+/** All kinds of steps of this target. 'note' is listed in the plan and does nothing. */
 export type HostStep =
   | { readonly kind: 'note'; readonly detail: object }
   | { readonly kind: 'directory'; readonly detail: DirectoryDetail }
@@ -86,9 +86,9 @@ export const toStep = (key: string, outcome: Outcome, reason: string, step: Host
   detail: asJson(step.detail),
 });
 
-/** A line of the plan that does nothing: 'unchanged' or 'skipped'. */
+/** A step that does nothing: 'unchanged' or 'skipped'. */
 export const note = (key: string, outcome: 'unchanged' | 'skipped', reason: string): Step =>
   toStep(key, outcome, reason, { kind: 'note', detail: {} });
 
-/** Steps come out of our own plan or journal: their shape is ours. */
+/** Steps come from our own plan or journal, so their shape is trusted. */
 export const fromStep = (step: Step): HostStep => step as unknown as HostStep;

@@ -3,7 +3,7 @@ import type { Digest } from '#bundles/digest';
 import type { OwnedObject } from '../../model/target.ts';
 import type { Entry } from './live/read-entry.ts';
 
-/** What stood at a path before a package took it: put back when the package goes. A file's bytes are in `backups`. */
+/** The entry at a path before a package replaced it; the removal of the package restores it. A file's bytes are in `backups`. */
 export type Replaced =
   | {
       readonly type: 'file';
@@ -15,25 +15,25 @@ export type Replaced =
   | { readonly type: 'link'; readonly target: string; readonly uid: number; readonly gid: number };
 
 /**
- * What stood there before is what the package brings: the agent wrote it before its state was lost. It comes back only where the first
- * apply is taken back; once the package is kept, keepOwned drops this and the thing goes with the package.
+ * The entry before the package equals the package's: the agent wrote it before its state was lost. It is restored only if the first
+ * apply is rolled back. Once the package is kept, keepOwned drops this field, and the entry is removed with the package.
  */
 type Provisional<Before> = { readonly provisional?: { readonly replaced: Before } };
 
 export type OwnedFile = Provisional<Replaced> & {
   readonly digest: Digest;
-  /** Content of ours that may still be there if the plan that wrote this state did not get far. */
+  /** Digests of earlier content of ours that may still be there if the plan was interrupted. */
   readonly previous: readonly Digest[];
-  /** Bytes of the largest of these contents. Inventories of older agents do not say. */
+  /** Size in bytes of the largest of these contents. Absent in inventories of older agents. */
   readonly largest?: number;
-  /** null: what was there could not be copied, and belonged to somebody who could have put anything there. */
+  /** null: the previous entry could not be copied, and another user may have placed it there. */
   readonly replaced?: Replaced | null;
 };
 
 export type OwnedDirectory = {
-  /** Listed in the package; else only a parent of what is, which other packages may use and describe as well. */
+  /** True if the package lists it; false for a parent of a listed path, which other packages may use and list as well. */
   readonly described: boolean;
-  /** Made by us, so ours to remove when empty. */
+  /** True if we created it; then it is removed when empty. */
   readonly created: boolean;
   readonly replaced?: { readonly mode: number; readonly uid: number; readonly gid: number };
 };
@@ -41,18 +41,18 @@ export type OwnedDirectory = {
 type UnitBefore = { readonly enabled: boolean; readonly active: boolean };
 
 export type OwnedUnit = Provisional<UnitBefore> & {
-  /** Place in the package's list: removal goes backwards. */
+  /** Index in the package's list; removal runs in reverse order. */
   readonly order: number;
   readonly watches: readonly string[];
-  /** Of a unit of the host's own: drop-ins that were there before the package. Inventories of older agents do not say. */
+  /** For a unit of the host: drop-ins that existed before the package. Absent in inventories of older agents. */
   readonly dropIns?: readonly string[];
-  /** The unit was there before us and goes back to this. */
+  /** The state of a unit that existed before the package; restored when the package is removed. */
   readonly replaced?: UnitBefore;
 };
 
-/** An inventory by path or unit name. The states are our own, written by this target: taken as they are. */
+/** An inventory by path or unit name. This target wrote the states, so they are trusted. */
 export type Owned = {
-  /** Paths of files made of secrets: nothing is remembered of what is in them. */
+  /** Paths of files made of secrets. Nothing is stored about their content. */
   readonly secrets: ReadonlySet<string>;
   readonly files: ReadonlyMap<string, OwnedFile>;
   readonly directories: ReadonlyMap<string, OwnedDirectory>;
@@ -62,7 +62,7 @@ export type Owned = {
 export const fileKey = (path: string): string => `file:${path}`;
 export const secretKey = (path: string): string => `secret:${path}`;
 export const directoryKey = (path: string): string => `directory:${path}`;
-/** Not 'directory:': making /opt for one's file must not keep another package from describing /opt. */
+/** Claims of a package, without parent directories: creating /opt for a file must not prevent another package from listing /opt. */
 export const parentKey = (path: string): string => `parent:${path}`;
 export const keyOfDirectory = (path: string, { described }: OwnedDirectory): string =>
   described ? directoryKey(path) : parentKey(path);
@@ -82,7 +82,7 @@ export const readOwned = (objects: readonly OwnedObject[]): Owned => {
   return { secrets: new Set(of('secret:').keys()), files: of('file:'), directories, units: of('unit:') };
 };
 
-/** A state, detail or other record of ours as plain JSON: fields that are undefined are left out. */
+/** Converts a record of ours to plain JSON, without undefined fields. */
 export const asJson = (state: object): { readonly [key: string]: Json } =>
   Object.fromEntries<Json>(Object.entries(state).filter(([, value]) => value !== undefined));
 

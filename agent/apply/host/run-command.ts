@@ -1,12 +1,12 @@
 import { isStartFailure, runProcess } from '#bundles/run-process';
 import type { Run } from './host-options.ts';
 
-/** Bytes of output that are kept for messages. */
+/** Upper bound on output kept for messages, in bytes. */
 const MAX_OUTPUT = 256 << 10;
 
 /**
- * Runs a program of the host. As a shell reports it, the exit code is 124 after a timeout, 126 for a program that cannot be run, and
- * 127 for one that does not exist.
+ * Runs a program of the host. Exit codes are those of a shell: 124 after a timeout, 126 for a program that cannot be run, 127 for one
+ * that does not exist.
  * @throws FleetError ABORTED
  */
 export const runCommand: Run = async (argv, { timeoutMs, signal, cwd, env = process.env }) => {

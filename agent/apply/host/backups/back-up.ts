@@ -9,15 +9,15 @@ import type { Folder } from '../live/open-folder.ts';
 import { readUpTo } from '../live/read-up-to.ts';
 import { type BackupLimits, makeRoom } from './make-room.ts';
 
-/** A copy cut short has this prefix; backups themselves are named by 64 hex digits. */
+/** Prefix of an unfinished copy. Finished copies are named by 64 hex digits. */
 const PARTIAL = '.tmp-';
 
 export type Place = { readonly folder: Folder; readonly name: string; readonly path: string };
 
 /**
- * Copies a file of the host into the backups folder, by digest, durably: before anything replaces or deletes it. Only root (the
- * agent's user) can read it there, whatever the file's own mode was. Older copies that no package puts back make room for it.
- * @returns undefined where it does not fit, or is no plain file any more
+ * Copies a file of the host durably into the backups folder, under its digest, before the file is replaced or deleted. The copy is
+ * readable only by root (the agent's user), whatever the mode of the file was. Removes older copies that no package restores to make room.
+ * @returns undefined if the copy does not fit, or the path is no longer a regular file
  * @throws FleetError DISK_FULL, PERMISSION, IO, ABORTED
  */
 export const backUp = async (
@@ -36,7 +36,7 @@ export const backUp = async (
     const bounds = { maxBytes: limits.maxBackupBytes + 1, signal };
     await using to = await open(temporary, 'wx', 0o600);
     const size = await writeSparse(to, hashing(readUpTo(found.file, bounds, found.stats.size), hash));
-    // It may have grown since there was room for it.
+    // The file may have grown since the check for free space.
     if (size > found.stats.size && !(await makeRoom(limits, size))) return undefined;
     await to.sync();
     const digest = digestFromHex(hash.digest('hex'));
@@ -65,7 +65,7 @@ const sweep = async (backups: string): Promise<void> => {
     if (name.startsWith(PARTIAL)) await rm(join(backups, name), { force: true });
 };
 
-/** Writes pieces to an empty file and returns its size. Pieces of zeros alone become holes: a sparse file's copy takes no more room than the file. */
+/** Writes chunks to an empty file and returns its size. Chunks of zeros become holes, so the copy of a sparse file is sparse. */
 const writeSparse = async (file: FileHandle, pieces: AsyncIterable<Buffer>): Promise<number> => {
   let size = 0;
   for await (const piece of pieces) {
@@ -83,6 +83,6 @@ const writeAt = async (file: FileHandle, piece: Buffer, position: number): Promi
   }
 };
 
-/** Each byte is the first one, and that is zero. */
+/** True if all bytes are zero: the first is, and each equals the one before it. */
 const isZeros = (piece: Buffer): boolean =>
   piece[0] === 0 && piece.subarray(1).equals(piece.subarray(0, piece.length - 1));

@@ -5,18 +5,18 @@ import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import type { Pruned } from '../../../model/target.ts';
 import { errno, hostError } from '../host-error.ts';
 
-/** Where copies of files of the host lie, and how many may. */
+/** The folder for copies of replaced files, and its limits. */
 export type BackupLimits = {
   readonly backups: string;
-  /** Bytes that all copies together may have. */
+  /** Upper bound on the total size of all copies, in bytes. */
   readonly maxBackupBytes: number;
-  /** Copies that a package puts back when it leaves: these stay. */
+  /** Copies that a package restores when it is removed. They are never deleted to make room. */
   readonly pinnedBackups: () => ReadonlySet<Digest>;
 };
 
-/** Files however small take inodes. Those that packages put back are not counted. */
+/** Upper bound on the number of copies, since each takes an inode. Copies that packages restore are not counted. */
 const MAX_UNPINNED = 1_000;
-/** A copy has its digest as name. */
+/** The name of a copy is its digest. */
 const COPY = /^[0-9a-f]{64}$/;
 
 type Copy = {
@@ -27,8 +27,8 @@ type Copy = {
 };
 
 /**
- * Removes the oldest copies that no package puts back, until `bytes` more fit; false, and nothing removed, where they do not fit then
- * either. @throws FleetError PERMISSION, IO
+ * Removes the oldest copies that no package restores until `bytes` more fit. Returns false and removes nothing if they would not fit
+ * even then. @throws FleetError PERMISSION, IO
  */
 export const makeRoom = async (limits: BackupLimits, bytes: number): Promise<boolean> => {
   const copies = await readCopies(limits);
@@ -38,7 +38,7 @@ export const makeRoom = async (limits: BackupLimits, bytes: number): Promise<boo
   return true;
 };
 
-/** Removes copies that no package puts back: all, or the oldest of what is over the limits. @throws FleetError PERMISSION, IO */
+/** Removes copies that no package restores: all of them, or the oldest above the limits. @throws FleetError PERMISSION, IO */
 export const pruneBackups = async (limits: BackupLimits, which: 'all' | 'too many'): Promise<Pruned> => {
   const copies = await readCopies(limits);
   const leaving = which === 'all' ? copies.loose : chooseLeaving(limits, copies, 0).leaving;
@@ -64,7 +64,7 @@ const chooseLeaving = (
   return { leaving, left };
 };
 
-/** The oldest first. */
+/** Sorted by age, oldest first. */
 const readCopies = async ({ backups, pinnedBackups }: BackupLimits): Promise<Copies> => {
   try {
     const copies: Copy[] = [];

@@ -10,7 +10,7 @@ export const hasBackup = (backups: string, digest: Digest): Promise<boolean> =>
     () => false,
   );
 
-/** The bytes that were at `path` once. @throws FleetError APPLY_FAILED when the copy is missing */
+/** Opens the copy of the file that was at `path` before the package. @throws FleetError APPLY_FAILED if the copy is missing */
 export const openBackup = async (backups: string, digest: Digest, path: string): Promise<ReadStream> => {
   if (await hasBackup(backups, digest)) return createReadStream(join(backups, hexOf(digest)));
   throw new FleetError(

@@ -1,13 +1,13 @@
 import { FleetError } from '#bundles/errors';
 
 const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** Control characters but the tab: one reader or the other ends, drops or refuses a value there. */
+/** Control characters except the tab: systemd and sh end, drop or reject values that contain them. */
 const CONTROL = /[^\P{Cc}\t]/u;
 
 /**
- * Sets KEY to a value in an environment file, as systemd's EnvironmentFile= (systemd.exec(5)) and sh both read it: the
- * last assignment of the key is replaced, a new key is appended, every other byte stays.
- * `what` names file and field in errors; the value itself never appears in one.
+ * Sets KEY to a value in an environment file, in the syntax that systemd's EnvironmentFile= (systemd.exec(5)) and sh share. Replaces
+ * the last assignment of the key or appends one; all other bytes stay the same.
+ * @param what names file and field in errors, which never contain the value
  * @throws FleetError SITE_VALUES
  */
 export const setEnv = (bytes: Buffer, key: string, value: string, what: string): Buffer => {
@@ -17,7 +17,7 @@ export const setEnv = (bytes: Buffer, key: string, value: string, what: string):
     throw new FleetError('SITE_VALUES', `${what}: the value has a line feed or another control character`, {
       hint: 'An environment file holds one line a value',
     });
-  // One character a byte: whatever encoding the rest has, it comes out as it went in.
+  // latin1 maps each byte to one character, so the rest of the file keeps its bytes in any encoding.
   const text = bytes.toString('latin1');
   const line = Buffer.from(`${key}=${quote(value)}`).toString('latin1');
   const last = statements(text, what).findLast((statement) => statement.key === key);
@@ -27,12 +27,12 @@ export const setEnv = (bytes: Buffer, key: string, value: string, what: string):
   return Buffer.from(changed, 'latin1');
 };
 
-/** In double quotes a backslash escapes exactly these four, in sh and in systemd alike; single quotes differ. */
+/** The four characters that a backslash escapes in double quotes in both sh and systemd. Single quotes differ between them. */
 const quote = (value: string): string => `"${value.replaceAll(/["\\`$]/g, (char) => `\\${char}`)}"`;
 
 type Statement = { readonly key: string; readonly start: number; readonly end: number };
 
-/** Assignments with where they begin and end: a quoted value or a backslash carries one over the line's end. */
+/** The assignments with their start and end. A quoted value or a backslash continues an assignment on the next line. */
 const statements = (text: string, what: string): readonly Statement[] => {
   const found: Statement[] = [];
   for (let start = 0; start < text.length; start++) {

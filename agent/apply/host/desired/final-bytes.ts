@@ -7,7 +7,7 @@ import { setJson } from './json-file.ts';
 type SiteInput = DesiredPackage['siteInputs'][number];
 
 /**
- * A file's bytes with this site's values in their fields: typed substitution, never text (design.md section 4).
+ * Returns the bytes of a file with the site's values in their fields, by typed substitution and never as text (design.md section 4).
  * @throws FleetError SITE_VALUES naming file, field and input, never the value
  */
 export const finalBytes = (file: HostFile, bytes: Buffer, inputs: readonly SiteInput[]): Buffer =>

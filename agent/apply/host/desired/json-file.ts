@@ -4,7 +4,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 
 const MAX_BYTES = 8 << 20;
 
-/** ES2025's JSON.parse source text access, which the compiler's library does not describe yet. */
+/** JSON.parse source text access (ES2025), not yet in the compiler's library types. */
 type Raw = {
   readonly rawJSON: (text: string) => unknown;
   readonly parse: (
@@ -15,8 +15,8 @@ type Raw = {
 const raw = JSON as unknown as Raw;
 
 /**
- * Sets the field at an RFC 6901 pointer. Its parent must be there: a value goes into the exact field it was meant for.
- * Numbers elsewhere keep their text (1.0, twenty digits). Written with two spaces and a line feed.
+ * Sets the field at a JSON pointer (RFC 6901), whose parent must exist. Other numbers keep their text (1.0, twenty digits). The
+ * result is indented by two spaces and ends with a line feed.
  * @throws FleetError SITE_VALUES, TOO_LARGE, BAD_JSON, TOO_DEEP
  */
 export const setJson = (bytes: Buffer, pointer: string, value: Json, what: string): Buffer => {
@@ -35,7 +35,7 @@ export const setJson = (bytes: Buffer, pointer: string, value: Json, what: strin
     if (!isIndex(last, parent.length)) throw noField(what, pointer);
     parent[Number(last)] = value;
   } else if (isObject(parent)) {
-    // Not an assignment: '__proto__' is a key like any other in JSON.
+    // defineProperty and not an assignment, because '__proto__' is an ordinary key in JSON.
     Object.defineProperty(parent, last, { value, enumerable: true, writable: true, configurable: true });
   } else throw noField(what, pointer);
   return Buffer.from(`${JSON.stringify(document, null, 2)}\n`);

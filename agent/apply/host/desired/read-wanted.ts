@@ -21,15 +21,15 @@ export type WantedDirectory = {
   readonly group: string;
 };
 
-/** Bytes in memory, or read from the store when they are wanted: then checked by `digest` while they are written. */
+/** The bytes in memory, or a reader of the store; bytes from the store are checked against `digest` while they are written. */
 export type Content =
   | { readonly bytes: Buffer }
   | { readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>> };
 
-/** A file as it shall be; `digest` and `size` are of the final bytes, site values included. */
+/** The desired state of a file. `digest` and `size` are of the final bytes, site values included. */
 export type WantedFile = WantedDirectory & { readonly digest: Digest; readonly size: number } & Content;
 
-/** A file made of a secret. `digest` is for comparing in memory and goes nowhere; `hash` may be kept. */
+/** The desired state of a file made of a secret. `digest` is compared in memory and never stored or printed; `hash` may be stored. */
 export type WantedSecret = WantedDirectory & {
   readonly bytes: Buffer;
   readonly size: number;
@@ -37,7 +37,7 @@ export type WantedSecret = WantedDirectory & {
   readonly hash: ReturnType<KeyedHash>;
 };
 
-/** A package, read: directories and files by path, units in the order they are listed. */
+/** A parsed package: directories and files by path, units in the order of package.json. */
 export type Wanted = {
   readonly assignment: string;
   readonly directories: readonly WantedDirectory[];
@@ -53,7 +53,7 @@ const known = new WeakMap<DesiredPackage, Wanted>();
 
 /**
  * Reads package.json, checks every file against it and inserts the site values. Cached for each package, because every step calls it.
- * @throws FleetError BUNDLE_FORMAT, DIGEST_MISMATCH, DUPLICATE, SITE_VALUES, SECRET_MISSING; as parseHostPackage
+ * @throws FleetError BUNDLE_FORMAT, DIGEST_MISMATCH, DUPLICATE, SITE_VALUES, SECRET_MISSING, BAD_JSON, TOO_LARGE
  */
 export const readWanted = (desired: DesiredPackage): Wanted => {
   const before = known.get(desired);
@@ -132,7 +132,7 @@ const asBlob = (
 const asSecret = (secret: HostSecret, desired: DesiredPackage): WantedSecret => {
   const { secrets } = desired;
   const bytes = secretBytes(secret, desired);
-  // Opened by the same hand (open-package.ts), so one is not there without the other.
+  // open-package.ts opens both, so the secret is always present.
   if (!secrets) throw new FleetError('INTERNAL', `${secret.path}: its secret was not opened`);
   const { length: size } = bytes;
   return { ...asDirectory(secret), bytes, size, digest: digestOf(bytes), hash: secrets.hash(bytes) };
@@ -170,7 +170,7 @@ const refuseClashes = (
   }
 };
 
-/** A value that goes nowhere is a mistake that would otherwise be found in the factory. */
+/** Rejects site values for files that the package does not have. @throws FleetError SITE_VALUES */
 const refuseStrayInputs = (assignment: string, inputs: SiteInputs, files: readonly HostFile[]): void => {
   const paths = new Set(files.map((file) => file.path));
   const stray = inputs.find((input) => !paths.has(input.file));

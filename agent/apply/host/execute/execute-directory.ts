@@ -14,7 +14,7 @@ import type { Metadata } from './write-into.ts';
 
 const PARENT_MODE = 0o755;
 
-/** Makes a directory, or gives the one that is there its mode and owner. */
+/** Creates a directory, or sets mode and owner of an existing one. */
 export const executeDirectory = async (
   options: HostTargetOptions,
   step: Step,
@@ -54,8 +54,8 @@ const adjust = async (parent: Folder, path: string, metadata: Metadata): Promise
 };
 
 /**
- * Refuses to give a non-empty directory of root to another user or to widen its mode. A user who can rename entries of the parent could
- * otherwise move a closed directory of root to this path and have the agent open it.
+ * Refuses to give a non-empty directory of root to another user or to widen its mode. Otherwise a user who can rename entries of the
+ * parent could move a private directory of root to this path, and the agent would open it to others.
  * @throws FleetError APPLY_FAILED
  */
 const refuseOpeningUp = async (
@@ -75,7 +75,7 @@ const refuseOpeningUp = async (
     );
 };
 
-/** Removes a directory of ours if it is empty; gives another one back its mode and owner. */
+/** Removes an empty directory that the package created; restores mode and owner of one that existed before. */
 export const executeDirectoryRemoval = async (
   options: HostTargetOptions,
   step: Step,

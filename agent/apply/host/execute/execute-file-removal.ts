@@ -11,7 +11,7 @@ import { removeFile } from './put-file.ts';
 import { describeSaved, saveIfForeign } from './save-if-foreign.ts';
 import { linkInto, writeInto } from './write-into.ts';
 
-/** Deletes a file of ours, or puts back what was there before it. What somebody changed meanwhile is saved first. */
+/** Deletes a file of the package, or restores the file that it replaced. A file that was changed locally is copied first. */
 export const executeFileRemoval = async (
   options: HostTargetOptions,
   step: Step,

@@ -15,8 +15,8 @@ import { putFile, type Replaceable, readReplaceable } from './put-file.ts';
 import { describeSaved, type Saved, saveIfForeign } from './save-if-foreign.ts';
 
 /**
- * Makes a file what the plan says, looking again first: what was not ours to overwrite is saved, whenever it came;
- * bytes that are there already are not written again.
+ * Brings a file to its planned state. Reads the live file again first and copies content that the package did not write, even if it
+ * appeared after the plan. Identical bytes are not written again.
  */
 export const executeFile = async (
   options: HostTargetOptions,
@@ -50,7 +50,7 @@ export const executeFile = async (
   };
 };
 
-/** The first copy is what the package puts back when it leaves: what an administrator put there is not lost for its size. */
+/** @throws FleetError APPLY_FAILED if the first copy, which the removal of the package restores, exceeds the limit */
 const refuseToLose = (
   { maxBackupBytes }: HostTargetOptions,
   path: string,
@@ -66,7 +66,7 @@ const refuseToLose = (
   );
 };
 
-/** What was there may have changed since the plan, or not have been copied: then another thing is put back than planned, or nothing. */
+/** The file may have changed since the plan, or could not be copied: then the removal restores the newer file, or none. */
 const whatComesBack = async (
   options: HostTargetOptions,
   { putsBack }: FileDetail,
@@ -78,7 +78,7 @@ const whatComesBack = async (
   return { state: { replaced: replaced ? asJson(replaced) : null } };
 };
 
-/** Before the change: see started.ts. */
+/** Marks the units as stale before the change (started.ts). */
 export const outdate = async (options: HostTargetOptions, names: readonly string[]): Promise<void> => {
   for (const name of names) await writeStarted(options, name, 'stale');
 };

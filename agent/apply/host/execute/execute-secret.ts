@@ -11,12 +11,12 @@ import { outdate } from './execute-file.ts';
 import { openParent } from './open-parent.ts';
 import { putFile, readReplaceable, removeFile } from './put-file.ts';
 
-/** statfs(2): file systems that are in memory only. */
+/** File systems that exist in memory only, by their statfs(2) magic numbers. */
 const IN_MEMORY: ReadonlySet<number> = new Set([0x01021994, 0x858458f6]);
 
 /**
- * Makes a file of a secret, in memory: what is at its path is replaced without a copy, for it may be the secret of before.
- * @throws FleetError APPLY_FAILED where the file would come onto a disk
+ * Writes a file of a secret to a file system in memory. Replaces an existing file without a copy, because it may hold the previous
+ * secret. @throws FleetError APPLY_FAILED if the file would be on a disk
  */
 export const executeSecret = async (
   options: HostTargetOptions,
@@ -40,7 +40,7 @@ export const executeSecret = async (
   return { key: step.key, outcome: step.outcome, reason: step.reason };
 };
 
-/** Another root is a folder that somebody prepares; where that keeps its /run is theirs to say. */
+/** Checked only for root '/': with another root, the folder is an image in preparation and its /run may be on a disk. */
 const checkInMemory = async ({ root }: HostTargetOptions, folder: Folder, path: string): Promise<void> => {
   if (root !== '/') return;
   const { type } = await statfs(folder.at('.'));

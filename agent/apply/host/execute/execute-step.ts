@@ -9,7 +9,7 @@ import { executeFileRemoval } from './execute-file-removal.ts';
 import { executeSecret, executeSecretRemoval } from './execute-secret.ts';
 import { executeReload, executeUnit, executeUnitRemoval } from './execute-unit.ts';
 
-/** Does one step. Each looks at the host again first, so that doing it twice, or after a crash, is doing it once. */
+/** Executes one step. Each step reads the live state first, so repeating it, for example after a crash, changes nothing. */
 export const executeStep = async (
   options: HostTargetOptions,
   step: Step,

@@ -18,7 +18,7 @@ export const executeReload = async (
   return done(step);
 };
 
-/** @throws FleetError UNIT_FAILED when systemd refuses, or the unit does not come up */
+/** @throws FleetError UNIT_FAILED if systemd refuses or the unit does not become active */
 export const executeUnit = async (
   options: HostTargetOptions,
   step: Step,
@@ -39,7 +39,7 @@ export const executeUnit = async (
   return done(step);
 };
 
-/** systemctl enable succeeds on a unit without an [Install] section and does nothing: the boot would come up without. */
+/** systemctl enable succeeds without effect on a unit that has no [Install] section: the unit would be missing after a boot. */
 const refuseStatic = async (options: HostTargetOptions, name: string, signal: AbortSignal): Promise<void> => {
   const word = await readEnablement(options, name, signal);
   if (isEnabled(word)) return;
@@ -65,7 +65,7 @@ const act = async (
       const current = !isOutdated(await readStarted(options, name), inputs);
       if (isUp(state) && current)
         return activity === 'start' ? writeStarted(options, name, inputs) : undefined;
-      // A unit that failed too often is refused by systemd until its count is forgotten.
+      // systemd refuses to start a unit that failed too often until reset-failed.
       await systemctl(options, ['reset-failed', '--', name], signal);
       await mustSystemctl(options, [isUp(state) ? 'restart' : 'start', '--', name], signal);
       return writeStarted(options, name, inputs);
@@ -75,7 +75,7 @@ const act = async (
   }
 };
 
-/** Stops and disables a unit that goes; its file goes in a later step. */
+/** Stops and disables a unit to be removed; a later step removes its file. */
 export const executeUnitRemoval = async (
   options: HostTargetOptions,
   step: Step,
@@ -89,7 +89,7 @@ export const executeUnitRemoval = async (
     if (state.active !== 'inactive' && state.active !== 'failed')
       await mustSystemctl(options, ['stop', '--', name], signal);
     if (word !== 'not-found') await mustSystemctl(options, ['disable', '--', name], signal);
-    // Or systemd would list a failed unit for ever that no longer exists.
+    // Otherwise systemd keeps listing the removed unit as failed.
     await systemctl(options, ['reset-failed', '--', name], signal);
     await forgetStarted(options, name);
   } else if (word !== 'not-found') await mustSystemctl(options, ['disable', '--', name], signal);

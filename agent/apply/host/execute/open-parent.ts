@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { type Folder, openFolder } from '../live/open-folder.ts';
 
-/** The folder that holds `path`. @throws FleetError APPLY_FAILED when it is not there */
+/** Opens the parent directory of `path`. @throws FleetError APPLY_FAILED if it is missing */
 export const openParent = async (root: string, path: string): Promise<Folder> => {
   const parent = posix.dirname(path);
   const folder = await openFolder(root, parent);

@@ -11,10 +11,10 @@ import type { Bounds } from '../live/read-up-to.ts';
 import { temporaryName } from '../live/temporary-name.ts';
 import { type Metadata, writeInto } from './write-into.ts';
 
-/** What a file may take the place of. */
+/** Entries that a file may replace. */
 export type Replaceable = Exclude<Entry, { readonly type: 'directory' | 'other' }>;
 
-/** A place in an open directory, and what was found there. */
+/** A name in an open directory, and the entry found there. */
 export type Found = Place & { readonly live: Replaceable };
 
 /** Returns the entry at the path of a file. @throws FleetError APPLY_FAILED if a file cannot replace it; as readEntryIn */
@@ -33,8 +33,8 @@ export const readReplaceable = async (
 };
 
 /**
- * Makes it the file that is wanted. Bytes that are there already are not written again, unless somebody else may have placed the file
- * there: mode and owner of a hard link are those of a file elsewhere, too.
+ * Writes the desired file. Identical bytes are not written again, unless another user may have placed the file there: it could be a
+ * hard link, and changing its mode and owner would change a file elsewhere.
  */
 export const putFile = async (
   at: Found,
@@ -49,7 +49,7 @@ export const putFile = async (
   await writeInto(folder, name, content, metadata, path);
 };
 
-/** Mode and owner alone: the file keeps its bytes and times. False where it has to be written anew. */
+/** Sets only mode and owner; bytes and times stay. Returns false if the file has to be written again. */
 const adjust = async (
   { folder, name, path }: Found,
   live: Extract<Entry, { type: 'file' }>,

@@ -5,14 +5,14 @@ import { hasBackup } from '../backups/open-backup.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { Replaceable } from './put-file.ts';
 
-/** What became of the content at a path before it was overwritten. */
+/** The outcome of saving the content at a path before it is overwritten. */
 export type Saved =
   | { readonly type: 'not foreign' }
   | { readonly type: 'link'; readonly target: string }
   | { readonly type: 'copied'; readonly digest: Digest }
   | { readonly type: 'not copied'; readonly size: number };
 
-/** Keeps a copy of what somebody else wrote. @throws FleetError DISK_FULL, PERMISSION, IO, ABORTED */
+/** Copies content that the package did not write. @throws FleetError DISK_FULL, PERMISSION, IO, ABORTED */
 export const saveIfForeign = async (
   options: HostTargetOptions,
   place: Place & { readonly live: Replaceable; readonly ours: readonly Digest[] },
@@ -28,7 +28,7 @@ export const saveIfForeign = async (
   return copied === undefined ? { type: 'not copied', size } : { type: 'copied', digest: copied };
 };
 
-/** For the result of a step. The digest's beginning is the copy's name in the backups folder. */
+/** Text for the result of a step. It names the copy by the first digits of its digest, which begin its file name. */
 export const describeSaved = (saved: Saved, { maxBackupBytes }: HostTargetOptions): readonly string[] => {
   switch (saved.type) {
     case 'not foreign':

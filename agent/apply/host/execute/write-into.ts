@@ -10,8 +10,8 @@ import { isOurs } from '../live/who-may-change.ts';
 export type Metadata = { readonly mode: number; readonly owner: OwnerToSet };
 
 /**
- * Puts a file at `name` so that a reader, at any moment and after a power cut, sees the old one or the new one
- * with its right owner and mode (checklist H2).
+ * Writes a file at `name` atomically: at any time, and after a power failure, a reader sees the old file or the new one with its
+ * owner and mode (checklist H2).
  */
 export const writeInto = async (
   folder: Folder,
@@ -24,7 +24,7 @@ export const writeInto = async (
   try {
     await rm(temporary, { force: true });
     {
-      // Nobody may read it before it has its owner and mode.
+      // Readable by no other user until owner and mode are set.
       await using file = await open(temporary, 'wx', 0o600);
       await file.writeFile(content);
       if (owner) await file.chown(owner.uid, owner.gid);
@@ -59,12 +59,12 @@ export const linkInto = async (
   }
 };
 
-/** O_PATH of Linux: names a thing, a link too, without opening it. Node has no constant for it. */
+/** O_PATH of Linux: a descriptor of an entry, also of a link, without opening it. Node has no constant for it. */
 const O_PATH = 0o10000000;
 
 /**
- * Gives a link of ours away. Where others can rename entries, its name may stand for another file by now, so on Linux the link itself is
- * held. @throws FleetError APPLY_FAILED
+ * Changes the owner of a symbolic link that we created. In a directory where others can rename entries the name may refer to another
+ * file by now, so on Linux the call goes through a descriptor of the link. @throws FleetError APPLY_FAILED
  */
 const giveLink = async (name: string, { uid, gid }: NonNullable<OwnerToSet>, path: string): Promise<void> => {
   if (process.platform !== 'linux') return await lchown(name, uid, gid);

@@ -5,19 +5,19 @@ import { openFolder } from './open-folder.ts';
 
 export type Ids = { readonly uid: number; readonly gid: number };
 
-/** The host's own users and groups; undefined where it has no such file (an empty root). */
+/** The users and groups of the host by name; undefined if the file is missing (an empty root). */
 export type Accounts = {
   readonly users: ReadonlyMap<string, number> | undefined;
   readonly groups: ReadonlyMap<string, number> | undefined;
 };
 
-/** Reads etc/passwd and etc/group below root: never the machine's own, which may number its users otherwise. */
+/** Reads etc/passwd and etc/group below `root`, never those of this machine, whose user numbers may differ. */
 export const readAccounts = async (root: string): Promise<Accounts> => ({
   users: await readDatabase(root, 'passwd'),
   groups: await readDatabase(root, 'group'),
 });
 
-/** Name to number, third field (passwd(5), group(5)). */
+/** Name -> number, the third field (passwd(5), group(5)). */
 const readDatabase = async (root: string, name: string): Promise<ReadonlyMap<string, number> | undefined> => {
   await using folder = await openFolder(root, '/etc');
   if (folder === undefined) return undefined;
@@ -36,8 +36,8 @@ const readDatabase = async (root: string, name: string): Promise<ReadonlyMap<str
 const isId = (text: string | undefined): text is string => text !== undefined && /^\d{1,10}$/.test(text);
 
 /**
- * The numbers of an owner and group. 'root' is 0 everywhere and digits stand for themselves.
- * Where names cannot be known (no passwd at all) and are not needed (not root), undefined.
+ * Returns the numbers of an owner and group. 'root' is 0 and digits are numbers. Returns undefined if there is no passwd file and the
+ * agent is not root, because it does not set owners then.
  * @throws FleetError APPLY_FAILED naming the account that the host does not have
  */
 export const resolveOwner = (

@@ -6,12 +6,12 @@ import { type Bounds, readUpTo } from './read-up-to.ts';
 
 const SMALL = 1 << 20;
 
-/** Of this process: each starts with a full look. */
+/** Kept in this process only: after a start every file is read once. */
 const known = knownDigests(Date.now);
 
 /**
- * The digest of an open file; null where it has more than `maxBytes`, of which nothing is read: a file may claim 14 TB and take no
- * room at all. One that grows meanwhile is read up to the first byte too many.
+ * Returns the digest of an open file, or null if it is larger than `maxBytes`. A larger file is not read, because a sparse file may
+ * claim 14 TB; one that grows meanwhile is read up to the limit.
  * @throws FleetError ABORTED
  */
 export const digestOfFile = async (

@@ -4,10 +4,10 @@ import { FleetError } from '#bundles/errors';
 import type { FoundLink, Held } from './held-directory.ts';
 import { isOurs, isShared } from './who-may-change.ts';
 
-/** One name to look up, and the link whose target has it. */
+/** One path component to look up, and the link whose target contains it. */
 export type Component = { readonly name: string; readonly link?: string };
 
-/** `link` is the link that the path was read from. */
+/** `link` is the symbolic link whose target contains the path. */
 export const componentsOf = (path: string, link?: string): readonly Component[] =>
   path
     .split('/')
@@ -17,12 +17,12 @@ export const componentsOf = (path: string, link?: string): readonly Component[] 
 export type LinkTarget = { readonly absolute: boolean; readonly components: readonly Component[] };
 
 /**
- * Where a link leads, as components still to be walked: from the root where absolute, else from the directory that holds the link.
- * undefined: it leads out of the root.
+ * Returns the target of a link as components to walk: from the root if it is absolute, otherwise from the directory of the link.
+ * undefined: the target is outside of the root.
  *
- * Root's writes go where links lead, so only links count that nobody else can have placed: the link belongs to root or the agent's user,
- * and so does every directory on the way to it (`way`), without others being able to write to it. In /tmp and other sticky
- * directories an entry of root is safe from others; only a hard link to a link of root could be another user's doing.
+ * Root's writes follow links, so a link is followed only if no other user can have placed it: the link and every directory on the way
+ * to it (`way`) belong to root or the agent's user, and others cannot write to them. In sticky directories such as /tmp others cannot
+ * replace an entry of root, but they can place a hard link to a link of root.
  * @throws FleetError APPLY_FAILED for a link that is not followed
  */
 export const linkTarget = async (
@@ -54,7 +54,7 @@ const notKept = (link: string, directory: Held): FleetError => {
   );
 };
 
-/** An absolute link in a host whose '/' is a folder names a path of the machine. */
+/** With another root than '/', an absolute link names a path of this machine. */
 const belowRoot = async (root: string, target: string): Promise<string | undefined> => {
   if (root === '/') return target;
   const base = [resolve(root), await realpath(root)].find(

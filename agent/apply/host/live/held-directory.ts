@@ -5,16 +5,16 @@ import { FleetError } from '#bundles/errors';
 import { errno, hostError } from '../host-error.ts';
 import { isKept } from './who-may-change.ts';
 
-/** An open directory on the way to another one. */
+/** An open directory of a path that is being walked. */
 export type Held = {
   readonly handle: FileHandle;
-  /** Where it was found below the root, links resolved: '/usr/lib', '' for the root itself. */
+  /** Its path below the root with links resolved: '/usr/lib', '' for the root itself. */
   readonly path: string;
-  /** Nobody but root and the agent's user can replace it or what is theirs in it, or a directory above it. */
+  /** True if only root and the agent's user can replace it, their entries in it, and every directory above it. */
   readonly trusted: boolean;
 };
 
-/** A symbolic link as it was found in a held directory. */
+/** A symbolic link found in an open directory. */
 export type FoundLink = { readonly path: string; readonly target: string; readonly stats: Stats };
 
 export type Entered =
@@ -25,7 +25,7 @@ export type Entered =
 
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY;
 
-/** @throws FleetError APPLY_FAILED where the host's root is no directory, PERMISSION */
+/** @throws FleetError APPLY_FAILED if the host's root is not a directory; PERMISSION */
 export const openRoot = async (root: string): Promise<Held> => {
   const handle = await open(root, DIRECTORY).catch((error: unknown) => {
     throw errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR'
@@ -35,7 +35,7 @@ export const openRoot = async (root: string): Promise<Held> => {
   return hold(handle, '', true);
 };
 
-/** Opens an entry of a held directory if it is a directory; a link is read, not followed. @throws FleetError PERMISSION, IO, APPLY_FAILED */
+/** Opens a directory below an open one; a link is read and not followed. @throws FleetError PERMISSION, IO, APPLY_FAILED */
 export const enter = async (
   root: string,
   { handle, path, trusted }: Held,
@@ -45,7 +45,7 @@ export const enter = async (
   const child = inDirectory(handle, join(root, path), name);
   try {
     const next = await open(child, DIRECTORY | constants.O_NOFOLLOW).catch((error: unknown) => {
-      // Linux says ENOTDIR of a link, too.
+      // Linux reports ENOTDIR for a link as well.
       if (errno(error) === 'ENOTDIR' || errno(error) === 'ELOOP') return undefined;
       throw error;
     });
@@ -71,6 +71,6 @@ const hold = async (handle: FileHandle, path: string, above: boolean): Promise<H
   }
 };
 
-/** Linux looks a name up in an open directory through /proc; elsewhere the path that was just walked has to do. */
+/** On Linux names are looked up in the open directory through /proc; elsewhere by the path that was just walked. */
 export const inDirectory = (handle: FileHandle, walked: string, name: string): string =>
   join(process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : walked, name);

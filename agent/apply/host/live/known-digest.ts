@@ -3,13 +3,13 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Digest } from '#bundles/digest';
 
 /**
- * A change that comes within this time of a file's last one may leave the same times behind: FAT counts in two seconds, the
- * kernel in ticks. What is younger when it is read is read again the next time.
+ * Two changes within this time may leave the same timestamps: FAT counts in two seconds, the kernel in ticks. A file that changed more
+ * recently than this is read again the next time.
  */
 const SETTLED_MS = 5_000;
-/** Once a day all bytes are read, whatever the times say: a disk that forgets changes none. */
+/** All bytes are read once a day whatever the timestamps are, because a failing disk does not change them. */
 const TRUSTED_MS = 24 * 3_600_000;
-/** Far more than the large files of a host. */
+/** Upper bound on remembered files, far above the number of large files of a host. */
 const MAX_KNOWN = 1_000;
 
 type Known = Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs'> & {
@@ -18,13 +18,13 @@ type Known = Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs'> & {
 };
 
 export type KnownDigests = {
-  /** The digest of an open file, read anew unless nothing was done to it since it was read last; null where reading gave none. */
+  /** The digest of an open file. Reads the file only if it changed since the last reading; null if reading returned none. */
   readonly of: (file: FileHandle, read: () => Promise<Digest | null>) => Promise<Digest | null>;
 };
 
 /**
- * Remembers what large files were found to hold, by inode: a look at a host every few minutes must not read gigabytes. The change
- * time of an inode is the kernel's: nobody sets it back, not even who sets back the time of change.
+ * Caches digests of large files by inode, because a look at the host every few minutes must not read gigabytes. Relies on the inode's
+ * change time (ctime), which users cannot set, unlike the modification time.
  * @param now milliseconds, of the clock that the kernel stamps files with
  */
 export const knownDigests = (now: () => number): KnownDigests => {
@@ -41,7 +41,7 @@ export const knownDigests = (now: () => number): KnownDigests => {
       const digest = await read();
       const after = await file.stat({ bigint: true });
       const changed = Number(after.ctimeNs / 1_000_000n);
-      // A clock that was set back says nothing about what is older.
+      // After the clock was set back, no age can be computed.
       if (digest !== null && isSame(before, after) && changed + SETTLED_MS < at)
         known.set(key, { ...stampOf(after), digest, until: at + TRUSTED_MS });
       const [oldest] = known.keys();

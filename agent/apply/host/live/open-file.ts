@@ -6,14 +6,14 @@ import type { Folder } from './open-folder.ts';
 export type OpenFile = AsyncDisposable & { readonly file: FileHandle; readonly stats: Stats };
 
 /**
- * Opens a plain file of an open directory for reading; undefined for a link, pipe, device, socket or directory. The file may have been
- * replaced by a pipe since it was looked at: with O_NONBLOCK opening one does not wait for a writer.
+ * Opens a regular file of an open directory for reading; undefined for a link, pipe, device, socket or directory. O_NONBLOCK, because
+ * the file may have been replaced by a pipe, and opening that would wait for a writer.
  * @throws the system's error, ENOENT among them
  */
 export const openFile = async (folder: Pick<Folder, 'at'>, name: string): Promise<OpenFile | undefined> => {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(folder.at(name), flags).catch((error: unknown) => {
-    // Of a link, and of a socket or a device without a driver.
+    // ELOOP: a link. ENXIO: a socket, or a device without a driver.
     if (['ELOOP', 'ENXIO', 'ENODEV'].includes(errno(error) ?? '')) return undefined;
     throw error;
   });

@@ -4,28 +4,28 @@ import { FleetError } from '#bundles/errors';
 import { type Component, componentsOf, linkTarget } from './follow-link.ts';
 import { enter, type Held, inDirectory, openRoot } from './held-directory.ts';
 
-/** A directory held open: names in it are looked up in this directory, whatever happens to the path meanwhile. */
+/** An open directory. Names are looked up in this directory even if its path changes meanwhile. */
 export type Folder = AsyncDisposable & {
-  /** The directory itself, for chmod and chown. */
+  /** Descriptor of the directory, for chmod and chown. */
   readonly handle: FileHandle;
-  /** A path to an entry of it, for the calls of node:fs. */
+  /** Returns a path to an entry for the functions of node:fs. */
   readonly at: (name: string) => string;
-  /** Makes a rename, link or unlink in it durable. */
+  /** Makes a rename, link or unlink in the directory durable. */
   readonly sync: () => Promise<void>;
-  /** Nobody but root and the agent's user can replace it, an entry of theirs in it, or a directory above it. */
+  /** True if only root and the agent's user can replace it, their entries in it, and every directory above it. */
   readonly trusted: boolean;
 };
 
-/** As many as Linux follows in one path (path_resolution(7)). */
+/** The limit of Linux for symbolic links in one path (path_resolution(7)). */
 const MAX_LINKS = 40;
 
 /**
- * Opens the directory `path` of the host whose '/' is `root`; undefined when it or a parent is missing or no directory. Everything
- * that reads or changes the host goes through it.
+ * Opens the directory `path` of the host whose '/' is `root`; undefined if it or a parent is missing or not a directory. All reads and
+ * writes of the host go through this function.
  *
- * It opens one component at a time, in the directory that it holds open and without following a link (openat(2) with
- * O_NOFOLLOW), so replacing a component meanwhile leads nowhere else. A symbolic link is followed only by walking its target in the
- * same way, and only where nobody but root and the agent's user could have placed it (follow-link.ts).
+ * It opens one component at a time relative to the open parent and without following links (openat(2) with O_NOFOLLOW), so replacing
+ * a component meanwhile cannot redirect it. The target of a symbolic link is walked in the same way, and only if no user but root and
+ * the agent's can have placed the link (follow-link.ts).
  * @throws FleetError APPLY_FAILED (a link that is not followed, leads out of root or nowhere), PERMISSION, IO
  */
 export const openFolder = async (root: string, path: string): Promise<Folder | undefined> => {
@@ -39,7 +39,7 @@ export const openFolder = async (root: string, path: string): Promise<Folder | u
   }
 };
 
-/** Walks on from the root that is held; true when the last of `way` is what `path` names. */
+/** Walks the components from the open root; true if the last of `way` is the directory that `path` names. */
 const walk = async (root: string, path: string, way: Held[]): Promise<boolean> => {
   const left: Component[] = componentsOf(path).toReversed();
   let links = 0;

@@ -11,13 +11,13 @@ import { temporaryName } from './temporary-name.ts';
 
 type Meta = { readonly mode: number; readonly uid: number; readonly gid: number };
 
-/** What is at a path now. `leftover`: a write of ours to this path was cut short. */
+/** The live entry at a path. `leftover`: an interrupted write of ours left a temporary file. */
 export type Entry = { readonly leftover: boolean } & (
   | { readonly type: 'missing' }
   | ({
       readonly type: 'file';
       readonly size: number;
-      /** null when the file is larger than the caller's `maxBytes`: it was not hashed and equals none of the caller's contents. */
+      /** null if the file is larger than the caller's `maxBytes`: it was not hashed and differs from every content of the caller. */
       readonly digest: Digest | null;
     } & Meta)
   | ({ readonly type: 'link'; readonly target: string } & Meta)
@@ -25,10 +25,10 @@ export type Entry = { readonly leftover: boolean } & (
   | { readonly type: 'other' }
 );
 
-/** For callers that do not compare content. */
+/** `maxBytes` of callers that do not compare content. */
 export const NO_BYTES = -1;
 
-/** As readEntryIn, for a path of the host. @throws FleetError APPLY_FAILED, PERMISSION, IO, ABORTED: never 'missing' by mistake */
+/** As readEntryIn, for a path of the host; an unreadable path is never "missing". @throws FleetError APPLY_FAILED, PERMISSION, IO, ABORTED */
 export const readEntry = async (root: string, path: string, bounds: Bounds): Promise<Entry> => {
   if (path === '/') return { type: 'directory', leftover: false, mode: 0o755, uid: 0, gid: 0 };
   await using folder = await openFolder(root, dirname(path));
@@ -36,7 +36,7 @@ export const readEntry = async (root: string, path: string, bounds: Bounds): Pro
   return await readEntryIn(folder, basename(path), path, bounds);
 };
 
-/** Reads many entries: files of one folder in a row open it once. */
+/** Reads many entries; the folder of consecutive files is opened once. */
 export const entryReader = (
   root: string,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ export const entryReader = (
   };
 };
 
-/** Looks at `name` in an open folder; a file of at most `maxBytes` is hashed. `path` is what errors call it. */
+/** Reads the entry `name` of an open folder and hashes a file of at most `maxBytes`. Errors name `path`. */
 export const readEntryIn = async (
   folder: Folder,
   name: string,

@@ -1,14 +1,14 @@
 import type { FileHandle } from 'node:fs/promises';
 import { stopIfAborted } from '../host-error.ts';
 
-/** How much of a file is read, and what stops the reading. */
+/** Limit and abort signal for reading a file. */
 export type Bounds = { readonly maxBytes: number; readonly signal: AbortSignal };
 
 const PIECE = 1 << 18;
 
 /**
- * The first `maxBytes` of a file, piece by piece. A piece is good until the next one is asked for.
- * @param expected bytes that the file seems to have: a small one needs a small buffer
+ * Yields the first `maxBytes` of a file in chunks. A chunk is valid until the next one is requested.
+ * @param expected size of the file in bytes, for the size of the buffer
  * @throws FleetError ABORTED
  */
 export async function* readUpTo(

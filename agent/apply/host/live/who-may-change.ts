@@ -4,16 +4,16 @@ const GROUP_WRITE = 0o020;
 const OTHERS_WRITE = 0o002;
 const STICKY = 0o1000;
 
-/** Does it belong to root, or to the user that the agent runs as? */
+/** True if the owner is root or the user that the agent runs as. */
 export const isOurs = (uid: number): boolean => uid === 0 || uid === process.geteuid?.();
 
-/** May anybody but root and the agent's user and group write to it? */
+/** True if users other than root and the agent's user and group may write to it. */
 export const isShared = ({ mode, gid }: Pick<Stats, 'mode' | 'gid'>): boolean =>
   (mode & OTHERS_WRITE) !== 0 || ((mode & GROUP_WRITE) !== 0 && gid !== process.getegid?.());
 
 /**
- * May nobody else replace the entries of ours in this directory? In a sticky directory (/tmp) others may add entries, but only
- * replace their own.
+ * True if no other user can replace our entries in this directory. In a sticky directory (/tmp) others can add entries and replace
+ * only their own.
  */
 export const isKept = (directory: Pick<Stats, 'uid' | 'gid' | 'mode'>): boolean =>
   isOurs(directory.uid) && (!isShared(directory) || (directory.mode & STICKY) !== 0);

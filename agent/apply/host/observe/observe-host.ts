@@ -10,8 +10,8 @@ import { foreignDropIns } from '../systemd/drop-ins.ts';
 import { observeUnit } from './observe-unit.ts';
 
 /**
- * Every way in which the host differs from the package now (checklist D1). Reads only.
- * @throws FleetError when something cannot be read: an unreadable file is never 'in sync' (D4)
+ * Returns all differences between the host and the package (checklist D1). Reads only.
+ * @throws FleetError PERMISSION, IO, APPLY_FAILED, ABORTED; an unreadable file is never 'in sync' (D4)
  */
 export const observeHost = async (
   options: HostTargetOptions,
@@ -81,7 +81,7 @@ const compare = (
 
 type Meta = { readonly uid: number; readonly gid: number };
 
-/** Who is not root could only make files of its own: those it left skipped are no drift, a stranger's is. */
+/** An agent that is not root cannot set owners: a file of its own user is in sync, a file of another user is drift. */
 const ownerCheck = (
   options: HostTargetOptions,
   accounts: Accounts,
@@ -95,7 +95,7 @@ const ownerCheck = (
 const said = (type: 'file' | 'link' | 'directory' | 'other'): string =>
   ({ file: 'a file', link: 'a symbolic link', directory: 'a directory', other: 'something else' })[type];
 
-/** Files of ours that the package no longer has: a removal that did not happen. */
+/** Files of the inventory that the package no longer has, because their removal did not happen. */
 const observeExtra = async (
   options: HostTargetOptions,
   wanted: Wanted,

@@ -14,7 +14,7 @@ import {
   type UnitState,
 } from '../systemd/unit-state.ts';
 
-/** How a unit differs from what it shall be; `live` is false where only its enablement can be seen (another root). */
+/** Differences between a unit and its desired state. With `live` false (another root) only its enablement is compared. */
 export const observeUnit = async (
   options: HostTargetOptions,
   unit: HostUnit,

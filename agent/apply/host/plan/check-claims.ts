@@ -3,8 +3,8 @@ import type { Wanted } from '../desired/read-wanted.ts';
 import { directoryKey, fileKey, secretKey, unitKey } from '../owned-state.ts';
 
 /**
- * Refuses a package that wants what another one owns, as file or as directory.
- * @throws FleetError PATH_CLAIMED naming both assignments and every such thing
+ * Refuses a package that lists a path or unit of another package.
+ * @throws FleetError PATH_CLAIMED naming both assignments and up to ten of the paths and units
  */
 export const checkClaims = (wanted: Wanted, taken: ReadonlyMap<string, string>): void => {
   const directories = wanted.directories.map(({ path }) => path);

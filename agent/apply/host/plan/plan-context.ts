@@ -6,13 +6,13 @@ import { type Accounts, type Ids, resolveOwner } from '../live/accounts.ts';
 import type { Entry } from '../live/read-entry.ts';
 import type { Owned } from '../owned-state.ts';
 
-/** What every part of a plan looks at. */
+/** Input of all parts of a plan. */
 export type PlanContext = {
   readonly options: HostTargetOptions;
-  /** undefined: the package goes. */
+  /** undefined: the package is removed. */
   readonly wanted: Wanted | undefined;
   readonly owned: Owned;
-  /** Keys of other packages -> their assignment. */
+  /** Keys of other packages -> assignment. */
   readonly taken: ReadonlyMap<string, string>;
   readonly accounts: Accounts;
   readonly signal: AbortSignal;
@@ -30,7 +30,7 @@ type Described = {
 };
 type Live = Extract<Entry, { uid: number }>;
 
-/** How mode and owner differ, and the owner that cannot be set because the agent is not root. */
+/** Differences in mode and owner, and the owner that cannot be set because the agent is not root. */
 export const compareMeta = (
   context: Pick<PlanContext, 'options' | 'accounts'>,
   wanted: Described,
@@ -51,13 +51,13 @@ export const compareMeta = (
 export const notRoot = ({ owner, group }: Pick<Described, 'owner' | 'group'>): string =>
   `not root: owner ${owner}:${group} is not set`;
 
-/** @throws FleetError APPLY_FAILED for a name that the host does not know */
+/** @throws FleetError APPLY_FAILED for a user or group that the host does not have */
 export const ownerOf = (
   { accounts, options }: Pick<PlanContext, 'options' | 'accounts'>,
   wanted: Described,
 ): Ids | undefined => resolveOwner(accounts, wanted, options.isRoot);
 
-/** Something stands where it cannot be replaced without losing it. */
+/** The error for an entry that cannot be replaced without losing it. */
 export const inTheWay = (path: string, what: string, wanted: string): FleetError =>
   new FleetError('APPLY_FAILED', `${path} is ${what} on this host; ${wanted} cannot take its place`, {
     hint: 'Move it away by hand',

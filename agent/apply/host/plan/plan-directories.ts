@@ -16,7 +16,7 @@ import {
 } from '../owned-state.ts';
 import { compareMeta, inTheWay, notRoot, ownerOf, type Part, type PlanContext } from './plan-context.ts';
 
-/** Every folder the package needs: those it describes and the parents of all it has. */
+/** Every directory that the package needs: those that it lists and the parents of all its paths. */
 export const wantedFolders = (wanted: Wanted | undefined): ReadonlySet<string> => {
   if (!wanted) return new Set();
   const described = wanted.directories.map(({ path }) => path);
@@ -26,7 +26,7 @@ export const wantedFolders = (wanted: Wanted | undefined): ReadonlySet<string> =
   ]);
 };
 
-/** Folders from the top down. Parents that nobody describes are made when missing, and then they are the package's. */
+/** Plans directories from the top down. Missing parents that no package lists are created and then owned by the package. */
 export const planDirectories = async (context: PlanContext, gone: ReadonlySet<string>): Promise<Part> => {
   const steps: Step[] = [];
   const owns: OwnedObject[] = [];
@@ -97,7 +97,7 @@ const planParent = async (
   return before ? { step: note(key, 'unchanged', 'as it shall be'), own: before } : {};
 };
 
-/** A file of ours that goes before the folder comes counts as gone; one that stood there before us does not. */
+/** A file of ours that an earlier step removes counts as missing; one that existed before the package does not. */
 const lookAt = async (context: PlanContext, path: string, gone: ReadonlySet<string>) => {
   const own = context.owned.files.get(path);
   const other = context.taken.get(fileKey(path));

@@ -4,7 +4,7 @@ import { foreignDropIns } from '../systemd/drop-ins.ts';
 import type { PlanContext } from './plan-context.ts';
 import type { FileChange } from './plan-files.ts';
 
-/** Takes away what `systemctl edit` wrote beside units of the package; a copy is kept. What another package brings stays. */
+/** Removes drop-ins that `systemctl edit` wrote for units of the package, and keeps copies. Drop-ins of other packages stay. */
 export const planDropIns = async ({
   options,
   wanted,

@@ -10,7 +10,7 @@ import { compareMeta, inTheWay, notRoot, ownerOf, type PlanContext } from './pla
 
 export type FileChange = {
   readonly path: string;
-  /** What a unit that watches it would see changes. */
+  /** True if a unit that watches the file has to be restarted. */
   readonly changes: boolean;
   readonly step: (outdates: readonly string[]) => Step;
 };
@@ -18,11 +18,11 @@ export type FileChange = {
 export type FilePlan = {
   readonly list: readonly FileChange[];
   readonly owns: readonly OwnedObject[];
-  /** Files that stood here as the package brings them. */
+  /** Files that were already identical to the package's before the first apply. */
   readonly found: ReadonlySet<string>;
 };
 
-/** Compares every file with what is there: by type, content, mode and owner. */
+/** Compares every file with its live entry: type, content, mode and owner. */
 export const planFiles = async (context: PlanContext, gone: ReadonlySet<string>): Promise<FilePlan> => {
   const list: FileChange[] = [];
   const owns: OwnedObject[] = [];
@@ -42,13 +42,13 @@ export const planFiles = async (context: PlanContext, gone: ReadonlySet<string>)
   return { list, owns, found };
 };
 
-/** As many as content of ours can have, or a copy of somebody else's: what has more is neither. */
+/** The largest size of our own content and of copies. A larger file is neither and need not be hashed. */
 const bytesToRead = ({ owned, options }: PlanContext, { path, size }: WantedFile): number =>
   Math.max(size, owned.files.get(path)?.largest ?? 0, options.maxBackupBytes);
 
 /**
- * uncopied: an earlier run was killed after it wrote the inventory and before it made the copy. The live file then still belongs to
- * somebody else, even if its bytes equal the package's.
+ * uncopied: an earlier run was killed after it wrote the inventory and before it made the copy. The live file is then still the one
+ * from before the package, even if its bytes are equal.
  * putsBack: as in FileDetail.
  */
 type Takeover = { readonly uncopied: boolean; readonly putsBack: Digest | null | undefined };
@@ -62,7 +62,7 @@ const takeoverOf = async (
   const before = context.owned.files.get(file.path);
   const known = before?.replaced?.type === 'file' ? before.replaced.digest : undefined;
   const uncopied = known !== undefined && digestOfFile(live) === known;
-  // Content of ours is there: then the copy was made, whatever became of it since.
+  // The live content is ours, so the copy was made.
   const written = !before || live.type !== 'file' || isOneOf(live, [before.digest, ...before.previous]);
   const isCutShort =
     known !== undefined && (uncopied || !written) && !(await hasBackup(context.options.backups, known));
@@ -82,7 +82,7 @@ const planFile = (
   if (live.type === 'other') throw inTheWay(file.path, 'a device, socket or pipe', 'a file');
   const ids = ownerOf(context, file);
   const found = !before && isFound(context, file, live);
-  // The same content was there before us, with another mode or owner: a copy is kept for the day it shall come back.
+  // The same content existed before the package with another mode or owner: a copy is kept for the removal of the package.
   const isSame = ((!before && !found) || uncopied) && live.type === 'file' && live.digest === file.digest;
   const known = before ? [before.digest, ...before.previous] : [];
   const detail: Omit<FileDetail, 'outdates'> = {
@@ -123,7 +123,7 @@ const planFile = (
   return { changes: false, step: () => step };
 };
 
-/** Is it, before the first apply, exactly what the package brings? */
+/** True if the entry equals the package's before the first apply. */
 const isFound = (context: PlanContext, file: WantedFile, live: Entry): boolean =>
   live.type === 'file' &&
   live.digest === file.digest &&
@@ -136,7 +136,7 @@ const isOneOf = (live: Entry, digests: readonly Digest[]): boolean => {
   return digest !== null && digests.includes(digest);
 };
 
-/** The state to remember, before anything is written. */
+/** The state to store before the first write. */
 const ownedAfter = async (context: PlanContext, file: WantedFile, live: Entry): Promise<OwnedFile> => {
   const before = context.owned.files.get(file.path);
   const ours = before ? [before.digest, ...before.previous] : [];
@@ -146,15 +146,15 @@ const ownedAfter = async (context: PlanContext, file: WantedFile, live: Entry): 
   return {
     digest: file.digest,
     largest: Math.max(file.size, isOneOf(live, ours) && live.type === 'file' ? live.size : 0),
-    // Until the step is done the old content stays, and it must still be known as ours then.
+    // Until the step is done the old content stays, and must still be known as ours.
     previous: digest !== null && ours.includes(digest) && digest !== file.digest ? [digest] : [],
     ...(replaced && (found ? { provisional: { replaced } } : { replaced })),
   };
 };
 
 /**
- * What stood there before us stays remembered over all versions of the package. Only when a first plan was cut short
- * before it touched the file (no copy was made) and the file changed meanwhile, the newer one counts.
+ * The entry before the package is kept over all versions of the package. Only if the first plan was interrupted before the copy was
+ * made and the file changed meanwhile, the newer file replaces it.
  */
 const replacedBy = async (
   context: PlanContext,

@@ -13,8 +13,8 @@ import { planDropIns } from './plan-drop-ins.ts';
 import { planUnits } from './plan-units.ts';
 
 /**
- * Plans the steps from the live state to the desired state, in the only order that works: stop units that are removed (while their
- * files exist), remove entries of another type, then directories, files, removals, daemon-reload, units.
+ * Plans the steps from the live state to the desired state, in this order: stop units that are removed (while their files exist),
+ * remove entries of another type, then directories, files, removals, daemon-reload, units.
  * @throws FleetError PATH_CLAIMED, APPLY_FAILED; as readWanted and readEntryIn
  */
 export const planHost = async (

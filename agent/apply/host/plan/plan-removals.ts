@@ -20,22 +20,22 @@ import {
 import type { PlanContext } from './plan-context.ts';
 import { temporaryName } from '../live/temporary-name.ts';
 
-/** `early`: something of another type takes its place, so it goes before that is made. */
+/** `early`: an entry of another type replaces it, so it is removed before that is created. */
 export type Removal = {
   readonly path: string;
   readonly early: boolean;
-  /** The path's content changes: units that watch it are affected. */
+  /** True if the content at the path changes, which affects units that watch it. */
   readonly changes: boolean;
   readonly step: (outdates: readonly string[]) => Step;
 };
 
 export type Removals = {
   readonly list: readonly Removal[];
-  /** Paths at which nothing will be left. */
+  /** Paths that will be missing after the plan. */
   readonly gone: ReadonlySet<string>;
 };
 
-/** What the package owns and no longer wants: files in order, then folders from the deepest. */
+/** Plans the removal of owned entries that the package no longer lists: files in order, then directories from the deepest. */
 export const planRemovals = async (
   context: PlanContext,
   wantedFolders: ReadonlySet<string>,
@@ -112,7 +112,7 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
   };
 };
 
-/** Whatever is in it goes without a copy: it would be one of a secret. */
+/** Removes a file of a secret without a copy, which would be a copy of a secret. */
 const planSecretRemoval = async (context: PlanContext, path: string): Promise<One> => {
   const key = secretKey(path);
   const other = context.taken.get(key);
@@ -133,7 +133,7 @@ const planSecretRemoval = async (context: PlanContext, path: string): Promise<On
   };
 };
 
-/** What it holds does not matter. */
+/** The live type of an entry, for messages. */
 const lookAt = ({ options, signal }: PlanContext, path: string): Promise<Entry> =>
   readEntry(options.root, path, { maxBytes: NO_BYTES, signal });
 
@@ -176,12 +176,12 @@ const planFolderRemoval = async (
     : act('configured', 'mode and owner from before are put back');
 };
 
-/** Whether an interrupted write to one of the files that go left this: it goes with the file. */
+/** True for the temporary file of an interrupted write to a file that is removed; it is removed with the file. */
 const isLeftover = (name: string, folder: string, gone: ReadonlySet<string>): boolean =>
   name.startsWith('.fleet-') &&
   [...gone].some((path) => posix.dirname(path) === folder && temporaryName(posix.basename(path)) === name);
 
-/** The package that has something at a path or below it. */
+/** The package that owns an entry at a path or below it. */
 const ownerBelow = ({ taken }: PlanContext, path: string): string | undefined =>
   [...taken].find(([key]) => `${key.slice(key.indexOf(':') + 1)}/`.startsWith(`${path}/`))?.[1];
 

@@ -8,8 +8,8 @@ import { compareMeta, inTheWay, notRoot, ownerOf, type PlanContext } from './pla
 import type { FileChange, FilePlan } from './plan-files.ts';
 
 /**
- * Compares every file made of a secret with what is there. Unlike other files nothing that it replaces is kept, and no digest
- * of it is: not in the plan, not in the inventory (security.md section 6).
+ * Compares every file made of a secret with its live entry. Unlike for other files, neither a copy of the replaced file nor a digest of
+ * the secret is kept in plan or inventory (security.md section 6).
  */
 export const planSecrets = async (
   context: PlanContext,

@@ -22,25 +22,25 @@ import {
 } from '../systemd/unit-state.ts';
 import type { PlanContext } from './plan-context.ts';
 
-/** systemd reads none that is larger. */
+/** Size limit of systemd for unit files, in bytes. */
 const MAX_UNIT_BYTES = 1 << 20;
-/** A larger file of somebody else that a unit watches is not read: its changes restart nothing. */
+/** Size limit for watched files outside of the package, in bytes. Changes of larger files restart nothing. */
 const MAX_WATCHED_BYTES = 64 << 20;
 
 export type UnitPlan = {
-  /** Before any file goes: stopping and disabling need the unit's file. */
+  /** Runs before files are removed, because stopping and disabling need the unit's file. */
   readonly removals: readonly Step[];
   readonly reload: readonly Step[];
   readonly steps: readonly Step[];
   readonly owns: readonly OwnedObject[];
-  /** Records that a change of this path makes out of date. */
+  /** The records in started.ts that a change of this path invalidates. */
   readonly outdatedBy: (path: string) => readonly string[];
 };
 
-/** A unit as it shall be; `own` is what to remember, undefined when it only goes back to what it was before us. */
+/** The desired state of a unit. `own` is the state to store; undefined if the unit returns to its state before the package. */
 type Target = { readonly unit: HostUnit; readonly watches: readonly string[]; readonly own?: OwnedUnit };
 
-/** Units in the order they are listed, restarted only when a file they watch changes (checklist H3). */
+/** Plans units in their listed order. A unit is restarted only if a file that it watches changes (checklist H3). */
 export const planUnits = async (
   context: PlanContext,
   changed: ReadonlySet<string>,
@@ -96,8 +96,8 @@ const reloadStep = toStep('systemd:daemon-reload', 'configured', 'unit files cha
 });
 
 /**
- * Those of the package. What a unit watched before counts too: the file may be one that goes.
- * @param found a unit whose file stood here as the package brings it is the package's, as its file is
+ * The units of the package. Files that a unit watched before count as well, because they may be removed now.
+ * @param found files that were identical before the first apply; a unit with such a file belongs to the package
  */
 const wantedUnits = async (context: PlanContext, found: ReadonlySet<string>): Promise<readonly Target[]> => {
   const { wanted, owned } = context;
@@ -126,7 +126,7 @@ const wantedUnits = async (context: PlanContext, found: ReadonlySet<string>): Pr
   return targets;
 };
 
-/** Units that stood here before us and that the package no longer names: they get their old state back. */
+/** Units that existed before the package and that it no longer names. Their previous state is restored. */
 const restoredUnits = ({ owned, wanted, taken }: PlanContext): readonly Target[] =>
   goingUnits(owned.units, wanted?.units ?? []).flatMap(([name, { replaced, watches }]) =>
     replaced && !taken.has(unitKey(name)) ? [{ unit: { name, ...replaced, restartOn: [] }, watches }] : [],
@@ -143,7 +143,7 @@ const planUnitRemovals = ({ owned, wanted, taken, options }: PlanContext): reado
     return [toStep(key, 'deleted', reason, { kind: 'unit-removal', detail: { name } })];
   });
 
-/** From the last to the first, as they were started. */
+/** In reverse order of their start. */
 const goingUnits = (
   owned: ReadonlyMap<string, OwnedUnit>,
   wanted: readonly HostUnit[],
@@ -157,7 +157,7 @@ const dropInsBefore = async ({ options, wanted, owned, taken }: PlanContext, uni
     (path) => !wanted?.files.has(path) && !owned.files.has(path) && !taken.has(fileKey(path)),
   );
 
-/** undefined when there was no such unit, or it came with a file of ours. */
+/** undefined if the unit did not exist or came with a file of ours. */
 const stateBefore = async (
   { options, owned, signal }: PlanContext,
   name: string,
@@ -208,7 +208,7 @@ const planUnit = async (
   return toStep(key, isNew ? 'created' : 'configured', reasons.join('; '), { kind: 'unit', detail });
 };
 
-/** Would enabling the unit link it elsewhere than it is linked: by a change now, or one that was cut short? */
+/** True if enabling the unit would create other links than it has, because of this change or an interrupted one. */
 const needsLinks = async (
   { wanted, options, signal }: PlanContext,
   unit: HostUnit,
@@ -249,7 +249,7 @@ const describeActivity = (activity: 'start' | 'restart' | 'stop', state: UnitSta
     ? 'restart: a file it reads changed'
     : `${activity}: it is ${state.load === 'loaded' ? describeUnit(state) : state.load}`;
 
-/** What the unit will run with: our files as they will be, others as they are. */
+/** The files that the unit will use: ours in their desired state, others in their live state. */
 const inputsOf = async (
   { wanted, options, owned, taken, signal }: PlanContext,
   watches: readonly string[],
@@ -258,7 +258,7 @@ const inputsOf = async (
   for (const path of watches) {
     const secret = wanted?.secrets.get(path);
     if (secret) inputs[path] = secret.hash;
-    // Of a secret that goes, or is another package's, there is no keyed hash here, and no other may be kept.
+    // No keyed hash exists for a secret that is removed or belongs to another package, and no plain digest may be stored.
     if (secret || owned.secrets.has(path) || taken.has(secretKey(path))) continue;
     const ours = wanted?.files.get(path);
     const live = ours ?? (await readEntry(options.root, path, { maxBytes: MAX_WATCHED_BYTES, signal }));

@@ -11,8 +11,8 @@ import { planDirectories } from '../plan/plan-directories.ts';
 import { planSecrets } from '../plan/plan-secrets.ts';
 
 /**
- * Makes again the files of secrets that are missing, and their folders: memory forgets them with every boot. What is there is
- * left as it is, and no unit is touched. Returns their paths. @throws FleetError as applying does
+ * Writes missing files of secrets and their directories again, because a boot empties file systems in memory. Existing files and units
+ * are not changed. Returns the paths. @throws FleetError APPLY_FAILED, SECRET_MISSING, DISK_FULL, PERMISSION, IO, ABORTED
  */
 export const restoreHostSecrets = async (
   options: HostTargetOptions,

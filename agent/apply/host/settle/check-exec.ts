@@ -11,8 +11,8 @@ const MAX_OUTPUT = 4 << 10;
 type ExecCheck = Extract<HostCheck, { type: 'exec' }>;
 
 /**
- * Passes when the program ends with 0. It runs in the host's root and finds it in FLEET_ROOT. Of a program that fails the first
- * 4 KiB of what it printed are kept, standard error first.
+ * Passes if the program ends with 0. It runs in the host's root, which is also in FLEET_ROOT. The result of a failed program has the
+ * first 4 KiB of its output, standard error first.
  * @param redact returns the first characters of a text, without the secrets of the package
  */
 export const checkExec = async (
@@ -38,7 +38,7 @@ export const checkExec = async (
   return { name, outcome: 'failed', message: `${argv[0]} ${why}`, ...(output === '' ? {} : { output }) };
 };
 
-/** The host's own programs run, so a path of the package leads elsewhere where `root` is not the host's. */
+/** Programs of the machine run, so with another root than '/' a path of the package is not the path of the program. */
 const noProgram = (program: string, root: string): string => {
   const why = 'is no program on this host';
   const inRoot = join(root, program);
@@ -46,7 +46,7 @@ const noProgram = (program: string, root: string): string => {
   return `${why}: checks run outside of the root, where it is ${inRoot}; name it by way of "$FLEET_ROOT" in a shell, or as .${program}`;
 };
 
-/** The first 4 KiB, in whole characters, of what is left when colours are taken out and other unseen characters are escaped. */
+/** Removes colours, escapes other invisible characters, and returns the first 4 KiB in whole characters. */
 const firstOf = (text: string): string => {
   const shown = plainText(stripVTControlCharacters(text).replaceAll('\r\n', '\n')).trim();
   return Buffer.from(shown)

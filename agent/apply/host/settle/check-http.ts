@@ -7,8 +7,8 @@ type HttpCheck = Extract<HostCheck, { type: 'http' }>;
 const RETRY_MS = 250;
 
 /**
- * Passes when the URL answers with the status; asked again until the time is over, as a server may need a moment.
- * `once`: there is nothing to wait for any more.
+ * Passes if the URL answers with the expected status. Retries until the timeout, because a server may still be starting; with `once`
+ * it asks a single time.
  */
 export const checkHttp = async (
   { name, url, status, timeoutSeconds }: HttpCheck,
@@ -40,7 +40,7 @@ export const checkHttp = async (
   return { name, outcome: 'failed', message: `${where(url)} ${last}${waited}` };
 };
 
-/** fetch takes no user and password in a URL: they go where a browser would put them. */
+/** fetch refuses URLs with user and password, so they are sent in the Authorization header. */
 const asRequest = (text: string): { readonly url: URL; readonly headers: Record<string, string> } => {
   const url = new URL(text);
   const { username, password } = url;
@@ -51,7 +51,7 @@ const asRequest = (text: string): { readonly url: URL; readonly headers: Record<
   return { url, headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } };
 };
 
-/** Without user, password and query: they may be secrets. */
+/** The URL without user, password and query, which may be secrets. */
 const where = (url: string): string => {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;

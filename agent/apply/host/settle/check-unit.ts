@@ -14,12 +14,12 @@ import {
 type UnitCheck = Extract<HostCheck, { type: 'unit' }>;
 
 const POLL_MS = 250;
-/** systemd's own default limit for a start (DefaultTimeoutStartSec=), after which it says failed itself. */
+/** systemd's default limit for a start (DefaultTimeoutStartSec=), after which it reports the unit as failed. */
 const START_MS = 90_000;
 
 /**
- * Passes when the unit is active and then for `stableSeconds` neither restarts nor stops (checklist H4), for a minute where systemd
- * has restarted it several times; fails at once when it failed, restarted or stopped.
+ * Passes if the unit is active and neither restarts nor stops for `stableSeconds` (checklist H4), or for a minute if systemd has
+ * restarted it several times. Fails as soon as the unit fails, restarts or stops.
  */
 export const checkUnit = async (
   options: HostTargetOptions,
@@ -37,7 +37,7 @@ export const checkUnit = async (
 
   const begin = performance.now();
   const first = await readUnitState(options, unit, signal);
-  // What ends every few seconds would pass between two ends.
+  // A unit that ends every few seconds would pass between two restarts.
   const enough = isLooping(first) ? Math.max(stableSeconds, STAYS_UP_SECONDS) : stableSeconds;
   let activeSince: number | undefined;
   for (let state = first; ; state = await readUnitState(options, unit, signal)) {
@@ -47,7 +47,7 @@ export const checkUnit = async (
     const restarts = state.restarts - first.restarts;
     if (restarts > 0) return failed(`restarted ${restarts} time(s) and is ${describeUnit(state)}`);
     if (state.active === 'failed') return failed(`is ${describeUnit(state)}`);
-    // Somebody's own restart sets the count back to 0, but it is another invocation.
+    // A manual restart resets the count to 0, but has a new invocation id.
     if (activeSince !== undefined && state.invocation !== first.invocation)
       return failed('was started anew meanwhile');
     if (state.active === 'active' || state.active === 'reloading') {

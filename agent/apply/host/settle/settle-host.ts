@@ -12,7 +12,7 @@ import { checkUnit } from './check-unit.ts';
 /**
  * Runs all checks of a package and returns their results, in the order they are listed. Units are checked first, because programs
  * and URLs fail while units are starting. If the agent does not start units, each unit that should run is a skipped check.
- * @throws FleetError ABORTED; as readWanted for an unreadable package; never for an unhealthy one
+ * @throws FleetError ABORTED, and the codes of readWanted for an unreadable package. A failed check is a result
  */
 export const settleHost = async (
   options: HostTargetOptions,

@@ -7,7 +7,7 @@ import { openFolder } from '../live/open-folder.ts';
 import type { Owned } from '../owned-state.ts';
 import { hasFragment, templateOf } from './unit-files.ts';
 
-/** Where `systemctl edit` and `systemctl set-property` write; what the system's own packages bring lies elsewhere. */
+/** The directories to which `systemctl edit` and `systemctl set-property` write. Drop-ins of Debian packages are elsewhere. */
 const PLACES = [
   '/etc/systemd/system',
   '/etc/systemd/system.control',
@@ -15,7 +15,7 @@ const PLACES = [
   '/run/systemd/system.control',
 ];
 
-/** Paths of the drop-ins of a unit, and of its template, that an administrator may have written. Asks the disk, not systemd. */
+/** Paths of the drop-ins of a unit and its template that an administrator may have written. Reads the disk and does not ask systemd. */
 export const dropInsOf = async (root: string, unit: string): Promise<readonly string[]> => {
   const names = [...new Set([unit, templateOf(unit)])];
   const found: string[] = [];
@@ -31,8 +31,8 @@ export const dropInsOf = async (root: string, unit: string): Promise<readonly st
 };
 
 /**
- * Drop-ins that change a unit of the package and that the package does not bring. Where the unit is the host's own, those that were there
- * before the package stay; an inventory that does not say which these were has none that are foreign.
+ * Drop-ins of units of the package that the package does not list. For a unit of the host, those that existed before the package are
+ * not foreign; if an older inventory does not record them, none is.
  */
 export const foreignDropIns = async (
   root: string,

@@ -3,8 +3,8 @@ import type { HostTargetOptions } from '../host-options.ts';
 import { systemctl } from './systemctl.ts';
 
 /**
- * What a failure on a host with systemd may really mean: it is being shut down and refuses every new job (systemctl(1),
- * is-system-running), or systemd is gone already, as in the last moment before the power is.
+ * Returns the error behind a failure if the host is shutting down: systemd refuses every new job (systemctl(1), is-system-running) or
+ * no longer answers. Otherwise undefined.
  */
 const whatIsWrong = async (options: HostTargetOptions, cause?: unknown): Promise<FleetError | undefined> => {
   if (options.services === 'none' || options.root !== '/' || isFleetError(cause, 'ABORTED')) return undefined;
@@ -27,8 +27,8 @@ const whatIsWrong = async (options: HostTargetOptions, cause?: unknown): Promise
 };
 
 /**
- * Does something to a host that may be switched off meanwhile; `failed` judges a result that is no error.
- * @throws FleetError ABORTED or IO instead of a failure that says nothing about the package, and what `work` throws
+ * Runs `work` on a host that may shut down meanwhile. `failed` decides whether a result is a failure.
+ * @throws FleetError ABORTED or IO instead of a failure caused by the shutdown; otherwise the error of `work`
  */
 export const unlessGoingDown = async <T>(
   options: HostTargetOptions,

@@ -8,17 +8,17 @@ import { errno, hostError } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 
 /**
- * What each unit was last started with. A file is changed first and its unit restarted later: a power cut between the
- * two must not lose the restart, and the file alone does not show it. So the step that changes a file first marks its units
- * as stale, durably, and the mark goes only with the restart. 'daemon-reload' stands for systemd itself.
+ * Records the files that each unit was last started with. A file is changed first and its unit restarted later, and a power failure
+ * between the two must not lose the restart. So the step that changes a file first marks its units as stale, durably, and the restart
+ * removes the mark. 'daemon-reload' is the record of systemd itself.
  */
 export type Started = 'unknown' | 'stale' | Inputs;
 
-/** By path; of a secret only a keyed hash. */
+/** Digest by path; for a secret a keyed hash. */
 export type Inputs = { readonly [path: string]: Digest | ReturnType<KeyedHash> };
 
 export const RELOAD = 'daemon-reload';
-/** Stands for the links of an enabled unit whose [Install] section changes. No unit has such a name. */
+/** Key for the links of an enabled unit whose [Install] section changes. No unit can have this name. */
 export const linksOf = (unit: string): string => `${unit}.links`;
 
 const folder = (options: HostTargetOptions): string => join(options.backups, 'started');
@@ -29,7 +29,7 @@ export const readStarted = async (options: HostTargetOptions, name: string): Pro
     return JSON.parse(await readFile(record(options, name), 'utf8')) as Started;
   } catch (error) {
     if (errno(error) === 'ENOENT') return 'unknown';
-    // Half a record cannot be (it is renamed into place); a damaged one costs a restart, not a lost one.
+    // Records are renamed into place, so they are never partial. A damaged record causes one extra restart.
     if (error instanceof SyntaxError) return 'stale';
     throw hostError(error, `reading what ${name} was started with`);
   }
@@ -57,7 +57,7 @@ export const forgetStarted = async (options: HostTargetOptions, name: string): P
   }
 };
 
-/** Must the unit be restarted to run with these files? What it was not started with by us is trusted. */
+/** True if the unit must be restarted to use these files. Files without a record are assumed to be in use. */
 export const isOutdated = (started: Started, inputs: Inputs): boolean => {
   if (started === 'stale') return true;
   if (started === 'unknown') return false;

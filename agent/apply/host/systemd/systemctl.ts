@@ -1,10 +1,10 @@
 import { FleetError } from '#bundles/errors';
 import { COMMAND_ENV, type CommandResult, type HostTargetOptions } from '../host-options.ts';
 
-/** Long enough for any unit with a start time-out of its own; a one-shot without one must end some day as well. */
+/** Longer than the start timeout of any ordinary unit; bounds one-shot units that have none. */
 const TIMEOUT_MS = 600_000;
 
-/** Runs systemctl, for the host's root. A refusal is a result. */
+/** Runs systemctl for the host's root. A non-zero exit code is a result. */
 export const systemctl = (
   options: HostTargetOptions,
   words: readonly string[],
@@ -19,7 +19,7 @@ export const systemctl = (
   });
 };
 
-/** As systemctl, for a verb that must succeed. @throws FleetError UNIT_FAILED with what systemctl said */
+/** As systemctl, for a verb that must succeed. @throws FleetError UNIT_FAILED with the output of systemctl */
 export const mustSystemctl = async (
   options: HostTargetOptions,
   words: readonly string[],

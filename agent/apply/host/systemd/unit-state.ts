@@ -2,24 +2,24 @@ import { FleetError } from '#bundles/errors';
 import type { HostTargetOptions } from '../host-options.ts';
 import { systemctl } from './systemctl.ts';
 
-/** What systemd says of a unit (org.freedesktop.systemd1(5)). */
+/** The state of a unit as systemd reports it (org.freedesktop.systemd1(5)). */
 export type UnitState = {
   /** loaded, not-found, masked, bad-setting, error */
   readonly load: string;
   /** active, reloading, inactive, failed, activating, deactivating */
   readonly active: string;
   readonly sub: string;
-  /** Why it is not active: success, exit-code, signal, timeout ... */
+  /** Result of its last run: success, exit-code, signal, timeout ... */
   readonly result: string;
   readonly restarts: number;
-  /** Seconds since it became active; undefined while it is not. */
+  /** Seconds since it became active; undefined if it is not active. */
   readonly upSeconds: number | undefined;
-  /** Another one at each start; empty when it did not run since boot. */
+  /** Invocation id, new at each start; empty if it did not run since boot. */
   readonly invocation: string;
   readonly needsReload: boolean;
-  /** A one-shot that does not stay 'active' after it did its work. */
+  /** True for a one-shot unit without RemainAfterExit=, which is inactive after a successful run. */
   readonly oneshot: boolean;
-  /** A timer, socket or path starts it: that it runs now and not then is as it should be. */
+  /** True if a timer, socket or path unit starts it; then it may be active or inactive at any time. */
   readonly triggered: boolean;
 };
 
@@ -37,7 +37,7 @@ const PROPERTIES = [
   'TriggeredBy',
 ] as const;
 
-/** @throws FleetError IO when systemd cannot be asked: never 'inactive' by mistake */
+/** @throws FleetError IO if systemctl fails; a unit is never 'inactive' by mistake */
 export const readUnitState = async (
   options: HostTargetOptions,
   name: string,
@@ -68,7 +68,7 @@ export const readUnitState = async (
   };
 };
 
-/** systemd and this process count from the same boot (CLOCK_MONOTONIC), systemd in microseconds. */
+/** systemd's timestamps and this process use CLOCK_MONOTONIC; systemd counts in microseconds. */
 const secondsSince = (microseconds: string): number | undefined =>
   Number(microseconds) > 0
     ? (Number(process.hrtime.bigint() / 1000n) - Number(microseconds)) / 1e6
@@ -78,32 +78,32 @@ const secondsSince = (microseconds: string): number | undefined =>
 const MANY_RESTARTS = 3;
 export const STAYS_UP_SECONDS = 60;
 
-/** Does it come up, end and come up again? A look alone always meets it running. */
+/** True for a unit in a restart loop, which a single look may see as running. */
 export const isLooping = ({ restarts, upSeconds = Number.POSITIVE_INFINITY }: UnitState): boolean =>
   restarts >= MANY_RESTARTS && upSeconds < STAYS_UP_SECONDS;
 
-/** Runs, is about to, or is a one-shot that has run since boot and succeeded. */
+/** True if it is active or activating, or a one-shot unit that has succeeded since boot. */
 export const isUp = (unit: UnitState): boolean =>
   unit.active === 'active' ||
   unit.active === 'reloading' ||
   (unit.active === 'activating' && unit.sub !== 'auto-restart') ||
   hasRun(unit);
 
-/** A one-shot that did its work. */
+/** True for a one-shot unit that has succeeded. */
 export const hasRun = (unit: UnitState): boolean =>
   unit.oneshot && unit.active === 'inactive' && unit.result === 'success' && unit.invocation !== '';
 
-/** Failed, or between two attempts of Restart=. */
+/** True if it failed or waits for the next attempt of Restart=. */
 export const isFailed = (unit: UnitState): boolean =>
   unit.active === 'failed' || unit.sub === 'auto-restart' || unit.sub === 'auto-restart-queued';
 
-/** 'failed (exit-code)', 'inactive (dead)'. */
+/** State for messages: 'failed (exit-code)', 'inactive (dead)'. */
 export const describeUnit = (unit: UnitState): string =>
   isFailed(unit) ? `${unit.active} (${unit.result})` : `${unit.active} (${unit.sub})`;
 
 /**
- * The word of `systemctl is-enabled`, asked of the disk and not of what systemd remembers: enabled, enabled-runtime,
- * disabled, static, indirect, masked, linked ...; 'not-found' where there is no such unit.
+ * Enablement as `systemctl is-enabled` derives it from the disk and not from systemd's memory: enabled, enabled-runtime, disabled,
+ * static, indirect, masked, linked ...; 'not-found' if the unit does not exist.
  */
 export const readEnablement = async (
   options: HostTargetOptions,
@@ -120,7 +120,7 @@ export const readEnablement = async (
   );
 };
 
-/** Comes up at the next boot; 'enabled-runtime' does not. */
+/** True if it starts at the next boot, which 'enabled-runtime' does not. */
 export const isEnabled = (word: string): boolean =>
   ['enabled', 'alias', 'indirect', 'generated'].includes(word);
 
