@@ -1,9 +1,9 @@
 import { inParallel as inLanes } from '#bundles/in-parallel';
 
-/** How many requests go to one API server at once. */
+/** Concurrent requests to one API server. */
 export const AT_ONCE = 16;
 
-/** Does `work` for all items, so many at a time; results in the items' order. The first error ends it. */
+/** Runs `work` for all items with bounded concurrency. Returns the results in the items' order; rejects with the first error. */
 export const inParallel = <Item, Result>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<Result>,

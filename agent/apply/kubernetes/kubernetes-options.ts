@@ -3,17 +3,17 @@ import type { Contender } from './lease/lease-options.ts';
 import type { CopyPlace } from './replaced/copies.ts';
 
 export type KubernetesTargetOptions = {
-  /** Opened at the first need: a host agent whose cluster is off must start all the same. */
+  /** Opens the API on first use, so that the agent starts while its cluster is off. */
   readonly open: () => Promise<KubernetesApi>;
   readonly fleet: string;
-  /** Who we are beside other agents of the fleet, and the namespace where that is agreed on; undefined: there are none. */
+  /** Identity and namespace of the lease between several agents; undefined: no lease. */
   readonly lease?: Contender | undefined;
-  /** How long a package may take to become healthy. */
+  /** Timeout for a package to become healthy, in milliseconds. */
   readonly healthTimeoutMs: number;
-  /** How long one step waits for what it needs: a CRD to be established, an object to be gone. */
+  /** Timeout of one step in milliseconds, such as waiting for a CRD to be established or an object to be deleted. */
   readonly stepTimeoutMs: number;
-  /** Where objects that are taken over are kept, to be put back when the package goes. */
+  /** Storage for copies of adopted objects, which are restored when the package is removed. */
   readonly copies: CopyPlace;
-  /** May objects that were there before and belong to nobody be taken over? */
+  /** True if existing objects without an owner may be adopted. */
   readonly adopt: 'ifUnowned' | 'none';
 };

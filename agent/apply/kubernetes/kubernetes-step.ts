@@ -5,29 +5,29 @@ import { asJson } from './owned-state.ts';
 
 export type ApplyDetail = {
   readonly apiVersion: string;
-  /** Of the object that was there when the plan was made; null: none, or one on its way out. */
+  /** resourceVersion of the object at the time of the plan; null: no object, or one that is terminating. */
   readonly resourceVersion: string | null;
-  /** The object on its way out that has to be gone first. */
+  /** uid of a terminating object that must be gone first. */
   readonly awaits: string | null;
-  /** Delete this one first: a field of it cannot be changed. */
+  /** uid of an object to delete first, because an immutable field changes. */
   readonly replaces: string | null;
-  /** Other managers' fields become ours first, so that those the package does not have go away. */
+  /** True if fields of other managers are taken over first, so that those which the package does not have are removed. */
   readonly migrates: boolean;
   readonly adopts: boolean;
-  /** Name of the copy that is made first of an object that is taken over. Plans of older agents do not say. */
+  /** Name of the copy to make of an adopted object before the first write. Absent in plans of older agents. */
   readonly copy?: Digest;
 };
 
 export type RemovalDetail = {
   readonly apiVersion: string;
   readonly uid: string;
-  /** Whose mark it has to bear to be touched at all. */
+  /** The owner mark that the object must have; otherwise the step leaves it alone. */
   readonly assignment: string;
 };
 
 export type PutBackDetail = Omit<RemovalDetail, 'uid'> & { readonly copy: Digest };
 
-/** Every kind of step of this target. 'note' is listed and does nothing; content is never in a step. */
+/** All kinds of steps of this target. 'note' is listed and does nothing. Steps never hold content. */
 export type KubernetesStep =
   | { readonly kind: 'note'; readonly detail: object }
   | { readonly kind: 'apply'; readonly detail: ApplyDetail }
@@ -46,5 +46,5 @@ export const toStep = (
 export const note = (key: string, outcome: 'unchanged' | 'skipped', reason: string, group: number): Step =>
   toStep(key, outcome, reason, { kind: 'note', detail: {} }, group);
 
-/** Steps come out of our own plan or journal: their shape is ours. */
+/** Steps come from our own plan or journal, so their shape is trusted. */
 export const fromStep = (step: Step): KubernetesStep => step as unknown as KubernetesStep;

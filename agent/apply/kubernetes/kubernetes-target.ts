@@ -20,13 +20,13 @@ import { type Manifest, readManifests } from './desired/read-wanted.ts';
 
 export type { KubernetesTargetOptions } from './kubernetes-options.ts';
 
-/** A cluster: objects by server-side apply under one field manager, health as kstatus judges it. */
+/** The target of a cluster: applies objects by server-side apply under one field manager and judges health like kstatus. */
 export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
   let opened: Promise<KubernetesApi> | undefined;
   const api = (): Promise<KubernetesApi> => {
     if (opened) return opened;
     const opening = options.open();
-    // A kubeconfig that is mended meanwhile is read again.
+    // Not cached after a failure, so that a corrected kubeconfig is read again.
     opening.catch(() => {
       opened = undefined;
     });
@@ -67,8 +67,8 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
 };
 
 /**
- * Keys of the objects that a package will own, without asking the cluster. Which kinds have namespaces is not known here, so each
- * object counts with its namespace and without. @throws FleetError YAML_SYNTAX, OBJECT_INVALID, SITE_VALUES, SECRET_MISSING
+ * Returns keys of the objects that a package will own, without requests to the cluster. Whether kinds are namespaced is unknown here, so
+ * each object has a key with its namespace and one without. @throws FleetError YAML_SYNTAX, OBJECT_INVALID, SITE_VALUES, SECRET_MISSING
  */
 const keysWanted = (desired: DesiredPackage): ReadonlySet<string> =>
   new Set(

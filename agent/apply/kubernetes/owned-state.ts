@@ -2,28 +2,28 @@ import type { Json } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import type { DesiredPackage, OwnedObject } from '../../model/target.ts';
 
-/** What the inventory remembers of an object: names and hashes, never content. */
+/** The inventory record of an object: names and hashes, never content. */
 export type OwnedState = {
   readonly apiVersion: string;
-  /** Under whose name it was marked. */
+  /** The assignment in its owner mark. */
   readonly assignment: string;
-  /** Identity of the package that `wanted` and `hash` were true for. */
+  /** Identity of the package that `wanted` and `hash` belong to. */
   readonly of?: string;
-  /** Hash of the object as the package has it. */
+  /** Hash of the package's object. */
   readonly wanted?: string;
-  /** Which object it was: one that was deleted and made again by others is another. */
+  /** uid of the object; an object recreated by others has another one. */
   readonly uid?: string;
-  /** Hash of our fields as the server keeps them (fingerprint.ts). */
+  /** Hash of our fields as stored by the server (fingerprint.ts). */
   readonly hash?: string;
-  /** It has secrets: `wanted` and `hash` are keyed hashes. */
+  /** True for an object with secrets: `wanted` and `hash` are keyed hashes. */
   readonly secret?: true;
-  /** It was there before and belonged to nobody: it stays when the package goes. */
+  /** True if it existed before without an owner: it stays when the package is removed. */
   readonly adopted?: true;
-  /** Of an adopted object: the copy of what it was, which is put back then. Inventories of older agents have none. */
+  /** For an adopted object: the copy that the removal restores. Absent in inventories of older agents. */
   readonly replaced?: { readonly digest: Digest };
   /**
-   * It was there when this package was first applied, as another package's or ours from a state that was lost: should the
-   * package be taken back, the object stays. Gone once the package is kept (keepOwned).
+   * True if it existed when this package was first applied, with our mark from another package or a lost state. If the first apply is
+   * rolled back, the object stays. keepOwned drops this field once the package is kept.
    */
   readonly provisional?: true;
   /** fleet-ferry/prune: disabled. */
@@ -35,7 +35,7 @@ export const stateOf = ({ state }: OwnedObject): OwnedState => state as unknown 
 export const asJson = (state: object): { readonly [key: string]: Json } =>
   Object.fromEntries<Json>(Object.entries(state).filter(([, value]) => value !== undefined));
 
-/** What makes two packages want the same objects: files, and the site values and sealed secrets that go into them. */
+/** Identity of a package's objects: files, site values and sealed secrets. */
 export const packageId = (desired: DesiredPackage): string =>
   digestOf(
     JSON.stringify([

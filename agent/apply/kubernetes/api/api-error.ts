@@ -1,12 +1,12 @@
 import { FleetError } from '#bundles/errors';
 
-/** What a request was about, for messages. */
+/** The subject of a request, for messages. */
 export type Doing = {
   /** 'apply', 'get', 'list', 'delete', 'watch', 'discover' ... */
   readonly verb: string;
   /** 'Deployment shop/web', 'ConfigMaps of shop'. */
   readonly what: string;
-  /** A Secret: the server's words may quote its values and are not repeated. */
+  /** True for a Secret: the server's message may quote its values and is not repeated. */
   readonly secret: boolean;
 };
 
@@ -27,7 +27,7 @@ export type Status = {
 const MAX_WORDS = 1000;
 const MAX_QUOTE = 300;
 
-/** An etcd that is full or a disk behind it: no fault of what is applied, and it passes when room is made. */
+/** etcd or its disk is full: not a fault of the object, and over when space is freed. */
 const NO_ROOM = /database space exceeded|no space left|mvcc: database space/i;
 
 export const readStatus = (body: string): Status => {
@@ -35,19 +35,19 @@ export const readStatus = (body: string): Status => {
     const parsed: unknown = JSON.parse(body);
     if (typeof parsed === 'object' && parsed !== null) return parsed;
   } catch {
-    // A proxy in between answers in its own words.
+    // The answer of a proxy, which is not a Status object.
   }
   return { message: body.slice(0, MAX_WORDS) };
 };
 
-/** What the server says with a 500 of a manifest that does not fit the schema: no other try will make it fit. */
+/** Messages of a 500 for a manifest that violates the schema. Retrying cannot succeed. */
 const MALFORMED =
   /failed to create typed patch object|failed to create manager for existing fields|unable to convert/i;
 const WEBHOOK_AWAY = /failed calling webhook "([^"]*)"/i;
-/** A Service that the cluster has no address or port left for: it may be tried again, but the server is not away. */
+/** The cluster has no address or port left for a Service. Retryable, although the server is reachable. */
 const NONE_LEFT = /failed to allocate .*range is full/i;
 
-/** May the same request succeed in a moment? 409 is not here: what to do about it depends on the request. */
+/** True if the same request may succeed shortly. Not for 409, which each request handles itself. */
 export const isPassing = (code: number, status: Status): boolean =>
   code === 429 || code >= 500 || code === 408
     ? !NO_ROOM.test(status.message ?? '') &&
@@ -58,13 +58,13 @@ export const isPassing = (code: number, status: Status): boolean =>
 const isWebhookDenial = (code: number, { message = '' }: Status): boolean =>
   code >= 500 && /admission webhook .* denied/.test(message);
 
-/** A refusal that comes with a 500: the server itself is there. */
+/** A refusal with status 500 although the server works. */
 const isAnswer = (code: number, status: Status): boolean =>
   MALFORMED.test(status.message ?? '') ||
   NONE_LEFT.test(status.message ?? '') ||
   isWebhookDenial(code, status);
 
-/** An answer that is no success as our error. */
+/** Converts an unsuccessful response to a FleetError. */
 export const toApiError = (code: number, status: Status, doing: Doing, server: string): FleetError => {
   const said = wordsOf(status, doing);
   const { verb, what } = doing;
@@ -79,7 +79,7 @@ export const toApiError = (code: number, status: Status, doing: Doing, server: s
         hint: 'Renew the token or certificate of the kubeconfig',
       });
     case 403:
-      // Quota, admission and a namespace that goes away answer 403 as well; only RBAC is a matter of the account.
+      // Quota, admission and a terminating namespace answer 403 as well; only RBAC concerns the account.
       if (!/ cannot | is forbidden: User /.test(status.message ?? '')) return refused(verb, what, said);
       return new FleetError('API_DENIED', `the agent may not ${verb} ${what}: ${said}`, {
         hint: 'Give its account a role that allows it',
@@ -100,7 +100,7 @@ export const toApiError = (code: number, status: Status, doing: Doing, server: s
   }
 };
 
-/** The server's words may quote the object that the webhook was asked about; the name of the webhook is enough. */
+/** Names only the webhook, because the server's message may quote the object. */
 const webhookUnreachable = (verb: string, what: string, message: string): FleetError =>
   new FleetError(
     'WEBHOOK_UNREACHABLE',
@@ -113,7 +113,7 @@ const webhookUnreachable = (verb: string, what: string, message: string): FleetE
 const refused = (verb: string, what: string, said: string): FleetError =>
   new FleetError('API_REFUSED', `${what} was not ${pastOf(verb)}: ${said}`);
 
-/** The same words whatever was asked: an outage of days is one thing to tell, not one a request. */
+/** The message does not name the request, so that an outage of days is reported once. */
 export const unreachable = (server: string, why: string, cause?: unknown, said = ''): FleetError =>
   new FleetError('API_UNREACHABLE', `the API server ${server} does not answer (${why})`, {
     ...(cause !== undefined && { cause }),
@@ -156,13 +156,13 @@ const wordsOf = (status: Status, { secret }: Doing): string => {
   const fields = status.details?.causes?.flatMap(({ field, reason }) =>
     field === undefined ? [] : [`${field}${reason === undefined ? '' : ` (${reason})`}`],
   );
-  // Who may not and which webhook refused quote no value; everything else might.
+  // Denials by RBAC and the name of a webhook quote no value; other messages might.
   const harmless = HARMLESS.exec(status.message ?? '')?.[0];
   const words = [status.reason, harmless, ...(fields ?? [])].filter((word) => word !== undefined);
   return `${words.join(', ') || 'it was refused'} (its words may quote the secret and are left out)`;
 };
 
-/** Of a whole pod template that the server quotes, its field and what is wrong with it are enough. */
+/** Shortens the quotation of a whole pod template to the field and its fault. */
 const withoutQuotes = ({ message = 'it gave no reason', details }: Status): string =>
   (details?.causes ?? [])
     .map((cause) => cause.message ?? '')
@@ -171,6 +171,6 @@ const withoutQuotes = ({ message = 'it gave no reason', details }: Status): stri
 
 const shorten = (text: string): string => ends(text.replaceAll(/\s+/g, ' ').trim(), MAX_WORDS);
 
-/** Both ends of it: what is wrong with a value stands behind the value. */
+/** Keeps both ends of a message, because the fault follows the quoted value. */
 const ends = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most / 2)} ... ${text.slice(-most / 2)}` : text;

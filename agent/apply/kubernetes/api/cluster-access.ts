@@ -1,11 +1,11 @@
 import type { RequestOptions } from 'node:https';
 import { FleetError } from '#bundles/errors';
 
-/** Where a cluster's API is and how to be let in. */
+/** Address and credentials of a cluster's API. */
 export type ClusterAccess = {
   /** 'https://10.0.0.1:6443', no slash at the end. */
   readonly server: string;
-  /** Made anew whenever asked: tokens rotate, exec plugins give short-lived ones. @throws FleetError API_DENIED */
+  /** Returns fresh credentials at each call, because tokens rotate and exec plugins issue short-lived ones. @throws FleetError API_DENIED */
   readonly credentials: () => Promise<Credentials>;
 };
 
@@ -23,17 +23,16 @@ export type Credentials = {
 export type AccessOptions = {
   /** A file, or '': in the cluster by the pod's service account where there is one, else KUBECONFIG or ~/.kube/config. */
   readonly kubeconfig: string;
-  /** '': the current one. */
+  /** '': the current context. */
   readonly context: string;
 };
 
-/** Server that the library assumes when it finds neither a kubeconfig nor a service account. */
+/** The server that the library assumes if it finds neither a kubeconfig nor a service account. */
 const NOTHING_FOUND = 'http://localhost:8080';
 
 /**
- * Reads the kubeconfig as kubectl does: contexts, certificates, tokens, exec plugins. The library is large, so it is
- * loaded here and nowhere else.
- * @throws FleetError CONFIG_INVALID when there is no kubeconfig, it cannot be read, or its context names no cluster
+ * Reads the kubeconfig as kubectl does: contexts, certificates, tokens, exec plugins. Loads the large client library on demand.
+ * @throws FleetError CONFIG_INVALID if there is no kubeconfig, it cannot be read, or its context names no cluster
  */
 export const openClusterAccess = async ({ kubeconfig, context }: AccessOptions): Promise<ClusterAccess> => {
   const { KubeConfig } = await import('@kubernetes/client-node');

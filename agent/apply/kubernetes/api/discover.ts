@@ -1,7 +1,7 @@
 import type { ResourceType, TypeRef } from './kubernetes-api.ts';
 import type { Sender } from './send.ts';
 
-/** What the server has, by 'group/version' and kind. */
+/** The kinds of the server, by 'group/version' and kind. */
 export type Types = {
   readonly all: readonly ResourceType[];
   readonly find: (type: TypeRef) => ResourceType | undefined;
@@ -22,7 +22,7 @@ type GroupList = {
   }[];
 };
 
-/** Aggregated discovery: everything in two answers. Servers since 1.30 speak v2, since 1.27 v2beta1. */
+/** Aggregated discovery returns all kinds in two responses: v2 since Kubernetes 1.30, v2beta1 since 1.27. */
 const ACCEPT = ['v2', 'v2beta1']
   .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
   .join(',');
@@ -55,7 +55,7 @@ const readGroups = ({ items = [] }: GroupList): readonly ResourceType[] =>
   items.flatMap(({ metadata, versions = [] }) =>
     versions.flatMap(({ version, resources = [] }) =>
       resources.flatMap(({ resource, responseKind, scope, verbs = [] }) =>
-        // Some answer with kinds of another group (a Scale); built-in ones leave group and version out.
+        // Some subresources have kinds of another group (Scale); for built-in kinds group and version are absent.
         responseKind?.kind
           ? [
               {

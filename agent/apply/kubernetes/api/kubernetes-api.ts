@@ -1,10 +1,10 @@
 /**
- * What this target asks of a cluster's API server, narrow and typed. Every function retries transient failures (429,
- * a server that restarts) within the api's patience and throws FleetError API_UNREACHABLE after it, API_DENIED for 401 and
- * 403, API_REFUSED for what the server or an admission webhook refuses, ABORTED for the signal.
+ * The requests that this target makes to a cluster's API server. Every function retries transient failures (429, a restarting server)
+ * within its retry budget. It throws FleetError API_UNREACHABLE after that, API_DENIED for 401 and 403, API_REFUSED if the server or an
+ * admission webhook refuses, ABORTED when the signal fires.
  */
 
-/** An object as the server has it. Only metadata is typed; everything else is looked at by who knows the kind. */
+/** A live object. Only metadata is typed; code for a specific kind reads the other fields. */
 export type LiveObject = {
   readonly apiVersion: string;
   readonly kind: string;
@@ -53,7 +53,7 @@ export type ObjectRef = TypeRef & {
   readonly name: string;
 };
 
-/** What discovery says of a kind. */
+/** A kind as discovery describes it. */
 export type ResourceType = {
   /** '' for the core group. */
   readonly group: string;
@@ -76,26 +76,26 @@ export type ListOptions = {
 export type ObjectList = { readonly items: readonly LiveObject[]; readonly resourceVersion: string };
 
 export type WatchOptions = ListOptions & {
-  /** From a list's resourceVersion on. */
+  /** Start after this resourceVersion of a list. */
   readonly resourceVersion: string;
 };
 
-/** `expired`: the resourceVersion is too old to go on from (410): list again. The stream ends after it. */
+/** `expired`: the resourceVersion is too old (410), so the objects must be listed again. The stream ends after it. */
 export type WatchEvent =
   | { readonly type: 'added' | 'modified' | 'deleted' | 'bookmark'; readonly object: LiveObject }
   | { readonly type: 'expired' };
 
 export type ApplyOptions = {
-  /** The server does everything but write. */
+  /** Dry run: the server processes the request without writing. */
   readonly dryRun?: boolean;
-  /** Takes over fields that another applier owns; else FIELD_CONFLICT. */
+  /** Takes over fields of other appliers; without it they cause FIELD_CONFLICT. */
   readonly force: boolean;
-  /** The object has secrets, whatever its kind: the server's words may quote them. */
+  /** True for an object of any kind that holds secrets: the server's messages may quote them. */
   readonly secret?: boolean;
 };
 
 export type DeleteOptions = {
-  /** Only this very object, not one of the same name that came after it. */
+  /** Deletes only the object with this uid, not a newer one of the same name. */
   readonly uid?: string;
   readonly resourceVersion?: string;
   readonly propagation: 'Foreground' | 'Background' | 'Orphan';
@@ -106,42 +106,42 @@ export type KubernetesApi = {
   readonly server: string;
   /** '1.35.4'. */
   readonly version: (signal: AbortSignal) => Promise<string>;
-  /** Asks discovery again when the kind is unknown; undefined when the server does not have it. */
+  /** Repeats discovery if the kind is unknown; undefined if the server does not have it. */
   readonly typeOf: (type: TypeRef, signal: AbortSignal) => Promise<ResourceType | undefined>;
-  /** Every kind the server has, as of the last time it was asked. */
+  /** All kinds of the server as of the last discovery. */
   readonly types: (signal: AbortSignal) => Promise<readonly ResourceType[]>;
-  /** Forgets what discovery said: a CRD was applied. */
+  /** Discards cached discovery, after a CRD was applied. */
   readonly forgetTypes: () => void;
-  /** undefined when it (or its kind) is not there. */
+  /** undefined if the object or its kind does not exist. */
   readonly read: (ref: ObjectRef, signal: AbortSignal) => Promise<LiveObject | undefined>;
-  /** All pages; an unknown kind is an empty list with resourceVersion '0'. */
+  /** Returns all pages; for an unknown kind an empty list with resourceVersion '0'. */
   readonly list: (type: TypeRef, options: ListOptions, signal: AbortSignal) => Promise<ObjectList>;
-  /** Server-side apply by the one field manager. `created` is never true for a dry run's object that exists. */
+  /** Server-side apply under our field manager. `created` is false for a dry run on an existing object. */
   readonly apply: (
     object: LiveObject,
     options: ApplyOptions,
     signal: AbortSignal,
   ) => Promise<{ readonly object: LiveObject; readonly created: boolean }>;
-  /** POST; FIELD_CONFLICT when it is there already. */
+  /** POST; FIELD_CONFLICT if the object exists. */
   readonly create: (object: LiveObject, signal: AbortSignal) => Promise<LiveObject>;
-  /** PUT; with metadata.resourceVersion set, FIELD_CONFLICT when somebody else was first. */
+  /** PUT; FIELD_CONFLICT if metadata.resourceVersion is set and not current. */
   readonly replace: (object: LiveObject, signal: AbortSignal) => Promise<LiveObject>;
-  /** JSON patch (RFC 6902); undefined when the object is gone; FIELD_CONFLICT when a `test` fails. */
+  /** JSON patch (RFC 6902); undefined if the object does not exist; FIELD_CONFLICT if a `test` fails. */
   readonly patch: (
     ref: ObjectRef,
     operations: readonly JsonPatch[],
     signal: AbortSignal,
     options?: { readonly dryRun: boolean },
   ) => Promise<LiveObject | undefined>;
-  /** 'gone' when it was not there, 'deleting' when a finalizer holds it, 'other' when uid or resourceVersion differ. */
+  /** 'gone': the object did not exist; 'deleting': a finalizer holds it; 'other': uid or resourceVersion differ. */
   readonly remove: (
     ref: ObjectRef,
     options: DeleteOptions,
     signal: AbortSignal,
   ) => Promise<'gone' | 'deleted' | 'deleting' | 'other'>;
   /**
-   * One watch until the server or the signal ends it; never reconnects. Throws API_UNREACHABLE when the
-   * connection breaks, ends without an error when the server closes it in order or the signal aborts.
+   * Runs one watch without reconnecting. Throws API_UNREACHABLE if the connection breaks; ends without an error when the server closes
+   * the watch or the signal fires.
    */
   readonly watch: (type: TypeRef, options: WatchOptions, signal: AbortSignal) => AsyncIterable<WatchEvent>;
   /** Closes idle connections. */

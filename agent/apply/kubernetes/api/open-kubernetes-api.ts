@@ -15,21 +15,21 @@ import type {
 import { readLines } from './read-lines.ts';
 import { createSender, type Patience, type Sender } from './send.ts';
 
-/** The one name under which all fields are owned, for ever: another one would be another applier. */
+/** Our field manager. Never change it: under another name the agent would conflict with its own fields. */
 export const FIELD_MANAGER = 'fleet-agent';
 
 const PAGE = 500;
-/** Kinds come and go with CRDs that others install. */
+/** Lifetime of cached discovery, because others install and remove CRDs. */
 const TYPES_MS = 10 * 60_000;
-/** An unknown kind asks again, but not a hundred times for a hundred objects of it. */
+/** Shortest pause between two discoveries for unknown kinds, so that many objects of one cause a single request. */
 const UNKNOWN_MS = 1000;
-/** A server closes a watch after this long; the next one continues from the last event. */
+/** Requested duration of a watch; the next one continues from the last event. */
 const WATCH_SECONDS = 300;
 
 const PARTIAL = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const PARTIAL_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
-/** A client of one cluster. Connects at the first request. */
+/** Creates a client of one cluster. It connects with the first request. */
 export const openKubernetesApi = (access: ClusterAccess, patience: Patience): KubernetesApi => {
   const sender = createSender(access, patience);
   let known: { readonly types: Types; readonly at: number } | undefined;
@@ -156,8 +156,8 @@ export const openKubernetesApi = (access: ClusterAccess, patience: Patience): Ku
 };
 
 /**
- * A `test` that does not hold, or a place that is gone, is somebody else's change, anything else is a refusal. Of a patch that
- * does not fit the server says no more than that.
+ * A failed `test` or a missing path means that the object was changed meanwhile; everything else is a refusal. The server gives no
+ * details for a patch that does not match.
  */
 const patchRefused = (status: Status, ref: ObjectRef, server: string): FleetError =>
   /rejected our request due to an error|testing |test failed|the object has been modified/i.test(
@@ -195,14 +195,14 @@ const listAll = async (
       expired = answer.code === 410;
       if (expired) break;
       const page = JSON.parse(answer.body) as ListPage;
-      // Items of a list do not say what they are.
+      // Items of a list lack apiVersion and kind.
       items.push(
         ...(page.items ?? []).map((item) => ({ ...item, apiVersion: ref.apiVersion, kind: ref.kind })),
       );
       next = page.metadata?.continue ?? '';
       resourceVersion = page.metadata?.resourceVersion ?? '0';
     } while (next !== '');
-    // The pages were too slow for the server's memory: from the first one again.
+    // The continue token expired: start again at the first page.
     if (!expired) return { items, resourceVersion };
   }
 };
@@ -241,7 +241,7 @@ const removeOne = async (
   if (answer.code === 404) return 'gone';
   if (answer.code === 409) {
     if (/precondition/i.test(answer.status.message ?? '')) return 'other';
-    // A namespace that is going away already answers so.
+    // The answer for a namespace that is already terminating.
     return 'deleting';
   }
   const left = JSON.parse(answer.body) as Partial<LiveObject>;

@@ -1,4 +1,4 @@
-/** Lines of a stream as they become whole; what stands after the last line feed when the stream ends is no line. */
+/** Yields complete lines of a stream. Text after the last line feed is dropped. */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const pending: Buffer[] = [];
   for await (const chunk of chunks) {

@@ -12,43 +12,43 @@ export type Request = Doing & {
   readonly body?: string;
   readonly contentType?: string;
   readonly accept?: string;
-  /** Codes that are answers here and no errors. */
+  /** Status codes that the caller handles as results and not as errors. */
   readonly expect?: readonly number[];
 };
 
 export type Answer = { readonly code: number; readonly body: string; readonly status: Status };
 
 export type Sender = {
-  /** One request to its end, again while what stops it passes. @throws FleetError API_*, FIELD_CONFLICT, ABORTED */
+  /** Sends a request and retries transient failures. @throws FleetError API_*, FIELD_CONFLICT, ABORTED */
   readonly send: (request: Request, signal: AbortSignal) => Promise<Answer>;
-  /** The answer's body as it comes. One try. @throws FleetError API_*, ABORTED */
+  /** Sends a request once and streams the body of the response. @throws FleetError API_*, ABORTED */
   readonly open: (request: Request, signal: AbortSignal) => Promise<Dispatcher.ResponseData>;
   readonly close: () => Promise<void>;
 };
 
 export type Patience = {
-  /** How long a server may be away before it counts as out of reach. */
+  /** Retry budget for an unreachable server, in milliseconds. */
   readonly patienceMs: number;
   readonly requestMs: number;
 };
 
-/** The time that a server may be away limits the tries, not their number. */
+/** Unlimited attempts: the retry budget in milliseconds is the limit. */
 const POLICY: RetryPolicy = { firstMs: 100, longestMs: 3000, jitter: 'none' };
 /**
- * More than the steps that run at once and the watches beside them (12 of what is owned, 10 while a package settles), so
- * that no request waits behind a watch, which ends when it likes.
+ * More than the concurrent steps and watches together (12 watches of owned objects, 10 while a package settles), so that no request
+ * waits behind a watch.
  */
 const CONNECTIONS = 48;
-/** A list of a large namespace; an object is at most 1.5 MB in etcd. */
+/** Size limit of a response in bytes, for the list of a large namespace. etcd limits one object to 1.5 MB. */
 const MAX_BODY = 512 << 20;
-/** Credentials are read again after this long: service account tokens rotate hourly, exec plugins cache their own. */
+/** Lifetime of cached credentials: service account tokens rotate hourly, and exec plugins have a cache of their own. */
 const CREDENTIALS_MS = 60_000;
 
-/** Requests to one API server over a small pool of connections that are kept alive. */
+/** Sends requests to one API server over a small pool of kept-alive connections. */
 export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: Patience): Sender => {
   let session: { readonly agent: Agent; readonly tls: string } | undefined;
   let known: { readonly credentials: Credentials; readonly at: number } | undefined;
-  // Once a server has used up its patience, each further request gets one try until one succeeds.
+  // After the retry budget is used up, each request gets one attempt until one succeeds.
   let away = false;
 
   const credentials = async (fresh: boolean): Promise<Credentials> => {
@@ -67,7 +67,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
     void session?.agent.close().catch(() => {});
     const agent = new Agent({
       connect: { ...tls, timeout: 10_000 },
-      // Of one HTTP/2 connection that ends, undici throws an error for each stream where nobody can catch it.
+      // When an HTTP/2 connection ends, undici throws an uncatchable error for each stream.
       allowH2: false,
       connections: CONNECTIONS,
       pipelining: 1,
@@ -152,7 +152,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
   const open = async (request: Request, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
     stopIfAborted(signal);
     try {
-      // A watch is silent while nothing happens.
+      // No body timeout: a watch is silent while nothing changes.
       const response = await once(request, false, signal, 0);
       if (response.statusCode < 400 || request.expect?.includes(response.statusCode)) return response;
       const status = readStatus(await response.body.text());
@@ -181,13 +181,13 @@ const pathOf = (server: string, path: string, query: Request['query']): string =
   return `${prefix}${path}${search === '' ? '' : `?${search}`}`;
 };
 
-/** Seconds, as API servers write it. */
+/** Parses Retry-After in seconds, the form that API servers use. */
 const retryAfter = (header: string | string[] | undefined): number | undefined => {
   const seconds = Number(Array.isArray(header) ? header[0] : header);
   return header !== undefined && Number.isFinite(seconds) ? Math.min(seconds, 60) * 1000 : undefined;
 };
 
-/** 'ECONNREFUSED', or what there is. The whole chain of causes would repeat addresses, not reasons. */
+/** The innermost reason, such as 'ECONNREFUSED'. The other causes only repeat addresses. */
 const reasonOf = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause);
   return 'code' in cause ? String(cause.code) : cause.message;

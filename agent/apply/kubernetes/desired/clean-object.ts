@@ -3,10 +3,9 @@ import { isRecord } from '../../../model/parse-manifests.ts';
 type Fields = { readonly [field: string]: unknown };
 
 /**
- * A manifest without what would make two appliers quarrel or an object differ from itself for ever (checklist S3): the
- * server's own fields, `creationTimestamp: null` that generators leave behind, a Secret's `stringData` (the server keeps it
- * as `data`, so a key removed from it would never go), rules that an aggregated ClusterRole gets from others, and CA
- * bundles that are only there to be filled in.
+ * Removes fields that would cause conflicts or permanent differences (checklist S3): the server's own fields, `creationTimestamp: null`
+ * of generators, the rules of an aggregated ClusterRole, and placeholder CA bundles. Converts a Secret's `stringData` to `data`, as the
+ * server does, because a key removed from `stringData` would otherwise stay.
  */
 export const cleanObject = (value: Fields): Fields => {
   const { status: _, ...kept } = withoutNullTimes(value) as Fields;
@@ -46,7 +45,7 @@ const withData = (secret: Fields): Fields => {
   return { ...rest, data: { ...(isRecord(data) ? data : {}), ...Object.fromEntries(encoded) } };
 };
 
-/** '', and a line feed in base64, which generators write as a place to fill in. */
+/** Placeholders of generators for a CA bundle: '', and a line feed in base64. */
 const EMPTY_BUNDLES: ReadonlySet<unknown> = new Set(['', 'Cg==', null]);
 
 const withoutEmptyBundles = (node: unknown): unknown => {

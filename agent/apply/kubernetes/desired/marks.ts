@@ -1,7 +1,7 @@
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import type { ObjectPolicy } from './wanted-object.ts';
 
-/** Annotations of ours: the first two are written to every object and say whose it is (docs/kubernetes.md). */
+/** Our annotations. The first two are on every object and name its owner (docs/kubernetes.md). */
 export const ASSIGNMENT_MARK = 'fleet-ferry/assignment';
 export const FLEET_MARK = 'fleet-ferry/fleet';
 const APPLY = 'fleet-ferry/apply';
@@ -12,7 +12,7 @@ const WAIT = 'fleet-ferry/wait';
 
 export type Owner = { readonly fleet: string; readonly assignment: string };
 
-/** Whose an object says it is. */
+/** The owner according to an object's annotations. */
 export const ownerOf = ({ metadata }: LiveObject): Owner | undefined => {
   const assignment = metadata.annotations?.[ASSIGNMENT_MARK];
   const fleet = metadata.annotations?.[FLEET_MARK];

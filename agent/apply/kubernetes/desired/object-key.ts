@@ -4,11 +4,11 @@ import type { ObjectRef } from '../api/kubernetes-api.ts';
 export const groupOf = (apiVersion: string): string =>
   apiVersion.includes('/') ? (apiVersion.split('/')[0] as string) : '';
 
-/** `apiGroup/Kind/namespace/name`: the version does not count, it is the same object in each. */
+/** `apiGroup/Kind/namespace/name`, without the version, because an object is the same in each version. */
 export const keyOf = ({ apiVersion, kind, namespace = '', name }: ObjectRef): string =>
   `${groupOf(apiVersion)}/${kind}/${namespace}/${name}`;
 
-/** The way back. @param apiVersion as the inventory remembers it: a key has the group only */
+/** Converts a key back to a reference. @param apiVersion from the inventory, because a key has only the group */
 export const refOf = (key: string, apiVersion: string): ObjectRef => {
   const [, kind = '', namespace = '', ...name] = key.split('/');
   return { apiVersion, kind, name: name.join('/'), ...(namespace !== '' && { namespace }) };

@@ -6,8 +6,8 @@ import type { ParsedDocument } from '../../../model/parse-manifests.ts';
 type SiteInput = DesiredPackage['siteInputs'][number];
 
 /**
- * Puts site values into the exact fields they were meant for: '/<index of the document in its file>/spec/...' (RFC 6901).
- * The field's parent must be there; the documents themselves are not changed.
+ * Sets site values at JSON pointers (RFC 6901) that begin with the index of the document in its file: '/0/spec/...'. The parent of the
+ * field must exist. Returns new documents and does not change the given ones.
  * @throws FleetError SITE_VALUES that names input, file and field, never the value
  */
 export const putInputs = (
@@ -42,7 +42,7 @@ const setAt = (node: unknown, [token = '', ...rest]: readonly string[], input: S
   }
   if (typeof node !== 'object' || node === null) throw noField(input);
   const before: unknown = Object.hasOwn(node, token) ? (node as Record<string, unknown>)[token] : undefined;
-  // Not an assignment: '__proto__' is a key like any other.
+  // defineProperty and not an assignment, because '__proto__' is an ordinary key.
   return Object.defineProperty({ ...node }, token, {
     value: next(before, rest, input),
     enumerable: true,

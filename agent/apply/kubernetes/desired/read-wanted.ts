@@ -12,7 +12,7 @@ import { putInputs } from './put-input.ts';
 import { stableHash, stableText } from './stable-hash.ts';
 import type { WantedObject } from './wanted-object.ts';
 
-/** An object of a package before the cluster was asked whether its kind has namespaces. */
+/** An object of a package before it is known whether its kind is namespaced. */
 export type Manifest = {
   readonly apiVersion: string;
   readonly kind: string;
@@ -20,18 +20,18 @@ export type Manifest = {
   readonly namespace: string | undefined;
   readonly fields: { readonly [field: string]: unknown };
   readonly place: string;
-  /** Present where it has secrets (WantedObject). */
+  /** Present if the object holds secrets (WantedObject). */
   readonly secret?: KeyedHash;
 };
 
-/** Whether objects of a kind lie in namespaces; undefined when neither cluster nor package knows the kind. */
+/** True if a kind is namespaced; undefined if neither cluster nor package knows the kind. */
 export type ScopeOf = (type: TypeRef) => 'Namespaced' | 'Cluster' | undefined;
 
 const known = new WeakMap<DesiredPackage, readonly Manifest[]>();
 
 /**
- * The objects of a package as its files and the site's values say, `List`s expanded. Read once a package: each of its
- * steps asks again. @throws FleetError YAML_SYNTAX, OBJECT_INVALID, SITE_VALUES, SECRET_MISSING
+ * Reads the objects of a package from its files, with the site's values, and expands `List`s. Cached for each package, because every
+ * step calls it. @throws FleetError YAML_SYNTAX, OBJECT_INVALID, SITE_VALUES, SECRET_MISSING
  */
 export const readManifests = (desired: DesiredPackage): readonly Manifest[] => {
   const before = known.get(desired);
@@ -60,7 +60,7 @@ const expand = (value: ParsedDocument['value']): readonly ParsedDocument['value'
   if (!isList || !isRecord(items[0] ?? {})) return [value];
   const itemKind = kind.slice(0, -'List'.length);
   return items.filter(isRecord).flatMap((item) =>
-    // Items of a ConfigMapList need not say what they are, those of a List must.
+    // Items of a ConfigMapList may lack apiVersion and kind; items of a List must have them.
     expand({ ...(itemKind === '' ? {} : { apiVersion, kind: itemKind }), ...item }),
   );
 };
@@ -92,8 +92,7 @@ const toManifest = (value: ParsedDocument['value'], place: string): Manifest => 
 };
 
 /**
- * The objects with their keys and owner marks, sorted by key. Kinds without namespaces lose a namespace that somebody
- * stamped on them.
+ * Returns the objects with keys and owner marks, sorted by key. A namespace on a cluster-scoped object is removed.
  * @throws FleetError OBJECT_CLASH naming both places, OBJECT_INVALID without a namespace, API_REFUSED for unknown kinds;
  * one error lists all objects that are wrong
  */
@@ -173,7 +172,7 @@ const unknownKinds = (unknown: readonly Manifest[]): FleetError =>
 
 const MAX_LISTED = 20;
 
-/** The first of a list and how many more there are. */
+/** Names the first items of a list and the number of further ones. */
 export const listOf = (items: readonly string[]): string => {
   const more = items.length - MAX_LISTED;
   return items.slice(0, MAX_LISTED).join(', ') + (more > 0 ? ` and ${more} more` : '');

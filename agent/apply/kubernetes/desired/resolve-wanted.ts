@@ -4,11 +4,11 @@ import { isRecord } from '../../../model/parse-manifests.ts';
 import { type Manifest, readManifests, toWanted } from './read-wanted.ts';
 import type { WantedObject } from './wanted-object.ts';
 
-/** What a package wants, and which of its kinds it brings itself. */
+/** The objects of a package and the kinds that its own CRDs define. */
 export type Wanted = {
   readonly objects: readonly WantedObject[];
   readonly byKey: ReadonlyMap<string, WantedObject>;
-  /** Keys of the CRDs in the package by 'apiVersion kind' of what they define. */
+  /** 'apiVersion kind' -> key of the CRD in the package that defines it. */
   readonly definedBy: ReadonlyMap<string, string>;
 };
 
@@ -17,7 +17,7 @@ export const typeKey = ({ apiVersion, kind }: TypeRef): string => `${apiVersion}
 const known = new WeakMap<DesiredPackage, Promise<Wanted>>();
 
 /**
- * A package's objects with their keys: the cluster, or a CRD of the package, says which kinds have namespaces.
+ * Returns a package's objects with their keys. The cluster, or a CRD of the package, tells which kinds are namespaced.
  * @throws FleetError YAML_SYNTAX, OBJECT_INVALID, OBJECT_CLASH, SITE_VALUES, API_*
  */
 export const resolveWanted = (
@@ -30,7 +30,7 @@ export const resolveWanted = (
   if (before) return before;
   const wanted = resolve(api, fleet, desired, signal);
   known.set(desired, wanted);
-  // What failed may succeed at the next try: a kind that was installed meanwhile, a server that answers again.
+  // Failures are not cached: a kind may be installed meanwhile, or the server answer again.
   wanted.catch(() => known.delete(desired));
   return wanted;
 };
@@ -68,7 +68,7 @@ type Definition = {
   readonly crd: string;
 };
 
-/** What a CRD says that it defines, a type a version. */
+/** The types that a CRD defines, one for each version. */
 const definedTypes = ({ fields, name }: Manifest): readonly Definition[] => {
   const spec = isRecord(fields['spec']) ? fields['spec'] : {};
   const names = isRecord(spec['names']) ? spec['names'] : {};

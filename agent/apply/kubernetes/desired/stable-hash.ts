@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { compareBytes } from '#bundles/digest';
 
-/** Equal for equal JSON values whatever the order of their keys. Unlike our own documents, objects may hold fractions. */
+/** Hash of a JSON value, independent of key order. Unlike canonical JSON, it accepts fractions. */
 export const stableHash = (value: unknown): string => hashText(stableText(value));
 
 export const hashText = (text: string): string => createHash('sha256').update(text).digest('hex');

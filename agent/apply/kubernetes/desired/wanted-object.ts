@@ -1,7 +1,7 @@
 import type { KeyedHash } from '../../../model/package-secrets.ts';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 
-/** One object of a package as it shall be: site values and owner marks in it. */
+/** The desired state of one object, with site values and owner marks. */
 export type WantedObject = {
   /** `apiGroup/Kind/namespace/name`; '' stands for the core group and for no namespace: '/ConfigMap/default/web'. */
   readonly key: string;
@@ -10,30 +10,30 @@ export type WantedObject = {
   readonly kind: string;
   readonly namespace: string | undefined;
   readonly name: string;
-  /** What is sent to the server. */
+  /** The body of the apply request. */
   readonly object: LiveObject;
   /** Digest of `object`, as hex; of one with secrets a keyed one. */
   readonly hash: string;
-  /** Of an object with secrets: what is kept of its content is hashed by this, and nobody repeats the server's words of it. */
+  /** Present for an object with secrets: hashes of its content that are stored use this key, and server messages are not repeated. */
   readonly secret?: KeyedHash;
   /** File and document in the package, for messages: 'manifests/app.yaml (document 2)'. */
   readonly place: string;
-  /** What annotations of the object say (docs/kubernetes.md). */
+  /** Options from annotations of the object (docs/kubernetes.md). */
   readonly policy: ObjectPolicy;
 };
 
 export type ObjectPolicy = {
-  /** fleet-ferry/apply: ifNotPresent leaves a live one alone, ignore never touches it. */
+  /** fleet-ferry/apply: ifNotPresent does not change an existing object, ignore never touches it. */
   readonly apply: 'override' | 'ifNotPresent' | 'ignore';
   /**
-   * What happens to fields that others add by hand: `merge` reports them, fleet-ferry/fields: strict removes them (checklist
-   * S4). Controllers' fields stay in both.
+   * Handling of fields that people add: `merge` reports them, fleet-ferry/fields: strict removes them (checklist S4). Fields of
+   * controllers stay in both cases.
    */
   readonly fields: 'merge' | 'strict';
-  /** fleet-ferry/force: enabled deletes and creates where a field cannot be changed. */
+  /** fleet-ferry/force: enabled deletes and recreates the object if an immutable field changes. */
   readonly recreate: boolean;
-  /** fleet-ferry/prune: disabled lets it stay (without owner mark) when it leaves the package. */
+  /** fleet-ferry/prune: disabled keeps the object, without owner mark, when the package no longer has it. */
   readonly prune: boolean;
-  /** fleet-ferry/wait: disabled leaves it out of the health check. */
+  /** fleet-ferry/wait: disabled excludes it from the health check. */
   readonly wait: boolean;
 };

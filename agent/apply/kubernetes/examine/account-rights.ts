@@ -1,7 +1,7 @@
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { inParallel } from '../in-parallel.ts';
 
-/** One thing that the agent's account may do or not; a namespace only where it matters. */
+/** One permission of the agent's account; with a namespace only if it depends on one. */
 export type Right = {
   readonly verb: string;
   readonly group: string;
@@ -9,7 +9,7 @@ export type Right = {
   readonly namespace?: string;
 };
 
-/** What the agent does with an object; `create` is what the server asks of the first apply. */
+/** The verbs that the agent uses on an object. The server requires `create` for the first apply. */
 export const VERBS = ['get', 'list', 'watch', 'create', 'patch', 'delete'] as const;
 
 /** 'list, watch secrets; delete namespaces; patch deployments.apps in namespace shop' */
@@ -21,7 +21,7 @@ export const sayRights = (rights: readonly Right[]): string =>
 const placeOf = ({ group, resource, namespace }: Right): string =>
   `${group === '' ? resource : `${resource}.${group}`}${namespace === undefined ? '' : ` in namespace ${namespace}`}`;
 
-/** Which of these the agent's account lacks, in the given order; as `kubectl auth can-i` asks. @throws FleetError API_*, ABORTED */
+/** Returns the permissions that the account lacks, in the given order (SelfSubjectAccessReview). @throws FleetError API_*, ABORTED */
 export const lackingRights = async (
   api: Pick<KubernetesApi, 'create'>,
   rights: readonly Right[],
@@ -34,7 +34,7 @@ export const lackingRights = async (
   return rights.filter((_, index) => allowed[index] !== true);
 };
 
-/** A question to the server: it is answered and not kept. */
+/** SelfSubjectAccessReview, which the server answers and does not store. */
 const review = (resourceAttributes: Right): LiveObject => ({
   apiVersion: 'authorization.k8s.io/v1',
   kind: 'SelfSubjectAccessReview',

@@ -5,12 +5,12 @@ import { lackingRights, type Right, sayRights, VERBS } from './account-rights.ts
 
 type Api = Pick<KubernetesApi, 'server' | 'version' | 'create'>;
 
-/** Somebody waits at a terminal: less patience than with a server that restarts. */
+/** Short retry budget, in milliseconds, because a person waits at a terminal. */
 const PATIENCE_MS = 10_000;
 
 const ALL: Right = { verb: '*', group: '*', resource: '*' };
 
-/** Kinds that packages have. A kind of a package's own is asked for when the package is refused. */
+/** Common kinds of packages. Permissions for custom kinds are checked when a package is refused (name-rights.ts). */
 const COMMON: readonly (readonly [group: string, resource: string])[] = [
   ['', 'namespaces'],
   ['', 'configmaps'],
@@ -32,8 +32,8 @@ const COMMON: readonly (readonly [group: string, resource: string])[] = [
 ];
 
 /**
- * For `doctor`: does the API server answer, which version, and may our account do what packages need? Changes nothing.
- * @param leases the namespace of our lease; undefined where there is none
+ * Examines the cluster for `doctor`: reachability, version, and permissions of the agent's account. Changes nothing.
+ * @param leases the namespace of the agent's lease; undefined if it uses none
  */
 export const examineKubernetes = async (
   open: () => Promise<Api>,

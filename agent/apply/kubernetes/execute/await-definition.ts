@@ -10,8 +10,8 @@ export const isEstablished = (crd: LiveObject): boolean =>
   conditionOf(crd, 'Established')?.['status'] === 'True';
 
 /**
- * Waits until the server takes objects of a definition that was just applied: established, and in its discovery.
- * @throws FleetError APPLY_FAILED when its names are refused or it takes longer than `timeoutMs`
+ * Waits until the server accepts objects of a CRD that was just applied: established and in discovery.
+ * @throws FleetError APPLY_FAILED if its names are refused or it takes longer than `timeoutMs`
  */
 export const awaitDefinition = async (
   api: KubernetesApi,

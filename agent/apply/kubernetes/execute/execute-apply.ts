@@ -19,8 +19,8 @@ import { awaitDefinition } from './await-definition.ts';
 import { awaitGone } from './await-gone.ts';
 
 /**
- * Applies one object and tells what the server made of it. Doing it twice is doing it once: what is in its way is looked
- * for anew. @throws FleetError API_*, FIELD_CONFLICT, APPLY_FAILED
+ * Applies one object and returns its new state. Idempotent: obstacles are looked up again at each call.
+ * @throws FleetError API_*, FIELD_CONFLICT, APPLY_FAILED
  */
 export const executeApply = async (
   options: KubernetesTargetOptions,
@@ -60,7 +60,7 @@ export const executeApply = async (
 
 const NOT_KEPT = 'no copy of it is kept: this agent has no age identity to seal a Secret to';
 
-/** What bears no mark yet was not written yet: before that it is copied as it is now. False: it cannot be. */
+/** Copies an object without our mark, which we have not written yet. Returns false if it cannot be copied. */
 const keepFirst = async (
   { copies }: KubernetesTargetOptions,
   api: KubernetesApi,
@@ -72,7 +72,7 @@ const keepFirst = async (
   return !live || ownerOf(live) !== undefined || keepCopy(copies, copy, live);
 };
 
-/** An object that the server had no record of gets one by our apply, with all its fields for a manager of that time. */
+/** For an object without managedFields, our apply makes the server record all its fields under another manager. */
 const applyAndMigrate = async (
   options: KubernetesTargetOptions,
   api: KubernetesApi,
@@ -87,7 +87,7 @@ const applyAndMigrate = async (
 
 type Applied = { readonly live: LiveObject; readonly created: boolean };
 
-/** What must be gone first: one on its way out (X3), one whose field cannot be changed (R1). */
+/** Objects that must be deleted first: one that is terminating (X3), one with an immutable field that changes (R1). */
 const makeWay = async (
   { stepTimeoutMs }: KubernetesTargetOptions,
   api: KubernetesApi,
@@ -113,13 +113,13 @@ const migrate = async (api: KubernetesApi, object: WantedObject, signal: AbortSi
       await api.patch(object, operations, signal);
       return;
     } catch (error) {
-      // Somebody wrote in between: what they wrote has to be looked at too.
+      // The object changed meanwhile and has to be read again.
       if (!isFleetError(error, 'FIELD_CONFLICT') || left === 0) throw error;
     }
   }
 };
 
-/** A namespace that goes away and comes back, a definition that one server of several does not have yet. */
+/** Retries transient refusals: a namespace that is being recreated, a CRD that one of several API servers does not know yet. */
 const PASSING = /because it is being terminated|could not find the requested resource|no kind .* in /;
 const PAUSE_MS = 300;
 
@@ -147,7 +147,7 @@ const apply = async (
   }
 };
 
-/** Puts what the package has in the place of what others added there, where that is why the server refuses it. */
+/** Replaces additions of other managers with the package's fields if the server refuses the apply because of them. */
 const clear = async (
   api: KubernetesApi,
   wanted: WantedObject,
@@ -163,7 +163,7 @@ const clear = async (
     value: live.metadata.resourceVersion ?? '',
   };
   await api.patch(wanted, [asRead, ...way.operations], signal).catch((error: unknown) => {
-    // Somebody wrote in between: it is looked at again.
+    // The object changed meanwhile and is read again.
     if (!isFleetError(error, 'FIELD_CONFLICT')) throw error;
   });
   return true;

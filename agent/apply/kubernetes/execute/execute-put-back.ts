@@ -10,8 +10,8 @@ import { putBack } from '../replaced/put-back.ts';
 import { detach } from './execute-removal.ts';
 
 /**
- * Makes an object that was taken over what it was before. Where there is no copy, or the server refuses it, the object stays as it
- * is, without our marks. @throws FleetError API_*
+ * Restores an adopted object from its copy. Without a copy, or if the server refuses it, the object stays as it is without our marks.
+ * @throws FleetError API_*
  */
 export const executePutBack = async (
   { fleet, copies }: KubernetesTargetOptions,

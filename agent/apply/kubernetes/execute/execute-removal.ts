@@ -7,13 +7,13 @@ import type { RemovalDetail } from '../kubernetes-step.ts';
 import { awaitGone } from './await-gone.ts';
 import { whatHolds } from './what-holds.ts';
 
-/** A pod ends within 30 s, unless it says otherwise; a namespace without foreign finalizers in a few. */
+/** How long a step waits for a deletion. A pod ends within 30 s by default, a namespace within a few seconds. */
 const LONGEST_WAIT_MS = 35_000;
 
 /**
- * Deletes exactly the object that was planned, if it still says it is ours, and waits until it is gone: only then does it
- * leave the inventory (checklist I1, I3). One that something holds is no failure: its state says that it is leaving, and its
- * removal is gone on with later. @throws FleetError API_*
+ * Deletes the planned object if it still has our mark, and waits until it is gone. Only then it is removed from the inventory
+ * (checklist I1, I3). An object held by a finalizer is not a failure: its state says `leaving`, and a later step continues.
+ * @throws FleetError API_*
  */
 export const executeRemoval = async (
   { fleet, stepTimeoutMs }: KubernetesTargetOptions,
@@ -32,7 +32,7 @@ export const executeRemoval = async (
     return { key, outcome: 'skipped', reason: 'its owner mark is no longer ours: it stays' };
   const begun = live.metadata.deletionTimestamp !== undefined;
   if (!begun) {
-    // Somebody may have put something into it since the plan was made.
+    // It may have got content since the plan was made.
     const held = await whatHolds(api, live, owner, signal);
     if (held !== undefined) {
       await detach(api, ref, owner, signal);
@@ -40,7 +40,7 @@ export const executeRemoval = async (
     }
     await api.remove(ref, { uid, propagation: 'Background' }, signal);
   }
-  // What was asked to go before was waited for then.
+  // An earlier step requested the deletion and has waited for it.
   const waitMs = begun ? 0 : Math.min(stepTimeoutMs, LONGEST_WAIT_MS);
   const leaving = await awaitGone(api, ref, uid, waitMs, signal);
   return leaving
@@ -48,7 +48,7 @@ export const executeRemoval = async (
     : { key, outcome, reason };
 };
 
-/** Takes our marks off an object that stays (checklist I6). */
+/** Removes our marks from an object that stays (checklist I6). */
 export const executeDetach = async (
   { fleet }: KubernetesTargetOptions,
   api: KubernetesApi,
@@ -63,7 +63,7 @@ export const executeDetach = async (
   return { key, outcome, reason };
 };
 
-/** Takes our marks off. */
+/** The patch that removes our marks. */
 export const detach = async (
   api: KubernetesApi,
   ref: ObjectRef,

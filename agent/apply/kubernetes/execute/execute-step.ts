@@ -8,7 +8,7 @@ import { executeApply } from './execute-apply.ts';
 import { executePutBack } from './execute-put-back.ts';
 import { executeDetach, executeRemoval } from './execute-removal.ts';
 
-/** Does one step of a plan; doing it twice is doing it once. @throws FleetError API_*, FIELD_CONFLICT, APPLY_FAILED */
+/** Executes one step of a plan. Idempotent. @throws FleetError API_*, FIELD_CONFLICT, APPLY_FAILED */
 export const executeStep = async (
   options: KubernetesTargetOptions,
   api: KubernetesApi,

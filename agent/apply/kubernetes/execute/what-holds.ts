@@ -6,12 +6,12 @@ import { isRecord } from '../../../model/parse-manifests.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
 import { inParallel } from '../in-parallel.ts';
 
-/** Kinds that controllers put into every namespace, or that follow what is there. */
+/** Kinds that controllers create in every namespace, or derive from other objects. */
 const FOLLOWERS = new Set(['Event', 'Endpoints', 'EndpointSlice', 'Lease', 'ControllerRevision']);
 
 /**
- * What of others lies in a namespace, or which objects of others a CRD defines: deleting it would delete them too
- * (checklist I5). The name of one of them, or undefined. @throws FleetError API_*, ABORTED
+ * Returns the name of an object of another owner that the deletion of a namespace or CRD would delete as well (checklist I5), or
+ * undefined. @throws FleetError API_*, ABORTED
  */
 export const whatHolds = async (
   api: KubernetesApi,
@@ -49,7 +49,7 @@ const placesIn = async (
   return oncePerKind(usable.filter((type) => type.group === group && type.kind === names?.kind));
 };
 
-/** One version of each kind is enough: the objects are the same. */
+/** Keeps one version of each kind, because the objects are the same in all. */
 const oncePerKind = (types: readonly ResourceType[]): readonly ResourceType[] => [
   ...new Map(types.toReversed().map((type) => [`${type.group}/${type.kind}`, type])).values(),
 ];

@@ -6,7 +6,7 @@ export type Condition = {
   readonly status: string;
   readonly reason: string;
   readonly message: string;
-  /** Of which generation it speaks, where its controller says so. */
+  /** The generation that the condition is about, if its controller sets it. */
   readonly observedGeneration: number | undefined;
   readonly raw: unknown;
 };
@@ -16,7 +16,7 @@ export const conditionOf = (object: unknown, type: string): Condition | undefine
   return raw === undefined ? undefined : toCondition(raw);
 };
 
-/** undefined for what has no type. */
+/** undefined for a condition without type. */
 export const toCondition = (raw: unknown): Condition | undefined => {
   const type = textOf(raw, 'type');
   if (type === undefined) return undefined;
@@ -30,13 +30,13 @@ export const toCondition = (raw: unknown): Condition | undefined => {
   };
 };
 
-/** 'FailedGetScale: the server could not find it', or as much of that as there is; `otherwise` for none. */
+/** Reason and message, 'FailedGetScale: the server could not find it'; `otherwise` if both are empty. */
 export const saidBy = (
   { reason, message }: Pick<Condition, 'reason' | 'message'>,
   otherwise: string,
 ): string => oneLine([reason, message].filter(Boolean).join(': ') || otherwise);
 
-/** What controllers write may be long and have many lines; a message of ours is one. */
+/** Shortens the text of a controller to one line. */
 const MOST_CHARACTERS = 300;
 
 export const oneLine = (text: string, most: number = MOST_CHARACTERS): string => {

@@ -21,7 +21,7 @@ import { current, type HealthContext, type Verdict } from './verdict.ts';
 
 type Rule = (object: unknown, context: HealthContext) => Verdict;
 
-/** By 'group/Kind', whatever the version. */
+/** Rules by 'group/Kind', for all versions. */
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['/Namespace', judgeNamespace],
   ['/PersistentVolumeClaim', judgeVolumeClaim],
@@ -42,8 +42,8 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 ]);
 
 /**
- * Groups that every cluster brings itself, beside those without a dot ('', 'apps', 'batch'): what is there and has no
- * rule above has no status to wait for. '*.k8s.io' as such is no such sign: CRDs use it too.
+ * Built-in groups with a dot; groups without one ('', 'apps', 'batch') are built in as well. Built-in kinds without a rule have no status
+ * to wait for. CRDs also use '*.k8s.io', so the suffix alone does not identify a built-in group.
  */
 const BUILT_IN: ReadonlySet<string> = new Set(
   [
@@ -62,19 +62,18 @@ const BUILT_IN: ReadonlySet<string> = new Set(
   ].map((name) => `${name}.k8s.io`),
 );
 
-/** Does the kind have a status that is worth waiting for? ConfigMaps, Secrets, roles have none. */
+/** True if the kind has a status to wait for. ConfigMaps, Secrets and roles have none. */
 export const hasStatus = ({ group, kind }: { readonly group: string; readonly kind: string }): boolean =>
   RULES.has(`${group}/${kind}`) || !isBuiltIn(group);
 
 export const isBuiltIn = (group: string): boolean => !group.includes('.') || BUILT_IN.has(group);
 
 /**
- * What a live object says of itself: the first rule that fits (checklist W). Never throws, whatever the object is
- * made of.
+ * Judges a live object by the first matching rule (checklist W). Never throws, whatever the object contains.
  */
 export const judge = (object: unknown, context: HealthContext): Verdict => {
   const verdict = judgeByRules(object, context);
-  // Names and finalizers are quoted as they stand, whatever stands there.
+  // Messages quote names and finalizers, which may contain any text.
   return { ...verdict, message: oneLine(verdict.message, MOST_CHARACTERS) };
 };
 

@@ -1,5 +1,5 @@
 /**
- * Fields of a live object, whatever it is made of: an absent field or one of another type is undefined, never an error.
+ * Reads fields of a live object of any shape. An absent field or one of another type is undefined, never an error.
  */
 
 export const fieldOf = (value: unknown, ...path: readonly string[]): unknown => {
@@ -26,7 +26,7 @@ export const listOf = (value: unknown, ...path: readonly string[]): readonly unk
   return Array.isArray(found) ? found : [];
 };
 
-/** Milliseconds since 1970 of an RFC 3339 field. */
+/** An RFC 3339 field in milliseconds since 1970. */
 export const timeOf = (value: unknown, ...path: readonly string[]): number | undefined => {
   const time = Date.parse(textOf(value, ...path) ?? '');
   return Number.isNaN(time) ? undefined : time;

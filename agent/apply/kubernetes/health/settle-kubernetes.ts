@@ -15,21 +15,21 @@ import { textOf } from './live-field.ts';
 
 type Api = Pick<KubernetesApi, 'typeOf' | 'list' | 'watch' | 'read' | 'server'>;
 
-/** News often come in bursts: each verdict waits for the rest of one, the longer the more there is to judge. */
+/** Changes come in bursts: judging waits for the rest of a burst, longer for more objects. */
 const BURST_MS = 100;
 const BURST_MS_AN_OBJECT = 2;
-/** Without news, for verdicts that only time changes. */
+/** Interval of judging without changes, for verdicts that depend on time. */
 const TICK_MS = 1000;
-/** A workload that is not finished by then gets its pods looked at. */
+/** Time after which the pods of an unfinished workload are examined. */
 const PODS_AFTER_MS = 1500;
-/** So many unfinished objects get their last event looked up. */
+/** Upper bound on unfinished objects whose last event is read. */
 const MOST_EVENTS = 10;
 const MOST_READ = 100;
 
 /**
- * Waits until every object is Current or Failed and believed so (checklist W1), at once until one Failed that nothing
- * can mend, at most `timeoutMs`; time in which the server was away does not count.
- * @throws FleetError API_UNREACHABLE when it is away for too long, API_DENIED, ABORTED; never for what is unhealthy
+ * Waits until every object is Current or has been Failed for its patience (checklist W1), or until one failed for good, at most
+ * `timeoutMs`. Time in which the server is unreachable does not count.
+ * @throws FleetError API_UNREACHABLE if the server is unreachable for too long, API_DENIED, ABORTED. Unhealthy objects are a result
  */
 export const settleKubernetes = async (
   api: Api,
@@ -107,7 +107,7 @@ const watchUntilSettled = async (
       }
     }
     await view.news(TICK_MS, signal);
-    // The first lists are waited for and not one tick longer: most packages are healthy by then.
+    // Judges right after the first lists, because most packages are healthy by then.
     if (judged) await clock.sleep(burst, signal);
   }
 };
@@ -116,8 +116,8 @@ const isHopeless = (verdict: Verdict | undefined): boolean =>
   verdict?.status === 'Failed' && verdict.patienceMs === 0;
 
 /**
- * A watch whose connection died without a word tells nothing: what it left unfinished is read again before that is
- * called the package's failure. @throws FleetError API_UNREACHABLE
+ * Reads unfinished objects again before the package fails, because a watch with a dead connection reports nothing.
+ * @throws FleetError API_UNREACHABLE
  */
 const lookAgain = async (
   api: Api,
@@ -139,7 +139,7 @@ const lookAgain = async (
 const isOpen = ({ verdicts, believed }: Pick<End, 'verdicts' | 'believed'>, key: string): boolean =>
   verdicts.get(key)?.status !== 'Current' && !believed.has(key);
 
-/** undefined while something was not read even once. */
+/** undefined until every object was read once. */
 const judgeAll = (
   waited: readonly WantedObject[],
   view: ClusterView,
@@ -197,12 +197,12 @@ const describe = async (
   return toChecks({ passed, left, waiting: 0 }, ended);
 };
 
-/** A workload's own events name what could not be made; those of its pods, why what was made does not run. */
+/** Events of a workload tell why pods could not be created; events of its pods tell why they do not run. */
 const unready = (view: ClusterView, live: LiveObject): readonly LiveObject[] => view.podsOf(live).slice(0, 3);
 
 const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
 
-/** The storage classes that bind a claim only when a pod uses it; none where we may not look. */
+/** Storage classes that bind a claim only when a pod uses it; empty without permission to list them. */
 const readLateBinding = async (
   api: Pick<KubernetesApi, 'list'>,
   signal: AbortSignal,

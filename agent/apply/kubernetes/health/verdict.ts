@@ -1,12 +1,12 @@
 /**
- * What an object's own status says about it (the words of kstatus). `InProgress` may still come; `Failed` will not
- * without a change, as far as its status knows.
+ * A verdict on an object by its status, with the terms of kstatus. `InProgress` may still become Current; `Failed` will not without a
+ * change.
  */
 export type Verdict =
   | {
       readonly status: 'Current';
       readonly message: string;
-      /** False where nothing was said yet: a controller that has not looked at its new object looks just like this. */
+      /** False if the status is empty, which is also the state before a controller processes a new object. */
       readonly proven: boolean;
     }
   | {
@@ -16,22 +16,22 @@ export type Verdict =
   | {
       readonly status: 'Failed';
       readonly message: string;
-      /** How long it has to stay so before it is believed: 0 where it cannot recover without help. */
+      /** How long it must stay Failed before it counts, in milliseconds; 0 if it cannot recover without help. */
       readonly patienceMs: number;
     };
 
 export type Status = Verdict['status'];
 
-/** What a verdict may depend on beside the object. */
+/** Facts besides the object that a verdict depends on. */
 export type HealthContext = {
   readonly now: Date;
-  /** When a Service of type LoadBalancer is there: with its cluster IP, or with an address from outside. */
+  /** When a Service of type LoadBalancer is Current: with its cluster IP, or with an external address. */
   readonly loadBalancer: 'clusterIP' | 'address';
-  /** Storage classes that bind a claim only when a pod uses it. */
+  /** Storage classes with volumeBindingMode WaitForFirstConsumer. */
   readonly lateBinding: ReadonlySet<string>;
 };
 
-/** A crash may be the wait for something else of the same package: it gets the time of a few restarts. */
+/** Default patience: a crashing pod may wait for another object of the package, so it gets the time of a few restarts. */
 export const PATIENCE_MS = 30_000;
 
 export const current = (message: string): Verdict => ({ status: 'Current', message, proven: true });

@@ -9,9 +9,9 @@ export type LeaseApi = Pick<KubernetesApi, 'read' | 'create' | 'replace'>;
 const LOOK_MS = 1000;
 
 /**
- * Takes the lease when nobody has it, when its holder is dead for sure, or gave no sign of life for as long as it said. Only changes
- * seen from here count: clocks differ, and a remote time proves nothing.
- * @returns the lease as it was written @throws FleetError BUSY naming the holder, API_*, ABORTED
+ * Takes the lease if it has no holder, if its holder is known to be dead, or if it was not renewed for its duration. The duration is
+ * measured locally between observed changes, because clocks differ.
+ * @returns the lease as written @throws FleetError BUSY naming the holder, API_*, ABORTED
  */
 export const acquireLease = async (
   api: LeaseApi,
@@ -36,7 +36,7 @@ export const acquireLease = async (
     if (isFree || at - seen.at > Math.max(durationMs, record.durationMs)) {
       const taken = await write(api, options, record, signal);
       if (taken) return taken;
-      // Somebody was first: look who.
+      // Another agent was first: read the lease again to name it.
       continue;
     }
     if (alive && at - begin >= waitMs) throw busy(options, record);
@@ -44,11 +44,11 @@ export const acquireLease = async (
   }
 };
 
-/** This process itself, which did not come to giving it back, or one that had our lock before us (decisions/0014). */
+/** True for this process, which could not release the lease, and for an earlier holder of our lock (decisions/0014). */
 const isPast = ({ holder, place }: LeaseOptions, found: string): boolean =>
   found === holder || (place !== undefined && found.endsWith(`, ${place}`));
 
-/** undefined when somebody else wrote it at the same moment. */
+/** undefined if another agent wrote the lease at the same time. */
 const write = async (
   api: LeaseApi,
   options: LeaseOptions,
@@ -64,7 +64,7 @@ const write = async (
   }
 };
 
-/** An agent that is run from outside the cluster finds no namespace of its own: it makes it. */
+/** Creates the namespace of the lease, which may not exist for an agent outside of the cluster. */
 const createIn = async (api: LeaseApi, lease: LiveObject, signal: AbortSignal): Promise<LiveObject> => {
   try {
     return await api.create(lease, signal);

@@ -4,11 +4,11 @@ import type { LeaseOptions } from './lease-options.ts';
 import { LEASE_TYPE, readRecord, renewed } from './lease-record.ts';
 
 const RETRY_MS = 1000;
-/** One request of many: a server that hangs must leave time for the next try. */
+/** Timeout of one renewal, short enough for further attempts if the server hangs. */
 const REQUEST_MS = 4000;
 
 /**
- * Renews the lease until the signal. @returns the lease as it stands, to be released; or why it is ours no more
+ * Renews the lease until the signal fires. @returns the current lease, to be released, or the error by which it was lost
  */
 export const keepLease = async (
   api: Pick<KubernetesApi, 'read' | 'replace'>,
@@ -22,7 +22,7 @@ export const keepLease = async (
   let pause = renewMs;
   let failure: FleetError | undefined;
   for (;;) {
-    // Also while nothing comes back at all: the wait ends when the promise does.
+    // Bounds a renewal that gets no response at all.
     const left = renewedAt + deadlineMs - clock.elapsedMs();
     if (left <= 0) return { lost: notRenewed(options, failure) };
     await clock.sleep(Math.min(pause, left), signal);
@@ -45,7 +45,7 @@ export const keepLease = async (
       if (!found) continue;
       const { holder } = readRecord(found);
       if (holder !== options.holder) return { lost: takenOver(options, holder) };
-      // Our own earlier renewal, whose answer got lost.
+      // Our own earlier renewal, whose response was lost.
       lease = found;
     }
   }

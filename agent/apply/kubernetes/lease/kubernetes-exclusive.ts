@@ -6,10 +6,10 @@ import type { LeaseApi } from './acquire-lease.ts';
 import { type Contender, LEASE_TIMES, type LeaseOptions } from './lease-options.ts';
 import { withLease } from './with-lease.ts';
 
-/** A look asks for each of its packages: while another agent is at work, the answer of the first one serves all. */
+/** How long a BUSY result is reused: a look asks once for each package. */
 const BUSY_MS = 10_000;
 
-/** `Target.exclusive` of a cluster: one agent of a fleet at a time changes it, by the lease `fleet-agent-<fleet>`. */
+/** `Target.exclusive` of a cluster: the lease `fleet-agent-<fleet>` lets one agent of a fleet change it at a time. */
 export const kubernetesExclusive = (
   api: () => Promise<LeaseApi>,
   contender: Contender & { readonly fleet: string },
@@ -24,7 +24,7 @@ export const kubernetesExclusive = (
   return async (signal, work) => {
     if (busy && clock.elapsedMs() - busy.at < BUSY_MS) throw busy.error;
     try {
-      // Asked each time: a lock is had for one piece of work, and another boot may have had the directory in between.
+      // Read each time: the lock is held for one piece of work, and after another boot its place may differ.
       const place = contender.place();
       const holder = `${who}, ${place ?? ourselves}`;
       return await withLease(await api(), { ...options, holder, place }, signal, work);

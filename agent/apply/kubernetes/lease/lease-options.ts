@@ -4,28 +4,28 @@ export type LeaseOptions = {
   readonly namespace: string;
   /** 'fleet-agent-acme' */
   readonly name: string;
-  /** Unlike any other process's that lives, and what a person reads: 'lyon-1/main, process 4711 on box7, 9f3c21aa…'. */
+  /** Identity of this holder, unique among living processes: 'lyon-1/main, process 4711 on box7, 9f3c21aa…'. */
   readonly holder: string;
-  /** The end of the holders that are dead or done for sure, as the lock is ours that they had; undefined: nobody is. */
+  /** Suffix of earlier holders that are known to have ended, because we hold their lock; undefined: none. */
   readonly place?: string | undefined;
-  /** Another one may take it over when it saw no renewal for so long; whole seconds. */
+  /** Time without renewal after which another agent may take the lease; whole seconds, in milliseconds. */
   readonly durationMs: number;
   readonly renewMs: number;
-  /** Work stops when no renewal succeeded for so long: before `durationMs`, so that there are never two. */
+  /** Time without renewal after which work stops. Less than `durationMs`, so that two agents never work at once. */
   readonly deadlineMs: number;
-  /** How long to wait for another one that is alive. */
+  /** How long to wait for another holder. */
   readonly waitMs: number;
   readonly clock: Clock;
 };
 
-/** Who wants the lease, and where it is. */
+/** Identity of the agent and namespace of the lease. */
 export type Contender = {
   readonly namespace: string;
   /** 'lyon-1/main, process 4711 on box7' */
   readonly who: string;
-  /** The place (agent/store/place.ts) of the state directory while this process has it locked. */
+  /** The place of the state directory (agent/store/place.ts) while this process holds its lock. */
   readonly place: () => string | undefined;
 };
 
-/** The times of client-go's leader election. */
+/** Defaults of client-go's leader election. */
 export const LEASE_TIMES = { durationMs: 15_000, renewMs: 5000, deadlineMs: 10_000, waitMs: 5000 } as const;

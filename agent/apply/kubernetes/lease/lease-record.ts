@@ -4,12 +4,12 @@ import type { LeaseOptions } from './lease-options.ts';
 
 export const LEASE_TYPE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as const;
 
-/** What a lease says, as far as it matters to the next holder. */
+/** The fields of a lease that matter to the next holder. */
 export type LeaseRecord = {
-  /** '' when nobody has it. */
+  /** '' without a holder. */
   readonly holder: string;
   readonly since: string | undefined;
-  /** How long its holder asked others to wait, bounded: a slip of the pen must not lock a cluster for ever. */
+  /** The duration that the holder requested, bounded, so that a wrong value does not lock a cluster forever. */
   readonly durationMs: number;
   readonly transitions: number;
   readonly resourceVersion: string | undefined;
@@ -25,7 +25,7 @@ export const readRecord = (lease: LiveObject): LeaseRecord => ({
   resourceVersion: lease.metadata.resourceVersion,
 });
 
-/** The lease as its new holder writes it, over what was there. */
+/** The lease of a new holder, with other fields unchanged. */
 export const takenBy = (
   { holder, namespace, name, durationMs, clock }: LeaseOptions,
   before: LeaseRecord | undefined,
@@ -40,7 +40,7 @@ export const takenBy = (
   });
 };
 
-/** The same lease, alive. */
+/** The same lease with a new renewal time. */
 export const renewed = (lease: LiveObject, now: Date): LiveObject => ({
   ...lease,
   spec: { ...(lease['spec'] as object), renewTime: microTime(now) },
@@ -68,5 +68,5 @@ const leaseObject = (
   spec,
 });
 
-/** Six digits of a second, no fewer: the API takes nothing else. */
+/** MicroTime requires six digits for fractions of a second. */
 const microTime = (now: Date): string => now.toISOString().replace('Z', '000Z');

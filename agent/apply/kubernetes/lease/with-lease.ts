@@ -8,9 +8,9 @@ import { LEASE_TYPE, readRecord, released } from './lease-record.ts';
 const RELEASE_MS = 3000;
 
 /**
- * Does work while this process holds the lease, and gives it back. The work's signal fires when the lease is lost or
- * could not be renewed in time; work that ends by that ends with the reason.
- * @throws FleetError BUSY, API_UNREACHABLE, API_DENIED, ABORTED, and what the work throws
+ * Runs `work` while this process holds the lease, then releases it. The signal of the work fires if the lease is lost or not renewed in
+ * time; the rejection then has that reason.
+ * @throws FleetError BUSY, API_UNREACHABLE, API_DENIED, ABORTED, or the error of the work
  */
 export const withLease = async <T>(
   api: LeaseApi,
@@ -31,7 +31,7 @@ export const withLease = async <T>(
   try {
     return await work(AbortSignal.any([signal, stop.signal]));
   } catch (error) {
-    // What the work says when it is stopped is only that it was stopped.
+    // The work itself only reports ABORTED; the cause is the lost lease.
     if (lost && !signal.aborted) throw lost;
     throw error;
   } finally {

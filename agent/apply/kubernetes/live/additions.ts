@@ -8,16 +8,16 @@ export type Addition = {
   /** 'spec.ports[port=81,protocol=TCP]' */
   readonly path: string;
   readonly manager: string;
-  /** All that was added with it: 'spec.ports[port=81,protocol=TCP].name'. */
+  /** Paths of its leaves: 'spec.ports[port=81,protocol=TCP].name'. */
   readonly fields: readonly string[];
-  /** Path and JSON pointer (RFC 6901) of the object or list that holds it. */
+  /** Path and JSON pointer (RFC 6901) of the parent object or list. */
   readonly place: string;
   readonly holder: string;
-  /** What the package has in that place. */
+  /** The package's value at the parent. */
   readonly wanted: unknown;
 };
 
-/** What other managers, those of a subresource excepted, added beside the package's fields. */
+/** Returns fields that other managers added, except managers of subresources. */
 export const additionsOf = (
   live: LiveObject,
   wanted: LiveObject,
@@ -41,7 +41,7 @@ const within = (set: FieldSet, at: At): readonly Omit<Addition, 'manager'>[] =>
     if (entry === '.') return [];
     const path = at.path + segmentOf(entry, at.path === '');
     const [token, live] = memberOf(entry, at.live, isSameItem) ?? [];
-    // The record of managers may name what the server has dropped since.
+    // managedFields may name fields that the server has dropped since.
     if (token === undefined) return [];
     const [, wanted] = memberOf(entry, at.wanted, isItemOf) ?? [];
     if (wanted === undefined) {
@@ -58,7 +58,7 @@ type Keys = Readonly<Record<string, unknown>>;
 const isSameItem = (item: Keys, keys: Keys): boolean =>
   Object.entries(keys).every(([name, key]) => item[name] === key);
 
-/** A manifest need not say a key that has a default, as the protocol of a port. */
+/** Compares list items by their keys; a manifest may omit a key with a default, such as the protocol of a port. */
 const isItemOf = (item: Keys, keys: Keys): boolean =>
   Object.entries(keys).every(([name, key]) => item[name] === undefined || item[name] === key);
 

@@ -3,11 +3,11 @@ import { isRecord } from '../../../model/parse-manifests.ts';
 import { pathsOf } from './field-set.ts';
 import { isOurs } from './fingerprint.ts';
 
-/** Most fields that one message names. */
+/** Number of fields that one message names. */
 const MAX_SHOWN = 8;
 const MAX_FOUND = 50;
 
-/** What counts of an object when two are compared: all but status and what the server writes into metadata. */
+/** The compared part of an object: without status and metadata that the server writes. */
 const essence = ({ metadata, status: _, ...rest }: LiveObject): { readonly [field: string]: unknown } => ({
   ...rest,
   metadata: {
@@ -19,8 +19,8 @@ const essence = ({ metadata, status: _, ...rest }: LiveObject): { readonly [fiel
 });
 
 /**
- * Paths of the fields in which the live object and what a dry run made of it differ, at most fifty. Never a value: it may
- * be a secret. Empty means that an apply would change nothing.
+ * Returns paths of the fields in which the live object and the result of a dry run differ, at most fifty. Never values, which may be
+ * secrets. Empty: an apply would change nothing.
  */
 export const differences = (live: LiveObject, dry: LiveObject): readonly string[] => {
   const found: string[] = [];
@@ -39,7 +39,7 @@ const compare = (one: unknown, other: unknown, path: string, found: string[]): v
   } else if (!isSame(one, other)) found.push(path);
 };
 
-/** Not there, null and empty are one to the server: it writes whichever it likes. */
+/** The server treats absent, null and empty values as equal. */
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (isEmpty(one) && isEmpty(other)) || JSON.stringify(one) === JSON.stringify(other);
 
@@ -55,7 +55,7 @@ export const sayFields = (paths: readonly string[]): string => {
   return paths.slice(0, MAX_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
 };
 
-/** Fields that an apply takes from other managers, and from whom (checklist S1): 'spec.replicas from kubectl-scale'. */
+/** Fields that an apply takes over from other managers (checklist S1): 'spec.replicas from kubectl-scale'. */
 export const takenOver = (live: LiveObject, dry: LiveObject): readonly string[] => {
   const after = new Map(
     (dry.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.fieldsV1 ?? {}]),
@@ -72,7 +72,7 @@ export const takenOver = (live: LiveObject, dry: LiveObject): readonly string[] 
 const keyOf = ({ manager, operation, subresource, apiVersion }: ManagedFields): string =>
   JSON.stringify([manager, operation, subresource, apiVersion]);
 
-/** Who wrote last, apart from us and controllers' status: the first to ask about a difference. */
+/** The manager that wrote last, except us and writers of the status: the likely cause of a difference. */
 export const lastManager = ({ metadata }: LiveObject): string | undefined =>
   (metadata.managedFields ?? [])
     .filter((entry) => !isOurs(entry) && !entry.subresource)

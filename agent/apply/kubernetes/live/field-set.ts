@@ -1,12 +1,12 @@
 import { isRecord } from '../../../model/parse-manifests.ts';
 
 /**
- * The server's record of who owns which fields (`fieldsV1`, structured merge diff): 'f:name' is a field, 'k:{...}' a list
- * item by its keys, 'v:...' a member of a set, 'i:0' a place, '.' the thing itself.
+ * The server's record of field ownership (`fieldsV1`, structured merge diff): 'f:name' is a field, 'k:{...}' a list item by its keys,
+ * 'v:...' a member of a set, 'i:0' an index, '.' the item itself.
  */
 export type FieldSet = { readonly [entry: string]: unknown };
 
-/** The values that a field set names, as nested pairs in the set's order of keys: equal for equal content. */
+/** The values that a field set names, as nested pairs in the set's key order; equal for equal content. */
 export const extractFields = (set: FieldSet, value: unknown): unknown =>
   Object.keys(set)
     .toSorted()
@@ -38,7 +38,7 @@ const childOf = (entry: string, value: unknown): unknown => {
   }
 };
 
-/** Paths of the leaves: 'spec.template.spec.containers[name=app].image'. */
+/** Paths of the leaves of a field set: 'spec.template.spec.containers[name=app].image'. */
 export const pathsOf = (set: FieldSet, prefix = ''): readonly string[] =>
   Object.entries(set).flatMap(([entry, below]) => {
     if (entry === '.') return [];
@@ -61,7 +61,7 @@ export const segmentOf = (entry: string, first: boolean): string => {
   }
 };
 
-/** All of both. */
+/** The union of two field sets. */
 export const unite = (one: FieldSet, other: FieldSet): FieldSet => {
   const result: Record<string, unknown> = { ...one };
   for (const [entry, below] of Object.entries(other)) {

@@ -4,15 +4,15 @@ import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
 import { hashText, stableText } from '../desired/stable-hash.ts';
 import { extractFields } from './field-set.ts';
 
-/** The part of an object that is ours by the server's own record. */
+/** The part of an object that we own according to managedFields. */
 export const isOurs = ({ manager, operation, subresource }: ManagedFields): boolean =>
   manager === FIELD_MANAGER && operation === 'Apply' && !subresource;
 
 /**
- * Hash of the fields that we own and of their values. A client that changes one of them becomes its owner, and the hash another
- * one; what controllers, defaults, autoscalers or people add beside them changes nothing. So an equal hash means that
- * applying the same again would do nothing, and no request is needed to know it (checklist S2, S3).
- * @param secret what an object with secrets is hashed by: the result is kept
+ * Hash of the fields that we own and of their values. A client that changes one of them becomes its owner, which changes the hash; fields
+ * added by controllers, defaults, autoscalers or people do not. An equal hash means that applying again would change nothing, so no
+ * request is needed (checklist S2, S3).
+ * @param secret key for the hash of an object with secrets, because the hash is stored
  */
 export const fingerprint = (live: LiveObject, secret: KeyedHash | typeof hashText = hashText): string =>
   secret(

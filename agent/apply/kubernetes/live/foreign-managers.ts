@@ -3,16 +3,16 @@ import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
 import { type FieldSet, unite } from './field-set.ts';
 import { isOurs } from './fingerprint.ts';
 
-/** Appliers of the time before server-side apply: what they wrote was meant as a whole, so we take it over as a whole. */
+/** Clients that apply without server-side apply. They write whole objects, so all their fields are taken over. */
 const CLIENT_SIDE = new Set(['kubectl-client-side-apply', 'before-first-apply']);
 
-/** Clients that a person works with, by the name that they give as field manager. */
+/** Field managers of clients that people use. */
 const BY_HAND = /^(kubectl|oc|helm|k9s|curl|node-fetch|Mozilla|headlamp|dashboard)([-/]|$)/i;
 
 export const isByHand = ({ manager = '', subresource }: ManagedFields): boolean =>
   !subresource && BY_HAND.test(manager);
 
-/** Managers whose fields become ours, so that those which the package does not have are removed (checklist S4, S8). */
+/** Managers whose fields we take over, so that fields which the package does not have are removed (checklist S4, S8). */
 export const toMigrate = (live: LiveObject, fields: 'merge' | 'strict'): readonly string[] => [
   ...new Set(
     (live.metadata.managedFields ?? [])
@@ -24,12 +24,12 @@ export const toMigrate = (live: LiveObject, fields: 'merge' | 'strict'): readonl
 const isMigrated = (entry: ManagedFields, fields: 'merge' | 'strict'): boolean => {
   const { manager = '', subresource, operation } = entry;
   if (subresource) return false;
-  // Ours by an update is what was put in the place of others' additions (in-the-way.ts).
+  // Our fields with operation Update come from replacing additions of others (in-the-way.ts).
   if (operation === 'Update' && (manager === FIELD_MANAGER || CLIENT_SIDE.has(manager))) return true;
   return fields === 'strict' && isByHand(entry);
 };
 
-/** Makes other managers' fields ours, unless the object has changed since it was read. undefined: nothing to do. */
+/** The patch that makes other managers' fields ours, with a test of the resourceVersion. undefined: nothing to do. */
 export const migration = (live: LiveObject, fields: 'merge' | 'strict'): readonly JsonPatch[] | undefined => {
   const entries = live.metadata.managedFields ?? [];
   const theirs = entries.filter((entry) => isMigrated(entry, fields));

@@ -1,7 +1,7 @@
 import type { JsonPatch, LiveObject } from '../api/kubernetes-api.ts';
 import { additionsOf } from './additions.ts';
 
-/** What others added to an object, and the change that removes it. */
+/** Additions of other managers to an object, and the patch that removes them. */
 export type InTheWay = {
   /** 'spec.ports[port=81,protocol=TCP] of kubectl-patch' */
   readonly named: readonly string[];
@@ -9,16 +9,16 @@ export type InTheWay = {
 };
 
 /**
- * Fields and list items of other managers at the place that the server names in its refusal of an apply. A person who edits the
- * key of a list item, or another member of a union, leaves an object that ours cannot be merged into: two ports of
- * one name, a variable with `value` and `valueFrom`. The operations put there what the package has.
- * @param refusal the server's words or the fields that it names
+ * Finds fields and list items of other managers at the path that the server names when it refuses an apply. If a person edits the key
+ * of a list item or another member of a union, the package's object cannot be merged: two ports with one name, a variable with `value`
+ * and `valueFrom`. The operations replace them with the package's fields.
+ * @param refusal the server's message or the fields that it names
  */
 export const inTheWay = (live: LiveObject, wanted: LiveObject, refusal: string): InTheWay | undefined => {
   const said = refusal.replaceAll(/\[\d+\]/g, '');
   const isSaid = (place: string): boolean =>
     new RegExp(`(^|[^\\w.])${RegExp.escape(place.replaceAll(/\[[^\]]*\]/g, ''))}[.:]`).test(said);
-  // Not a whole spec: what the server keeps in it would be gone.
+  // Never a whole spec, because fields that the server keeps in it would be lost.
   const found = additionsOf(live, wanted).filter(
     ({ place, holder }) => holder.lastIndexOf('/') > 0 && isSaid(place),
   );

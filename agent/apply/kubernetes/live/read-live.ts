@@ -2,12 +2,12 @@ import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api
 import { groupOf, keyOf } from '../desired/object-key.ts';
 import { inParallel } from '../in-parallel.ts';
 
-/** From so many objects of a kind in a namespace on, the whole namespace is listed. */
+/** Number of objects of a kind in a namespace from which the whole namespace is listed. */
 const LIST_FROM = 5;
 
 /**
- * The live objects of these references by key; what is not there is not in the map. Many of one kind and namespace are
- * read by one list; Secrets always one by one, so that no other team's secret comes into our memory.
+ * Reads the live objects of references; missing objects are not in the map. Many of one kind and namespace are read by one list, Secrets
+ * always one by one, so that the agent never reads secrets of other teams.
  * @throws FleetError API_*, ABORTED
  */
 export const readLive = async (
@@ -44,7 +44,7 @@ export const readLive = async (
 };
 
 /**
- * The same of a package that is probably new: its namespaces are asked for first, and in one that is not there nothing is looked for.
+ * As readLive, for a package that is probably new: reads its namespaces first and skips objects in missing ones.
  * @throws FleetError API_*, ABORTED
  */
 export const readLiveOfNew = async (
@@ -63,8 +63,8 @@ export const readLiveOfNew = async (
 };
 
 /**
- * A reference in a version that the server still has: an object outlives the version that it was once written in.
- * undefined when the server has the kind in no version, and so no such object.
+ * Converts a reference to a version that the server still has, because an object outlives the version in which it was written.
+ * undefined if the server does not have the kind in any version.
  */
 export const servedRef = async (
   api: KubernetesApi,

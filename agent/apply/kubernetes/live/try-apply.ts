@@ -4,15 +4,15 @@ import type { WantedObject } from '../desired/wanted-object.ts';
 import { inTheWay } from './in-the-way.ts';
 
 export type TriedApply = {
-  /** What the server would make of it. */
+  /** The object that the server would store. */
   readonly dry: LiveObject;
-  /** What has to be removed first: 'spec.ports[port=81,protocol=TCP] of kubectl-patch'. */
+  /** Additions that must be removed first: 'spec.ports[port=81,protocol=TCP] of kubectl-patch'. */
   readonly removes: readonly string[];
 };
 
 /**
- * Asks the server by a dry run what an apply would make of an existing object. Where the server refuses it because of fields that other
- * managers added, a second dry run removes them. @throws FleetError API_* when the server refuses that as well
+ * Applies to an existing object as a dry run. If the server refuses because of fields that other managers added, a second dry run
+ * removes them. @throws FleetError API_* if the server refuses that as well
  */
 export const tryApply = async (
   api: KubernetesApi,

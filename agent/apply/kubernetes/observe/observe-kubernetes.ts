@@ -63,7 +63,7 @@ export const observeKubernetes = async (
   return [...drifts, ...added];
 };
 
-/** Labels and annotations are for people to set; what kubectl notes for itself in a pod template is no change of it. */
+/** Additions that are not drift: labels, annotations, and kubectl's own annotations in a pod template. */
 const NOTES = /^metadata\.|\.annotations\.kubectl\.kubernetes\.io\//;
 
 /** Fields that people added beside the package's: drift that stays. Fields that an apply would remove are drift of `judge`. */

@@ -7,9 +7,8 @@ import type { WantedObject } from '../desired/wanted-object.ts';
 import type { PlanContext } from './plan-context.ts';
 
 /**
- * Refuses a package that wants what another one owns: by our inventory, or by the marks of another fleet (checklist A1,
- * A2). The first keeps it.
- * @throws FleetError PATH_CLAIMED naming every such object and its owner
+ * Refuses a package with an object that another package owns according to our inventory, or that has the mark of another fleet
+ * (checklist A1, A2). @throws FleetError PATH_CLAIMED naming every such object and its owner
  */
 export const checkClaims = ({ wanted, taken, live, owner, options }: PlanContext): void => {
   const claimed = (wanted?.objects ?? []).flatMap((object) => {
@@ -29,7 +28,7 @@ export const checkClaims = ({ wanted, taken, live, owner, options }: PlanContext
   );
 };
 
-/** A mark of our own fleet that no inventory knows is left over from a state that was lost: any package may take it. */
+/** A mark of our fleet without an inventory entry is left from a lost state: any package may take the object. */
 const foreignOwner = (live: LiveObject | undefined, fleet: string): string | undefined => {
   const said = live && ownerOf(live);
   return said && said.fleet !== fleet ? `${said.assignment} of fleet ${said.fleet}` : undefined;

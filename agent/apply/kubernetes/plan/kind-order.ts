@@ -2,8 +2,8 @@ import { compareBytes } from '#bundles/digest';
 import type { WantedObject } from '../desired/wanted-object.ts';
 
 /**
- * Kinds in the order in which they are applied (checklist O1); those of one line at the same time. What is in no line
- * (custom resources) comes after the workloads; webhooks come last, for they judge all the others.
+ * Kinds in their order of application (checklist O1); kinds of one line together. Other kinds (custom resources) follow the workloads;
+ * webhooks come last, because they intercept requests for all others.
  */
 const LINES: readonly (readonly string[])[] = [
   ['CustomResourceDefinition'],
@@ -31,10 +31,10 @@ const rank = new Map<string, number>([
   ...WEBHOOKS.map((kind) => [kind, CUSTOM + 2] as const),
 ]);
 
-/** Built-in kinds live in groups without a dot or under k8s.io; another group's 'Service' is a custom resource. */
+/** Built-in kinds are in groups without a dot or under k8s.io; a 'Service' of another group is a custom resource. */
 const isBuiltIn = (group: string): boolean => !group.includes('.') || group.endsWith('.k8s.io');
 
-/** Which of the stages an object belongs to, from 0. Deletion goes backwards. */
+/** The stage of an object, from 0. Deletion runs in reverse order. */
 export const stageOf = ({ group, kind }: Pick<WantedObject, 'group' | 'kind'>): number =>
   (isBuiltIn(group) ? rank.get(kind) : undefined) ?? CUSTOM;
 
@@ -43,7 +43,7 @@ type Placed = Pick<WantedObject, 'group' | 'kind' | 'key'> & {
   readonly name: string;
 };
 
-/** Stage, kind, namespace, name: the same order whatever the files' order was. */
+/** Order by stage, kind, namespace and name, independent of the files' order. */
 export const inKindOrder = <T extends Placed>(objects: readonly T[]): readonly T[] =>
   objects.toSorted(
     (a, b) =>

@@ -4,9 +4,8 @@ import type { WantedObject } from '../desired/wanted-object.ts';
 import { lackingRights, type Right, sayRights, VERBS } from '../examine/account-rights.ts';
 
 /**
- * The server names the one right that a request lacked. Of a package whose plan was refused, this names all that its objects lack, so
- * that one change of the role is enough.
- * @returns the error itself where it is another one, or the server cannot say
+ * Extends API_DENIED, which names one missing permission, with all permissions that the objects of the package need, so that one change
+ * of the role is enough. @returns other errors unchanged, and the error itself if the server gives no answer
  */
 export const nameRights = async (
   error: unknown,
@@ -37,7 +36,7 @@ const rightsFor = async (
   const rights = new Map<string, Right>();
   for (const { apiVersion, kind, group, namespace } of objects) {
     const type = await api.typeOf({ apiVersion, kind }, signal);
-    // A kind that the package brings itself is not known yet.
+    // The package's own CRD defines the kind, so the server does not know it yet.
     if (!type) continue;
     for (const verb of VERBS) {
       const right = { verb, group, resource: type.plural, ...(namespace !== undefined && { namespace }) };

@@ -12,8 +12,8 @@ import type { PlanContext } from './plan-context.ts';
 import { type ObjectPlan, planObject } from './plan-object.ts';
 
 /**
- * What has to be done to every object of the package, in order. Everything that can be tried is tried before the first
- * write; the error lists all that would be refused, not the first (checklist P3, P5).
+ * Plans the application of every object of the package, in order. A dry run of all objects comes before the first write; the error lists
+ * all refusals (checklist P3, P5).
  * @throws FleetError API_REFUSED, API_DENIED, FIELD_CONFLICT; API_UNREACHABLE, ABORTED
  */
 export const planApplies = async (context: PlanContext): Promise<readonly ObjectPlan[]> => {
@@ -37,16 +37,16 @@ export const planApplies = async (context: PlanContext): Promise<readonly Object
   return [...accepted, ...refused.map(({ wanted, error }) => planRefused(context, wanted, error))];
 };
 
-/** Is this the package that the inventory was last kept for, so that each of its objects is corrected for itself? */
+/** True if the inventory is of the same package: then each object is corrected on its own. */
 const isKept = ({ owned, packageId }: PlanContext): boolean => {
   const ids = new Set([...owned.values()].flatMap(({ of }) => of ?? []));
   return ids.size === 1 && ids.has(packageId);
 };
 
-/** Behind the applications of all stages, before removals. */
+/** The group after the applications of all stages and before removals. */
 const REFUSED_GROUP = 900;
 
-/** It is tried after all the others, and fails the package then if it is refused again. */
+/** An object that was refused is tried after all others and fails the package if it is refused again. */
 const planRefused = ({ owned }: PlanContext, wanted: WantedObject, error: FleetError): ObjectPlan => {
   const { key, apiVersion } = wanted;
   const own = owned.get(key);
@@ -64,7 +64,7 @@ const planRefused = ({ owned }: PlanContext, wanted: WantedObject, error: FleetE
   };
 };
 
-/** A CRD or namespace that is not yet as it shall be: what needs it cannot be tried before. */
+/** A CRD or namespace that will change. Objects that depend on it cannot be tried before. */
 const isChanging = ({ live, owned }: PlanContext, wanted: WantedObject): boolean => {
   const found: LiveObject | undefined = live.get(wanted.key);
   if (wanted.kind === 'Namespace' && wanted.group === '') {

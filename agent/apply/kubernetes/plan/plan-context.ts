@@ -4,18 +4,18 @@ import type { Wanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { OwnedState } from '../owned-state.ts';
 
-/** What every part of a plan looks at. */
+/** Input of all parts of a plan. */
 export type PlanContext = {
   readonly options: KubernetesTargetOptions;
   readonly api: KubernetesApi;
-  /** Of what shall be; the assignment is '' when the package goes, and its inventory says whose it was. */
+  /** The owner mark of the desired objects; the assignment is '' for a removal, whose inventory has the owner. */
   readonly owner: Owner;
-  /** undefined: the package goes. */
+  /** undefined: the package is removed. */
   readonly wanted: Wanted | undefined;
-  /** Identity of the package as it shall be; '' when it goes. */
+  /** Identity of the desired package; '' for a removal. */
   readonly packageId: string;
   readonly owned: ReadonlyMap<string, OwnedState>;
-  /** Keys of other packages -> their assignment. */
+  /** Keys of other packages -> assignment. */
   readonly taken: ReadonlyMap<string, string>;
   readonly live: ReadonlyMap<string, LiveObject>;
   readonly signal: AbortSignal;

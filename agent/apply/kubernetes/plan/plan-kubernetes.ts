@@ -11,8 +11,8 @@ import type { PlanContext } from './plan-context.ts';
 import { planRemovals } from './plan-removals.ts';
 
 /**
- * The steps from what is on the cluster to what shall be: applications by stage of kind, then removals backwards. What
- * can be tried on the server without writing has been tried when this returns.
+ * Plans the steps from the live state to the desired state: applications by stage of kind, then removals in reverse order. Dry runs of
+ * the applications have succeeded when this returns.
  * @throws FleetError PATH_CLAIMED, API_*, OBJECT_*, YAML_SYNTAX, SITE_VALUES, PRUNE_BUDGET
  */
 export const planKubernetes = async (
@@ -49,7 +49,7 @@ export const planKubernetes = async (
   };
 };
 
-/** A package without a single object over one that has some is a mistake until somebody says otherwise (checklist P2). */
+/** Refuses an empty package that would remove all objects of the previous one (checklist P2). */
 const emptied = (assignment: string, count: number): FleetError =>
   new FleetError(
     'APPLY_FAILED',

@@ -18,15 +18,15 @@ import type { PlanContext } from './plan-context.ts';
 
 export type ObjectPlan = {
   readonly step: Step;
-  /** undefined: not ours (fleet-ferry/apply: ignore). */
+  /** undefined: not managed (fleet-ferry/apply: ignore). */
   readonly owns: OwnedObject | undefined;
 };
 
 /**
- * What has to be done to one object. Asks the server by a dry run wherever hashes do not already say that nothing has.
- * @param changing keys of CRDs and namespaces of this package that are about to be made or changed: what depends on them
- * cannot be tried yet (checklist P4)
- * @throws FleetError API_*: the object would be refused
+ * Plans the change of one object, by a dry run unless hashes show that nothing changes.
+ * @param changing keys of CRDs and namespaces of this package that will be created or changed; objects that depend on them cannot be
+ * tried yet (checklist P4)
+ * @throws FleetError API_* if the object would be refused
  */
 export const planObject = async (
   context: PlanContext,
@@ -99,7 +99,7 @@ const asTrial = ({ secret }: WantedObject): ApplyOptions => ({
   ...(secret && { secret: true }),
 });
 
-/** An object that is there and left as it is; it stays in the inventory if it was ours. */
+/** An existing object that is not changed; it stays in the inventory if it was ours. */
 const left = (
   { owner }: PlanContext,
   wanted: WantedObject,
@@ -114,7 +114,7 @@ const left = (
       : undefined,
 });
 
-/** What is remembered until the step tells more: nothing that is only true afterwards. */
+/** The state to store before the step, without fields that are only known after it. */
 const stateBefore = (
   { owner }: PlanContext,
   wanted: WantedObject,
@@ -147,7 +147,7 @@ const seen = (
   ...(live.metadata.uid !== undefined && { uid: live.metadata.uid }),
 });
 
-/** Nobody has touched our fields since we wrote them, and they are still what we want: no request needed (S2). */
+/** True if our fields are unchanged since we wrote them and still desired, so that no request is needed (S2). */
 const isUntouched = (own: OwnedState, wanted: WantedObject, live: LiveObject): boolean =>
   own.wanted === wanted.hash &&
   own.uid === live.metadata.uid &&
@@ -163,7 +163,7 @@ const markChange = (live: LiveObject, { owner }: PlanContext): readonly string[]
 const sayDifferences = (paths: readonly string[]): readonly string[] =>
   paths.length === 0 ? [] : [`${sayFields(paths)} differ${paths.length === 1 ? 's' : ''}`];
 
-/** Why a dry run of it says nothing yet, or undefined when it can be asked. */
+/** Why a dry run of the object is not possible yet, or undefined if it is. */
 const dependsOn = (
   { wanted: all }: PlanContext,
   wanted: WantedObject,

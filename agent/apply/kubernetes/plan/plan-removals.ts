@@ -11,7 +11,7 @@ import type { OwnedState } from '../owned-state.ts';
 import { inKindOrder, stageOf } from './kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
 
-/** Kinds that hold other things or data: they only go with the whole package (checklist I6). */
+/** Kinds that hold other objects or data. They are removed only with the whole package (checklist I6). */
 const KEPT_WHILE_PACKAGE_STAYS = new Set([
   '/Namespace',
   '/PersistentVolume',
@@ -19,7 +19,7 @@ const KEPT_WHILE_PACKAGE_STAYS = new Set([
   'apiextensions.k8s.io/CustomResourceDefinition',
 ]);
 
-/** Groups of removal come behind those of application. */
+/** Groups of removals follow those of applications. */
 const FIRST_GROUP = 1000;
 
 type Candidate = ObjectRef & {
@@ -30,8 +30,8 @@ type Candidate = ObjectRef & {
 };
 
 /**
- * What leaves the cluster: objects of the inventory that the package no longer has and that still say they are ours, in the
- * reverse of the order of application (checklist I3, O5).
+ * Plans removals: objects of the inventory that the package no longer has and that still have our mark, in reverse order of application
+ * (checklist I3, O5).
  * @throws FleetError API_*, ABORTED
  */
 export const planRemovals = async (context: PlanContext): Promise<readonly Step[]> => {
@@ -82,7 +82,7 @@ const planRemoval = async (
   return toStep(key, 'deleted', reason, { kind: 'remove', detail }, group);
 };
 
-/** Without a mark it is back already, or was never written. */
+/** An object without a mark is restored already, or was never written. */
 const planPutBack = (
   { owner, wanted }: PlanContext,
   one: Candidate,

@@ -9,19 +9,19 @@ import { errno } from '../../host/host-error.ts';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 
-/** Where objects that were there before a package are kept, beside the files of a host. */
+/** Storage for copies of adopted objects, in the folder for copies of host files. */
 export type CopyPlace = BackupLimits & {
-  /** The agent's age identity: a Secret is sealed to it. undefined: no copy is made of a Secret. */
+  /** The agent's age identity, to which copies of Secrets are sealed. undefined: Secrets are not copied. */
   readonly identity: () => Promise<string | undefined>;
 };
 
-/** The copy's name, known before its content: what is written just before the first write may be newer than the plan. */
+/** The name of a copy. It does not depend on the content, which may be newer than the plan. */
 export const copyName = (key: string, { metadata }: LiveObject): Digest =>
   digestOf(`${key} ${metadata.uid ?? ''}`);
 
 /**
- * Keeps an object as it is, durably, before the first write to it. What the server says of its state is left out.
- * @returns whether there is a copy now @throws FleetError APPLY_FAILED where `replacedMib` has no room for it; DISK_FULL, IO
+ * Copies an object durably, without its status, before the first write to it.
+ * @returns true if a copy exists now @throws FleetError APPLY_FAILED if it exceeds `replacedMib`; DISK_FULL, IO
  */
 export const keepCopy = async (place: CopyPlace, name: Digest, live: LiveObject): Promise<boolean> => {
   const { status: _, ...object } = live;
@@ -39,7 +39,7 @@ export const keepCopy = async (place: CopyPlace, name: Digest, live: LiveObject)
   return true;
 };
 
-/** undefined: no copy was made, or it was removed by hand. @throws FleetError KEY_FORMAT, IO */
+/** Reads a copy; undefined if none was made or it was deleted. @throws FleetError KEY_FORMAT, IO */
 export const readCopy = async (place: CopyPlace, name: Digest): Promise<LiveObject | undefined> => {
   const bytes = await readFile(fileOf(place, name)).catch((error: unknown) => {
     if (errno(error) !== 'ENOENT') throw error;
@@ -52,7 +52,7 @@ const fileOf = ({ backups }: CopyPlace, name: Digest): string => join(backups, h
 
 const MAGIC = 'age-encryption.org/v1\n';
 
-// The reader of age takes 20 MB of memory: it is loaded where it is used.
+// Loaded on demand, because the age library takes 20 MB of memory.
 const seal = async ({ identity }: CopyPlace, plain: Buffer): Promise<Uint8Array | undefined> => {
   const own = await identity();
   if (own === undefined) return undefined;

@@ -2,12 +2,12 @@ import { isFleetError } from '#bundles/errors';
 import type { JsonPatch, KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { isOwner, type Owner } from '../desired/marks.ts';
 
-/** Writes of others that may come in between before it is given up. */
+/** Retries after concurrent writes. */
 const TRIES = 5;
 
 /**
- * Makes an object what it was before a package took it over: fields, labels, annotations, and the record of who owns which
- * field, so that `kubectl apply` and controllers go on as before. One that bears another mark, or none, is left alone: it is back.
+ * Restores an object from before its adoption: fields, labels, annotations and managedFields, so that `kubectl apply` and controllers
+ * continue as before. An object with another mark or none is not changed, because it is restored already.
  * @throws FleetError API_*, FIELD_CONFLICT
  */
 export const putBack = async (
@@ -26,7 +26,7 @@ export const putBack = async (
       const back = await api.read(ref, signal);
       if (back && back.metadata.uid === metadata.uid && !isOwner(back, owner)) {
         const { resourceVersion = '' } = back.metadata;
-        // One empty entry makes the server clear managedFields.
+        // A single empty entry makes the server clear managedFields.
         const value = metadata.managedFields ?? [{}];
         await api.patch(ref, [at(resourceVersion), { op: 'replace', path: MANAGERS, value }], signal);
       }
@@ -45,7 +45,7 @@ const at = (resourceVersion: string): JsonPatch => ({
   value: resourceVersion,
 });
 
-/** What the server writes into an object, or what says which object it is. */
+/** Metadata that the server writes or that identifies the object. */
 const SERVER_FIELDS = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 const META_FIELDS = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 

@@ -1,9 +1,9 @@
 import { setTimeout as timer } from 'node:timers/promises';
 
-/** Time as waiting needs it; tests bring their own. */
+/** Clock for waiting; tests pass their own. */
 export type Clock = {
   readonly now: () => Date;
-  /** Milliseconds since anything: goes on steadily while the wall clock jumps (checklist T4). */
+  /** Monotonic milliseconds from any start; does not jump with the wall clock (checklist T4). */
   readonly elapsedMs: () => number;
   /** Ends early, without an error, when the signal fires. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;

@@ -3,37 +3,37 @@ import { pauseMs } from '#bundles/retry';
 import type { KubernetesApi, ListOptions, LiveObject, TypeRef } from '../api/kubernetes-api.ts';
 import type { Clock } from './clock.ts';
 
-/** What there is to hear of the objects of one kind. */
+/** Callbacks for changes of the objects of one kind. */
 export type Listener = {
-  /** All there are, at first and after every gap in what was heard. */
+  /** All objects, at first and after every gap in the stream of changes. */
   readonly listed: (objects: readonly LiveObject[]) => void;
   readonly changed: (object: LiveObject) => void;
   readonly deleted: (object: LiveObject) => void;
-  /** The server is out of reach: what was heard last may be old until `listed` is called again. */
+  /** The server is unreachable: the known objects may be outdated until `listed` is called again. */
   readonly lost: (error: FleetError) => void;
 };
 
 export type FollowOptions = {
   /** False: lists only. */
   readonly watch?: boolean;
-  /** Between two lists where watching is not possible. */
+  /** Interval between lists if watching is not possible. */
   readonly pollMs?: number;
-  /** The longest pause between two tries to reach a server that is away. */
+  /** Longest pause between attempts to reach the server. */
   readonly retryMs?: number;
 };
 
 const POLL_MS = 5000;
 const LONGEST_RETRY_MS = 30_000;
-/** Longer than a server lets a watch be: one whose connection died without a word must not be listened to for ever. */
+/** Timeout of a watch, longer than the server's limit, for connections that died silently. */
 const LONGEST_WATCH_MS = 6 * 60_000;
-/** A server that ends every watch at once must not be asked without a pause. */
+/** Pause for a server that ends every watch at once. */
 const SHORTEST_MS = 1000;
 const FIRST_RETRY_MS = 500;
 
 /**
- * Lists the objects of a kind, then watches them until the signal: goes on after the server's own time limit, lists anew
- * after a cut or an expired version (410), and only lists where watching is denied or the kind is not known (yet).
- * @throws FleetError API_DENIED and API_REFUSED when even listing is
+ * Lists the objects of a kind, then watches them until the signal fires. Continues after the server's time limit, lists again after a
+ * broken connection or an expired version (410), and only lists if watching is denied or the kind is unknown.
+ * @throws FleetError API_DENIED, API_REFUSED if listing is denied or refused
  */
 export const follow = async (
   api: Pick<KubernetesApi, 'typeOf' | 'list' | 'watch'>,
@@ -49,7 +49,7 @@ export const follow = async (
   let mayWatch = watch;
   while (!signal.aborted) {
     try {
-      // A kind whose definition came a moment ago is found only when discovery is asked again.
+      // A kind whose CRD was just created is found only after another discovery.
       await api.typeOf(type, signal);
       const list = await api.list(type, options, signal);
       listener.listed(list.items);
@@ -73,7 +73,7 @@ export const follow = async (
   }
 };
 
-/** Until there is a gap: then everything has to be listed anew. @returns false where watching is denied */
+/** Watches until a gap, after which all objects must be listed again. @returns false if watching is denied */
 const watchFrom = async (
   api: Pick<KubernetesApi, 'watch'>,
   type: TypeRef,

@@ -2,17 +2,17 @@ import type { LiveObject } from '../api/kubernetes-api.ts';
 import { stableHash } from '../desired/stable-hash.ts';
 import { isOurs } from '../live/fingerprint.ts';
 
-/** Whose hand an object shows, by its metadata alone. */
+/** Evidence in an object's metadata of who changed it. */
 export type Hand = {
-  /** Which object, whether it goes away, and which fields the server says are ours. */
+  /** uid, deletion, and our fields according to managedFields. */
   readonly hash: string;
-  /** When we last changed something. */
+  /** Time of our last change. */
   readonly ours: string;
 };
 
 /**
- * A client that changes a field of ours takes it from our managed fields; a status, a default or a field beside ours leaves
- * them alone. So the metadata tells, and no value has to be read.
+ * A client that changes a field of ours becomes its owner in managedFields; a status, a default or another field does not affect ours.
+ * So metadata is enough and no value is read.
  */
 export const handOf = ({ metadata }: LiveObject): Hand => {
   const ours = (metadata.managedFields ?? []).filter(isOurs);
@@ -23,6 +23,6 @@ export const handOf = ({ metadata }: LiveObject): Hand => {
   };
 };
 
-/** Our own applying changes the time of our entry, somebody else's does not. */
+/** Our own apply changes the time of our entry, changes by others do not. */
 export const isForeign = (before: Hand | undefined, now: Hand): boolean =>
   before !== undefined && before.hash !== now.hash && (before.ours === now.ours || now.ours === '');

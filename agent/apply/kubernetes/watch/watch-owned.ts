@@ -8,18 +8,17 @@ import { type WatchedGroup, watchedGroups } from './watched-groups.ts';
 
 export type WatchOptions = {
   readonly clock: Clock;
-  /** From the first change to telling of it and all that came meanwhile. */
+  /** Delay from the first change to its report, which collects further ones. */
   readonly gatherMs: number;
-  /** Between two lists of what is not watched. */
+  /** Interval between lists of objects that are not watched. */
   readonly pollMs: number;
 };
 
 const DEFAULTS: WatchOptions = { clock: systemClock, gatherMs: 500, pollMs: 60_000 };
 
 /**
- * Until the signal: tells the keys of owned objects of which somebody changed a field that is ours, or that somebody
- * deleted. Reads metadata only. What the agent itself changes is not told, nor is what may not be watched: the next look
- * finds that.
+ * Reports, until the signal fires, the keys of owned objects that were deleted or of which a client changed a field of ours. Reads
+ * metadata only. Changes by the agent are not reported; objects that cannot be watched are left to the next look.
  */
 export const watchOwned = async (
   api: Pick<KubernetesApi, 'typeOf' | 'list' | 'watch'>,
@@ -44,13 +43,13 @@ export const watchOwned = async (
   const followGroup = async (group: WatchedGroup): Promise<void> => {
     const { type, namespace, watch } = group;
     const where = { namespace, metadataOnly: true };
-    // Denied or refused, the kind goes unwatched.
+    // A kind that is denied or refused is not watched.
     await follow(api, type, where, listenTo(group, tell), signal, clock, { watch, pollMs }).catch(() => {});
   };
   await Promise.all(watchedGroups(owned).map(followGroup));
 };
 
-/** Remembers each object's hand and tells of those that changed by somebody else's. */
+/** Records the metadata of each object and reports those that others changed. */
 const listenTo = ({ type, keys }: WatchedGroup, tell: (key: string) => void): Listener => {
   const hands = new Map<string, Hand>();
   const keyHere = ({ metadata: { namespace, name } }: LiveObject): string =>

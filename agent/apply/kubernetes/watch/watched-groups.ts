@@ -2,22 +2,21 @@ import { compareBytes } from '#bundles/digest';
 import type { ObjectRef, TypeRef } from '../api/kubernetes-api.ts';
 import { keyOf } from '../desired/object-key.ts';
 
-/** What one list and watch tells of. */
+/** Objects that one list and watch cover. */
 export type WatchedGroup = {
   readonly type: TypeRef;
   /** undefined: all namespaces, or a cluster-scoped kind. */
   readonly namespace: string | undefined;
   readonly keys: ReadonlySet<string>;
-  /** False where there are too many: listed now and then. */
+  /** False above the limit for watches: then the group is listed at intervals. */
   readonly watch: boolean;
 };
 
-/** Each watch holds a connection. */
+/** Upper bound on watches, because each holds a connection. */
 const MOST_WATCHES = 12;
 
 /**
- * By kind and namespace; kinds of many namespaces are watched over the whole cluster, the ones of most namespaces
- * first, until there are few enough.
+ * Groups objects by kind and namespace. Kinds in the most namespaces are watched over the whole cluster until the limit is met.
  */
 export const watchedGroups = (owned: readonly ObjectRef[], most = MOST_WATCHES): readonly WatchedGroup[] => {
   const kinds = new Map<string, ObjectRef[]>();

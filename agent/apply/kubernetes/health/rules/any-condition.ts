@@ -3,8 +3,8 @@ import { listOf, numberOf } from '../live-field.ts';
 import { current, inProgress, type Verdict } from '../verdict.ts';
 
 /**
- * Kinds that we do not know, by their Ready condition; without one they are Current, as far as anybody can tell.
- * Whether a controller has said anything at all is kept apart (checklist W3).
+ * Judges unknown kinds by their Ready condition. Without one they are Current, and `proven` says whether a controller has written a
+ * status at all (checklist W3).
  */
 export const judgeByReady = (object: unknown): Verdict => {
   const ready = conditionOf(object, 'Ready');

@@ -2,7 +2,7 @@ import { conditionOf, saidBy } from '../condition.ts';
 import { listOf, numberOf, textOf } from '../live-field.ts';
 import { failed, inProgress, type Verdict } from '../verdict.ts';
 
-/** What holds for every kind, before its own rule; undefined when none of it says anything. */
+/** Rules for all kinds, applied before the rule of the kind; undefined if none matches. */
 export const judgeAnyObject = (object: unknown): Verdict | undefined => {
   const deleted = textOf(object, 'metadata', 'deletionTimestamp');
   if (deleted !== undefined) return { status: 'Terminating', message: beingDeleted(object, deleted) };
@@ -18,7 +18,7 @@ export const judgeAnyObject = (object: unknown): Verdict | undefined => {
   return undefined;
 };
 
-/** The name of the holder, for those who wait (checklist X2). */
+/** Names the finalizers that hold the object (checklist X2). */
 const beingDeleted = (object: unknown, since: string): string => {
   const finalizers = listOf(object, 'metadata', 'finalizers').filter((one) => typeof one === 'string');
   const held = finalizers.length > 0 ? `, held by ${finalizers.slice(0, 3).join(', ')}` : '';

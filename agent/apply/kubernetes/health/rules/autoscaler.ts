@@ -2,10 +2,10 @@ import { type Condition, saidBy, toCondition } from '../condition.ts';
 import { listOf, textOf } from '../live-field.ts';
 import { current, failed, inProgress, type Verdict } from '../verdict.ts';
 
-/** Its target may be made by another package, or come up a minute later. */
+/** Time for its target to appear, which another package may create. */
 const PATIENCE_MS = 120_000;
 
-/** What Argo CD calls degraded, by type and reason, whatever the status. */
+/** Conditions that Argo CD counts as degraded, by type and reason. */
 const DEGRADED: ReadonlySet<string> = new Set([
   'AbleToScale FailedGetScale',
   'AbleToScale FailedUpdateScale',
@@ -15,9 +15,9 @@ const DEGRADED: ReadonlySet<string> = new Set([
 const ABLE: ReadonlySet<string> = new Set(['AbleToScale', 'ScalingLimited']);
 
 /**
- * Argo CD's rule: the first condition that is degraded or able decides, in the order of the list. An autoscaler that can scale its
- * target is healthy also while it gets no metrics: these are the cluster's, come minutes after the pods, and would otherwise
- * take down the second release of a package whose first was judged before they were missed.
+ * Argo CD's rule: in the order of the list, the first condition that is degraded or able decides. An autoscaler that can scale its target
+ * is healthy even without metrics. Metrics belong to the cluster and appear minutes after the pods, so waiting for them would fail the
+ * second release of a package.
  */
 export const judgeAutoscaler = (object: unknown): Verdict => {
   for (const condition of conditionsOf(object)) {
@@ -29,7 +29,7 @@ export const judgeAutoscaler = (object: unknown): Verdict => {
   return inProgress('its controller does not say yet that it can scale');
 };
 
-/** autoscaling/v1 has them as JSON in an annotation. */
+/** autoscaling/v1 has the conditions as JSON in an annotation. */
 const V1_CONDITIONS = 'autoscaling.alpha.kubernetes.io/conditions';
 
 const conditionsOf = (object: unknown): readonly Condition[] => {

@@ -9,7 +9,7 @@ export const judgeDaemonSet = (object: unknown): Verdict => {
   return (
     unseen(object) ??
     fewer(countOf(object, 'currentNumberScheduled'), want, 'created') ??
-    // With OnDelete the pods are replaced when somebody deletes them, which nobody may ever do.
+    // With OnDelete, pods are replaced only after they are deleted by hand.
     (onDelete ? undefined : fewer(countOf(object, 'updatedNumberScheduled'), want, 'updated')) ??
     fewer(countOf(object, 'numberAvailable'), want, 'available') ??
     fewer(countOf(object, 'numberReady'), want, 'ready') ??

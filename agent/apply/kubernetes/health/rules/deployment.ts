@@ -32,7 +32,7 @@ export const judgeDeployment = (object: unknown): Verdict => {
   return current(`${want} of ${want} replicas available`);
 };
 
-/** A quota, a policy: ': FailedCreate: exceeded quota'. */
+/** Reason why pods cannot be created: ': FailedCreate: exceeded quota'. */
 const whyNot = (object: unknown): string => {
   const failure = conditionOf(object, 'ReplicaFailure');
   return failure?.status === 'True' ? `: ${saidBy(failure, 'its pods cannot be made')}` : '';

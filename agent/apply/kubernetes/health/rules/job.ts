@@ -3,7 +3,7 @@ import { fieldOf, textOf } from '../live-field.ts';
 import { current, failed, inProgress, type Verdict } from '../verdict.ts';
 import { countOf } from './replicas.ts';
 
-/** Done is healthy, begun is not: a migration that still runs must not let the next wave start. */
+/** A Job is healthy when complete, not when started, so a running migration blocks the packages that depend on it. */
 export const judgeJob = (object: unknown): Verdict => {
   const end = conditionOf(object, 'Failed');
   if (end?.status === 'True') return failed(saidBy(end, 'it failed'), 0);

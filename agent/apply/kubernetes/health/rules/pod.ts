@@ -2,7 +2,7 @@ import { conditionOf, oneLine, saidBy } from '../condition.ts';
 import { fieldOf, listOf, numberOf, textOf, timeOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
-/** A scheduler waits for a node that comes up, a kubelet for a registry: so long that is no failure. */
+/** How long a pod may wait for a node or a registry before it counts as failed. */
 export const GRACE_MS = 15_000;
 
 const IMAGE_REASONS: ReadonlySet<string> = new Set([
@@ -13,7 +13,7 @@ const IMAGE_REASONS: ReadonlySet<string> = new Set([
   'ImageInspectError',
 ]);
 
-/** Unlike kstatus, a pod that failed is not taken for one that reached its end. */
+/** Unlike in kstatus, a pod in phase Failed is not Current. */
 export const judgePod = (object: unknown, { now }: Pick<HealthContext, 'now'>): Verdict => {
   const phase = textOf(object, 'status', 'phase');
   if (phase === 'Succeeded') return current('it ran to its end');
@@ -41,7 +41,7 @@ const containersOf = (object: unknown): readonly unknown[] => [
 
 const waitingReason = (container: unknown): string => textOf(container, 'state', 'waiting', 'reason') ?? '';
 
-/** Reasons for waiting that do not resolve without help: 'PodInitializing' and 'ContainerCreating' are steps on the way. */
+/** Waiting reasons that need help. 'PodInitializing' and 'ContainerCreating' are normal steps. */
 const blocks = (container: unknown): boolean =>
   /^(?:CrashLoopBackOff|InvalidImageName|Create.*Error|RunContainerError)$/.test(waitingReason(container)) ||
   IMAGE_REASONS.has(waitingReason(container));
@@ -58,7 +58,7 @@ const judgeWaiting = (object: unknown, container: unknown, now: Date): Verdict =
   return isOver(since, now) ? failed(said) : inProgress(said);
 };
 
-/** What the last run ended with says more than that it waits for the next one. */
+/** The exit of the last run, which is more useful than the wait for the next. */
 const lastEnd = (container: unknown): string => {
   const end = fieldOf(container, 'lastState', 'terminated');
   const code = numberOf(end, 'exitCode');

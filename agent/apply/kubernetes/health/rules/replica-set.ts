@@ -2,7 +2,7 @@ import { conditionOf, saidBy } from '../condition.ts';
 import { current, inProgress, type Verdict } from '../verdict.ts';
 import { countOf, fewer, replicasOf, surplus, unseen } from './replicas.ts';
 
-/** ReplicaSets and the older ReplicationControllers. */
+/** Rule for ReplicaSets and ReplicationControllers. */
 export const judgeReplicaSet = (object: unknown): Verdict => {
   const want = replicasOf(object);
   const failure = conditionOf(object, 'ReplicaFailure');

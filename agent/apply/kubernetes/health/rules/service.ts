@@ -12,7 +12,7 @@ export const judgeService = (
   return current('it has its cluster IP');
 };
 
-/** Also of an Ingress: `status.loadBalancer.ingress` names at least one address. */
+/** True if `status.loadBalancer.ingress` of a Service or Ingress names an address. */
 export const hasAddress = (object: unknown): boolean =>
   listOf(object, 'status', 'loadBalancer', 'ingress').some(
     (one) => textOf(one, 'ip') !== undefined || textOf(one, 'hostname') !== undefined,

@@ -1,7 +1,7 @@
 import { textOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
-/** The scheduler writes it when a pod that uses the claim got its node: from then on there is something to wait for. */
+/** Set by the scheduler when a pod that uses the claim has a node. Only then binding is expected. */
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
 export const judgeVolumeClaim = (

@@ -1,11 +1,11 @@
 import type { Verdict } from '../verdict.ts';
 
-/** Takes the verdicts of one moment. Returns the keys of those that are Failed and believed. */
+/** Takes the current verdicts and returns the keys of objects that have been Failed for their patience. */
 export type Believe = (verdicts: ReadonlyMap<string, Verdict>, atMs: number) => ReadonlySet<string>;
 
 /**
- * Remembers since when each object is Failed: one that may recover is believed when it stayed so for its
- * patience, counted anew whenever another object became Current for the first time, as that may be what it waited for.
+ * Records since when each object is Failed. An object that may recover counts as failed after its patience. The time restarts whenever
+ * another object becomes Current for the first time, because the failed one may have waited for it.
  */
 export const believeFailures = (): Believe => {
   const failedSince = new Map<string, number>();

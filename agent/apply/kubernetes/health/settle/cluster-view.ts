@@ -6,26 +6,26 @@ import { groupObjects } from './group-objects.ts';
 import { keepLiveSet, type LiveSet, placeIn } from './live-set.ts';
 import { podsOf, trimPod } from './workload-pods.ts';
 
-/** What is known of a package's objects now, kept up to date by watches. */
+/** The live objects of a package, kept up to date by watches. */
 export type ClusterView = {
-  /** 'unread' before the first list; undefined when it is not there. */
+  /** 'unread' before the first list; undefined if the object does not exist. */
   readonly liveOf: (wanted: WantedObject) => LiveObject | 'unread' | undefined;
-  /** Begins to follow the pods of these namespaces; those already followed cost nothing. */
+  /** Starts watching the pods of these namespaces; without effect for watched ones. */
   readonly followPods: (namespaces: ReadonlySet<string>) => void;
   readonly podsOf: (workload: LiveObject) => readonly LiveObject[];
-  /** The server is away, as far as one of the watches knows. */
+  /** Error of a watch that cannot reach the server. */
   readonly lost: () => FleetError | undefined;
-  /** What ends all looking: a kind that may not be read. */
+  /** Fatal error: a kind that the account may not read. */
   readonly error: () => unknown;
-  /** Resolves at the next news, or after so long. */
+  /** Resolves at the next change, or after the given time. */
   readonly news: (ms: number, signal: AbortSignal) => Promise<void>;
 };
 
 const PODS_POLL_MS = 10_000;
-/** Namespaces whose pods are watched for reasons; beyond them a verdict has to do without. */
+/** Upper bound on namespaces whose pods are watched for reasons of failures. */
 const MOST_POD_NAMESPACES = 2;
 
-/** Follows the objects until the signal. */
+/** Watches the objects until the signal fires. */
 export const openClusterView = (
   api: Pick<KubernetesApi, 'typeOf' | 'list' | 'watch'>,
   objects: readonly WantedObject[],
@@ -63,7 +63,7 @@ export const openClusterView = (
         if (pods.has(namespace)) continue;
         const watch = pods.size < MOST_POD_NAMESPACES;
         const how = { watch, pollMs: PODS_POLL_MS };
-        // Reasons only: where pods may not be read, verdicts do without.
+        // Pods only add reasons to verdicts, so a denial is ignored.
         const lenient = { ...on, error: () => {} };
         const podType = { apiVersion: 'v1', kind: 'Pod' };
         const setType = { apiVersion: 'apps/v1', kind: 'ReplicaSet' };

@@ -9,12 +9,12 @@ type Applied = { readonly current: Set<string>; readonly versions: Map<string, s
 
 const known = new WeakMap<DesiredPackage, Applied>();
 
-/** Kinds that have a status and yet are what they will be when the server answers. */
+/** Kinds with a status that are complete as soon as the server has stored them. */
 const AT_ONCE: ReadonlySet<string> = new Set(['/Namespace', '/Service']);
 
 /**
- * Keeps in mind an object that was just applied: its resourceVersion where that changed it, and whether it was Current in the
- * answer. The latter only of kinds that no controller has to work on: the others' status may be that of the object before.
+ * Records an object that was just applied: its new resourceVersion if it changed, and whether it was Current in the response. The latter
+ * only for kinds without a controller, because the status of other kinds may be from before the change.
  */
 export const noteApplied = (
   desired: DesiredPackage,
@@ -36,10 +36,10 @@ export const noteApplied = (
   else noted.current.delete(key);
 };
 
-/** Keys of what this process applied of the package and need not be looked at again. */
+/** Keys of objects of the package that this process applied and that were Current then. */
 export const currentAsApplied = (desired: DesiredPackage): ReadonlySet<string> =>
   known.get(desired)?.current ?? new Set();
 
-/** Keys of what this process changed by applying the package, with the resourceVersion that this made. */
+/** Key -> new resourceVersion of objects that this process changed when it applied the package. */
 export const versionsAsApplied = (desired: DesiredPackage): ReadonlyMap<string, string> =>
   known.get(desired)?.versions ?? new Map();

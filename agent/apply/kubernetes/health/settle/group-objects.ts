@@ -3,27 +3,27 @@ import type { ListOptions, TypeRef } from '../../api/kubernetes-api.ts';
 import type { WantedObject } from '../../desired/wanted-object.ts';
 import { hasStatus } from '../judge.ts';
 
-/** Objects that one list (and watch) tells of. */
+/** Objects that one list and watch cover. */
 export type Group = {
   readonly type: TypeRef;
   readonly options: ListOptions;
   readonly objects: readonly WantedObject[];
   readonly watch: boolean;
-  /** Between two lists where it is not watched. */
+  /** Interval between lists of a group that is not watched. */
   readonly pollMs: number;
 };
 
-/** One list over the whole cluster is cheaper than so many of one namespace each. */
+/** Number of namespaces from which one list of the whole cluster is cheaper. */
 const MOST_NAMESPACES = 16;
-/** Each watch holds a connection; what is beyond them is listed again and again. */
+/** Upper bound on watches, because each holds a connection. Further groups are listed at intervals. */
 const MOST_WATCHES = 6;
 const POLL_MS = 2000;
-/** What has no status changes only when somebody deletes it. */
+/** List interval for kinds without a status, which change only when they are deleted. */
 const STILL_POLL_MS = 10_000;
 
 /**
- * By kind and namespace, narrowed to one name where that is all. Kinds without a status are read by their metadata and
- * never watched: once they are there, nothing more comes.
+ * Groups objects by kind and namespace; a group of one object is limited to its name. Kinds without a status are not watched, and only
+ * their metadata is read.
  */
 export const groupObjects = (objects: readonly WantedObject[]): readonly Group[] => {
   const byKind = groupBy(objects, ({ apiVersion, kind }) => `${apiVersion} ${kind}`);

@@ -5,16 +5,16 @@ import { isBuiltIn, judge } from '../judge.ts';
 import { fieldOf, numberOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
-/** Controllers that look at their objects by the clock alone: a verdict on what was changed comes no sooner. */
+/** Kinds whose controllers work at intervals, and the interval: a status after a change does not come earlier. */
 const PERIODS_MS: ReadonlyMap<string, number> = new Map([['autoscaling/HorizontalPodAutoscaler', 20_000]]);
 
-/** How long a status may still be that of the object before its change, where nothing in it says of which it speaks. */
+/** How long a status without a generation may still describe the object before its change. */
 export const windowOf = ({ group, kind }: WantedObject, windowMs: number): number =>
   Math.max(windowMs, PERIODS_MS.get(`${group}/${kind}`) ?? 0);
 
 /**
- * Can the status be about the object before its change? A status that names its generation is not; nor is one of an object that
- * somebody, its controller most likely, wrote to since. Built-in kinds say which generation they saw, or need no controller.
+ * True if the status may describe the object before its change. False if the status names its generation, or if the object was written
+ * since, most likely by its controller. Built-in kinds have observedGeneration or need no controller.
  */
 export const mayBeOld = (
   { group, kind }: WantedObject,
@@ -31,7 +31,7 @@ const namesGeneration = (live: LiveObject): boolean =>
   (numberOf(live, 'status', 'observedGeneration') ?? conditionOf(live, 'Ready')?.observedGeneration) !==
     undefined;
 
-/** @param settled the window is over in which a status that says nothing, or is old, may be one that nobody looked at */
+/** @param settled true after the time in which an empty or old status may mean that no controller has processed the object */
 export const judgeWanted = (
   wanted: WantedObject,
   live: LiveObject | undefined,
@@ -46,7 +46,7 @@ export const judgeWanted = (
   return verdict.proven ? verdict : inProgress('its status says nothing yet');
 };
 
-/** A Job that removes itself when it is done was done; anything else was there a moment ago. */
+/** A missing Job with ttlSecondsAfterFinished was complete; any other missing object was deleted. */
 const judgeMissing = ({ group, kind, object }: WantedObject): Verdict =>
   group === 'batch' && kind === 'Job' && fieldOf(object, 'spec', 'ttlSecondsAfterFinished') !== undefined
     ? current('it is done and has removed itself')

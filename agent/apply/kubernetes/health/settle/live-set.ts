@@ -3,20 +3,20 @@ import type { KubernetesApi, ListOptions, LiveObject, TypeRef } from '../../api/
 import type { Clock } from '../../watch/clock.ts';
 import { type FollowOptions, follow } from '../../watch/follow.ts';
 
-/** Somebody waits: a server that is back is to be heard soon. */
+/** Longest pause between attempts to reach the server, short because a command waits. */
 const RETRY_MS = 4000;
 
-/** The objects of one kind (and namespace, and name) as they were last heard of. */
+/** The latest known objects of one kind, namespace and name. */
 export type LiveSet = {
   /** Keyed by 'namespace/name'; undefined until the first list. */
   readonly objects: () => ReadonlyMap<string, LiveObject> | undefined;
-  /** Why what is known may be old. */
+  /** The error since which the known objects may be outdated. */
   readonly lost: () => FleetError | undefined;
 };
 
 /**
- * Keeps `keep`'s choice of the objects of a kind up to date until the signal.
- * @param onNews something changed @param onError listing is denied or refused: nothing more will come
+ * Keeps the objects of a kind that `keep` selects up to date until the signal fires.
+ * @param onNews called after a change @param onError called once if listing is denied or refused; then no changes follow
  */
 export const keepLiveSet = (
   api: Pick<KubernetesApi, 'typeOf' | 'list' | 'watch'>,

@@ -3,8 +3,8 @@ import { oneLine } from '../condition.ts';
 import { numberOf, textOf } from '../live-field.ts';
 
 /**
- * '; last event: FailedCreate: exceeded quota', or '' where there is none. What a controller could not do stands
- * nowhere else (checklist W2). Never fails: it is only asked when something else already did.
+ * Returns '; last event: FailedCreate: exceeded quota', or '' without a warning. Errors of controllers are recorded only in events
+ * (checklist W2). Never throws, because it only adds details to a failure.
  */
 export const newestWarning = async (
   api: Pick<KubernetesApi, 'list'>,
@@ -31,7 +31,7 @@ export const newestWarning = async (
   return '';
 };
 
-/** RFC 3339 in UTC sorts as text; which of the three fields is filled depends on who wrote it. */
+/** The time of an event. RFC 3339 in UTC sorts as text; each client fills another of the three fields. */
 const whenOf = (event: LiveObject): string =>
   textOf(event, 'series', 'lastObservedTime') ??
   textOf(event, 'lastTimestamp') ??

@@ -3,14 +3,14 @@ import type { HealthContext } from '../verdict.ts';
 
 export type SettleOptions = {
   readonly clock: Clock;
-  /** How long an object whose status says nothing may still be one that nobody looked at (checklist W3). */
+  /** How long an empty status may mean that no controller has processed the object (checklist W3). */
   readonly windowMs: number;
-  /** A server that is away for longer ends the wait with API_UNREACHABLE; less than that does not count. */
+  /** Retry budget for an unreachable server. After it the wait ends with API_UNREACHABLE. */
   readonly outageMs: number;
   readonly loadBalancer: HealthContext['loadBalancer'];
-  /** Keys of objects that were just changed, with the resourceVersion that this made: their status may still be the old one's. */
+  /** Key -> new resourceVersion of objects that were just changed. Their status may be from before the change. */
   readonly changed: ReadonlyMap<string, string>;
-  /** Keys of objects that were Current when they were applied, and that nothing but a person changes. */
+  /** Keys of objects that were Current when they were applied and that no controller changes. */
   readonly current: ReadonlySet<string>;
 };
 

@@ -2,14 +2,14 @@ import type { CheckResult } from '../../../../model/target.ts';
 import { nameOf } from '../../api/open-kubernetes-api.ts';
 import type { WantedObject } from '../../desired/wanted-object.ts';
 
-/** So many failing objects are named; the rest is counted. */
+/** Number of failing objects to name; further ones are counted. */
 const MOST_NAMED = 25;
 
 export type Ended = { readonly wanted: WantedObject; readonly message: string };
 
 /**
- * Failing objects by name, one line for all that passed, one for those that nobody waits for: thousands of objects make
- * a report of the same few lines.
+ * Names failing objects, with one line for all that passed and one for all that are not waited for, so that a report stays short for
+ * thousands of objects.
  */
 export const toChecks = (
   counts: { readonly passed: number; readonly left: number; readonly waiting: number },
@@ -26,7 +26,7 @@ export const toChecks = (
   }
   const { passed, left, waiting } = counts;
   const leftOut = `${objects(left)} left out (fleet-ferry/wait: disabled)`;
-  // The package says itself what its health does not depend on. Where that is everything, nobody knows its health.
+  // If the package excludes all its objects from the health check, its health is unknown.
   if (passed > 0) {
     const message = `${objects(passed)} healthy${left > 0 ? `, ${leftOut}` : ''}`;
     checks.push({ name: 'objects', outcome: 'passed', message });

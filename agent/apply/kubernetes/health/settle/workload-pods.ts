@@ -3,7 +3,7 @@ import { textOf } from '../live-field.ts';
 import { judgePod } from '../rules/pod.ts';
 import type { Verdict } from '../verdict.ts';
 
-/** Kinds that stand or fall with pods of their own. */
+/** Kinds whose health depends on their pods. */
 const WORKLOADS: ReadonlySet<string> = new Set([
   'apps/DaemonSet',
   'apps/Deployment',
@@ -14,7 +14,7 @@ const WORKLOADS: ReadonlySet<string> = new Set([
 
 export const isWorkload = (group: string, kind: string): boolean => WORKLOADS.has(`${group}/${kind}`);
 
-/** Of a pod only what its verdict and its owner need: there may be thousands in a namespace. */
+/** Keeps only the fields for verdict and owner, because a namespace may have thousands of pods. */
 export const trimPod = ({ apiVersion, kind, metadata, status }: LiveObject): LiveObject => ({
   apiVersion,
   kind,
@@ -30,7 +30,7 @@ export const trimPod = ({ apiVersion, kind, metadata, status }: LiveObject): Liv
   status,
 });
 
-/** The pods that a workload's newest revision made: what its older ones do says nothing about this package. */
+/** The pods of a workload's newest revision; older ones say nothing about this package. */
 export const podsOf = (
   workload: LiveObject,
   pods: Iterable<LiveObject>,
@@ -75,8 +75,8 @@ const isNewest = (workload: LiveObject, pod: LiveObject): boolean => {
 };
 
 /**
- * An unfinished workload's verdict with what its pods know: the reason it waits, and Failed where a pod is. A pod of a
- * Job that crashes is the Job's to count, and one that ended is replaced: neither fails the workload.
+ * Adds the state of its pods to the verdict of an unfinished workload: the reason why it waits, and Failed if a pod is. A crashed pod of
+ * a Job is left to the Job's backoff limit, and a pod that ended is replaced, so neither fails the workload.
  */
 export const withPods = (
   verdict: Verdict,
