@@ -69,7 +69,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     }),
     forge: Flags.string({
       description:
-        'With --pull-request: github or gitea, with =<address of its API> [default: github for github.com]',
+        'With --pull-request: github, gitea, gitlab or azure, with =<address of its API> [default: the one of github.com, gitlab.com and dev.azure.com]',
     }),
     platform,
     cache,

@@ -163,7 +163,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   maps: '<url>[#branch]=<directory or url#ref>',
   registry: 'oci://host[:port][/prefix]',
   tree: 'gitops or git+<URL>[#branch]',
-  forge: 'github or gitea, with =<address of its API> where that is not the usual one',
+  forge: 'github, gitea, gitlab or azure, with =<address of its API> where that is not the usual one',
   poll: 'a number and s, m or h, like 30s',
   environments: 'a DNS label',
   listen: '<host>:<port>, like 0.0.0.0:8443',

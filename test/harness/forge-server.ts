@@ -1,5 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { azureRoutes } from './forge-azure.ts';
+import { gitLabRoutes } from './forge-gitlab.ts';
 import { runCommand } from './run-command.ts';
+
+export type ForgeKind = 'github' | 'gitea' | 'gitlab' | 'azure';
 
 type Label = { readonly id: number; readonly name: string; readonly color: string };
 
@@ -8,8 +12,8 @@ export type KeptPullRequest = {
   readonly number: number;
   readonly head: string;
   readonly base: string;
-  readonly title: string;
-  readonly body: string;
+  title: string;
+  body: string;
   state: 'open' | 'closed';
   merged: boolean;
   labels: Label[];
@@ -21,9 +25,23 @@ export type KeptStatus = {
   readonly state: string;
   readonly context: string;
 } & Readonly<Record<string, unknown>>;
+/** Status and JSON body. */
+export type ForgeAnswer = readonly [status: number, body: unknown];
+
+export type Route = (method: string, url: URL, body: Record<string, unknown>) => Promise<ForgeAnswer>;
+
+/** What the dialects of the API share. */
+export type ForgeState = {
+  readonly pulls: KeptPullRequest[];
+  readonly statuses: KeptStatus[];
+  readonly hasCommit: (sha: string) => Promise<boolean>;
+  readonly hasBranch: (branch: string) => Promise<boolean>;
+  readonly labelNamed: (name: string) => Label;
+  readonly add: (pull: Pick<KeptPullRequest, 'head' | 'base' | 'title' | 'body'>) => KeptPullRequest;
+};
 
 export type ForgeServer = AsyncDisposable & {
-  /** Root of the API: 'http://127.0.0.1:PORT/api/v1' for gitea, without a path for github. */
+  /** Root of the API: 'http://127.0.0.1:PORT', with '/api/v1' for gitea, '/api/v4' for gitlab and '/org' for azure. */
   readonly api: string;
   readonly pulls: KeptPullRequest[];
   readonly statuses: KeptStatus[];
@@ -36,16 +54,19 @@ export type ForgeServer = AsyncDisposable & {
   failNext: { readonly status: number; readonly message: string } | undefined;
 };
 
+const ROOTS = { github: '', gitea: '/api/v1', gitlab: '/api/v4', azure: '/org' } as const;
+
 /**
- * The few REST calls of GitHub or Gitea that concern pull requests, labels and commit statuses, for one bare repository 'org/gitops' that
- * really is there: a head that is no branch is refused, as both do. Shapes as in their API references.
+ * The few REST calls of a forge that concern pull requests, labels and statuses, for one bare repository 'org/gitops' (Azure
+ * DevOps: 'gitops' of the project 'org') that really is there: a head that is no branch is refused, as all do. Shapes as in
+ * their API references.
  */
-export const startForge = async (kind: 'github' | 'gitea', repository: string): Promise<ForgeServer> => {
+export const startForge = async (kind: ForgeKind, repository: string): Promise<ForgeServer> => {
   const labels: Label[] = [];
   const server = createServer((request, response) => {
     void answer(request, response);
   });
-  const root = kind === 'gitea' ? '/api/v1' : '';
+  const root = ROOTS[kind];
   const repo = `${root}/repos/org/gitops`;
 
   const hasBranch = async (branch: string): Promise<boolean> => {
@@ -57,6 +78,11 @@ export const startForge = async (kind: 'github' | 'gitea', repository: string): 
       '--verify',
       `refs/heads/${branch}`,
     ]);
+    return found.code === 0;
+  };
+
+  const hasCommit = async (sha: string): Promise<boolean> => {
+    const found = await runCommand(['git', '--git-dir', repository, 'cat-file', '-e', `${sha}^{commit}`]);
     return found.code === 0;
   };
 
@@ -86,6 +112,18 @@ export const startForge = async (kind: 'github' | 'gitea', repository: string): 
     const made = { id: labels.length + 1, name, color: '0e8a16' };
     labels.push(made);
     return made;
+  };
+
+  const add: ForgeState['add'] = (words) => {
+    const pull: KeptPullRequest = {
+      ...words,
+      number: running.pulls.length + 1,
+      state: 'open',
+      merged: false,
+      labels: [],
+    };
+    running.pulls.push(pull);
+    return pull;
   };
 
   const list = (query: URLSearchParams): readonly KeptPullRequest[] => {
@@ -134,18 +172,7 @@ export const startForge = async (kind: 'github' | 'gitea', repository: string): 
             },
           ];
     }
-    const pull: KeptPullRequest = {
-      number: running.pulls.length + 1,
-      head,
-      base,
-      title,
-      body: text,
-      state: 'open',
-      merged: false,
-      labels: [],
-    };
-    running.pulls.push(pull);
-    return [201, show(pull)];
+    return [201, show(add({ head, base, title, body: text }))];
   };
 
   const addLabels = (number: number, wanted: readonly (string | number)[]): readonly [number, unknown] => {
@@ -159,13 +186,12 @@ export const startForge = async (kind: 'github' | 'gitea', repository: string): 
     return [200, pull.labels];
   };
 
-  /** Both forges refuse a commit that the repository does not have, each with its own code. */
+  /** GitHub and Gitea refuse a commit that the repository does not have, each with its own code. */
   const setStatus = async (
     sha: string,
     body: Record<string, unknown>,
   ): Promise<readonly [number, unknown]> => {
-    const { code } = await runCommand(['git', '--git-dir', repository, 'cat-file', '-e', `${sha}^{commit}`]);
-    if (code !== 0)
+    if (!(await hasCommit(sha)))
       return kind === 'gitea'
         ? [404, { message: `object does not exist [id: ${sha}, rel_path: ]` }]
         : [422, { message: `No commit found for SHA: ${sha}` }];
@@ -174,11 +200,7 @@ export const startForge = async (kind: 'github' | 'gitea', repository: string): 
     return [201, status];
   };
 
-  const route = async (
-    method: string,
-    { pathname, searchParams }: URL,
-    body: Record<string, unknown>,
-  ): Promise<readonly [number, unknown]> => {
+  const ownRoute: Route = async (method, { pathname, searchParams }, body) => {
     if (pathname === `${repo}/pulls` && method === 'GET') return [200, list(searchParams).map(show)];
     if (pathname === `${repo}/pulls` && method === 'POST') return await open(body as Record<string, string>);
     if (pathname === `${repo}/labels` && kind === 'gitea' && method === 'GET')
@@ -192,7 +214,7 @@ export const startForge = async (kind: 'github' | 'gitea', repository: string): 
       return addLabels(Number(number), body['labels'] as readonly (string | number)[]);
     const pull = running.pulls[Number(number) - 1];
     if (what === 'pulls' && method === 'PATCH' && pull) {
-      pull.state = body['state'] === 'closed' ? 'closed' : pull.state;
+      Object.assign(pull, body);
       return [kind === 'github' ? 200 : 201, show(pull)];
     }
     return [404, { message: 'Not Found' }];
@@ -235,6 +257,8 @@ export const startForge = async (kind: 'github' | 'gitea', repository: string): 
       await closed.promise;
     },
   };
+  const state: ForgeState = { ...running, hasCommit, hasBranch, labelNamed, add };
+  const route = kind === 'gitlab' ? gitLabRoutes(state) : kind === 'azure' ? azureRoutes(state) : ownRoute;
   return running;
 };
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, lstat, mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -55,6 +55,10 @@ const workshop = async () => {
   await makeGitRepository(bare, { dev: at('start') });
   const server = await startGitServer(at('git'));
   const url = `${server.url}/org/gitops.git`;
+  // Azure DevOps has its repositories below this folder.
+  await mkdir(at('git/org/_git'));
+  await symlink(bare, at('git/org/_git/gitops'));
+  const azureUrl = `${server.url}/org/_git/gitops`;
   const env = { PATH: process.env['PATH'], HOME: root, GIT_CONFIG_NOSYSTEM: '1' };
   const maps = [
     `${CONTROL_PLANE}#dev=${at('dev')}`,
@@ -114,6 +118,7 @@ const workshop = async () => {
     at,
     bare,
     url,
+    azureUrl,
     env,
     maps,
     publish,
@@ -338,7 +343,19 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
   });
 });
 
-describe.each(['github', 'gitea'] as const)('a proposal on %s', (kind) => {
+const AUTHORIZATIONS = {
+  github: `Bearer ${TOKEN}`,
+  gitea: `token ${TOKEN}`,
+  gitlab: `Bearer ${TOKEN}`,
+  azure: `Basic ${Buffer.from(`:${TOKEN}`).toString('base64')}`,
+};
+
+describe.each(['github', 'gitea', 'gitlab', 'azure'] as const)('a proposal on %s', (kind) => {
+  const urlOf = (forge: ForgeServer, number: number): string =>
+    kind === 'azure'
+      ? `${forge.api}/org/_git/gitops/pullrequest/${number}`
+      : `https://forge.example/org/gitops/pulls/${number}`;
+
   const propose = async (
     shop: Awaited<ReturnType<typeof workshop>>,
     forge: ForgeServer,
@@ -347,6 +364,7 @@ describe.each(['github', 'gitea'] as const)('a proposal on %s', (kind) => {
     await shop.publish({
       pullRequest: true,
       forge: `${kind}=${forge.api}`,
+      ...(kind === 'azure' && { to: parseTreeTarget(`git+${shop.azureUrl}`) }),
       env: { ...shop.env, FLEET_FORGE_TOKEN: TOKEN },
       ...more,
     });
@@ -359,7 +377,7 @@ describe.each(['github', 'gitea'] as const)('a proposal on %s', (kind) => {
     expect(first).toMatchObject({
       outcome: 'proposed',
       proposal: expect.stringMatching(/^deployment\/[0-9a-f]{12}$/),
-      pullRequest: 'https://forge.example/org/gitops/pulls/1',
+      pullRequest: urlOf(forge, 1),
     });
     expect(await shop.branches()).toEqual([first.proposal, 'dev']);
     expect(await shop.head()).toBe(before);
@@ -451,9 +469,9 @@ describe.each(['github', 'gitea'] as const)('a proposal on %s', (kind) => {
     expect(await propose(shop, forge)).toMatchObject({
       outcome: 'proposed',
       proposal: without.proposal,
-      pullRequest: 'https://forge.example/org/gitops/pulls/1',
+      pullRequest: urlOf(forge, 1),
     });
-    expect([...forge.authorizations]).toEqual([`${kind === 'github' ? 'Bearer' : 'token'} ${TOKEN}`]);
+    expect([...forge.authorizations]).toEqual([AUTHORIZATIONS[kind]]);
     const found = await runCommand(['grep', '-rl', TOKEN, shop.at('.')]);
     expect(found.stdout).toBe('');
   });
@@ -465,8 +483,8 @@ test('a proposal needs a branch that it is for, and a forge that is known', asyn
   const { problems } = await shop.publish({ to, pullRequest: true });
   expect(problems.map(({ code }) => code)).toEqual(['SOURCE_MISSING']);
   const unknown = await shop.publish({ pullRequest: true, env: { ...shop.env, FLEET_FORGE_TOKEN: TOKEN } });
-  expect(unknown.problems.map(({ code, hint }) => [code, hint?.slice(0, 20)])).toEqual([
-    ['USAGE', 'Give --forge github '],
+  expect(unknown.problems.map(({ code, hint }) => [code, hint?.slice(0, 19)])).toEqual([
+    ['USAGE', 'Give --forge github'],
   ]);
 });
 

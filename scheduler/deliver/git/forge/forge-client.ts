@@ -32,7 +32,7 @@ export type ForgeClient = AsyncDisposable & {
    * @throws FleetError FORGE_REFUSED, FORGE_UNREACHABLE, ABORTED
    */
   readonly ask: (
-    method: 'GET' | 'POST' | 'PATCH',
+    method: 'GET' | 'POST' | 'PATCH' | 'PUT',
     path: string,
     body?: unknown,
     accepted?: readonly number[],
@@ -49,6 +49,9 @@ export type ForgeAccess = {
 };
 
 const MAX_BODY = 8 << 20;
+
+/** Azure DevOps answers a request without a valid token with this and its sign-in page. */
+const SIGN_IN = 203;
 
 export const openForgeClient = ({ api, authorization, connection, signal }: ForgeAccess): ForgeClient => {
   const dispatcher = openConnections(connection);
@@ -70,7 +73,7 @@ export const openForgeClient = ({ api, authorization, connection, signal }: Forg
         });
         const text = await readCapped(response.body, what);
         const { statusCode: status } = response;
-        if ((status >= 200 && status < 300) || accepted.includes(status))
+        if ((status >= 200 && status < 300 && status !== SIGN_IN) || accepted.includes(status))
           return { status, body: parse(text) };
         throw refusal(status, what, text);
       } catch (error) {
@@ -101,14 +104,22 @@ const parse = (text: string): unknown => {
   }
 };
 
-/** Both forges give the reason in `message`. */
+/** The reason is in `message`; GitLab has it there as text, list or object, or in `error_description` or `error`. */
 const reasonOf = (text: string): string => {
   const said = parse(text);
-  const reason = typeof said === 'object' && said !== null && 'message' in said ? said.message : undefined;
-  return typeof reason === 'string' ? `: ${reason.slice(0, 300)}` : '';
+  const { message, error, error_description: description } = (said ?? {}) as Record<string, unknown>;
+  const reason = message ?? description ?? error;
+  if (reason === undefined || reason === null || reason === '') return '';
+  return `: ${clip(typeof reason === 'string' ? reason : JSON.stringify(reason), 300)}`;
 };
 
+/** Shortens a text to the length that a forge accepts. */
+export const clip = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 3)}...`;
+
 const HINTS: Readonly<Record<number, string>> = {
+  [SIGN_IN]: 'Check the token in FLEET_FORGE_TOKEN',
+  302: 'Check the token in FLEET_FORGE_TOKEN, and the address in --forge',
   401: 'Check the token in FLEET_FORGE_TOKEN',
   403: 'The token may not do that; it needs to write to pull requests, issues and commit statuses of the repository',
   404: 'Check the repository, and that the token may see it',

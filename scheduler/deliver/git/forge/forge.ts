@@ -1,7 +1,7 @@
 /** The environment variable with the token. For github.com, GITHUB_TOKEN is read too. */
 export const TOKEN_VARIABLE = 'FLEET_FORGE_TOKEN';
 
-/** The fields of a pull request that we use. */
+/** The fields of a pull request (GitLab: merge request) that we use. */
 export type PullRequest = {
   readonly number: number;
   /** For people. */
@@ -23,9 +23,9 @@ export type CommitStatus = {
   readonly url?: string | undefined;
 };
 
-/** The operations that we use of GitHub or Gitea. */
+/** The operations that we use of a forge, for one repository. @throws FleetError FORGE_REFUSED, FORGE_UNREACHABLE */
 export type Forge = AsyncDisposable & {
-  /** The newest pull request from `head` to `base`. @throws FleetError FORGE_REFUSED, FORGE_UNREACHABLE */
+  /** The newest pull request from `head` to `base`; those of forks do not count. */
   readonly find: (head: string, base: string) => Promise<PullRequest | undefined>;
   readonly open: (wanted: {
     readonly head: string;
@@ -33,6 +33,7 @@ export type Forge = AsyncDisposable & {
     readonly title: string;
     readonly body: string;
   }) => Promise<PullRequest>;
+  readonly edit: (number: number, words: { readonly title: string; readonly body: string }) => Promise<void>;
   readonly addLabels: (number: number, labels: readonly string[]) => Promise<void>;
   readonly close: (number: number) => Promise<void>;
   /** @throws FleetError FORGE_REFUSED, for example if the repository has no such commit; FORGE_UNREACHABLE */

@@ -30,7 +30,7 @@ export const openGitea = (access: ForgeAccess, repository: string): Forge => {
   /** The API has no filter by branch. For a deleted branch only `label` has its name. */
   const find: Forge['find'] = async (head, base) => {
     const isIt = (one: Record<string, unknown>): boolean =>
-      isBranch(one['head'], head) && isBranch(one['base'], base);
+      isBranch(one['head'], head) && isBranch(one['base'], base) && !isFork(one);
     const found =
       (await search(`${repo}/pulls?state=open`, isIt)) ?? (await search(`${repo}/pulls?state=closed`, isIt));
     return found && toPullRequest(found);
@@ -50,6 +50,9 @@ export const openGitea = (access: ForgeAccess, repository: string): Forge => {
       const known = asked.status === 409 ? await find(head, base) : undefined;
       return known ?? toPullRequest(asked.body);
     },
+    edit: async (number, words) => {
+      await client.ask('PATCH', `${repo}/pulls/${number}`, words);
+    },
     addLabels: async (number, labels) => {
       const ids: number[] = [];
       for (const label of labels) ids.push(await labelId(label));
@@ -66,6 +69,11 @@ export const openGitea = (access: ForgeAccess, repository: string): Forge => {
 const isBranch = (side: unknown, branch: string): boolean => {
   const { ref, label } = (side ?? {}) as Record<string, unknown>;
   return ref === branch || label === branch;
+};
+
+const isFork = (one: Record<string, unknown>): boolean => {
+  const [head, base] = [one['head'], one['base']] as (Record<string, unknown> | undefined)[];
+  return head?.['repo_id'] !== base?.['repo_id'];
 };
 
 const toPullRequest = (found: unknown): PullRequest => {

@@ -29,6 +29,9 @@ export const openGitHub = (access: ForgeAccess, repository: string): Forge => {
       if (known?.state === 'open') return known;
       throw new FleetError('FORGE_REFUSED', `GitHub does not open a pull request: ${reasons(asked.body)}`);
     },
+    edit: async (number, words) => {
+      await client.ask('PATCH', `${repo}/pulls/${number}`, words);
+    },
     addLabels: async (number, labels) => {
       await client.ask('POST', `${repo}/issues/${number}/labels`, { labels });
     },

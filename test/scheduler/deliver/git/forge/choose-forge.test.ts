@@ -37,9 +37,24 @@ test('a token without a forge that is known is a mistake; no token is none', () 
   expect(choose('https://git.example/gitops', env, 'gitea')).toBe('USAGE');
 });
 
+test('the public services need no --forge', () => {
+  const env = { FLEET_FORGE_TOKEN: 't' };
+  for (const repo of [
+    'https://github.com/org/gitops',
+    'https://gitlab.com/group/subgroup/gitops.git',
+    'git@gitlab.com:group/gitops.git',
+    'https://org@dev.azure.com/org/project/_git/gitops',
+    'git@ssh.dev.azure.com:v3/org/project/gitops',
+    'https://org.visualstudio.com/DefaultCollection/project/_git/gitops',
+  ])
+    expect(choose(repo, env), repo).toBe('a forge');
+  expect(choose('https://dev.azure.com/org/project', env)).toBe('USAGE');
+  expect(choose('https://git.example/org/gitops', env, 'azure')).toBe('USAGE');
+});
+
 test('a token is not sent where anybody could read it', () => {
   const env = { FLEET_FORGE_TOKEN: 't' };
-  for (const forge of ['gitea=http://git.example/api/v1', 'gitlab', 'gitea=', 'gitea=git.example'])
+  for (const forge of ['gitea=http://git.example/api/v1', 'bitbucket', 'gitea=', 'gitea=git.example'])
     expect(choose('https://git.example/org/gitops', env, forge), forge).toBe('USAGE');
   expect(choose('https://git.example/org/gitops', env, 'gitea=http://127.0.0.1:3000/api/v1')).toBe('a forge');
 });

@@ -6,6 +6,43 @@ import { makeGitRepository } from '../../../../harness/git-repository.ts';
 import { temporaryDirectory } from '../../../../harness/temporary-directory.ts';
 import { writeFiles } from '../../../file-tree.ts';
 
+test.for(['gitlab', 'azure'] as const)(
+  '%s: a commit status has its own words for the states',
+  async (kind) => {
+    await using folder = await temporaryDirectory('commit-status');
+    await writeFiles(folder.path, { 'app/one.txt': 'one' });
+    const repository = join(folder.path, 'app.git');
+    const { main: commit = '' } = await makeGitRepository(repository, { main: join(folder.path, 'app') });
+    await using server = await startForge(kind, repository);
+    const path = kind === 'azure' ? 'org/_git/gitops' : 'org/gitops';
+    await using forge = chooseForge(`https://git.example/${path}`, {
+      forge: `${kind}=${server.api}`,
+      env: { FLEET_FORGE_TOKEN: 'secret' },
+      connection: { plainHttp: [], env: {} },
+      signal: new AbortController().signal,
+    });
+    const status = { commit, context: 'qa environment', description: 'Promoted' } as const;
+    await forge?.setCommitStatus({ ...status, state: 'pending' });
+    // GitLab refuses to set the state that a status has.
+    await forge?.setCommitStatus({ ...status, state: 'pending' });
+    await forge?.setCommitStatus({ ...status, state: 'failure', url: 'https://hub.example/qa' });
+    expect(server.statuses.at(0)).toMatchObject({ sha: commit, state: 'pending', context: 'qa environment' });
+    expect(server.statuses.at(-1)).toMatchObject(
+      kind === 'azure'
+        ? {
+            state: 'failed',
+            description: 'Promoted',
+            targetUrl: 'https://hub.example/qa',
+            genre: 'fleet-ferry',
+          }
+        : { state: 'failed', description: 'Promoted', target_url: 'https://hub.example/qa' },
+    );
+    await expect(
+      forge?.setCommitStatus({ ...status, state: 'success', commit: '0'.repeat(40) }),
+    ).rejects.toMatchObject({ code: 'FORGE_REFUSED' });
+  },
+);
+
 test.for(['github', 'gitea'] as const)(
   '%s: a commit status has context, state and a short description',
   async (kind) => {
