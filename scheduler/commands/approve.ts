@@ -2,7 +2,6 @@ import { open } from 'node:fs/promises';
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError, toFleetError } from '#bundles/errors';
-import { formatTime } from '#bundles/time';
 import type { Passwords } from '#bundles/trust/keys/passwords';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
@@ -11,18 +10,17 @@ import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { type Approval, approve } from '../release/approvals/approve.ts';
 import { describeWaiting } from '../release/approvals/waiting.ts';
 import { waitingLines } from '../release/approvals/waiting-lines.ts';
-import { assess, parseCandidate } from '../hub/gate/assess.ts';
+import { approveFor } from '../hub/decide/approve-for.ts';
+import { LOCK_WAIT_MS } from '../hub/decide/chain.ts';
+import { parseCandidate } from '../hub/gate/assess.ts';
 import { describeVerdict } from '../hub/gate/describe-verdict.ts';
-import { linkTo } from '../hub/gate/link.ts';
-import { appendEntry } from '../release/audit/append-entry.ts';
-import { signApproval } from '../release/audit/sign-approval.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { KEY_FORMS, passwordFlag, passwordsOf } from '../keys/places/key-flags.ts';
 import { openGivenKey } from '../keys/places/open-given-key.ts';
 import { followWithLeases } from '../release/lease/follow-with-leases.ts';
 import { openReleases } from '../release/publish/open-releases.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
-import { decisionFlags, gateFlags, LOCK_WAIT_MS, openGate, personOf } from './open-gate.ts';
+import { decisionFlags, gateFlags, openGate, personOf } from './open-gate.ts';
 
 export default class Approve extends FleetCommand {
   static override summary = 'Approve a bundle that waits, or a promotion';
@@ -106,36 +104,26 @@ With --to it approves the promotion of a candidate: signed with the approver's o
     }
     const now = this.readNow(flags.now);
     await using gate = await openGate(configuration, this.signal);
-    const link = linkTo(gate.promotion, to);
     const key = await openGivenKey(flags.key, {
       what: "approver's key",
       role: 'bundle',
       passwords: passwordsOf(flags),
     });
-    using releases = await openReleases(gate.hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
-    const asked = parseCandidate(flags.candidate);
-    const { candidate, verdict } = await assess(gate.hub, link, {
+    const wish = {
+      environment: to,
+      candidate: parseCandidate(flags.candidate),
+      stage: flags.stage === undefined ? undefined : parseName(flags.stage, 'stage'),
+      person: personOf(flags),
+      reason: flags.reason ?? '',
       now,
       signal: this.signal,
-      candidate: asked,
-      asks: null,
-    });
-    for (const line of describeVerdict(verdict, candidate.candidate)) this.say(line);
-    const person = personOf(flags);
-    const predicate = {
-      fleet: gate.hub.keys.root.fleet,
-      to,
-      shared: candidate.shared,
-      ...(flags.stage !== undefined && { stage: parseName(flags.stage, 'stage') }),
-      person,
-      reason: flags.reason ?? '',
-      time: formatTime(now),
-      critical: [],
     };
-    const statement = await signApproval(candidate.candidate, predicate, key);
-    const { outcome } = await appendEntry(releases, gate.hub.keys, { kind: 'approval', statement }, now);
-    this.log(`${to}: candidate ${shortDigest(candidate.candidate)} is approved by ${person}`);
-    return { outcome, to, ...candidate, person, stage: flags.stage };
+    const { outcome, ...approved } = await approveFor(gate, wish, key, ({ candidate, verdict }) => {
+      for (const line of describeVerdict(verdict, candidate.candidate)) this.say(line);
+    });
+    const { candidate, person } = approved;
+    this.log(`${to}: candidate ${shortDigest(candidate)} is approved by ${person}`);
+    return { outcome, ...approved };
   }
 }
 

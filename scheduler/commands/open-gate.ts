@@ -12,9 +12,6 @@ import { configurationFlags } from '../settings/configuration-flags.ts';
 
 const { config, platform, cache, map, keys, layout, db } = configurationFlags;
 
-/** The layout may be locked by a build. */
-export const LOCK_WAIT_MS = 15_000;
-
 /** Flags of commands about a link of the chain. */
 export const linkFlags = { config, platform, cache, map, keys, layout, db };
 

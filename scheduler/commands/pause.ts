@@ -1,10 +1,8 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { decide } from '../hub/gate/decide.ts';
-import { linkTo } from '../hub/gate/link.ts';
-import { openReleases } from '../release/publish/open-releases.ts';
+import { pauseOrResume } from '../hub/decide/decide-about.ts';
 import { readConfiguration } from '../settings/configuration.ts';
-import { decisionFlags, LOCK_WAIT_MS, linkFlags, openGate, personOf } from './open-gate.ts';
+import { decisionFlags, linkFlags, openGate, personOf } from './open-gate.ts';
 
 export default class Pause extends FleetCommand {
   static override description = `Pauses promotions to an environment of the chain, until \`resume\`.
@@ -25,13 +23,15 @@ do not advance automatically. The pause is signed into the audit log.`;
     const { args, flags } = await this.parse(Pause);
     const now = this.readNow(flags.now);
     await using gate = await openGate(await readConfiguration(flags, process.cwd()), this.signal);
-    const link = linkTo(gate.promotion, args.environment);
-    const person = personOf(flags);
-    const { reason } = flags;
-    using releases = await openReleases(gate.hub.layout, { command: 'pause', now, waitMs: LOCK_WAIT_MS });
-    const decision = { decision: 'pause', environment: link.to, person, reason, now } as const;
-    await decide(releases, gate.hub.keys, decision);
-    this.log(`${link.to}: promotions from ${link.from} are paused`);
-    return { decision: 'pause', from: link.from, to: link.to, person, reason };
+    const wish = {
+      environment: args.environment,
+      person: personOf(flags),
+      reason: flags.reason,
+      now,
+      signal: this.signal,
+    };
+    const decided = await pauseOrResume(gate, 'pause', wish);
+    this.log(`${decided.to}: promotions from ${decided.from} are paused`);
+    return decided;
   }
 }

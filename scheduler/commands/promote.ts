@@ -1,13 +1,12 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
+import { type Promoted, promotedJson, promoteTo } from '../hub/decide/promote-to.ts';
 import { assess, parseCandidate } from '../hub/gate/assess.ts';
 import { describeVerdict, verdictJson } from '../hub/gate/describe-verdict.ts';
 import { linkTo } from '../hub/gate/link.ts';
-import { promote } from '../hub/gate/promote.ts';
-import { openReleases } from '../release/publish/open-releases.ts';
 import { type Configuration, readConfiguration } from '../settings/configuration.ts';
-import { decisionFlags, gateFlags, LOCK_WAIT_MS, openGate, personOf } from './open-gate.ts';
+import { decisionFlags, gateFlags, openGate, personOf } from './open-gate.ts';
 
 export default class Promote extends FleetCommand {
   static override description =
@@ -37,42 +36,27 @@ condition of the gate and decides nothing.`;
     const { signal } = this;
     const person = personOf(flags);
     await using gate = await openGate(configuration, signal);
-    const link = linkTo(gate.promotion, args.environment);
-    const question = { now, signal, candidate: parseCandidate(flags.candidate), asks: person };
+    const candidate = parseCandidate(flags.candidate);
+    const { environment } = args;
     if (flags.explain) {
-      const { verdict, candidate } = await assess(gate.hub, link, question);
-      for (const line of describeVerdict(verdict, candidate.candidate)) this.log(line);
-      return verdictJson(verdict, candidate.candidate);
+      const question = { now, signal, candidate, asks: person };
+      const told = await assess(gate.hub, linkTo(gate.promotion, environment), question);
+      for (const line of describeVerdict(told.verdict, told.candidate.candidate)) this.log(line);
+      return verdictJson(told.verdict, told.candidate.candidate);
     }
-    const made = await this.decide(gate.hub, link, { ...question, reason: flags.reason ?? null, person });
-    if (flags.build) return { ...made, build: await this.build(configuration, link.to) };
-    this.say(`The next build of ${link.to} releases it: fleet-scheduler build --environment ${link.to}`);
-    return made;
-  }
-
-  private async decide(
-    hub: Parameters<typeof assess>[0],
-    link: Parameters<typeof assess>[1],
-    { reason, person, ...question }: Parameters<typeof assess>[2] & { reason: string | null; person: string },
-  ): Promise<object> {
-    using releases = await openReleases(hub.layout, {
-      command: 'promote',
-      now: question.now,
-      waitMs: LOCK_WAIT_MS,
+    const wish = { environment, candidate, person, reason: flags.reason ?? null, now, signal };
+    const promoted = await promoteTo(gate, wish, (assessment) => {
+      const { verdict } = assessment;
+      if (verdict.state === 'ready' || verdict.state === 'promoted') return;
+      for (const line of describeVerdict(verdict, assessment.candidate.candidate)) this.say(line);
     });
-    const assessment = await assess(hub, link, question);
-    const { verdict, candidate } = assessment;
-    if (verdict.state !== 'ready' && verdict.state !== 'promoted')
-      for (const line of describeVerdict(verdict, candidate.candidate)) this.say(line);
-    const wish = { mode: 'manual', person, reason, now: question.now } as const;
-    const { outcome, number } = await promote(releases, hub.keys, assessment, wish);
-    const what = `candidate ${shortDigest(candidate.candidate)}`;
-    this.log(
-      outcome === 'known'
-        ? `${link.to}: ${what} was promoted before, as number ${number}`
-        : `${link.to}: ${what} is promoted from ${link.from}, number ${number}`,
+    this.log(describe(promoted));
+    const made = promotedJson(promoted);
+    if (flags.build) return { ...made, build: await this.build(configuration, environment) };
+    this.say(
+      `The next build of ${environment} releases it: fleet-scheduler build --environment ${environment}`,
     );
-    return { outcome, number, ...verdictJson(verdict, candidate.candidate) };
+    return made;
   }
 
   /** Runs the verb build with the same settings; its exit code is this command's. */
@@ -86,3 +70,10 @@ condition of the gate and decides nothing.`;
     return Build.run([...argv, ...(map ?? []).flatMap((one) => ['--map', one])], this.config);
   }
 }
+
+const describe = ({ outcome, from, to, number, candidate }: Promoted): string => {
+  const what = `candidate ${shortDigest(candidate.candidate)}`;
+  return outcome === 'known'
+    ? `${to}: ${what} was promoted before, as number ${number}`
+    : `${to}: ${what} is promoted from ${from}, number ${number}`;
+};

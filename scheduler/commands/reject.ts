@@ -1,12 +1,10 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
-import { assess, parseCandidate } from '../hub/gate/assess.ts';
-import { decide } from '../hub/gate/decide.ts';
-import { linkTo } from '../hub/gate/link.ts';
-import { openReleases } from '../release/publish/open-releases.ts';
+import { rejectFor } from '../hub/decide/decide-about.ts';
+import { parseCandidate } from '../hub/gate/assess.ts';
 import { readConfiguration } from '../settings/configuration.ts';
-import { decisionFlags, gateFlags, LOCK_WAIT_MS, openGate, personOf } from './open-gate.ts';
+import { decisionFlags, gateFlags, openGate, personOf } from './open-gate.ts';
 
 export default class Reject extends FleetCommand {
   static override description = `Rejects a candidate for an environment of the chain, for good.
@@ -29,19 +27,15 @@ It can never be promoted there; a new candidate can. The rejection is signed int
     const { args, flags } = await this.parse(Reject);
     const now = this.readNow(flags.now);
     await using gate = await openGate(await readConfiguration(flags, process.cwd()), this.signal);
-    const link = linkTo(gate.promotion, args.environment);
-    const person = personOf(flags);
-    const { reason } = flags;
-    using releases = await openReleases(gate.hub.layout, { command: 'reject', now, waitMs: LOCK_WAIT_MS });
-    const { candidate } = await assess(gate.hub, link, {
+    const decided = await rejectFor(gate, {
+      environment: args.environment,
+      candidate: parseCandidate(flags.candidate),
+      person: personOf(flags),
+      reason: flags.reason,
       now,
       signal: this.signal,
-      candidate: parseCandidate(flags.candidate),
-      asks: null,
     });
-    const decision = { decision: 'reject', environment: link.to, candidate, person, reason, now } as const;
-    await decide(releases, gate.hub.keys, decision);
-    this.log(`${link.to}: candidate ${shortDigest(candidate.candidate)} is rejected`);
-    return { decision: 'reject', from: link.from, to: link.to, ...candidate, person, reason };
+    this.log(`${decided.to}: candidate ${shortDigest(decided.candidate)} is rejected`);
+    return decided;
   }
 }

@@ -1,16 +1,10 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
-import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { FleetCommand } from '#cli/fleet-command';
+import { rollBackTo } from '../hub/decide/roll-back-to.ts';
 import { parseCandidate } from '../hub/gate/assess.ts';
-import { decide } from '../hub/gate/decide.ts';
-import { linkTo } from '../hub/gate/link.ts';
-import { promoteAgain } from '../hub/gate/promote.ts';
-import { chooseRollback } from '../hub/gate/roll-back.ts';
-import { readAuditLog } from '../load/releases/audit-log.ts';
-import { openReleases } from '../release/publish/open-releases.ts';
 import { readConfiguration } from '../settings/configuration.ts';
-import { decisionFlags, LOCK_WAIT_MS, linkFlags, openGate, personOf } from './open-gate.ts';
+import { decisionFlags, linkFlags, openGate, personOf } from './open-gate.ts';
 
 export default class Rollback extends FleetCommand {
   static override description =
@@ -39,27 +33,17 @@ For a single channel, and for an environment that nothing is promoted to, see re
     const { args, flags } = await this.parse(Rollback);
     const now = this.readNow(flags.now);
     await using gate = await openGate(await readConfiguration(flags, process.cwd()), this.signal);
-    const link = linkTo(gate.promotion, args.environment);
-    const { layout, keys } = gate.hub;
-    const person = personOf(flags);
-    using releases = await openReleases(layout, { command: 'rollback', now, waitMs: LOCK_WAIT_MS });
-    const log = await readAuditLog(await openOrStartLayout(layout), keys.roots);
-    const candidate = chooseRollback(log, link.to, parseCandidate(flags.candidate));
-    const { reason } = flags;
-    await decide(releases, keys, {
-      decision: 'roll-back',
-      environment: link.to,
-      candidate,
-      person,
-      reason,
+    const rolledBack = await rollBackTo(gate, {
+      environment: args.environment,
+      candidate: parseCandidate(flags.candidate),
+      person: personOf(flags),
+      reason: flags.reason,
       now,
+      signal: this.signal,
     });
-    const wish = { mode: 'manual', person, reason, now } as const;
-    const { number } = await promoteAgain(releases, keys, { link, candidate, log }, wish);
-    this.log(
-      `${link.to}: candidate ${shortDigest(candidate.candidate)} is promoted again, number ${number}, to roll back`,
-    );
-    this.say(`The next build of ${link.to} releases it: fleet-scheduler build --environment ${link.to}`);
-    return { decision: 'roll-back', to: link.to, ...candidate, number, person, reason };
+    const { to, candidate, number } = rolledBack;
+    this.log(`${to}: candidate ${shortDigest(candidate)} is promoted again, number ${number}, to roll back`);
+    this.say(`The next build of ${to} releases it: fleet-scheduler build --environment ${to}`);
+    return rolledBack;
   }
 }

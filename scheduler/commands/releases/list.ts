@@ -7,7 +7,7 @@ import { channelsIn, choosePointers } from '#bundles/transport/publish/choose-po
 import { parseTime } from '#bundles/time';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { type ListedRelease, listReleases } from '../../release/reissue/list-releases.ts';
+import { type ListedRelease, listReleases, releaseJson } from '../../release/reissue/list-releases.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 
 const { config, keys, layout } = configurationFlags;
@@ -40,21 +40,11 @@ export default class ReleasesList extends FleetCommand {
     for (const channel of channels) {
       const releases = await listReleases(opened, channel, roots);
       for (const one of releases) this.log(describe(formatChannel(channel), one, now));
-      listed.push({ channel: formatChannel(channel), releases: releases.map(toJson) });
+      listed.push({ channel: formatChannel(channel), releases: releases.map(releaseJson) });
     }
     return { channels: listed };
   }
 }
-
-const toJson = ({ release: { predicate, root }, bundles, current, revoked }: ListedRelease) => ({
-  version: predicate.version,
-  bundles,
-  issuedAt: predicate.issuedAt,
-  expires: predicate.expires,
-  root: root.version,
-  current,
-  revoked: revoked ?? null,
-});
 
 /** 'prod/kiosk   release 8  sha256:0123456789ab  2026-11-21T08:00:00Z until 2027-05-20T08:00:00Z  current' */
 const describe = (name: string, { release, bundles, current, revoked }: ListedRelease, now: Date): string => {

@@ -1,4 +1,3 @@
-import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { decide, describeDecided, rolloutFlags } from './decide.ts';
@@ -14,20 +13,7 @@ export default class RolloutAdvance extends FleetCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(RolloutAdvance);
     const configuration = await readConfiguration(flags, process.cwd());
-    const decided = await decide(
-      configuration,
-      'advance',
-      flags,
-      this.readNow(flags.now),
-      ({ stored, progress }) => {
-        const next = stored.plan.stages[progress.started.length];
-        if (next) return next.name;
-        throw new FleetError('USAGE', 'the last stage of the rollout has begun', {
-          subject: flags.channel,
-          hint: 'There is none to advance to',
-        });
-      },
-    );
+    const decided = await decide(configuration, 'advance', flags, this.readNow(flags.now));
     this.log(describeDecided(decided));
     if (decided.leaseVoid !== null) this.say(`its lease is void now: ${decided.leaseVoid}`);
     return decided;

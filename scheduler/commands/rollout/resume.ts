@@ -13,7 +13,7 @@ export default class RolloutResume extends FleetCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(RolloutResume);
     const configuration = await readConfiguration(flags, process.cwd());
-    const decided = await decide(configuration, 'resume', flags, this.readNow(flags.now), () => undefined);
+    const decided = await decide(configuration, 'resume', flags, this.readNow(flags.now));
     this.log(describeDecided(decided));
     if (decided.leaseVoid !== null) this.say(`its lease is void now: ${decided.leaseVoid}`);
     return decided;

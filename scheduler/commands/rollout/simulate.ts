@@ -1,14 +1,10 @@
 import { Flags } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
-import { openLayout } from '#bundles/formats/layout/layout';
-import { parseChannel, sameChannel } from '#bundles/names';
-import { parseTime } from '#bundles/time';
+import { parseChannel } from '#bundles/names';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/hub.ts';
-import { simulateRollout } from '../../hub/rollout/simulate-rollout.ts';
-import { readActual } from '../../hub/status/read-actual.ts';
-import { requireRolling } from '../../release/rollout/carry-out.ts';
+import { simulateChannel } from '../../hub/rollout/simulate-channel.ts';
 
 export default class RolloutSimulate extends FleetCommand {
   static override description =
@@ -25,16 +21,12 @@ export default class RolloutSimulate extends FleetCommand {
     const channel = parseChannel(flags.channel);
     const now = this.readNow(flags.now);
     await using hub = await openHub(configuration);
-    const { stored, progress } = await requireRolling(await openLayout(hub.layout), hub.keys, channel, now);
-    const { agents } = await readActual(hub.store.db, { environment: channel.environment }, now);
-    const mine = agents.filter((agent) => sameChannel(agent.channel, channel));
-    const [started] = progress.started;
-    const simulation = simulateRollout(stored.plan, mine, started === undefined ? now : parseTime(started));
+    const { agents, ...simulation } = await simulateChannel(hub, channel, now);
     for (const { stage, at, agents: names, total } of simulation.stages) {
-      this.log(`${at} ${stage.padEnd(16)} ${total} of ${mine.length} agents`);
+      this.log(`${at} ${stage.padEnd(16)} ${total} of ${agents} agents`);
       for (const name of names) this.log(`  ${name}`);
     }
     this.log(`complete: ${simulation.completeAt ?? 'not before its deadline'}`);
-    return { channel: flags.channel, plan: stored.digest, ...simulation };
+    return { channel: flags.channel, ...simulation };
   }
 }

@@ -1,11 +1,10 @@
 import { FleetCommand } from '#cli/fleet-command';
-import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags, selectionFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/hub.ts';
 import type { RolloutVerdict } from '../../hub/rollout/judge-rollout.ts';
-import { assessRollout } from '../../hub/rollout/step-rollout.ts';
+import { listRollouts } from '../../hub/rollout/list-rollouts.ts';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { chosenChannels } from '../each-channel.ts';
 
@@ -21,16 +20,10 @@ export default class RolloutStatus extends FleetCommand {
     const now = this.readNow(flags.now);
     await using hub = await openHub(configuration);
     const layout = await openLayout(hub.layout);
-    const rollouts = [];
-    for (const channel of chosenChannels(layout, flags)) {
-      const judged = await assessRollout(hub, { open: () => openLayout(hub.layout) }, channel, now);
-      if (!judged) continue;
-      const { rolling, verdict } = judged;
-      const { version } = rolling.release.predicate;
-      const name = formatChannel(channel);
-      this.log(`${name} release ${version}, plan of ${rolling.stored.plan.policy}`);
-      for (const line of describe(verdict)) this.log(`  ${line}`);
-      rollouts.push({ channel: name, release: version, plan: rolling.stored.digest, ...verdict });
+    const rollouts = await listRollouts(hub, chosenChannels(layout, flags), now);
+    for (const rollout of rollouts) {
+      this.log(`${rollout.channel} release ${rollout.release}, plan of ${rollout.policy}`);
+      for (const line of describe(rollout)) this.log(`  ${line}`);
     }
     if (rollouts.length === 0) this.log('No release is in a rollout.');
     return { at: formatTime(now), rollouts };

@@ -1,6 +1,5 @@
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
-import { nothingBefore } from '../../release/rollout/carry-out.ts';
 import { decide, describeDecided, rolloutFlags } from './decide.ts';
 
 export default class RolloutTakeBack extends FleetCommand {
@@ -14,16 +13,7 @@ export default class RolloutTakeBack extends FleetCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(RolloutTakeBack);
     const configuration = await readConfiguration(flags, process.cwd());
-    const decided = await decide(
-      configuration,
-      'take-back',
-      flags,
-      this.readNow(flags.now),
-      ({ channel, stored }) => {
-        if (stored.plan.before) return undefined;
-        throw nothingBefore(channel);
-      },
-    );
+    const decided = await decide(configuration, 'take-back', flags, this.readNow(flags.now));
     this.log(describeDecided(decided));
     if (decided.leaseVoid !== null) this.say(`its lease is void now: ${decided.leaseVoid}`);
     return decided;

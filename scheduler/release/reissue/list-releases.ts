@@ -60,3 +60,14 @@ export const listReleases = async (
       };
     });
 };
+
+/** A release for programs. */
+export const releaseJson = ({ release: { predicate, root }, bundles, current, revoked }: ListedRelease) => ({
+  version: predicate.version,
+  bundles,
+  issuedAt: predicate.issuedAt,
+  expires: predicate.expires,
+  root: root.version,
+  current,
+  revoked: revoked ?? null,
+});

@@ -68,9 +68,10 @@ const FILES: Readonly<Record<string, string>> = {
 
 export const NOW = new Date('2026-11-23T08:00:00Z');
 
-export const makeOffice = async (): Promise<Office> => {
+/** @param more files beside the platform's */
+export const makeOffice = async (more: Readonly<Record<string, string>> = {}): Promise<Office> => {
   const folder = await temporaryDirectory();
-  await writeFiles(folder, FILES);
+  await writeFiles(folder, { ...FILES, ...more });
   await initDevRoot(join(folder, 'keys'), 'halden', NOW);
   const layout = join(folder, 'out');
   return {

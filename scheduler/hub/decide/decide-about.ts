@@ -1,0 +1,47 @@
+import type { Digest } from '#bundles/digest';
+import type { Lineage } from '../../load/releases/read-lineage.ts';
+import { openReleases } from '../../release/publish/open-releases.ts';
+import { assess } from '../gate/assess.ts';
+import { decide } from '../gate/decide.ts';
+import { linkTo } from '../gate/link.ts';
+import { type Chain, decidedBefore, LOCK_WAIT_MS, type Wish } from './chain.ts';
+
+export type Decided = {
+  readonly from: string;
+  readonly to: string;
+  readonly person: string;
+  readonly reason: string;
+};
+
+/**
+ * Pauses or resumes promotions to an environment.
+ * @throws FleetError USAGE if nothing is promoted to it, or for the reason; BUSY; the codes of appendEntry
+ */
+export const pauseOrResume = async (
+  { hub, promotion }: Chain,
+  decision: 'pause' | 'resume',
+  { environment, person, reason, now }: Wish & { readonly reason: string },
+): Promise<Decided & { readonly decision: 'pause' | 'resume' }> => {
+  const { from, to } = linkTo(promotion, environment);
+  using releases = await openReleases(hub.layout, { command: decision, now, waitMs: LOCK_WAIT_MS });
+  await decide(releases, hub.keys, { decision, environment: to, person, reason, now });
+  return { decision, from, to, person, reason };
+};
+
+/**
+ * Rejects a candidate for an environment, for good.
+ * @throws FleetError as pauseOrResume, and the codes of assess for the candidate
+ */
+export const rejectFor = async (
+  { hub, promotion }: Chain,
+  wish: Wish & { readonly candidate: Digest | undefined; readonly reason: string },
+): Promise<Decided & Lineage & { readonly decision: 'reject' }> => {
+  const { environment, candidate: named, person, reason, now, signal } = wish;
+  const link = linkTo(promotion, environment);
+  const { from, to } = link;
+  using releases = await openReleases(hub.layout, { command: 'reject', now, waitMs: LOCK_WAIT_MS });
+  const { candidate: asked, log } = await assess(hub, link, { now, signal, candidate: named, asks: null });
+  const candidate = decidedBefore(log.entries, 'reject', wish)?.candidate ?? asked;
+  await decide(releases, hub.keys, { decision: 'reject', environment: to, candidate, person, reason, now });
+  return { decision: 'reject', from, to, ...candidate, person, reason };
+};
