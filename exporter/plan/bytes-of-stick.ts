@@ -47,6 +47,6 @@ const recordedParts = async (root: string, sizes: SetSizes): Promise<readonly St
   );
 };
 
-/** Undefined on errors, which create reports. */
+/** undefined on errors, which create reports. */
 const sizeAt = (root: string, path: string): Promise<number | undefined> =>
   sizeOf(root, path).catch(() => undefined);

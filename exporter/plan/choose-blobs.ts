@@ -3,17 +3,17 @@ import { sameChannel } from '#bundles/names';
 import type { Base, Bases, Reader } from '../source/base/base.ts';
 import type { OfferedBundle } from '../source/offer.ts';
 
-/** What is known of those who will import a bundle. */
+/** Knowledge about the agents that will import a bundle. */
 export type Knowledge = {
-  /** Those whose word counts: what all of them have may be left out. Empty: nothing may. */
+  /** Known contents of the readers. Blobs that all of them have may be left out; empty: none may. */
   readonly bases: readonly Base[];
-  /** Agents that nothing is known of. */
+  /** Agents without a report or other record. */
   readonly silent: readonly string[];
 };
 
 /**
- * An agent's report speaks for that agent, an earlier medium or a release for everybody on its channel. One agent that
- * nobody speaks for, and nothing is left out: it would be refused with what the others need not have brought.
+ * A report covers its agent; an earlier medium or a release covers all agents of its channel. If one agent is not covered, nothing is left
+ * out, because that agent would lack the omitted blobs.
  */
 export const knowledgeOf = (
   bundle: Pick<OfferedBundle, 'channel'>,
@@ -29,9 +29,8 @@ export const knowledgeOf = (
 };
 
 /**
- * Which blobs travel: a blob is left out only if everybody who will import its bundle has it already. The bundle's own
- * manifest and config always travel, so that every import knows what it needs; and with a blob go the manifests that
- * lead to it, so that it is known to belong.
+ * Selects the blobs of the medium. A blob is left out only if every agent that will import its bundle has it. The bundle's manifest and
+ * config are always included, so that an import knows what it needs; so are the manifests between the bundle and an included blob.
  */
 export const chooseBlobs = (
   bundles: readonly OfferedBundle[],
@@ -47,7 +46,7 @@ export const chooseBlobs = (
     for (const { digest } of bundle.closure)
       if (known.asked.has(digest) || !heldByAll(digest)) chosen.add(digest);
   }
-  // Parents come before their children in a closure, so one walk from the end reaches every ancestor.
+  // In a closure parents precede their children, so one pass from the end reaches every ancestor.
   for (const { closure } of bundles) {
     for (const { digest, children } of closure.toReversed()) {
       if (children.some((child) => chosen.has(child))) chosen.add(digest);

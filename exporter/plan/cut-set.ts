@@ -10,37 +10,37 @@ import { blobPath, chunkPath } from './medium/part.ts';
 import { entrySize, type Item, packParts, plainWithin, stickSize } from './pack-parts.ts';
 import type { Plan, PlannedBlob } from './plan.ts';
 
-/** What a set is cut by. Bytes; the last volume's size counts for all that follow. */
+/** Limits of a set, in bytes. The size of the last volume applies to all further ones. */
 export type SetLimits = { readonly partSize: number; readonly sticks: readonly number[] };
 
-/** A file of one part: a whole blob, or the bytes of it from `offset` on. */
+/** A file of a part: a whole blob, or a piece of it that starts at `offset`. */
 export type CutFile = Item & { readonly blob: PlannedBlob; readonly offset: number };
 
 export type CutPart = {
-  /** From 1. */
+  /** Number of the part, from 1. */
   readonly number: number;
   readonly stick: number;
   readonly files: readonly CutFile[];
-  /** Bytes of its file, sealed if it will be. */
+  /** Size of the part's file in bytes, after sealing if the set is sealed. */
   readonly size: number;
 };
 
-/** Which part holds what, and which volume holds which part, before a byte is read. */
+/** The assignment of blobs to parts and of parts to volumes, computed before any content is read. */
 export type CutSet = {
   readonly parts: readonly CutPart[];
-  /** Larger blobs are cut into pieces of this many bytes. */
+  /** Blobs larger than this many bytes are cut into pieces of this size. */
   readonly pieceSize: number;
   readonly sticks: number;
 };
 
-/** Nobody wants a blob in more pieces, and medium.json takes no more. */
+/** Upper bound on pieces of one blob, also in the schema of medium.json. */
 const MAX_PIECES = 10_000;
-/** Parts of less than that of their own are all wrapping. */
+/** Smallest useful content of a part, in bytes; below it the header outweighs the content. */
 const LEAST = 4096;
 
 /**
- * Pure: the same plan and limits give the same parts. Where nothing is sealed, `sealedSize` is left out. Over several volumes,
- * parts that a volume holds a whole number of may need fewer of them.
+ * Pure: the same plan and limits give the same parts. Without `sealedSize` the set is not sealed. For several volumes it also tries part
+ * sizes that divide a volume evenly, which may need fewer volumes.
  * @throws FleetError USAGE for parts or volumes that are too small
  */
 export const cutSet = (
@@ -80,7 +80,7 @@ const cutBy = (plan: CutPlan, limits: SetLimits, sealedSize: (plain: number) => 
   const room = Math.min(
     ...[...sticks.keys()].map((at) => plainWithin(Math.min(partSize, stickSize(sticks, at + 1)), sealedSize)),
   );
-  // How long the table of contents is depends on how the blobs are cut, and that on how much room it leaves.
+  // The length of the table of contents depends on the cutting of the blobs, and the other way round.
   for (let table = 0, round = 0; ; round += 1) {
     const overhead = fixed + entrySize(table);
     const pieceSize = Math.min(MAX_SIZE - (MAX_SIZE % BLOCK), blocks(room - overhead - BLOCK));
@@ -91,7 +91,7 @@ const cutBy = (plan: CutPlan, limits: SetLimits, sealedSize: (plain: number) => 
     const parts = packed.map(({ stick, items }, at) => ({ number: at + 1, stick, files: items }));
     const exact = canonicalBytes(tableOf(plan.medium, parts, PLACEHOLDERS)).byteLength;
     if (exact > table) {
-      // A little more each time: it could grow for ever by a byte.
+      // Adds a margin in each round, because the length could otherwise grow by one byte forever.
       table = exact + round * BLOCK;
       continue;
     }
@@ -130,7 +130,7 @@ export const tableOf = (
 };
 
 const NOTHING = digestOf('');
-/** Every digest is as long as any other. */
+/** A placeholder: all digests have the same length. */
 const PLACEHOLDERS: ReadonlyMap<string, Digest> = new Map();
 
 const LABEL_SIZE = canonicalBytes({

@@ -7,7 +7,7 @@ import type { OfferedBundle, OfferedChannel } from '../source/offer.ts';
 import { knowledgeOf } from './choose-blobs.ts';
 import type { BundlePlan } from './plan.ts';
 
-/** What a bundle costs on the medium, and why. @param chosen blobs that travel whole @param deltas those that travel as patches */
+/** The size of a bundle on the medium, with the reasons. @param chosen blobs written whole @param deltas blobs written as patches */
 export const describeBundle = (
   channel: OfferedChannel,
   bundle: OfferedBundle,

@@ -10,12 +10,12 @@ import { readReleaseBundles } from '../source/base/release-base.ts';
 import type { Offer, OfferedChannel } from '../source/offer.ts';
 import type { Source } from '../source/source.ts';
 
-/** Packages that an agent loses by accepting a release. */
+/** Packages that a release removes from an agent. */
 export type ChannelRemovals = {
   readonly channel: Channel;
-  /** Of the release on the medium. */
+  /** Version of the release on the medium. */
   readonly version: number;
-  /** Who has them: 'plant-7/line-1', 'release 12 of prod/kiosk', the path of a medium. */
+  /** The holder of the packages: 'plant-7/line-1', 'release 12 of prod/kiosk', or the path of a medium. */
   readonly from: string;
   /** Sorted. */
   readonly packages: readonly string[];
@@ -24,9 +24,9 @@ export type ChannelRemovals = {
 type Known = { readonly name: string; readonly packages: ReadonlySet<string> };
 
 /**
- * Returns the packages that each release removes, compared with what its readers have (reports, `--for`), else with the earlier
- * content of the medium, else, in a layout, with the previous release.
- * @throws FleetError as readBundle for an offered bundle; any retryable error
+ * Returns the packages that each release removes, compared with the content of its readers (reports, `--for`), otherwise with the earlier
+ * content of the medium, otherwise, in a layout, with the previous release.
+ * @throws FleetError BUNDLE_FORMAT, MISSING_BLOB, DIGEST_MISMATCH for an offered bundle; retryable errors
  */
 export const findRemovals = async (
   source: Source,
@@ -51,7 +51,7 @@ export const findRemovals = async (
   return found;
 };
 
-/** 'prod/kiosk release 4 removes label-printer, info-screen, which plant-7/line-1 has': every name. */
+/** Names all packages: 'prod/kiosk release 4 removes label-printer, info-screen, which plant-7/line-1 has'. */
 export const describeRemovals = ({ channel, version, from, packages }: ChannelRemovals): string =>
   `${formatChannel(channel)} release ${version} removes ${packages.join(', ')}, which ${from} has`;
 
@@ -71,7 +71,7 @@ const knownOf = async (
     const before = await unlessLost(() => readMediumBases(source, one, { ...medium, bundles }, signal));
     if (before) return before.flatMap(toKnown);
   }
-  // A registry would be asked for every release that it keeps to find this one.
+  // In a registry, finding the previous release would need a request for every release.
   if (version < 2 || source.readAhead) return [];
   const packages = await unlessLost(async () => {
     const bundles = await readReleaseBundles(source, channel, version - 1, signal);
@@ -83,7 +83,7 @@ const knownOf = async (
 const toKnown = ({ name, packages }: Bases['bases'][number]): readonly Known[] =>
   packages ? [{ name, packages }] : [];
 
-/** What was there before is only told: a damaged medium, or a release that is gone, keeps nothing from being exported. */
+/** Ignores errors of the earlier content, which is informative only: a damaged medium or a missing release does not stop an export. */
 const unlessLost = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
   try {
     return await read();

@@ -5,10 +5,9 @@ import { formatChannel } from '#bundles/names';
 import type { Offer } from '../source/offer.ts';
 
 /**
- * An offer cut down to what a technician can carry or mail when nothing else has changed: the leases and all roots. The
- * release each is about is at the site already.
- * @param before what the target is filled with: a whole medium is not emptied for a lease
- * @throws FleetError CHANNEL_MISSING where no channel has a live lease, USAGE
+ * Reduces an offer to leases and roots, for sites that have the releases already; small enough for mail.
+ * @param before the present content of the target: a whole medium is not replaced by leases
+ * @throws FleetError CHANNEL_MISSING if no channel has a live lease, USAGE
  */
 export const leasesOnly = (offer: Offer, before: OpenMedium | undefined): Offer => {
   if (before?.medium && before.medium.bundles.length > 0) {

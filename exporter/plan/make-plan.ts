@@ -21,12 +21,12 @@ import { chooseBlobs, knowledgeOf } from './choose-blobs.ts';
 import { describeBundle } from './describe-bundle.ts';
 import type { Plan, PlannedBlob, PlannedFile, Rank, SitePlan } from './plan.ts';
 
-/** Pure: what the medium will hold, given what there is and what its readers have. @throws FleetError ROLLBACK */
+/** Pure: computes the content of the medium from the offer and the known contents of its readers. @throws FleetError ROLLBACK */
 export const makePlan = (
   offer: Offer,
   bases: Bases,
   now: Date,
-  /** Blobs that travel as patches. */
+  /** Blobs that are written as patches. */
   deltas: readonly Delta[] = [],
   seconds = 0,
 ): Plan => {
@@ -72,7 +72,7 @@ export const makePlan = (
   };
 };
 
-/** Who will import this medium as far as it is known: also all agents of the sites that it is made for. */
+/** The agents known to import this medium, including all agents of the sites that it is for. */
 export const withReaders = (bases: Bases, { sites }: Offer): Bases => {
   const own = sites.flatMap(({ site, agents }): readonly Reader[] =>
     agents.map(({ name, channel }) => ({ agent: `${site}/${name}`, channel })),
@@ -80,7 +80,7 @@ export const withReaders = (bases: Bases, { sites }: Offer): Bases => {
   return { ...bases, readers: [...bases.readers, ...own] };
 };
 
-/** An agent that is already further on would refuse this medium: say so here and not at the site. */
+/** Refuses a release that a reader would refuse as older than its accepted one. @throws FleetError ROLLBACK */
 const checkFloors = (offer: Offer, bases: Bases): void => {
   for (const { agent, channel, release } of bases.floors) {
     const offered = offer.channels.find((one) => sameChannel(one.channel, channel));
@@ -121,7 +121,7 @@ const mediumBundle = (
   };
 };
 
-/** As many as medium.json takes: the names of bases are for people, what counts is `assumed`. */
+/** The limit of medium.json for names of bases. The names are for people; `assumed` is what import uses. */
 const MAX_BASES = 1000;
 
 const ORDER: readonly Rank[] = ['document', 'manifest', 'config', 'layer'];
@@ -141,7 +141,7 @@ const orderBlobs = (
       shared: true,
     });
   }
-  // A closure begins with the bundle's manifest and config.
+  // A closure starts with the bundle's manifest and config.
   const configs = new Set(bundles.map(({ closure }) => closure[1]?.digest));
   for (const { closure, repository } of bundles) {
     for (const { digest, size, mediaType } of closure) {
@@ -156,13 +156,13 @@ const orderBlobs = (
   );
 };
 
-/** Configs are JSON and small, whatever standard they follow; the bulk comes last. */
+/** Small JSON configs come first and layers last. */
 const rankOf = (mediaType: string): Rank => {
   if (isManifestType(mediaType)) return 'manifest';
   return mediaType.endsWith('+json') ? 'config' : 'layer';
 };
 
-/** Names for skopeo and oras: the bundle, and each image that is on the medium as a whole. */
+/** Index entries for skopeo and oras: the bundle, and each image that is complete on the medium. */
 const indexEntries = (bundle: OfferedBundle, chosen: ReadonlySet<Digest>): readonly Descriptor[] => {
   const repository = channelRepository(bundle.channel);
   const known = new Map(bundle.closure.map((blob) => [blob.digest, blob]));
@@ -176,14 +176,14 @@ const indexEntries = (bundle: OfferedBundle, chosen: ReadonlySet<Digest>): reado
     .filter(whole)
     .flatMap((digest) => known.get(digest) ?? [])
     .map(({ digest, size, mediaType }) => entry({ digest, size, mediaType }, 'i'));
-  // An index entry promises all that it reaches; what a delta leaves out cannot be promised.
+  // Readers expect everything below an index entry to be present, which a delta cannot provide.
   if (!bundle.own.every((digest) => chosen.has(digest))) return images;
   const artifactType = bundle.kind === 'host' ? BUNDLE_HOST : BUNDLE_KUBERNETES;
   const { digest, size } = bundle;
   return [entry({ digest, size, mediaType: OCI_MANIFEST, artifactType }, 'b'), ...images];
 };
 
-/** The newest receipt of each agent under a name that its agent can work out, beside the documents. */
+/** The newest receipt of each agent, under a name that the agent can compute. */
 const receiptFiles = (offer: Offer): readonly PlannedFile[] => {
   const newest = new Map<string, OfferedReceipt>();
   for (const receipt of offer.receipts) {

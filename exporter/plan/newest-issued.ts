@@ -5,13 +5,12 @@ import { parseTime, type Timestamp } from '#bundles/time';
 import type { Source } from '../source/source.ts';
 import type { Plan } from './plan.ts';
 
-/** Statements that say when they were issued. */
+/** Statements with an issue time. */
 const ISSUED: readonly string[] = ['site', 'release', 'lease'];
 
 /**
- * When the newest document of a plan was issued. A set takes it for the time it was made, so that the same order made again
- * on another day is the same set. The statements were verified when they were offered.
- * @throws FleetError of the source
+ * The issue time of the newest document of a plan. It serves as the creation time of a set, so that the same export on another day gives
+ * the same set. The statements were verified when they were offered. @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, REGISTRY_*
  */
 export const newestIssued = async (
   source: Source,

@@ -1,37 +1,37 @@
 import { BLOCK, paddingOf } from '#bundles/formats/archive/tar-header';
 import { compareBytes } from '#bundles/digest';
 
-/** A blob or a piece of one, and the room that there is for it. */
+/** Limits for packing blobs and pieces into parts, in bytes. */
 export type Item = { readonly path: string; readonly size: number };
 
 export type PackingLimits = {
-  /** Most bytes of a part's file. */
+  /** Size limit of a part's file. */
   readonly partSize: number;
-  /** Bytes that each volume in turn may hold; the last counts for all that follow. */
+  /** Capacity of each volume; the last applies to all further ones. */
   readonly sticks: readonly number[];
-  /** Bytes of a part with nothing of its own in it. */
+  /** Size of an empty part. */
   readonly overhead: number;
-  /** How large a file of so many bytes becomes when it is sealed. Never falls. */
+  /** Size of a sealed file for a plain size. Monotonic. */
   readonly sealedSize: (plain: number) => number;
 };
 
-/** `stick` counts from 1. `plain`: bytes before they are sealed. */
+/** `stick` is the number of the volume, from 1. `plain` is the size before sealing. */
 export type PackedPart<T extends Item> = {
   readonly stick: number;
   readonly plain: number;
   readonly items: readonly T[];
 };
 
-/** Bytes of an entry in a tar. */
+/** Size of an entry in a tar, with header and padding. */
 export const entrySize = (size: number): number => BLOCK + size + paddingOf(size);
 
 export const stickSize = (sticks: readonly number[], stick: number): number =>
   sticks[Math.min(stick, sticks.length) - 1] ?? 0;
 
 /**
- * Largest first, each into the first part that has room, so that all parts but the last are nearly full. A new part is begun
- * on the first volume that has room for one. The same items give the same parts, in whatever order they come.
- * @param items each of which fits a part of its own on any volume
+ * Packs items by first fit, largest first, so that all parts but the last are nearly full. A new part goes to the first volume with room
+ * for it. The result does not depend on the order of the items.
+ * @param items each fits an empty part on any volume
  */
 export const packParts = <T extends Item>(
   items: readonly T[],
@@ -41,7 +41,7 @@ export const packParts = <T extends Item>(
   const bins: Bin[] = [];
   const used: number[] = [];
   const left = (stick: number): number => stickSize(sticks, stick) - (used[stick] ?? 0);
-  // Those that no more than a header fits into are not looked at again.
+  // Skips parts that have room for no more than a header.
   let open: Bin[] = [];
 
   const put = (bin: Bin, item: T, cost: number): void => {
@@ -82,7 +82,7 @@ export const packParts = <T extends Item>(
     }));
 };
 
-/** The most plain bytes whose sealed form is at most `limit`; negative where not even nothing is. */
+/** The largest plain size whose sealed size is at most `limit`; negative if even an empty file exceeds it. */
 export const plainWithin = (limit: number, sealedSize: (plain: number) => number): number => {
   let low = -1;
   let high = limit;

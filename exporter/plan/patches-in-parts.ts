@@ -2,7 +2,7 @@ import { blobPath } from '#bundles/formats/medium/open-tar';
 import { DELTAS_FOLDER } from '#bundles/formats/medium/medium';
 import type { Plan, PlannedBlob } from './plan.ts';
 
-/** The plan of a set: a part has blobs alone, so a patch becomes one, and lies in whichever part has room for it. */
+/** Converts the plan for a set: parts hold only blobs, so each patch becomes a blob. */
 export const patchesInParts = (plan: Plan): Plan => {
   const { deltas } = plan.medium;
   if (!deltas) return plan;

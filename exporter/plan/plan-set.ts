@@ -10,25 +10,24 @@ import type { SetLimits } from './cut-set.ts';
 import { stickSize } from './pack-parts.ts';
 import { patchesInParts } from './patches-in-parts.ts';
 
-/** Which part goes onto which volume. Bytes. */
+/** The assignment of parts to volumes. Sizes in bytes. */
 export type SetPlan = {
   readonly partSize: number;
   readonly sealed: boolean;
   readonly sticks: readonly (BytesToWrite & {
     readonly stick: number;
-    /** Where it is plugged in, if it is. */
+    /** Its mount point, if it is mounted. */
     readonly at: string | undefined;
     readonly holds: number;
-    /** Its parts. */
+    /** The parts on this volume. */
     readonly bytes: number;
     readonly parts: readonly { readonly number: number; readonly size: number; readonly blobs: number }[];
   })[];
 };
 
 /**
- * As create would cut it, from sizes alone: nothing is read but what is free on the volumes. Only where a set is there already,
- * large blobs are: whether it is the one is known by digests alone.
- * @throws FleetError USAGE for parts or volumes that are too small, DISK_FULL as create
+ * Computes the parts that create would write, from sizes and the free space of the volumes. Large blobs are read only if a set is already
+ * there, to compare digests. @throws FleetError USAGE for parts or volumes that are too small; DISK_FULL
  */
 export const planSet = async (
   whole: Pick<Prepared, 'plan' | 'source' | 'targets' | 'seal'>,
@@ -65,7 +64,7 @@ export const planSet = async (
   };
 };
 
-/** For each volume where it is: one that was begun is known again wherever it is plugged in. */
+/** The mount point of each volume. A volume with content of the set is recognised at any mount point. */
 const placesOf = async (
   { set, parts, sticks }: SetSizes,
   roots: readonly string[],

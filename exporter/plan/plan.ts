@@ -4,21 +4,21 @@ import type { BlobRef, Medium } from '#bundles/formats/medium/medium';
 import type { Channel } from '#bundles/names';
 import type { OfferedLease } from '../source/offer.ts';
 
-/** A blob to write: where it is, and when its turn comes. */
+/** A blob to write: its source and its position. */
 export type PlannedBlob = BlobRef & {
   readonly repository: string;
   readonly rank: Rank;
-  /** Every part of a set has it, so that each can be judged alone: documents, manifests, the bundles' configs. */
+  /** True for documents, manifests and bundle configs, which every part of a set has, so that each can be verified alone. */
   readonly shared: boolean;
 };
 
-/** Metadata first, and every manifest before what it names. */
+/** Blobs in writing order: metadata first, manifests before the blobs that they name. */
 export type Rank = 'document' | 'manifest' | 'config' | 'layer';
 
-/** A small file beside the blobs, with the content of one of the documents. */
+/** A small file with the content of a document. */
 export type PlannedFile = BlobRef & { readonly path: string; readonly repository: string };
 
-/** What one bundle costs on this medium. Bytes; blobs that several bundles share count in each. */
+/** The size of one bundle on this medium, in bytes. Blobs shared by several bundles count in each. */
 export type BundlePlan = {
   readonly channel: Channel;
   readonly version: number;
@@ -27,7 +27,7 @@ export type BundlePlan = {
   readonly total: number;
   readonly carried: number;
   readonly assumed: number;
-  /** Why: one short reason for each base, request or their absence. */
+  /** Reasons: one for each base or request, or for their absence. */
   readonly why: readonly string[];
 };
 
@@ -35,15 +35,15 @@ export type SitePlan = {
   readonly site: string;
   readonly version: number;
   readonly agents: readonly { readonly name: string; readonly channel: Channel; readonly carried: boolean }[];
-  /** Bytes of its statement, values and receipts. */
+  /** Size of its statement, values and receipts in bytes. */
   readonly bytes: number;
-  /** Bytes on the medium that its agents read, each blob once; other sites may read them, too. */
+  /** Bytes on the medium that its agents read, each blob counted once, also if other sites read it. */
   readonly carried: number;
 };
 
-/** Everything a medium will hold, before a byte is written: the same inputs give the same plan. */
+/** The complete content of a medium. The same inputs give the same plan. */
 export type Plan = {
-  /** fleet/medium.json, its chunks still to come: they depend on where it is written. */
+  /** fleet/medium.json without its chunks, which depend on the target. */
   readonly medium: Omit<Medium, 'chunks'>;
   /** Entries of index.json. */
   readonly index: readonly Descriptor[];

@@ -18,33 +18,33 @@ import type { OfferedBundle } from '../../source/offer.ts';
 import type { Source } from '../../source/source.ts';
 import { type Slot, slotsOf } from './slots.ts';
 
-/** Below that a patch saves nothing that anybody notices. */
+/** Smallest blob, in bytes, for which a patch is worth trying. */
 const MIN_BYTES = 64 << 10;
-/** A patch longer than this share of the blob is not worth the work of those who apply it. */
+/** Largest useful patch, as a share of the blob; a longer one does not pay for the work of applying it. */
 const MOST = 0.7;
-/** One this short is not bettered by another candidate. */
+/** A patch below this share of the blob is taken without trying further bases. */
 const SHORT = 0.1;
 
-/** What patches are made for. */
+/** Input for patches. */
 export type DeltaRequest = {
   readonly source: Source;
   readonly bundles: readonly OfferedBundle[];
   readonly bases: Pick<Bases, 'bases' | 'readers' | 'asked'>;
-  /** What would travel whole. */
+  /** Blobs that would be written whole. */
   readonly blobs: readonly PlannedBlob[];
-  /** Bytes of the longest that may be; undefined: as long as it pays. */
+  /** Size limit of a patch in bytes; undefined: only the share of the blob limits it. */
   readonly maxPatch?: number | undefined;
-  /** Where the patches are put. */
+  /** Storage for the patches. */
   readonly patches: BlobStore;
   readonly progress: Progress;
   readonly signal?: AbortSignal | undefined;
 };
 
 /**
- * Returns patches for new layers whose previous layer every reader has, where a patch is smaller. Blobs that an import asked for
- * get no patch, because a patch may have been what failed. Each patch is applied here to check it. One pair at a time is in memory:
- * both blobs, their content, and the repacked content to compare, about six times the content.
- * @throws FleetError as reading blobs of the source: MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH, REGISTRY_*
+ * Makes patches for new layers whose previous layer every reader has, if a patch is smaller. Blobs that an import requested get no patch,
+ * because a patch may have failed before. Each patch is applied once as a check. One pair of blobs is in memory at a time: both blobs,
+ * their content, and the repacked content to compare, about six times the content.
+ * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH, REGISTRY_*, INTERNAL
  */
 export const findDeltas = async (order: DeltaRequest): Promise<readonly Delta[]> => {
   const { source, bundles, blobs, bases, progress, signal } = order;
@@ -87,7 +87,7 @@ const readSlots = async ({
     const from = source.blobs(channelRepository(bundle.channel));
     fresh.push(...(await slotsOf(from, bundle.digest, signal)));
     for (const digest of knowledgeOf(bundle, bases).bases.flatMap(({ holds }) => [...holds.keys()])) {
-      // One that only an earlier medium has cannot be read layer by layer here.
+      // A base that only an earlier medium has cannot be read here.
       if (old.has(digest) || !(await findManifest(from, digest, signal))) continue;
       old.set(digest, await slotsOf(from, digest, signal));
     }
@@ -118,12 +118,12 @@ const bestDelta = async (
   if (!best) return undefined;
   const patch = { digest: digestOf(best.bytes), size: best.bytes.byteLength };
   await patches.write(patch.digest, patch.size, best.bytes, signal);
-  // Named after its own bytes: an older patch for the same blob stays whole until the new medium counts.
+  // The name is the patch's own digest, so an older patch for the same blob stays until the new medium is complete.
   const path = `${DELTAS_FOLDER}/${hexOf(patch.digest).slice(0, 32)}.zst`;
   return { digest, size, base: best.base, form: best.form, patch: { path, ...patch } };
 };
 
-/** As the site will do it. @throws FleetError INTERNAL */
+/** Applies the patch as the site will. @throws FleetError INTERNAL if the result differs */
 const checkPatch = async ({ form, bytes }: Patch, old: Buffer, digest: Digest): Promise<void> => {
   const content = form === 'gzip' ? (contentOf(old) ?? old) : old;
   const hash = createHash('sha256');
@@ -135,12 +135,12 @@ const checkPatch = async ({ form, bytes }: Patch, old: Buffer, digest: Digest): 
   });
 };
 
-/** A patch costs minutes where a blob is large: few are tried. */
+/** Upper bound on bases to try for one blob, because a patch for a large blob takes minutes. */
 const CANDIDATES = 2;
 
 /**
- * Which old blobs a new one may be made of: those in the same slot, then those of the same group, nearest in size first.
- * @param allowed whether everybody who will read the new blob has the old one
+ * Selects possible bases of a new blob: blobs of the same slot, then of the same group, nearest in size first.
+ * @param allowed tells whether every reader of the new blob has the old one
  */
 const pairBlobs = (
   fresh: readonly Slot[],

@@ -8,7 +8,7 @@ import { DELTAS_FOLDER } from '#bundles/formats/medium/medium';
 import type { Source } from '../../source/source.ts';
 import { streamBlob } from '../../source/stream-blob.ts';
 
-/** Patches lie on this machine's own disk until they are written to the medium: what they cost decides what travels. */
+/** A temporary store on the local disk for patches, whose sizes decide what is written to the medium. */
 export type PatchStore = AsyncDisposable & { readonly blobs: BlobStore };
 
 /** @throws FleetError DISK_FULL, PERMISSION, IO */
@@ -22,7 +22,7 @@ export const openPatchStore = async (): Promise<PatchStore> => {
   };
 };
 
-/** A source that also has the patches, in a repository of their own. */
+/** A source that also offers the patches, under a repository name of their own. */
 export const withPatches = (source: Source, patches: BlobStore): Source => ({
   ...source,
   blobs: (repository) => (repository === DELTAS_FOLDER ? patches : source.blobs(repository)),

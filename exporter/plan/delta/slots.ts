@@ -6,15 +6,15 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { findManifest } from '#bundles/formats/layout/read-manifest';
 import type { BlobRef } from '#bundles/formats/medium/medium';
 
-/** What a blob is for: in the next version of the bundle another has the same slot. */
+/** The role of a blob; in the next version of the bundle another blob has the same slot. */
 export type Slot = BlobRef & {
   /** 'host/scale-reader', 'image/registry.example/web/linux-amd64/2' */
   readonly slot: string;
-  /** Those that are much alike though none is the other's successor: the layers of one image. */
+  /** Slots with similar content, such as the layers of one image. */
   readonly group: string;
 };
 
-/** Layers of a bundle and of its images, as far as their manifests are here. @throws FleetError as readBundle */
+/** Slots of a bundle's layers, and of its images with available manifests. @throws FleetError BUNDLE_FORMAT, MISSING_BLOB, DIGEST_MISMATCH */
 export const slotsOf = async (
   blobs: BlobSource,
   digest: Digest,

@@ -6,7 +6,7 @@ import { layOutSet, type SetLayout } from './set-layout.ts';
 import { limitsFor, type SetWish } from './set-limits.ts';
 import { readLists } from './stick-files.ts';
 
-/** The set as it was begun on these volumes if it was, else as what is known of them gives it. */
+/** Returns the layout of a set already begun on these volumes, otherwise a new one from their sizes. */
 export const findLayout = async (
   { plan, source }: Pick<Prepared, 'plan' | 'source'>,
   roots: readonly string[],
@@ -24,7 +24,7 @@ export const findLayout = async (
       const layout = await layOutSet(plan, source, limits, options);
       if (isThere(layout)) return layout;
     } catch (error) {
-      // What an earlier set was cut by may be too little for this one.
+      // The limits of an earlier set may be too small for this one.
       if (!isFleetError(error, 'USAGE')) throw error;
     }
   }
@@ -47,7 +47,7 @@ export const orLackOfRoom = async <T>(
   }
 };
 
-/** The volume of the set that this one is, by what is on it already. */
+/** The number of this volume within the set, found by its present content. */
 export const stickOf = async (
   root: string,
   set: string,

@@ -4,10 +4,10 @@ import { dirname } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { formatBytes } from '#cli/format-bytes';
 
-/** Cluster sizes, folders, the metadata files. */
+/** Reserve in bytes for cluster sizes, folders and metadata files. */
 const MARGIN = 1 << 20;
 
-/** Says so before an hour of copying and not after it. @throws FleetError DISK_FULL */
+/** Checks the free space before writing. @throws FleetError DISK_FULL */
 export const checkFreeSpace = async (folder: string, needed: number): Promise<void> => {
   const lack = await lackOfSpace(folder, needed);
   if (lack === undefined) return;
@@ -16,7 +16,7 @@ export const checkFreeSpace = async (folder: string, needed: number): Promise<vo
   });
 };
 
-/** The sentence for it, undefined where there is enough. */
+/** The message for a lack of space; undefined if there is enough. */
 export const lackOfSpace = async (folder: string, bytes: number): Promise<string | undefined> => {
   const free = await freeBytes(folder);
   const needed = bytes + (bytes > 0 ? MARGIN : 0);
@@ -25,7 +25,7 @@ export const lackOfSpace = async (folder: string, bytes: number): Promise<string
     : `${folder} has ${formatBytes(free)} free, ${formatBytes(needed)} are needed`;
 };
 
-/** Of the file system that a folder is on, or will be on when it is made. */
+/** Free bytes of the file system of a folder, which need not exist yet. */
 export const freeBytes = async (folder: string): Promise<number> => {
   const { bavail, bsize } = await fileSystemOf(folder);
   return bavail * bsize;
@@ -41,21 +41,21 @@ const fileSystemOf = async (folder: string): Promise<StatsFs> => {
   }
 };
 
-/** Bytes of parts that a volume takes, found by what is free on it. */
+/** Bytes of parts that fit a volume, by its free space. */
 export const roomFor = async (folder: string): Promise<number> =>
   Math.max(0, (await freeBytes(folder)) - 4 * MARGIN);
 
-/** MSDOS_SUPER_MAGIC of Linux: FAT12 to FAT32, whose files end at 4 GiB - 1. */
+/** MSDOS_SUPER_MAGIC of Linux: FAT12 to FAT32, with files of at most 4 GiB - 1. */
 const FAT = 0x4d44;
 export const FAT_MAX_FILE = 2 ** 32 - 1;
 
-/** The sentence for a file that the file system of this folder does not keep. */
+/** The message for a file that is too large for the file system of the folder. */
 export const tooLargeFor = async (folder: string, size: number): Promise<string | undefined> =>
   size > (await largestFile(folder))
     ? `${folder} keeps no file of ${formatBytes(size)}: it is FAT32`
     : undefined;
 
-/** The largest file that the file system of this folder keeps, as far as is known. */
+/** The largest file that the file system of this folder supports, if known. */
 export const largestFile = async (folder: string): Promise<number> => {
   const { type } = await fileSystemOf(folder);
   return type === FAT ? FAT_MAX_FILE : Number.MAX_SAFE_INTEGER;

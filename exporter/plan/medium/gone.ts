@@ -1,8 +1,8 @@
 import { FleetError, toFleetError } from '#bundles/errors';
 
 /**
- * A file that was found a moment ago and is not there when it is opened: somebody pulled the volume, whatever else it looks like.
- * Anything else is what it was. @param doing for what is no FleetError yet
+ * Converts ENOENT for a file that existed a moment ago to an IO error, because the volume was removed. Returns other errors as they are.
+ * @param doing context for an error that is not a FleetError
  */
 export const toldGone = (error: unknown, doing?: string): FleetError => {
   const told = toFleetError(error, doing);

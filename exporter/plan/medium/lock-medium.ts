@@ -5,30 +5,30 @@ import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import { toldGone } from './gone.ts';
 
-/** Beside a folder's own files; beside a tar it is the tar's name with this behind it. */
+/** Name of the lock file in a folder; for a tar the suffix of its name. */
 export const LOCK = '.lock';
 
 export type MediumLock = AsyncDisposable & {
-  /** @throws FleetError IO where another medium, or none, is at that place by now */
+  /** @throws FleetError IO if the medium was removed or replaced */
   readonly check: () => Promise<void>;
-  /** Leaves the file where it is when the lock goes: what was begun here is ours, and shall be gone on with. */
+  /** Keeps the lock file after the lock is released, because an unfinished export is to be resumed. */
   readonly begin: () => void;
-  /** Takes the file away with the lock: nothing is half-done any more. */
+  /** Removes the lock file with the lock, because nothing is unfinished. */
   readonly finish: () => void;
 };
 
 /**
- * Keeps a second export off the same medium. The kernel lets go of the lock when the process dies, on every file system. The
- * empty file that it is on goes with the lock, unless it was there before or something was begun and not finished.
- * @param file of the lock @param medium for the message @throws FleetError BUSY, MEDIUM_INVALID, PERMISSION, DISK_FULL, IO
+ * Prevents a second export to the same medium. The kernel releases the lock when the process dies, on every file system. The empty lock
+ * file is removed with the lock unless it existed before or an export is unfinished.
+ * @param file path of the lock file @param medium name for messages @throws FleetError BUSY, MEDIUM_INVALID, PERMISSION, DISK_FULL, IO
  */
 export const lockMedium = async (file: string, medium: string): Promise<MediumLock> => {
-  // Only who writes needs it.
+  // Loaded on demand, because only writers need it.
   const { tryExclusiveLock } = await import('#cli/exclusive-lock');
   let stays = await isLock(file);
   for (;;) {
     const before = await touch(file, medium);
-    // Nobody writes there; whether there is anything to write is for the writer to find.
+    // A read-only file system has no writers; the caller finds out whether it has to write.
     if (before === undefined) return NO_LOCK;
     const lock = tryExclusiveLock(file);
     if (!lock) {
@@ -37,7 +37,7 @@ export const lockMedium = async (file: string, medium: string): Promise<MediumLo
       });
     }
     const isThere = async (): Promise<boolean> => (await inodeOf(file)) === before;
-    // The previous holder removed the file: then this lock is on a file that nobody will look at.
+    // The previous holder removed the file, so this lock is on a deleted file.
     if (await isThere()) {
       return {
         check: async () => {
@@ -63,9 +63,10 @@ export const lockMedium = async (file: string, medium: string): Promise<MediumLo
 };
 
 /**
- * Writes to a medium that nobody else writes to meanwhile. Where it was taken away that is what is wrong, whatever the system
- * called it, and even if nothing else seems to be.
- * @param work with what says whether the medium is still there @throws FleetError of lockMedium and of the work
+ * Runs `work` under the lock of a medium. If the medium was removed meanwhile, that is the error, whatever error the system reported and
+ * even if it reported none.
+ * @param work gets the lock, to check whether the medium is still there
+ * @throws FleetError BUSY, MEDIUM_INVALID, PERMISSION, DISK_FULL, IO, or the error of the work
  */
 export const whileLocked = async <T>(
   file: string,
@@ -96,7 +97,7 @@ const takenAway = (medium: string): FleetError =>
     hint: 'Plug the stick in again and run this again: it goes on where it stopped',
   });
 
-/** Left behind by a killed run, or held. @throws FleetError MEDIUM_INVALID for a file of somebody else's; PERMISSION, IO */
+/** True if the lock file exists: left by a killed run, or held. @throws FleetError MEDIUM_INVALID for a foreign file; PERMISSION, IO */
 export const isLock = async (file: string): Promise<boolean> => {
   const found = await lstat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
@@ -108,7 +109,7 @@ export const isLock = async (file: string): Promise<boolean> => {
   });
 };
 
-/** Undefined on a read-only file system. */
+/** undefined on a read-only file system. */
 const touch = async (file: string, medium: string): Promise<bigint | undefined> => {
   try {
     await makeDirectory(dirname(file));

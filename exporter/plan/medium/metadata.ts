@@ -6,7 +6,7 @@ import type { Plan } from '../plan.ts';
 
 export type MetadataFile = { readonly path: string; readonly bytes: Buffer };
 
-/** The three files that make a folder a medium, in the order in which they lie in a tar. */
+/** The three files that make a folder a medium, in their order in a tar. */
 export const metadataOf = (
   plan: Plan,
   chunks: ReadonlyMap<Digest, Chunked>,
@@ -21,13 +21,13 @@ export const metadataOf = (
   };
 };
 
-/** Beside the documents, whose sizes stand there already: a volume gets receipts after it was made. */
+/** Receipts are not in the table of contents, because a volume gets them after it was made. */
 const carriesOf = ({ blobs }: Plan): Medium['carries'] => {
   const content = blobs.filter(({ rank }) => rank !== 'document');
   return { blobs: content.length, bytes: content.reduce((total, { size }) => total + size, 0) };
 };
 
-/** Filled again with the same content, a medium stays as it is, date and all. */
+/** Keeps the date of a medium with the same content, so that writing it again changes nothing. */
 const sameBut = (medium: Medium, before: Medium | undefined): Medium | undefined => {
   if (!before) return undefined;
   const candidate = { ...medium, createdAt: before.createdAt };

@@ -1,14 +1,14 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** A file, one read at a time. */
+/** An open file, for one read at a time. */
 export type Readable = {
-  /** @param position, and `length`, in whole pages @returns how many bytes there were */
+  /** @param position and `length` are multiples of a page @returns the number of bytes read */
   readonly read: (buffer: Uint8Array, length: number, position: number) => Promise<number>;
   readonly close: () => Promise<void>;
 };
 
-/** @param past the page cache, as long as the file system supports that: some take the flag and refuse a read, the first or a later one */
+/** @param past true: bypass the page cache while the file system supports it; some accept the flag and then refuse a read */
 export const openReadable = async (path: string, past: boolean): Promise<Readable> => {
   let direct = past ? await openDirect(path) : undefined;
   let usual = direct ? undefined : await open(path, 'r');
@@ -32,7 +32,7 @@ export const openReadable = async (path: string, past: boolean): Promise<Readabl
   };
 };
 
-/** Undefined where the system, or this file system, has no O_DIRECT. @throws any other error of open(2) */
+/** undefined if the system or file system has no O_DIRECT. @throws other errors of open(2) */
 const openDirect = async (path: string): Promise<FileHandle | undefined> => {
   const direct = (constants as { readonly O_DIRECT?: number }).O_DIRECT;
   if (direct === undefined) return undefined;

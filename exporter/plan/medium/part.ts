@@ -6,10 +6,10 @@ export type Part = BlobRef & { readonly path: string };
 
 export const blobPath = (digest: Digest): string => `blobs/sha256/${hexOf(digest)}`;
 
-/** 'fleet/chunks/<first 32 hex>.<nnn>': nothing in it that FAT32 would fold or refuse. */
+/** 'fleet/chunks/<first 32 hex>.<nnn>', a name that FAT32 keeps unchanged. */
 export const chunkPath = (digest: Digest, index: number): string =>
   `${CHUNKS_FOLDER}/${hexOf(digest).slice(0, 32)}.${String(index).padStart(3, '0')}`;
 
-/** Where a blob lies: one file of its own, or its pieces in order. */
+/** The files of a blob: one of its own, or its pieces in order. */
 export const partsOf = (blob: BlobRef, chunks: ReadonlyMap<Digest, Chunked>): readonly Part[] =>
   chunks.get(blob.digest)?.files ?? [{ ...blob, path: blobPath(blob.digest) }];

@@ -11,29 +11,29 @@ export const PAGE = 4096;
 const HALF = 1 << 20;
 const WASM_PAGE = 64 << 10;
 
-/** Two buffers of HALF bytes: one is hashed while the other is read into. */
+/** Two buffers of HALF bytes: one is hashed while the other is filled. */
 type Halves = readonly [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>];
 
-/** Bytes of a file, and what they must hash to. */
+/** A range of a file and its expected digest. */
 export type FileSpan = {
   readonly path: string;
   readonly offset: number;
   readonly size: number;
   readonly digest: Digest;
-  /** The file is this and nothing else. */
+  /** True if the file must have exactly this content. */
   readonly whole: boolean;
 };
 
 export type ReadBackOptions = {
-  /** From the device and not from memory; true unless said. */
+  /** Read from the device and not from the page cache; default true. */
   readonly past?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onBytes?: ((bytes: number) => void) | undefined;
 };
 
 /**
- * The bytes of a file as the device has them, past the page cache where the system can (Linux, and a file system that
- * knows O_DIRECT); elsewhere as usual. Chunks are views that later ones overwrite. Ends early where the file does.
+ * Reads a file from the device, bypassing the page cache if possible (Linux and a file system with O_DIRECT). Chunks are views that later
+ * ones overwrite. Ends early if the file does.
  */
 export async function* readBack(
   path: string,
@@ -42,7 +42,7 @@ export async function* readBack(
 ): AsyncGenerator<Uint8Array> {
   const memory = idle.pop() ?? newHalves();
   let file: Readable | undefined;
-  // Direct reads begin at a page; what stands before the span on its first one is read, too.
+  // Direct reads start at a page, so the bytes before the span on its first page are read as well.
   let before = offset % PAGE;
   let left = size;
   try {
@@ -63,7 +63,7 @@ export async function* readBack(
   }
 }
 
-/** Buffers in no use. Their address space is never returned, so they are used again. */
+/** Unused buffers. Their address space is never released, so they are reused. */
 const idle: Halves[] = [];
 
 const newHalves = (): Halves => {
@@ -71,7 +71,7 @@ const newHalves = (): Halves => {
   return [new Uint8Array(buffer, 0, HALF), new Uint8Array(buffer, HALF, HALF)];
 };
 
-/** JavaScript has no other memory that begins at a page. Undefined where no address space is left for it (`ulimit -v`). */
+/** WebAssembly memory, the only page-aligned memory in JavaScript. undefined without address space for it (`ulimit -v`). */
 const newPages = (size: number): ArrayBuffer | undefined => {
   const { WebAssembly } = globalThis as unknown as {
     readonly WebAssembly: {
@@ -87,8 +87,8 @@ const newPages = (size: number): ArrayBuffer | undefined => {
 };
 
 /**
- * `size` bytes of a file from `from`, fewer where it ends, as views of two buffers that take turns: a view lasts until the next
- * is requested. Whole pages are read, as O_DIRECT requires: the last view may hold more than is wanted.
+ * Yields `size` bytes of a file from `from`, fewer if it ends, as views of two alternating buffers. A view is valid until the next one is
+ * requested. O_DIRECT requires whole pages, so the last view may hold more bytes than requested.
  */
 async function* readViews(
   readPages: Readable['read'],
@@ -113,7 +113,7 @@ async function* readViews(
   };
   let [current, next] = buffers;
   let pending = read(current);
-  // A reader that stops early must not leave an unhandled rejection behind.
+  // Prevents an unhandled rejection if the consumer stops early.
   pending.catch(() => {});
   try {
     for (;;) {
@@ -127,12 +127,12 @@ async function* readViews(
       [current, next] = [next, current];
     }
   } finally {
-    // The caller may use the buffers and the handle again only when the last read is over.
+    // The caller may reuse the buffers and the handle only after the last read has ended.
     await pending.catch(() => {});
   }
 }
 
-/** Does the file hold exactly these bytes there? A missing file does not. @throws FleetError IO, PERMISSION, ABORTED */
+/** True if the range of the file has the expected digest; false for a missing file. @throws FleetError IO, PERMISSION, ABORTED */
 export const holdsSpan = async (span: FileSpan, options: ReadBackOptions = {}): Promise<boolean> => {
   const { path, size, digest, whole } = span;
   try {
@@ -154,7 +154,7 @@ export const holdsSpan = async (span: FileSpan, options: ReadBackOptions = {}): 
   }
 };
 
-/** Does the file hold exactly these bytes, and no others? @throws as holdsSpan */
+/** True if the whole file has the expected digest. @throws FleetError IO, PERMISSION, ABORTED */
 export const holds = (
   path: string,
   size: number,

@@ -24,8 +24,8 @@ const FOLDERS = ['fleet', 'blobs', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([
 const FILES = ['oci-layout', 'index.json', MEDIUM_FILE, PARTS_FILE, PROGRESS_FILE, SUMS_FILE];
 
 /**
- * Before anything is changed on a medium: what lies under our names there must be ours, as far as that is visible. Names
- * that are not ours are nobody's business.
+ * Checks before the first change of a medium that entries with our names were written by this program, as far as that is visible. Other
+ * names are ignored.
  * @throws FleetError MEDIUM_INVALID, PERMISSION, IO
  */
 export const refuseForeign = async (root: string): Promise<void> => {
@@ -44,7 +44,7 @@ export const refuseForeign = async (root: string): Promise<void> => {
   if (there.has(PROGRESS_FILE)) await refuseOtherList(root);
   if (there.has(MEDIUM_FILE)) await refuseOtherImages(root);
   if (isBegun) return;
-  // Nothing says that we were ever here, or only a part of what is here can be ours.
+  // Nothing shows that this program wrote here, or only some entries can be ours.
   const isSet = there.has(PARTS_FILE) || there.has(PROGRESS_FILE);
   const isFolder = there.has(MEDIUM_FILE);
   const [taken] = [
@@ -61,7 +61,7 @@ const HALVES = ['', 'fleet', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([folder
   (folder) => [folder, TEMPORARY] as const,
 );
 
-/** Written in one go, it is never half of one. */
+/** True if our progress file exists. It is written atomically, so it is never partial. */
 const refuseOtherList = async (root: string): Promise<void> => {
   try {
     await readStickParts(root, PROGRESS_FILE);
@@ -72,7 +72,7 @@ const refuseOtherList = async (root: string): Promise<void> => {
 };
 
 /**
- * The same for what lies beside a tar while it is written.
+ * The same check for the partial file beside a tar.
  * @throws FleetError MEDIUM_INVALID, PERMISSION, IO
  */
 export const refuseForeignBeside = async (tar: string): Promise<void> => {
@@ -86,7 +86,7 @@ export const refuseForeignBeside = async (tar: string): Promise<void> => {
   try {
     await using handle = await open(partial, 'r');
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(BLOCK), 0, BLOCK, 0);
-    // However early a run was killed.
+    // A run may have been killed at any point, even before the first byte.
     if (buffer.subarray(0, bytesRead).equals(first.subarray(0, bytesRead))) return;
   } catch (error) {
     throw toFleetError(error, `reading ${partial}`);
@@ -94,12 +94,12 @@ export const refuseForeignBeside = async (tar: string): Promise<void> => {
   throw foreign(partial, 'was not put there by this program');
 };
 
-/** Who copies an image onto the medium with another tool would lose it. */
+/** Refuses an index.json with entries of other tools, which would be lost. */
 const refuseOtherImages = async (root: string): Promise<void> => {
   const manifests = await openLayout(root, readOptional).then(
     (layout) => layout.manifests,
     (error: unknown): readonly Descriptor[] => {
-      // One that is damaged is written anew.
+      // A damaged file is replaced.
       if (isFleetError(error)) return [];
       throw toFleetError(error, `reading ${root}`);
     },
@@ -123,7 +123,7 @@ const isMarker = async (root: string): Promise<boolean> =>
     },
   );
 
-/** Files with names as we give them, which are removed when no medium names them. */
+/** Files with names of our form, which are removed if no medium names them. */
 const underNames = async (root: string, names: typeof OURS): Promise<readonly string[]> => {
   const found: string[] = [];
   for (const [folder, pattern] of names) {

@@ -13,13 +13,13 @@ import { holdsSpan } from './read-back.ts';
 import type { PlannedEntry } from './tar-entries.ts';
 import type { WriteOptions } from './write-options.ts';
 
-/** Behind the name that a tar will have, while it is written. */
+/** Suffix of a tar that is being written. */
 export const PARTIAL = '.partial';
 
-/** How much of an archive is right: whole entries, and the byte behind the last of them. */
+/** The valid beginning of an archive: number of whole entries, and the offset after the last. */
 export type TarProgress = { readonly entries: number; readonly offset: number };
 
-/** The table of contents of an archive that was begun: its date is the one to go on with. Undefined where there is none. */
+/** The table of contents of a partial archive, whose date a resumed run keeps. undefined without one. */
 export const mediumOfPartial = async (path: string): Promise<Medium | undefined> => {
   if ((await sizeOf(dirname(path), basename(path))) === undefined) return undefined;
   try {
@@ -29,15 +29,15 @@ export const mediumOfPartial = async (path: string): Promise<Medium | undefined>
       return parseMedium(await readItem(item, MAX_MEDIUM_BYTES));
     }
   } catch (error) {
-    // Cut before its table of contents, or another file under that name.
+    // Interrupted before the table of contents, or a foreign file.
     if (!isFleetError(error) || error.exitCode !== 4) throw error;
   }
   return undefined;
 };
 
 /**
- * Compares what a killed run wrote, from the device where that is asked for, with what belongs there, entry by entry, and says
- * up to where it is right. Entries are the same bytes each time, so the rest can be put behind them.
+ * Compares the partial archive of a killed run with the expected entries, reading from the device if requested, and returns the valid
+ * beginning. Entries are deterministic, so the remaining ones can be appended.
  */
 export const findRight = async (
   path: string,
@@ -61,7 +61,7 @@ export const findRight = async (
   return { entries: entries.length, offset };
 };
 
-/** All of it is there, and header and padding are what they must be. */
+/** True if the entry is complete and header and padding are as expected. */
 const isFramed = async (
   bytes: RandomAccess,
   offset: number,

@@ -12,27 +12,27 @@ import type { MetadataFile } from './metadata.ts';
 import { splitBlobs } from './split-blobs.ts';
 import type { WriteOptions } from './write-options.ts';
 
-/** A set, ready to be written: which bytes go into which part. */
+/** A set ready to be written: the content of each part. */
 export type SetLayout = SetSizes & {
-  /** What a part begins with. */
+  /** The header of a part. */
   readonly headOf: (part: CutPart) => readonly MetadataFile[];
-  /** What a piece's bytes must hash to. */
+  /** The expected digest of a piece. */
   readonly pieces: ReadonlyMap<string, Digest>;
 };
 
-/** How a set is cut. */
+/** The limits by which a set is cut. */
 export type SetSizes = {
   readonly set: Digest;
   readonly limits: SetLimits;
   readonly parts: readonly CutPart[];
   readonly sticks: number;
   readonly sealed: boolean;
-  /** For whom, as a volume's list says it without naming anybody. */
+  /** Digest of set and recipients, which a volume's list shows in place of their names. */
   readonly sealedTo: Digest | undefined;
 };
 
 /**
- * Large blobs are read once to learn the digests of their pieces: the table of contents names them, and its digest is the set.
+ * Reads large blobs once for the digests of their pieces, which the table of contents names. Its digest identifies the set.
  * @throws FleetError USAGE for limits that are too small; DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB of the source
  */
 export const layOutSet = async (
@@ -63,7 +63,7 @@ export const layOutSet = async (
     parts,
     sticks,
     sealed: seal !== undefined,
-    // With the set in it, so that two volumes for the same people do not tell that they are.
+    // The digest includes the set, so that volumes of two sets do not reveal that they have the same recipients.
     sealedTo: seal && digestOf(['fleet-ferry sealed v1', set, ...seal.recipients, ''].join('\n')),
     headOf: ({ number }) => [
       { path: PART_FILE, bytes: canonicalBytes({ count, format: 1, number, set }) },
@@ -73,7 +73,7 @@ export const layOutSet = async (
   };
 };
 
-/** As it will be but for digests, which only who reads the blobs knows: every name and list is as long as it will be. */
+/** The table of contents with placeholder digests, which has the final length. */
 export const sizeUpSet = (plan: Plan, limits: SetLimits, seal: Seal | undefined): SetSizes => {
   const { parts, sticks } = cutSet(plan, limits, seal?.sealedSize);
   return {
@@ -88,7 +88,7 @@ export const sizeUpSet = (plan: Plan, limits: SetLimits, seal: Seal | undefined)
 
 const NOTHING = digestOf('');
 
-/** What a volume says of the parts that are on it. */
+/** The list of parts on a volume. */
 export const stickParts = (
   { set, parts: all, sealed, sealedTo, limits }: SetSizes,
   parts: readonly StickPart[],

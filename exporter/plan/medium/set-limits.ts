@@ -2,23 +2,23 @@ import type { SetLimits } from '../cut-set.ts';
 import { FAT_MAX_FILE, roomFor } from './free-space.ts';
 import { readLists } from './stick-files.ts';
 
-/** How a person wants a set to be cut; what is left out is found out. Bytes. */
+/** Requested limits of a set, in bytes. Missing ones are derived. */
 export type SetWish = {
   readonly partSize?: number | undefined;
-  /** Of each volume in turn; the last counts for all that follow. */
+  /** Size of each volume; the last applies to all further ones. */
   readonly stickSizes: readonly number[];
 };
 
 /**
- * What to cut a set by, the best guess first. Where the room on the volumes decides, a set that is there already, whole or half,
- * says what was decided then: it has taken room since, and would be cut otherwise.
- * @param sticks folders of the volumes that are there @throws FleetError PERMISSION, IO
+ * Returns possible limits of a set, the most likely first. If the free space decides, the limits of a set that is already there come
+ * first, because that set has reduced the free space.
+ * @param sticks folders of the mounted volumes @throws FleetError PERMISSION, IO
  */
 export const limitsFor = async (
   { partSize, stickSizes }: SetWish,
   sticks: readonly string[],
 ): Promise<readonly SetLimits[]> => {
-  // Any volume takes a file of this size, and a part that was cut short is not a day's work.
+  // Fits every file system, and an interrupted part costs little work.
   const size = partSize ?? FAT_MAX_FILE;
   if (stickSizes.length > 0) return [{ partSize: size, sticks: stickSizes }];
   const found = await Promise.all(sticks.map((root) => readLists(root)));

@@ -8,8 +8,8 @@ import { chunkPath, type Part } from './part.ts';
 import type { WriteOptions } from './write-options.ts';
 
 /**
- * Cuts blobs larger than the part size. Their pieces stand in fleet/medium.json, which a tar begins with, so they are
- * read once to learn the pieces' digests before anything is written.
+ * Cuts blobs larger than the part size. fleet/medium.json, the beginning of a tar, names the digests of the pieces, so these blobs are
+ * read once before anything is written.
  * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB
  */
 export const splitBlobs = async (

@@ -18,10 +18,10 @@ import type { StickPart, StickParts } from '#bundles/formats/medium/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
 import { sweepUnreferenced, TEMPORARY } from './sweep.ts';
 
-/** For `sha256sum -c`, which a person without our programs has. */
+/** A list for `sha256sum -c`, for people without our programs. */
 export const SUMS_FILE = 'fleet/SHA256SUMS';
 
-/** What a volume says of its parts; undefined where it says nothing that can be understood. */
+/** The list of parts on a volume; undefined if there is no valid list. */
 export const readLists = async (
   root: string,
 ): Promise<{ readonly done: StickParts | undefined; readonly begun: StickParts | undefined }> => ({
@@ -29,7 +29,7 @@ export const readLists = async (
   begun: await orNothing(() => readStickParts(root, PROGRESS_FILE)),
 });
 
-/** A list that is damaged helps nobody, and is written anew. */
+/** undefined for a damaged list, which is written again. */
 const orNothing = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
   try {
     return await read();
@@ -41,13 +41,13 @@ const orNothing = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
 
 export const listBytes = (list: StickParts): Buffer => canonicalBytes(list);
 
-/** Paths from the folder that the file lies in. */
+/** Paths relative to the folder of the file. */
 export const sumsOf = (parts: readonly StickPart[]): Buffer =>
   Buffer.from(parts.map(({ path, digest }) => `${hexOf(digest)}  ${path.slice('fleet/'.length)}\n`).join(''));
 
 /**
- * What a directory medium on this volume needed, now that a set is there. Its table of contents goes last: as long as that is
- * there, the rest is known to be ours. Returns how many files went.
+ * Removes the files of a directory medium from a volume that now has a set. Its table of contents is removed last, because it shows that
+ * the other files are ours. Returns the number of removed files.
  */
 export const removeDirectoryMedium = async (root: string): Promise<number> => {
   if ((await sizeOf(root, MEDIUM_FILE)) === undefined) return 0;
@@ -62,7 +62,7 @@ export const removeDirectoryMedium = async (root: string): Promise<number> => {
   return removed;
 };
 
-/** Parts that a list names, and that `keep` does not. Returns how many there were. */
+/** Removes parts that the list names and `keep` does not. Returns the number of removed files. */
 export const removeParts = async (
   root: string,
   parts: readonly Pick<StickPart, 'path'>[],
@@ -78,7 +78,7 @@ export const removeParts = async (
   return removed;
 };
 
-/** What killed runs left half-written. */
+/** Removes partial files of killed runs. */
 export const sweepHalfParts = async (root: string): Promise<void> => {
   const folder = join(root, PARTS_FOLDER);
   try {
@@ -90,8 +90,7 @@ export const sweepHalfParts = async (root: string): Promise<void> => {
 };
 
 /**
- * The set on this volume, now that a directory medium is there: its list goes first, and with it the set. Returns how many
- * files went.
+ * Removes the set from a volume that now has a directory medium, its list first. Returns the number of removed files.
  */
 export const removeSet = async (root: string): Promise<number> => {
   const { done, begun } = await readLists(root);
@@ -101,7 +100,7 @@ export const removeSet = async (root: string): Promise<number> => {
     ...(begun?.parts ?? []),
     ...(begun?.replaced ?? []).map((path) => ({ path })),
   ];
-  // A run that is killed now leaves the names of what is still to go.
+  // If the run is killed here, the remaining list still names the files to remove.
   if (done) {
     const replaced = [...new Set(parts.map(({ path }) => path))];
     await writeFileAtomically(join(root, PROGRESS_FILE), listBytes({ ...done, parts: [], replaced }));

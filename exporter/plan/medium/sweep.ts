@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import { CHUNKS_FOLDER, DELTAS_FOLDER, RECEIPTS_FOLDER } from '#bundles/formats/medium/medium';
 
-/** What is left behind by a killed run: ours, and of no use. */
+/** Suffix of partial files that a killed run leaves. */
 export const TEMPORARY = /^\.tmp-[0-9a-f]{8}$/;
 
-/** The folders that only this program writes to, and what its files there look like. */
+/** Folders that only this program writes to, with the pattern of its file names. */
 export const OURS: readonly (readonly [folder: string, name: RegExp])[] = [
   ['blobs/sha256', /^[0-9a-f]{64}$/],
   [CHUNKS_FOLDER, /^[0-9a-f]{32}\.\d{3,5}$/],
   [DELTAS_FOLDER, /^[0-9a-f]{32}\.zst$/],
 ];
 
-/** Files that a killed run left half-written; how many. A folder of such a name is somebody else's, as a link is. */
+/** Removes partial files of a killed run and returns their number. Folders and links with such names are foreign and stay. */
 export const sweepTemporary = async (root: string): Promise<number> => {
   let removed = 0;
   for (const folder of ['', 'fleet', RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)]) {
@@ -26,7 +26,7 @@ export const sweepTemporary = async (root: string): Promise<number> => {
   return removed;
 };
 
-/** Blobs and pieces that the medium no longer names; files of any other name are somebody else's. Returns how many. */
+/** Removes blobs and pieces that the medium no longer names and returns their number. Files with other names are foreign. */
 export const sweepUnreferenced = async (root: string, keep: ReadonlySet<string>): Promise<number> => {
   let removed = 0;
   for (const [folder, pattern] of OURS) {

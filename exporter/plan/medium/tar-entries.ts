@@ -9,16 +9,16 @@ import { metadataOf } from './metadata.ts';
 import { type Part, partsOf } from './part.ts';
 import type { WriteOptions } from './write-options.ts';
 
-/** An entry of the tar, its content known by its digest before it is written. */
+/** An entry of the tar with the digest of its content. */
 export type PlannedEntry = Part & {
-  /** Metadata, which is made and not read. */
+  /** Bytes of a metadata file. */
   readonly bytes?: Buffer;
-  /** Where its content comes from: a blob, or a piece of one; else a small document of `repository`. */
+  /** Source of its content: a blob, a piece of one, or a small document of `repository`. */
   readonly blob?: PlannedBlob;
   readonly repository?: string;
 };
 
-/** In the order in which they lie in the archive. @param before a medium whose date stands if all else is the same */
+/** Entries in archive order. @param before an earlier medium, whose date is kept if the content is the same */
 export const planEntries = (
   plan: Plan,
   chunks: ReadonlyMap<Digest, Chunked>,
@@ -35,7 +35,7 @@ export const planEntries = (
   return [...head, ...plan.files, ...pieces];
 };
 
-/** Those from number `from` on, with their content. Each blob is read once, however many pieces it lies in. */
+/** Yields the entries from index `from` on with their content. A blob in several pieces is read once. */
 export async function* entriesFrom(
   entries: readonly PlannedEntry[],
   from: number,
@@ -53,9 +53,9 @@ export async function* entriesFrom(
     }
     const content = countedBlob(source, blob, options);
     const { name } = source;
-    // What is read back is hashed then, and not on the way.
+    // Content that is read back is hashed then.
     const cursor = byteCursor(options.readBack ? content : verified(blob.digest, blob.size, content, name));
-    // What an earlier run wrote of this blob.
+    // Skips the pieces that an earlier run wrote.
     for (const done of entries.slice(0, at)) if (done.blob === blob) await cursor.skip(done.size);
     for (; entries[at]?.blob === blob; at += 1) {
       const piece = entries[at] as PlannedEntry;
@@ -69,13 +69,13 @@ export async function* entriesFrom(
       };
       yield { path: piece.path, size: piece.size, content: content() };
     }
-    // To its end: it may be longer than it should be, and its connection is for the next only then.
+    // Reads to the end, to detect extra bytes and to release the connection.
     await cursor.some(1);
     await cursor.close();
   }
 }
 
-/** Of another size it would not even fit behind its header. */
+/** @throws FleetError SIZE_MISMATCH, because the size is in the header already */
 async function* countedBlob(
   source: Source,
   { digest, size, repository }: PlannedBlob,

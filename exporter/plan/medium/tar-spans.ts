@@ -4,10 +4,10 @@ import type { PlannedBlob } from '../plan.ts';
 import type { FileSpan } from './read-back.ts';
 import type { PlannedEntry } from './tar-entries.ts';
 
-/** Bytes of an archive that is to be, and whose they are: a blob's, or what the archive itself adds. */
+/** A range of the planned archive: content of a blob, or header and padding. */
 export type TarSpan = FileSpan & { readonly blob: PlannedBlob | undefined; readonly name: string };
 
-/** Every byte of the archive: content by the digests that are known, headers and padding by what they must be. */
+/** All ranges of the archive: content with its known digest, headers and padding with the digest of their bytes. */
 export const tarSpans = (path: string, entries: readonly PlannedEntry[]): readonly TarSpan[] => {
   const spans: TarSpan[] = [];
   let offset = 0;

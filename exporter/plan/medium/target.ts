@@ -7,20 +7,20 @@ import { openPlainFiles } from '#bundles/formats/medium/open-directory';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { refuseForeign, refuseForeignBeside } from './refuse-foreign.ts';
 
-/** Where the medium goes, and what is there now. */
+/** The target of the medium and its present content. */
 export type Target = AsyncDisposable & {
   readonly path: string;
   readonly form: 'directory' | 'tar';
-  /** Open for reading: a medium, or a volume that has at most requests and reports on it. */
+  /** The open medium, or a volume with at most requests and reports. */
   readonly before: OpenMedium | undefined;
   readonly notes: readonly string[];
 };
 
 /**
- * Looks before anything is written: what is there must be a medium or free.
- * @param open what a sealed set that is there is opened with
- * @param forcePath takes a folder where volumes are mounted and none is
- * @throws FleetError MEDIUM_INVALID for a file or layout that is something else, MEDIUM_MISSING for a volume that is not mounted, PERMISSION, IO
+ * Examines the target before anything is written: it must be a medium or free.
+ * @param open identity to open a sealed set that is there
+ * @param forcePath accepts a folder below a mount directory on which nothing is mounted
+ * @throws FleetError MEDIUM_INVALID for a foreign file or layout, MEDIUM_MISSING for a volume that is not mounted, PERMISSION, IO
  */
 export const openTarget = async (
   path: string,
@@ -57,15 +57,15 @@ const openFolder = async (path: string, open: OpenOptions): Promise<Target> => {
       hint: 'Choose another folder for the medium; this one is left as it is',
     });
   }
-  // Parts that somebody copied there by hand are no medium of this volume.
+  // Parts that were copied there by hand are not a medium of this volume.
   if (!isFilled) return target(path, 'directory', openPlainFiles(path));
   try {
     return target(path, 'directory', await openMedium(path, open));
   } catch (error) {
-    // A sealed set can be read by those it is for alone; what agents left beside it is plain.
+    // Only its recipients can read a sealed set; reports that agents left beside it are plain.
     if (isFleetError(error, 'MEDIUM_SEALED') || isFleetError(error, 'NOT_A_RECIPIENT'))
       return target(path, 'directory', openPlainFiles(path));
-    // Its name says that the file is ours; damaged, it is replaced.
+    // The name shows that the file is ours; a damaged one is replaced.
     const isDamaged =
       isFleetError(error) && (isSet ? [4, 5].includes(error.exitCode) : DAMAGED.includes(error.code));
     if (!isDamaged) throw error;
@@ -77,7 +77,7 @@ const openFolder = async (path: string, open: OpenOptions): Promise<Target> => {
 const DAMAGED: readonly string[] = ['BAD_JSON', 'TOO_DEEP', 'TOO_LARGE', 'SCHEMA'];
 
 const openFile = async (path: string): Promise<Target> => {
-  // What FAT has of a new tar whose volume was pulled in the moment of its rename; it is empty, so it may be replaced.
+  // On FAT, a volume pulled during the rename leaves an empty tar, which may be replaced.
   if (path.endsWith('.tar') && (await statOptional(path))?.size === 0) return target(path, 'tar', undefined);
   try {
     const before = await openMedium(path);

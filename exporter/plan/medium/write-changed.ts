@@ -4,8 +4,8 @@ import { readOptional, sizeOf } from '#bundles/formats/medium/plain-files';
 import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 
 /**
- * Small files; returns the bytes written, none where it is there already.
- * @throws FleetError MEDIUM_INVALID where a link or something else is in its place, DISK_FULL, PERMISSION, IO
+ * Writes small files that differ and returns the number of bytes written.
+ * @throws FleetError MEDIUM_INVALID if a link or another entry is at the path; DISK_FULL, PERMISSION, IO
  */
 export const writeChanged = async (root: string, path: string, bytes: Buffer): Promise<number> => {
   try {
@@ -17,7 +17,7 @@ export const writeChanged = async (root: string, path: string, bytes: Buffer): P
   }
 };
 
-/** Is it there as it should be? @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
+/** True if the file exists with this content. @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
 export const isSame = async (root: string, path: string, bytes: Buffer): Promise<boolean> => {
   if ((await sizeOf(root, path)) !== bytes.byteLength) return false;
   const there = await readOptional(root, path, bytes.byteLength);

@@ -3,24 +3,24 @@ import type { MediumLock } from './lock-medium.ts';
 import type { Seal } from '../seal/seal.ts';
 
 export type WriteOptions = {
-  /** undefined: as large as the file system takes. */
+  /** Size limit of a file in bytes; undefined: the limit of the file system. */
   readonly maxFileSize?: number;
-  /** Of the parts of a set. */
+  /** Limits for the parts of a set. */
   readonly seal?: Seal | undefined;
-  /** Read everything back from the device before saying that it is there. */
+  /** Read everything back from the device before the export counts as complete. */
   readonly readBack: boolean;
-  /** A part of the work begins, for a progress bar. */
+  /** Called when a phase of the work begins, for a progress bar. */
   readonly onPhase?: (phase: Phase) => void;
-  /** Bytes of the phase that are done. */
+  /** Called with the bytes of the phase that are done. */
   readonly onBytes: (bytes: number) => void;
-  /** Told when writing begins, and asked before the new medium takes the place of the old one. */
+  /** The lock: marked when writing begins, and checked before the new medium replaces the old one. */
   readonly lock?: Pick<MediumLock, 'begin' | 'check'>;
   readonly signal?: AbortSignal;
 };
 
 export type Written = {
-  /** Bytes that went to the medium; what was there already is not in it. */
+  /** Bytes written to the medium, without those that were there. */
   readonly written: number;
-  /** Files of an earlier medium that were removed. */
+  /** Number of removed files of an earlier medium. */
   readonly removed: number;
 };
