@@ -4,9 +4,8 @@ import type { BlobRef } from '#bundles/formats/medium/medium';
 import type { Source } from '../source/source.ts';
 
 /**
- * What was read back is not what belongs there: either the source was damaged all along, or the medium does not keep
- * what it is given. Reads the source again to say which.
- * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB of the source; else IO
+ * Finds the cause of a failed read-back by reading the source again: a damaged source or a faulty medium.
+ * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB if the source is damaged; otherwise IO
  */
 export const blame = async (
   source: Source,

@@ -16,13 +16,13 @@ import { withoutEmptyFolders } from './without-empty-folders.ts';
 import { writeTarFile } from './write-tar-file.ts';
 
 export type Exported = Written & {
-  /** Of a set of parts. */
+  /** For a set of parts. */
   readonly set?: Omit<WrittenSet, keyof Written>;
   /** For people: 'prod/kiosk 3 -> 4'. */
   readonly changes: readonly string[];
 };
 
-/** Carries a plan out. @throws FleetError of the writers, USAGE */
+/** Executes a plan. @throws FleetError USAGE, DISK_FULL, PERMISSION, IO, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH, MEDIUM_INVALID */
 export const exportMedium = (
   prepared: Prepared,
   options: WriteOptions,
@@ -48,7 +48,7 @@ const writeMedium = async (
     const { written, removed, ...set } = await writeSet(prepared, order, options).catch((error: unknown) => {
       throw toldGone(error);
     });
-    // Of a sealed set that is there already nobody here can tell what is on it.
+    // The content of an existing sealed set is unknown here.
     return { written, removed, changes: written === 0 ? [] : changes, set };
   }
   if (prepared.seal || options.seal) throw new FleetError('INTERNAL', 'what is sealed is written in parts');

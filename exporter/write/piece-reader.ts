@@ -5,15 +5,15 @@ import type { CutFile } from '../plan/cut-set.ts';
 import type { PlannedBlob } from '../plan/plan.ts';
 import type { Source } from '../source/source.ts';
 
-/** Reads blobs and pieces of blobs, one after the other, each against its digest. */
+/** Reads blobs and pieces of blobs one at a time, and verifies the digest of each. */
 export type PieceReader = AsyncDisposable & {
-  /** @param digest of the piece @throws (while read) FleetError MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
+  /** @param digest of the piece. The stream rejects with FleetError MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
   readonly read: (file: CutFile, digest: Digest) => AsyncIterable<Uint8Array>;
 };
 
 /**
- * A source gives a blob from its beginning only. The pieces of a large one lie in part after part, so what was begun is kept
- * open until its next piece is asked for, and read again only for one that lies further back.
+ * A source reads a blob only from its beginning. The pieces of a large blob are in consecutive parts, so an open blob stays open for its
+ * next piece, and is read again only for an earlier piece.
  */
 export const openPieces = (source: Source, signal?: AbortSignal): PieceReader => {
   let begun: { readonly blob: PlannedBlob; readonly cursor: ByteCursor } | undefined;

@@ -3,7 +3,7 @@ import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import { toldGone } from '../plan/medium/gone.ts';
 import type { Target } from '../plan/medium/target.ts';
 
-/** Gives back the room of what was there before: a file that is still open keeps its blocks, on FAT until somebody checks the disk. */
+/** Releases the space of a replaced file. A file that is still open keeps its blocks, on FAT until a disk check. */
 export const releaseBefore = async ({
   before,
   path,
@@ -11,7 +11,7 @@ export const releaseBefore = async ({
 }: Pick<Target, 'before' | 'path' | 'form'>): Promise<void> => {
   try {
     await before?.[Symbol.asyncDispose]();
-    // Any sync writes the table of blocks.
+    // Any sync writes the allocation table.
     await syncDirectory(form === 'tar' ? dirname(path) : path);
   } catch (error) {
     throw toldGone(error, `writing to ${path}`);

@@ -14,8 +14,8 @@ const FOLDERS = [
 ];
 
 /**
- * Makes all names of a medium last, and that others are gone, last of all before it may be unplugged: on FAT a removed name that is
- * still there has the blocks that the next file gets. @throws the system's errors
+ * Syncs the directories of a medium as the last step before it may be removed. On FAT, a removed name that reappears has blocks that may
+ * belong to another file by then. @throws errors of the file system
  */
 export const syncFolders = async (root: string): Promise<void> => {
   for (const folder of FOLDERS) {

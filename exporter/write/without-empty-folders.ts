@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { isFleetError } from '#bundles/errors';
 
 /**
- * Runs work that makes these folders and those above them. Where it fails, the folders that were not there before and are empty go
- * again: a refusal leaves nothing on a medium.
+ * Runs work that creates these folders and their parents. If it fails, removes those that did not exist before and are empty, so that a
+ * refusal leaves nothing on a medium.
  */
 export const withoutEmptyFolders = async <T>(
   folders: readonly string[],
@@ -15,7 +15,7 @@ export const withoutEmptyFolders = async <T>(
   try {
     return await work();
   } catch (error) {
-    // The other export makes the same ones.
+    // On BUSY, the other export creates the same folders.
     if (!isFleetError(error, 'BUSY'))
       for (const folder of made.toSorted((a, b) => b.length - a.length)) await rmdir(folder).catch(() => {});
     throw error;

@@ -8,7 +8,7 @@ import { type PartWriter, writePart } from './write-part.ts';
 const CHUNK = 1 << 20;
 
 /**
- * One blob into the parts that are still missing, in one pass over the source.
+ * Writes the missing parts of one blob in one pass over the source.
  * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH, DISK_FULL, IO
  */
 export const writeBlob = async (
@@ -41,7 +41,7 @@ async function* first(cursor: ByteCursor, size: number): AsyncGenerator<Uint8Arr
   }
 }
 
-/** To the end and not only to the announced size: a blob that is too long is damaged, too. */
+/** Reads to the end and not only to the announced size, because a blob that is too long is damaged as well. */
 async function* rest(cursor: ByteCursor): AsyncGenerator<Uint8Array> {
   for (;;) {
     const chunk = await cursor.some(CHUNK);

@@ -21,9 +21,9 @@ import { writeChanged } from '../plan/medium/write-changed.ts';
 import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
 
 /**
- * Fills a folder so that at every moment it is the old medium or the new one: blobs under their final names only when
- * they are right, then fleet/medium.json, then index.json, and only then what the old medium alone needed goes. Run
- * again after a power cut it goes on where it stopped; on a finished medium it changes nothing.
+ * Writes a medium into a folder, which at any time is the old medium or the new one. Blobs get their final names once verified, then
+ * fleet/medium.json and index.json are replaced, and last the files that only the old medium needed are removed. After a power failure
+ * another run continues; on a finished medium it changes nothing.
  * @throws FleetError DISK_FULL, PERMISSION, IO, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH
  */
 export const writeDirectory = async (
@@ -64,12 +64,12 @@ export const writeDirectory = async (
     if (!options.readBack || (await holds(join(root, path), size, digest, signal))) continue;
     await blame(source, { digest, size, repository }, root, signal);
   }
-  // From here on a signal waits: a moment later the medium is whole.
+  // From here on the signal is ignored, because the medium is complete shortly.
   signal?.throwIfAborted();
   await options.lock?.check();
   written += await writeChanged(root, metadata.medium.path, metadata.medium.bytes);
   written += await writeChanged(root, metadata.index.path, metadata.index.bytes);
-  // Only now is what was a set of parts this medium.
+  // Only now the new medium replaces an earlier set of parts.
   const parted = await removeSet(root);
   const removed =
     parted +
@@ -80,8 +80,8 @@ export const writeDirectory = async (
 };
 
 /**
- * On FAT a medium that was pulled in the moment of a rename has the same bytes under two names; with the half-written one they were
- * given away, and may be those of another file now. @throws FleetError IO
+ * Checks the written files again. On FAT, a medium pulled during a rename has the same blocks under two names; removing the temporary one
+ * frees them, and another file may have got them. @throws FleetError IO
  */
 const checkShared = async (root: string, parts: readonly Part[], options: WriteOptions): Promise<void> => {
   const [first] = await findMissing(root, parts, options);
@@ -95,7 +95,7 @@ const checkShared = async (root: string, parts: readonly Part[], options: WriteO
   );
 };
 
-/** What is not there, or not right: a file of the right size may still be damaged, so each is read. */
+/** Returns the missing and damaged files. Each file is read, because a file of the right size may be damaged. */
 const findMissing = async (
   root: string,
   parts: readonly Part[],
@@ -113,7 +113,7 @@ const findMissing = async (
   return missing;
 };
 
-/** By its size alone; what cannot be looked at is for `holds` to tell. */
+/** True if the file has the expected size. Errors are left to `holds`. */
 const mayHold = async (path: string, size: number): Promise<boolean> => {
   try {
     const found = await lookAt(path);
@@ -123,7 +123,7 @@ const mayHold = async (path: string, size: number): Promise<boolean> => {
   }
 };
 
-/** While one is read back the next are fetched: as many as Node has threads for files. */
+/** Concurrent writes, as many as Node has threads for files: while one file is read back, others are fetched. */
 const AT_ONCE = 4;
 
 const sum = (parts: readonly Part[]): number => parts.reduce((total, { size }) => total + size, 0);

@@ -24,8 +24,8 @@ type Loose = {
 };
 
 /**
- * Single parts as files into a folder, to be mailed or copied by hand to where one was bad.
- * @throws FleetError USAGE for a part that the set has not, MEDIUM_INVALID for another file of that name, DISK_FULL, IO
+ * Writes single parts as files into a folder, to replace damaged ones by mail or copy.
+ * @throws FleetError USAGE for a part that the set does not have, MEDIUM_INVALID for another file of that name, DISK_FULL, IO
  */
 export const writeLooseParts = async (
   folder: string,

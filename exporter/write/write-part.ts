@@ -16,8 +16,8 @@ export type PartWriter = {
 };
 
 /**
- * Writes one file under its final name only when it is known to be right: by reading it back from the device (which
- * hashes once, over what is really there), or by hashing on the way out. False: it was not right, and is gone again.
+ * Writes one file and gives it its final name once it is verified, by reading it back from the device or by hashing while writing.
+ * Returns false and removes the file if it is wrong.
  * @throws FleetError DISK_FULL, PERMISSION, IO
  */
 export const writePart = async (
@@ -42,7 +42,7 @@ export const writePart = async (
   }
 };
 
-/** Stops at the announced size, so that a source that lies cannot fill the medium. */
+/** Stops at the announced size, so that a faulty source cannot fill the medium. */
 async function* counted(
   content: AsyncIterable<Uint8Array>,
   size: number,

@@ -11,7 +11,7 @@ import type { PieceReader } from './piece-reader.ts';
 import type { SetLayout } from '../plan/medium/set-layout.ts';
 import type { WriteOptions } from '../plan/medium/write-options.ts';
 
-/** What every part is made from. */
+/** Input of every part. */
 export type SetContent = {
   readonly plan: Plan;
   readonly source: Source;
@@ -20,8 +20,8 @@ export type SetContent = {
 };
 
 /**
- * Writes one part to the device, every blob against its digest on the way, and tells what the whole file hashes to.
- * @throws FleetError of the source; the system's errors
+ * Writes one part to the device, verifies every blob by its digest, and returns the digest of the whole file.
+ * @throws FleetError MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH; errors of the file system
  */
 export const writeSetPart = async (
   content: SetContent,

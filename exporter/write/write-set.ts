@@ -20,15 +20,15 @@ import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
 import type { SetContent } from './write-set-part.ts';
 import { writeStick } from './write-stick.ts';
 
-/** Which of a set is written now; everything unless said. */
+/** The part of a set to write now; default: all. */
 export type SetRequest = SetWish & {
-  /** Only this volume of the set, onto the one that is given. From 1. */
+  /** Only the volume of the set with this number, from 1, to the given target. */
   readonly stick?: number | undefined;
-  /** Only these parts, as files into the folder that is given. */
+  /** Only these parts, as files into the given folder. */
   readonly parts?: readonly number[] | undefined;
-  /** Asks a person for the next volume at the same place; undefined: nobody is there. */
+  /** Asks a person for the next volume at the same mount point; undefined: not interactive. */
   readonly askForStick?: ((next: NextStick) => Promise<void>) | undefined;
-  /** Called when a volume holds all of its parts. */
+  /** Called when a volume is complete. */
   readonly onStick?: ((done: DoneStick) => void) | undefined;
 };
 
@@ -44,7 +44,7 @@ export type NextStick = {
   readonly sticks: number;
   readonly at: string;
   readonly bytes: number;
-  /** Why the one that is there will not do. */
+  /** Why the mounted volume is not accepted. */
   readonly because?: string;
 };
 
@@ -54,9 +54,9 @@ export type WrittenSet = Written & {
   readonly count: number;
   readonly sticks: number;
   readonly partSize: number;
-  /** Bytes of each volume in turn, the last for all that follow; none where one volume was plenty. */
+  /** Capacity of each volume in bytes, the last for all further ones; empty if everything fits one volume. */
   readonly stickSizes: readonly number[];
-  /** Those that are there now, by their paths. */
+  /** The mounted volumes by path. */
   readonly parts: readonly {
     readonly number: number;
     readonly stick: number;
@@ -65,7 +65,7 @@ export type WrittenSet = Written & {
   }[];
 };
 
-/** @throws FleetError USAGE if volumes are missing; as writeSetPart and writeLooseParts */
+/** @throws FleetError USAGE if volumes are missing; DISK_FULL, PERMISSION, IO, MEDIUM_INVALID, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH */
 export const writeSet = async (
   whole: Prepared,
   order: SetRequest,
@@ -96,7 +96,7 @@ export const writeSet = async (
   }
   const written: WrittenSet[] = [];
   const places = await placesFor(layout, roots, order);
-  // Of all that are here, before the first is written for an hour.
+  // Checks all mounted volumes before the first is written, which may take an hour.
   if (roots.length > 1)
     for (const { stick, root } of places) {
       const own = layout.parts.filter((part) => part.stick === stick);
@@ -132,7 +132,7 @@ export const writeSet = async (
 
 type Place = { readonly stick: number; readonly root: string };
 
-/** Which volume of the set goes where. A volume that was begun is gone on with, wherever it is plugged in now. */
+/** Assigns volumes of the set to mount points. A volume with content of the set is continued at any mount point. */
 const placesFor = async (
   { set, sticks, parts }: SetLayout,
   roots: readonly string[],
@@ -178,7 +178,7 @@ const tooFew = (sticks: number, parts: SetLayout['parts'], roots: readonly strin
   );
 };
 
-/** Waits until another volume than the last is there, and looks at it as at the first. */
+/** Waits for a volume other than the last one and examines it like the first. */
 const changeStick = async (
   prepared: Prepared,
   { set, sticks, parts }: SetLayout,

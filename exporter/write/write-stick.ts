@@ -30,11 +30,10 @@ import { namesIn } from '#bundles/formats/medium/names-in';
 import { removeFilesFromMedium } from '#bundles/formats/medium/write-onto-medium';
 
 /**
- * Fills one volume with its parts of a set. What was there stays until fleet/parts.json names the new ones; a part is recorded
- * by its own hash before it gets its name, so that a run that was killed goes on with the next: a sealed part cannot be made
- * the same twice.
- * @param own the volume's parts @throws FleetError MEDIUM_INVALID for a file that is not ours, DISK_FULL, PERMISSION, IO, and
- * those of the source
+ * Writes the parts of one volume of a set. Earlier content stays until fleet/parts.json names the new parts. Sealing is not deterministic,
+ * so the digest of a part is recorded before the part gets its name, and a resumed run continues with the next part.
+ * @param own the volume's parts @throws FleetError MEDIUM_INVALID for a foreign file, DISK_FULL, PERMISSION, IO, MISSING_BLOB,
+ * DIGEST_MISMATCH, SIZE_MISMATCH
  */
 export const writeStick = async (
   root: string,
@@ -46,7 +45,7 @@ export const writeStick = async (
   const { signal } = options;
   const { done: before, begun } = await readLists(root);
   const paths = own.map(({ number }) => ({ path: partPath(layout.set, number, layout.sealed) }));
-  // What a run for another set left unfinished belongs to nothing.
+  // Remains of an unfinished run for another set are useless.
   let removed = await removeParts(root, begun?.parts ?? [], [...paths, ...(before?.parts ?? [])]);
   const old = [...(before?.parts ?? []).map(({ path }) => path), ...(begun?.replaced ?? [])].filter(
     (path) => !paths.some((one) => one.path === path),
@@ -84,10 +83,10 @@ export const writeStick = async (
     await renameSynced(temporary, join(root, path));
     written += made.size;
   }
-  // A receipt names its agent: it is in the sealed parts, too.
+  // A receipt names its agent, so on a sealed volume it is only in the sealed parts.
   for (const { path, digest, size, repository } of layout.sealed ? [] : plan.files)
     written += await writeChanged(root, path, await readBlob(source.blobs(repository), digest, size, signal));
-  // From here on a signal waits: a moment later the medium is whole.
+  // From here on the signal is ignored, because the medium is complete shortly.
   signal?.throwIfAborted();
   await options.lock?.check();
   const { replaced: _replaced, ...list } = listOf();
@@ -111,11 +110,11 @@ const prepareFolder = async (root: string): Promise<void> => {
   await sweepTemporary(root);
 };
 
-/** The temporary name of a part, the same in each run, of the form that is known to be ours. */
+/** The temporary name of a part, the same in each run and recognisable as ours. */
 const halfName = ({ set }: SetLayout, { number }: CutPart): string =>
   `.tmp-${shortSet(set).slice(0, 4)}${number.toString(16).padStart(4, '0')}`;
 
-/** Parts of this volume that are there and right. One that was made and recorded, and then killed, is given its name. */
+/** Returns the valid parts on this volume. A part that was recorded before the run was killed gets its final name. */
 const findFinished = async (
   root: string,
   layout: SetLayout,
@@ -124,7 +123,7 @@ const findFinished = async (
   { signal, onPhase, onBytes }: WriteOptions,
 ): Promise<Map<number, StickPart>> => {
   const recorded = lists.flatMap((list) =>
-    // Whom a file was sealed to age tells nobody; for others it is another one.
+    // The recipients of a sealed file cannot be read from it; a set for other recipients is another set.
     list?.set === layout.set && list.sealed === layout.sealed && list.sealedTo === layout.sealedTo
       ? list.parts
       : [],
@@ -148,7 +147,7 @@ const findFinished = async (
   return finished;
 };
 
-/** A file of that name that no list of ours has is somebody else's. @throws FleetError MEDIUM_INVALID */
+/** Refuses an existing file with the name of a part that no list of ours names. @throws FleetError MEDIUM_INVALID */
 const checkFree = async (
   root: string,
   layout: SetLayout,
@@ -190,12 +189,11 @@ const make = async (
   );
 };
 
-/** What agentFolder makes of a name. */
+/** Names that agentFolder produces. */
 const OURS = /^[0-9a-f]{32}\.sigstore\.json$/;
 
 /**
- * A receipt names its site and agent: on a sealed volume it lies in the parts alone, and the plain ones that an earlier medium
- * left go. @returns how many
+ * Removes plain receipts of an earlier medium from a sealed volume, because they name site and agent. @returns the number of files
  */
 const removePlainReceipts = async (root: string): Promise<number> => {
   const names = (await Array.fromAsync(namesIn(root, RECEIPTS_FOLDER))).filter((name) => OURS.test(name));

@@ -21,9 +21,9 @@ import { type TarSpan, tarSpans } from '../plan/medium/tar-spans.ts';
 import type { WriteOptions, Written } from '../plan/medium/write-options.ts';
 
 /**
- * The whole medium as one tar, the same bytes each time, metadata first. It grows under a temporary name beside the
- * final one, is read back behind the writing, and takes that name when every byte was right; a run that is killed leaves the
- * old file, and the next one goes on behind the last whole entry that is right.
+ * Writes the medium as one deterministic tar, metadata first. The file has a temporary name beside the final one, is read back while it is
+ * written, and is renamed once every byte is verified. A killed run leaves the old file, and the next run continues after the last
+ * valid entry.
  * @throws FleetError DISK_FULL, PERMISSION, IO, MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH
  */
 export const writeTarFile = async (
@@ -36,7 +36,7 @@ export const writeTarFile = async (
   const temporary = `${path}${PARTIAL}`;
   try {
     await makeDirectory(dirname(path));
-    // A tar header counts to 8 GiB; larger blobs lie in pieces here, too.
+    // A tar header limits sizes to 8 GiB; larger blobs are in pieces.
     const chunks = await splitBlobs(source, plan.blobs, MAX_SIZE, options);
     const entries = planEntries(plan, chunks, await mediumOfPartial(temporary));
     const right = await findRight(temporary, entries, options);
@@ -73,19 +73,19 @@ export const writeTarFile = async (
     return { written: size - from, removed: 0 };
   } catch (cause) {
     const error = toFleetError(cause, `writing ${path}`);
-    // What was stopped or ran out of room is gone on with; what is wrong is not.
+    // Keeps the partial file after an abort or a full disk, and removes it after other errors.
     if (!error.retryable || error.code === 'IO') await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
 };
 
-/** Read a moment ago, and on no page that is written again. */
+/** True if the span was compared when the run resumed and lies on no page that is written again. */
 const isRead = ({ blob, offset, size }: TarSpan, right: number): boolean =>
   blob !== undefined && offset + size <= right - (right % PAGE);
 
 const AS_FILES = 'Give the folder itself with --to, for a medium in files or, with --part-size, in parts';
 
-/** @throws FleetError of a source that was damaged all along, else IO; always */
+/** Always throws: FleetError DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB for a damaged source, otherwise IO. */
 const refuse = async (
   { blob, name, path }: TarSpan,
   source: Source,

@@ -1,10 +1,10 @@
 import { type FileSpan, holdsSpan, type ReadBackOptions } from '../../plan/medium/read-back.ts';
 
-/** Checks a file while it grows. Disposed of, it looks at nothing any more. */
+/** Checks a file while it is written. Stops when disposed. */
 export type CheckBehind<Span extends FileSpan> = AsyncDisposable & {
-  /** The file is on the device up to here; what lies before it is looked at meanwhile. @throws what the checks so far threw */
+  /** Reports that the file is on the device up to an offset, so that spans before it can be checked. @throws the error of an earlier check */
   readonly reached: (offset: number) => void;
-  /** When all that was reached is looked at: the first span, in the file's order, that is not right. */
+  /** Waits for all checks. @returns the first span in file order that is wrong */
   readonly end: () => Promise<Span | undefined>;
 };
 
@@ -12,7 +12,7 @@ export type CheckBehindOptions<Span extends FileSpan> = Pick<ReadBackOptions, 's
   readonly onBytes?: (bytes: number, span: Span) => void;
 };
 
-/** @param spans in the order in which they lie in the file, one behind the other @param holds how one is looked at */
+/** @param spans adjacent, in file order @param holds checks one span */
 export const checkBehindWriting = <Span extends FileSpan>(
   spans: readonly Span[],
   { signal, onBytes }: CheckBehindOptions<Span>,

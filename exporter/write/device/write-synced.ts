@@ -1,7 +1,7 @@
 import { open, truncate } from 'node:fs/promises';
 import { writeAll, writeBehind } from '#bundles/formats/layout/write-behind';
 
-/** Bytes after which a file is synced while it is written on. At most twice as much waits in the page cache. */
+/** Bytes between two syncs of a growing file. At most twice as many are in the page cache. */
 const SYNC_EVERY = 32 << 20;
 
 export type WriteSyncedOptions = {
@@ -10,12 +10,11 @@ export type WriteSyncedOptions = {
 };
 
 /**
- * Writes a file and syncs it. A large one is synced as it grows, so that progress follows the device and no long wait is left at
- * the end.
- * @param content each chunk valid until it is written
+ * Writes a file and syncs it. A large file is synced while it grows, so that progress follows the device and the last sync is short.
+ * @param content chunks, each valid until it is written
  * @param from offset at which an existing file is continued; 0: the file must not exist
- * @param onSynced called with the offset up to which the file is on the device, now and then and at the end
- * @throws what the file system, `content` and `onSynced` throw
+ * @param onSynced called after each sync with the offset up to which the file is on the device
+ * @throws errors of the file system, `content` and `onSynced`
  */
 export const writeSynced = async (
   path: string,
