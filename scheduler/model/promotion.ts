@@ -32,7 +32,7 @@ export type PromotionPolicy = {
   readonly absent?: { readonly afterSeconds: number; readonly then: 'exclude' | 'block' };
   readonly approvals?: {
     readonly required: number;
-    /** Names of keys of the root's bundle role that count; empty: all. */
+    /** Fingerprints of the keys of the root's bundle role that count; empty: all. */
     readonly from: readonly string[];
     readonly notAuthor: boolean;
   };

@@ -37,7 +37,7 @@ export const rollBackTo = async ({ hub, promotion }: Chain, wish: RollBackWish):
   using releases = await openReleases(layout, { command: 'rollback', now, waitMs: LOCK_WAIT_MS });
   const log = await readAuditLog(await openOrStartLayout(layout), keys.roots);
   const begun = begunBy(log, wish);
-  const candidate = begun?.candidate ?? chooseRollback(log, to, wish.candidate);
+  const candidate = begun?.candidate ?? chooseRollback(log, link, wish.candidate);
   const answer = { decision: 'roll-back', to, ...candidate, person, reason } as const;
   if (begun?.number !== undefined) return { ...answer, number: begun.number };
   await decide(releases, keys, { decision: 'roll-back', environment: to, candidate, person, reason, now });

@@ -9,6 +9,7 @@ import type { AuditLog } from '../../load/releases/audit-log.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
 import type { Store } from '../store/open-store.ts';
 import { foldDecisions } from './decisions.ts';
+import type { ApprovalKeys } from './facts.ts';
 import { judgeGate } from './judge-gate.ts';
 import type { Link } from './link.ts';
 import { readChannels } from './read-channels.ts';
@@ -29,6 +30,7 @@ export type Assessment = {
   /** The candidate of the earlier environment. */
   readonly candidate: Lineage;
   readonly verdict: Verdict;
+  readonly keys: ApprovalKeys;
   readonly log: AuditLog;
 };
 
@@ -52,8 +54,9 @@ export const assess = async (hub: GateHub, link: Link, question: Question): Prom
   const log = await readAuditLog(layout, hub.keys.roots);
   const candidate = await chooseCandidate(hub, layout, link, question);
   const facts = await readFacts(hub, link, candidate.shared, { now, signal });
-  const decisions = foldDecisions(log.entries, { to: link.to, shared: candidate.shared });
-  return { link, candidate, verdict: judgeGate(link.policy, facts, decisions, { now, asks }), log };
+  const decisions = foldDecisions(log.entries, { from: link.from, to: link.to, shared: candidate.shared });
+  const verdict = judgeGate(link.policy, facts, decisions, { now, asks });
+  return { link, candidate, verdict, keys: facts.keys, log };
 };
 
 const chooseCandidate = async (

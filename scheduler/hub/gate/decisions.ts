@@ -24,14 +24,18 @@ export type Decisions = {
   readonly promoted: 'now' | 'before' | undefined;
 };
 
+export type FoldedLink = {
+  /** A promotion belongs to its link: one from another environment is not one from here. undefined: from any. */
+  readonly from?: string;
+  readonly to: string;
+  readonly shared: Digest;
+};
+
 /**
  * Folds the audit log into the decisions about a candidate. The order of entries decides, never their times: a pause holds until
  * a later resume, a rejection is final, a later approval by the same key replaces its earlier one.
  */
-export const foldDecisions = (
-  entries: readonly GateEntry[],
-  { to, shared }: { readonly to: string; readonly shared: Digest },
-): Decisions => {
+export const foldDecisions = (entries: readonly GateEntry[], { from, to, shared }: FoldedLink): Decisions => {
   const approvals = new Map<string, CountedApproval>();
   const rejected = rejectionOf(entries, to, shared);
   let state: Pick<Decisions, 'paused' | 'promoted'> = { paused: undefined, promoted: undefined };
@@ -43,7 +47,13 @@ export const foldDecisions = (
         break;
       case 'promotion':
         if (predicate.to === to)
-          state = { ...state, promoted: promotedAfter(state.promoted, predicate.shared === shared) };
+          state = {
+            ...state,
+            promoted: promotedAfter(
+              state.promoted,
+              predicate.shared === shared && (from === undefined || predicate.from === from),
+            ),
+          };
         break;
       case 'decision':
         if (predicate.environment === to && predicate.only === undefined && predicate.stage === undefined)

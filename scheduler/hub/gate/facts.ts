@@ -43,6 +43,14 @@ export type CheckFacts =
   /** It could not be asked, or what it answered is not signed by it. */
   | { readonly state: 'unreachable' | 'invalid'; readonly at: Timestamp; readonly message: string };
 
+/** Keys of people, by hint. */
+export type ApprovalKeys = {
+  /** The bundle role of the newest root. */
+  readonly bundle: readonly string[];
+  /** Keys that built the candidate: the first signer of each of its bundles in the earlier environment. */
+  readonly authors: readonly string[];
+};
+
 /** Everything that the gate looks at besides decisions and the clock. Plain data, so that a simulation can make it up. */
 export type GateFacts = {
   readonly from: string;
@@ -54,4 +62,5 @@ export type GateFacts = {
   readonly agents: readonly AgentFacts[];
   /** By name of the policy's check. */
   readonly checks: ReadonlyMap<string, CheckFacts>;
+  readonly keys: ApprovalKeys;
 };

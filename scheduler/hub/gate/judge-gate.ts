@@ -26,7 +26,7 @@ export const judgeGate = (
     judgeReleased(facts),
     ...(policy ? judgePolicy(policy, facts, decisions, { now, asks }) : []),
   ];
-  const approvals = policy ? countedApprovals(policy, decisions, asks) : decisions.approvals;
+  const approvals = policy ? countedApprovals(policy, decisions, facts.keys, asks) : decisions.approvals;
   return {
     from: facts.from,
     to: facts.to,
@@ -44,7 +44,7 @@ const judgePolicy = (
   { now, asks }: { readonly now: Date; readonly asks: string | null },
 ): readonly Condition[] => [
   ...judgeAgents(policy, facts, countAgents(policy, facts.agents, now), now),
-  ...(policy.approvals ? [judgeApprovals(policy, decisions, asks)] : []),
+  ...(policy.approvals ? [judgeApprovals(policy, decisions, facts.keys, asks)] : []),
   ...(policy.windows.length > 0 ? [judgeWindows(policy.windows, now)] : []),
   ...(policy.freeze.length > 0 ? [judgeFreeze(policy.freeze, now)] : []),
   ...policy.checks.map((check) => judgeCheck(check, facts.checks.get(check.name), now)),

@@ -10,6 +10,7 @@ import { signNewer } from '../../release/sign/sign-newer.ts';
 import type { Releases } from '../../release/publish/open-releases.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Assessment } from './assess.ts';
+import { checkApprovable } from './judge-approvals.ts';
 import { earliestOpening } from './judge-gate.ts';
 
 export type PromotionWish = {
@@ -27,7 +28,7 @@ export type PromotionResult = { readonly outcome: 'promoted' | 'known'; readonly
  * Signs the promotion of a candidate whose gate is open and appends it to the audit log. It is durable when this returns, and
  * nothing else is done: the next build finds it there. A candidate that is the promoted one already changes nothing.
  * @param releases holds the lock of the layout from before the assessment, so that no other decision came between
- * @throws FleetError GATE_CLOSED with the first open condition; the codes of appendEntry; refusals of a remote signer
+ * @throws FleetError GATE_CLOSED with each open condition; FIELD_INVALID for approvals that nobody can give; the codes of appendEntry; refusals of a remote signer
  */
 export const promote = async (
   releases: Releases,
@@ -38,7 +39,10 @@ export const promote = async (
   const { link, candidate, verdict, log } = assessment;
   const before = promotedTo(log, link.to);
   if (verdict.state === 'promoted') return { outcome: 'known', number: before?.number ?? 0 };
-  if (verdict.state !== 'ready') throw gateClosed(assessment);
+  if (verdict.state !== 'ready') {
+    checkApprovable(link.policy, assessment.keys);
+    throw gateClosed(assessment);
+  }
   return sign(releases, keys, { link, candidate, log }, wish, {
     policy: link.policy ? digestOf(canonicalBytes(policyDocument(link.policy))) : null,
     verdict: digestOf(canonicalBytes(verdict)),

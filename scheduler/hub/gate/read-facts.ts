@@ -1,6 +1,8 @@
-import type { Digest } from '#bundles/digest';
-import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import { type Digest, shortDigest } from '#bundles/digest';
+import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { parseEnvelope } from '#bundles/formats/statements/envelope';
 import { formatChannel } from '#bundles/names';
+import { bundlesOf, readBundleStatements } from '../../release/reissue/bundle-statements.ts';
 import type { Hub } from '../hub.ts';
 import { channelsOf, readActual } from '../status/read-actual.ts';
 import { readDesired } from '../status/read-desired.ts';
@@ -8,7 +10,7 @@ import { whatRunsWhere } from '../status/what-runs-where.ts';
 import { type AgentHistory, agentFacts } from './agent-facts.ts';
 import type { GateFacts } from './facts.ts';
 import type { Link } from './link.ts';
-import { channelFacts, readChannels } from './read-channels.ts';
+import { type ChannelNow, channelFacts, readChannels } from './read-channels.ts';
 import { readHistory } from './read-history.ts';
 
 const NO_HISTORY: AgentHistory = { imported: undefined, faulted: false, online: false };
@@ -50,5 +52,26 @@ export const readFacts = async (
       );
     }),
     checks: new Map(),
+    keys: {
+      bundle: root.roles.bundle.keys.map(({ hint }) => hint),
+      authors: await readAuthors(layout, current, shared),
+    },
   };
+};
+
+/** Hints of the keys that built the bundles of the candidate: their statements' first signers, the others approved them. */
+const readAuthors = async (
+  layout: Layout,
+  channels: readonly ChannelNow[],
+  shared: Digest,
+): Promise<readonly string[]> => {
+  const hints = new Set<string>();
+  for (const { lineage, release } of channels) {
+    if (!release || lineage?.shared !== shared) continue;
+    for (const bundle of bundlesOf(release)) {
+      const [first] = await readBundleStatements(layout, release, bundle);
+      if (first) hints.add(parseEnvelope(first, `the statement of bundle ${shortDigest(bundle)}`).hint);
+    }
+  }
+  return [...hints];
 };

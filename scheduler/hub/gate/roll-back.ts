@@ -3,28 +3,37 @@ import { FleetError } from '#bundles/errors';
 import { type AuditLog, promotedTo } from '../../load/releases/audit-log.ts';
 import type { Lineage } from '../../load/releases/read-lineage.ts';
 import { foldDecisions } from './decisions.ts';
+import type { Link } from './link.ts';
 
 /**
- * The candidate that an environment goes back to: one that the audit log has as promoted there before. It passed its gate then,
- * so the gate is not asked again.
+ * The candidate that an environment goes back to: one that the audit log has as promoted by this link before. It passed its gate
+ * then, so the gate is not asked again.
  * @param named digest of a candidate; undefined: the one that was promoted before the current one
  * @throws FleetError NOT_PROMOTED if there is none, or it is the current one; REVOKED if it was rejected since
  */
-export const chooseRollback = (log: AuditLog, to: string, named: Digest | undefined): Lineage => {
+export const chooseRollback = (
+  log: AuditLog,
+  { from, to }: Pick<Link, 'from' | 'to'>,
+  named: Digest | undefined,
+): Lineage => {
   const current = promotedTo(log, to);
   const found = log.entries.findLast(
     (entry) =>
       entry.kind === 'promotion' &&
       entry.predicate.to === to &&
+      entry.predicate.from === from &&
       (named === undefined ? entry.predicate.shared !== current?.shared : entry.candidate === named),
   );
   if (found?.kind !== 'promotion' || found.candidate === undefined) {
     throw new FleetError(
       'NOT_PROMOTED',
       named === undefined
-        ? `nothing else than the current candidate was ever promoted to ${to}`
-        : `candidate ${shortDigest(named)} was never promoted to ${to}`,
-      { subject: to, hint: 'Name a candidate of an earlier promotion; the audit log has them' },
+        ? `nothing else than the current candidate was ever promoted from ${from} to ${to}`
+        : `candidate ${shortDigest(named)} was never promoted from ${from} to ${to}`,
+      {
+        subject: to,
+        hint: 'Name a candidate of an earlier promotion, see fleet-scheduler audit list; for what an earlier link of the chain promoted, see fleet-scheduler releases rollback',
+      },
     );
   }
   const { shared } = found.predicate;

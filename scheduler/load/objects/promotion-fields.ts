@@ -67,14 +67,19 @@ const share: Shape<Share> = shape(
   },
 );
 
-const keyNames = shortList(text, 64);
+const key = textLike(
+  /^[0-9a-f]{64}$/,
+  'is not the fingerprint of a key',
+  'Write the 64 digits that fleet-scheduler root inspect shows under bundle',
+);
+const keyList = shortList(key, 64);
 
-/** One name, or a list of them. */
-const names: Shape<readonly string[]> = shape(
-  { type: ['string', 'array'], items: text.schema, maxItems: 64 },
+/** One fingerprint, or a list of them. */
+const keys: Shape<readonly string[]> = shape(
+  { ...key.schema, type: ['string', 'array'], items: key.schema, maxItems: 64 },
   (node, path, reading) => {
-    if (isSeq(node)) return keyNames(node, path, reading);
-    const one = text(node, path, reading);
+    if (isSeq(node)) return keyList(node, path, reading);
+    const one = key(node, path, reading);
     return one === BAD ? BAD : [one];
   },
 );
@@ -139,9 +144,17 @@ export const promotionFields = fields({
   absent,
   approvals: optional(
     fields({
-      required: required(number, 'Number of approvals by different keys.'),
-      from: optional(names, [], 'Keys of the bundle role that count, by name. Without it all do.'),
-      notAuthor: optional(flag, true, 'The person who promotes does not count as an approver.'),
+      required: required(number, 'Number of approvals by different keys; give each person one key.'),
+      from: optional(
+        keys,
+        [],
+        "Fingerprints of the keys that count, of the root's bundle role. Without it all of that role.",
+      ),
+      notAuthor: optional(
+        flag,
+        true,
+        'The key that built the candidate, and the person who promotes, do not count as approvers.',
+      ),
     }),
     undefined,
     'Signed approvals that the candidate needs.',

@@ -23,7 +23,7 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
       kind: 'PromotionPolicy',
       name: metadata.name,
       at,
-      places: fieldPlaces(reading, ['from', 'to', 'windows', 'freeze']),
+      places: fieldPlaces(reading, ['from', 'to', 'approvals', 'windows', 'freeze']),
       promotionPolicy: {
         name: metadata.name,
         from: spec.from,

@@ -122,7 +122,8 @@ const mistakesOf = (policy: Policy, chain: readonly EnvironmentEntry[]): readonl
   };
   switch (policy.kind) {
     case 'PromotionPolicy': {
-      const { from, to, windows, freeze } = policy.promotionPolicy;
+      const { from, to, approvals, windows, freeze } = policy.promotionPolicy;
+      const keys = new Set(approvals?.from).size;
       const ends = [...unknown(from, policy.places['from']), ...unknown(to, policy.places['to'])];
       const before = chain.find(({ name }) => name === to)?.promotedFrom;
       const hint =
@@ -135,6 +136,15 @@ const mistakesOf = (policy: Policy, chain: readonly EnvironmentEntry[]): readonl
         ...(ends.length === 0 && before !== from
           ? [mistake('REFERENCE_MISSING', message, { at, hint })]
           : ends),
+        ...(approvals && keys > 0 && keys < approvals.required
+          ? [
+              mistake(
+                'FIELD_INVALID',
+                `${approvals.required} approvals are required, and ${keys} key${keys === 1 ? '' : 's'} may give one`,
+                { at: policy.places['approvals'], hint: 'Require fewer, or add fingerprints to from' },
+              ),
+            ]
+          : []),
         ...windows
           .filter((window) => !isCron(window.replace(/ for \S+$/, '')))
           .map((window) =>

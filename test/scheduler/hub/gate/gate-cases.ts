@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Digest } from '#bundles/digest';
 import { addDays, formatTime } from '#bundles/time';
 import type { PromotionPolicy } from '../../../../scheduler/model/promotion.ts';
@@ -52,6 +53,12 @@ export const agent = (name: string, more: Partial<AgentFacts> = {}): AgentFacts 
 export const agents = (count: number, more: Partial<AgentFacts> = {}): readonly AgentFacts[] =>
   Array.from({ length: count }, (_, at) => agent(`s${String(at).padStart(3, '0')}/a`, more));
 
+/** Hint of a person's key. */
+export const keyOf = (person: string): string => createHash('sha256').update(person).digest('base64');
+
+/** What people compare: the same in hex. */
+export const fingerprintOf = (person: string): string => Buffer.from(keyOf(person), 'base64').toString('hex');
+
 export const facts = (more: Partial<GateFacts> = {}): GateFacts => ({
   from: 'qa',
   to: 'prod',
@@ -59,6 +66,7 @@ export const facts = (more: Partial<GateFacts> = {}): GateFacts => ({
   channels: [{ channel: 'qa/kiosk', since: { version: 4, issuedAt: ago(72) }, now: 'release 4' }],
   agents: agents(4),
   checks: new Map(),
+  keys: { bundle: ['ann', 'bob', 'cid'].map(keyOf), authors: [keyOf('office')] },
   ...more,
 });
 
@@ -71,7 +79,10 @@ export const judge = (
     asks = null,
   }: { entries?: readonly GateEntry[]; now?: Date; asks?: string | null } = {},
 ): Verdict =>
-  judgeGate(wanted, found, foldDecisions(entries, { to: 'prod', shared: found.shared }), { now, asks });
+  judgeGate(wanted, found, foldDecisions(entries, { from: found.from, to: 'prod', shared: found.shared }), {
+    now,
+    asks,
+  });
 
 export const condition = (verdict: Verdict, name: string): Condition => {
   const found = verdict.conditions.find((one) => one.name === name);
@@ -88,7 +99,7 @@ const entry = () => {
   return { at: ago(1), payload: `sha256:${String(entryNumber).padStart(64, '0')}` as const };
 };
 
-export const approval = (person: string, signer = `key-${person}`, shared: Digest = SHARED): GateEntry => ({
+export const approval = (person: string, signer = keyOf(person), shared: Digest = SHARED): GateEntry => ({
   ...entry(),
   kind: 'approval',
   signer,

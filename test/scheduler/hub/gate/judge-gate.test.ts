@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { GateEntry } from '../../../../scheduler/hub/gate/decisions.ts';
 import type { CheckFacts } from '../../../../scheduler/hub/gate/facts.ts';
+import { checkApprovable } from '../../../../scheduler/hub/gate/judge-approvals.ts';
 import { earliestOpening } from '../../../../scheduler/hub/gate/judge-gate.ts';
 import {
   agent,
@@ -12,7 +13,9 @@ import {
   condition,
   decision,
   facts,
+  fingerprintOf,
   judge,
+  keyOf,
   NOW,
   OTHER,
   policy,
@@ -215,13 +218,13 @@ describe('absent agents', () => {
 describe('approvals', () => {
   const wanted = policy({ approvals: { required: 2, from: [], notAuthor: true } });
 
-  it('are n of different people with different keys', () => {
+  it('are n by different keys, whatever names they state', () => {
     const of = (...entries: Parameters<typeof approval>[]) =>
       judge(wanted, facts(), { entries: entries.map((args) => approval(...args)) }).state;
     expect(of(['ann'])).toBe('waiting');
-    expect(of(['ann'], ['ann', 'another key'])).toBe('waiting');
-    expect(of(['ann'], ['bob', 'key-ann'])).toBe('waiting');
+    expect(of(['ann'], ['bob', keyOf('ann')])).toBe('waiting');
     expect(of(['ann'], ['bob'])).toBe('ready');
+    expect(of(['ann'], ['ann', keyOf('bob')])).toBe('ready');
   });
 
   it('of the person who promotes do not count', () => {
@@ -236,10 +239,52 @@ describe('approvals', () => {
     expect(verdict.approvals).toEqual([entries[0]?.payload]);
   });
 
-  it('count only for the candidate that they name, and by the keys of the policy', () => {
-    const entries = [approval('ann'), approval('bob', 'key-bob', OTHER), approval('cid', 'lost key')];
-    const keys = policy({ approvals: { required: 2, from: ['key-ann', 'key-bob'], notAuthor: false } });
-    expect(condition(judge(keys, facts(), { entries }), 'approvals').found).toBe('1: ann');
+  it('by the key that built the candidate count only where the policy lets authors approve', () => {
+    const entries = [approval('ann'), approval('bob')];
+    const keys = { bundle: facts().keys.bundle, authors: [keyOf('bob')] };
+    expect(condition(judge(wanted, facts({ keys }), { entries }), 'approvals')).toMatchObject({
+      found: '1: ann',
+      holding: { first: ['bob: its key built the candidate'] },
+    });
+    const any = policy({ approvals: { required: 2, from: [], notAuthor: false } });
+    expect(judge(any, facts({ keys }), { entries }).state).toBe('ready');
+  });
+
+  it('count only for the candidate that they name, and by the keys of the policy and the root', () => {
+    const entries = [approval('ann'), approval('bob', keyOf('bob'), OTHER), approval('cid'), approval('dan')];
+    const from = [fingerprintOf('ann'), fingerprintOf('bob'), fingerprintOf('dan')];
+    const found = condition(
+      judge(policy({ approvals: { required: 2, from, notAuthor: false } }), facts(), { entries }),
+      'approvals',
+    );
+    expect([found.found, found.holding.first]).toEqual([
+      '1: ann',
+      [
+        `cid: the key ${fingerprintOf('cid').slice(0, 12)} does not count here`,
+        `dan: the root no longer has the key ${fingerprintOf('dan').slice(0, 12)}`,
+      ],
+    ]);
+  });
+
+  it('that more keys would have to give than the root has are a mistake of the policy', () => {
+    const keys = { bundle: [keyOf('ann'), keyOf('bob')], authors: [keyOf('bob')] };
+    const verdict = judge(wanted, facts({ keys }));
+    expect(condition(verdict, 'approvals').holding.first).toEqual([
+      "only 1 key of the root's bundle role can approve",
+    ]);
+    expect(() => checkApprovable(wanted, keys)).toThrow(
+      expect.objectContaining({ code: 'FIELD_INVALID', subject: 'PromotionPolicy qa-to-prod' }),
+    );
+    expect(() => checkApprovable(wanted, facts().keys)).not.toThrow();
+  });
+});
+
+describe('a link that was edited', () => {
+  it('starts with its own promotions: the same candidate from another environment is judged', () => {
+    const other = { ...promotion(SHARED), kind: 'promotion' as const };
+    const entries = [{ ...other, predicate: { ...other.predicate, from: 'dev' } } as GateEntry];
+    expect(judge(undefined, facts(), { entries }).state).toBe('ready');
+    expect(judge(undefined, facts(), { entries: [...entries, promotion(SHARED, 2)] }).state).toBe('promoted');
   });
 });
 

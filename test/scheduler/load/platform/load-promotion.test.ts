@@ -46,7 +46,7 @@ test('reads the chain and the policies, with durations in seconds', async () => 
     'platform/promotion/all.yaml': [
       policy(
         'to-prod',
-        '{from: qa, to: prod, soak: 24h, freshness: 12h, absent: {after: 30d, then: exclude}, approvals: {required: 2, from: anna}, windows: ["0 6 * * 1-4 for 8h"], freeze: [{from: 2026-12-20, to: 2027-01-04}], direct: forbid}',
+        '{from: qa, to: prod, soak: 24h, freshness: 12h, absent: {after: 30d, then: exclude}, approvals: {required: 1, from: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}, windows: ["0 6 * * 1-4 for 8h"], freeze: [{from: 2026-12-20, to: 2027-01-04}], direct: forbid}',
       ),
       rollout(
         '{name: pilot, selector: {matchLabels: {ring: pilot}}, maxFailures: 1%}, {name: all, percent: 100}',
@@ -69,7 +69,7 @@ test('reads the chain and the policies, with durations in seconds', async () => 
         freshnessSeconds: 43_200,
         // oxlint-disable-next-line unicorn/no-thenable -- a field of the policy
         absent: { afterSeconds: 2_592_000, then: 'exclude' },
-        approvals: { required: 2, from: ['anna'], notAuthor: true },
+        approvals: { required: 1, from: ['a'.repeat(64)], notAuthor: true },
         freeze: [{ from: '2026-12-20', to: '2027-01-04' }],
         direct: 'forbid',
       },
@@ -138,6 +138,16 @@ test.for([
     'a freeze that ends on a day that no calendar has',
     policy('p', '{from: qa, to: prod, freeze: [{from: 2027-02-01, to: 2027-02-30}]}'),
     'promotion/p.yaml:5:36: FIELD_INVALID: PromotionPolicy p: the freeze from 2027-02-01 to 2027-02-30 is no span of days. Write from before to, both as days of the calendar.',
+  ],
+  [
+    'approvals by a name instead of a key',
+    policy('p', '{from: qa, to: prod, approvals: {required: 1, from: anna}}'),
+    'promotion/p.yaml:5:59: FIELD_INVALID: PromotionPolicy p: spec.approvals.from "anna" is not the fingerprint of a key. Write the 64 digits that fleet-scheduler root inspect shows under bundle.',
+  ],
+  [
+    'more approvals than keys that may give them',
+    policy('p', `{from: qa, to: prod, approvals: {required: 2, from: ${'a'.repeat(64)}}}`),
+    'promotion/p.yaml:5:39: FIELD_INVALID: PromotionPolicy p: 2 approvals are required, and 1 key may give one. Require fewer, or add fingerprints to from.',
   ],
   [
     'a stage that adds nothing',
