@@ -128,8 +128,6 @@ held with its reason and blocks nobody else.`;
     const unpromoted = outcome.environments.flatMap(({ waits }) => waits ?? []);
     if (unpromoted[0] && unpromoted.length === outcome.environments.length)
       process.exitCode = unpromoted[0].exitCode;
-    if (outcome.channels.some(({ takenBack }) => takenBack))
-      process.exitCode = new FleetError('ROLLOUT_TAKEN_BACK', '').exitCode;
     const [first] = failed;
     if (first) process.exitCode = first.exitCode;
     return {

@@ -119,7 +119,7 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   const root = await openRoot(options, viewFor(asked?.[0] ?? ''));
   const environments = chooseEnvironments(root, asked);
   const newest = candidate
-    ? await newestRoot(options, unlocked, () => sourcesOf({ ...options, staleOk: true }))
+    ? await newestRoot(options, unlocked, () => sourcesOf({ ...options, staleOk: 'gone' }))
     : { root, sources: unlocked };
   const policies = await loadPolicies(newest.sources, newest.root);
   const chain = await openChain({
@@ -135,9 +135,11 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   const signatures = signaturePlaces(options, [images, previous]);
   using releases = await openReleases(options.layout, { command: 'build', now });
   const outcomes: EnvironmentOutcome[] = [];
+  // Of a chain that could only be read as it was: said once, with the first environment.
+  let remarks = newest.sources === unlocked ? [] : (newest.sources.remarks?.() ?? []);
   for (const environment of environments) {
     signal.throwIfAborted();
-    const outcome = await buildPlace(options, environment, {
+    const built = await buildPlace(options, environment, {
       place: await chain?.placeOf(environment, candidate),
       unlocked,
       sources: viewFor(environment),
@@ -147,6 +149,8 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
       releases,
       rolloutPolicy: rolloutPolicies.find((policy) => policy.environment === environment),
     });
+    const outcome = { ...built, advice: [...built.advice, ...remarks] };
+    remarks = [];
     outcomes.push(outcome);
     if (outcome.problems.length === 0) options.onEnvironment?.(outcome);
   }

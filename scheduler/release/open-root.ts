@@ -40,9 +40,9 @@ export const chooseEnvironments = (root: Root, asked: readonly string[] | undefi
 
 /**
  * The platform's root as it is now, for its chain and policies, and the view that reads them. If its repository does not answer,
- * both are as it was last read: without its policies a release could reach more than it should.
- * @param lastKnown reads a repository that does not answer in its last known state
- * @throws FleetError SOURCE_UNREACHABLE if it was never read; as openRoot
+ * or no longer has the branch, both are as it was last read: without its policies a release could reach more than it should.
+ * @param lastKnown reads such a repository in its last known state, and remarks on it
+ * @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING if it was never read; as openRoot
  */
 export const newestRoot = async (
   options: RootOptions,
@@ -52,7 +52,7 @@ export const newestRoot = async (
   try {
     return { root: await openRoot(options, unlocked), sources: unlocked };
   } catch (error) {
-    if (!isFleetError(error, 'SOURCE_UNREACHABLE')) throw error;
+    if (!isFleetError(error, 'SOURCE_UNREACHABLE') && !isFleetError(error, 'SOURCE_MISSING')) throw error;
     const sources = lastKnown();
     return { root: await openRoot(options, sources), sources };
   }

@@ -12,9 +12,9 @@ import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { digestsOf, makeCompany, NOW } from '../harness/company.ts';
 import { commitFolder, makeGitRepository } from '../harness/git-repository.ts';
 import { programFile } from '../harness/program-file.ts';
-import { runCommand } from '../harness/run-command.ts';
+import { runCommand, runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory, writeFiles } from '../scheduler/file-tree.ts';
-import { fleetPlatform } from '../scheduler/fleet-platform.ts';
+import { fleetPlatform, ours } from '../scheduler/fleet-platform.ts';
 import { kalypsoDev, kalypsoMain, shopRepository } from '../scheduler/kalypso-platform.ts';
 
 const PROGRAM = programFile('scheduler');
@@ -120,6 +120,45 @@ it('needs no network where the cache has its commits, and says which commit is g
   await expect(world.build({ platform, candidate: given, layout: 'fresh' })).rejects.toMatchObject({
     code: 'SOURCE_MISSING',
     message: expect.stringContaining(`has no commit ${commit}`),
+  });
+});
+
+it('of a platform whose branch is gone is built by the chain as that was last read, and the build says so', async () => {
+  const world = await makeWorld('halden');
+  const platform = `${world.url('platform')}#release:platform`;
+  await world.commit('platform', 'main', platformFiles());
+  await world.commit(
+    'platform',
+    'release',
+    platformFiles({
+      'platform/fleet.yaml': ours(
+        'Fleet',
+        'halden',
+        'spec:\n  environments: [{name: qa}, {name: prod, promotedFrom: qa}]\n',
+      ),
+    }),
+  );
+  const first = await world.build({ platform, environments: ['qa'] });
+  const given = await world.candidateOf(first, 'releases');
+  await runOrFail([
+    'git',
+    '-C',
+    join(world.directory, 'platform.git'),
+    'update-ref',
+    '-d',
+    'refs/heads/release',
+  ]);
+  await expect(world.build({ platform, environments: ['qa'] })).rejects.toMatchObject({
+    code: 'SOURCE_MISSING',
+  });
+  const again = await world.build({ platform, candidate: given });
+  expect(digestsOf(again)).toEqual(digestsOf(first));
+  expect(again.advice.map(({ code, message }) => [code, message])).toEqual([
+    ['SOURCE_MISSING', expect.stringMatching(/has no branch release; it is read as of \d{4}-/)],
+  ]);
+  // The chain still counts: nothing was promoted to prod.
+  await expect(world.build({ platform, candidate: given, environments: ['prod'] })).rejects.toMatchObject({
+    code: 'NOT_PROMOTED',
   });
 });
 

@@ -16,7 +16,7 @@ export type PlatformOptions = {
   /** An existing view of the repositories, to read from the same snapshot. */
   readonly sources?: Sources;
   /** Read a repository that does not respond in its last known state, and add a warning to `advice`. */
-  readonly staleOk?: boolean;
+  readonly staleOk?: boolean | 'gone';
   /** A server's cache of files between runs. */
   readonly files?: FileMemory;
 };

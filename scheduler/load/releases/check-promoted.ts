@@ -9,7 +9,7 @@ import { parseTime } from '#bundles/time';
 import { parseStatement } from '#bundles/trust/statements/verify-statement';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import { type AuditLog, readAuditLog } from './audit-log.ts';
+import { type AuditLog, readAuditLog, rejectionOf } from './audit-log.ts';
 import type { PublishedRelease } from './read-release.ts';
 
 /** What a bundle statement says about where the bundle comes from. */
@@ -43,6 +43,30 @@ export const checkPromoted = (
     {
       subject: name,
       hint: `Promote with: fleet-scheduler promote ${channel.environment}, then build`,
+    },
+  );
+};
+
+/**
+ * Whether what a bundle was built from was rejected for its environment since: asked where a person decides to release it. What
+ * runs already stays.
+ * @throws FleetError NOT_PROMOTED
+ */
+export const checkNotRejected = (
+  { entries }: Pick<AuditLog, 'entries'>,
+  channel: Channel,
+  { promoted }: Lineage,
+): void => {
+  const { environment } = channel;
+  const rejection = promoted && rejectionOf(entries, environment, promoted);
+  if (rejection === undefined) return;
+  const name = formatChannel(channel);
+  throw new FleetError(
+    'NOT_PROMOTED',
+    `the bundle for ${name} was built from a candidate that was ${rejection}`,
+    {
+      subject: name,
+      hint: `Promote another candidate with: fleet-scheduler promote ${environment}, then build`,
     },
   );
 };

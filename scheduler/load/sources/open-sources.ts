@@ -66,8 +66,11 @@ export type SourceOptions = {
   /** Environment for git, usually that of the process. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal | undefined;
-  /** Read a repository that does not respond in its last known state, and add a warning to `remarks`. */
-  readonly staleOk?: boolean | undefined;
+  /**
+   * Read a repository that does not respond in its last known state, and add a warning to `remarks`; with `gone` also a branch
+   * that the repository no longer has.
+   */
+  readonly staleOk?: boolean | 'gone' | undefined;
   /** The files of the previous run. */
   readonly files?: FileMemory | undefined;
 };
@@ -99,7 +102,10 @@ export const openSources = (options: SourceOptions): Sources => {
       const repository = await open(location);
       return { repository, commit: resolveRevision(repository, revision) };
     } catch (error) {
-      if (!(options.staleOk && isFleetError(error, 'SOURCE_UNREACHABLE'))) throw error;
+      const isTolerated =
+        (options.staleOk && isFleetError(error, 'SOURCE_UNREACHABLE')) ||
+        (options.staleOk === 'gone' && isFleetError(error, 'SOURCE_MISSING'));
+      if (!isTolerated) throw error;
       const repository = cachedRepository(repo, options.cacheDirectory);
       const known = await recallCommit(repository, revision);
       if (!known) throw error;
@@ -168,7 +174,7 @@ const passedOver = (submodule: string, repo: string): FleetError =>
   );
 
 const asItWas = (error: FleetError, { commit, at }: KnownCommit): FleetError =>
-  new FleetError('SOURCE_UNREACHABLE', `${error.message}; it is read as of ${formatTime(at)}`, {
+  new FleetError(error.code, `${error.message}; it is read as of ${formatTime(at)}`, {
     ...(error.subject !== undefined && { subject: error.subject }),
     hint: `That is commit ${commit.slice(0, 12)}; what came later waits until it answers again`,
     cause: error,

@@ -7,7 +7,7 @@ import type { Releases } from '../publish/open-releases.ts';
 import { publishRelease } from '../publish/publish-release.ts';
 import { readPrevious } from '../publish/read-previous.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
-import { checkPromoted } from '../../load/releases/check-promoted.ts';
+import { checkNotRejected, checkPromoted } from '../../load/releases/check-promoted.ts';
 import { awaitingReference } from '../../load/releases/references.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import { bundlesOf } from '../reissue/bundle-statements.ts';
@@ -71,7 +71,9 @@ export const approve = async (
       hint: 'Build again; what was revoked never comes back',
     });
   }
-  checkPromoted(await readAuditLog(layout, roots), channel, waiting.predicate);
+  const log = await readAuditLog(layout, roots);
+  checkPromoted(log, channel, waiting.predicate);
+  checkNotRejected(log, channel, waiting.predicate);
   const awaiting = addApproval(waiting, await sign(waiting), root);
   if (!isApproved(awaiting, root)) {
     await releases.point(await writeAwaiting(layout, awaiting));

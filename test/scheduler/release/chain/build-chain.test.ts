@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { FleetError } from '../../../../bundles/errors.ts';
-import { FILES, openChainOffice, summarise } from './chain-office.ts';
+import { generatePrivateKey, loadSigningKey } from '../../../../bundles/trust/keys/key.ts';
+import { signPayload } from '../../../../bundles/trust/statements/sign-payload.ts';
+import { approve } from '../../../../scheduler/release/approvals/approve.ts';
+import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { FILES, NOW, openChainOffice, summarise } from './chain-office.ts';
 import { ours } from '../../fleet-platform.ts';
 
 const refusalOf = async (work: Promise<unknown>): Promise<FleetError> => {
@@ -196,4 +200,32 @@ test('a release from before the chain is renewed while its environment waits', a
     'prod waits',
     'prod/press renewed 2',
   ]);
+});
+
+test('a bundle that waits for an approver is refused once its candidate was rejected', async () => {
+  const second = loadSigningKey(generatePrivateKey());
+  const office = await openChainOffice(FILES, (directory) => {
+    const { roles } = directory.root;
+    const keys = [...roles.bundle.keys, second.public];
+    const root = { ...directory.root, roles: { ...roles, bundle: { keys, threshold: 2 } } };
+    return { ...directory, root, roots: [root] };
+  });
+  const approveBundle = async (environment: string) => {
+    using releases = await openReleases(office.layout, { command: 'approve', now: NOW });
+    return await approve(releases, office.keys, {
+      channel: { environment, clusterType: 'press' },
+      now: NOW,
+      sign: ({ payload }) => signPayload(payload, second),
+    });
+  };
+  expect(summarise(await office.build())).toContain('dev/press awaiting 0');
+  expect(await approveBundle('dev')).toMatchObject({ outcome: 'released' });
+  await office.promote('dev', 'qa');
+  expect(summarise(await office.build())).toContain('qa/press awaiting 0');
+  await office.reject('qa', 'labels are blank');
+  await expect(approveBundle('qa')).rejects.toMatchObject({
+    code: 'NOT_PROMOTED',
+    message: expect.stringContaining('rejected by ada'),
+    hint: expect.stringContaining('promote qa'),
+  });
 });

@@ -100,6 +100,7 @@ export type ChainOffice = {
   /** Holds the folders keys and out, the layout. */
   readonly folder: string;
   readonly layout: string;
+  readonly keys: KeyDirectory;
   readonly commit: (change: Files) => void;
   readonly config: (file: string, value: string) => void;
   readonly build: (options?: Partial<BuildOptions>) => Promise<BuildOutcome>;
@@ -149,6 +150,7 @@ export const openChainOffice = async (
   return {
     folder,
     layout,
+    keys,
     platform,
     commit,
     config: (file, value) => commit({ [file]: config(value) }),
