@@ -1,5 +1,5 @@
 import { Flags } from '@oclif/core';
-import { holdSite } from '../apply/hold-site.ts';
+import { holdSite } from '../apply/operator/hold-site.ts';
 import type { SiteHold } from '../store/conditions.ts';
 import { sayHeld } from '../store/site-hold.ts';
 import { AgentCommand } from './agent-command.ts';

@@ -1,5 +1,5 @@
 import { formatBytes } from '#cli/format-bytes';
-import { confirmPrune } from '../apply/confirm-prune.ts';
+import { confirmPrune } from '../apply/operator/confirm-prune.ts';
 import type { PackageResult } from '../apply/package-result.ts';
 import { pruneCopies } from '../apply/prune-copies.ts';
 import type { Pruned } from '../model/target.ts';

@@ -1,5 +1,5 @@
 import { Flags } from '@oclif/core';
-import { releaseSite } from '../apply/hold-site.ts';
+import { releaseSite } from '../apply/operator/hold-site.ts';
 import type { SiteHold } from '../store/conditions.ts';
 import { AgentCommand } from './agent-command.ts';
 

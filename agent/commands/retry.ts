@@ -1,6 +1,6 @@
 import { Args } from '@oclif/core';
 import type { PackageResult } from '../apply/package-result.ts';
-import { retryPackages } from '../apply/retry-packages.ts';
+import { retryPackages } from '../apply/operator/retry-packages.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 

@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import type { PackageResult } from '../apply/package-result.ts';
-import { rollBackPackage } from '../apply/roll-back-package.ts';
+import { rollBackPackage } from '../apply/operator/roll-back-package.ts';
 import { AgentCommand } from './agent-command.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 

@@ -1,5 +1,5 @@
 import type { Agent } from '../store/agent.ts';
-import { endHoldOnTime } from '../apply/hold-site.ts';
+import { endHoldOnTime } from '../apply/operator/hold-site.ts';
 import type { SiteHold } from '../store/conditions.ts';
 import { readSiteHold } from '../store/site-hold.ts';
 import { type PackageResult, resultOf, withResumed } from '../apply/package-result.ts';

@@ -3,7 +3,7 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
 import { loadPackage } from '../apply/load-package.ts';
 import { begin, perform } from '../apply/perform.ts';
-import { findRunning } from '../apply/roll-back-package.ts';
+import { findRunning } from '../apply/operator/roll-back-package.ts';
 import type { Drift } from '../model/target.ts';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { listed } from '../store/outbox/changes.ts';

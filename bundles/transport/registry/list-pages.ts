@@ -3,7 +3,6 @@ import { parseStrictJson } from '../../json/strict-json.ts';
 import type { Wish } from './http/authorize.ts';
 import type { Client } from './http/client.ts';
 import { discard } from './http/exchange.ts';
-import { nextPageOf } from './next-page.ts';
 import { readBody } from './http/read-body.ts';
 
 const MAX_PAGE_BYTES = 32 << 20;
@@ -94,3 +93,18 @@ const refused = (doing: string, what: string): FleetError =>
   new FleetError('REGISTRY_REFUSED', `${doing}: the registry ${what}`, {
     hint: 'Check that the address is that of a registry and not of something before it',
   });
+
+const LINK = /\s*<([^>]*)>((?:\s*;\s*[^\s=;,]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s;,"]+))?)*)\s*(?:,|$)/sy;
+const REL = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i;
+
+/** The target of `rel=next` in a Link header (RFC 8288), as it stands there: absolute or relative. */
+export const nextPageOf = (link: string): string | undefined => {
+  LINK.lastIndex = 0;
+  for (let match = LINK.exec(link); match; match = LINK.exec(link)) {
+    const rel = REL.exec(match[2] ?? '');
+    const relations = (rel?.[1] ?? rel?.[2] ?? '').toLowerCase().split(/\s+/);
+    if (relations.includes('next')) return match[1];
+    if (LINK.lastIndex >= link.length) return undefined;
+  }
+  return undefined;
+};

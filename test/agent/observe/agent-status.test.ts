@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
-import { holdSite, releaseSite } from '../../../agent/apply/hold-site.ts';
+import { holdSite, releaseSite } from '../../../agent/apply/operator/hold-site.ts';
 import type { Agent } from '../../../agent/store/agent.ts';
 import { lookAround } from '../../../agent/observe/look-around.ts';
 import { readStatus } from '../../../agent/observe/read-status.ts';

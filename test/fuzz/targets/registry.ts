@@ -4,7 +4,7 @@ import { parseChallenges } from '#bundles/transport/registry/http/challenge';
 import { parseDockerConfig } from '#bundles/transport/registry/http/docker-config';
 import { listReferrers } from '#bundles/transport/registry/list-referrers';
 import { listTags } from '#bundles/transport/registry/list-tags';
-import { nextPageOf } from '#bundles/transport/registry/next-page';
+import { nextPageOf } from '#bundles/transport/registry/list-pages';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import type { RepositoryClient } from '#bundles/transport/registry/repository-client';
 import { parseTokenAnswer } from '#bundles/transport/registry/http/token-request';

@@ -1,13 +1,13 @@
 import { FleetError } from '#bundles/errors';
 import { parseTime } from '#bundles/time';
 import { durationMs } from '#bundles/duration';
-import type { Agent } from '../store/agent.ts';
-import { readCondition, saveCondition, type SiteHold } from '../store/conditions.ts';
-import { record } from '../store/journal/boundary.ts';
-import { appendEvent } from '../store/outbox/outbox.ts';
-import { beginHold, isOver } from '../store/site-hold.ts';
-import { readTrustRow } from '../store/trust.ts';
-import { resume } from './perform.ts';
+import type { Agent } from '../../store/agent.ts';
+import { readCondition, saveCondition, type SiteHold } from '../../store/conditions.ts';
+import { record } from '../../store/journal/boundary.ts';
+import { appendEvent } from '../../store/outbox/outbox.ts';
+import { beginHold, isOver } from '../../store/site-hold.ts';
+import { readTrustRow } from '../../store/trust.ts';
+import { resume } from '../perform.ts';
 
 /**
  * Holds this machine as it is: releases are still fetched, verified and staged, and drift is reported; nothing is applied or

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nextPageOf } from '#bundles/transport/registry/next-page';
+import { nextPageOf } from '#bundles/transport/registry/list-pages';
 
 describe('Link', () => {
   it.each([

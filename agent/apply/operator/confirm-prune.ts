@@ -1,11 +1,11 @@
-import type { Agent } from '../store/agent.ts';
-import { record } from '../store/journal/boundary.ts';
-import { appendEvent } from '../store/outbox/outbox.ts';
-import { readPackages } from '../store/packages.ts';
-import { readTrustRow, saveTrustRow } from '../store/trust.ts';
-import type { PackageResult } from './package-result.ts';
-import { resume } from './perform.ts';
-import { reconcile } from './reconcile.ts';
+import type { Agent } from '../../store/agent.ts';
+import { record } from '../../store/journal/boundary.ts';
+import { appendEvent } from '../../store/outbox/outbox.ts';
+import { readPackages } from '../../store/packages.ts';
+import { readTrustRow, saveTrustRow } from '../../store/trust.ts';
+import type { PackageResult } from '../package-result.ts';
+import { resume } from '../perform.ts';
+import { reconcile } from '../reconcile.ts';
 
 /**
  * Lifts the prune budget for the desired release after an operator's confirmation, and reconciles. Without pending removals

@@ -1,10 +1,10 @@
 import { FleetError } from '#bundles/errors';
-import type { Agent } from '../store/agent.ts';
-import { appendEvent } from '../store/outbox/outbox.ts';
-import { findPackage, type PackageRow, readPackages, savePackage } from '../store/packages.ts';
-import { isRevoked, readTrustRow } from '../store/trust.ts';
-import { type PackageResult, resultOf } from './package-result.ts';
-import { begin, perform, resume } from './perform.ts';
+import type { Agent } from '../../store/agent.ts';
+import { appendEvent } from '../../store/outbox/outbox.ts';
+import { findPackage, type PackageRow, readPackages, savePackage } from '../../store/packages.ts';
+import { isRevoked, readTrustRow } from '../../store/trust.ts';
+import { type PackageResult, resultOf } from '../package-result.ts';
+import { begin, perform, resume } from '../perform.ts';
 
 /**
  * Rolls one package back to its previous version on request of an operator. Floors do not change, the hub receives operator
