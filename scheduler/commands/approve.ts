@@ -29,7 +29,7 @@ export default class Approve extends FleetCommand {
 
 With enough signatures the release is signed with the next number; until then it keeps waiting. A key that has signed cannot approve.
 
-With --to it approves the promotion of a candidate: signed with the approver's own key and appended to the audit log. It promotes nothing; the gate counts it.`;
+With --to it approves the promotion of a candidate, or with --stage a stage of the rollout of the environment: signed with the approver's own key and appended to the audit log. It promotes nothing; the gate counts it.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> prod/factory-host --bundle b.sigstore.json',
     '<%= config.bin %> <%= command.id %> prod/factory-host --key approver.key',
@@ -122,7 +122,8 @@ With --to it approves the promotion of a candidate: signed with the approver's o
       for (const line of describeVerdict(verdict, candidate.candidate)) this.say(line);
     });
     const { candidate, person } = approved;
-    this.log(`${to}: candidate ${shortDigest(candidate)} is approved by ${person}`);
+    const what = flags.stage === undefined ? '' : ` for stage ${flags.stage}`;
+    this.log(`${to}: candidate ${shortDigest(candidate)} is approved${what} by ${person}`);
     return { outcome, ...approved };
   }
 }

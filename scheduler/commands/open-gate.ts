@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { Flags } from '@oclif/core';
+import { FleetError } from '#bundles/errors';
+import { openLayout } from '#bundles/formats/layout/layout';
 import type { GateHub } from '../hub/gate/assess.ts';
 import { readPromotion } from '../hub/gate/link.ts';
 import { hasNoSites, openHub } from '../hub/hub.ts';
@@ -29,14 +31,27 @@ export const decisionFlags = {
   reason: Flags.string({ description: 'Why; it is signed into the audit log' }),
 };
 
-export const personOf = ({ person }: { readonly person?: string | undefined }): string =>
-  person ?? userInfo().username;
+const MAX_PERSON = 256;
+
+/** @throws FleetError USAGE for a name that no statement can have */
+export const personOf = ({
+  person = userInfo().username,
+}: {
+  readonly person?: string | undefined;
+}): string => {
+  if (person.trim() !== '' && person.length <= MAX_PERSON) return person;
+  throw new FleetError('USAGE', `the name of a person has 1 to ${MAX_PERSON} characters`, {
+    hint: 'Give --person with the name of the person who decides',
+  });
+};
 
 /** What the gate reads: keys, layout, the chain with its policies, and the hub's database, if one is configured and a site was ever enrolled. */
 export type OpenGate = AsyncDisposable & { readonly hub: GateHub; readonly promotion: Promotion };
 
-/** @throws FleetError USAGE for a missing setting; the codes of openHub, openKeyDirectory and readPromotion */
+/** @throws FleetError USAGE for a missing setting; MEDIUM_MISSING if there is no layout; the codes of openHub, openKeyDirectory and readPromotion */
 export const openGate = async (configuration: Configuration, signal: AbortSignal): Promise<OpenGate> => {
+  // Opened to refuse a wrong place: a layout that is not there has no releases and no audit log.
+  await openLayout(requireSetting(configuration, 'layout'));
   const promotion = await readPromotion(
     platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal }),
   );

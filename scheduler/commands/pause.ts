@@ -31,7 +31,12 @@ do not advance automatically. The pause is signed into the audit log.`;
       signal: this.signal,
     };
     const decided = await pauseOrResume(gate, 'pause', wish);
-    this.log(`${decided.to}: promotions from ${decided.from} are paused`);
+    const { from, to, outcome, paused } = decided;
+    this.log(
+      outcome === 'decided'
+        ? `${to}: promotions from ${from} are paused`
+        : `${to} is ${paused} already; nothing was written`,
+    );
     return decided;
   }
 }

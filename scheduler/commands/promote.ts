@@ -1,11 +1,13 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { type Promoted, promotedJson, promoteTo } from '../hub/decide/promote-to.ts';
 import { assess, parseCandidate } from '../hub/gate/assess.ts';
 import { describeVerdict, verdictJson } from '../hub/gate/describe-verdict.ts';
 import { linkTo } from '../hub/gate/link.ts';
 import { type Configuration, readConfiguration } from '../settings/configuration.ts';
+import { configurationFlags } from '../settings/configuration-flags.ts';
 import { decisionFlags, gateFlags, openGate, personOf } from './open-gate.ts';
 
 export default class Promote extends FleetCommand {
@@ -27,6 +29,11 @@ condition of the gate and decides nothing.`;
     ...decisionFlags,
     explain: Flags.boolean({ description: 'Only show the conditions of the gate' }),
     build: Flags.boolean({ description: 'Build the environment afterwards', exclusive: ['explain', 'json'] }),
+    images: configurationFlags.images,
+    'pull-images': Flags.boolean({
+      description: 'With --build: pull images that are in no layout from their registries',
+      dependsOn: ['build'],
+    }),
   };
 
   async run(): Promise<unknown> {
@@ -48,6 +55,7 @@ condition of the gate and decides nothing.`;
     const promoted = await promoteTo(gate, wish, (assessment) => {
       const { verdict } = assessment;
       if (verdict.state === 'ready' || verdict.state === 'promoted') return;
+      this.#closed = verdictJson(verdict, assessment.candidate.candidate);
       for (const line of describeVerdict(verdict, assessment.candidate.candidate)) this.say(line);
     });
     this.log(describe(promoted));
@@ -59,15 +67,25 @@ condition of the gate and decides nothing.`;
     return made;
   }
 
+  /** The judgement of a closed gate, for --json. */
+  #closed: object | undefined;
+
+  protected override toErrorJson(error: unknown): unknown {
+    const told = super.toErrorJson(error) as object;
+    return isFleetError(error, 'GATE_CLOSED') ? { ...told, ...this.#closed } : told;
+  }
+
   /** Runs the verb build with the same settings; its exit code is this command's. */
   private async build({ layout, keys, platform }: Configuration, to: string): Promise<unknown> {
-    const { config, cache, map, now } = (await this.parse(Promote)).flags;
-    const given = { config, cache, layout, keys, platform, now, environment: to };
+    const { flags } = await this.parse(Promote);
+    const { config, cache, map, now, images } = flags;
+    const given = { config, cache, layout, keys, platform, now, images, environment: to };
     const argv = Object.entries(given).flatMap(([name, value]) =>
       value === undefined ? [] : [`--${name}`, value],
     );
     const { default: Build } = await import('./build.ts');
-    return Build.run([...argv, ...(map ?? []).flatMap((one) => ['--map', one])], this.config);
+    const pull = flags['pull-images'] ? ['--pull-images'] : [];
+    return Build.run([...argv, ...pull, ...(map ?? []).flatMap((one) => ['--map', one])], this.config);
   }
 }
 

@@ -30,7 +30,12 @@ Its gate is judged as before: a pause changes no condition. It is signed into th
       signal: this.signal,
     };
     const decided = await pauseOrResume(gate, 'resume', wish);
-    this.log(`${decided.to}: promotions from ${decided.from} are resumed`);
+    const { from, to, outcome } = decided;
+    this.log(
+      outcome === 'decided'
+        ? `${to}: promotions from ${from} are resumed`
+        : `${to} is not paused; nothing was written`,
+    );
     return decided;
   }
 }

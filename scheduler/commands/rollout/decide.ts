@@ -1,10 +1,10 @@
-import { userInfo } from 'node:os';
 import { Flags } from '@oclif/core';
 import { formatError } from '#bundles/errors';
 import { parseChannel } from '#bundles/names';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
+import { personOf } from '../open-gate.ts';
 import { type DecidedStep, decideStep, type RolloutStep } from '../../hub/rollout/decide-step.ts';
 
 const { config, keys, layout } = configurationFlags;
@@ -32,15 +32,17 @@ export type Decided = Omit<DecidedStep, 'leaseVoid'> & { readonly leaseVoid: str
 export const decide = async (
   configuration: Configuration,
   decision: RolloutStep,
-  { channel, reason, person = userInfo().username }: Given,
+  { channel, reason, ...who }: Given,
   now: Date,
 ): Promise<Decided> => {
-  const wish = { channel: parseChannel(channel), decision, person, reason, now };
+  const wish = { channel: parseChannel(channel), decision, person: personOf(who), reason, now };
   const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
   const decided = await decideStep(keyDirectory, requireSetting(configuration, 'layout'), wish);
   return { ...decided, leaseVoid: decided.leaseVoid ? formatError(decided.leaseVoid) : null };
 };
 
 /** 'prod/kiosk: advance quarter, release 8' */
-export const describeDecided = ({ channel, decision, stage, release }: Decided): string =>
-  `${channel}: ${decision}${stage === null ? '' : ` ${stage}`}${release === null ? '' : `, release ${release}`}`;
+export const describeDecided = ({ channel, decision, outcome, stage, release }: Decided): string =>
+  outcome === 'unchanged'
+    ? `${channel}: its rollout is ${decision === 'pause' ? 'paused already' : 'not paused'}; nothing was written`
+    : `${channel}: ${decision}${stage === null ? '' : ` ${stage}`}${release === null ? '' : `, release ${release}`}`;

@@ -13,7 +13,8 @@ import { appendEntry } from '../../release/audit/append-entry.ts';
 import { approvalStatement, signApproval } from '../../release/audit/sign-approval.ts';
 import { openReleases } from '../../release/publish/open-releases.ts';
 import { assess } from '../gate/assess.ts';
-import { linkTo } from '../gate/link.ts';
+import { checkEnvironment, linkTo } from '../gate/link.ts';
+import { stageToApprove } from './stage-to-approve.ts';
 import { type Chain, LOCK_WAIT_MS, type OnAssessed, type Wish } from './chain.ts';
 
 export type ApproveWish = Wish & {
@@ -33,8 +34,8 @@ export type Approved = Lineage & {
 };
 
 /**
- * Signs a person's approval of a promotion with their own key and appends it to the audit log.
- * @throws FleetError USAGE if nothing is promoted to the environment; UNKNOWN_KEY; BUSY; the codes of assess and appendEntry
+ * Signs a person's approval of a promotion, or of a stage of a rollout, with their own key and appends it to the audit log.
+ * @throws FleetError USAGE if nothing is promoted to the environment; the codes of stageToApprove; UNKNOWN_KEY; BUSY; the codes of assess and appendEntry
  */
 export const approveFor = async (
   { hub, promotion }: Chain,
@@ -42,16 +43,27 @@ export const approveFor = async (
   key: SigningKey,
   onAssessed: OnAssessed = () => {},
 ): Promise<Approved> => {
-  const { now, person, stage } = wish;
-  const link = linkTo(promotion, wish.environment);
+  const { environment, now, person, stage } = wish;
+  checkEnvironment(promotion, environment);
   using releases = await openReleases(hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
-  const assessment = await assess(hub, link, { ...wish, asks: null });
-  onAssessed(assessment);
-  const { candidate } = assessment;
+  const candidate = await candidateFor({ hub, promotion }, wish, onAssessed);
   const predicate = predicateOf(hub.keys.root.fleet, candidate, wish);
   const statement = await signApproval(candidate.candidate, predicate, key);
   const { outcome } = await appendEntry(releases, hub.keys, { kind: 'approval', statement }, now);
-  return { outcome, to: link.to, ...candidate, person, stage };
+  return { outcome, to: environment, ...candidate, person, stage };
+};
+
+/** Of the environment before for a promotion, of the environment itself for a stage of its rollout. */
+const candidateFor = async (
+  { hub, promotion }: Chain,
+  wish: ApproveWish,
+  onAssessed: OnAssessed,
+): Promise<Lineage> => {
+  const { environment, stage } = wish;
+  if (stage !== undefined) return stageToApprove(hub, { ...wish, stage });
+  const assessment = await assess(hub, linkTo(promotion, environment), { ...wish, asks: null });
+  onAssessed(assessment);
+  return assessment.candidate;
 };
 
 /**
@@ -60,8 +72,8 @@ export const approveFor = async (
  * @throws FleetError USAGE if nothing is promoted to the environment; the codes of assess
  */
 export const draftApproval = async ({ hub, promotion }: Chain, wish: ApproveWish): Promise<Buffer> => {
-  const link = linkTo(promotion, wish.environment);
-  const { candidate } = await assess(hub, link, { ...wish, asks: null });
+  checkEnvironment(promotion, wish.environment);
+  const candidate = await candidateFor({ hub, promotion }, wish, () => {});
   return approvalStatement(candidate.candidate, predicateOf(hub.keys.root.fleet, candidate, wish));
 };
 
@@ -77,7 +89,8 @@ export const appendApproval = async (
   statement: { readonly [key: string]: Json },
   { environment, now, signal }: Omit<Wish, 'person'>,
 ): Promise<Approved> => {
-  const { from, to } = linkTo(promotion, environment);
+  const to = environment;
+  checkEnvironment(promotion, to);
   const line = { number: 1, previous: null, at: formatTime(now), kind: 'approval', statement } as const;
   const entry = verifyEntry({ ...line, digest: NO_DIGEST }, hub.keys.roots);
   if (entry.kind !== 'approval' || entry.candidate === undefined)
@@ -92,8 +105,9 @@ export const appendApproval = async (
   using releases = await openReleases(hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
   const layout = await openOrStartLayout(hub.layout);
   const { document } = await readCandidate(candidate, [layout.blobs], signal);
-  const isOfLink = document.environment === from || (stage !== undefined && document.environment === to);
-  if (!isOfLink || sharedDigest(document) !== shared) {
+  if (stage !== undefined) await stageToApprove(hub, { environment, stage, candidate, now, signal });
+  const from = stage === undefined ? linkTo(promotion, to).from : to;
+  if (document.environment !== from || sharedDigest(document) !== shared) {
     throw new FleetError(
       'SUBJECT_MISMATCH',
       `the approval names candidate ${shortDigest(candidate)} with a shared digest or an environment that it does not have`,

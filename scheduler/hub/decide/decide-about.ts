@@ -1,7 +1,9 @@
 import type { Digest } from '#bundles/digest';
+import { readAuditLog } from '../../load/releases/audit-log.ts';
 import type { Lineage } from '../../load/releases/read-lineage.ts';
 import { openReleases } from '../../release/publish/open-releases.ts';
 import { assess } from '../gate/assess.ts';
+import { pauseOf } from '../gate/decisions.ts';
 import { decide } from '../gate/decide.ts';
 import { linkTo } from '../gate/link.ts';
 import { type Chain, decidedBefore, LOCK_WAIT_MS, type Wish } from './chain.ts';
@@ -13,19 +15,31 @@ export type Decided = {
   readonly reason: string;
 };
 
+export type Paused = Decided & {
+  readonly decision: 'pause' | 'resume';
+  /** `unchanged`: the environment was paused already, or was not paused; nothing was written. */
+  readonly outcome: 'decided' | 'unchanged';
+  /** The pause that stays: who paused it, when and why. */
+  readonly paused: string | null;
+};
+
 /**
- * Pauses or resumes promotions to an environment.
+ * Pauses or resumes promotions to an environment. Nothing is written if that changes nothing.
  * @throws FleetError USAGE if nothing is promoted to it, or for the reason; BUSY; the codes of appendEntry
  */
 export const pauseOrResume = async (
   { hub, promotion }: Chain,
   decision: 'pause' | 'resume',
   { environment, person, reason, now }: Wish & { readonly reason: string },
-): Promise<Decided & { readonly decision: 'pause' | 'resume' }> => {
+): Promise<Paused> => {
   const { from, to } = linkTo(promotion, environment);
   using releases = await openReleases(hub.layout, { command: decision, now, waitMs: LOCK_WAIT_MS });
+  const { entries } = await readAuditLog(await releases.open(), hub.keys.roots);
+  const paused = pauseOf(entries, to) ?? null;
+  const common = { decision, from, to, person, reason, paused };
+  if ((paused !== null) === (decision === 'pause')) return { ...common, outcome: 'unchanged' };
   await decide(releases, hub.keys, { decision, environment: to, person, reason, now });
-  return { decision, from, to, person, reason };
+  return { ...common, outcome: 'decided', paused: null };
 };
 
 /**

@@ -11,7 +11,7 @@ import { listReleases } from '../../release/reissue/list-releases.ts';
 import type { GateHub } from './assess.ts';
 import { foldDecisions } from './decisions.ts';
 import { type Arrival, judgeArrival } from './judge-arrival.ts';
-import { linksOf } from './link.ts';
+import { checkEnvironment, linksOf } from './link.ts';
 import { type ChannelNow, readChannels } from './read-channels.ts';
 import { readFacts } from './read-facts.ts';
 
@@ -30,10 +30,11 @@ export type Awaited = {
 /**
  * Waits until an environment complies with a candidate.
  * @throws FleetError WAIT_TIMED_OUT; WILL_NOT_COMPLY if it cannot any more; RELEASE_MISSING if the environment has no candidate;
- *   MISSING_BLOB for an unknown one; ABORTED
+ *   MISSING_BLOB for an unknown one; USAGE for an unknown environment; ABORTED
  */
 export const awaitArrival = async (hub: GateHub, promotion: Promotion, wanted: Awaited): Promise<Arrival> => {
   const { environment, clock, signal, onChange } = wanted;
+  checkEnvironment(promotion, environment);
   const shared = await chooseShared(hub, wanted);
   const until = clock().getTime() + wanted.timeoutMs;
   const policy = linksOf(promotion).find(({ from }) => from === environment)?.policy;

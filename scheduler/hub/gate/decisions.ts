@@ -1,5 +1,4 @@
 import type { Digest } from '#bundles/digest';
-import type { DecisionPredicate } from '#bundles/formats/statements/predicates';
 import type { Timestamp } from '#bundles/time';
 import { type AuditEntry, type PartOf, rejectionOf } from '../../load/releases/audit-log.ts';
 
@@ -38,7 +37,7 @@ export type FoldedLink = {
 export const foldDecisions = (entries: readonly GateEntry[], { from, to, shared }: FoldedLink): Decisions => {
   const approvals = new Map<string, CountedApproval>();
   const rejected = rejectionOf(entries, to, shared);
-  let state: Pick<Decisions, 'paused' | 'promoted'> = { paused: undefined, promoted: undefined };
+  let promoted: Decisions['promoted'];
   for (const { kind, predicate, payload, signer, at } of entries) {
     switch (kind) {
       case 'approval':
@@ -47,21 +46,16 @@ export const foldDecisions = (entries: readonly GateEntry[], { from, to, shared 
         break;
       case 'promotion':
         if (predicate.to === to)
-          state = {
-            ...state,
-            promoted: promotedAfter(
-              state.promoted,
-              predicate.shared === shared && (from === undefined || predicate.from === from),
-            ),
-          };
+          promoted = promotedAfter(
+            promoted,
+            predicate.shared === shared && (from === undefined || predicate.from === from),
+          );
         break;
       case 'decision':
-        if (predicate.environment === to && predicate.only === undefined && predicate.stage === undefined)
-          state = applyDecision(state, predicate);
         break;
     }
   }
-  return { ...state, rejected, approvals: [...approvals.values()] };
+  return { paused: pauseOf(entries, to), promoted, rejected, approvals: [...approvals.values()] };
 };
 
 const promotedAfter = (before: Decisions['promoted'], isThis: boolean): Decisions['promoted'] => {
@@ -69,20 +63,17 @@ const promotedAfter = (before: Decisions['promoted'], isThis: boolean): Decision
   return before === undefined ? undefined : 'before';
 };
 
-const applyDecision = (
-  before: Pick<Decisions, 'paused' | 'promoted'>,
-  { decision, person, time, reason }: DecisionPredicate,
-): Pick<Decisions, 'paused' | 'promoted'> => {
-  switch (decision) {
-    case 'pause':
-      return { ...before, paused: `paused by ${person ?? 'a rule'} at ${time}: ${reason}` };
-    case 'resume':
-      return { ...before, paused: undefined };
-    case 'reject':
-    case 'roll-back':
-    case 'start-rollout':
-    case 'advance':
-    case 'take-back':
-      return before;
+/** Who paused an environment, when and why; undefined if nobody did, or it was resumed. */
+export const pauseOf = (
+  entries: readonly PartOf<AuditEntry, 'kind' | 'predicate'>[],
+  environment: string,
+): string | undefined => {
+  for (const { kind, predicate } of entries.toReversed()) {
+    if (kind !== 'decision' || predicate.environment !== environment) continue;
+    const { decision, only, stage, plan, person, time, reason } = predicate;
+    if (only !== undefined || stage !== undefined || plan !== undefined) continue;
+    if (decision === 'resume') return undefined;
+    if (decision === 'pause') return `paused by ${person ?? 'a rule'} at ${time}: ${reason}`;
   }
+  return undefined;
 };

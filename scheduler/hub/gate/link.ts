@@ -39,17 +39,17 @@ export const linksOf = ({ environments, promotionPolicies }: Promotion): readonl
 export const linkTo = (promotion: Promotion, to: string): Link => {
   const found = linksOf(promotion).find((link) => link.to === to);
   if (found) return found;
-  const names = promotion.environments.map(({ name }) => name);
-  const known = names.includes(to);
-  throw new FleetError(
-    'USAGE',
-    known
-      ? `nothing is promoted to ${to}: it is built from the newest state`
-      : `the fleet has no environment ${to}`,
-    {
-      hint: known
-        ? `Write promotedFrom at ${to} in fleet.yaml to chain it`
-        : `${didYouMean(to, names) ?? ''}It has ${names.join(', ')}`,
-    },
-  );
+  checkEnvironment(promotion, to);
+  throw new FleetError('USAGE', `nothing is promoted to ${to}: it is built from the newest state`, {
+    hint: `Write promotedFrom at ${to} in fleet.yaml to chain it`,
+  });
+};
+
+/** @throws FleetError USAGE if the fleet has no such environment */
+export const checkEnvironment = ({ environments }: Promotion, environment: string): void => {
+  const names = environments.map(({ name }) => name);
+  if (names.includes(environment)) return;
+  throw new FleetError('USAGE', `the fleet has no environment ${environment}`, {
+    hint: `${didYouMean(environment, names) ?? ''}It has ${names.join(', ')}`,
+  });
 };

@@ -27,6 +27,8 @@ export type StepWish = {
 export type DecidedStep = {
   readonly channel: string;
   readonly decision: RolloutStep;
+  /** `unchanged`: the rollout was paused already, or was not paused; nothing was written. */
+  readonly outcome: 'decided' | 'unchanged';
   readonly stage: string | null;
   /** Number of the release that follows from it; null if none does. */
   readonly release: number | null;
@@ -58,7 +60,8 @@ export const decideStep = async (
       entry.predicate.time === time,
   );
   const stage = before?.kind === 'decision' ? before.predicate.stage : stageFor(decision, rolling);
-  if (!before) {
+  const changes = before !== undefined || changesPause(decision, rolling);
+  if (!before && changes) {
     const wish = { decision, person, reason, ...(stage !== undefined && { stage }) };
     await decideRollout(releases, keys, rolling.stored, wish, now);
   }
@@ -67,6 +70,7 @@ export const decideStep = async (
   return {
     channel: formatChannel(channel),
     decision,
+    outcome: changes ? 'decided' : 'unchanged',
     stage: stage ?? null,
     release: carried?.version ?? null,
     leaseVoid,
@@ -93,5 +97,26 @@ const stageFor = (
     case 'pause':
     case 'resume':
       return undefined;
+  }
+};
+
+/** @throws FleetError USAGE if only the whole environment is paused, which this verb does not resume */
+const changesPause = (
+  decision: RolloutStep,
+  { channel: { environment }, progress: { paused, ownPause, takenBack } }: Rolling,
+): boolean => {
+  switch (decision) {
+    case 'advance':
+    case 'take-back':
+      return true;
+    case 'pause':
+      return ownPause === undefined;
+    case 'resume':
+      if (ownPause !== undefined || takenBack) return true;
+      if (paused === undefined) return false;
+      throw new FleetError('USAGE', `this rollout is not paused, but ${environment} is: ${paused}`, {
+        subject: environment,
+        hint: `Resume it with: fleet-scheduler resume ${environment}`,
+      });
   }
 };

@@ -35,6 +35,7 @@ export const simulateRollout = (plan: RolloutPlan, agents: readonly Named[], sta
   let progress: RolloutProgress = {
     started: [formatTime(start)],
     paused: undefined,
+    ownPause: undefined,
     resumedAt: undefined,
     takenBack: false,
     isComplete: false,

@@ -9,6 +9,8 @@ export type RolloutProgress = {
   readonly started: readonly Timestamp[];
   /** Why it or its whole environment is paused; undefined: neither is. */
   readonly paused: string | undefined;
+  /** Why it is paused itself. */
+  readonly ownPause: string | undefined;
   /** When it was last resumed. */
   readonly resumedAt: Timestamp | undefined;
   readonly takenBack: boolean;
@@ -82,7 +84,15 @@ export const progressOf = (
         break;
     }
   }
-  return { started, paused: paused ?? environmentPaused, resumedAt, takenBack, isComplete, approvals };
+  return {
+    started,
+    paused: paused ?? environmentPaused,
+    ownPause: paused,
+    resumedAt,
+    takenBack,
+    isComplete,
+    approvals,
+  };
 };
 
 /** A decision about the whole environment, not about one channel, stage or plan. */

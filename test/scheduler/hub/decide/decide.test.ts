@@ -9,6 +9,13 @@ import { pauseOrResume, rejectFor } from '../../../../scheduler/hub/decide/decid
 import { promoteTo } from '../../../../scheduler/hub/decide/promote-to.ts';
 import { rollBackTo } from '../../../../scheduler/hub/decide/roll-back-to.ts';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
+import { decideStep } from '../../../../scheduler/hub/rollout/decide-step.ts';
+import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { bundlesOf } from '../../../../scheduler/release/reissue/bundle-statements.ts';
+import { revokeBundle } from '../../../../scheduler/release/revoke/revoke-bundle.ts';
+import { requireRolling } from '../../../../scheduler/release/rollout/carry-out.ts';
 import { NOW } from '../../release/removals/office.ts';
 import { chainedOffice, changeShared, type ChainedOffice } from './chained-office.ts';
 
@@ -135,5 +142,141 @@ test('an approval for another environment, of an unknown candidate or by an unkn
   expect(await hand(draft.replace(/("shared":"sha256:)[0-9a-f]{4}/, '$10000'))).toBe('SUBJECT_MISMATCH');
   const audit = loadSigningKey(await readFile(join(office.folder, 'keys', 'audit.key'), 'utf8'));
   expect(await hand(draft, audit)).toBe('UNKNOWN_KEY');
+  expect(await kinds(office)).toEqual([]);
+});
+
+const STAGES = `apiVersion: fleet-ferry/v1alpha1
+kind: RolloutPolicy
+metadata: {name: prod-rings}
+spec:
+  environment: prod
+  stages:
+    - {name: pilot, selector: {matchLabels: {ring: pilot}}}
+    - {name: all, percent: 100, approvals: 1}
+`;
+
+test('an approval of a stage is of the candidate that the rollout releases, and of nothing else', async () => {
+  const office = await chainedOffice({ 'platform/promotion/rollout.yaml': STAGES });
+  const chain = await office.openChain();
+  const key = await personKey(office);
+  const approve = (stage: string) =>
+    approveFor(chain, { ...wish, stage, reason: 'seen', now: after(2) }, key);
+  expect(await codeOf(approve('all'))).toBe('ROLLOUT_MISSING');
+  await promoteTo(chain, { ...wish, reason: null, now: NOW });
+  await office.build({ environments: ['prod'], now: after(1) });
+  const before = await kinds(office);
+  await expect(approve('al')).rejects.toMatchObject({
+    code: 'USAGE',
+    hint: 'Did you mean all? They have pilot, all',
+  });
+  await expect(approve('pilot')).rejects.toMatchObject({
+    code: 'USAGE',
+    message: 'stage pilot has begun, so it needs no approval',
+  });
+  expect(await kinds(office)).toEqual(before);
+  await approve('all');
+  const channel = { environment: 'prod', clusterType: 'press' };
+  const rolling = await requireRolling(await openLayout(office.layout), chain.hub.keys, channel, after(3));
+  expect(rolling.progress.approvals.get('all')?.size).toBe(1);
+});
+
+test('a second pause, and a resume of what is not paused, are said and write nothing', async () => {
+  const office = await chainedOffice({ 'platform/promotion/rollout.yaml': STAGES });
+  const chain = await office.openChain();
+  const about = async (decision: 'pause' | 'resume', minutes: number) =>
+    (await pauseOrResume(chain, decision, { ...wish, reason: 'r', now: after(minutes) })).outcome;
+  expect(await about('resume', 1)).toBe('unchanged');
+  expect(await about('pause', 2)).toBe('decided');
+  expect(await about('pause', 3)).toBe('unchanged');
+  expect(await kinds(office)).toEqual(['pause']);
+  expect(await about('resume', 4)).toBe('decided');
+
+  await promoteTo(chain, { ...wish, reason: null, now: NOW });
+  await office.build({ environments: ['prod'], now: after(5) });
+  const step = (decision: 'pause' | 'resume', minutes: number) =>
+    decideStep(chain.hub.keys, office.layout, {
+      channel: { environment: 'prod', clusterType: 'press' },
+      decision,
+      person: 'ann',
+      reason: 'r',
+      now: after(minutes),
+    });
+  const before = (await kinds(office)).length;
+  expect((await step('resume', 6)).outcome).toBe('unchanged');
+  expect((await step('pause', 7)).outcome).toBe('decided');
+  expect((await step('pause', 8)).outcome).toBe('unchanged');
+  expect((await step('resume', 9)).outcome).toBe('decided');
+  expect((await kinds(office)).slice(before)).toEqual(['pause', 'resume']);
+  await about('pause', 10);
+  await expect(step('resume', 11)).rejects.toMatchObject({
+    code: 'USAGE',
+    hint: 'Resume it with: fleet-scheduler resume prod',
+  });
+});
+
+test('a link that was edited starts with its own promotions, and what the old one promoted stays', async () => {
+  const office = await chainedOffice();
+  const chain = await office.openChain();
+  await promoteTo(chain, { ...wish, reason: null, now: NOW });
+  await office.build({ environments: ['prod'], now: after(1) });
+  await office.edit('platform/fleet.yaml', (text) =>
+    text.replace('{name: qa}', '{name: qa}, {name: dev}').replace('promotedFrom: qa', 'promotedFrom: dev'),
+  );
+  const kept = await office.build({ environments: ['prod'], now: after(2) });
+  expect(kept.channels.map(({ outcome }) => outcome)).toEqual(['unchanged', 'unchanged']);
+  const edited = await office.openChain();
+  expect(await codeOf(promoteTo(edited, { ...wish, reason: null, now: after(3) }))).toBe('RELEASE_MISSING');
+  await office.build({ environments: ['dev'], now: after(4) });
+  const back = rollBackTo(edited, { ...wish, reason: 'r', now: after(5) });
+  await expect(back).rejects.toMatchObject({
+    code: 'NOT_PROMOTED',
+    message: 'nothing else than the current candidate was ever promoted from dev to prod',
+  });
+});
+
+test('a promotion to an environment that was renamed or removed is refused by name, and its releases stay', async () => {
+  const office = await chainedOffice();
+  const chain = await office.openChain();
+  const first = await promoteTo(chain, { ...wish, reason: null, now: NOW });
+  await office.build({ environments: ['prod'], now: after(1) });
+  await office.edit('platform/fleet.yaml', (text) => text.replace('name: prod', 'name: production'));
+  const renamed = await office.openChain();
+  await expect(promoteTo(renamed, { ...wish, reason: null, now: after(2) })).rejects.toMatchObject({
+    code: 'USAGE',
+    message: 'the fleet has no environment prod',
+    hint: 'It has qa, production',
+  });
+  expect((await office.build({ environments: ['production'], now: after(3) })).environments).toMatchObject([
+    { environment: 'production', waits: { code: 'NOT_PROMOTED' }, channels: [] },
+  ]);
+  // Under its old name again it goes on with its promotion.
+  await office.edit('platform/fleet.yaml', (text) => text.replace('name: production', 'name: prod'));
+  const built = await office.build({ environments: ['prod'], now: after(4) });
+  expect(built.environments[0]?.promoted).toMatchObject({ number: 1, shared: first.candidate.shared });
+});
+
+test('a candidate whose bundle was revoked is not promoted', async () => {
+  const office = await chainedOffice();
+  const chain = await office.openChain();
+  const { keys } = chain.hub;
+  const release = await readRelease(
+    await openLayout(office.layout),
+    { environment: 'qa', clusterType: 'press' },
+    keys.roots,
+  );
+  const [bundle] = release ? bundlesOf(release) : [];
+  if (bundle === undefined) throw new Error('no bundle');
+  {
+    using releases = await openReleases(office.layout, { command: 'revoke', now: NOW });
+    const { references } = await revokeBundle(await releases.open(), keys, {
+      channel: { environment: 'qa', clusterType: 'press' },
+      bundle,
+      reason: 'labels are blank',
+      instead: 'next build',
+      now: NOW,
+    });
+    await releases.point(references);
+  }
+  expect(await codeOf(promoteTo(chain, { ...wish, reason: null, now: after(1) }))).toBe('RELEASE_MISSING');
   expect(await kinds(office)).toEqual([]);
 });

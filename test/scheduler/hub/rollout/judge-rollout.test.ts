@@ -32,6 +32,7 @@ const ALL = stageOf('all', { percent: 100 });
 const progressOf = (...started: readonly number[]): RolloutProgress => ({
   started: started.map(at),
   paused: undefined,
+  ownPause: undefined,
   resumedAt: undefined,
   takenBack: false,
   isComplete: false,
