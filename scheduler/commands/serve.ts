@@ -139,6 +139,7 @@ export default class Serve extends FleetCommand {
       log,
       publishSites: sitePublisher(configuration, clock, process.env),
       hooks: loop?.hooks,
+      onReport: loop?.onReport,
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });
     log.info({ fleet: root.fleet, root: root.version, host: running.host, port: running.port }, 'listening');

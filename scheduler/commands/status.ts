@@ -3,8 +3,8 @@ import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../settings/configuration.ts';
 import { configurationFlags, hubFlags } from '../settings/configuration-flags.ts';
-import { loadFreshness } from '../load/load-freshness.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
+import { readPromotion } from '../hub/gate/link.ts';
 import { openHub } from '../hub/hub.ts';
 import { readStatus } from '../hub/status/read-status.ts';
 
@@ -42,9 +42,11 @@ export default class Status extends FleetCommand {
     const platform =
       flags.platform === undefined
         ? undefined
-        : await loadFreshness(
-            platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
-          );
+        : (
+            await readPromotion(
+              platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
+            )
+          ).freshnessPolicies;
     const { lines, narrow, json } = await readStatus(hub, filter, now, { signal: this.signal, platform });
     for (const line of flags.wide ? lines : narrow) this.log(line);
     return json;

@@ -8,7 +8,7 @@ import type { Lineage } from '../../load/releases/read-lineage.ts';
 import type { AuditLog } from '../../load/releases/audit-log.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
 import type { Store } from '../store/open-store.ts';
-import { foldDecisions } from './decisions.ts';
+import { type Decisions, foldDecisions } from './decisions.ts';
 import type { ApprovalKeys } from './facts.ts';
 import { judgeGate } from './judge-gate.ts';
 import type { Link } from './link.ts';
@@ -43,27 +43,50 @@ export type Question = {
   readonly asks: string | null;
 };
 
+/** The candidate that is asked about, and what was decided about it. */
+export type Decided = Pick<Assessment, 'link' | 'candidate' | 'log'> & { readonly decisions: Decisions };
+
 /**
- * Judges a candidate at a link with the facts and decisions as they are now.
+ * Reads the candidate and the decisions about it: the part of an assessment that needs no reports.
  * @throws FleetError RELEASE_MISSING if the earlier environment has released no candidate; MISSING_BLOB for an unknown candidate;
  *   the codes of readAuditLog
  */
-export const assess = async (hub: GateHub, link: Link, question: Question): Promise<Assessment> => {
-  const { now, signal, asks } = question;
+export const readDecided = async (
+  hub: Pick<GateHub, 'keys' | 'layout'>,
+  link: Link,
+  question: Pick<Question, 'candidate' | 'signal'>,
+): Promise<Decided> => {
   const layout = await openOrStartLayout(hub.layout);
   const log = await readAuditLog(layout, hub.keys.roots);
   const candidate = await chooseCandidate(hub, layout, link, question);
-  const facts = await readFacts(hub, link, candidate.shared, { now, signal });
   const decisions = foldDecisions(log.entries, { from: link.from, to: link.to, shared: candidate.shared });
-  const verdict = judgeGate(link.policy, facts, decisions, { now, asks });
-  return { link, candidate, verdict, keys: facts.keys, log };
+  return { link, candidate, log, decisions };
 };
 
+/** Judges a candidate whose decisions were read, with the facts as they are now. */
+export const assessDecided = async (
+  hub: GateHub,
+  { decisions, ...decided }: Decided,
+  { now, signal, asks }: Pick<Question, 'now' | 'signal' | 'asks'>,
+): Promise<Assessment> => {
+  const { link, candidate } = decided;
+  const facts = await readFacts(hub, link, candidate.shared, { now, signal });
+  const verdict = judgeGate(link.policy, facts, decisions, { now, asks });
+  return { ...decided, verdict, keys: facts.keys };
+};
+
+/**
+ * Judges a candidate at a link with the facts and decisions as they are now.
+ * @throws FleetError as readDecided
+ */
+export const assess = async (hub: GateHub, link: Link, question: Question): Promise<Assessment> =>
+  assessDecided(hub, await readDecided(hub, link, question), question);
+
 const chooseCandidate = async (
-  { keys }: GateHub,
+  { keys }: Pick<GateHub, 'keys'>,
   layout: Layout,
   { from, to }: Link,
-  { candidate, signal }: Question,
+  { candidate, signal }: Pick<Question, 'candidate' | 'signal'>,
 ): Promise<Lineage> => {
   if (candidate !== undefined) return readNamed(layout, candidate, { from, signal });
   const channels = await readChannels(layout, keys.roots, from);

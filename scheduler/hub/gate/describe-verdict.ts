@@ -40,6 +40,26 @@ const describeNext = (verdict: Verdict): readonly string[] => {
   return [`It can open after: ${[...news].map((one) => NEWS[one]).join(', ')}.`];
 };
 
+/** 'soak: 2 of 4 agents, wanted 1 d without a break' */
+export const whyNotMet = ({ name, found, wanted }: Condition): string =>
+  `${name}: ${found}, wanted ${wanted}`;
+
+/** What holds a gate back that is not ready, in one sentence; null for a candidate that is promoted or ready. */
+export const firstReason = ({ state, note, conditions, from }: Verdict): string | null => {
+  const open = conditions.find(({ met }) => !met);
+  switch (state) {
+    case 'ready':
+    case 'promoted':
+      return null;
+    case 'superseded':
+      return `${from} runs another candidate`;
+    case 'waiting':
+    case 'rejected':
+    case 'paused':
+      return note ?? (open ? whyNotMet(open) : null);
+  }
+};
+
 /** The verdict for programs. */
 export const verdictJson = (verdict: Verdict, candidate: Digest): object => ({
   ...verdict,

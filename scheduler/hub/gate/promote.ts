@@ -10,6 +10,7 @@ import { signNewer } from '../../release/sign/sign-newer.ts';
 import type { Releases } from '../../release/publish/open-releases.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Assessment } from './assess.ts';
+import { whyNotMet } from './describe-verdict.ts';
 import { checkApprovable } from './judge-approvals.ts';
 import { earliestOpening } from './judge-gate.ts';
 
@@ -101,8 +102,7 @@ const policyDocument = ({ at: _, ...policy }: PromotionPolicy): Json => policy;
 const gateClosed = ({ link: { from, to }, candidate, verdict }: Assessment): FleetError => {
   const open = verdict.conditions.filter(({ met }) => !met);
   const earliest = earliestOpening(verdict);
-  const why =
-    verdict.note ?? open.map(({ name, found, wanted }) => `${name}: ${found}, wanted ${wanted}`).join('; ');
+  const why = verdict.note ?? open.map(whyNotMet).join('; ');
   return new FleetError(
     'GATE_CLOSED',
     `the gate from ${from} to ${to} is closed (${verdict.state}): ${why || 'another candidate is in its place'}`,

@@ -130,6 +130,7 @@ const answerReport = (context: Context) => {
     metrics.reports.inc({ result: ingested.apart ? 'apart' : 'taken' });
     for (const alarm of ingested.alarms) request.log.warn({ agent: agent.id, alarm }, 'alarm');
     if (ingested.apart) throw ingested.apart;
+    context.onReport();
     return answer;
   };
 };

@@ -16,4 +16,6 @@ export type Context = {
   readonly presence: Presence;
   /** Called when a site has a new statement, which must be written to the layout and published. */
   readonly onSiteChange: () => void;
+  /** Called when a report was stored. */
+  readonly onReport: () => void;
 };

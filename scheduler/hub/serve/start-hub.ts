@@ -31,6 +31,7 @@ export type HubOptions = {
   readonly log: Logger;
   readonly publishSites?: PublishSites | undefined;
   readonly hooks?: HookRoutes | undefined;
+  readonly onReport?: (() => void) | undefined;
   readonly enrolmentsPerMinute?: number;
   readonly agentQuota?: AgentQuota | undefined;
   /** Interval between checks of the hub's own certificate. */
@@ -74,6 +75,7 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     metrics,
     presence,
     onSiteChange: mirror.poke,
+    onReport: options.onReport ?? (() => {}),
   };
   const server = await createServer({
     context,

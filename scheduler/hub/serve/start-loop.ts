@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { FleetError } from '#bundles/errors';
 import type { Configuration } from '../../settings/configuration.ts';
@@ -8,6 +9,7 @@ import { recordFreshness } from '../status/freshness-policies.ts';
 import type { Store } from '../store/open-store.ts';
 import type { HookRoutes } from '../http/hook-routes.ts';
 import type { Metrics } from '../http/metrics.ts';
+import { repeat } from './repeat.ts';
 import { tellLoop } from './tell-loop.ts';
 
 export type LoopOptions = {
@@ -18,8 +20,20 @@ export type LoopOptions = {
   readonly store: Store;
 };
 
-/** The loop that builds and publishes when a repository changes. Disposal aborts the current step and waits for it. */
-export type Loop = AsyncDisposable & { readonly hooks: HookRoutes | undefined };
+/**
+ * The loop that builds and publishes when a repository changes, and the one that judges the links of the chain. Disposal aborts the
+ * current steps and waits for them.
+ */
+export type Loop = AsyncDisposable & {
+  readonly hooks: HookRoutes | undefined;
+  /** Judges the links soon. May be called at any time, and costs nothing. */
+  readonly onReport: () => void;
+};
+
+/** Between two looks at the gates without news. Reports that another process imports are found then. */
+const JUDGE_MS = 30_000;
+/** Judging takes at most this part of the time: at thousands of sites a report comes with every second. */
+const JUDGE_SHARE = 0.1;
 
 /** @returns undefined if no platform is configured @throws FleetError USAGE for `poll`, CONFIG_INVALID for the webhook secret */
 export const startLoop = async ({
@@ -42,16 +56,37 @@ export const startLoop = async ({
   resetHubFlags();
   // Imported on demand: a hub without a platform does not load the build modules.
   const { watchPlatform } = await import('../watch/watch-platform.ts');
+  const { makeLinkJudge } = await import('./judge-links.ts');
+  const { readPromotion } = await import('../gate/link.ts');
+  const { platformOptions } = await import('../../load/platform/platform-options.ts');
   const stop = new AbortController();
+  const places = { env: process.env, cwd: process.cwd() };
+  const judge = makeLinkJudge({
+    configuration,
+    store,
+    clock,
+    log,
+    readChain: (signal) => readPromotion(platformOptions(configuration, { ...places, signal })),
+    onPromoted: () => watch.poke(),
+  });
+  const judging = repeat(async (signal) => {
+    const started = performance.now();
+    await judge.round(signal);
+    const pauseMs = (performance.now() - started) / JUDGE_SHARE;
+    await setTimeout(pauseMs, undefined, { signal }).catch(() => {});
+  }, JUDGE_MS);
   const watch = watchPlatform(
     {
       configuration,
-      env: process.env,
-      cwd: process.cwd(),
+      ...places,
       clock,
       log,
       random: Math.random,
-      keepFreshness: (policies) => recordFreshness(store, policies),
+      keepPolicies: async (promotion) => {
+        judge.follow(promotion);
+        judging.poke();
+        await recordFreshness(store, promotion.freshnessPolicies);
+      },
     },
     stop.signal,
   );
@@ -66,8 +101,10 @@ export const startLoop = async ({
             },
             poke: watch.poke,
           },
+    onReport: judging.poke,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
+      await judging[Symbol.asyncDispose]();
       await watch.done;
     },
   };

@@ -5,6 +5,7 @@ import type { Page } from '../page.ts';
 import { describeFailures } from './describe-failures.ts';
 import { describeFreshness, describeStatus } from './describe-status.ts';
 import { readFreshness } from './freshness-policies.ts';
+import { describeLinks, readLinkStates } from './link-states.ts';
 import { type ActualFilter, channelsOf, readActual } from './read-actual.ts';
 import { readDesired } from './read-desired.ts';
 import { renderNarrow } from './render-narrow.ts';
@@ -41,10 +42,12 @@ export const readStatus = async (
   const actual = await readActual(hub.store.db, filter, now, page);
   const desired = await readDesired(hub.layout, channelsOf(actual.agents), hub.keys.root, signal);
   const rows = whatRunsWhere(desired, actual.agents, now, freshness);
+  const links = await readLinkStates(hub.store.db, filter.environment);
   const notes = [
     ...describeFailures(rows, now),
     ...describeStatus(desired, actual, now),
     ...describeFreshness(freshness),
+    ...describeLinks(links),
     ...(actual.next === null ? [] : [`More agents: cursor=${actual.next}`]),
   ];
   const show = (render: typeof renderTable): readonly string[] =>
@@ -59,6 +62,7 @@ export const readStatus = async (
       at: formatTime(now),
       needALook: rows.filter((row) => !isQuiet(row)).length,
       freshness,
+      links,
       rows,
       gaps: actual.gaps,
       alarms: actual.alarms.map(({ agent, code, message, report, raised_at }) => ({

@@ -237,4 +237,19 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '0008-history': { up: addHistory },
+  '0009-gates': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .createTable('gate_link')
+        .addColumn('environment', 'text', (column) => column.primaryKey())
+        .addColumn('promoted_from', 'text', (column) => column.notNull())
+        .addColumn('mode', 'text', (column) => column.notNull())
+        .addColumn('state', 'text', (column) => column.notNull())
+        .addColumn('candidate', 'text')
+        .addColumn('waits_for', 'text')
+        .addColumn('why', 'text')
+        .addColumn('since', 'text', (column) => column.notNull())
+        .execute();
+    },
+  },
 };

@@ -21,6 +21,7 @@ export type Tables = {
   receipt: ReceiptRow;
   token: TokenRow;
   secret_set: SecretSetRow;
+  gate_link: GateLinkRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -254,4 +255,22 @@ export type SecretSetRow = {
   /** Agents it is meant for, canonical JSON array, sorted; null: all agents of the site. */
   readonly agents: string | null;
   readonly sealed_at: Timestamp;
+};
+
+/** What `serve` last judged about a link of the chain, for display: nothing is decided by it. */
+export type GateLinkRow = {
+  /** The environment that is promoted to. */
+  readonly environment: string;
+  readonly promoted_from: string;
+  /** `mode` of the policy. */
+  readonly mode: string;
+  readonly state: string;
+  /** null: the earlier environment has released none. */
+  readonly candidate: Digest | null;
+  /** Name of the first condition that is not met; null: none, or a decision holds it. */
+  readonly waits_for: string | null;
+  /** One sentence for a person; null: nothing holds it. */
+  readonly why: string | null;
+  /** Since when state, candidate and condition are the same. */
+  readonly since: Timestamp;
 };

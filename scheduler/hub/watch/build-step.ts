@@ -10,7 +10,6 @@ import { openChartPlaces } from '../../load/charts/chart-places.ts';
 import { openCharts } from '../../load/charts/charts.ts';
 import { contentCache, openContents } from '../../assemble/content/contents.ts';
 import { openContentPlaces } from '../../assemble/content/download.ts';
-import { loadFreshness } from '../../load/load-freshness.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { requireSetting } from '../../settings/configuration.ts';
@@ -20,6 +19,7 @@ import { sourcesOf } from '../../load/load-platform.ts';
 import type { ChannelOutcome } from '../../release/publish-environment.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { describeRemovals } from '../../release/removals/removal.ts';
+import { readPromotion } from '../gate/link.ts';
 import { faultFields } from './fault-fields.ts';
 import { heldEntries } from './held-entries.ts';
 import { recordSources } from './record-sources.ts';
@@ -114,7 +114,7 @@ export const buildStep = async (
   } catch (error) {
     failure = toFleetError(error, 'building');
   }
-  await keepFreshness(options, { ...platform, sources });
+  await keepPolicies(options, { ...platform, sources });
   return {
     watched: sources.watched(),
     seconds: (clock().getTime() - started.getTime()) / 1000,
@@ -125,16 +125,16 @@ export const buildStep = async (
 };
 
 /** Policies that cannot be read leave those of before in force. Their mistakes do not stop a build. */
-const keepFreshness = async (
-  { keepFreshness: keep, log }: WatchOptions,
+const keepPolicies = async (
+  { keepPolicies: keep, log }: WatchOptions,
   platform: PlatformOptions,
 ): Promise<void> => {
   if (!keep) return;
   try {
-    await keep(await loadFreshness(platform));
+    await keep(await readPromotion(platform, platform.sources));
   } catch (error) {
     if (platform.signal?.aborted) return;
-    log.warn(faultFields(toFleetError(error, 'reading the freshness policies')), 'freshness not read');
+    log.warn(faultFields(toFleetError(error, 'reading the policies in promotion/')), 'policies not read');
   }
 };
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { FreshnessPolicy } from '../../model/promotion.ts';
+import type { Promotion } from '../../model/promotion.ts';
 import type { Configuration } from '../../settings/configuration.ts';
 
 /** Dependencies of the loop. */
@@ -9,8 +9,8 @@ export type WatchOptions = {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   readonly clock: () => Date;
-  /** Stores the freshness policies of the platform after each build, for `status` and the metrics. */
-  readonly keepFreshness?: (policies: readonly FreshnessPolicy[]) => Promise<void>;
+  /** Called after each build with the chain and the policies of the platform as the build read them. */
+  readonly keepPolicies?: (promotion: Promotion) => Promise<void>;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Returns 0 to 1; spreads the checks of many schedulers. */
   readonly random: () => number;

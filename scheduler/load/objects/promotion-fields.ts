@@ -119,7 +119,7 @@ export const promotionFields = fields({
   mode: optional(
     oneOf('manual', 'automatic'),
     'manual',
-    'Who promotes once all conditions are met: a person, or the policy. `serve` promotes nothing yet, so a person or a pipeline calls `promote` in both modes.',
+    'Who promotes once all conditions are met: a person, or `serve` in the name of the policy.',
   ),
   compliance: optional(
     fields({

@@ -227,6 +227,7 @@ describe('the history of an agent', () => {
     const { db, fleet } = hub.store;
     const written = await tables(db);
     for (const statement of [
+      'drop table gate_link',
       'drop table history',
       'drop index event_assignment',
       'drop index assignment_state_agent',

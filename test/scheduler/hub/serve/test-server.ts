@@ -64,6 +64,7 @@ export const testServer = async (options: Partial<ServerOptions> = {}): Promise<
     onSiteChange: () => {
       changes += 1;
     },
+    onReport: () => {},
   };
   const server = await createServer({
     context,

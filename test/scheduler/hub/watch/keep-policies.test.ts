@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { newBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
 import { buildStep } from '../../../../scheduler/hub/watch/build-step.ts';
-import { loadFreshness } from '../../../../scheduler/load/load-freshness.ts';
+import { readPromotion } from '../../../../scheduler/hub/gate/link.ts';
 import type { FreshnessPolicy } from '../../../../scheduler/model/promotion.ts';
 import type { Configuration } from '../../../../scheduler/settings/configuration.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
@@ -34,7 +34,7 @@ const buildWith = async (platform: string, cache: string) => {
       clock: () => new Date('2026-11-21T08:00:00Z'),
       log: { info: () => {}, warn: (fields: object) => void warned.push(fields), error: () => {} },
       random: () => 0,
-      keepFreshness: async (policies) => void kept.push(policies),
+      keepPolicies: async ({ freshnessPolicies }) => void kept.push(freshnessPolicies),
     },
     newBuildMemory(),
     new AbortController().signal,
@@ -58,7 +58,7 @@ it('keeps those of before when a policy has a mistake, and says where it is', as
   const platform = await platformWith(folder.path, POLICY.replace('stale: 70d', 'stale: 7d'));
   const cacheDirectory = join(folder.path, 'cache');
   const options = { platform, maps: [], cacheDirectory, signal: new AbortController().signal };
-  await expect(loadFreshness(options)).rejects.toMatchObject({
+  await expect(readPromotion(options)).rejects.toMatchObject({
     at: { file: expect.stringMatching(/promotion\/freshness.yaml$/), line: 4 },
   });
   const { kept, warned } = await buildWith(platform, cacheDirectory);
