@@ -1,6 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
@@ -10,9 +11,13 @@ import { type PointerOutcome, publishLayout } from '#bundles/transport/publish/p
 import { addFreight, NO_FREIGHT } from '#bundles/transport/publish/send-batch';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
+import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
+import { platformOf } from '../assemble/candidate/platform-of.ts';
+import { readCandidate } from '../assemble/candidate/read-candidate.ts';
 import { awaitingChannels } from '../release/approvals/awaiting.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags, registryFlags, selectionFlags } from '../settings/configuration-flags.ts';
+import { identityOf } from '../deliver/git/commit-identity.ts';
 import { TOKEN_VARIABLE } from '../deliver/git/forge/forge.ts';
 import { promotedOnly } from '../deliver/send/check-published.ts';
 import { openDestination } from '../deliver/send/open-destination.ts';
@@ -40,6 +45,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     '<%= config.bin %> publish --to git+https://git.example/gitops#dev --platform platform --environment dev',
     '<%= config.bin %> publish --to gitops --platform https://github.com/me/control-plane --pull-request',
     '<%= config.bin %> publish --to /srv/gitops --platform platform',
+    '<%= config.bin %> publish --to git+https://git.example/gitops --candidate sha256:... --environment qa --layout out --pull-request',
   ];
   static override args = {
     destination: Args.string({
@@ -71,6 +77,16 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
       description:
         'With --pull-request: github, gitea, gitlab or azure, with =<address of its API> [default: the one of github.com, gitlab.com and dev.azure.com]',
     }),
+    candidate: Flags.string({
+      description:
+        'With --to: render exactly this candidate (a digest in the layout, or a file) with the newest layer of the environment',
+    }),
+    committer: Flags.string({
+      description: 'With --to: author and committer, like "Fleet Ferry <fleet-ferry@example.com>"',
+    }),
+    'sign-commits': Flags.boolean({
+      description: "With --to: sign commits with git's own settings, gpg.format and user.signingkey",
+    }),
     platform,
     cache,
     map,
@@ -87,8 +103,10 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     const to =
       flags.to ?? (args.destination && isTreeTarget(args.destination) ? args.destination : undefined);
     if (to !== undefined) return await this.#deliver(to, configuration, flags, now);
-    if (flags['pull-request'] || flags.forge !== undefined)
-      throw new FleetError('USAGE', '--pull-request and --forge are about the rendered tree', {
+    const about = ['pull-request', 'forge', 'candidate', 'committer', 'sign-commits'] as const;
+    const given = about.find((name) => flags[name] !== undefined && flags[name] !== false);
+    if (given !== undefined)
+      throw new FleetError('USAGE', `--${given} is about the rendered tree`, {
         hint: 'Say with --to where it goes, like --to git+https://git.example/gitops',
       });
     const selection: Selection = {
@@ -136,15 +154,27 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
   }
 
   async #deliver(to: string, configuration: Configuration, flags: TreeFlags, now: Date): Promise<unknown> {
-    const { environments } = configuration;
+    const candidate =
+      flags.candidate === undefined ? undefined : await this.#readCandidate(flags.candidate, configuration);
+    const named = candidate?.document.environment;
+    // A candidate goes where somebody sends it, not where every tree goes.
+    const environments = candidate
+      ? (flags.environment ?? (named === undefined ? undefined : [named]))
+      : configuration.environments;
+    const platform = configuration.platform ?? (candidate && platformOf(candidate.document));
     const delivered = await deliverTrees({
-      ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
+      ...platformOptions(
+        { ...configuration, platform },
+        { cwd: process.cwd(), env: process.env, signal: this.signal },
+      ),
       to: parseTreeTarget(to),
       layout: configuration.layout,
       ...(environments && { environments }),
       ...(flags.fleet !== undefined && { fleet: flags.fleet }),
       staleOk: flags['stale-ok'],
       pullRequest: flags['pull-request'],
+      identity: identityOf(configuration),
+      ...(candidate && { candidate }),
       forge: configuration.forge,
       connection: registryOptions({ ...configuration, env: process.env }),
       env: process.env,
@@ -179,6 +209,10 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     };
   }
 
+  async #readCandidate(named: string, { layout }: Configuration): Promise<GivenCandidate> {
+    return await readCandidate(named, layout === undefined ? [] : [openBlobDirectory(layout)], this.signal);
+  }
+
   #conclude(outcomes: readonly PointerOutcome[], where: string): void {
     const count = (wanted: PointerOutcome['outcome']): number =>
       outcomes.filter(({ outcome }) => outcome === wanted).length;
@@ -196,6 +230,8 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
 
 type TreeFlags = {
   readonly fleet?: string | undefined;
+  readonly candidate?: string | undefined;
+  readonly environment?: readonly string[] | undefined;
   readonly 'pull-request': boolean;
   readonly 'stale-ok': boolean;
   readonly 'dry-run': boolean;

@@ -66,7 +66,8 @@ export default class Serve extends FleetCommand {
         'Propose rendered trees on a branch of their own, as a pull request where a token is given',
     }),
     forge: Flags.string({
-      description: 'What the repository of the trees lives on: github or gitea, with =<address of its API>',
+      description:
+        'What the repository of the trees lives on: github, gitea, gitlab or azure, with =<address of its API>',
       env: 'FLEET_FORGE',
     }),
     poll: Flags.string({

@@ -43,6 +43,8 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly allowRemovals: Allowance;
   /** Propose rendered trees on a separate branch. */
   readonly treePullRequest: boolean;
+  /** Sign commits with git's own settings. */
+  readonly signCommits: boolean;
   /** Names and addresses in the hub's certificate; undefined: this machine's. */
   readonly hostnames: readonly string[] | undefined;
   /** age recipient that every secret set is encrypted to, in addition to the site's agents. */
@@ -90,6 +92,7 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
       wordList(given['allow-removals'], ',') ?? [said.allowRemovals ?? []].flat(),
     ),
     treePullRequest: given['tree-pull-request'] === true || said.treePullRequest === true,
+    signCommits: given['sign-commits'] === true || said.signCommits === true,
     hostnames: wordList(given.hostname, ',') ?? said.hostnames,
     agentQuota: said.agentQuota,
     escrow:
@@ -138,6 +141,7 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
   readonly pullImages?: boolean;
   readonly allowRemovals?: number | readonly string[];
   readonly treePullRequest?: boolean;
+  readonly signCommits?: boolean;
   readonly hostnames?: readonly string[];
   readonly secrets?: { readonly escrow?: string };
   readonly agentQuota?: { readonly requestsPerMinute?: number; readonly bytesPerMinute?: number };
@@ -164,6 +168,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   registry: 'oci://host[:port][/prefix]',
   tree: 'gitops or git+<URL>[#branch]',
   forge: 'github, gitea, gitlab or azure, with =<address of its API> where that is not the usual one',
+  committer: 'a name and an address, like Fleet Ferry <fleet-ferry@example.com>',
   poll: 'a number and s, m or h, like 30s',
   environments: 'a DNS label',
   listen: '<host>:<port>, like 0.0.0.0:8443',

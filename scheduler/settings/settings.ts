@@ -14,6 +14,7 @@ const DESCRIPTIONS = {
   registry: { kind: 'text', what: 'registry' },
   tree: { kind: 'text', what: 'place of the rendered trees' },
   forge: { kind: 'text', what: 'kind and address of the forge' },
+  committer: { kind: 'text', what: 'committer of rendered trees' },
   caFile: { kind: 'path', what: "file with the registry's certificates" },
   authFile: { kind: 'path', what: 'auth file' },
   poll: { kind: 'text', what: 'time between two looks' },

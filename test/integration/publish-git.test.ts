@@ -9,6 +9,7 @@ import { isFleetError } from '../../bundles/errors.ts';
 import { readConfiguration } from '../../scheduler/settings/configuration.ts';
 import { openRepository } from '../../scheduler/load/sources/git-repository.ts';
 import { parseMap } from '../../scheduler/model/location.ts';
+import { COMMITTER } from '../../scheduler/deliver/git/commit-identity.ts';
 import { openScratch } from '../../scheduler/deliver/git/open-scratch.ts';
 import { planChanges } from '../../scheduler/deliver/git/plan-changes.ts';
 import { pushBranch } from '../../scheduler/deliver/git/push-branch.ts';
@@ -262,7 +263,8 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     await bringCommit(git, repository, expected);
     const push = { branch: 'dev', commit: expected, expected };
     const changes = planChanges(new Map(), new Map([['edge/README.md', Buffer.from(README)]]), () => false);
-    const words = { base: expected, changes, message: 'x', now: new Date(0) };
+    const identity = { committer: COMMITTER, sign: false };
+    const words = { base: expected, changes, message: 'x', identity, now: new Date(0) };
     await using scratch = await openScratch(git, repository, expected);
     const commit = await writeCommit(git, scratch, words);
     expect(await pushBranch(git, scratch, { ...push, commit })).toBe('moved');

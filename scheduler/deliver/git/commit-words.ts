@@ -1,32 +1,42 @@
+import type { Digest } from '#bundles/digest';
 import type { SourceSnapshot } from '../../model/model.ts';
+import { COMMITTER } from './commit-identity.ts';
 
-/** Committer of all our commits, by which they are recognised. */
-export const COMMITTER = 'Fleet Ferry <fleet-ferry@localhost>';
+/** Name of the branch for a proposal, which contains the name of the change or of the promotion. */
+export const proposalBranch = (name: string): string => `deployment/${name}`;
 
-/** Name of the branch for a proposal, which contains the name of the change. */
-export const proposalBranch = (change: string): string => `deployment/${change}`;
-
-/** The name of the change, if a branch is named like a proposal. */
+/** The name in the branch of a proposal, if a branch is named like one. */
 export const changeOf = (branch: string): string | undefined =>
   /^deployment\/([0-9a-f]{12})$/.exec(branch)?.[1];
 
-export type CommitWords = {
+/** Title and text of a commit and of its pull request. */
+export type Words = { readonly title: string; readonly body: string };
+
+/** What trailers say, by which our commits are recognised. */
+export type Trailers = {
   readonly environment: string;
   /** The branch that the change is for. */
   readonly base: string;
+  /** Name of the change: a hash of what is written and removed. */
   readonly change: string;
+  /** Name of the promotion, and the promoted candidate. */
+  readonly promotion?: { readonly name: string; readonly candidate: Digest } | undefined;
+};
+
+export type TreeWords = {
+  readonly environment: string;
   readonly written: number;
   readonly removed: number;
   readonly sources: readonly SourceSnapshot[];
 };
 
-export const titleOf = ({ environment }: Pick<CommitWords, 'environment'>): string =>
+export const titleOf = ({ environment }: Pick<TreeWords, 'environment'>): string =>
   `Update the manifests of ${environment}`;
 
 const MAX_SOURCES = 100;
 
 /** Counts of files, and the source commits. Local directories are left out, because their paths reveal a machine. */
-export const bodyOf = ({ written, removed, sources }: CommitWords): string => {
+export const bodyOf = ({ written, removed, sources }: TreeWords): string => {
   const commits = sources.filter(({ commit }) => commit !== undefined);
   const lines = [
     ...new Set(
@@ -39,26 +49,42 @@ export const bodyOf = ({ written, removed, sources }: CommitWords): string => {
 };
 
 /** The commit message. The same change from the same sources has the same message. */
-export const messageOf = (words: CommitWords): string =>
-  `${titleOf(words)}
+export const messageOf = (
+  { title, body }: Words,
+  { environment, base, change, promotion }: Trailers,
+): string => {
+  const promoted = promotion
+    ? `Fleet-Ferry-Promotion: ${promotion.name}\nFleet-Ferry-Candidate: ${promotion.candidate}\n`
+    : '';
+  return `${title}
 
-${bodyOf(words)}
+${body}
 
-Fleet-Ferry-Environment: ${words.environment}
-Fleet-Ferry-Base: ${words.base}
-Fleet-Ferry-Change: ${words.change}
-`;
+Fleet-Ferry-Environment: ${environment}
+Fleet-Ferry-Base: ${base}
+Fleet-Ferry-Change: ${change}
+${promoted}`;
+};
 
 /**
- * Whether a branch head (as printed by `git cat-file commit`) is our proposal for `base`. With another person's commit on top,
- * the branch is no longer ours.
+ * The change that a branch head (as printed by `git cat-file commit`) proposes for `base`, if it is ours and its change or
+ * promotion has this name. With another person's commit on top, the branch is no longer ours.
+ * @param committer of our commits now; proposals under the default identity are recognised, too
  */
-export const isOurProposal = (commit: string, base: string, change: string): boolean => {
+export const proposedChange = (
+  commit: string,
+  base: string,
+  name: string,
+  committer: string = COMMITTER,
+): string | undefined => {
   const [head = '', ...message] = commit.split('\n\n');
   const trailers = message.join('\n\n').split('\n');
-  return (
-    head.includes(`\ncommitter ${COMMITTER} `) &&
-    trailers.includes(`Fleet-Ferry-Base: ${base}`) &&
-    trailers.includes(`Fleet-Ferry-Change: ${change}`)
-  );
+  const valueOf = (key: string): string | undefined =>
+    trailers
+      .findLast((line) => line.startsWith(`Fleet-Ferry-${key}: `))
+      ?.slice(`Fleet-Ferry-${key}: `.length);
+  const isOurs = [committer, COMMITTER].some((one) => head.includes(`\ncommitter ${one} `));
+  const change = valueOf('Change');
+  const isNamed = change === name || valueOf('Promotion') === name;
+  return isOurs && isNamed && valueOf('Base') === base ? change : undefined;
 };

@@ -1,29 +1,38 @@
 import { FleetError } from '#bundles/errors';
 import { type RetryPolicy, retry } from '#bundles/retry';
-import type { SourceSnapshot } from '../../model/model.ts';
 import type { GitRepository } from '../../load/sources/git-cache.ts';
 import { openRepository } from '../../load/sources/git-repository.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import type { Git } from '../../load/sources/run-git.ts';
-import type { Tree } from '../../render/render-tree.ts';
-import { messageOf } from './commit-words.ts';
+import type { CommitIdentity } from './commit-identity.ts';
+import { messageOf, type Trailers, type Words } from './commit-words.ts';
 import { openScratch } from './open-scratch.ts';
-import { type Changes, planChanges } from './plan-changes.ts';
+import type { Changes } from './plan-changes.ts';
 import { pushBranch } from './push-branch.ts';
-import { readBranch } from './read-branch.ts';
+import { type BranchFiles, readBranch } from './read-branch.ts';
 import { writeCommit } from './write-commit.ts';
 
-/** A tree to deliver to a branch. */
-export type BranchDelivery = {
+/** A branch of a repository, and how we write to it. */
+export type BranchPlace = {
   readonly git: Git;
   readonly cacheDirectory: string;
   readonly repo: string;
   readonly branch: string;
-  readonly environment: string;
-  readonly tree: Tree;
-  readonly isKept: (folder: string) => boolean;
-  readonly sources: readonly SourceSnapshot[];
+  readonly identity: CommitIdentity;
   readonly now: Date;
+};
+
+/** A change to deliver to a branch. */
+export type BranchDelivery = BranchPlace & {
+  readonly environment: string;
+  /** What to change on a branch with these files. */
+  readonly plan: (before: BranchFiles) => Changes;
+  /** @param isPromotion the proposal that brings a promotion, and not a later change of the environment's own */
+  readonly words: (changes: Changes, isPromotion: boolean) => Words;
+  /** Labels of the pull request. */
+  readonly labels: (changes: Changes) => readonly string[];
+  /** The promotion that the change delivers: its name in branches, and the candidate. */
+  readonly promotion?: Trailers['promotion'];
   /** Only report what would change. */
   readonly dryRun?: boolean;
 };
@@ -38,7 +47,7 @@ export type BranchOutcome = {
 const POLICY: RetryPolicy = { firstMs: 100, longestMs: 1000, tries: 10, jitter: 'none' };
 
 /**
- * Delivers a tree to a branch as one commit on top of its head. Writes nothing if the branch already has the tree. If someone
+ * Delivers a change to a branch as one commit on top of its head. Writes nothing if the branch already has it. If someone
  * pushes meanwhile, the change is planned again on the new head.
  * @throws FleetError SOURCE_UNREACHABLE, GIT_REFUSED, BUSY
  */
@@ -50,50 +59,50 @@ export const deliverBranch = (delivery: BranchDelivery): Promise<BranchOutcome> 
       return { outcome: 'unchanged', changes, commit: base };
     if (delivery.dryRun) return { outcome: 'planned', changes, commit: base };
     const { branch } = delivery;
-    const pushed = await pushChanges(delivery, repository, changes, { onto: base, branch, expected: base });
+    const pushed = await pushChanges(delivery, repository, changes, {
+      onto: base,
+      branch,
+      expected: base,
+      words: delivery.words(changes, false),
+    });
     return pushed === 'moved' ? pushed : { outcome: 'pushed', changes, commit: pushed.commit };
   });
 
+/** @param base the commit of the branch; undefined if there is no branch */
 export const planDelivery = async (
-  { git, tree, isKept }: BranchDelivery,
+  { git, plan }: Pick<BranchDelivery, 'git' | 'plan'>,
   repository: GitRepository,
   base: string | undefined,
-): Promise<Changes> =>
-  planChanges(base === undefined ? new Map() : await readBranch(git, repository, base), tree, isKept);
+): Promise<Changes> => plan(base === undefined ? new Map() : await readBranch(git, repository, base));
 
 /** Creates the commit and pushes it to `branch`. @returns its id, or 'moved' if the branch was not at `expected` */
 export const pushChanges = async (
-  { git, branch: base, environment, sources, now }: BranchDelivery,
+  { git, branch: base, environment, promotion, identity, now }: BranchDelivery,
   repository: GitRepository,
   changes: Changes,
   {
     onto,
     branch,
     expected,
+    words,
   }: {
     /** The parent commit; undefined for a new branch. */
     readonly onto: string | undefined;
     readonly branch: string;
     readonly expected: string | undefined;
+    readonly words: Words;
   },
 ): Promise<{ readonly commit: string } | 'moved'> => {
-  const message = messageOf({
-    environment,
-    base,
-    change: changes.name,
-    written: changes.written.length,
-    removed: changes.removed.length,
-    sources,
-  });
+  const message = messageOf(words, { environment, base, change: changes.name, promotion });
   await using scratch = await openScratch(git, repository, onto);
-  const commit = await writeCommit(git, scratch, { base: onto, changes, message, now });
+  const commit = await writeCommit(git, scratch, { base: onto, changes, message, identity, now });
   const pushed = await pushBranch(git, scratch, { branch, commit, expected });
   return pushed === 'moved' ? pushed : { commit };
 };
 
 /** Repeats an attempt on a freshly read repository while it returns 'moved'. @throws FleetError BUSY, ABORTED */
 export const untilPushed = async <T>(
-  { git, repo, cacheDirectory }: Pick<BranchDelivery, 'git' | 'repo' | 'cacheDirectory'>,
+  { git, repo, cacheDirectory }: BranchPlace,
   attempt: (repository: GitRepository) => Promise<T | 'moved'>,
 ): Promise<T> => {
   const busy = new FleetError('BUSY', `others push to ${redactUrl(repo)} all the time`, {

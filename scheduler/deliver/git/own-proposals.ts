@@ -1,10 +1,16 @@
 import type { GitRepository } from '../../load/sources/git-cache.ts';
-import { type Git, runGit, withRemote } from '../../load/sources/run-git.ts';
-import { changeOf, isOurProposal } from './commit-words.ts';
+import { runGit, withRemote } from '../../load/sources/run-git.ts';
+import { changeOf, proposedChange } from './commit-words.ts';
+import type { BranchPlace } from './deliver-branch.ts';
 import { bringCommit } from './read-branch.ts';
 
 /** A branch with one of our proposals, and its head. */
-export type OwnProposal = { readonly branch: string; readonly commit: string };
+export type OwnProposal = {
+  readonly branch: string;
+  readonly commit: string;
+  /** Name of the change that it proposes. */
+  readonly change: string;
+};
 
 /** Maximum number of branches examined. */
 const MAX_LOOKED_AT = 200;
@@ -14,21 +20,21 @@ const MAX_LOOKED_AT = 200;
  * not by their names, because only our own branches may be deleted (unlike behaviour spec 3.2).
  */
 export const ownProposals = async (
-  plain: Git,
+  { git: plain, branch: base, identity }: Pick<BranchPlace, 'git' | 'branch' | 'identity'>,
   repository: GitRepository,
-  base: string,
 ): Promise<readonly OwnProposal[]> => {
   const git = withRemote(plain, repository.url);
   const own: OwnProposal[] = [];
   const heads = [...repository.refs].flatMap(([ref, commit]) => {
     const branch = ref.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : '';
-    const change = changeOf(branch);
-    return change === undefined ? [] : [{ branch, change, commit }];
+    const name = changeOf(branch);
+    return name === undefined ? [] : [{ branch, name, commit }];
   });
-  for (const { branch, change, commit } of heads.slice(0, MAX_LOOKED_AT)) {
+  for (const { branch, name, commit } of heads.slice(0, MAX_LOOKED_AT)) {
     await bringCommit(plain, repository, commit);
     const shown = await runGit(git, ['--git-dir', repository.gitDirectory, 'cat-file', 'commit', commit]);
-    if (shown.code === 0 && isOurProposal(shown.out, base, change)) own.push({ branch, commit });
+    const change = shown.code === 0 ? proposedChange(shown.out, base, name, identity.committer) : undefined;
+    if (change !== undefined) own.push({ branch, commit, change });
   }
   return own;
 };

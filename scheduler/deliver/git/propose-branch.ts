@@ -1,16 +1,21 @@
 import { FleetError } from '#bundles/errors';
 import type { GitRepository } from '../../load/sources/git-cache.ts';
 import { redactUrl } from '../../model/repository-url.ts';
-import { TRACKING_FILE } from '../../render/render-tree.ts';
-import { bodyOf, proposalBranch, titleOf } from './commit-words.ts';
-import { type BranchDelivery, planDelivery, pushChanges, untilPushed } from './deliver-branch.ts';
+import { proposalBranch, type Words } from './commit-words.ts';
+import {
+  type BranchDelivery,
+  type BranchPlace,
+  planDelivery,
+  pushChanges,
+  untilPushed,
+} from './deliver-branch.ts';
 import type { Forge, PullRequest } from './forge/forge.ts';
 import { ownProposals } from './own-proposals.ts';
 import type { Changes } from './plan-changes.ts';
 import { pushBranch } from './push-branch.ts';
 
 export type ProposalOutcome = {
-  /** 'declined': the pull request of this change was closed without being merged. It is not opened again. */
+  /** 'declined': the pull request of this change or promotion was closed without being merged. It is not opened again. */
   readonly outcome: 'proposed' | 'unchanged' | 'declined' | 'planned';
   readonly changes: Changes;
   /** The branch with the change, if there is one. */
@@ -20,15 +25,13 @@ export type ProposalOutcome = {
   readonly superseded: readonly string[];
 };
 
-/** The label that Kalypso's workflows look for on pull requests with a promoted commit. */
-const PROMOTED = 'promoted';
-
 /** Label on pull requests that we closed. A closed one without it was declined by a person. */
 const SUPERSEDED = 'superseded';
 
 /**
- * Proposes a tree for a branch: one commit on a separate branch named after the change, and a pull request if there is a forge.
- * Repeated runs propose the same change only once.
+ * Proposes a change for a branch: one commit on a separate branch named after the change, and a pull request if there is a forge.
+ * Repeated runs propose the same change only once. The proposal of a promotion is named after the promotion: what changes
+ * before it is merged is added to it, and after it was closed by a person nothing is proposed of the same candidate.
  * @throws FleetError SOURCE_MISSING, SOURCE_UNREACHABLE, GIT_REFUSED, FORGE_REFUSED, FORGE_UNREACHABLE, BUSY
  */
 export const proposeBranch = (delivery: BranchDelivery, forge: Forge | undefined): Promise<ProposalOutcome> =>
@@ -36,28 +39,68 @@ export const proposeBranch = (delivery: BranchDelivery, forge: Forge | undefined
     const base = repository.refs.get(`refs/heads/${delivery.branch}`);
     if (base === undefined) throw noBase(delivery);
     const changes = await planDelivery(delivery, repository, base);
-    const head = proposalBranch(changes.name);
     const nothing = changes.written.length + changes.removed.length === 0;
-    if (nothing && delivery.dryRun) return outcome('unchanged', changes, undefined);
-    if (delivery.dryRun) return outcome('planned', changes, head);
-    const own = await ownProposals(delivery.git, repository, delivery.branch);
-    const others = own.filter(({ branch }) => branch !== head || nothing);
-    const clear = (): Promise<readonly string[]> => supersede(delivery, repository, others, forge);
-    if (nothing) return { ...outcome('unchanged', changes, undefined), superseded: await clear() };
-    const known = await forge?.find(head, delivery.branch);
+    const { promotion } = delivery;
+    if (delivery.dryRun) {
+      const head = proposalBranch(promotion?.name ?? changes.name);
+      return nothing ? outcome('unchanged', changes, undefined) : outcome('planned', changes, head);
+    }
+    const own = await ownProposals(delivery, repository);
+    if (nothing)
+      return {
+        ...outcome('unchanged', changes, undefined),
+        superseded: await supersede(delivery, repository, own, forge),
+      };
+    const { head, known, isPromotion } = await findProposal(delivery, changes, forge);
     if (known?.state === 'closed' && !known.labels.includes(SUPERSEDED))
       return { ...outcome('declined', changes, head), pullRequest: known };
-    const there = repository.refs.has(`refs/heads/${head}`);
-    if (!there) {
-      const place = { onto: base, branch: head, expected: undefined };
+    const words = delivery.words(changes, isPromotion);
+    const there = repository.refs.get(`refs/heads/${head}`);
+    const ours = own.find(({ branch }) => branch === head);
+    const stale = ours !== undefined && ours.change !== changes.name;
+    if (there === undefined || stale) {
+      const place = { onto: base, branch: head, expected: there, words };
       const pushed = await pushChanges(delivery, repository, changes, place);
       if (pushed === 'moved') return pushed;
     }
-    const opened = forge && (await ensureOpen(delivery, forge, known, head, changes));
-    const superseded = await clear();
-    const done = there && (!forge || known?.state === 'open') && superseded.length === 0;
+    const opened = forge && (await ensureOpen(forge, known, words, { head, base: delivery.branch }));
+    if (stale && known?.state === 'open') await forge?.edit(known.number, words);
+    const missing = opened ? delivery.labels(changes).filter((label) => !opened.labels.includes(label)) : [];
+    if (opened && missing.length > 0) await forge.addLabels(opened.number, missing);
+    const others = own.filter(({ branch }) => branch !== head);
+    const superseded = await supersede(delivery, repository, others, forge);
+    const done =
+      there !== undefined && !stale && (!forge || known?.state === 'open') && superseded.length === 0;
     return { ...outcome(done ? 'unchanged' : 'proposed', changes, head), pullRequest: opened, superseded };
   });
+
+/**
+ * Closes all our proposals for a branch. @returns the branches that were removed
+ * @throws FleetError SOURCE_UNREACHABLE, GIT_REFUSED, FORGE_REFUSED, FORGE_UNREACHABLE, BUSY
+ */
+export const withdrawProposals = (place: BranchPlace, forge: Forge | undefined): Promise<readonly string[]> =>
+  untilPushed(place, async (repository) =>
+    supersede(place, repository, await ownProposals(place, repository), forge),
+  );
+
+/** The branch to propose a change on, and the newest pull request from it. A promotion that was merged is over. */
+const findProposal = async (
+  { branch, promotion }: BranchDelivery,
+  changes: Changes,
+  forge: Forge | undefined,
+): Promise<{
+  readonly head: string;
+  readonly known: PullRequest | undefined;
+  readonly isPromotion: boolean;
+}> => {
+  if (promotion) {
+    const head = proposalBranch(promotion.name);
+    const known = await forge?.find(head, branch);
+    if (known?.state !== 'merged') return { head, known, isPromotion: true };
+  }
+  const head = proposalBranch(changes.name);
+  return { head, known: await forge?.find(head, branch), isPromotion: false };
+};
 
 const outcome = (
   word: ProposalOutcome['outcome'],
@@ -65,35 +108,17 @@ const outcome = (
   proposal: string | undefined,
 ): ProposalOutcome => ({ outcome: word, changes, proposal, pullRequest: undefined, superseded: [] });
 
-/** Opens a pull request unless there is an open one, and adds missing labels. */
+/** Opens a pull request unless there is an open one. */
 const ensureOpen = async (
-  { environment, branch, sources }: BranchDelivery,
   forge: Forge,
   known: PullRequest | undefined,
-  head: string,
-  changes: Changes,
-): Promise<PullRequest> => {
-  const labels = changes.written.some(({ path }) => path === TRACKING_FILE) ? [PROMOTED] : [];
-  const words = {
-    environment,
-    base: branch,
-    change: changes.name,
-    written: changes.written.length,
-    removed: changes.removed.length,
-    sources,
-  };
-  const open =
-    known?.state === 'open'
-      ? known
-      : await forge.open({ head, base: branch, title: titleOf(words), body: bodyOf(words) });
-  const missing = labels.filter((label) => !open.labels.includes(label));
-  if (missing.length > 0) await forge.addLabels(open.number, missing);
-  return open;
-};
+  words: Words,
+  branches: { readonly head: string; readonly base: string },
+): Promise<PullRequest> => (known?.state === 'open' ? known : await forge.open({ ...branches, ...words }));
 
 /** Closes earlier proposals and removes their branches. A branch to which someone has added commits meanwhile is kept. */
 const supersede = async (
-  { git, branch: base }: BranchDelivery,
+  { git, branch: base }: BranchPlace,
   repository: GitRepository,
   others: Awaited<ReturnType<typeof ownProposals>>,
   forge: Forge | undefined,
@@ -111,7 +136,7 @@ const supersede = async (
   return removed;
 };
 
-const noBase = ({ repo, branch }: BranchDelivery): FleetError =>
+const noBase = ({ repo, branch }: BranchPlace): FleetError =>
   new FleetError('SOURCE_MISSING', `${redactUrl(repo)} has no branch ${branch} to propose a change for`, {
     subject: redactUrl(repo),
     hint: 'Publish to it once without --pull-request, or make it',

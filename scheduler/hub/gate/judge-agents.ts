@@ -2,7 +2,7 @@ import { formatTime, type Timestamp } from '#bundles/time';
 import type { AgentSelector, PromotionPolicy } from '../../model/promotion.ts';
 import type { CountedAgents, JudgedAgent } from './count-agents.ts';
 import type { GateFacts } from './facts.ts';
-import { formatSeconds } from './format-seconds.ts';
+import { formatSeconds } from '../../model/format-seconds.ts';
 import { type Change, type Condition, holdingOf } from './verdict.ts';
 
 /** The conditions about agents, in the order in which they are shown. */

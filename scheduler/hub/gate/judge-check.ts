@@ -1,7 +1,7 @@
 import { formatTime } from '#bundles/time';
 import type { PromotionPolicy } from '../../model/promotion.ts';
 import type { CheckFacts } from './facts.ts';
-import { formatSeconds } from './format-seconds.ts';
+import { formatSeconds } from '../../model/format-seconds.ts';
 import { type Condition, NOTHING_HOLDS } from './verdict.ts';
 
 /** An external check must have passed this very candidate. Anything else than a signed `passed` holds the gate. */

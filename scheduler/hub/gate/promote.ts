@@ -1,11 +1,11 @@
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { canonicalBytes, type Json } from '#bundles/json/canonical';
+import { canonicalBytes } from '#bundles/json/canonical';
 import { formatTime } from '#bundles/time';
-import type { PromotionPolicy } from '../../model/promotion.ts';
 import { promotedTo } from '../../load/releases/audit-log.ts';
 import { appendEntry } from '../../release/audit/append-entry.ts';
 import { signPromotion } from '../../release/audit/sign-promotion.ts';
+import { policyDigest } from '../../release/chain/policy-digest.ts';
 import { signNewer } from '../../release/sign/sign-newer.ts';
 import type { Releases } from '../../release/publish/open-releases.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
@@ -45,7 +45,7 @@ export const promote = async (
     throw gateClosed(assessment);
   }
   return sign(releases, keys, { link, candidate, log }, wish, {
-    policy: link.policy ? digestOf(canonicalBytes(policyDocument(link.policy))) : null,
+    policy: link.policy ? policyDigest(link.policy) : null,
     verdict: digestOf(canonicalBytes(verdict)),
     approvals: verdict.approvals,
   });
@@ -95,9 +95,6 @@ const sign = async (
   await appendEntry(releases, keys, { kind: 'promotion', statement }, now);
   return { outcome: 'promoted', number };
 };
-
-/** The policy as it counts, without the place of its file. */
-const policyDocument = ({ at: _, ...policy }: PromotionPolicy): Json => policy;
 
 const gateClosed = ({ link: { from, to }, candidate, verdict }: Assessment): FleetError => {
   const open = verdict.conditions.filter(({ met }) => !met);

@@ -1,6 +1,7 @@
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { type Delivered, deliverTrees } from '../../deliver/tree/deliver-trees.ts';
+import { identityOf } from '../../deliver/git/commit-identity.ts';
 import { parseTreeTarget } from '../../deliver/tree/tree-target.ts';
 import { faultFields } from './fault-fields.ts';
 import type { WatchOptions } from './watch-options.ts';
@@ -28,6 +29,7 @@ export const makeDeliverStep = ({ configuration, env, cwd, clock, log }: WatchOp
       ...(environments && { environments }),
       staleOk: true,
       pullRequest: treePullRequest,
+      identity: identityOf(configuration),
       forge,
       connection: registryOptions({ ...configuration, env }),
       env,

@@ -1,6 +1,7 @@
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import type { PromotionPredicate } from '#bundles/formats/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from '../../assemble/candidate/given-candidate.ts';
@@ -8,7 +9,13 @@ import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../assemble/candidate/shared-digest.ts';
 import type { Root } from '../../load/load-platform.ts';
 import { loadPromotion } from '../../load/platform/load-promotion.ts';
-import { EMPTY_LOG, promotedTo, readAuditLog, rejectionOf } from '../../load/releases/audit-log.ts';
+import {
+  type AuditLog,
+  EMPTY_LOG,
+  promotedTo,
+  readAuditLog,
+  rejectionOf,
+} from '../../load/releases/audit-log.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { newProblems } from '../../model/problems.ts';
 import type { Promoted, Promotion, PromotionPolicy } from '../../model/promotion.ts';
@@ -23,11 +30,21 @@ export type Place =
       readonly promoted: Promoted;
       readonly candidate: GivenCandidate;
       readonly direct: PromotionPolicy['direct'];
+      readonly decision: Decision;
     }
   /** Not at all: NOT_PROMOTED. */
   | { readonly kind: 'waiting'; readonly why: FleetError }
   /** Not at all: mistakes in promotion/. */
   | { readonly kind: 'invalid'; readonly problems: readonly FleetError[] };
+
+/** How it came to the promotion, for people. */
+export type Decision = {
+  readonly statement: PromotionPredicate;
+  /** The policy of the link as it is now. */
+  readonly policy: PromotionPolicy | undefined;
+  /** The candidate that was promoted before; undefined for the first one. */
+  readonly before: Digest | undefined;
+};
 
 export type Chain = {
   /** @param given what --candidate names @throws FleetError NOT_PROMOTED for another candidate than the promoted one */
@@ -117,14 +134,30 @@ export const openChain = async (input: ChainInput): Promise<Chain | undefined> =
         promoted,
         // The environment's own candidate may be built again; it was made from the promoted one.
         candidate: given && isOwn(given, environment) ? given : candidate,
-        direct: directOf(promotion, environment),
+        direct: policyOf(promotion, environment)?.direct ?? 'allow',
+        decision: {
+          statement: last.predicate,
+          policy: policyOf(promotion, environment),
+          before: promotedBefore(log, environment, number)?.candidate,
+        },
       };
     },
   };
 };
 
-const directOf = ({ promotionPolicies }: Promotion, environment: string): PromotionPolicy['direct'] =>
-  promotionPolicies.find(({ to }) => to === environment)?.direct ?? 'allow';
+const policyOf = ({ promotionPolicies }: Promotion, environment: string): PromotionPolicy | undefined =>
+  promotionPolicies.find(({ to }) => to === environment);
+
+const promotedBefore = ({ entries }: AuditLog, environment: string, number: number) =>
+  promotedTo(
+    {
+      entries: entries.filter(
+        (entry) =>
+          entry.kind === 'promotion' && entry.predicate.to === environment && entry.predicate.number < number,
+      ),
+    },
+    environment,
+  );
 
 /** The promotion names the candidate by its digest, and what it shares by another. @throws FleetError NOT_PROMOTED */
 const checkNamed = ({ document, digest }: GivenCandidate, { from, to, shared, number }: Promoted): void => {

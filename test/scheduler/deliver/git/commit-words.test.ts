@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
+import { parseCommitter } from '../../../../scheduler/deliver/git/commit-identity.ts';
 import {
   bodyOf,
   changeOf,
-  isOurProposal,
   messageOf,
   proposalBranch,
+  proposedChange,
+  type Trailers,
+  type TreeWords,
 } from '../../../../scheduler/deliver/git/commit-words.ts';
 
-const words = {
+const words: Trailers & TreeWords = {
   environment: 'dev',
   base: 'dev',
   change: '0123456789ab',
@@ -15,18 +18,52 @@ const words = {
   removed: 1,
   sources: [],
 };
-const commit = (who: string, message = messageOf(words)): string =>
+const TEXT = { title: 'Update', body: 'Text.' };
+const MESSAGE = messageOf(TEXT, words);
+const commit = (who: string, message = MESSAGE): string =>
   `tree 1\nparent 2\nauthor A <a@example.com> 1 +0000\ncommitter ${who} 1 +0000\n\n${message}`;
 const US = 'Fleet Ferry <fleet-ferry@localhost>';
 
 test('a proposal is ours by its last commit: our committer, this base, this change', () => {
-  expect(isOurProposal(commit(US), 'dev', words.change)).toBe(true);
-  expect(isOurProposal(commit('Somebody <s@example.com>'), 'dev', words.change)).toBe(false);
-  expect(isOurProposal(commit(US), 'prod', words.change)).toBe(false);
-  expect(isOurProposal(commit(US), 'dev', 'ba9876543210')).toBe(false);
+  expect(proposedChange(commit(US), 'dev', words.change)).toBe(words.change);
+  expect(proposedChange(commit('Somebody <s@example.com>'), 'dev', words.change)).toBeUndefined();
+  expect(proposedChange(commit(US), 'prod', words.change)).toBeUndefined();
+  expect(proposedChange(commit(US), 'dev', 'ba9876543210')).toBeUndefined();
   // A message that quotes a committer is no committer.
-  const quoted = `${messageOf(words)}\ncommitter ${US} 1 +0000\n`;
-  expect(isOurProposal(commit('Somebody <s@example.com>', quoted), 'dev', words.change)).toBe(false);
+  const quoted = `${MESSAGE}\ncommitter ${US} 1 +0000\n`;
+  expect(proposedChange(commit('Somebody <s@example.com>', quoted), 'dev', words.change)).toBeUndefined();
+});
+
+test('a proposal of a promotion has its name, and says which change it proposes now', () => {
+  const promotion = { name: 'ba9876543210', candidate: `sha256:${'a'.repeat(64)}` } as const;
+  const text = commit(US, messageOf(TEXT, { ...words, promotion }));
+  expect(proposedChange(text, 'dev', promotion.name)).toBe(words.change);
+  expect(proposedChange(text, 'dev', 'cccccccccccc')).toBeUndefined();
+});
+
+test('a proposal is ours under the configured committer, signed or not', () => {
+  const bot = 'Bot <bot@example.com>';
+  const signed = commit(bot).replace(
+    /\n\n/,
+    '\ngpgsig -----BEGIN SSH SIGNATURE-----\n U1NI\n -----END SSH SIGNATURE-----\n\n',
+  );
+  expect(proposedChange(signed, 'dev', words.change, bot)).toBe(words.change);
+  expect(proposedChange(signed, 'dev', words.change)).toBeUndefined();
+  expect(proposedChange(commit(US), 'dev', words.change, bot)).toBe(words.change);
+});
+
+test('a committer is a name and an address', () => {
+  expect(parseCommitter(undefined)).toBe(US);
+  expect(parseCommitter('Fleet Bot <bot@example.com>')).toBe('Fleet Bot <bot@example.com>');
+  for (const text of [
+    '',
+    'bot@example.com',
+    '<bot@example.com>',
+    'Bot <>',
+    'A <b>\ncommitter X <y>',
+    ' A <b@c>',
+  ])
+    expect(() => parseCommitter(text), text).toThrow('is not a committer');
 });
 
 test('a branch names its change', () => {

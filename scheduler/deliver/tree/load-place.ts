@@ -1,0 +1,115 @@
+import { isFleetError, type FleetError } from '#bundles/errors';
+import { findReference, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
+import { checkSources } from '../../assemble/candidate/check-candidate.ts';
+import { type GivenCandidate, isOwn } from '../../assemble/candidate/given-candidate.ts';
+import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
+import { toCandidateSource } from '../../assemble/candidate/make-candidate.ts';
+import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
+import { loadPlatform, type Root } from '../../load/load-platform.ts';
+import type { PlatformOptions } from '../../load/platform/load-options.ts';
+import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
+import type { Sources } from '../../load/sources/open-sources.ts';
+import type { Platform } from '../../model/model.ts';
+import { type Chain, cannotBuildPromoted, loadPolicies, openChain } from '../../release/chain/open-chain.ts';
+import type { PromotionStory } from '../git/promotion-words.ts';
+
+export type PlaceOptions = PlatformOptions & {
+  readonly fleet?: string;
+  /** Layout with the audit log and the candidates: without it nothing is delivered of a chained environment. */
+  readonly layout?: string | undefined;
+  /** Delivers exactly this candidate, with the environment's newest layer if it is another one's. */
+  readonly candidate?: GivenCandidate | undefined;
+  readonly signal: AbortSignal;
+};
+
+/** The platform of an environment as its tree shows it. */
+export type TreePlace =
+  | { readonly kind: 'loaded'; readonly platform: Platform; readonly promotion: PromotionStory | undefined }
+  /** NOT_PROMOTED: nothing may be delivered. */
+  | { readonly kind: 'waiting'; readonly why: FleetError }
+  | { readonly kind: 'invalid'; readonly problems: readonly FleetError[] };
+
+/** The chain of the platform, by the audit log in the layout. The layout's own roots verify it, as in publishing. */
+export const openTreeChain = async (
+  { layout, signal }: PlaceOptions,
+  root: Root,
+  sources: Sources,
+): Promise<Chain | undefined> => {
+  const opened = layout === undefined ? undefined : await openOrStartLayout(layout);
+  const roots = opened && findReference(opened, AUDIT_REFERENCE) ? await readFleetChain(opened) : [];
+  const policies = () => loadPolicies(sources, root);
+  return await openChain({ root, policies, layout, roots, signal });
+};
+
+/**
+ * @throws FleetError NOT_PROMOTED for another candidate than the promoted one, or if the promoted one cannot be read any more;
+ *   CANDIDATE_MISMATCH; the platform's problems
+ */
+export const loadPlace = async (
+  options: PlaceOptions & { readonly sources: Sources },
+  environment: string,
+  chain: Chain | undefined,
+): Promise<TreePlace> => {
+  const { candidate: given } = options;
+  const place = await chain?.placeOf(environment, given);
+  switch (place?.kind) {
+    case undefined:
+    case 'newest':
+      return {
+        kind: 'loaded',
+        platform: await (given ? loadLocked(options, environment, given) : load(options, environment)),
+        promotion: undefined,
+      };
+    case 'invalid':
+    case 'waiting':
+      return place;
+    case 'promoted': {
+      const { candidate, promoted, decision } = place;
+      try {
+        const { document } = candidate;
+        const story = { ...decision, candidate: promoted.candidate, document };
+        const platform = await loadLocked(options, environment, candidate);
+        return {
+          kind: 'loaded',
+          platform,
+          promotion: { ...story, before: await readEarlier(options, decision.before) },
+        };
+      } catch (error) {
+        if (given || !isFleetError(error, 'CANDIDATE_MISMATCH')) throw error;
+        throw cannotBuildPromoted(environment, error);
+      }
+    }
+  }
+};
+
+const load = (options: PlaceOptions, environment: string): Promise<Platform> =>
+  loadPlatform({ ...options, environment, holdWorkloads: true });
+
+const loadLocked = async (
+  options: PlaceOptions & { readonly sources: Sources },
+  environment: string,
+  candidate: GivenCandidate,
+): Promise<Platform> => {
+  const sources = lockedSources(options.sources, candidate, environment);
+  const platform = await load({ ...options, sources }, environment);
+  const read = platform.sources.map(toCandidateSource);
+  // Not exact: a tree is made without the files of applications. The layer of another environment is not compared.
+  checkSources(candidate, read, isOwn(candidate, environment) ? '' : environment, false);
+  return platform;
+};
+
+/** The candidate of an earlier promotion; undefined if the layout no longer has it. */
+const readEarlier = async (
+  { layout, signal }: PlaceOptions,
+  digest: PromotionStory['candidate'] | undefined,
+) => {
+  if (digest === undefined || layout === undefined) return undefined;
+  try {
+    const { blobs } = await openOrStartLayout(layout);
+    return (await readCandidate(digest, [blobs], signal)).document;
+  } catch (error) {
+    if (isFleetError(error, 'MISSING_BLOB')) return undefined;
+    throw error;
+  }
+};
