@@ -6,10 +6,10 @@ import { digestOfPath } from '#bundles/formats/medium/open-tar';
 import { nameSome } from '#bundles/name-some';
 import { formatTime, type Timestamp } from '#bundles/time';
 
-/** Digest and size of everything that belongs there. */
+/** Digest and size of all expected blobs. */
 export type ExpectedBlobs = Map<Digest, number>;
 
-/** One blob that was read to its end, or as far as it is right. */
+/** The result of reading one blob. */
 export type BlobCheck = {
   readonly digest: Digest;
   readonly size: number;
@@ -20,21 +20,20 @@ export type BlobCheck = {
 
 export type BlobsChecked = {
   readonly checked: number;
-  /** Files under blobs/ of a folder that belong to nothing on the medium. */
+  /** Files under blobs/ of a folder that nothing on the medium names. */
   readonly strangers: number;
 };
 
 type Checking = {
   readonly clock: () => Date;
   readonly onBlob: (blob: BlobCheck) => void;
-  /** Not all that belongs there is known, as something was refused before: nothing is reported as foreign. */
+  /** True if an earlier refusal leaves the expected blobs incomplete: then no blob is reported as foreign. */
   readonly incomplete?: boolean;
 };
 
 /**
- * Reads every blob that belongs on the medium, and looks for those that do not: in a tar, which one program wrote, they
- * are an intrusion; in a folder, what a person left there. A bad blob does not end it: all are read, and the first that is bad
- * is what is thrown, with the parts to be sent again.
+ * Reads every expected blob of the medium and finds unexpected ones. In a tar, which one program wrote, they are an error; in a folder a
+ * person may have left them. Reads all blobs even after a bad one, then throws the first error with the parts to send again.
  * @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB, UNEXPECTED_BLOB, TRUNCATED
  */
 export const checkBlobs = async (
@@ -51,7 +50,7 @@ export const checkBlobs = async (
       while ((await content.next()).done !== true) signal?.throwIfAborted();
       onBlob({ digest, size, at: formatTime(clock()) });
     } catch (error) {
-      // A medium that was pulled or a disk that fails has nothing more to say about the next blob.
+      // After an IO error or an abort, further blobs cannot be read either.
       if (!isFleetError(error) || error.exitCode === 1 || error.exitCode === 6) throw error;
       bad.push(inPart(error, parts, digest));
       onBlob({ digest, size, at: formatTime(clock()), code: error.code, message: formatError(error) });
@@ -77,14 +76,14 @@ const strangersIn = async (files: OpenMedium['files'], expected: ExpectedBlobs):
     return digest === undefined || !expected.has(digest);
   });
 
-/** Which file has to be sent again. */
+/** Names the part files to send again. */
 const inPart = (error: FleetError, parts: MediumParts | undefined, digest: Digest): FleetError => {
   if (!parts) return error;
   const numbers = parts.partOf(digest);
   const named = parts.here
     .filter(({ number }) => numbers.includes(number))
     .map(({ number, path }) => `part ${number} (${path})`);
-  // What a part could not be read for says so itself.
+  // The error of an unreadable part already names it.
   if (named.length === 0 || error.message.includes('part ')) return error;
   const { code, message, subject } = error;
   return new FleetError(code, `${message}; it lies in ${nameSome(named)}`, {

@@ -13,15 +13,15 @@ import type { Judged } from './judged.ts';
 export type BundleOnMedium = {
   readonly carried: readonly BlobRef[];
   readonly assumed: number;
-  /** Blobs on parts that are not here. */
+  /** Number of blobs on absent parts. */
   readonly absent: number;
-  /** Images whose signatures are here and are what the bundle's policies ask for; undefined: left to the site. */
+  /** Number of images with valid signatures according to the bundle's policies; undefined: left to the site. */
   readonly signed: number | undefined;
 };
 
 /**
- * The bundle a release names is here, says what its statement says, and its closure is whole: each blob on the medium or
- * openly left to the site.
+ * Checks a bundle that a release names: it is on the medium, matches its statement, and each blob of its closure is on the medium or
+ * declared as present at the site.
  * @throws FleetError MISSING_BLOB, IMAGE_UNSIGNED, WRONG_*, DIGEST_MISMATCH, LAYOUT_INVALID ...
  */
 export const checkBundle = async (
@@ -64,7 +64,7 @@ export const checkBundle = async (
   return { carried, assumed: assumed.size, absent, signed: await countSigned(blobs, bundle, isLeft, signal) };
 };
 
-/** As the site will judge it. A delta may leave the signatures there, a part may lack them: then only the site can. */
+/** Verifies image signatures as the site will. undefined if they are not on the medium, as for a delta or an absent part. */
 const countSigned = async (
   blobs: BlobSource,
   { config }: Bundle,

@@ -4,9 +4,8 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import type { Delta, OpenMedium } from '#bundles/formats/medium/medium';
 
 /**
- * Every patch is what the table of contents says of it. Its result is checked against the blob's own digest by
- * the program that applies it.
- * @param elsewhere is a patch of a set on a part that is not here? @returns how many were looked at
+ * Checks size and digest of every patch against the table of contents. The program that applies a patch verifies its result.
+ * @param elsewhere true for a patch on an absent part of a set @returns the number of checked patches
  * @throws FleetError MISSING_BLOB, TOO_LARGE, SIZE_MISMATCH, DIGEST_MISMATCH
  */
 export const checkDeltas = async (

@@ -21,13 +21,13 @@ import { type Provenance, toProvenance } from './provenance.ts';
 import { signedBy, vouchedBy, vouchedByOfficers } from './signed-by.ts';
 import { FleetError } from '#bundles/errors';
 
-/** What follows from the documents. */
+/** Results of the checks. */
 export type Findings = {
-  /** Undefined where no root is to be believed: then nothing else was judged. */
+  /** undefined if no root is trusted: then nothing else was checked. */
   readonly root: TrustRoot | undefined;
-  /** Of each bundle that passed: who built it, and from what. */
+  /** For each valid bundle: its builder and sources. */
   readonly provenance: readonly Provenance[];
-  /** What belongs on the medium. */
+  /** Expected blobs of the medium. */
   readonly expected: ExpectedBlobs;
 };
 
@@ -38,8 +38,8 @@ type Checking = Judged & {
 };
 
 /**
- * All that a site would check before it reads content, for every channel and site at once: needs nothing but documents,
- * manifests and configs, so anybody who kept those can do it again.
+ * Makes all checks of a site that precede reading content, for every channel and site. Needs only documents, manifests and configs, so it
+ * can be repeated from an archive of those.
  */
 export const checkDocuments = async (
   list: CheckList,
@@ -197,7 +197,7 @@ const checkReceipts = async ({ list, evidence, root, medium }: Checking): Promis
   }
 };
 
-/** An ended release that passed has a live lease. */
+/** Text for the end of a release; an ended one that passed has a live lease. */
 const describeEnd = (expires: string, lease: AcceptedLease | undefined, now: Date): string =>
   lease && parseTime(expires) <= now
     ? `ended at ${expires}, alive by its lease until ${lease.predicate.expires}`
@@ -208,7 +208,7 @@ const describeSigned = (signed: number | undefined): string => {
   return signed === 0 ? '' : `, ${signed} image${signed === 1 ? '' : 's'} signed as the policies ask`;
 };
 
-/** Those that no judge reads (candidates, say) are read here, so that every document was. */
+/** Reads documents that no check reads, such as candidates, so that every document is verified. */
 const readDocuments = async (blobs: BlobSource, documents: readonly Document[]): Promise<number> => {
   for (const { digest, size } of documents) await readBlob(blobs, digest, size);
   return documents.length;
@@ -232,13 +232,13 @@ export const channelsOf = (documents: readonly Document[], wanted = 'release'): 
   ).values(),
 ];
 
-/** What the table of contents claims, against what is signed. @throws FleetError WRONG_FLEET */
+/** Compares the table of contents with the signed documents. @throws FleetError WRONG_FLEET */
 const checkFleet = (medium: Medium, root: TrustRoot): void => {
   if (medium.fleet === root.fleet) return;
   throw new FleetError('WRONG_FLEET', `the medium says fleet ${medium.fleet}, its root ${root.fleet}`);
 };
 
-/** Attack M24: a bundle that is signed, and that no release here asks for. */
+/** Attack M24: a signed bundle that no release on the medium names. */
 const checkExtra = (medium: Medium, releases: readonly AcceptedRelease[]): void => {
   const named = new Set<Digest | undefined>(
     releases.flatMap(({ bundles }) => bundles).map(({ digest }) => digest),

@@ -2,29 +2,29 @@ import type { Digest } from '#bundles/digest';
 import { type ErrorCode, formatError, isFleetError } from '#bundles/errors';
 import { formatTime, type Timestamp } from '#bundles/time';
 
-/** What one check came to, for people and for who looks at it again. */
+/** The result of one check. */
 export type Finding = {
   readonly message: string;
-  /** What was looked at: statements by the digest of their payload, bundles, roots. */
+  /** Digests of the checked documents: statements by their payload, bundles, roots. */
   readonly digests?: readonly Digest[];
-  /** Fingerprints of the keys that vouch for it. */
+  /** Fingerprints of the keys that signed it. */
   readonly keys?: readonly string[];
 };
 
-/** One thing that was looked at, and what came of it. */
+/** One check and its outcome. */
 export type Check = Required<Finding> & {
   readonly what: string;
   readonly ok: boolean;
   readonly at: Timestamp;
   readonly code?: ErrorCode;
-  /** What to do, with which `message` ends. */
+  /** What to do; the end of `message`. */
   readonly hint?: string;
 };
 
-/** Collects checks: a refusal is a result here and not the end. */
+/** Collects checks. A refusal is a result and does not stop the following checks. */
 export type CheckList = {
   readonly checks: readonly Check[];
-  /** Runs one and says what was found when all is well. Undefined when it was refused. */
+  /** Runs one check and returns its value; undefined if it was refused. */
   readonly check: <T>(
     what: string,
     run: () => Promise<T>,
@@ -44,7 +44,7 @@ export const checkList = (clock: () => Date): CheckList => {
         checks.push({ what, ok: true, message, digests, keys, at: formatTime(clock()) });
         return value;
       } catch (error) {
-        // The machine's own troubles are not the medium's.
+        // Errors of this machine are no result about the medium.
         if (!isFleetError(error) || error.code === 'ABORTED' || error.exitCode === 1) throw error;
         const { code, hint } = error;
         const message = formatError(error);

@@ -6,8 +6,8 @@ import type { CheckList } from './check-list.ts';
 import { digestOfFile } from './digest-of-file.ts';
 
 /**
- * A line for each part: the file is the one that its volume's fleet/parts.json says, or says nothing of. Its content is
- * checked with the blobs; this names the file that has to be sent again, where a blob cannot. Then whether all parts are here.
+ * Checks each part file against fleet/parts.json of its volume, so that a damaged file can be named; its content is checked with the
+ * blobs. Then checks that all parts are present.
  */
 export const checkParts = async (
   list: CheckList,

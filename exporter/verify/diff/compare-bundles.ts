@@ -17,7 +17,7 @@ export type PackageDiff = {
   readonly after: Digest | undefined;
   /** Objects of a Kubernetes package, files of a host package. */
   readonly objects: readonly ItemDiff[];
-  /** Why there is nothing to show. */
+  /** Why no details are shown. */
   readonly note?: string;
 };
 
@@ -41,13 +41,13 @@ export type BundleDiff = {
   readonly after: Digest | undefined;
   readonly packages: readonly PackageDiff[];
   readonly images: readonly ImageDiff[];
-  /** Blobs of the closure that are no image: files of packages, signatures. */
+  /** Blobs of the closure that are not images: files of packages, signatures. */
   readonly files: readonly FileDiff[];
-  /** Why it cannot be compared further. */
+  /** Why it is not compared further. */
   readonly note?: string;
 };
 
-/** A bundle that was read as far as somebody has it. */
+/** A bundle with the blobs that are available on either side. */
 type Known = {
   readonly bundle: Bundle;
   readonly files: PackageFiles;
@@ -145,7 +145,7 @@ const byId = (known: Known | undefined): ReadonlyMap<string, BundleAssignment> =
 const outcomeOf = (before: unknown, after: unknown): Outcome =>
   before === undefined ? 'created' : after === undefined ? 'deleted' : 'configured';
 
-/** Loaded when something differs: most of what it costs is the reader of YAML. */
+/** Loaded on demand, because it includes the YAML reader. */
 const compareFilesOf = async (
   before: ReadonlyMap<string, Buffer>,
   after: ReadonlyMap<string, Buffer>,
@@ -172,7 +172,7 @@ const compareImages = (
   });
 };
 
-/** 'host/repository' to its digests, sorted. */
+/** 'host/repository' -> its digests, sorted. */
 const imagesOf = (config: BundleConfig | undefined): ReadonlyMap<string, readonly Digest[]> => {
   const named = (config?.closure ?? []).flatMap(({ digest, names = [] }) =>
     names.map((name) => ({ image: name.replace(/@[^@]*$/, ''), digest })),

@@ -9,7 +9,7 @@ export type ChannelDiff = {
   readonly release: { readonly before: number | undefined; readonly after: number | undefined };
   /** Those that differ. */
   readonly bundles: readonly BundleDiff[];
-  /** What `after` has of this channel and `before` has not, of a blob that comes as a patch the patch. */
+  /** Blobs of this channel in `after` and not in `before`; a blob carried as a patch counts with the patch. */
   readonly bytes: number;
 };
 
@@ -20,20 +20,20 @@ export type SidesDiff = {
   /** Those that differ. */
   readonly channels: readonly ChannelDiff[];
   readonly unchanged: readonly string[];
-  /** Orders of sites, where both sides have some. */
+  /** Changed site statements, if both sides have some. */
   readonly sites: readonly {
     readonly site: string;
     readonly before: number | undefined;
     readonly after: number | undefined;
   }[];
-  /** What would travel, each blob once. */
+  /** Blobs to transfer, each counted once. */
   readonly bytes: number;
-  /** Blobs of it that travel as patches; their bytes count and not those of the blobs. */
+  /** Number of blobs carried as patches, whose sizes count in place of the blobs'. */
   readonly patched: number;
   readonly notes: readonly string[];
 };
 
-/** @param only channels; undefined: all that either side has */
+/** @param only the channels to compare; undefined: all channels of either side */
 export const compareSides = async (
   before: Side,
   after: Side,
@@ -98,7 +98,7 @@ const compareSites = ({ sites: before }: Side, { sites: after }: Side): SidesDif
     .filter((it) => it.before !== it.after || before.has(it.site) !== after.has(it.site));
 };
 
-/** A blob from the first place that has it: what a delta leaves out may be on the medium that it is compared with. */
+/** Reads a blob from the first source that has it: the other side may have a blob that a delta leaves out. */
 const firstOf = (places: readonly BlobSource[]): BlobSource => {
   const name = places.map((place) => place.name).join(', ');
   return {

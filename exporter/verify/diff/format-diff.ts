@@ -6,7 +6,7 @@ import { formatBytes } from '#cli/format-bytes';
 import type { BundleDiff, FileDiff, ImageDiff, PackageDiff } from './compare-bundles.ts';
 import type { ChannelDiff, SidesDiff } from './compare-sides.ts';
 
-/** What differs in words, then every object as a unified diff. What strangers wrote does not move the cursor. */
+/** A summary of the differences, then a unified diff of every object, without terminal control characters. */
 export const formatDiff = (diff: SidesDiff): string =>
   plainText(
     [

@@ -20,12 +20,12 @@ export type SideOptions = {
   readonly signal?: AbortSignal;
 };
 
-/** A medium, whose content is not verified, or a source, whose releases are. */
+/** Opens a medium, whose content is not verified, or a source, whose releases are. */
 export type OpenedSide =
   | { readonly kind: 'medium'; readonly side: Side }
   | { readonly kind: 'source'; readonly source: Source };
 
-/** @param where one place, or several volumes of a set @throws FleetError MEDIUM_EMPTY; as openMedium and openSource */
+/** @param where one location, or the volumes of a set @throws FleetError MEDIUM_EMPTY, and the codes of openMedium and openSource */
 export const openPlace = async (where: string, { open, access }: SideOptions): Promise<OpenedSide> => {
   if (where.startsWith('oci://') || (await isLayout(where)))
     return { kind: 'source', source: await openSource(where, access) };
@@ -37,7 +37,7 @@ export const openPlace = async (where: string, { open, access }: SideOptions): P
   });
 };
 
-/** The volumes of a set have commas between them, as messages name them; a path may have one of its own. */
+/** Volumes of a set are separated by commas, as in messages; a path may contain a comma itself. */
 const sticksOf = async (where: string): Promise<readonly string[]> =>
   where.includes(',') && !(await isThere(where)) ? where.split(',').filter((path) => path !== '') : [where];
 
@@ -47,7 +47,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** A medium is a layout too, and more. */
+/** Tells a medium from a plain layout. */
 const isLayout = async (path: string): Promise<boolean> => {
   const there = (file: string): Promise<boolean> =>
     stat(join(path, file)).then(
@@ -57,7 +57,7 @@ const isLayout = async (path: string): Promise<boolean> => {
   return (await there('index.json')) && !(await there(MEDIUM_FILE)) && !(await there(PARTS_FILE));
 };
 
-/** Nothing of it is verified but that each blob is what its name says. */
+/** Opens a medium and verifies only the digests of blobs that are read. */
 const sideOf = (open: OpenMedium): Side => {
   const { documents = [], bundles = [], deltas = [] } = open.medium ?? {};
   return {
@@ -87,8 +87,8 @@ const ofRole = (documents: readonly Document[], role: string): readonly Document
   documents.filter((document) => document.role === role);
 
 /**
- * The releases of a source, judged as an export would. @param channels of which; undefined: all
- * @throws FleetError as readOffer, except for a channel that does not exist
+ * Reads the releases of a source with the checks of an export. A missing channel is no error. @param channels undefined: all
+ * @throws FleetError with the codes of readOffer
  */
 export const sideOfSource = async (
   source: Source,

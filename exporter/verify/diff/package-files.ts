@@ -11,17 +11,17 @@ import type { SidePatch } from './side.ts';
 
 type Files = ReadonlyMap<string, Buffer>;
 
-/** A layer is read into memory to be shown; larger ones hold more than anybody reads. */
+/** Size limit in bytes for a layer that is read into memory to be shown. */
 const MAX_LAYER_BYTES = 64 << 20;
 const LIMITS = { maxBytes: 256 << 20, maxEntries: 200_000 };
 
-/** The files of packages of one bundle, each layer unpacked once. */
+/** The files of the packages of one bundle. Each layer is unpacked once. */
 export type PackageFiles = {
-  /** By path in the package; or why there are none to be shown. */
+  /** Files by path in the package, or the reason why there are none. */
   readonly of: (assignment: BundleAssignment) => Promise<Files | string>;
 };
 
-/** All that either side has, to look up what a delta leaves out. */
+/** Blobs of both sides, to find those that a delta leaves out. */
 export type AtHand = {
   readonly blobs: BlobSource;
   readonly patches: ReadonlyMap<Digest, SidePatch>;
@@ -69,7 +69,7 @@ const readLayer = async (
     : readBlob(blobs, layer, MAX_LAYER_BYTES, signal);
 };
 
-/** package.json line by line. */
+/** package.json indented, to be compared by lines. */
 const readable = (files: Files): Files => {
   const spec = files.get(HOST_PACKAGE);
   if (!spec) return files;

@@ -8,8 +8,8 @@ import { readBlob, verified } from '#bundles/formats/layout/verified';
 import type { SidePatch } from './side.ts';
 
 /**
- * A layer that comes as a patch, of what either side has of it before.
- * @returns the layer, or why there is none
+ * Rebuilds a layer that is carried as a patch from the old layer of either side.
+ * @returns the layer, or the reason why it cannot be rebuilt
  * @throws FleetError for a patch or an old layer that cannot be read
  */
 export const rebuildLayer = async (

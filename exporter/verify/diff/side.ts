@@ -3,7 +3,7 @@ import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Delta } from '#bundles/formats/medium/medium';
 
-/** One bundle of a side, and where its blobs are as far as this side has them. */
+/** One bundle of a side and a reader of its available blobs. */
 export type SideBundle = {
   /** 'prod/kiosk' */
   readonly channel: string;
@@ -12,21 +12,21 @@ export type SideBundle = {
   readonly blobs: BlobSource;
 };
 
-/** A patch instead of a blob; `read` rejects as readPatch does. */
+/** A patch in place of a blob. `read` rejects with the codes of readPatch. */
 export type SidePatch = { readonly delta: Delta; readonly read: () => Promise<Buffer> };
 
-/** What is compared: a medium, a source of releases, or what a site reported. */
+/** One side of a comparison: a medium, a source of releases, or the reported state of a site. */
 export type Side = AsyncDisposable & {
-  /** For people. */
+  /** Name for messages. */
   readonly name: string;
-  /** Number of the release by channel; undefined where a medium does not say. */
+  /** Channel -> number of the release; undefined if a medium does not tell. */
   readonly releases: ReadonlyMap<string, number | undefined>;
   readonly bundles: readonly SideBundle[];
-  /** Version of the site statement by site; undefined if this kind of side has no site statements. */
+  /** Site -> version of the site statement; undefined if this kind of side has no site statements. */
   readonly sites: ReadonlyMap<string, number | undefined> | undefined;
-  /** Blobs that are known to be there beside those of the bundles. */
+  /** Known blobs besides those of the bundles. */
   readonly holds: ReadonlySet<Digest>;
-  /** Of blobs that it has as patches. */
+  /** Patches by the digest of the blob that they make. */
   readonly patches: ReadonlyMap<Digest, SidePatch>;
   readonly notes: readonly string[];
 };

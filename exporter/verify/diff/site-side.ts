@@ -15,7 +15,7 @@ import type { Side, SideBundle } from './side.ts';
 
 export type SiteRequest = {
   readonly site: string;
-  /** A report, or a medium that came back; undefined: the newest reports that the office imported. */
+  /** A report, or a medium with reports; undefined: the newest imported reports. */
   readonly report: string | undefined;
   readonly open: OpenOptions;
   readonly now: Date;
@@ -79,8 +79,8 @@ const findReports = async (
 };
 
 /**
- * The bundles of the release that the agent holds itself to, or, where nobody has that release any more, the one that it holds;
- * of one that took nothing over yet there are none.
+ * Returns the bundles of the agent's accepted release; if that release is no longer available, the bundle that the agent holds. Empty for
+ * an agent that has accepted nothing.
  */
 const runningBundles = async (
   source: Source,
@@ -104,7 +104,7 @@ const runningBundles = async (
     return await Promise.all([...holds.keys()].map(toBundle));
   } catch (error) {
     if (!isFleetError(error, 'CHANNEL_MISSING')) throw error;
-    // What its former channel gave it lies elsewhere, and is not what runs.
+    // A bundle of its former channel does not run any more.
     const here = await Promise.all(held.map(async (digest) => (await blobs.size(digest)) !== undefined));
     const bundles = await Promise.all(held.filter((_, index) => here[index]).map(toBundle));
     const alone = bundles.filter(({ kind }) => bundles.filter((other) => other.kind === kind).length === 1);
