@@ -17,8 +17,8 @@ type Artifact = {
 };
 
 /**
- * A medium seen as the layout that it was made from: its documents as the artifacts which section 13 of
- * docs/bundle-format.md names. They are made in memory, and of the same documents they are the same bytes as at the office.
+ * Presents a medium as the layout that it was made from, with its documents as artifacts (docs/bundle-format.md section 13). The artifacts
+ * are built in memory; the same documents give the same bytes as at the office.
  * @throws FleetError MEDIUM_EMPTY
  */
 export const mediumOffering = ({ path, medium, blobs }: OpenMedium): Offering => {

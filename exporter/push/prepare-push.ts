@@ -25,25 +25,25 @@ import { refuseMissing } from './refuse-missing.ts';
 
 export type PushRequest = {
   readonly selection: Selection;
-  /** The root that was given by hand. */
+  /** Digest of the pinned root; undefined: none was given. */
   readonly pinned: Digest | undefined;
-  /** Put an older release over a newer one: something went very wrong, and somebody says why. */
+  /** Allow replacing a newer release by an older one, for emergencies. */
   readonly goBack: boolean;
-  /** Look for every blob, also of what is there under its tag. */
+  /** Check every blob, also of bundles whose tag exists. */
   readonly repair: boolean;
   readonly now: Date;
-  /** Nothing is sent, and nothing is written onto the medium. */
+  /** Dry run: nothing is sent and nothing is written to the medium. */
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
 };
 
-/** A pointer of the medium, compared with the one that is there. */
+/** A pointer of the medium, compared with the registry's. */
 export type PreparedPointer = {
   readonly pointer: Pointer;
   readonly before: Descriptor | undefined;
-  /** undefined: the registry has this very pointer, and so everything behind it. */
+  /** undefined: the registry has the same pointer and therefore its content. */
   readonly batch: UploadBatch | undefined;
-  /** It is older than the one that is there. */
+  /** True if it is older than the registry's. */
   readonly older: boolean;
 };
 
@@ -55,12 +55,12 @@ export type PreparedPush = {
   readonly mirror: readonly MirroredImage[];
 };
 
-/** Questions at once; each waits for the network most of the time. */
+/** Concurrent requests; each mostly waits for the network. */
 const WIDTH = 8;
 
 /**
- * Everything that is checked before the first byte is sent: signatures, ends, whether all is there, and that no pointer goes
- * back. Judged as an agent that has never seen anything would.
+ * Makes all checks before the first byte is sent: signatures, expiry, completeness, and that no pointer goes back. Judges like an agent
+ * without any earlier state.
  * @throws FleetError whatever an agent would refuse; ROLLBACK, EQUIVOCATION, MISSING_BASE, CHANNEL_MISSING, REGISTRY_*
  */
 export const preparePush = async (
@@ -147,7 +147,7 @@ const absentFrom = async (
   return found.flat();
 };
 
-/** Bundles of the chosen channels that the registry has, for the office to build on. */
+/** Bundles of the chosen channels in the registry, which the next delta can assume. */
 const bundlesIn = async (
   registry: Registry,
   chosen: readonly Pointer[],
@@ -173,7 +173,7 @@ const HINTS: Readonly<Record<string, string>> = {
     'Nothing was pushed. The registry has heard of a root that this medium does not know: ask for a newer medium',
 };
 
-/** What is wrong is the same as when the office publishes; what to do about it is not. */
+/** Replaces the hints of errors that are written for publishing at the office. */
 const inWordsOfPush = (error: unknown): unknown => {
   if (!isFleetError(error)) return error;
   const hint = HINTS[error.code];

@@ -21,10 +21,10 @@ export type PushedPointer = {
   /** 'prod/line', 'sites/plant-7' */
   readonly repository: string;
   readonly tag: PointerTag;
-  /** 'release 8'; undefined where it was there already. */
+  /** 'release 8'; undefined if the registry had it. */
   readonly name: string | undefined;
   readonly outcome: 'sent' | 'unchanged' | 'superseded' | 'planned';
-  /** It was put over a newer one. */
+  /** True if it replaced a newer release. */
   readonly wentBack: boolean;
   readonly freight: Freight;
 };
@@ -32,28 +32,28 @@ export type PushedPointer = {
 export type Pushed = {
   readonly fleet: string;
   readonly root: { readonly version: number; readonly digest: Digest; readonly dev: boolean };
-  /** Whether the root was the one given by hand. Without that, all is only consistent with itself. */
+  /** True if the root was given by hand. Otherwise the medium is only consistent with itself. */
   readonly anchored: boolean;
   readonly pointers: readonly PushedPointer[];
   readonly images: { readonly count: number; readonly freight: Freight };
-  /** Where everything lies now, by the name it is known by. */
+  /** Name -> reference in the registry. */
   readonly references: References;
 };
 
 export type PushHooks = {
-  /** Bytes of blobs that will be looked at, before the first is sent. */
+  /** Called with the total bytes of blobs to check, before the first is sent. */
   readonly onPrepared?: (bytes: number) => void;
-  /** Bytes that are in the registry now, sent or found there. */
+  /** Called with the bytes that are in the registry, sent or found there. */
   readonly onBytes?: (bytes: number) => void;
 };
 
-/** Images or pointers at once; how many blobs are on their way, the carrier says. */
+/** Concurrent images or pointers. The upload itself limits concurrent blobs. */
 const WIDTH = 8;
 
 /**
- * From a medium into a registry with no stop between: images under their own names first, then what channels and sites need,
- * pointers last. Killed anywhere, the registry has what it had before and some blobs more; doing it again goes on.
- * @throws FleetError as preparePush, before anything is sent; REGISTRY_*, DIGEST_MISMATCH, SIZE_MISMATCH, TRUNCATED later
+ * Pushes a medium into a registry: images under their own names first, then content of channels and sites, pointers last. After a kill the
+ * registry has its old state and some more blobs, and another run continues.
+ * @throws FleetError with the codes of preparePush before anything is sent; later REGISTRY_*, DIGEST_MISMATCH, SIZE_MISMATCH, TRUNCATED
  */
 export const pushMedium = async (
   medium: OpenMedium,
@@ -122,7 +122,7 @@ const send = async (
   };
   const isRelease = ({ pointer }: PreparedPointer): boolean => pointer.tag === 'release';
   const moved: PushedPointer[] = [];
-  // Releases first: a lease is about one, and an order may send an agent to one.
+  // Releases first, because leases and site statements refer to them.
   for (const wave of [pointers.filter(isRelease), pointers.filter((it) => !isRelease(it))])
     moved.push(...(await inParallel(wave, WIDTH, sendOne, signal)));
   return {

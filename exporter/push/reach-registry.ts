@@ -3,14 +3,14 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { missingBlob } from '#bundles/formats/layout/verified';
 import type { Registry } from '#bundles/transport/registry/registry';
 
-/** The medium and, behind it, the registry it is pushed into: what a delta leaves out lies there already. */
+/** Reads blobs from the medium, or from the target registry, which has the blobs that a delta leaves out. */
 export type Reach = {
   readonly blobs: BlobSource;
-  /** The repository where a blob was found that the medium lacks. */
+  /** The repository of a blob that the medium lacks. */
   readonly placeOf: (digest: Digest) => string | undefined;
 };
 
-/** @param paths repositories that may have the base, in the order in which they are asked; it may grow */
+/** @param paths repositories that may have the base, in order of the requests; may grow */
 export const reachRegistry = (
   medium: BlobSource,
   registry: Pick<Registry, 'repository'>,

@@ -3,7 +3,7 @@ import { bundleTag, imageTag } from '#bundles/transport/registry/references';
 import type { RegistryAddress } from '#bundles/transport/registry/registry';
 import type { PreparedPush } from './prepare-push.ts';
 
-/** The name of what was pushed ('registry.example/app@sha256:...', 'prod/line:release') to its reference in the registry. */
+/** Name ('registry.example/app@sha256:...', 'prod/line:release') -> reference in the registry. */
 export type References = Readonly<Record<string, string>>;
 
 export const referencesOf = (

@@ -7,9 +7,9 @@ import { nameSome } from '#bundles/name-some';
 import { formatTime } from '#bundles/time';
 
 /**
- * Neither the medium nor the registry has these blobs. Where the medium left them out on purpose, a note onto it asks for them,
- * as an agent's would (docs/bundle-format.md section 11).
- * @param holds bundles that the registry has @param now for the note; undefined: nothing is written, only looked
+ * Reports blobs that neither the medium nor the registry has. If the medium is a delta, writes a needs document onto it, as an agent does
+ * (docs/bundle-format.md section 11).
+ * @param holds bundles in the registry @param now time for the document; undefined: dry run
  * @throws FleetError MISSING_BASE, MISSING_BLOB, PARTS_MISSING; always
  */
 export const refuseMissing = async (
@@ -69,13 +69,13 @@ const writeNeeds = async (
     await writeFileOntoMedium(root, file, canonicalBytes(note));
     return file;
   } catch (error) {
-    // A medium with its lock on, or a full one: then the person has to carry the words.
+    // The medium is write-protected or full: then only the message names the blobs.
     if (isOfTheStick(error)) return undefined;
     throw error;
   }
 };
 
-/** What was needed is in the registry now: the note would ask for it again. */
+/** Removes the needs document once the registry has the blobs. */
 export const removeNeeds = async ({ roots, medium }: OpenMedium): Promise<void> => {
   if (!medium) return;
   try {
@@ -85,7 +85,7 @@ export const removeNeeds = async ({ roots, medium }: OpenMedium): Promise<void> 
   }
 };
 
-/** A registry is no agent; it asks under a name of its own, so that no agent's note is overwritten. */
+/** Name of the registry's needs document, which differs from the names of agents. */
 const noteOf = ({ documents }: Medium): { readonly file: string; readonly agent: string } => {
   const agent = `${documents.find(({ site }) => site !== undefined)?.site ?? 'edge'}/registry`;
   return { agent, file: `${REQUESTS_FOLDER}/${agentFolder(agent)}-needs.json` };

@@ -9,8 +9,8 @@ import { MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
 export type Copied = { readonly folder: string; readonly files: number; readonly there: number };
 
 /**
- * The reports as they are, at the paths that they have on a medium: the folder can be mailed, sent over a diode, and imported
- * like the medium. What is there already stays; where it is something else, nothing is written.
+ * Copies reports unchanged, with their paths on the medium, so that the folder can be mailed, sent over a data diode, and imported like a
+ * medium. Identical files are kept; if a file differs, nothing is written.
  * @throws FleetError USAGE for a file of the same name and other bytes, DISK_FULL, PERMISSION
  */
 export const copyReports = async (medium: OpenMedium, folder: string): Promise<Copied> => {

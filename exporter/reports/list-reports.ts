@@ -13,37 +13,37 @@ import type { AgentsOf } from './medium-agents.ts';
 import { newestReceipt } from './newest-receipt.ts';
 
 export type ListedReport = {
-  /** From the medium's root, without its two endings. */
+  /** Path relative to the medium, without the two suffixes. */
   readonly path: string;
   readonly from: number;
   readonly to: number;
   readonly time: string;
   readonly bytes: number;
-  /** Unchecked: nothing says whose key it must be. */
+  /** 'unchecked': the agent's key is unknown. */
   readonly signature: 'right' | 'unchecked' | 'refused';
   readonly code?: ErrorCode;
   readonly message?: string;
 };
 
 export type AgentReports = {
-  /** '<site>/<agent>', as the reports claim. */
+  /** '<site>/<agent>' according to the reports. */
   readonly agent: string;
   readonly reports: readonly ListedReport[];
-  /** Numbers of events between those that are here. */
+  /** Missing event numbers between the reports. */
   readonly gaps: readonly { readonly from: number; readonly to: number }[];
-  /** Up to which event a receipt on the medium says that the hub has them; undefined: none, or none that can be checked. */
+  /** Last event that the hub has, by a receipt on the medium; undefined without a verifiable receipt. */
   readonly acknowledged: number | undefined;
 };
 
 export type ReportList = {
   readonly agents: readonly AgentReports[];
-  /** Files that are no report that can be read. */
+  /** Files that are not readable reports. */
   readonly refused: readonly { readonly path: string; readonly code: ErrorCode; readonly message: string }[];
 };
 
 /**
- * Every report on a medium by its agent, and whether it is what its agent signed. What is wrong with one stops no other.
- * @param agentsOf who the agents are; undefined: nobody can say, and nothing is checked
+ * Lists the reports on a medium by agent and verifies their signatures. An invalid report does not stop the others.
+ * @param agentsOf the agents and their keys; undefined: unknown, nothing is verified
  */
 export const listReports = async (
   medium: OpenMedium,
@@ -70,7 +70,7 @@ export const listReports = async (
   return { agents: agents.toSorted((a, b) => compareBytes(a.agent, b.agent)), refused };
 };
 
-/** @throws FleetError for what is no report at all */
+/** @throws FleetError for a file that is not a report */
 const listOne = async (
   medium: OpenMedium,
   found: FoundReport,
@@ -88,7 +88,7 @@ const listOne = async (
     return { agent, report: { ...base, signature: 'right' } };
   } catch (error) {
     const { code, message } = refusal(error);
-    // That nobody knows the site says nothing of the report.
+    // An unknown site does not make the report invalid.
     const signature = code === 'SITE_MISSING' ? 'unchecked' : 'refused';
     return { agent, report: { ...base, signature, code, message } };
   }
@@ -112,7 +112,7 @@ const verify = async (
     throw new FleetError('REPORT_INVALID', `${path} lies in the folder of another agent than ${agent}`);
 };
 
-/** Reports may overlap: what was exported twice is there twice. */
+/** Reports may overlap, because events may be exported twice. */
 const gapsIn = (reports: readonly ListedReport[]): AgentReports['gaps'] => {
   const gaps: { readonly from: number; readonly to: number }[] = [];
   let covered = reports[0]?.from ?? 1;

@@ -4,10 +4,10 @@ import type { OpenMedium } from '#bundles/formats/medium/medium';
 import type { SiteAgents } from '../source/base/site-agents.ts';
 import { type Evidence, judgeRoots, judgeSite } from '../source/check/judge.ts';
 
-/** Whose keys count: the agents of a site by its signed statement. @throws FleetError where there is none to believe */
+/** Returns the agents of a site from its signed statement. @throws FleetError without a valid statement */
 export type AgentsOf = (site: string) => Promise<SiteAgents>;
 
-/** By the statements that the medium itself took out, under the root given by hand. Each site is judged once. */
+/** Uses the site statements on the medium, verified with the root given by hand. Each site is verified once. */
 export const mediumAgents = (open: OpenMedium, pinned: Digest, now: Date): AgentsOf => {
   const known = new Map<string, Promise<SiteAgents>>();
   const judge = async (site: string): Promise<SiteAgents> => {

@@ -6,7 +6,7 @@ import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import type { ReceiptPredicate } from '#bundles/formats/statements/predicates';
 import type { AgentsOf } from './medium-agents.ts';
 
-/** The receipt for an agent that reaches furthest, of those on the medium that the hub really signed. */
+/** The receipt for an agent with the highest event number among the valid ones on the medium. */
 export const newestReceipt = async (
   medium: OpenMedium,
   agent: string,
@@ -25,7 +25,7 @@ export const newestReceipt = async (
   return newest;
 };
 
-/** As documents, and as the file that people look at. */
+/** Receipts are stored as documents and as plain files. */
 async function* receiptFiles(medium: OpenMedium, agent: string): AsyncGenerator<Buffer> {
   for (const { role, agent: whose, digest } of medium.medium?.documents ?? [])
     if (role === 'receipt' && whose === agent)

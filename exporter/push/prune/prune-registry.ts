@@ -14,22 +14,22 @@ import { formatRegistryAddress } from '#bundles/transport/registry/registry-addr
 import type { Artifact } from '#bundles/transport/collect/read-artifacts';
 
 export type PruneRequest = {
-  /** Releases of each channel that stay, the current one counted in; at least 1. */
+  /** Number of releases to keep for each channel, including the current one; at least 1. */
   readonly keep: number;
-  /** undefined: all that the registry has. */
+  /** undefined: all channels of the registry. */
   readonly channels: readonly Channel[] | undefined;
-  /** The root that was given by hand. */
+  /** Digest of the root given by hand. */
   readonly pinned: Digest | undefined;
-  /** false: only say what would go. */
+  /** false: dry run. */
   readonly remove: boolean;
   readonly signal: AbortSignal;
 };
 
 export type PrunedRepository = {
   readonly repository: string;
-  /** 'moved': somebody pushed meanwhile, so nothing was removed. */
+  /** 'moved': another push changed the channel, so nothing was removed. */
   readonly outcome: 'planned' | 'removed' | 'moved';
-  /** Tags that are gone, or would be. */
+  /** Removed tags, or in a dry run those that would be removed. */
   readonly tags: readonly string[];
 };
 
@@ -41,10 +41,9 @@ export type Pruned = {
 type Planned = { readonly path: string; readonly repository: Repository; readonly collection: Collection };
 
 /**
- * Removes tags of releases that nobody goes back to, and of images that only those used. Images go before the releases that
- * led to them: stopped between, the same again finds the rest. What is not tagged as fleet-export tags it, and what no removed
- * release names, is never touched.
- * @throws FleetError CHANNEL_MISSING, ROOT_UNKNOWN, REGISTRY_*, and what is wrong with a release that stays: then nothing goes
+ * Removes tags of old releases and of images that only they use. Images are removed before their releases, so that an interrupted run can
+ * be repeated. Tags that fleet-export did not make and images that no removed release names are never touched.
+ * @throws FleetError CHANNEL_MISSING, ROOT_UNKNOWN, REGISTRY_*, or the error of an invalid release that is kept; then nothing is removed
  */
 export const pruneRegistry = async (registry: Registry, order: PruneRequest): Promise<Pruned> => {
   const { channels, keep, pinned, remove, signal } = order;
@@ -136,7 +135,7 @@ const plan = async (
 
 const KEEPS: readonly ErrorCode[] = ['REGISTRY_DENIED', 'REGISTRY_UNREACHABLE', 'ABORTED', 'INTERNAL'];
 
-/** Tags of images under their own names that bundles which go used, and none that stays, by path. */
+/** Path -> tags of images under their own names that only removed bundles use. */
 const planMirrorTags = async (
   registry: Registry,
   planned: readonly Planned[],
@@ -151,7 +150,7 @@ const planMirrorTags = async (
   for (const { repository, collection } of planned)
     for (const digest of collection.bundles.go) {
       const tags = await mirrorTags(repository, digest, signal).catch((error: unknown) => {
-        // It goes because nobody needs it: that it is damaged keeps nobody from cleaning up.
+        // A damaged release that is to be removed does not stop the clean-up.
         if (!isFleetError(error) || error.retryable || KEEPS.includes(error.code)) throw error;
         notes.push(`images of bundle ${digest} were left, for it cannot be read: ${error.message}`);
         return [];
@@ -167,7 +166,7 @@ const planMirrorTags = async (
   return there;
 };
 
-/** Where push put the images of a bundle: path and tag of each manifest, those inside of indexes and what vouches for it too. */
+/** Paths and tags under which push stored the images of a bundle, including manifests inside of indexes and signatures. */
 const mirrorTags = async (
   { blobs }: Repository,
   digest: Digest,
@@ -191,8 +190,8 @@ const anyMoved = async (planned: readonly Planned[], signal: AbortSignal): Promi
 };
 
 /**
- * What stays of a channel: what its pointers name, the `keep` newest releases by their numbers (media may have skipped some), and
- * what is newer than its pointer and so on its way.
+ * Releases of a channel to keep: those that its pointers name, the `keep` newest by number (media may have skipped some), and those newer
+ * than its pointer, which are being pushed.
  */
 const chooseNewest = (
   artifacts: readonly Artifact[],

@@ -13,13 +13,12 @@ export type Acknowledged = {
   readonly notes: readonly string[];
 };
 
-/** One line of a report, as the chain sees it. */
+/** One event of a report with its place in the chain. */
 type Link = { readonly seq: number; readonly prev: Digest; readonly hash: Digest };
 
 /**
- * Reports whose every event the hub has for certain: a receipt of its key names the hash of the last event, and each event
- * names the one before, back to these. A report that is not in that chain may be the only trace of a machine that was put
- * back from a copy: it stays.
+ * Finds reports whose events the hub has: a receipt signed by the hub names the hash of the last event, and each event names the one before.
+ * A report outside of that chain may be the only trace of a machine that was restored from a copy, so it is kept.
  */
 export const acknowledgedReports = async (medium: OpenMedium, agentsOf: AgentsOf): Promise<Acknowledged> => {
   const notes: string[] = [];
@@ -55,7 +54,7 @@ export const acknowledgedReports = async (medium: OpenMedium, agentsOf: AgentsOf
 
 type Own = {
   readonly found: FoundReport;
-  /** Undefined: its events are gone already. An agent writes the statement last; only who removes reports leaves one alone. */
+  /** undefined if its events are missing: an agent writes the statement last, so a removal was interrupted. */
   readonly links: readonly Link[] | undefined;
 };
 
@@ -73,13 +72,13 @@ const readOwn = async (
   };
 };
 
-/** The last event by the report's name: '.../000000000001-000000000010'. */
+/** Number of the last event, from the report's name: '.../000000000001-000000000010'. */
 const endOf = (path: string): number | undefined => {
   const end = /-(\d{12})$/.exec(path)?.[1];
   return end === undefined ? undefined : Number(end);
 };
 
-/** Paths of the reports that hang together with what is known, again and again until none is new. @param known grows */
+/** Paths of reports connected to known events, repeated until no more are found. @param known is extended */
 const linkBack = (reports: readonly Own[], known: Map<number, Digest>): ReadonlySet<string> => {
   const linked = new Set<string>();
   for (let before = -1; before !== linked.size; ) {
@@ -93,7 +92,7 @@ const linkBack = (reports: readonly Own[], known: Map<number, Digest>): Readonly
   return linked;
 };
 
-/** It is a chain in itself, and one of its events, or the one before its first, is one that is known; none is another. */
+/** True if the report is a valid chain that contains or follows a known event and contradicts none. */
 const isLinked = (links: readonly Link[], known: ReadonlyMap<number, Digest>): boolean => {
   const [first] = links;
   if (!first) return false;
@@ -108,7 +107,7 @@ const isLinked = (links: readonly Link[], known: ReadonlyMap<number, Digest>): b
   );
 };
 
-/** Empty for what is no chain of events: then nothing is known of it. */
+/** Empty if the events are not a chain. */
 const linksOf = (events: Buffer): readonly Link[] => {
   const lines = events.toString('utf8').split('\n').slice(0, -1);
   const links: Link[] = [];

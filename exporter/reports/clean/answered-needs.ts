@@ -21,8 +21,8 @@ type Needs = { readonly agent: string; readonly missing: readonly Digest[]; read
 const MAX_BYTES = 16 << 20;
 
 /**
- * Paths of needs that were answered: the agent has reported since, under its signature, that a bundle of this medium is
- * complete there that all the blobs belong to. That the medium carries them is not enough: nobody may have imported it yet.
+ * Paths of answered needs: the agent has reported, signed and later, that a bundle of this medium which contains all the blobs is complete
+ * there. It is not enough that the medium has the blobs, because it may not have been imported yet.
  */
 export const answeredNeeds = async (medium: OpenMedium, agentsOf: AgentsOf): Promise<readonly string[]> => {
   const answered: string[] = [];

@@ -11,15 +11,15 @@ import { advanceRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root
 import { verifyUnder } from '#bundles/trust/root/verify-under';
 import { parseDocument } from '#bundles/json/validate';
 
-/** A medium of an archive, as far as it matters which is newer. */
+/** A medium of an archive, with the fields that decide which is newer. */
 export type ArchivedMedium = {
   readonly fleet: string;
   readonly createdAt: string;
-  /** Number of the release by channel, sorted. */
+  /** Channel -> number of the release, sorted. */
   readonly releases: readonly (readonly [channel: string, version: number])[];
   readonly sites: readonly string[];
   readonly bundles: readonly Digest[];
-  /** Bundles that it counts on being at the site. */
+  /** Bundles that it assumes at the site. */
   readonly base: readonly Digest[];
 };
 
@@ -58,7 +58,7 @@ export const readArchived = async (
 const ofRole = (documents: readonly Document[], role: string): readonly Document[] =>
   documents.filter((document) => document.role === role);
 
-/** From the one given by hand to the newest: any of them may have signed what lies in an archive. */
+/** The roots from the pinned one to the newest, each of which may have signed documents of an archive. */
 const rootsFrom = async (
   pinned: Digest,
   { documents, blobs, path }: Pick<Medium, 'documents'> & Pick<OpenMedium, 'blobs' | 'path'>,
@@ -86,7 +86,7 @@ const checkVersion = async (
   const what = `the release of ${channel}`;
   const newest = roots.at(-1);
   const envelopes = [statement];
-  // Of several signers each has a file of its own; one that counts is enough to say how old it is.
+  // Several signers have a file each; one valid signature is enough to compare ages.
   const any = roots.map((root) => ({
     ...root,
     roles: { ...root.roles, release: { ...root.roles.release, threshold: 1 } },

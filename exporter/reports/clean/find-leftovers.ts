@@ -20,12 +20,12 @@ import { join } from 'node:path';
 import { kindOfBytes, openCandidate, readStickParts } from '#bundles/formats/medium/find-parts';
 import { parsePartName, shortSet } from '#bundles/formats/medium/part';
 
-/** Where this program and agents write files under a temporary name first. */
+/** Folders in which this program and agents write temporary files. */
 const FOLDERS = ['', 'fleet', 'blobs/sha256', CHUNKS_FOLDER, PARTS_FOLDER, REQUESTS_FOLDER, RECEIPTS_FOLDER];
 
 /**
- * What of ours on a medium is of no more use. Looks at our folders only, and at names that we give.
- * @param agentsOf whose receipts count; undefined: nobody can say, and no report and no need is left over
+ * Finds useless files on a medium. Reads only our folders and considers only names of our form.
+ * @param agentsOf agents whose receipts count; undefined: unknown, so that all reports and needs are kept
  */
 export const findLeftovers = async (
   medium: OpenMedium,
@@ -34,7 +34,7 @@ export const findLeftovers = async (
   const files: Leftover[] = [];
   const notes: string[] = [];
   const add = async (root: string, path: string, why: string): Promise<void> => {
-    // What cannot be looked at, and what is no file, stays.
+    // Unreadable entries and entries that are not files are kept.
     const size = await sizeOf(root, path).catch(() => undefined);
     if (size !== undefined) files.push({ root, path, bytes: size, why });
   };
@@ -70,7 +70,7 @@ const temporaryFiles = async (root: string, medium: OpenMedium): Promise<readonl
   return found;
 };
 
-/** An agent that was killed on its first export has left nothing else there. */
+/** The folder of an agent that was killed during its first export holds only temporary files. */
 const reportFolders = async (root: string, medium: OpenMedium): Promise<readonly string[]> => {
   const known = (await medium.files(REPORTS_FOLDER)).map((path) => path.slice(0, path.lastIndexOf('/')));
   return [...new Set(known)].filter((folder) => /^fleet\/reports\/[0-9a-f]{32}$/.test(folder) && root !== '');
@@ -80,19 +80,19 @@ const sorted = (files: readonly Leftover[]): readonly Leftover[] =>
   files.toSorted((a, b) => compareBytes(a.root, b.root) || compareBytes(a.path, b.path));
 
 /**
- * Parts in fleet/parts of other sets than the one that the volume holds, and than one that is being written.
- * @returns paths from the volume's root; none where nothing says which set counts
+ * Finds parts in fleet/parts that belong neither to the set of the volume nor to one being written.
+ * @returns paths relative to the volume; empty if the current set is unknown
  */
 const oldParts = async (root: string, isFilled: boolean): Promise<readonly string[]> => {
   const lists = [await readStickParts(root, PARTS_FILE), await readStickParts(root, PROGRESS_FILE)];
   const wanted = new Set(lists.flatMap((list) => (list ? [shortSet(list.set)] : [])));
-  // Copied by hand, they are the medium.
+  // Without a list, parts that were copied by hand are the medium.
   if (wanted.size === 0 && !isFilled) return [];
   const old: string[] = [];
   for await (const name of namesIn(root, PARTS_FOLDER)) {
     const set = parsePartName(name)?.set;
     if (set === undefined || wanted.has(set)) continue;
-    // A name alone makes no part.
+    // The name alone does not prove that the file is a part.
     const file = `${PARTS_FOLDER}/${name}`;
     await using bytes = await openCandidate({ path: join(root, file), found: { root, file } });
     if ((await kindOfBytes(bytes)) !== 'other') old.push(file);

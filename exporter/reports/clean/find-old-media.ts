@@ -11,7 +11,7 @@ import { namesIn } from '#bundles/formats/medium/names-in';
 
 export type ArchiveOrder = {
   readonly folder: string;
-  /** How many media stay of each set of sites and channels. */
+  /** Number of media to keep for each combination of sites and channels. */
   readonly keep: number;
   readonly pinned: Digest | undefined;
   readonly open: OpenOptions;
@@ -21,9 +21,8 @@ export type ArchiveOrder = {
 type Found = { readonly names: readonly string[]; readonly medium: ArchivedMedium };
 
 /**
- * Media of an archive folder that newer ones replace. Only tars and parts of one fleet, only in the folder itself; one
- * that a delta that stays counts on stays, too.
- * @throws FleetError MEDIUM_MISSING, WRONG_FLEET for media of several fleets and no root given
+ * Finds media of an archive folder that newer ones replace: tars and parts of one fleet, directly in the folder. The base of a delta that
+ * is kept is kept as well. @throws FleetError MEDIUM_MISSING, WRONG_FLEET for media of several fleets without a root
  */
 export const findOldMedia = async (order: ArchiveOrder): Promise<Leftovers> => {
   const { folder, keep } = order;
@@ -63,7 +62,7 @@ const readAll = async (
   return found;
 };
 
-/** Each tar alone, the parts of a set together; sorted. Other names are not ours. */
+/** The media of the folder, each a tar or the parts of a set; sorted. Other files are ignored. */
 export const mediaIn = async (folder: string): Promise<readonly (readonly string[])[]> => {
   const groups = new Map<string, string[]>();
   for await (const name of namesIn(folder, '')) {
@@ -86,7 +85,7 @@ const checkOneFleet = (found: readonly Found[], folder: string): void => {
 const groupOf = ({ medium }: Found): string =>
   `${medium.releases.map(([channel]) => channel).join(' ')} for ${medium.sites.join(' ')}`;
 
-/** By the numbers of the releases, which only grow; then by what they say of when they were made. */
+/** Order by release numbers, which only increase, then by creation time. */
 const newestFirst = (a: Found, b: Found): number => {
   for (const [index, [, version]] of a.medium.releases.entries()) {
     const other = b.medium.releases[index]?.[1] ?? 0;
@@ -97,7 +96,7 @@ const newestFirst = (a: Found, b: Found): number => {
   );
 };
 
-/** After the loss of a site's disk the medium before a delta is needed as well. */
+/** Media that a delta builds on, which a site needs after the loss of its disk. */
 const countsOn = ({ base }: ArchivedMedium, old: ArchivedMedium, kept: readonly Found[]): boolean =>
   base.some(
     (digest) => old.bundles.includes(digest) && !kept.some(({ medium }) => medium.bundles.includes(digest)),

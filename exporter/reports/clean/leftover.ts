@@ -1,8 +1,8 @@
-/** A file of ours that is of no more use, and why. */
+/** A useless file of ours, with the reason. */
 export type Leftover = {
-  /** The medium or folder that it lies on. */
+  /** The medium or folder of the file. */
   readonly root: string;
-  /** From there. */
+  /** Path relative to it. */
   readonly path: string;
   readonly bytes: number;
   readonly why: string;
@@ -10,6 +10,6 @@ export type Leftover = {
 
 export type Leftovers = {
   readonly files: readonly Leftover[];
-  /** What stays although it might go, and why. */
+  /** Files that are kept, with the reasons. */
   readonly notes: readonly string[];
 };

@@ -5,8 +5,8 @@ import { LOCK, lockMedium } from '../../plan/medium/lock-medium.ts';
 import type { Leftover } from './leftover.ts';
 
 /**
- * Removes what is still left over, under the lock that an export takes: nothing that somebody is writing now.
- * @param again what is left over as seen under the lock @returns what was removed
+ * Removes useless files under the lock of an export, so that nothing in use is removed.
+ * @param again finds the files under the lock @returns the removed files
  */
 export const removeLeftovers = async (
   files: readonly Leftover[],
