@@ -5,7 +5,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { checkRootExpiry } from '#bundles/trust/root/root';
 import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
-import { parseChain } from '../keys/signer/chain.ts';
+import { parseChain, withEvidence } from '../keys/signer/chain.ts';
 import { DEFAULT_LIMITS, parseLimits } from '../keys/signer/limits.ts';
 import { listenOnSocket } from '../keys/signer/listen-on-socket.ts';
 import { openSignerKeys } from '../keys/signer/open-signer-keys.ts';
@@ -24,7 +24,7 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
   static override examples = [
     '<%= config.bin %> <%= command.id %> --keys /etc/fleet-signer --state /var/lib/fleet-signer --listen /run/fleet-signer/socket --role release --role receipt',
     '<%= config.bin %> <%= command.id %> --keys keys --state signer --listen signer.sock --role release --limit release=100',
-    '<%= config.bin %> <%= command.id %> --keys keys --state signer --listen signer.sock --role release --chain qa=dev --chain prod=qa:24h',
+    '<%= config.bin %> <%= command.id %> --keys keys --state signer --listen signer.sock --role release --chain qa=dev --chain prod=qa:24h --evidence prod=95%:12h',
   ];
   static override flags = {
     keys: Flags.string({
@@ -62,13 +62,19 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
       description:
         'A link of the promotion chain, like prod=qa or, with a soak time, prod=qa:24h: prod gets only what was promoted from qa',
     }),
+    evidence: Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      description:
+        'What signed reports must show before a promotion, like prod=95% or prod=3: agents of the environment before that comply. With prod=95%:12h their reports are at most that old',
+    }),
   };
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Signer);
     const clock = this.readClock(flags.now);
     const limits = parseLimits(flags.limit ?? []);
-    const chain = parseChain(flags.chain ?? []);
+    const chain = withEvidence(parseChain(flags.chain ?? []), flags.evidence ?? []);
     const directory = await openKeyDirectory(flags.keys);
     const { root, roots } = directory;
     checkRootExpiry(root, clock());

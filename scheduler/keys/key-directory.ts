@@ -26,6 +26,8 @@ export type KeyDirectory = {
    * @throws FleetError KEY_MISSING, KEY_FORMAT, KEY_LOCKED, PERMISSION, UNKNOWN_KEY
    */
   readonly key: (role: KeyRole) => Promise<SigningKey>;
+  /** Socket of the signer process that holds the key of a role; undefined: the key is elsewhere. */
+  readonly signerOf: (role: KeyRole) => string | undefined;
   /** Opens the authority that issues certificates for agents and the hub. @throws FleetError as `key` */
   readonly authority: () => Promise<Authority>;
 };
@@ -75,6 +77,10 @@ export const openKeyDirectory = async (
         placeOf(role),
         await open(role, `${role} key`, role === 'audit' ? AUDIT_HINT : undefined),
       ),
+    signerOf: (role) => {
+      const place = placeOf(role);
+      return place.kind === 'signer' ? place.socket : undefined;
+    },
     authority: () =>
       findAuthority(root, placeOf('authority'), (hint) =>
         open('authority', "key of the agents' authority", hint),

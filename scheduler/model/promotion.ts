@@ -44,6 +44,8 @@ export type PromotionPolicy = {
     readonly url: string;
     readonly timeoutSeconds: number;
   }[];
+  /** The signer judges the signed reports of the earlier environment, too; absent: it relies on the hub's judgement. */
+  readonly evidence?: 'signed';
   /** Whether changes of the later environment's own layer may be released without a promotion. */
   readonly direct: 'allow' | 'forbid';
   readonly at: Place;

@@ -1,6 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
-/** A scheduler in the hands of an attacker, with the sockets of the signer and the key for bundles (H24 to H28). */
+/** A scheduler in the hands of an attacker, with the sockets of the signer and the key for bundles (H24 to H30). */
 export const CHAIN: readonly AttackRow[] = [
   rowOf(
     'H24',
@@ -36,6 +36,25 @@ export const CHAIN: readonly AttackRow[] = [
     'H28',
     'chain removed',
     'taking promotedFrom out of fleet.yaml, and building prod from the newest state',
+    'NOT_PROMOTED',
+  ),
+  rowOf(
+    'H29',
+    'made-up evidence',
+    'reports that say that agents comply, signed by another key, changed after they were signed, or of agents that were never or just enrolled',
+    '`UNKNOWN_KEY`, `REPORT_INVALID`, `AGENT_UNKNOWN`, `NOT_PROMOTED`',
+    [
+      ['UNKNOWN_KEY', 'by a key that no site statement names'],
+      ['NOT_PROMOTED', 'by a key that no site statement names'],
+      ['REPORT_INVALID', 'events that were changed'],
+      ['AGENT_UNKNOWN', 'never enrolled'],
+      ['NOT_PROMOTED', 'just enrolled'],
+    ],
+  ),
+  row(
+    'H30',
+    'replayed evidence',
+    'an older report in which an agent complied, in place of a newer one, after its time, or while an acknowledged newer one is withheld',
     'NOT_PROMOTED',
   ),
 ];

@@ -14,6 +14,7 @@ import { judgeGate } from './judge-gate.ts';
 import type { Link } from './link.ts';
 import { readChannels } from './read-channels.ts';
 import { readFacts } from './read-facts.ts';
+import { showEvidence } from './show-evidence.ts';
 import type { Verdict } from './verdict.ts';
 
 /** What the gate reads. */
@@ -32,6 +33,8 @@ export type Assessment = {
   readonly verdict: Verdict;
   readonly keys: ApprovalKeys;
   readonly log: AuditLog;
+  /** With `evidence: signed`: shows the signer what it judges the promotion by. @throws FleetError as showEvidence */
+  readonly show: () => Promise<void>;
 };
 
 export type Question = {
@@ -72,7 +75,10 @@ export const assessDecided = async (
   const { link, candidate } = decided;
   const facts = await readFacts(hub, link, candidate.shared, { now, signal });
   const verdict = judgeGate(link.policy, facts, decisions, { now, asks });
-  return { ...decided, verdict, keys: facts.keys };
+  const show = async (): Promise<void> => {
+    if (link.policy?.evidence === 'signed') await showEvidence(hub, link, signal);
+  };
+  return { ...decided, verdict, keys: facts.keys, show };
 };
 
 /**

@@ -44,6 +44,7 @@ export const promote = async (
     checkApprovable(link.policy, assessment.keys);
     throw gateClosed(assessment);
   }
+  await assessment.show();
   return sign(releases, keys, { link, candidate, log }, wish, {
     policy: link.policy ? policyDigest(link.policy) : null,
     verdict: digestOf(canonicalBytes(verdict)),

@@ -2,7 +2,7 @@ import type { Event, Outcome } from '#bundles/formats/events/event';
 import { formatChannel } from '#bundles/names';
 import type { HistoryField } from '../store/history-row.ts';
 import type { AssignmentStateRow } from '../store/tables.ts';
-import { driftOf, isStep, runningOf } from './fold-event.ts';
+import { driftOf, isStep, runningOf } from '../../model/event-steps.ts';
 
 /** What an event says about one field of its assignment, or of the agent ('' as assignment). */
 export type Fact = {

@@ -1,6 +1,7 @@
 import { durationMs } from '#bundles/duration';
 import { FleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
+import type { Share } from '../../model/promotion.ts';
 
 /** An environment that gets releases only of what was promoted to it, as the signer's own configuration says. */
 export type ChainLink = {
@@ -8,6 +9,15 @@ export type ChainLink = {
   readonly promotedFrom: string;
   /** How long a candidate must have been released in `promotedFrom`; 0: no time. */
   readonly soakMs: number;
+  /** What signed reports must show before a promotion; undefined: reports are not judged. */
+  readonly evidence?: Evidence;
+};
+
+/** How many agents of the environment before must comply by their own signed reports. */
+export type Evidence = {
+  readonly share: Share;
+  /** How old an agent's newest report may be; undefined: any age. */
+  readonly freshMs: number | undefined;
 };
 
 const LINK = /^([^=]+)=([^:]+)(?::([1-9][0-9]{0,4}[smhdw]))?$/;
@@ -37,4 +47,33 @@ export const parseChain = (words: readonly string[]): readonly ChainLink[] => {
         });
   }
   return links;
+};
+
+const EVIDENCE = /^([^=]+)=(?:([1-9][0-9]{0,6})|([1-9][0-9]?|100)%)(?::([1-9][0-9]{0,4}[smhdw]))?$/;
+
+/**
+ * Adds words like 'prod=95%', 'prod=3' and 'prod=95%:12h' to the links of a chain.
+ * @throws FleetError USAGE for another form, an environment without a link, or one that is named twice
+ */
+export const withEvidence = (chain: readonly ChainLink[], words: readonly string[]): readonly ChainLink[] => {
+  const found = words.map((word) => {
+    const [, environment, count, percent, fresh] = EVIDENCE.exec(word) ?? [];
+    if (!chain.some((link) => link.environment === environment))
+      throw new FleetError(
+        'USAGE',
+        `--evidence ${JSON.stringify(word.slice(0, 80))} is of no link of --chain`,
+        {
+          hint: 'Write <environment>=<share or number of agents>, like prod=95%, or with the greatest age of reports, like prod=95%:12h',
+        },
+      );
+    const share: Share = count === undefined ? { percent: Number(percent) } : { count: Number(count) };
+    return [environment, { share, freshMs: fresh === undefined ? undefined : durationMs(fresh) }] as const;
+  });
+  const of = new Map(found);
+  if (of.size < found.length)
+    throw new FleetError('USAGE', '--evidence names an environment twice', { hint: 'Give one for each' });
+  return chain.map((link) => {
+    const evidence = of.get(link.environment);
+    return evidence ? { ...link, evidence } : link;
+  });
 };

@@ -5,6 +5,7 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { makeDirectory } from '#bundles/formats/layout/make-directory';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { keepDatabasePrivate } from '#cli/keep-private';
+import { EVIDENCE_SCHEMA, type EvidenceState, openEvidence } from './evidence/state.ts';
 
 /** A signed version of a line of statements ('release:prod/kiosk', 'site:plant-7', 'lease:prod/kiosk'). */
 export type SignedVersion = {
@@ -15,7 +16,7 @@ export type SignedVersion = {
   readonly previous: Digest | null;
 };
 
-/** The persistent state of a signer: versions and digests, but neither keys nor signed content. */
+/** The persistent state of a signer: versions and digests, what it knows of agents and their reports, but no private keys. */
 export type SignerState = Disposable & {
   /** The newest versions of a line, newest first. */
   readonly signed: (line: string) => readonly SignedVersion[];
@@ -28,6 +29,10 @@ export type SignerState = Disposable & {
   readonly releasedSince: (environment: string, shared: Digest) => number | undefined;
   /** The shared digest of the newest promotion to an environment. */
   readonly promoted: (environment: string) => Digest | undefined;
+  /** Whether this signer signed a promotion of this shared digest to the environment at any time. */
+  readonly wasPromoted: (environment: string, shared: Digest) => boolean;
+  /** What it knows of agents and their reports. */
+  readonly evidence: EvidenceState;
   readonly addReleased: (environment: string, shared: readonly Digest[], at: number) => void;
   readonly setPromoted: (environment: string, shared: Digest) => void;
   readonly addSigned: (line: string, signed: SignedVersion) => void;
@@ -54,7 +59,7 @@ const CHAIN_SCHEMA = `
   PRAGMA user_version = 2;
 `;
 /** The steps from each version of the state to the next. */
-const STEPS = [SCHEMA, CHAIN_SCHEMA];
+const STEPS = [SCHEMA, CHAIN_SCHEMA, EVIDENCE_SCHEMA];
 
 /**
  * Opens or creates the state of a signer in `directory` and locks it: two signers would each know only some of the signed
@@ -104,6 +109,10 @@ const openDatabase = (file: string, lock: Disposable): SignerState => {
   const promotedTo = db.prepare('SELECT shared FROM promoted WHERE environment = ?').pluck();
   const release = db.prepare('INSERT OR IGNORE INTO released VALUES (?, ?, ?)');
   const promote = db.prepare('INSERT OR REPLACE INTO promoted VALUES (?, ?)');
+  const promotedBefore = db
+    .prepare('SELECT 1 FROM promoted_before WHERE environment = ? AND shared = ?')
+    .pluck();
+  const rememberPromoted = db.prepare('INSERT OR IGNORE INTO promoted_before VALUES (?, ?)');
   const count = db.prepare('INSERT INTO counted VALUES (?, ?)');
   const discount = db.prepare('DELETE FROM counted WHERE sort = ? AND at <= ?');
   return {
@@ -117,7 +126,10 @@ const openDatabase = (file: string, lock: Disposable): SignerState => {
     },
     setPromoted: (environment, shared) => {
       promote.run(environment, shared);
+      rememberPromoted.run(environment, shared);
     },
+    wasPromoted: (environment, shared) => promotedBefore.get(environment, shared) !== undefined,
+    evidence: openEvidence(db),
     commit: (work) => {
       try {
         return db.transaction(work).immediate();

@@ -18,6 +18,18 @@ export type KeyAnswer = { readonly role: string /** SPKI PEM. */; readonly publi
 export type SignRequest = { readonly bytes: string; readonly evidence: readonly string[] };
 export type SignAnswer = { readonly signature: string };
 
+/**
+ * `GET /v1/reports` returns HeadsAnswer, `POST /v1/reports` takes ShowRequest and returns ShowAnswer: the evidence for promotions.
+ */
+export type HeadsAnswer = {
+  readonly heads: readonly { readonly agent: string; readonly key: string; readonly seq: number }[];
+};
+export type ShowRequest = {
+  readonly reports: readonly { readonly statement: string; readonly events: string }[];
+  readonly documents: readonly string[];
+};
+export type ShowAnswer = { readonly taken: number };
+
 export type RefusalAnswer = {
   readonly error: {
     readonly code: string;
@@ -30,6 +42,10 @@ export type RefusalAnswer = {
 /** A revocation list may have 4 MiB, plus a third in base64; signature files have up to 64 KiB each. */
 export const MAX_REQUEST_BYTES = 8 << 20;
 export const MAX_ANSWER_BYTES = 64 << 10;
+/** The heads of 30,000 agents, with their keys. */
+export const MAX_HEADS_BYTES = 8 << 20;
+/** Reports and documents of one request. */
+export const MAX_SHOWN = 512;
 /** Enough for the signatures of two bundles, the previous release and a revocation list. */
 export const MAX_EVIDENCE = 64;
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
-import { MAX_EVIDENCE, MAX_REQUEST_BYTES } from './protocol.ts';
+import type { Shown } from './evidence/take-reports.ts';
+import { MAX_EVIDENCE, MAX_REQUEST_BYTES, MAX_SHOWN } from './protocol.ts';
 
 export type ReadRequest = { readonly bytes: Buffer; readonly evidence: readonly Buffer[] };
 
@@ -19,6 +20,24 @@ export const readSignRequest = async (request: IncomingMessage): Promise<ReadReq
   return {
     bytes: decode(bytes, 'what is to be signed'),
     evidence: evidence.map((one: unknown, at) => decode(one, `file ${at} of the evidence`)),
+  };
+};
+
+/** Reads and decodes a ShowRequest. @throws FleetError as readSignRequest */
+export const readShowRequest = async (request: IncomingMessage): Promise<Shown> => {
+  const body = await readBody(request);
+  const json = parseStrictJson(body, { maxBytes: MAX_REQUEST_BYTES, maxDepth: 4 }, 'the request');
+  const { reports, documents } = (json ?? {}) as { reports?: unknown; documents?: unknown };
+  if (!Array.isArray(reports) || !Array.isArray(documents))
+    throw new FleetError('SCHEMA', 'the request has no lists of reports and documents');
+  if (reports.length + documents.length > MAX_SHOWN)
+    throw new FleetError('TOO_MANY', `at most ${MAX_SHOWN} reports and documents are read at once`);
+  return {
+    reports: reports.map((one: { statement?: unknown; events?: unknown } | null, at) => ({
+      statement: decode(one?.statement, `statement ${at}`),
+      events: decode(one?.events, `the events of report ${at}`),
+    })),
+    documents: documents.map((one: unknown, at) => decode(one, `document ${at}`)),
   };
 };
 

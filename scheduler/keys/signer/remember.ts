@@ -8,8 +8,9 @@ import type { SignerState } from './open-state.ts';
  * @throws FleetError TOO_MANY if a limit for the last hour is reached, with nothing written; DISK_FULL, IO
  */
 export const remember = (state: SignerState, permit: Permit, limits: Limits, now: Date): void => {
-  const { what, limited, order, revoked, released, promoted } = permit;
-  if (!limited && !order && !promoted && !revoked?.digests.length && !released?.shared.length) return;
+  const { what, limited, order, revoked, released, promoted, named, agents, acknowledged } = permit;
+  const isLearned = promoted || acknowledged || revoked?.digests.length || released?.shared.length;
+  if (!limited && !order && !isLearned) return;
   const at = now.getTime();
   const within = (sort: string, most: number): void => {
     if (state.countSince(sort, at - HOUR_MS) < most) return;
@@ -28,6 +29,9 @@ export const remember = (state: SignerState, permit: Permit, limits: Limits, now
       state.addSigned(order.line, order.signed);
     }
     if (released) state.addReleased(released.environment, released.shared, at);
+    if (named) state.evidence.addNamed(named);
+    if (agents) state.evidence.setAgents(agents.site, agents.agents, at);
+    if (acknowledged) state.evidence.acknowledge(acknowledged.agent, acknowledged.seq);
     if (promoted) state.setPromoted(promoted.environment, promoted.shared);
     if (revoked) state.addRevoked(revoked.channel, revoked.digests);
   });

@@ -3,7 +3,14 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { type RetryPolicy, retry } from '#bundles/retry';
 import { type PublicKey, parsePublicKey, type SigningKey, verifySignature } from '#bundles/trust/keys/key';
-import { fromRefusal, MAX_ANSWER_BYTES, type SignRequest } from './protocol.ts';
+import {
+  fromRefusal,
+  type HeadsAnswer,
+  MAX_ANSWER_BYTES,
+  MAX_HEADS_BYTES,
+  type ShowRequest,
+  type SignRequest,
+} from './protocol.ts';
 
 /**
  * Opens a key of a signer process (fleet-scheduler signer) over its Unix socket. The signer's errors are thrown unchanged.
@@ -12,16 +19,7 @@ import { fromRefusal, MAX_ANSWER_BYTES, type SignRequest } from './protocol.ts';
  *   the signer's refusals (docs/signing.md) and with BAD_SIGNATURE.
  */
 export const openRemoteKey = async (socket: string, role: string): Promise<SigningKey> => {
-  // Imported on demand: most keys are files, and loading undici takes a third of the time of a command that reads one.
-  const { Client } = await import('undici');
-  const client = new Client('http://signer', {
-    socketPath: socket,
-    // Often there is only one request: an idle connection must not delay the end of the program.
-    keepAliveTimeout: 1_000,
-    headersTimeout: ANSWER_MS,
-    bodyTimeout: ANSWER_MS,
-    maxResponseSize: MAX_ANSWER_BYTES,
-  });
+  const client = await openClient(socket, MAX_ANSWER_BYTES);
   const path = encodeURIComponent(role);
   const known = parseKey(await ask(client, socket, `/v1/keys/${path}`), socket);
   return {
@@ -38,6 +36,36 @@ export const openRemoteKey = async (socket: string, role: string): Promise<Signi
           hint: 'Start this program again if the signer was given another key',
         },
       );
+    },
+  };
+};
+
+/** @param maxBytes of an answer */
+const openClient = async (socket: string, maxBytes: number): Promise<Client> => {
+  // Imported on demand: most keys are files, and loading undici takes a third of the time of a command that reads one.
+  const { Client } = await import('undici');
+  return new Client('http://signer', {
+    socketPath: socket,
+    // Often there is only one request: an idle connection must not delay the end of the program.
+    keepAliveTimeout: 1_000,
+    headersTimeout: ANSWER_MS,
+    bodyTimeout: ANSWER_MS,
+    maxResponseSize: maxBytes,
+  });
+};
+
+/** The evidence of a signer, over its socket. Methods throw as those of Signer, and SIGNER_UNREACHABLE, PERMISSION. */
+export type RemoteEvidence = {
+  readonly heads: () => Promise<HeadsAnswer['heads']>;
+  readonly show: (request: ShowRequest) => Promise<void>;
+};
+
+export const openRemoteEvidence = async (socket: string): Promise<RemoteEvidence> => {
+  const client = await openClient(socket, MAX_HEADS_BYTES);
+  return {
+    heads: async () => ((await ask(client, socket, '/v1/reports')) as HeadsAnswer).heads,
+    show: async (request) => {
+      await ask(client, socket, '/v1/reports', JSON.stringify(request));
     },
   };
 };
@@ -65,7 +93,7 @@ const exchange = async (client: Client, path: string, body: string | undefined):
     ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
   });
   const bytes = Buffer.from(await answer.arrayBuffer());
-  const json = parseStrictJson(bytes, { maxBytes: MAX_ANSWER_BYTES, maxDepth: 4 }, "the signer's answer");
+  const json = parseStrictJson(bytes, { maxBytes: MAX_HEADS_BYTES, maxDepth: 4 }, "the signer's answer");
   if (statusCode === 200) return json;
   throw fromRefusal(json);
 };

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Logger } from 'pino';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { isSignerRole, toRefusal } from './protocol.ts';
-import { readSignRequest } from './read-request.ts';
+import { readShowRequest, readSignRequest } from './read-request.ts';
 import type { Signer } from './signer.ts';
 
 const PATH = /^\/v1\/(keys|sign)\/([a-z]{1,16})$/;
@@ -48,6 +48,10 @@ const STATUS: Readonly<Record<string, number>> = {
 };
 
 const answer = async (signer: Signer, request: IncomingMessage): Promise<object> => {
+  if (request.url === '/v1/reports')
+    return request.method === 'POST'
+      ? { taken: await signer.show(await readShowRequest(request)) }
+      : { heads: signer.heads() };
   const [, action, role] = PATH.exec(request.url ?? '') ?? [];
   if (!isSignerRole(role)) throw new FleetError('USAGE', 'a signer has /v1/keys/<role> and /v1/sign/<role>');
   if (action === 'keys' && request.method === 'GET') return { role, publicKey: signer.publicKey(role).pem };

@@ -3,6 +3,8 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import type { Authority } from '#bundles/trust/root/certificate';
 import type { PublicKey, SigningKey } from '#bundles/trust/keys/key';
 import { checkRootExpiry, type TrustRoot } from '#bundles/trust/root/root';
+import { type Shown, takeReports } from './evidence/take-reports.ts';
+import type { EvidenceState } from './evidence/state.ts';
 import { judgeRequest } from './judge/judge-request.ts';
 import type { ChainLink } from './chain.ts';
 import type { Limits } from './limits.ts';
@@ -15,6 +17,10 @@ export type Signer = {
   readonly publicKey: (role: SignerRole) => PublicKey;
   /** @throws FleetError the reason for a refusal (docs/signing.md) */
   readonly sign: (role: SignerRole, bytes: Buffer, evidence: readonly Buffer[]) => Promise<Buffer>;
+  /** The last event of each agent that was shown. @throws FleetError USAGE if this signer judges no reports */
+  readonly heads: () => ReturnType<EvidenceState['heads']>;
+  /** Takes reports as evidence for promotions. @throws FleetError USAGE; the codes of takeReports */
+  readonly show: (shown: Shown) => Promise<number>;
 };
 
 export type SignerParts = {
@@ -40,7 +46,31 @@ export const createSigner = (parts: SignerParts): Signer => {
       hint: `It was started without --role ${role}`,
     });
   };
+  const { chain, state, root, clock } = parts;
+  const checkJudges = (): void => {
+    if (chain.some(({ evidence }) => evidence)) return;
+    throw new FleetError('USAGE', 'this signer judges no reports', {
+      hint: 'Start it with --evidence, like --evidence prod=95%, or take evidence: signed out of the PromotionPolicy',
+    });
+  };
   return {
+    heads: () => {
+      checkJudges();
+      return state.evidence.heads();
+    },
+    show: async (shown) => {
+      checkJudges();
+      try {
+        const work = () => takeReports(state, shown, { fleet: root.fleet, now: clock() });
+        const taken = await inTurn(work);
+        log.info({ reports: shown.reports.length, taken }, 'shown');
+        return taken;
+      } catch (error) {
+        const { code, message, subject } = toFleetError(error, 'reading reports');
+        log.warn({ code, subject, reason: message }, 'refused');
+        throw error;
+      }
+    },
     publicKey: (role) => keyOf(role).public,
     sign: async (role, bytes, evidence) => {
       try {

@@ -188,6 +188,11 @@ export const promotionFields = fields({
     [],
     'Webhooks that must agree.',
   ),
+  evidence: optional(
+    oneOf('hub', 'signed'),
+    'hub',
+    'Who judges the reports: the hub, or with `signed` also the signer, by the signatures of the agents. The signer is started with `--evidence` then.',
+  ),
   direct: optional(
     oneOf('allow', 'forbid'),
     'allow',

@@ -41,6 +41,7 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
           url,
           timeoutSeconds: timeout,
         })),
+        ...(spec.evidence === 'signed' && { evidence: spec.evidence }),
         direct: spec.direct,
         at,
       },

@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import type { PromotionPredicate } from '#bundles/formats/statements/predicates';
 import { parseDocument } from '#bundles/json/validate';
 import { formatTime, parseTime } from '#bundles/time';
+import { checkEvidence } from '../evidence/check-evidence.ts';
 import type { SignedVersion } from '../open-state.ts';
 import { checkFields } from './check-fields.ts';
 import { checkNewer } from './check-newer.ts';
@@ -12,7 +13,7 @@ import type { ReadStatement } from './read-payload.ts';
 
 /**
  * Judges the next promotion to an environment of the chain that this signer was started with: of what it released in the
- * environment before, for as long as the link's soak time by its own clock.
+ * environment before, for as long as the link's soak time by its own clock, and with the evidence that the link asks for.
  * @throws FleetError NOT_PROMOTED, NOT_NEWER, SIGNER_REFUSED, SCHEMA, WRONG_FLEET
  */
 export const judgePromotion = (statement: ReadStatement, judging: Judging): Permit => {
@@ -59,6 +60,8 @@ export const judgePromotion = (statement: ReadStatement, judging: Judging): Perm
       `${what}: ${shortDigest(shared)} was released in ${from} at ${formatTime(new Date(since))}, and its soak time ends at ${formatTime(new Date(due))}`,
       { subject: shared, hint: 'Promote again then' },
     );
+  // To go back is to promote again what was judged once.
+  if (!state.wasPromoted(to, shared)) checkEvidence(state.evidence, link, { shared, what, now });
   return {
     what,
     limited: undefined,

@@ -11,7 +11,10 @@ import type { ReadStatement } from './read-payload.ts';
  * Judges a receipt. It only lets an agent delete events, so form, fleet and time are checked, and their number is not limited:
  * every report gets one. @throws FleetError SCHEMA, WRONG_FLEET, SIGNER_REFUSED
  */
-export const judgeReceipt = ({ subjects, predicate }: ReadStatement, { root, now }: Judging): Permit => {
+export const judgeReceipt = (
+  { subjects, predicate }: ReadStatement,
+  { root, now, chain, state }: Judging,
+): Permit => {
   const what = 'the receipt';
   if (subjects.length !== 1 || subjects[0]?.name !== 'report')
     throw new FleetError('SIGNER_REFUSED', 'a receipt is about exactly one report');
@@ -20,5 +23,10 @@ export const judgeReceipt = ({ subjects, predicate }: ReadStatement, { root, now
   if (said.fleet !== root.fleet)
     throw new FleetError('WRONG_FLEET', `${what} is of fleet ${said.fleet}, not ${root.fleet}`);
   checkNear(parseTime(said.time), now, what);
-  return { what: `receipt of ${said.agent} up to ${said.to}`, limited: undefined };
+  const permit: Permit = { what: `receipt of ${said.agent} up to ${said.to}`, limited: undefined };
+  const from = state.evidence.agent(said.agent)?.channel.environment;
+  // Kept where reports are judged: what was acknowledged must be shown before a promotion.
+  return chain.some(({ evidence, promotedFrom }) => evidence && promotedFrom === from)
+    ? { ...permit, acknowledged: { agent: said.agent, seq: said.to } }
+    : permit;
 };

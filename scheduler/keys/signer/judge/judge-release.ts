@@ -59,7 +59,15 @@ export const judgeRelease = (statement: ReadStatement, judging: Judging): Permit
     what,
     limited: news === 'again' ? undefined : 'release',
     ...(news === 'newer' && { order: { line, signed } }),
-    ...(released && { released }),
+    ...(released && {
+      released,
+      named: bundles.map(({ subject, said: { shared = null } }) => ({
+        channel,
+        version,
+        bundle: subject.digest,
+        shared,
+      })),
+    }),
     revoked: { channel, digests },
   };
 };

@@ -30,5 +30,12 @@ export const judgeSite = (statement: ReadStatement, { root, now, state }: Judgin
   const line = `site:${audience.site}`;
   const signed = { version, payload: statement.digest, previous: null };
   const news = checkNewer(state.signed(line), signed, what);
-  return news === 'again' ? { what, limited: undefined } : { what, limited: 'site', order: { line, signed } };
+  return news === 'again'
+    ? { what, limited: undefined }
+    : {
+        what,
+        limited: 'site',
+        order: { line, signed },
+        agents: { site: audience.site, agents: said.agents },
+      };
 };

@@ -1,5 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { TrustRoot } from '#bundles/trust/root/root';
+import type { SiteAgent } from '#bundles/formats/statements/predicates';
+import type { NamedBundle } from '../evidence/state.ts';
 import type { ChainLink } from '../chain.ts';
 import type { SignedVersion, SignerState } from '../open-state.ts';
 
@@ -10,7 +12,10 @@ export type Judging = {
   /** All roots, oldest first. */
   readonly roots: readonly TrustRoot[];
   readonly now: Date;
-  readonly state: Pick<SignerState, 'signed' | 'revoked' | 'promoted' | 'releasedSince'>;
+  readonly state: Pick<
+    SignerState,
+    'signed' | 'revoked' | 'promoted' | 'releasedSince' | 'wasPromoted' | 'evidence'
+  >;
   /** Of the signer's own configuration; empty: releases are not judged by promotions. */
   readonly chain: readonly ChainLink[];
   /** Signature files and revocation lists from the request. Untrusted until verified. */
@@ -33,5 +38,11 @@ export type Permit = {
   readonly released?: { readonly environment: string; readonly shared: readonly Digest[] } | undefined;
   /** What the newest promotion to an environment names. */
   readonly promoted?: { readonly environment: string; readonly shared: Digest };
+  /** Bundles that a release of the chain names. */
+  readonly named?: readonly NamedBundle[] | undefined;
+  /** The agents of a site from now on. */
+  readonly agents?: { readonly site: string; readonly agents: readonly SiteAgent[] };
+  /** Events that a receipt acknowledges. */
+  readonly acknowledged?: { readonly agent: string; readonly seq: number };
   readonly revoked?: { readonly channel: string; readonly digests: readonly Digest[] };
 };

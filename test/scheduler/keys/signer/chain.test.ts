@@ -2,123 +2,19 @@ import SQLite from 'better-sqlite3';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Json } from '#bundles/json/canonical';
-import { type Digest, digestOf } from '#bundles/digest';
-import { PREDICATES } from '#bundles/media-types';
-import { signPayload } from '#bundles/trust/statements/sign-payload';
-import { encodeStatement } from '#bundles/trust/statements/verify-statement';
+import { digestOf } from '#bundles/digest';
 import { formatTime } from '#bundles/time';
 import { type ChainLink, parseChain } from '../../../../scheduler/keys/signer/chain.ts';
 import { openSignerState } from '../../../../scheduler/keys/signer/open-state.ts';
 import { refusalOf } from '../../../bundles/refusal.ts';
 import { temporaryDirectory } from '../../../harness/temporary-directory.ts';
-import {
-  AUDIENCE,
-  BUNDLE,
-  bundlePayload,
-  evidenceFor,
-  NOW,
-  newWorld,
-  releasePayload,
-  startSigner,
-  type TestSigner,
-  toSign,
-} from './signer-world.ts';
+import { HOUR_MS, openHub as openChained, S1 } from './chain-hub.ts';
+import { NOW } from './signer-world.ts';
 
-const world = await newWorld();
-const { keys } = world;
 const CHAIN = parseChain(['qa=dev', 'prod=qa:24h']);
 const NEW_BUNDLE = digestOf('a new bundle');
-const S1 = digestOf('shared 1');
+const openHub = (chain: readonly ChainLink[] = CHAIN) => openChained(chain);
 const S2 = digestOf('shared 2');
-const HOUR_MS = 3_600_000;
-
-type Hub = TestSigner & {
-  readonly later: (hours: number) => void;
-  readonly promote: (over?: { readonly [field: string]: Json }) => Promise<Buffer>;
-  /** Asks for the next release of an environment, with what its bundle statement says. */
-  readonly release: (
-    environment: string,
-    said: { readonly shared?: Digest; readonly promoted?: Digest },
-    bundle?: Digest,
-  ) => Promise<Buffer>;
-};
-
-/** A scheduler that has the signer's socket and the bundle key, and asks for what it likes. */
-const openHub = async (chain: readonly ChainLink[] = CHAIN): Promise<Hub> => {
-  let now = NOW;
-  const started = await startSigner(world, { clock: () => now, chain });
-  const { signer } = started;
-  const releases = new Map<string, { version: number; payload: Digest; file: Buffer }>();
-  const promotions = new Map<string, { number: number; payload: Digest }>();
-  return {
-    ...started,
-    later: (hours) => {
-      now = new Date(now.getTime() + hours * HOUR_MS);
-    },
-    promote: async (over = {}) => {
-      const to = typeof over['to'] === 'string' ? over['to'] : 'prod';
-      const last = promotions.get(to);
-      const number = (last?.number ?? 0) + 1;
-      const payload = encodeStatement(
-        [{ name: 'candidate', digest: digestOf('candidate') }],
-        PREDICATES.promotion,
-        {
-          fleet: 'acme',
-          from: 'qa',
-          to,
-          number,
-          shared: S1,
-          mode: 'manual',
-          person: 'mallory',
-          reason: null,
-          policy: null,
-          verdict: null,
-          approvals: [],
-          previous: last?.payload ?? null,
-          time: formatTime(now),
-          critical: [],
-          ...over,
-        },
-      );
-      const signature = await signer.sign('release', toSign(payload), []);
-      promotions.set(to, { number, payload: digestOf(payload) });
-      return signature;
-    },
-    release: async (environment, said, bundle = BUNDLE) => {
-      const audience = { ...AUDIENCE, environment };
-      const last = releases.get(environment);
-      const version = (last?.version ?? 0) + 1;
-      const revocations = { ...audience, revoked: [] };
-      const payload = releasePayload({
-        bundle,
-        revocations,
-        over: {
-          audience,
-          version,
-          previous: last?.payload ?? null,
-          issuedAt: formatTime(now),
-          expires: formatTime(new Date(now.getTime() + 100 * 24 * HOUR_MS)),
-        },
-      });
-      const evidence = await evidenceFor([keys.bundle], {
-        payload: bundlePayload(bundle, { environment, ...said }),
-        revocations,
-      });
-      const signature = await signer.sign('release', toSign(payload), [
-        ...evidence,
-        ...(last ? [last.file] : []),
-      ]);
-      releases.set(environment, {
-        version,
-        payload: digestOf(payload),
-        file: await signPayload(payload, keys.release),
-      });
-      return signature;
-    },
-    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
-  };
-};
 
 test('signs what went through every environment of the chain', async () => {
   await using hub = await openHub();

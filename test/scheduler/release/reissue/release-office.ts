@@ -83,6 +83,7 @@ export const keysOf = (fleet: SignedFleet): KeyDirectory => {
     roots,
     root,
     key: async (role) => fleet.keys[role],
+    signerOf: () => undefined,
     authority: () => Promise.reject(new Error('nobody enrols here')),
   };
 };

@@ -1,0 +1,160 @@
+import type SQLite from 'better-sqlite3';
+import type { Digest } from '#bundles/digest';
+import type { Channel } from '#bundles/names';
+import type { SiteAgent } from '#bundles/formats/statements/predicates';
+
+/** An agent of the newest site statement that the signer signed. */
+export type KnownAgent = {
+  /** '<site>/<agent>' */
+  readonly agent: string;
+  readonly channel: Channel;
+  /** SPKI PEM. */
+  readonly key: string;
+  /** When the signer first signed a site statement with this key, Unix milliseconds. */
+  readonly since: number;
+};
+
+/** What the reports of an agent that were shown say about one assignment. `ok`: its last step succeeded and was checked. */
+export type ShownAssignment = {
+  readonly package: Digest | null;
+  readonly ok: boolean;
+  readonly drifted: boolean;
+};
+
+/** The newest report of an agent that was shown, and what the unbroken events up to it say. */
+export type Word = {
+  readonly agent: string;
+  /** SPKI PEM of the key that signed it. */
+  readonly key: string;
+  /** Its last event, and the hash of that. */
+  readonly seq: number;
+  readonly head: Digest;
+  /** Release of its newest import; null: none is among the events. */
+  readonly release: { readonly channel: string; readonly version: number } | null;
+  /** When the agent wrote it, Unix milliseconds; 0 if the agent did not trust its clock. */
+  readonly writtenAt: number;
+  readonly states: Readonly<Record<string, ShownAssignment>>;
+};
+
+/** The packages of a bundle by assignment. */
+export type Packages = Readonly<Record<string, Digest>>;
+
+/** A release of an environment of the chain: the bundle that it names and the shared digest of its statement. */
+export type NamedBundle = {
+  readonly channel: string;
+  readonly version: number;
+  readonly bundle: Digest;
+  readonly shared: Digest | null;
+};
+
+/** What a signer knows of agents and their reports. Writes are for SignerState.commit. */
+export type EvidenceState = {
+  readonly agentsOf: (environment: string) => readonly KnownAgent[];
+  readonly agent: (name: string) => KnownAgent | undefined;
+  readonly word: (agent: string) => Word | undefined;
+  readonly heads: () => readonly Pick<Word, 'agent' | 'key' | 'seq'>[];
+  /** The last event that a receipt of this signer acknowledged; 0: none. */
+  readonly acknowledged: (agent: string) => number;
+  readonly namedBy: (channel: string, version: number) => readonly NamedBundle[];
+  readonly packages: (bundle: Digest) => Packages | undefined;
+  /** Replaces the agents of a site. What was known of an agent with another key is dropped. */
+  readonly setAgents: (site: string, agents: readonly SiteAgent[], at: number) => void;
+  readonly setWord: (word: Word) => void;
+  readonly acknowledge: (agent: string, seq: number) => void;
+  readonly addNamed: (named: readonly NamedBundle[]) => void;
+  readonly addPackages: (bundle: Digest, packages: Packages) => void;
+};
+
+export const EVIDENCE_SCHEMA = `
+  CREATE TABLE agent (agent TEXT PRIMARY KEY, site TEXT NOT NULL, environment TEXT NOT NULL, cluster_type TEXT NOT NULL, key TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE INDEX agent_environment ON agent (environment);
+  CREATE TABLE word (agent TEXT PRIMARY KEY, key TEXT NOT NULL, seq INTEGER NOT NULL, head TEXT NOT NULL, release TEXT NOT NULL, written_at INTEGER NOT NULL, states TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE acknowledged (agent TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE named (channel TEXT, version INTEGER, bundle TEXT, shared TEXT, PRIMARY KEY (channel, version, bundle)) WITHOUT ROWID;
+  CREATE TABLE packages (bundle TEXT PRIMARY KEY, packages TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE promoted_before (environment TEXT, shared TEXT, PRIMARY KEY (environment, shared)) WITHOUT ROWID;
+  INSERT INTO promoted_before SELECT environment, shared FROM promoted;
+  PRAGMA user_version = 3;
+`;
+
+type AgentRow = Omit<KnownAgent, 'channel'> & { environment: string; cluster_type: string };
+type WordRow = Omit<Word, 'release' | 'writtenAt' | 'states'> & {
+  release: string;
+  written_at: number;
+  states: string;
+};
+
+export const openEvidence = (db: SQLite.Database): EvidenceState => {
+  const columns = 'agent, environment, cluster_type, key, since';
+  const within = db.prepare(`SELECT ${columns} FROM agent WHERE environment = ? ORDER BY agent`);
+  const one = db.prepare(`SELECT ${columns} FROM agent WHERE agent = ?`);
+  const ofSite = db.prepare('SELECT agent, key FROM agent WHERE site = ?');
+  const add = db.prepare(
+    'INSERT INTO agent VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (agent) DO UPDATE SET environment = excluded.environment, cluster_type = excluded.cluster_type',
+  );
+  const remove = db.prepare('DELETE FROM agent WHERE agent = ?');
+  const word = db.prepare('SELECT * FROM word WHERE agent = ?');
+  const heads = db.prepare('SELECT agent, key, seq FROM word ORDER BY agent');
+  const setWord = db.prepare('INSERT OR REPLACE INTO word VALUES (?, ?, ?, ?, ?, ?, ?)');
+  const dropWord = db.prepare('DELETE FROM word WHERE agent = ?');
+  const acknowledged = db.prepare('SELECT seq FROM acknowledged WHERE agent = ?').pluck();
+  const acknowledge = db.prepare(
+    'INSERT INTO acknowledged VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET seq = max(seq, excluded.seq)',
+  );
+  const dropAcknowledged = db.prepare('DELETE FROM acknowledged WHERE agent = ?');
+  const named = db.prepare('SELECT * FROM named WHERE channel = ? AND version = ?');
+  const addNamed = db.prepare('INSERT OR IGNORE INTO named VALUES (?, ?, ?, ?)');
+  const packages = db.prepare('SELECT packages FROM packages WHERE bundle = ?').pluck();
+  const addPackages = db.prepare('INSERT OR IGNORE INTO packages VALUES (?, ?)');
+  return {
+    agentsOf: (environment) => (within.all(environment) as AgentRow[]).map(toAgent),
+    agent: (name) => {
+      const row = one.get(name) as AgentRow | undefined;
+      return row && toAgent(row);
+    },
+    word: (agent) => {
+      const row = word.get(agent) as WordRow | undefined;
+      return row && toWord(row);
+    },
+    heads: () => heads.all() as Pick<Word, 'agent' | 'key' | 'seq'>[],
+    acknowledged: (agent) => (acknowledged.get(agent) as number | undefined) ?? 0,
+    namedBy: (channel, version) => named.all(channel, version) as NamedBundle[],
+    packages: (bundle) => {
+      const text = packages.get(bundle) as string | undefined;
+      return text === undefined ? undefined : (JSON.parse(text) as Packages);
+    },
+    setAgents: (site, agents, at) => {
+      const keys = new Map(agents.map(({ name, key }) => [`${site}/${name}`, key]));
+      for (const { agent, key } of ofSite.all(site) as { agent: string; key: string }[]) {
+        if (keys.get(agent) === key) continue;
+        for (const statement of [remove, dropWord, dropAcknowledged]) statement.run(agent);
+      }
+      for (const { name, key, channel } of agents)
+        add.run(`${site}/${name}`, site, channel.environment, channel.clusterType, key, at);
+    },
+    setWord: ({ agent, key, seq, head, release, writtenAt, states }) => {
+      setWord.run(agent, key, seq, head, JSON.stringify(release), writtenAt, JSON.stringify(states));
+    },
+    acknowledge: (agent, seq) => {
+      acknowledge.run(agent, seq);
+    },
+    addNamed: (all) => {
+      for (const { channel, version, bundle, shared } of all) addNamed.run(channel, version, bundle, shared);
+    },
+    addPackages: (bundle, all) => {
+      addPackages.run(bundle, JSON.stringify(all));
+    },
+  };
+};
+
+const toAgent = ({ environment, cluster_type: clusterType, ...row }: AgentRow): KnownAgent => ({
+  ...row,
+  channel: { environment, clusterType },
+});
+
+const toWord = ({ release, states, written_at: writtenAt, ...row }: WordRow): Word => ({
+  ...row,
+  writtenAt,
+  release: JSON.parse(release) as Word['release'],
+  states: JSON.parse(states) as Word['states'],
+});
