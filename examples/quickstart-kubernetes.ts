@@ -1,7 +1,8 @@
 /**
- * `npm run quickstart -- --kubernetes`: the story on a cluster. A plant gets its releases from a registry and tells a hub,
- * until somebody cuts the cable; then by stick; then by cable again. The cluster is a node with real pods where this
- * machine can have one (root, cgroups), and all of it is gone when the story ends, but for what it wrote.
+ * `npm run quickstart -- --kubernetes`: the story on a cluster. A plant of environment dev gets its releases from a registry and
+ * tells a hub, until somebody cuts the cable; then by stick; then by cable again. What it reported opens the gate to qa, and
+ * closes it again. The cluster is a node with real pods where this machine can have one (root, cgroups), and all of it is gone
+ * when the story ends, but for what it wrote.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
@@ -13,7 +14,7 @@ import { Broken, createStory, type Ran, runCommand, sha256Of, tell } from './sto
 
 const SITE = 'plant-7';
 const AGENT = 'line-1';
-const CHANNEL = 'prod/factory-line';
+const CHANNEL = 'dev/factory-line';
 const NAMESPACE = `${CHANNEL.replace('/', '-')}-`;
 const CONTROL = 'line-control-line';
 const APPS = {
@@ -197,6 +198,10 @@ const main = async (signal: AbortSignal): Promise<void> => {
   await typed('fleet-agent status');
   await scheduler('status', '--site', SITE);
 
+  title('What the plant reported opens the gate from dev to qa: release 3 is promoted');
+  await scheduler('promote', 'qa', '--explain');
+  await scheduler('promote', 'qa', '--person', 'ann', '--reason', 'runs at plant-7', '--build');
+
   title('Release 4: a good telemetry, and a line-control that does not start');
   await office.changeImage({ ...APPS.telemetry, version: '1.9.0' });
   if (plant.pods === 'real') await office.changeImage({ ...APPS.control, version: '5.3.0', command: BROKEN });
@@ -218,6 +223,10 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const { gaps } = await hubSays();
   if (gaps.length > 0) throw new Broken('Events are missing at the hub.');
   say('From the first event to the last, none is missing.');
+
+  title('The gate is closed for release 4, and names the plant; qa keeps what was promoted');
+  await scheduler('promote', 'qa', '--explain');
+  await scheduler('audit', 'list');
 
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   const folder = '.fleet/quickstart-kubernetes';

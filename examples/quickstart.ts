@@ -1,10 +1,11 @@
 /**
  * `npm run quickstart`: the whole story in one run, with the three programs as their users start them. A platform team builds
- * and signs two releases of the example company; a technician carries a stick; a factory host without network verifies,
- * applies, repairs, refuses and reports. No root needed; everything happens under .fleet/quickstart.
+ * for dev; a test oven reports that the candidate works, and it is promoted to qa; a technician carries it on a stick to a
+ * plant without network, which verifies, applies, repairs, refuses and reports. No root needed; everything happens under
+ * .fleet/quickstart.
  */
 import { createHash } from 'node:crypto';
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { findAirGap } from '../test/harness/air-gap.ts';
@@ -13,30 +14,169 @@ import { Broken, createStory, type Ran, sha256Of, sizeOf, tell } from './story.t
 import { tamper } from './tamper.ts';
 
 const SITE = 'plant-7';
-const AGENT = 'press-2';
-const CHANNEL = 'prod/factory-host';
+const PROGRAMS = ['srv', 'oven-programs'] as const;
 
-const { at, shown, title, say, run, begin } = createStory('quickstart');
+const { at, shown, title, say, run, begin, commit } = createStory('quickstart');
 
-const scheduler = (...words: readonly string[]): Promise<Ran> =>
-  run('fleet-scheduler', [...words, '--config', at('fleet-scheduler.yaml')]);
-const agent = (words: readonly string[], expected: number | readonly number[] = 0): Promise<Ran> => {
+const scheduler = (words: readonly string[], expected?: number): Promise<Ran> =>
+  run('fleet-scheduler', [...words, '--config', at('fleet-scheduler.yaml')], expected);
+const fill = (site: string, medium: string, ...more: readonly string[]): Promise<Ran> =>
+  run('fleet-export', ['create', '--from', at('releases'), '--site', site, '--to', at(medium), ...more]);
+const build = (): Promise<Ran> => scheduler(['build', '--images', at('images')]);
+
+/** @param place 'bench' at the office, or 'plant', where there is no network */
+const agent = (
+  place: 'bench' | 'plant',
+  words: readonly string[],
+  expected: number | readonly number[] = 0,
+): Promise<Ran> => {
   const gap = findAirGap();
-  return run(
-    'fleet-agent',
-    [...words, '--config', at('agent.yaml')],
-    expected,
-    gap.present ? gap.prefix : [],
+  const prefix = place === 'plant' && gap.present ? gap.prefix : [];
+  return run('fleet-agent', [...words, '--config', at(place, 'agent.yaml')], expected, prefix);
+};
+
+const main = async (): Promise<void> => {
+  const began = performance.now();
+  title('A platform team: a repository, keys, images');
+  say(
+    'Halden Foods: three environments, six cluster types, seven workloads. Have a look at examples/platform.',
   );
+  await begin();
+  await addFirmware();
+  await commit('company', 'The ovens get their programs');
+  await writeConfigurations();
+  await scheduler(['root', 'init', '--dev', '--fleet', 'halden']);
+  await makeImages(at('images'));
+  const sha256 = await sha256Of(at('keys', '1.root.json'));
+
+  title('Release 1: built and signed for dev; qa and prod wait for a promotion');
+  await build();
+
+  title('dev: a test oven on a bench asks to be enrolled, and the gate to qa names it');
+  await enroll('bench', { site: 'office', name: 'bench', channel: 'dev/smoke-oven', sha256 });
+  await scheduler(['promote', 'qa', '--explain']);
+
+  title('It runs the release and reports: the gate opens, and somebody promotes');
+  await fill('office', 'bench-medium');
+  await agent('bench', ['import', at('bench-medium')]);
+  await bringReports('bench');
+  await scheduler(['promote', 'qa', '--explain']);
+  await scheduler(['promote', 'qa', '--person', 'ann', '--reason', 'works on the bench', '--build']);
+
+  title('At a plant without network: an oven asks to be enrolled, by stick');
+  const gap = findAirGap();
+  say(gap.present ? `The agent runs in a network namespace with nothing in it (${gap.how}).` : gap.reason);
+  await enroll('plant', { site: SITE, name: 'oven-1', channel: 'qa/smoke-oven', sha256 });
+
+  title('At the office: the stick is filled with what the plant may have, and verified');
+  await fill(SITE, 'stick');
+  await run('fleet-export', ['verify', at('stick'), '--root-sha256', sha256]);
+  await cp(at('stick'), at('stick-of-last-month'), { recursive: true });
+
+  title('At the plant: verified, applied, healthy');
+  await agent('plant', ['import', at('stick')]);
+  say(`The oven has its programs: see ${shown(at('plant', 'root', ...PROGRAMS))}`);
+
+  title('Somebody breaks something by hand; the agent finds and repairs it');
+  await writeFile(at('plant', 'root', ...PROGRAMS, 'cold-smoke.json'), '{"celsius": 240}\n');
+  await rm(at('plant', 'root', ...PROGRAMS, 'hot-smoke.json'));
+  await agent('plant', ['diff'], 8);
+  await agent('plant', ['run', '--once']);
+  await agent('plant', ['diff']);
+
+  title('The stick goes home: now the gate to prod has facts, and says what is still missing');
+  await bringReports('plant');
+  await scheduler(['promote', 'prod', '--explain']);
+  say(
+    'prod is stricter (platform/promotion/qa-to-prod.yaml): a day without a fault, and the word of a second person.',
+  );
+
+  title('Release 2: a bad program for all, and a setting of qa alone');
+  const program = at('company', 'apps', 'oven-programs', 'host', 'cold-smoke.json');
+  await writeFile(program, (await readFile(program, 'utf8')).replace(/,\n.*"maxCelsius": 30/, ''));
+  const layer = at('company', 'platform', 'environments', 'qa', 'environment.yaml');
+  await writeFile(layer, (await readFile(layer, 'utf8')).replace('logLevel: info', 'logLevel: debug'));
+  await commit('company', 'Cold smoke without a limit; more logs in qa');
+  await build();
+  say(
+    'dev has the new program. qa has only its own setting, marked as a direct change: nothing else was promoted.',
+  );
+
+  title('dev: the bad program fails its check, the old one stays, and nobody can promote it');
+  await fill('office', 'bench-medium');
+  await agent('bench', ['import', at('bench-medium')], 7);
+  await bringReports('bench');
+  refusedWith(await scheduler(['promote', 'qa', '--person', 'ann'], 8), 'GATE_CLOSED');
+
+  title('The next trip to the plant: the stick carries only what changed');
+  const full = await sizeOf(at('stick', 'blobs'));
+  await fill(SITE, 'stick', '--for', at('stick'));
+  const delta = await sizeOf(at('stick', 'blobs'));
+  const sizes = `The first stick carried ${full} bytes, this one ${delta}: the change, the release and its signatures.`;
+  say(styleText('bold', sizes));
+  await agent('plant', ['import', at('stick')]);
+
+  title('A tampered stick, and last month’s stick, are refused by name');
+  await cp(at('stick'), at('tampered-stick'), { recursive: true });
+  const flipped = await tamper(at('tampered-stick'));
+  say(`(one byte of ${flipped.slice(0, 12)} flipped on ${shown(at('tampered-stick'))})`);
+  refusedWith(await agent('plant', ['import', at('tampered-stick')], [4, 5]), 'DIGEST_MISMATCH');
+  refusedWith(await agent('plant', ['import', at('stick-of-last-month')], 4), 'ROLLBACK');
+
+  title('The reports go home: what runs where, and who decided it');
+  await agent('plant', ['status']);
+  await bringReports('plant');
+  await scheduler(['status']);
+  await scheduler(['audit', 'list']);
+
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  process.stdout.write(`
+${styleText('bold', 'Done')} in ${seconds} s. Where to look next:
+   ${shown(at('plant', 'root'))}      what the agent made of the oven's /
+   ${shown(at('stick'))}           the stick; try: npx fleet-export inspect ${shown(at('stick'))}
+   ${shown(at('releases'))}        the OCI layout with all releases and the audit log
+   examples/platform                  the platform repository that all of this came from
+   docs/air-gap.md                    the way of the stick, command by command; docs/promotion.md: the chain
+   The keys in ${shown(at('keys'))} are a DEV root: one person can sign everything. Never use them for a real site.
+`);
 };
 
 /** Each program's settings are one YAML file; every key is a flag and an environment variable too. */
 const writeConfigurations = async (): Promise<void> => {
+  const platform = `file://${at('company')}#main:platform`;
   await writeFile(
     at('fleet-scheduler.yaml'),
-    'platform: company/platform\nkeys: keys\nlayout: releases\ndb: hub.db\n',
+    `platform: ${platform}\nkeys: keys\nlayout: releases\ndb: hub.db\ncache: cache\n`,
   );
-  await writeFile(at('agent.yaml'), `state: ${at('host-state')}\nroot: ${at('host')}\nservices: none\n`);
+  for (const [place, medium] of Object.entries(MEDIA)) {
+    await mkdir(at(place, 'root'), { recursive: true });
+    await mkdir(at(medium));
+    const state = `state: ${at(place, 'state')}\nroot: ${at(place, 'root')}\nservices: none\n`;
+    await writeFile(at(place, 'agent.yaml'), state);
+  }
+};
+
+const MEDIA = { bench: 'bench-medium', plant: 'stick' } as const;
+
+type Request = {
+  readonly site: string;
+  readonly name: string;
+  readonly channel: string;
+  readonly sha256: string;
+};
+
+/** The request goes to the office and is answered there. */
+const enroll = async (place: keyof typeof MEDIA, { site, name, channel, sha256 }: Request): Promise<void> => {
+  const medium = at(MEDIA[place]);
+  const words = ['--fleet', 'halden', '--site', site, '--name', name, '--channel', channel];
+  const asked = await agent(place, ['enroll', medium, ...words, '--root-sha256', sha256]);
+  await scheduler(['sites', 'enroll', medium, '--accept', fingerprintOf(asked)]);
+  await scheduler(['sites', 'set', site, 'ovenNumber=7']);
+};
+
+const bringReports = async (place: keyof typeof MEDIA): Promise<void> => {
+  await agent(place, ['reports', 'export', at(MEDIA[place])]);
+  await scheduler(['reports', 'import', at(MEDIA[place])]);
 };
 
 /** What the technician reads out and the office compares. */
@@ -51,129 +191,15 @@ const refusedWith = (ran: Ran, code: string): void => {
     throw new Broken(`this should have been refused as ${code}, but: ${ran.stderr}`);
 };
 
-const build = (...words: readonly string[]): Promise<Ran> =>
-  scheduler('build', '--images', at('images'), ...words);
-
-const main = async (): Promise<void> => {
-  const began = performance.now();
-  title('A platform team: keys, images, a platform repository');
-  say(
-    'Halden Foods: three environments, five cluster types, six workloads. Have a look at examples/platform.',
-  );
-  await begin();
-  await addFirmware();
-  await writeConfigurations();
-  await scheduler('root', 'init', '--dev', '--fleet', 'halden');
-  await makeImages(at('images'));
-
-  title('Release 1: every environment and cluster type, built and signed');
-  await build();
-
-  title('At the site: a host without network asks to be enrolled, by stick');
-  const gap = findAirGap();
-  say(gap.present ? `The agent runs in a network namespace with nothing in it (${gap.how}).` : gap.reason);
-  const sha256 = await sha256Of(at('keys', '1.root.json'));
-  await mkdir(at('host'));
-  await mkdir(at('stick'));
-  const asked = await agent([
-    'enroll',
-    at('stick'),
-    '--fleet',
-    'halden',
-    '--site',
-    SITE,
-    '--name',
-    AGENT,
-    '--channel',
-    CHANNEL,
-    '--root-sha256',
-    sha256,
-  ]);
-
-  title('At the office: the request is answered, the stick is filled');
-  await scheduler('sites', 'enroll', at('stick'), '--accept', fingerprintOf(asked));
-  await scheduler('sites', 'set', SITE, 'lineNumber=7');
-  await run('fleet-export', ['create', '--from', at('releases'), '--site', SITE, '--to', at('stick')]);
-  await run('fleet-export', ['verify', at('stick'), '--root-sha256', sha256]);
-  await cp(at('stick'), at('stick-of-last-month'), { recursive: true });
-
-  title('At the site: verified, applied, healthy');
-  await agent(['import', at('stick')]);
-  say(`The host now has: ${(await readdir(at('host', 'etc'))).join(', ')} under ${shown(at('host', 'etc'))}`);
-
-  title('Somebody breaks something by hand; the agent finds and repairs it');
-  await writeFile(at('host', 'etc', 'label-printer', 'label.zpl'), '^XA broken ^XZ\n');
-  await rm(at('host', 'etc', 'scale-reader', 'scale.json'));
-  await agent(['diff'], 8);
-  await agent(['run', '--once']);
-  await agent(['diff']);
-
-  title('The stick goes home with the history');
-  await agent(['reports', 'export', at('stick')]);
-  await scheduler('reports', 'import', at('stick'));
-
-  title('Release 2: one label changes, the stick carries only that');
-  const label = at('company', 'apps', 'label-printer', 'host', 'label.zpl');
-  await writeFile(
-    label,
-    (await readFile(label, 'utf8')).replace('^XZ', '^FO50,220^A0N,24,24^FDFarmed in Norway^FS\n^XZ'),
-  );
-  await build('--previous', at('releases'));
-  const full = await sizeOf(at('stick', 'blobs'));
-  await run('fleet-export', [
-    'create',
-    '--from',
-    at('releases'),
-    '--site',
-    SITE,
-    '--to',
-    at('stick'),
-    '--for',
-    at('stick'),
-  ]);
-  const delta = await sizeOf(at('stick', 'blobs'));
-  say(
-    styleText(
-      'bold',
-      `The first stick carried ${full} bytes, this one ${delta}: the change, the release and its signatures.`,
-    ),
-  );
-  await agent(['import', at('stick')]);
-
-  title('A tampered stick, and last month’s stick, are refused by name');
-  await cp(at('stick'), at('tampered-stick'), { recursive: true });
-  const flipped = await tamper(at('tampered-stick'));
-  say(`(one byte of ${flipped.slice(0, 12)} flipped on ${shown(at('tampered-stick'))})`);
-  refusedWith(await agent(['import', at('tampered-stick')], [4, 5]), 'DIGEST_MISMATCH');
-  refusedWith(await agent(['import', at('stick-of-last-month')], 4), 'ROLLBACK');
-
-  title('The reports go home, and the office knows what runs where');
-  await agent(['status']);
-  await agent(['reports', 'export', at('stick')]);
-  await scheduler('reports', 'import', at('stick'));
-  await scheduler('status', '--environment', 'prod');
-
-  const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  process.stdout.write(`
-${styleText('bold', 'Done')} in ${seconds} s. Where to look next:
-   ${shown(at('host'))}            what the agent made of the host's /
-   ${shown(at('stick'))}           the stick; try: npx fleet-export inspect ${shown(at('stick'))}
-   ${shown(at('releases'))}        the OCI layout with all releases
-   examples/platform                  the platform repository that all of this came from
-   docs/air-gap.md                    the same walk, command by command; docs/concepts.md: the words
-   The keys in ${shown(at('keys'))} are a DEV root: one person can sign everything. Never use them for a real site.
-`);
-};
-
-/** The scale's maker ships 4 MiB of firmware with it: something for the first stick to carry and for the second to leave out. */
+/** The oven's maker ships 4 MiB of firmware with it: something for the first stick to carry and for the second to leave out. */
 const addFirmware = async (): Promise<void> => {
-  const host = at('company', 'apps', 'scale-reader', 'host');
+  const host = at('company', 'apps', 'oven-programs', 'host');
   const blocks = Array.from({ length: 131_072 }, (_, index) =>
     createHash('sha256').update(`firmware ${index}`).digest(),
   );
   await writeFile(join(host, 'firmware.bin'), Buffer.concat(blocks));
   const spec = join(host, 'package.yaml');
-  const entry = '  files:\n    - path: /opt/scale-reader/firmware.bin\n      source: firmware.bin\n';
+  const entry = '  files:\n    - path: /opt/oven-programs/firmware.bin\n      source: firmware.bin\n';
   await writeFile(spec, (await readFile(spec, 'utf8')).replace('  files:\n', entry));
 };
 

@@ -52,6 +52,8 @@ export type Story = {
   readonly ask: (program: ProgramName, words: readonly string[]) => Promise<Ran>;
   /** Empties the folder and puts the example company's repositories into it. */
   readonly begin: () => Promise<void>;
+  /** Commits everything in a folder to its branch main, and shows that. @throws Broken when Git refuses */
+  readonly commit: (folder: string, message: string) => Promise<void>;
 };
 
 export type StoryOptions = {
@@ -98,7 +100,9 @@ export const createStory = (name: string, { signal, inside = false }: StoryOptio
       process.stdout.write(`\n${styleText('bold', `${step}. ${text}`)}\n`);
     },
     run: (program, words, expected, prefix = []) => {
-      const near = words.map((word) => (word.startsWith(work) ? shown(word) : word));
+      const near = words
+        .map((word) => (word.startsWith(work) ? shown(word) : word))
+        .map((word) => (word.includes(' ') ? JSON.stringify(word) : word));
       const argv = [...prefix, process.execPath, PROGRAMS[program], ...words];
       return show(`$ ${program} ${near.join(' ')}`, () => runCommand(argv, { cwd, signal }), expected);
     },
@@ -109,6 +113,17 @@ export const createStory = (name: string, { signal, inside = false }: StoryOptio
       for (const part of ['platform', 'apps']) {
         await cp(join(REPOSITORY, 'examples', part), at('company', part), { recursive: true });
       }
+    },
+    commit: async (folder, message) => {
+      const git = (...words: readonly string[]): Promise<Ran> =>
+        runCommand(['git', '-C', at(folder), ...words], { signal });
+      const author = ['-c', 'user.name=Halden Foods', '-c', 'user.email=platform@halden.example'];
+      const all = async (): Promise<Ran> => {
+        await git('init', '--quiet', '--initial-branch=main');
+        await git('add', '--all');
+        return await git(...author, 'commit', '--quiet', '--no-gpg-sign', '--message', message);
+      };
+      await show(`$ git -C ${shown(at(folder))} commit --all --message ${JSON.stringify(message)}`, all);
     },
   };
 };

@@ -66,7 +66,7 @@ export const openOffice = (
         `registry: ${registryAt(registry.listen)}`,
         `plainHttp: [${registry.listen}]`,
       ];
-      const team = ['platform: company/platform', 'environments: [prod]', 'images: images'];
+      const team = ['platform: company/platform', 'environments: [dev]', 'images: images'];
       const serve = [
         `listen: ${hub.listen}`,
         `hostnames: [${hub.known.slice(0, hub.known.lastIndexOf(':'))}]`,

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { makeImages } from '../../examples/make-images.ts';
 import { programFile } from '../harness/program-file.ts';
 import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
+import { withoutChain } from '../harness/without-chain.ts';
 
-/** The platform team's side of an e2e test: the example company in a folder, driven by the real command lines. */
+/** The platform team's side of an e2e test: the example company without its chain in a folder, driven by the real command lines. */
 export type Office = {
   readonly folder: string;
   readonly rootSha256: string;
@@ -31,6 +32,7 @@ export const enrolOnceReleased = async (enrol: () => Promise<Outcome>): Promise<
 export const openOffice = async (folder: string): Promise<Office> => {
   for (const part of ['platform', 'apps'])
     await cp(join(REPOSITORY, 'examples', part), join(folder, part), { recursive: true });
+  await withoutChain(join(folder, 'platform'));
   await makeImages(join(folder, 'images'));
   await mkdir(join(folder, 'hub'));
   const [keys, layout, db] = [join(folder, 'keys'), join(folder, 'releases'), join(folder, 'hub', 'hub.db')];

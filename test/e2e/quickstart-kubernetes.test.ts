@@ -32,6 +32,11 @@ describeWith(
       expect(stdout).toMatch(/! failed +line-control-line .*rolled back/);
       expect(stdout).toMatch(/line-control-line, .*: CHECK_FAILED: /);
       expect(stdout).toMatch(/complies +telemetry-line [^]*none is missing/);
+      // The gate is open for release 3, and closed for the one that failed.
+      expect(stdout).toMatch(
+        /dev to qa: candidate sha256:\w+: ready\n[^]*is promoted from dev, number 1\n[^]*qa\/factory-line +release 1 released/,
+      );
+      expect(stdout).toMatch(/: waiting\n[^]*! failures +1 [^]*plant-7\/line-1: failed: line-control-line/);
     });
   },
 );

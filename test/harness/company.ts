@@ -4,8 +4,9 @@ import { makeImages } from '../../examples/make-images.ts';
 import { type BuildOptions, type BuildOutcome, build } from '../../scheduler/release/build.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
+import { withoutChain } from './without-chain.ts';
 
-/** A copy of the example company in a folder of its own, with keys and images, ready to be built. */
+/** A copy of the example company without its chain in a folder of its own, with keys and images, ready to be built. */
 export type Company = {
   readonly folder: string;
   readonly edit: (file: string, change: (text: string) => string) => Promise<void>;
@@ -25,6 +26,7 @@ export const makeCompany = async (
     if (order === 'as-is') await cp(join(EXAMPLES, part), join(folder, part), { recursive: true });
     else await copyBackwards(join(EXAMPLES, part), join(folder, part));
   }
+  await withoutChain(join(folder, 'platform'));
   await makeImages(join(folder, 'images'));
   await initDevRoot(join(folder, 'keys'), 'halden', NOW);
   return {

@@ -19,7 +19,7 @@ import { temporaryDirectory } from '../harness/temporary-directory.ts';
 const PROGRAM = programFile('scheduler');
 const INPUTS = ['build', '--platform', 'platform', '--keys', 'keys', '--images', 'images'];
 const BUILD = [...INPUTS, '--layout', 'releases'];
-const CHANNELS = 5;
+const CHANNELS = 6;
 
 type Here = Company & { readonly run: (...words: readonly string[]) => Promise<Outcome> };
 
@@ -106,7 +106,7 @@ const rows: readonly Row[] = [
     code: 'TEMPLATE_FAILED',
     place: `${TEMPLATE}:28:33`,
     says: '(factory-line/line-control-line, factory-line/telemetry-line, ship/telemetry-ship)',
-    others: 3,
+    others: 4,
   },
   {
     mistake: 'a missing schema value',
@@ -115,7 +115,7 @@ const rows: readonly Row[] = [
     code: 'CONFIG_SCHEMA',
     place: 'platform/base/schemas/common.yaml:2:1',
     says: 'timezone is missing (schema common). Set it in a Config that selects this assignment',
-    others: 4,
+    others: 5,
   },
   {
     mistake: 'a missing template',
@@ -124,7 +124,7 @@ const rows: readonly Row[] = [
     code: 'REFERENCE_MISSING',
     place: 'platform/base/cluster-types/factory-host.yaml:11:21',
     says: 'there is no Template workload-slice, which namespaceService names',
-    others: 4,
+    others: 5,
   },
   {
     mistake: 'a name clash',
@@ -140,7 +140,7 @@ const rows: readonly Row[] = [
     code: 'NAME_CLASH',
     place: 'apps/order/workload/workload.yaml:20:7',
     says: 'are both called order-api-cloud. Rename one of them; the other is at apps/order-api/workload/workload.yaml:20:7',
-    others: 5,
+    others: 6,
   },
   {
     mistake: 'an unreachable repository',
@@ -149,7 +149,7 @@ const rows: readonly Row[] = [
     code: 'SOURCE_UNREACHABLE',
     place: `${ORDER}:8:5`,
     says: "'/nowhere/order-api.git' does not appear to be a git repository",
-    others: 5,
+    others: 6,
   },
   {
     mistake: 'a file mode without quotes',
@@ -158,7 +158,7 @@ const rows: readonly Row[] = [
     code: 'FIELD_INVALID',
     place: `${SCALE}:12:13`,
     says: 'mode must be text',
-    others: 4,
+    others: 5,
   },
   {
     mistake: 'a file below a file',
@@ -167,7 +167,7 @@ const rows: readonly Row[] = [
     code: 'OBJECT_CLASH',
     place: `${SCALE}:10:7`,
     says: 'which is a file',
-    others: 4,
+    others: 5,
   },
   {
     mistake: 'a manifest without a kind',
@@ -176,7 +176,7 @@ const rows: readonly Row[] = [
     code: 'OBJECT_INVALID',
     place: 'apps/order-api/kubernetes/service.yaml:1:1',
     says: 'this object has no kind',
-    others: 5,
+    others: 6,
   },
 ];
 
