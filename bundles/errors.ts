@@ -167,6 +167,7 @@ export const CODES = {
   APPROVAL_MISSING: refused,
   NOTHING_AWAITING: missing,
   GATE_CLOSED: waits,
+  CHECK_REFUSED: refused,
   WAIT_TIMED_OUT: waits,
   WILL_NOT_COMPLY: failed,
   // Audit log

@@ -78,6 +78,11 @@ export default class Serve extends FleetCommand {
       description: 'File whose first line is the shared secret of webhooks',
       env: 'FLEET_WEBHOOK_SECRET_FILE',
     }),
+    'check-secret-file': Flags.string({
+      description:
+        'File whose first line is the secret that webhook checks of PromotionPolicies share with the hub',
+      env: 'FLEET_CHECK_SECRET_FILE',
+    }),
     listen: Flags.string({
       description: `<host>:<port>; port 0 takes a free one [default: ${DEFAULT_LISTEN}]`,
       env: 'FLEET_LISTEN',
@@ -140,6 +145,7 @@ export default class Serve extends FleetCommand {
       log,
       publishSites: sitePublisher(configuration, clock, process.env),
       hooks: loop?.hooks,
+      checks: loop?.checks,
       onReport: loop?.onReport,
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });

@@ -22,6 +22,7 @@ const DESCRIPTIONS = {
   tlsCertFile: { kind: 'path', what: "file with the hub's certificate" },
   tlsKeyFile: { kind: 'path', what: "file with the key of the hub's certificate" },
   webhookSecretFile: { kind: 'path', what: "file with the webhooks' secret" },
+  checkSecretFile: { kind: 'path', what: "file with the checks' secret" },
 } as const satisfies Record<string, Description>;
 
 export type Setting = keyof typeof DESCRIPTIONS;

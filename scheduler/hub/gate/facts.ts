@@ -1,5 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
+import type { CheckFacts } from '../checks/check-records.ts';
 
 /**
  * What an agent's own reports say about the candidate. Only reports of a release that was made from the candidate count: an
@@ -34,14 +35,6 @@ export type ChannelFacts = {
   /** What it holds instead, for a person: 'release 7 of candidate sha256:...', 'no release'. */
   readonly now: string;
 };
-
-/** The last answer of an external check about the candidate. */
-export type CheckFacts =
-  | { readonly state: 'unasked' }
-  | { readonly state: 'asked'; readonly at: Timestamp }
-  | { readonly state: 'passed' | 'failed'; readonly at: Timestamp; readonly message: string }
-  /** It could not be asked, or what it answered is not signed by it. */
-  | { readonly state: 'unreachable' | 'invalid'; readonly at: Timestamp; readonly message: string };
 
 /** Keys of people, by hint. */
 export type ApprovalKeys = {

@@ -1,8 +1,8 @@
 import { formatTime } from '#bundles/time';
 import type { PromotionPolicy } from '../../model/promotion.ts';
-import type { CheckFacts } from './facts.ts';
+import type { CheckFacts } from '../checks/check-records.ts';
 import { formatSeconds } from '../../model/format-seconds.ts';
-import { type Condition, NOTHING_HOLDS } from './verdict.ts';
+import { type Condition, NOTHING_HOLDS, type Verdict } from './verdict.ts';
 
 /** An external check must have passed this very candidate. Anything else than a signed `passed` holds the gate. */
 export const judgeCheck = (
@@ -39,3 +39,14 @@ const describe = (facts: CheckFacts, timeoutSeconds: number, now: Date): string 
       return `${facts.state} at ${facts.at}${facts.message === '' ? '' : `: ${facts.message}`}`;
   }
 };
+
+/** Conditions that a check need not wait for: people and the clock meet them. */
+const ASKED_BEFORE = new Set(['soak', 'approvals', 'window', 'freeze']);
+
+/**
+ * Whether the checks of a policy are asked: once the earlier environment runs the candidate as the policy wants it. Earlier they would
+ * look at what ran before.
+ */
+export const isTimeToAsk = ({ state, conditions }: Verdict): boolean =>
+  state === 'waiting' &&
+  conditions.every(({ name, met }) => met || ASKED_BEFORE.has(name) || name.startsWith('check '));

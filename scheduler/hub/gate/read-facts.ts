@@ -3,6 +3,7 @@ import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { parseEnvelope } from '#bundles/formats/statements/envelope';
 import { formatChannel } from '#bundles/names';
 import { bundlesOf, readBundleStatements } from '../../release/reissue/bundle-statements.ts';
+import { readChecks } from '../checks/check-records.ts';
 import type { Hub } from '../hub.ts';
 import { channelsOf, readActual } from '../status/read-actual.ts';
 import { readDesired } from '../status/read-desired.ts';
@@ -22,7 +23,7 @@ const NO_HISTORY: AgentHistory = { imported: undefined, faulted: false, online: 
  */
 export const readFacts = async (
   hub: Pick<Hub, 'layout' | 'keys'> & { readonly store: Hub['store'] | undefined },
-  { from, to }: Pick<Link, 'from' | 'to'>,
+  { from, to, policy }: Pick<Link, 'from' | 'to'> & Partial<Pick<Link, 'policy'>>,
   shared: Digest,
   { now, signal }: { readonly now: Date; readonly signal: AbortSignal },
 ): Promise<GateFacts> => {
@@ -51,7 +52,9 @@ export const readFacts = async (
         history.get(name) ?? NO_HISTORY,
       );
     }),
-    checks: new Map(),
+    checks: db
+      ? await readChecks(db, policy?.checks ?? [], { fleet: root.fleet, from, to, shared })
+      : new Map(),
     keys: {
       bundle: root.roles.bundle.keys.map(({ hint }) => hint),
       authors: await readAuthors(layout, current, shared),

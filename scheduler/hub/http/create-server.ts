@@ -11,6 +11,7 @@ import { agentRoutes, REPORT_BODY_BYTES } from './agent-routes.ts';
 import { peerCertificate } from './authenticate-agent.ts';
 import type { Context } from './context.ts';
 import { createBodyGate } from './admit-body.ts';
+import { checkRoutes, type CheckRoutes } from './check-routes.ts';
 import { type HookRoutes, hookRoutes } from './hook-routes.ts';
 import { type HttpRefusal, toHttpRefusal } from './http-status.ts';
 import type { HubServer } from './hub-server.ts';
@@ -31,6 +32,7 @@ export type ServerOptions = {
   /** TLS options. Without them the server speaks plain HTTP, for tests that inject requests. */
   readonly tls?: object;
   readonly hooks?: HookRoutes | undefined;
+  readonly checks?: CheckRoutes | undefined;
   /** Enrolment requests per minute and address. */
   readonly enrolmentsPerMinute?: number;
   readonly agentQuota?: AgentQuota | undefined;
@@ -137,6 +139,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   });
   readerRoutes(server, context);
   if (options.hooks) await hookRoutes(server, options.hooks, gate);
+  if (options.checks) await checkRoutes(server, options.checks, gate);
   return server;
 };
 

@@ -18,24 +18,52 @@ export type HookRoutes = {
 const BODY_BYTES = 1 << 20;
 const PER_MINUTE = 120;
 
-/** Adds the webhook route in a scope of its own, because only this route reads its body as raw bytes. */
-export const hookRoutes = async (server: HubServer, hooks: HookRoutes, gate: BodyGate): Promise<void> => {
+/** Adds the webhook route. */
+export const hookRoutes = async (server: HubServer, hooks: HookRoutes, gate: BodyGate): Promise<void> =>
+  signedRoute(
+    server,
+    gate,
+    { path: HOOKS_PATH, bodyBytes: BODY_BYTES, perMinute: hooks.perMinute ?? PER_MINUTE },
+    async (request, body) => {
+      await hooks.verify(request.headers, body);
+      hooks.poke();
+      return { status: 202, answer: { accepted: true } };
+    },
+  );
+
+export type SignedRoute = {
+  readonly path: string;
+  readonly bodyBytes: number;
+  /** Requests of one address. */
+  readonly perMinute: number;
+};
+
+/** Adds a path for signed messages in a scope of its own, because only such a path reads its body as raw bytes. */
+export const signedRoute = async (
+  server: HubServer,
+  gate: BodyGate,
+  { path, bodyBytes, perMinute }: SignedRoute,
+  take: (
+    request: FastifyRequest,
+    body: Buffer,
+  ) => Promise<{ readonly status: number; readonly answer: object }>,
+): Promise<void> => {
   await server.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
-      readBody(payload, { maxBytes: BODY_BYTES, place: request.place }),
+      readBody(payload, { maxBytes: bodyBytes, place: request.place }),
     );
     scope.post(
-      HOOKS_PATH,
+      path,
       {
-        bodyLimit: BODY_BYTES,
+        bodyLimit: bodyBytes,
         preParsing: (request, reply, payload) => gate.stranger(request, reply).then(() => payload),
-        config: { rateLimit: { max: hooks.perMinute ?? PER_MINUTE, timeWindow: 60_000 } },
+        config: { rateLimit: { max: perMinute, timeWindow: 60_000 } },
       },
       async (request, reply) => {
-        await hooks.verify(request.headers, Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0));
-        hooks.poke();
-        return reply.code(202).send({ accepted: true });
+        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+        const { status, answer } = await take(request, body);
+        return reply.code(status).send(answer);
       },
     );
   });

@@ -14,6 +14,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   WRONG_SITE: 403,
   ALREADY_ENROLLED: 409,
   REPORT_CHAIN: 409,
+  CHECK_REFUSED: 409,
   TOO_LARGE: 413,
   TOO_MANY: 429,
   BUSY: 503,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Digest } from '#bundles/digest';
 import { isFleetError, toFleetError } from '#bundles/errors';
 import { openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { formatTime } from '#bundles/time';
@@ -8,6 +9,7 @@ import type { Promotion } from '../../model/promotion.ts';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
 import { assessDecided, type Decided, type GateHub, readDecided } from '../gate/assess.ts';
 import { firstReason } from '../gate/describe-verdict.ts';
+import { isTimeToAsk } from '../gate/judge-check.ts';
 import { earliestOpening } from '../gate/judge-gate.ts';
 import { type Link, linksOf } from '../gate/link.ts';
 import type { Verdict } from '../gate/verdict.ts';
@@ -15,12 +17,15 @@ import { type LinkState, recordLinkStates } from '../status/link-states.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Database } from '../store/tables.ts';
 import { faultFields } from '../watch/fault-fields.ts';
+import type { CheckAsker } from './ask-checks.ts';
 import { heldFromPolicy, promoteOpen, type PromoteOptions } from './promote-open.ts';
 
 export type JudgeOptions = Omit<PromoteOptions, 'signal'> & {
   readonly configuration: Configuration;
   readonly store: Store;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Asks the checks of the link's policy that are due; their answers change the next judgement. */
+  readonly askChecks: CheckAsker['ask'];
   /** Called after a promotion, so that the build that follows from it begins. */
   readonly onPromoted: () => void;
 };
@@ -39,7 +44,7 @@ type Known = {
   /** Of the releases of the earlier environment, the audit log and the policy. */
   readonly decidedBy: string;
   readonly decided: Decided;
-  /** Of the agents of the earlier environment; with the verdict only if it was ever needed. */
+  /** Of the agents of the earlier environment and the answers of checks; absent for a candidate that needs no verdict. */
   readonly judgement?: { readonly by: string; readonly verdict: Verdict; readonly until: number };
 };
 
@@ -51,7 +56,7 @@ const AT_LEAST_EVERY_MS = 300_000;
  * earlier environment said something or the clock can open the gate, and never for a candidate that is promoted or rejected.
  */
 export const makeLinkJudge = (options: JudgeOptions): LinkJudge => {
-  const { configuration, store, clock, log, onPromoted } = options;
+  const { configuration, store, clock, log, askChecks, onPromoted } = options;
   const known = new Map<string, Known>();
   let links: readonly Link[] = [];
   let followed = false;
@@ -62,7 +67,7 @@ export const makeLinkJudge = (options: JudgeOptions): LinkJudge => {
     const isSame = before?.decidedBy === decidedBy;
     const decided = isSame ? before.decided : await readDecided(hub, link, { signal });
     if (isSettled(decided)) return { decidedBy, decided };
-    const by = await markOfAgents(store.db, link.from);
+    const by = await markOfFacts(store.db, link, decided.candidate.shared);
     const last = isSame ? before.judgement : undefined;
     const now = clock();
     if (last?.by === by && now.getTime() < last.until) return before ?? { decidedBy, decided };
@@ -84,6 +89,7 @@ export const makeLinkJudge = (options: JudgeOptions): LinkJudge => {
     if (!judgement) return { ...common, ...settledState(decided), waitsFor: null };
     const { verdict } = judgement;
     const { state } = verdict;
+    if (isTimeToAsk(verdict)) await askChecks(hub, { ...decided, link });
     const waitsFor = (state === 'waiting' && verdict.conditions.find(({ met }) => !met)?.name) || null;
     if (state !== 'ready') return { ...common, state, waitsFor, why: firstReason(verdict) };
     const byHand = `promote it with: fleet-scheduler promote ${link.to}`;
@@ -176,19 +182,29 @@ const markOfDecisions = async (directory: string, { from, policy }: Link): Promi
   return JSON.stringify([policy, read.map((descriptor) => [referenceOf(descriptor), descriptor.digest])]);
 };
 
-/** Changes when an agent of the environment reports, is heard, is enrolled or revoked. One read of the agents, without their reports. */
-const markOfAgents = async (db: Database, environment: string): Promise<string> =>
-  JSON.stringify(
-    await db
-      .selectFrom('agent')
-      .select(({ fn }) => [
-        fn.countAll().as('agents'),
-        fn.sum('head_seq').as('events'),
-        fn.sum('life').as('lives'),
-        fn.max('said_at').as('said'),
-        fn.max('online_at').as('online'),
-      ])
-      .where('environment', '=', environment)
-      .where('revoked_at', 'is', null)
-      .executeTakeFirst(),
-  );
+/**
+ * Changes when an agent of the earlier environment reports, is heard, is enrolled or revoked, and when a check answers. One read of the
+ * agents, without their reports.
+ */
+const markOfFacts = async (db: Database, { from, to }: Link, shared: Digest): Promise<string> => {
+  const agents = await db
+    .selectFrom('agent')
+    .select(({ fn }) => [
+      fn.countAll().as('agents'),
+      fn.sum('head_seq').as('events'),
+      fn.sum('life').as('lives'),
+      fn.max('said_at').as('said'),
+      fn.max('online_at').as('online'),
+    ])
+    .where('environment', '=', from)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  const checks = await db
+    .selectFrom('gate_check')
+    .select(['id', 'state', 'at'])
+    .where('environment', '=', to)
+    .where('shared', '=', shared)
+    .orderBy('id')
+    .execute();
+  return JSON.stringify([agents, checks]);
+};

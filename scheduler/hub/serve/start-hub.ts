@@ -7,6 +7,7 @@ import { checkRootExpiry } from '#bundles/trust/root/root';
 import { type Hub, siteSigner } from '../hub.ts';
 import type { Context } from '../http/context.ts';
 import { createServer } from '../http/create-server.ts';
+import type { CheckRoutes } from '../http/check-routes.ts';
 import type { HookRoutes } from '../http/hook-routes.ts';
 import type { ListenAddress } from '../http/listen-address.ts';
 import type { Metrics } from '../http/metrics.ts';
@@ -31,6 +32,7 @@ export type HubOptions = {
   readonly log: Logger;
   readonly publishSites?: PublishSites | undefined;
   readonly hooks?: HookRoutes | undefined;
+  readonly checks?: CheckRoutes | undefined;
   readonly onReport?: (() => void) | undefined;
   readonly enrolmentsPerMinute?: number;
   readonly agentQuota?: AgentQuota | undefined;
@@ -82,6 +84,7 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     log,
     tls: tlsOptions(shown, hub),
     hooks: options.hooks,
+    checks: options.checks,
     agentQuota: options.agentQuota,
     ...(options.enrolmentsPerMinute !== undefined && { enrolmentsPerMinute: options.enrolmentsPerMinute }),
   });

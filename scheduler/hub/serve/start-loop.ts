@@ -7,6 +7,7 @@ import { readWebhookSecret } from '../watch/read-webhook-secret.ts';
 import { verifyWebhook } from '../watch/verify-webhook.ts';
 import { recordFreshness } from '../status/freshness-policies.ts';
 import type { Store } from '../store/open-store.ts';
+import type { CheckRoutes } from '../http/check-routes.ts';
 import type { HookRoutes } from '../http/hook-routes.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { repeat } from './repeat.ts';
@@ -26,6 +27,7 @@ export type LoopOptions = {
  */
 export type Loop = AsyncDisposable & {
   readonly hooks: HookRoutes | undefined;
+  readonly checks: CheckRoutes | undefined;
   /** Judges the links soon. May be called at any time, and costs nothing. */
   readonly onReport: () => void;
 };
@@ -44,7 +46,7 @@ export const startLoop = async ({
   store,
 }: LoopOptions): Promise<Loop | undefined> => {
   if (configuration.platform === undefined) return undefined;
-  const { webhookSecretFile: secretFile, poll } = configuration;
+  const { webhookSecretFile: secretFile, checkSecretFile, poll } = configuration;
   // The schema validates the file; the value may also come from a flag.
   if (poll !== undefined && !/^[1-9]\d{0,4}[smh]$/.test(poll)) {
     throw new FleetError('USAGE', `${JSON.stringify(poll.slice(0, 80))} is no time between two looks`, {
@@ -52,16 +54,27 @@ export const startLoop = async ({
     });
   }
   // Reports a bad secret at start, not at the first webhook.
-  if (secretFile !== undefined) await readWebhookSecret(secretFile);
+  for (const file of [secretFile, checkSecretFile]) if (file !== undefined) await readWebhookSecret(file);
   resetHubFlags();
   // Imported on demand: a hub without a platform does not load the build modules.
   const { watchPlatform } = await import('../watch/watch-platform.ts');
   const { makeLinkJudge } = await import('./judge-links.ts');
+  const { makeCheckAsker, takeAnswer } = await import('./ask-checks.ts');
   const { readPromotion } = await import('../gate/link.ts');
   const { platformOptions } = await import('../../load/platform/platform-options.ts');
   const stop = new AbortController();
   const places = { env: process.env, cwd: process.cwd() };
+  const asker = makeCheckAsker({
+    configuration,
+    env: process.env,
+    store,
+    clock,
+    log,
+    random: Math.random,
+    onNews: () => judging.poke(),
+  });
   const judge = makeLinkJudge({
+    askChecks: asker.ask,
     configuration,
     store,
     clock,
@@ -101,10 +114,21 @@ export const startLoop = async ({
             },
             poke: watch.poke,
           },
+    checks:
+      checkSecretFile === undefined
+        ? undefined
+        : {
+            take: async (id, headers, body) => {
+              const header = (name: string): string | undefined => [headers[name]].flat()[0];
+              await takeAnswer({ store, clock, secretFile: checkSecretFile }, id, { header, body });
+              judging.poke();
+            },
+          },
     onReport: judging.poke,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await judging[Symbol.asyncDispose]();
+      await asker[Symbol.asyncDispose]();
       await watch.done;
     },
   };

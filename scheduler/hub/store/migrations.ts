@@ -250,6 +250,24 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .addColumn('why', 'text')
         .addColumn('since', 'text', (column) => column.notNull())
         .execute();
+      await db.schema
+        .createTable('gate_check')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('environment', 'text', (column) => column.notNull())
+        .addColumn('shared', 'text', (column) => column.notNull())
+        .addColumn('state', 'text', (column) => column.notNull())
+        .addColumn('message', 'text', (column) => column.notNull())
+        .addColumn('at', 'text', (column) => column.notNull())
+        .addColumn('tries', 'bigint', (column) => column.notNull())
+        .addColumn('next_at', 'text')
+        .addColumn('until', 'text', (column) => column.notNull())
+        .addColumn('signed_at', 'bigint', (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createIndex('gate_check_candidate')
+        .on('gate_check')
+        .columns(['environment', 'shared'])
+        .execute();
     },
   },
 };

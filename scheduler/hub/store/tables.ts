@@ -22,6 +22,7 @@ export type Tables = {
   token: TokenRow;
   secret_set: SecretSetRow;
   gate_link: GateLinkRow;
+  gate_check: GateCheckRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -273,4 +274,26 @@ export type GateLinkRow = {
   readonly why: string | null;
   /** Since when state, candidate and condition are the same. */
   readonly since: Timestamp;
+};
+
+/** A question to a webhook check of a PromotionPolicy, about one candidate, and the answer that counts. */
+export type GateCheckRow = {
+  /** checkId: names the link, the candidate and the check with its address and timeout. */
+  readonly id: string;
+  /** The environment that is promoted to. */
+  readonly environment: string;
+  /** Shared digest of the candidate. */
+  readonly shared: Digest;
+  readonly state: 'asked' | 'passed' | 'failed' | 'unreachable' | 'invalid';
+  /** What the check said, or why it could not be asked. */
+  readonly message: string;
+  /** Since when the state is so: when it was asked, or when it answered. */
+  readonly at: Timestamp;
+  readonly tries: number;
+  /** When it is asked again; null: it took the question, or has answered. */
+  readonly next_at: Timestamp | null;
+  /** Answers that come later do not count. */
+  readonly until: Timestamp;
+  /** The time in the signature of the answer that counts, in seconds; 0: it has not answered. */
+  readonly signed_at: number;
 };

@@ -86,7 +86,7 @@ const keys: Shape<readonly string[]> = shape(
 
 const date = textLike(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, 'is not a date', 'Write it like 2026-12-20');
 
-const webAddress = textLike(/^https:\/\/[^\s/]+(?:\/\S*)?$/, 'is not an https address', undefined, {
+const webAddress = textLike(/^https?:\/\/[^\s/@]+(?:\/\S*)?$/, 'is not a web address', undefined, {
   maxLength: 2048,
 });
 
@@ -180,13 +180,16 @@ export const promotionFields = fields({
     shortList(
       fields({
         name: required(objectName, 'Name of the check.'),
-        url: required(webAddress, 'Address that is asked, by POST.'),
+        url: required(
+          webAddress,
+          'Address that is asked, by POST. Without TLS only where `plainHttp` allows it.',
+        ),
         timeout: optional(seconds, 3600, 'How long an answer is waited for.'),
       }),
       16,
     ),
     [],
-    'Webhooks that must agree.',
+    'Webhooks that `serve` asks about each candidate. All must answer that it passed.',
   ),
   evidence: optional(
     oneOf('hub', 'signed'),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { GateEntry } from '../../../../scheduler/hub/gate/decisions.ts';
-import type { CheckFacts } from '../../../../scheduler/hub/gate/facts.ts';
+import type { CheckFacts } from '../../../../scheduler/hub/checks/check-records.ts';
 import { checkApprovable } from '../../../../scheduler/hub/gate/judge-approvals.ts';
 import { earliestOpening } from '../../../../scheduler/hub/gate/judge-gate.ts';
 import {

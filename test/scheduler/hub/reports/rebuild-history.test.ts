@@ -228,6 +228,7 @@ describe('the history of an agent', () => {
     const written = await tables(db);
     for (const statement of [
       'drop table gate_link',
+      'drop table gate_check',
       'drop table history',
       'drop index event_assignment',
       'drop index assignment_state_agent',

@@ -61,6 +61,7 @@ const judgeOf = async (chain: Promotion, newest = chain) => {
     clock: () => NOW,
     log: { info: note, warn: note, error: note } as never,
     readChain: async () => newest,
+    askChecks: async () => {},
     onPromoted: () => void promoted.push(true),
   });
   follow(chain);
