@@ -7,24 +7,24 @@ import { unlessAborted } from './unless-aborted.ts';
 /** What a request wants to do, as the token server reads it: 'repository:factory/fleet:pull'. */
 export type Wish = { readonly repository: string; readonly scopes: readonly string[] };
 
-/** The memory of how one registry wants to be asked. */
+/** The authorization state of one registry. */
 export type Authorizer = {
   /** The Authorization header, or undefined while the registry has not asked for one. */
   readonly header: (wish: Wish, signal?: AbortSignal) => Promise<string | undefined>;
-  /** After a 401: learns what is wanted. @returns whether another try has a chance */
+  /** Reads the challenge of a 401. @returns true if another attempt may succeed */
   readonly learn: (challenge: string, wish: Wish, used: string | undefined) => Promise<boolean>;
-  /** A text without any of the secrets that were sent. */
+  /** Removes all sent secrets from a text. */
   readonly hide: (text: string) => string;
 };
 
 export type AuthorizerOptions = {
   readonly find: (repository: string) => Promise<Credentials | undefined>;
-  /** Where credentials may be sent. */
+  /** The origin to which credentials may be sent. */
   readonly mayAsk: (realm: URL) => boolean;
   readonly request: (request: TokenRequest) => Promise<{ readonly token: string; readonly seconds: number }>;
 };
 
-/** A token is renewed this long before it ends: what is asked with it may take a moment to arrive. */
+/** A token is renewed this long before it expires, for requests under way. */
 const SLACK_SECONDS = 10;
 
 const MAX_REMEMBERED = 1000;
@@ -37,9 +37,9 @@ export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Aut
   let scheme: Scheme = { kind: 'none' };
   const credentials = new Map<string, Promise<Credentials | undefined>>();
   const tokens = new Map<string, Token>();
-  /** Scopes a registry asked for beyond what we thought it would. */
+  /** Scopes that a registry requested beyond the expected ones. */
   const wanted = new Map<string, readonly string[]>();
-  /** Kept apart, so that the many tokens of a long time do not push a password out of memory. */
+  /** A separate list, so that many tokens do not displace a password. */
   const passwords = new Set<string>();
   const issued = new Set<string>();
 
@@ -55,7 +55,7 @@ export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Aut
     return found;
   };
 
-  /** A daemon gets a token every few minutes for years, and a publisher for thousands of repositories. */
+  /** Upper bound on remembered tokens: a daemon gets one every few minutes, a publisher one for each repository. */
   const forgetOldest = (): void => {
     for (const memory of [passwords, issued, tokens, wanted, credentials])
       for (const oldest of memory.keys()) {
@@ -91,7 +91,7 @@ export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Aut
     if (own?.kind === 'bearer') return `Bearer ${own.token}`;
     const key = keyOf(wish);
     const known = tokens.get(key);
-    // The machine's running time, not the wall clock, which may jump by years at a site.
+    // Monotonic time, because the wall clock of a site may jump by years.
     if (known && known.until > performance.now()) return known.header;
     // Concurrent requests for the same token wait for this one.
     const token: Token = { header: getToken(wish, key, realm, own), until: Number.POSITIVE_INFINITY };
@@ -109,10 +109,10 @@ export const newAuthorizer = ({ find, mayAsk, request }: AuthorizerOptions): Aut
         return tokenFor(wish, scheme.realm);
     }
   };
-  // Files, helpers and tokens are waited for by many: one who gives up must not take them from the others.
+  // Not aborted by one caller, because other callers wait for the same files, helpers and tokens.
   const header: Authorizer['header'] = (wish, signal) => unlessAborted(currentHeader(wish), signal);
 
-  /** Files and helpers are asked again: somebody may have logged in, and the daemon runs for months. */
+  /** Lifetime of credentials from files and helpers, because a person may log in while the daemon runs. */
   const forget = (wish: Wish, used: string): void => {
     credentials.delete(wish.repository);
     const key = keyOf(wish);

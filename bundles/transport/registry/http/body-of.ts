@@ -1,13 +1,13 @@
-/** What comes behind the head of an answer: read once, to its end or dumped, or its connection stays taken. */
+/** The body of a response. It must be read to its end or dumped, otherwise its connection stays in use. */
 export type Body = AsyncIterable<Uint8Array> & {
-  /** Throws away what comes; a long rest with its connection. */
+  /** Discards the body; closes the connection if the rest is long. */
   readonly dump: () => Promise<void>;
 };
 
-/** As much is read for the sake of its connection; a new one costs about as much. */
+/** Bytes that dump reads to keep the connection, about the cost of a new one. */
 const WORTH_READING = 128 << 10;
 
-/** What comes of an answer, as its reader gets it. */
+/** The chunks of a body. */
 export const bodyOf = (bytes: AsyncGenerator<Uint8Array>): Body => ({
   [Symbol.asyncIterator]: () => bytes,
   dump: async () => {
@@ -15,7 +15,7 @@ export const bodyOf = (bytes: AsyncGenerator<Uint8Array>): Body => ({
     try {
       for await (const piece of bytes) if ((size += piece.byteLength) > WORTH_READING) return;
     } catch {
-      // It was of no interest.
+      // Errors of a discarded body are ignored.
     }
   },
 });

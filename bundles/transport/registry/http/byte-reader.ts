@@ -1,12 +1,12 @@
 import { FleetError, toFleetError } from '../../../errors.ts';
 
-/** A stream that is read in pieces of a chosen size. */
+/** Reads a stream in pieces of a chosen size. */
 export type ByteReader = {
-  /** The next `size` bytes as they come. @throws FleetError SIZE_MISMATCH when the stream ends before; else what it throws */
+  /** Yields the next `size` bytes. @throws FleetError SIZE_MISMATCH if the stream ends earlier; errors of the stream */
   readonly take: (size: number) => AsyncGenerator<Uint8Array, void>;
-  /** Reads over what is not wanted. */
+  /** Skips bytes. */
   readonly skip: (size: number) => Promise<void>;
-  /** Lets go of the stream, when it has given what it was asked for last. */
+  /** Closes the stream after the current read. */
   readonly close: () => void;
 };
 
@@ -15,7 +15,7 @@ export const byteReader = (content: AsyncIterable<Uint8Array>, doing: string): B
   let rest: Uint8Array = new Uint8Array();
 
   const next = async (left: number): Promise<Uint8Array> => {
-    // As a FleetError, or the connection it is read for would seem to be what failed.
+    // As a FleetError, so that the error is not attributed to the connection.
     const result = await chunks.next().catch((error: unknown) => {
       throw toFleetError(error, doing);
     });

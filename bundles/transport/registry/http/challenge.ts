@@ -1,4 +1,4 @@
-/** One way to prove who asks, as a server offers it (RFC 9110 section 11.6.1). Scheme and names of parameters in lower case. */
+/** An authentication challenge (RFC 9110 section 11.6.1). Scheme and parameter names are in lower case. */
 export type Challenge = { readonly scheme: string; readonly parameters: ReadonlyMap<string, string> };
 
 const SEPARATOR = /[\s,]*/y;
@@ -7,8 +7,8 @@ const VALUE = /\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([!#$%&'*+.^_`|~0-9A-Za-z:/?-]+))/s
 const TOKEN68 = /[ \t]+[A-Za-z0-9._~+/-]+=*[ \t]*(?=,|$)/y;
 
 /**
- * The challenges of WWW-Authenticate, several in one header or several headers joined by commas. What cannot be read
- * ends the list: what stands before it is still good.
+ * Parses the challenges of WWW-Authenticate, from one header or several joined by commas. A syntax error ends the list; the challenges
+ * before it are returned.
  */
 export const parseChallenges = (header: string): readonly Challenge[] => {
   const found: { scheme: string; parameters: Map<string, string> }[] = [];

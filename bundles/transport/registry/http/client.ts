@@ -12,16 +12,16 @@ import { MAX_TOKEN_BYTES, parseTokenAnswer, type TokenRequest, tokenRequestOf } 
 import { unlessAborted } from './unless-aborted.ts';
 import { apiOf, mayGoTo } from './where-to.ts';
 
-/** An Ask of this registry: `path` below /v2/, or where the registry itself said to go on. */
+/** A request to this registry: `path` below /v2/, or a location that the registry returned. */
 export type ClientAsk = Omit<Ask, 'url'> & { readonly path: string | URL };
 
-/** Requests to one registry, authorized and retried. */
+/** Sends authorized requests to one registry, with retries. */
 export type Client = AsyncDisposable & {
   readonly host: string;
   readonly options: RegistryOptions;
   readonly retryBudget: RetryBudget;
   readonly pace: Pace;
-  /** Whether this registry mounts blobs of one repository into another, as far as is known: some never do. */
+  /** Whether this registry supports cross-repository mounts, as far as known. */
   readonly mounts: { readonly work: () => boolean; readonly failed: () => void };
   readonly ask: <T>(ask: ClientAsk, read: (answer: Answer) => Promise<T>) => Promise<T>;
 };

@@ -4,27 +4,27 @@ import { FleetError } from '../../../errors.ts';
 import type { RegistryOptions } from '../registry.ts';
 import { Agent, EnvHttpProxyAgent, newConnector, Pool } from './undici.ts';
 
-/** Milliseconds without a sign of life after which a connection counts as hung; a transfer that moves may take any time. */
+/** Milliseconds without data after which a connection counts as hung. An active transfer has no limit. */
 const PATIENCE = {
   connect: 10_000,
   headers: 60_000,
   body: 60_000,
-  // Agents ask once a minute, give or take a fifth: a connection, and what TLS cost, lasts from one time to the next.
+  // Agents poll about once a minute: keep-alive outlasts one interval, which saves the TLS handshake.
   idle: 90_000,
 } as const;
-/** Of one origin. How much is asked for at once is the caller's choice; this only bounds a mistake. */
+/** Upper bound on connections to one origin. Callers limit their concurrency themselves. */
 const MAX_CONNECTIONS = 32;
 
 /**
- * A pool of connections per origin, through the proxy that the environment names.
- * @throws FleetError CONFIG_INVALID for certificates or proxies that cannot be read
+ * Creates a connection pool for each origin, through the proxy of the environment.
+ * @throws FleetError CONFIG_INVALID for invalid certificates or proxies
  */
 export const openConnections = (options: RegistryOptions): Dispatcher => {
   const { connect, headers, body, idle } = { ...PATIENCE, ...options.patience };
   let secureContext: SecureContext | undefined;
   const tls = (): buildConnector.BuildOptions => ({
     secureContext: (secureContext ??= trustedAuthorities(options.ca)),
-    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot switch it off.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
     rejectUnauthorized: true,
     timeout: connect,
   });
@@ -38,13 +38,13 @@ export const openConnections = (options: RegistryOptions): Dispatcher => {
     connect: tls(),
     requestTls: tls(),
     proxyTls: tls(),
-    // Also for plain HTTP: a proxy that forwards would see, and could change, what passes.
+    // Tunnels plain HTTP as well, because a forwarding proxy could read and change it.
     proxyTunnel: true,
     clientFactory: (origin: URL, settings: object) => new Pool(origin, { ...settings, ...timeouts }),
   });
 };
 
-/** Reading some 300 authorities costs 50 ms and 9 MB: not before a connection needs them. Certificates given are read now. */
+/** Loads authorities on the first connection, because 300 of them take 50 ms and 9 MB. Reads the given certificates at once. */
 const connectorWith = (
   ca: string | undefined,
   timeout: number,
@@ -60,7 +60,7 @@ const connectorWith = (
   };
 };
 
-/** Node's authorities, the system's and our own: a private CA is added and replaces none. */
+/** The authorities of Node, of the system, and the given ones, which do not replace the others. */
 const trustedAuthorities = (ca: string | undefined): SecureContext => {
   if (ca !== undefined) checkCertificates(ca);
   const known = new Set([...getCACertificates('default'), ...getCACertificates('system')]);
@@ -79,7 +79,7 @@ const checkCertificates = (ca: string): void => {
   }
 };
 
-/** Lower case first, as curl and Go read them; undefined without a proxy. Loopback is never asked of a proxy, as in Go. */
+/** Reads the proxy variables, lower case first like curl and Go; undefined without a proxy. Loopback is never proxied, as in Go. */
 const proxiesOf = (env: NodeJS.ProcessEnv) => {
   const variable = (name: string): string => env[name.toLowerCase()] || env[name] || '';
   const httpsProxy = variable('HTTPS_PROXY');
@@ -89,7 +89,7 @@ const proxiesOf = (env: NodeJS.ProcessEnv) => {
   return { httpProxy: asUrl(httpProxy), httpsProxy: asUrl(httpsProxy), noProxy };
 };
 
-/** 'proxy:3128' is written as often as 'http://proxy:3128'. */
+/** Accepts 'proxy:3128' for 'http://proxy:3128'. */
 const asUrl = (proxy: string): string => {
   const url = !proxy || /^[a-z][a-z0-9]*:\/\//i.test(proxy) ? proxy : `http://${proxy}`;
   if (!url || URL.canParse(url)) return url;

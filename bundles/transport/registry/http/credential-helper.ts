@@ -4,12 +4,12 @@ import type { Credentials } from './docker-config.ts';
 
 const MAX_OUTPUT = 64 << 10;
 const TIMEOUT_MS = 30_000;
-/** Helpers give this name to an identity token. */
+/** User name by which helpers mark an identity token. */
 const TOKEN_USER = '<token>';
 
 /**
- * Asks docker-credential-<name> for a host's credentials; undefined where it has none. Its output is never repeated:
- * it may hold what it was asked for.
+ * Asks docker-credential-<name> for a host's credentials; undefined if it has none. Its output is never printed, because it may contain
+ * the credentials.
  * @throws FleetError TOOL_MISSING, REGISTRY_DENIED
  */
 export const askCredentialHelper = async (
@@ -25,7 +25,7 @@ export const askCredentialHelper = async (
     );
   }
   const program = `docker-credential-${name}`;
-  // docker.io is kept under the address docker always had for it.
+  // docker stores credentials of docker.io under a legacy address.
   const server = host === 'docker.io' ? 'https://index.docker.io/v1/' : host;
   const { code, endedBy, stopped, stdout } = await runProcess([program, 'get'], {
     env,

@@ -1,7 +1,7 @@
 import { FleetError } from '../../../errors.ts';
 import { parseStrictJson } from '../../../json/strict-json.ts';
 
-/** What proves to a registry who we are. */
+/** Credentials for a registry. */
 export type Credentials =
   | { readonly kind: 'basic'; readonly username: string; readonly password: string }
   /** Exchanged for tokens (docker's `identitytoken`, an OAuth2 refresh token). */
@@ -11,7 +11,7 @@ export type Credentials =
 
 /** docker's config.json, podman's auth.json. */
 export type DockerConfig = {
-  /** By 'host[:port][/namespace...]'. */
+  /** Keys: 'host[:port][/namespace...]'. */
   readonly auths: ReadonlyMap<string, Credentials>;
   readonly credHelpers: ReadonlyMap<string, string>;
   readonly credsStore: string | undefined;
@@ -19,7 +19,7 @@ export type DockerConfig = {
 
 const MAX_BYTES = 1 << 20;
 
-/** @throws FleetError CONFIG_INVALID, which quotes nothing of a file that is full of secrets */
+/** @throws FleetError CONFIG_INVALID, which quotes nothing of the file, because it contains secrets */
 export const parseDockerConfig = (bytes: Uint8Array, file: string): DockerConfig => {
   let value: unknown;
   try {
@@ -47,7 +47,7 @@ export const parseDockerConfig = (bytes: Uint8Array, file: string): DockerConfig
   };
 };
 
-/** 'https://host/v1/' is how docker once wrote a host; docker.io has three names. */
+/** Normalises a host. docker once wrote 'https://host/v1/', and docker.io has three names. */
 const normalizeKey = (key: string): string => {
   const bare = key.replace(/^https?:\/\//, '');
   const name = bare === key ? key.replace(/\/$/, '') : (bare.split('/')[0] ?? '');
@@ -61,7 +61,7 @@ const credentialsOf = (entry: Record<string, unknown>): Credentials | undefined 
   const decoded = Buffer.from(text('auth'), 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
   if (colon > 0) {
-    // docker pads with NUL.
+    // docker pads the password with NUL.
     const password = decoded.slice(colon + 1).replace(/\0+$/, '');
     return { kind: 'basic', username: decoded.slice(0, colon), password };
   }

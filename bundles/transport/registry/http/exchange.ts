@@ -7,26 +7,26 @@ import type { RegistryOptions } from '../registry.ts';
 import { isPassing, refusalOf, unreachable } from './registry-error.ts';
 import { type Answer, type Method, send } from './send.ts';
 
-/** One thing asked of a registry. */
+/** A request to a registry. */
 export type Ask = {
-  /** For the sentence when it fails: 'reading release of registry.example/factory/prod/line'. */
+  /** For error messages: 'reading release of registry.example/factory/prod/line'. */
   readonly doing: string;
   readonly method: Method;
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | AsyncIterable<Uint8Array> | undefined;
-  /** The statuses the caller knows what to do with; every other is an error. */
+  /** Statuses that the caller handles; every other one is an error. */
   readonly accept: readonly number[];
-  /** Without a wish nothing is authorized: a token server's own requests. */
+  /** Undefined for requests without authorization, such as those to a token server. */
   readonly wish?: Wish | undefined;
-  /** The body can be read only once, so the caller alone can try again. It then accepts 401 as 'learned, try again'. */
+  /** True if the body can be read only once: then only the caller can retry, and it handles 401 as 'try again'. */
   readonly once?: boolean;
   readonly signal?: AbortSignal | undefined;
-  /** Retries of the operation that this request is part of: success is then for its caller to report. Without it: its own. */
+  /** Retry state of the operation that includes this request, whose caller reports success. Default: one of its own. */
   readonly retries?: Retries | undefined;
 };
 
-/** Asks until `read` has what it wants of an answer. @throws FleetError REGISTRY_UNREACHABLE, _DENIED, _REFUSED, what `read` throws */
+/** Sends a request with retries and returns the result of `read`. @throws FleetError REGISTRY_UNREACHABLE, _DENIED, _REFUSED, errors of `read` */
 export type Exchange = <T>(ask: Ask, read: (answer: Answer) => Promise<T>) => Promise<T>;
 
 export type ExchangeContext = {
@@ -89,11 +89,11 @@ export const newExchange = ({
   };
 };
 
-/** Whatever an answer brings besides its head: thrown away, so that its connection is free again. */
+/** Discards the body of a response, to free its connection. */
 export const discard = async (answer: Answer): Promise<Answer> => {
   await answer.body.dump();
   return answer;
 };
 
-/** Bytes as they are: a transfer that is compressed on the way has another length than the blob. */
+/** No content encoding, because a compressed transfer has another length than the blob. */
 const STANDING = { 'user-agent': `fleet-ferry/${VERSION}`, 'accept-encoding': 'identity' } as const;

@@ -6,8 +6,8 @@ import { type Credentials, type DockerConfig, parseDockerConfig } from './docker
 import type { RegistryOptions } from '../registry.ts';
 
 /**
- * The credentials for a repository, from the first file that has some, in podman's order; undefined for none. Within
- * a file: the host's own helper, then the longest key that 'host/namespace/repository' begins with, then the store.
+ * Finds credentials for a repository in the first file that has some, in podman's order; undefined for none. The order within a file is
+ * the host's credential helper, the longest key that is a prefix of 'host/namespace/repository', then the credential store.
  * @throws FleetError CONFIG_INVALID, PERMISSION, TOOL_MISSING, REGISTRY_DENIED
  */
 export const findCredentials = async (
@@ -24,7 +24,7 @@ export const findCredentials = async (
   return undefined;
 };
 
-/** Where credentials are looked for. A file that somebody named must be there, and is the only one. */
+/** The auth files to read. A configured file must exist and is the only one. */
 const authFiles = ({
   authFile,
   env,

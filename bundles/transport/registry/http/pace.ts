@@ -1,19 +1,19 @@
-/** Always small enough, also for proxies that take little at once. */
+/** Smallest chunk in bytes, small enough for strict proxies. */
 export const LEAST_CHUNK = 16 << 20;
-/** More does not make a fast line faster. */
+/** Largest chunk in bytes; larger ones do not speed up a fast line. */
 const MOST = 64 << 20;
-/** Milliseconds of sending that may be lost to a cut. */
+/** Milliseconds of transfer that a broken connection may lose. */
 const WORTH_LOSING = 2000;
-/** Fewer bytes say nothing of a line. */
+/** Fewest bytes from which a rate is estimated. */
 const TELLING = 1 << 20;
 
-/** How much is sent to a registry at once: all of it is sent again when the connection is cut, and each request takes its time. */
+/** Chooses the chunk size of uploads: a broken connection repeats a chunk, and each request has a fixed cost. */
 export type Pace = {
-  /** Bytes. */
+  /** Current chunk size in bytes. */
   readonly chunk: () => number;
-  /** So much arrived, in so many milliseconds. */
+  /** Records a successful chunk: bytes and milliseconds. */
   readonly sent: (bytes: number, ms: number) => void;
-  /** So much did not: a bad line, or a proxy that takes less at once. That much is not tried again. */
+  /** Records a failed chunk size, which is not tried again: a bad line, or a limit of a proxy. */
   readonly failed: (bytes: number) => void;
 };
 

@@ -1,7 +1,7 @@
 import { FleetError } from '../../../errors.ts';
 import type { Answer } from './send.ts';
 
-/** A whole body in memory. @throws FleetError TOO_LARGE as soon as it is clear; what the connection throws */
+/** Reads a whole body into memory. @throws FleetError TOO_LARGE as early as possible; errors of the connection */
 export const readBody = async (answer: Answer, maxBytes: number, what: string): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];
   let size = Number(answer.header('content-length') ?? 0);

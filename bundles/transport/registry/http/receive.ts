@@ -8,13 +8,12 @@ export type Received = {
   readonly body: Body;
 };
 
-/** Bytes that wait for the reader before the connection has to wait as well. */
+/** High-water mark in bytes: above it the connection is paused. */
 const WAITING = 512 << 10;
 
 /**
- * One request by undici's dispatcher. The body is handed on as it comes from the connection: a stream in between would join what
- * waits and so copy each byte again, and what is copied has to be collected.
- * @throws what undici throws, also while the body is read
+ * Sends one request by undici's dispatcher. Chunks of the body are passed on as they arrive, because a stream would copy each byte once
+ * more. @throws errors of undici, also while the body is read
  */
 export const receive = (
   connections: Dispatcher,
@@ -31,7 +30,7 @@ export const receive = (
   const stop = (): void => {
     const reason = toError(signal?.reason);
     controller?.abort(reason);
-    // One that waits for a connection has nothing to report yet.
+    // The request still waits for a connection.
     reject(reason);
   };
   const finish = (error?: Error): void => {
@@ -61,7 +60,7 @@ export const receive = (
       }
     } finally {
       pieces.length = 0;
-      // Who reads no further wants no more; the connection is of no use to anybody else.
+      // The reader stopped early, so the connection is closed.
       if (!end) controller?.abort(new Error('nobody reads on'));
     }
   }
@@ -74,7 +73,7 @@ export const receive = (
       if (signal?.aborted) stop();
     },
     onResponseStart: (_controller, status, headers) => {
-      // 100 Continue and its like come before the answer (RFC 9110 section 15.2).
+      // Informational responses such as 100 Continue precede the response (RFC 9110 section 15.2).
       if (status >= 200) resolve({ status, headers, body: bodyOf(read()) });
     },
     onResponseData: (given, piece) => {

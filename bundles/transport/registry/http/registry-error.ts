@@ -1,20 +1,20 @@
 import { FleetError } from '../../../errors.ts';
 import type { Answer, Method } from './send.ts';
 
-/** What was tried, for the sentence: 'reading release of registry.example/factory/prod/line'. */
+/** The operation, for messages: 'reading release of registry.example/factory/prod/line'. */
 export type Doing = { readonly doing: string; readonly method: Method };
 
 const MAX_ERROR_BODY = 64 << 10;
 const MAX_SAID = 200;
 const MAX_ERRORS = 3;
 
-/** Statuses that pass: too much at once, and the registry's own failures. */
+/** Transient statuses: rate limits and failures of the registry. */
 const isPassingStatus = (status: number): boolean => status === 429 || status === 408 || status >= 500;
 
 /**
- * The error for an answer nobody wanted, with the registry's own words (OCI distribution spec 1.1, "Error Codes"),
- * cut short and without anything that moves a terminal's cursor.
- * @param hide removes what is secret: a registry may well repeat a password in its answer
+ * Converts an unexpected response to a FleetError with the registry's message (OCI distribution spec 1.1, "Error Codes"), shortened and
+ * without control characters.
+ * @param hide removes secrets, because a registry may repeat a password in its response
  */
 export const refusalOf = async (
   { doing, method }: Doing,
@@ -23,7 +23,7 @@ export const refusalOf = async (
 ): Promise<FleetError> => {
   const { codes, said } = await wordsOf(answer, hide);
   const sentence = `${doing}: ${answer.host} answered ${answer.status}${said && ` (${said})`} to ${method}`;
-  // docker-registry, when it reads a link in its storage that somebody else is writing just then.
+  // docker-registry, when it reads a link in its storage that another client is writing.
   if (codes.includes('DIGEST_INVALID') && codes.includes('MANIFEST_BLOB_UNKNOWN')) {
     return new FleetError('REGISTRY_UNREACHABLE', sentence, {
       hint: 'Run it again; it had been tried several times. Does somebody else publish there now?',
@@ -54,7 +54,7 @@ const HINTS: Readonly<Partial<Record<number, string>>> = {
   413: 'A proxy or the registry limits how much may be sent at once; raise that limit',
 };
 
-/** A connection that could not be made, or broke. */
+/** The error for a connection that could not be made or broke. */
 export const unreachable = ({ doing }: Doing, host: string, cause: unknown): FleetError => {
   const { why, hint } = explain(cause);
   return new FleetError('REGISTRY_UNREACHABLE', `${doing}: ${host} ${why}`, { cause, hint });
@@ -62,12 +62,12 @@ export const unreachable = ({ doing }: Doing, host: string, cause: unknown): Fle
 
 const codeOf = (error: unknown): string => {
   const { code, cause } = error as { code?: unknown; cause?: unknown };
-  // undici wraps what a proxy's connection met.
+  // undici wraps errors of a proxy connection.
   if (typeof code === 'string' && code !== 'UND_ERR_PRX_CONN' && code !== 'UND_ERR_PRX_TLS') return code;
   return cause === undefined ? '' : codeOf(cause);
 };
 
-/** Would the same request perhaps succeed in a moment? A wrong name or certificate stays wrong. */
+/** True if the same request may succeed shortly; false for a wrong name or certificate. */
 export const isPassing = (error: unknown): boolean => {
   const code = codeOf(error);
   return !(code === 'ENOTFOUND' || NOT_TLS.test(code) || CERTIFICATE.test(code) || GONE.test(code));
