@@ -1,12 +1,15 @@
 /**
  * `npm run bench hub-questions`: how fast a hub takes reports that are really signed, and answers questions about the present and the past,
- * by the number of sites with 50 assignments each. The database is on disk. FLEET_BENCH_SITES (100,1000), FLEET_BENCH_ROUNDS (40).
+ * by the number of sites with 50 assignments each. The database is on disk. FLEET_BENCH_SITES (100,1000,10000), FLEET_BENCH_ROUNDS (40).
  */
 import { loadavg } from 'node:os';
+import { readFacts } from '../scheduler/hub/gate/read-facts.ts';
+import { readFacts as readRollout } from '../scheduler/hub/rollout/read-facts.ts';
 import { join } from 'node:path';
 import type { Digest } from '../bundles/digest.ts';
 import { digestOf } from '../bundles/digest.ts';
 import { encodeEvent, type Event, GENESIS, hashLine } from '../bundles/formats/events/event.ts';
+import type { Channel } from '../bundles/names.ts';
 import { formatTime } from '../bundles/time.ts';
 import { signReport, type SignedReport } from '../bundles/trust/reports/report.ts';
 import type { SigningKey } from '../bundles/trust/keys/key.ts';
@@ -29,24 +32,30 @@ import { writeSignedLayout } from '../test/harness/signed-layout.ts';
 import { temporaryDirectory } from '../test/harness/temporary-directory.ts';
 import { figure, formatTable } from './table.ts';
 
-const SITES = (process.env['FLEET_BENCH_SITES'] ?? '100,1000').split(',').map(Number);
+const SITES = (process.env['FLEET_BENCH_SITES'] ?? '100,1000,10000').split(',').map(Number);
 const ROUNDS = Number(process.env['FLEET_BENCH_ROUNDS'] ?? 40);
 const ASSIGNMENTS = 50;
 const FLEET = 'bench';
 const NOW = new Date('2026-11-21T08:00:00Z');
-const CHANNELS = ['prod', 'qa'].map((environment) => ({ environment, clusterType: 'host' }));
+const SHARED = digestOf('the candidate');
+const CHANNELS: readonly Channel[] = ['prod', 'qa'].map((environment) => ({
+  environment,
+  clusterType: 'host',
+}));
 
 const siteName = (index: number): string => `site-${String(index).padStart(5, '0')}`;
 const hoursAgo = (hours: number): Date => new Date(NOW.getTime() - hours * 3_600_000);
 const names = Array.from({ length: ASSIGNMENTS }, (_, index) => `app-${String(index).padStart(2, '0')}`);
 
-/** First installs, then a tenth of the packages at another version, one of which drifts. */
+/** First installs, then the packages of the release; one site in 100 has a tenth of them at another version, one of which drifts. */
 const eventsOf = async (
-  id: string,
+  { id, lags, seconds }: { readonly id: string; readonly lags: boolean; readonly seconds: number },
   key: SigningKey,
+  channel: Channel,
   packages: ReadonlyMap<string, Digest>,
 ): Promise<{ readonly report: SignedReport; readonly count: number }> => {
   const happenings: readonly Partial<Event>[] = [
+    { type: 'imported', release: { ...channel, version: 1 } },
     ...names.map((assignment) => ({
       assignment,
       package: digestOf(`old ${assignment}`),
@@ -54,15 +63,16 @@ const eventsOf = async (
     })),
     ...names.map((assignment, index) => ({
       assignment,
-      package: index % 10 === 0 ? digestOf(`other ${assignment}`) : (packages.get(assignment) as Digest),
+      package:
+        lags && index % 10 === 0 ? digestOf(`other ${assignment}`) : (packages.get(assignment) as Digest),
       outcome: 'configured' as const,
     })),
-    { type: 'drift', assignment: names[0] },
+    ...(lags ? [{ type: 'drift', assignment: names[0] }] : []),
   ];
   const lines: string[] = [];
   let prev: Digest = GENESIS;
   for (const [index, happening] of happenings.entries()) {
-    const at = formatTime(hoursAgo(200 - index));
+    const at = formatTime(new Date(hoursAgo(200 - index).getTime() + seconds * 1000));
     const event = { agent: id, seq: index + 1, prev, bootId: 'b', at, monotonicMs: index, type: 'package' };
     const line = encodeEvent({ ...event, ...happening });
     lines.push(line);
@@ -119,6 +129,8 @@ const run = async (sites: number): Promise<Figures> => {
     await writer.release({
       channel,
       version: 1,
+      shared: SHARED,
+      issuedAt: hoursAgo(250),
       bundles: [
         {
           kind: 'host',
@@ -130,9 +142,14 @@ const run = async (sites: number): Promise<Figures> => {
     });
   const hub: Pick<Hub, 'store' | 'layout' | 'keys'> = { store, layout, keys };
   const compared = (await answerCompare(hub, { left: 'prod', right: 'qa' }, NOW)).json as {
-    assignments: { assignment: string; left: { package: Digest } }[];
+    assignments: { assignment: string; left: { package: Digest }; right: { package: Digest } }[];
   };
-  const packages = new Map(compared.assignments.map(({ assignment, left }) => [assignment, left.package]));
+  const packagesOf = (side: 'left' | 'right') =>
+    new Map(compared.assignments.map((one) => [one.assignment, one[side].package]));
+  const packages = new Map([
+    ['prod', packagesOf('left')],
+    ['qa', packagesOf('right')],
+  ]);
   const key = newSigningKey();
   const agents: { readonly row: AgentRow; readonly report: SignedReport }[] = [];
   let events = 0;
@@ -140,7 +157,12 @@ const run = async (sites: number): Promise<Figures> => {
     const who = { site: siteName(index), agent: 'a' };
     const channel = CHANNELS[index % 10 === 0 ? 1 : 0] as (typeof CHANNELS)[number];
     const row = newAgentRow(who, key.public.pem, channel, {}, hoursAgo(300));
-    const { report, count } = await eventsOf(row.id, key, packages);
+    const { report, count } = await eventsOf(
+      { id: row.id, lags: index % 100 === 7, seconds: index % 3600 },
+      key,
+      channel,
+      packages.get(channel.environment) ?? new Map(),
+    );
     events += count;
     agents.push({ row, report });
   }
@@ -155,6 +177,7 @@ const run = async (sites: number): Promise<Figures> => {
   const seconds = (performance.now() - start) / 1000;
   const ask = (asked: AskedQuestion) => parseQuestion(hub, asked, NOW);
   const site = (round: number): string => siteName((round * 97) % sites);
+  const { signal } = new AbortController();
   const figures: [string, number][] = [['events/s taken', events / seconds]];
   const measured: Readonly<Record<string, (round: number) => Promise<unknown>>> = {
     'status, all': () => readStatus(hub, {}, NOW),
@@ -175,6 +198,8 @@ const run = async (sites: number): Promise<Figures> => {
       const question = await ask({ at: formatTime(hoursAgo(120)), limit: '20' });
       return answerWhere(hub, { ...question, at: atOrNow(question, NOW) }, NOW);
     },
+    'gate of prod': () => readFacts(hub, { from: 'prod', to: 'next' }, SHARED, { now: NOW, signal }),
+    'rollout of prod': () => readRollout(hub, CHANNELS[0] as Channel, formatTime(hoursAgo(300)), NOW),
     compare: () => answerCompare(hub, { left: 'prod', right: 'qa' }, NOW),
   };
   for (const [name, question] of Object.entries(measured)) figures.push([name, await p95(question)]);
@@ -189,7 +214,7 @@ const rows = [...(first?.keys() ?? [])].map((name) => {
   return [name, ...values.map(figure), figure((values.at(-1) ?? 0) / (values[0] ?? 1))];
 });
 process.stdout.write(`
-Reports of ${2 * ASSIGNMENTS + 1} events, each in a transaction of its own; p95 of ${ROUNDS} calls in ms; load ${loadavg().map(figure).join(' ')}.
+Reports of ${2 * ASSIGNMENTS + 1} events or one more, each in a transaction of its own; p95 of ${ROUNDS} calls in ms; load ${loadavg().map(figure).join(' ')}.
 
 ${formatTable(['', ...SITES.map((sites) => `${sites} sites`), 'ratio'], rows)}
 `);

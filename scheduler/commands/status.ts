@@ -47,8 +47,8 @@ export default class Status extends FleetCommand {
               platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
             )
           ).freshnessPolicies;
-    const { lines, narrow, json } = await readStatus(hub, filter, now, { signal: this.signal, platform });
-    for (const line of flags.wide ? lines : narrow) this.log(line);
-    return json;
+    const answer = await readStatus(hub, filter, now, { signal: this.signal, platform });
+    if (!this.jsonEnabled()) for (const line of flags.wide ? answer.lines : answer.narrow) this.log(line);
+    return answer.json;
   }
 }

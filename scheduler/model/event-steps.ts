@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import type { Event } from '#bundles/formats/events/event';
+import type { Event, Outcome } from '#bundles/formats/events/event';
 
 /** What events of agents say about assignments, for the hub's tables and for a signer that judges reports. */
 
@@ -31,6 +31,11 @@ export const runningOf = (event: Event): Running | undefined => {
  */
 export const isStep = ({ type, outcome }: Event): boolean =>
   STEPS.has(type) || (type === 'check' && outcome === 'failed');
+
+/** Whether the last step or check of a package failed. */
+export const isFailed = (
+  health: { readonly outcome: Outcome | null; readonly type: string } | null | undefined,
+): boolean => health?.outcome === 'failed' || health?.type === 'rolled-back';
 
 const IN_SYNC = { drifted: 0, drift_message: null } as const;
 

@@ -81,6 +81,8 @@ export type TestRelease = {
   readonly channel: Channel;
   readonly version: number;
   readonly bundles: readonly TestBundle[];
+  /** Shared digest of the candidate; by default the bundle statements name none. */
+  readonly shared?: Digest;
   /** By default a day ago. */
   readonly issuedAt?: Date;
   readonly expires?: Date;
@@ -296,6 +298,7 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
         ...channel,
         kind: bundle.kind,
         candidate: candidate.digest,
+        ...(input.shared !== undefined && { shared: input.shared }),
         sources: [],
         held: [],
         builder: 'test',

@@ -101,6 +101,7 @@ const execute = async (tx: Tx, request: EnrolmentRequest, step: EnrolmentStep, n
       await addKey(tx, id, key, now);
       // The state of the new machine is not known yet; that of the old one stays in its events.
       await tx.deleteFrom('assignment_state').where('agent', '=', id).execute();
+      await tx.deleteFrom('agent_state').where('agent', '=', id).execute();
       return;
   }
 };

@@ -1,6 +1,7 @@
 import type { Timestamp } from '#bundles/time';
 import { formatChannel } from '#bundles/names';
 import type { ActualAgent, Cell, Row } from '../status/what-runs-where.ts';
+import type { Standing } from '../status/read-standings.ts';
 import type { AgentFacts, AgentState, ChannelFacts } from './facts.ts';
 
 /** A time that an agent stated, and the report that brought it. */
@@ -22,11 +23,11 @@ export type AgentHistory = {
 /**
  * What an agent says about the candidate. Before it imported a release that was made from the candidate, nothing that it says is
  * about the candidate: a health that was good before, or that is reported too early, is not the candidate's.
- * @param rows of this agent, compared with the current release
+ * @param standing compared with the current release; undefined: it is not asked for, as the agent has not imported the candidate
  */
 export const agentFacts = (
   agent: ActualAgent,
-  rows: readonly Row[],
+  standing: Standing | undefined,
   { since }: Pick<ChannelFacts, 'since'>,
   history: AgentHistory,
 ): AgentFacts => ({
@@ -35,35 +36,55 @@ export const agentFacts = (
   enrolledAt: agent.enrolledAt,
   knownAt: agent.reported ? agent.saidAt : null,
   online: history.online,
-  state: stateOf(agent, rows, since, history),
+  state: stateOf(agent, standing, since, history),
 });
 
+/** Whether the agent has reported the import of a release that was made from the candidate. */
+export const hasImported = (
+  { channel, accepted }: Pick<ActualAgent, 'channel' | 'accepted'>,
+  since: ChannelFacts['since'],
+  { imported }: Pick<AgentHistory, 'imported'>,
+): boolean =>
+  since !== null &&
+  accepted !== null &&
+  accepted.channel === formatChannel(channel) &&
+  accepted.version >= since.version &&
+  imported !== undefined;
+
 const stateOf = (
-  { channel, accepted }: ActualAgent,
-  rows: readonly Row[],
+  agent: ActualAgent,
+  standing: Standing | undefined,
   since: ChannelFacts['since'],
   { imported, faulted }: AgentHistory,
 ): AgentState => {
+  const { channel, accepted } = agent;
   if (!since) return { kind: 'waiting', why: `${formatChannel(channel)} is not at this candidate` };
-  if (
-    !accepted ||
-    accepted.channel !== formatChannel(channel) ||
-    accepted.version < since.version ||
-    !imported
-  ) {
+  if (!imported || !standing || !hasImported(agent, since, { imported })) {
     const has = accepted
       ? `it reported ${accepted.channel} release ${accepted.version}`
       : 'it reported no release';
     return { kind: 'waiting', why: `${has}, the candidate is in ${since.version} and later` };
   }
+  if (standing.kind === 'complies') {
+    const settled = standing.settledAt ?? since.issuedAt;
+    return {
+      kind: 'complies',
+      since: latest(since.issuedAt, observed(imported, since.issuedAt), settled),
+      faulted,
+    };
+  }
+  const { rows } = standing;
   const worst =
     rows.find(({ verdict }) => verdict === 'failed') ?? rows.find(({ verdict }) => verdict === 'drifted');
   if (worst) return { kind: worst.verdict === 'failed' ? 'failed' : 'drifted', why: describe(worst) };
   const other = rows.find(({ verdict }) => verdict !== 'complies');
   if (other) return { kind: 'waiting', why: `${other.assignment ?? 'it'}: ${other.verdict}` };
   const times = [imported, ...rows.flatMap(statedIn)].map((stated) => observed(stated, since.issuedAt));
-  return { kind: 'complies', since: times.toSorted().at(-1) ?? since.issuedAt, faulted };
+  return { kind: 'complies', since: latest(since.issuedAt, ...times), faulted };
 };
+
+const latest = (first: Timestamp, ...times: readonly Timestamp[]): Timestamp =>
+  times.reduce((last, at) => (at > last ? at : last), first);
 
 const describe = ({ assignment, verdict, health, drift }: Row): string => {
   const code = verdict === 'failed' ? (health?.code ?? health?.message) : drift?.message;

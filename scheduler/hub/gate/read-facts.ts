@@ -5,10 +5,10 @@ import { formatChannel } from '#bundles/names';
 import { bundlesOf, readBundleStatements } from '../../release/reissue/bundle-statements.ts';
 import { readChecks } from '../checks/check-records.ts';
 import type { Hub } from '../hub.ts';
-import { channelsOf, readActual } from '../status/read-actual.ts';
+import { channelsOf, readAgents } from '../status/read-actual.ts';
 import { readDesired } from '../status/read-desired.ts';
-import { whatRunsWhere } from '../status/what-runs-where.ts';
-import { type AgentHistory, agentFacts } from './agent-facts.ts';
+import { readStandings, type Standing, withoutStates } from '../status/read-standings.ts';
+import { type AgentHistory, agentFacts, hasImported } from './agent-facts.ts';
 import type { GateFacts } from './facts.ts';
 import type { Link } from './link.ts';
 import { type ChannelNow, channelFacts, readChannels } from './read-channels.ts';
@@ -29,29 +29,38 @@ export const readFacts = async (
 ): Promise<GateFacts> => {
   const { roots, root } = hub.keys;
   const db = hub.store?.db;
-  const agents = db ? (await readActual(db, { environment: from }, now)).agents : [];
-  const followed = channelsOf(agents);
+  const known = db ? await readAgents(db, { environment: from }) : [];
+  const agents = known.map((row) => ({ row, agent: withoutStates(row, now) }));
+  const followed = channelsOf(agents.map(({ agent }) => agent));
   const layout = await openOrStartLayout(hub.layout);
   const current = await readChannels(layout, roots, from, followed);
   const channels = await channelFacts(layout, roots, current, { shared, followed });
-  const desired = await readDesired(hub.layout, followed, root, signal);
   const history = db ? await readHistory(db, from, channels) : new Map<string, AgentHistory>();
-  const rows = Map.groupBy(whatRunsWhere(desired, agents, now), ({ site, agent }) => `${site}/${agent}`);
+  const sinceOf = new Map(channels.map(({ channel, since }) => [channel, since]));
+  const told = agents.map(({ row, agent }) => ({
+    row,
+    agent,
+    since: sinceOf.get(formatChannel(agent.channel)) ?? null,
+    history: history.get(row.id) ?? NO_HISTORY,
+  }));
+  const desired = await readDesired(hub.layout, followed, root, signal);
+  const importers = told.filter(({ agent, since, history }) => hasImported(agent, since, history));
+  const standings = db
+    ? await readStandings(
+        db,
+        importers.map(({ row }) => row),
+        desired,
+        now,
+      )
+    : new Map<string, Standing>();
   return {
     from,
     to,
     shared,
     channels,
-    agents: agents.map((agent) => {
-      const name = `${agent.site}/${agent.agent}`;
-      const channel = channels.find((one) => one.channel === formatChannel(agent.channel));
-      return agentFacts(
-        agent,
-        rows.get(name) ?? [],
-        { since: channel?.since ?? null },
-        history.get(name) ?? NO_HISTORY,
-      );
-    }),
+    agents: told.map(({ row, agent, since, history }) =>
+      agentFacts(agent, standings.get(row.id), { since }, history),
+    ),
     checks: db
       ? await readChecks(db, policy?.checks ?? [], { fleet: root.fleet, from, to, shared })
       : new Map(),

@@ -1,6 +1,5 @@
-import { parseJson } from '#bundles/json/parse-json';
-import type { Event } from '#bundles/formats/events/event';
-import { formatChannel } from '#bundles/names';
+import { sql } from 'kysely';
+import { releaseValue } from '../reports/facts.ts';
 import type { Database } from '../store/tables.ts';
 import type { AgentHistory, Stated } from './agent-facts.ts';
 import type { ChannelFacts } from './facts.ts';
@@ -14,94 +13,95 @@ export const readHistory = async (
   environment: string,
   channels: readonly ChannelFacts[],
 ): Promise<ReadonlyMap<string, AgentHistory>> => {
-  const sinceOf = new Map(channels.map(({ channel, since }) => [channel, since]));
   const agents = await db
     .selectFrom('agent')
-    .select(['id', 'environment', 'cluster_type', 'online_at'])
+    .select(['id', 'life', 'online_at'])
     .where('environment', '=', environment)
     .where('revoked_at', 'is', null)
     .execute();
   const earliest = channels.flatMap(({ since }) => since?.issuedAt ?? []).toSorted()[0];
-  const imports = Map.groupBy(await readImports(db, environment), ({ agent }) => agent);
-  const faults = earliest === undefined ? [] : await readFaults(db, environment, earliest);
+  const imports = new Map<string, Stated & { readonly seq: number }>();
+  for (const { channel, since } of channels)
+    if (since) for (const one of await readImports(db, channel, since.version)) imports.set(one.agent, one);
+  const faults = earliest === undefined ? [] : await readFaults(db, earliest);
   const faulted = Map.groupBy(faults, ({ agent }) => agent);
   return new Map(
-    agents.map(({ id, environment: name, cluster_type: clusterType, online_at: onlineAt }) => {
-      const channel = formatChannel({ environment: name, clusterType });
-      const since = sinceOf.get(channel);
-      const imported = since
-        ? imports
-            .get(id)
-            ?.find(({ release }) => release.channel === channel && release.version >= since.version)
-        : undefined;
-      return [
-        id,
-        {
-          imported,
-          faulted: faulted.get(id)?.some(({ seq }) => imported !== undefined && seq > imported.seq) ?? false,
-          online: onlineAt !== null,
-        },
-      ];
+    agents.map(({ id, life, online_at: onlineAt }) => {
+      const imported = imports.get(id);
+      const after = imported?.seq ?? Number.POSITIVE_INFINITY;
+      const isFaulted = faulted.get(id)?.some((fault) => fault.life === life && fault.seq > after) ?? false;
+      return [id, { imported, faulted: isFaulted, online: onlineAt !== null }];
     }),
   );
 };
 
-type Import = Stated & {
-  readonly agent: string;
-  readonly seq: number;
-  readonly release: { readonly channel: string; readonly version: number };
-};
+type Import = Stated & { readonly agent: string; readonly seq: number };
 
-/** Imports of the agents' current lives, oldest first. */
-const readImports = async (db: Database, environment: string): Promise<readonly Import[]> => {
-  const rows = await db
-    .selectFrom('event')
+/** Numbers that are looked up beyond the first release of the candidate: agents name what they like. */
+const MAX_RELEASES = 500;
+
+/** The first import of each agent of a channel, in its current life, of a release from `since` on. */
+const readImports = async (db: Database, channel: string, since: number): Promise<readonly Import[]> => {
+  const accepted = await db
+    .selectFrom('agent')
+    .select('release_version as version')
+    .distinct()
+    .where('release_channel', '=', channel)
+    .where('release_version', '>=', since)
+    .execute();
+  const newest = accepted.flatMap(({ version }) => version ?? []).toSorted((a, b) => a - b);
+  const until = Math.min(newest.at(-1) ?? since, since + MAX_RELEASES);
+  const earlier = Array.from({ length: until - since + 1 }, (_, index) => since + index);
+  const values = [...new Set([...earlier, ...newest.slice(0, MAX_RELEASES)])].map((version) =>
+    releaseValue(channel, version),
+  );
+  // The history has a row for each release that an agent changed to. The index is only of these rows.
+  const first = db
+    .selectFrom('history')
     .innerJoin('agent', (join) =>
-      join.onRef('agent.id', '=', 'event.agent').onRef('agent.life', '=', 'event.life'),
+      join.onRef('agent.id', '=', 'history.agent').onRef('agent.life', '=', 'history.life'),
+    )
+    .select(({ fn }) => ['history.agent', 'history.life', fn.min('history.seq').as('seq')])
+    .where(sql<boolean>`history.field = 'release'`)
+    .where('history.value', 'in', values)
+    .where('agent.revoked_at', 'is', null)
+    .groupBy(['history.agent', 'history.life']);
+  const rows = await db
+    .selectFrom(first.as('first'))
+    .innerJoin('history', (join) =>
+      join
+        .onRef('history.agent', '=', 'first.agent')
+        .on('history.assignment', '=', '')
+        .on('history.field', '=', 'release')
+        .onRef('history.life', '=', 'first.life')
+        .onRef('history.seq', '=', 'first.seq'),
     )
     .innerJoin('report', (join) =>
       join
-        .onRef('report.agent', '=', 'event.agent')
-        .onRef('report.life', '=', 'event.life')
-        .onRef('report.digest', '=', 'event.report'),
+        .onRef('report.agent', '=', 'history.agent')
+        .onRef('report.life', '=', 'history.life')
+        .onRef('report.digest', '=', 'history.report'),
     )
     .select([
-      'event.agent',
-      'event.seq',
-      'event.at',
-      'event.line',
-      'report.received_at',
+      'history.agent',
+      'history.seq',
+      'history.observed_at as at',
+      'history.received_at as receivedAt',
       'report.clock_trusted',
     ])
-    .where('agent.environment', '=', environment)
-    .where('agent.revoked_at', 'is', null)
-    .where('event.type', '=', 'imported')
-    .orderBy('event.seq')
     .execute();
-  return rows.flatMap(({ agent, seq, at, line, received_at: receivedAt, clock_trusted: trusted }) => {
-    const { release } = parseJson(line) as Event;
-    if (!release) return [];
-    const named = { channel: formatChannel(release), version: release.version };
-    return [{ agent, seq, at, receivedAt, clockTrusted: trusted === 1, release: named }];
-  });
+  return rows.map(({ clock_trusted: trusted, ...row }) => ({ ...row, clockTrusted: trusted === 1 }));
 };
 
-/** Failures, rollbacks and drift with a stated time from `earliest` on. */
+/** Failures, rollbacks and drift with a stated time from `earliest` on, of all agents: they are few. */
 const readFaults = (
   db: Database,
-  environment: string,
   earliest: string,
-): Promise<readonly { readonly agent: string; readonly seq: number }[]> =>
+): Promise<readonly { readonly agent: string; readonly life: number; readonly seq: number }[]> =>
   db
     .selectFrom('event')
-    .innerJoin('agent', (join) =>
-      join.onRef('agent.id', '=', 'event.agent').onRef('agent.life', '=', 'event.life'),
-    )
-    .select(['event.agent', 'event.seq'])
-    .where('agent.environment', '=', environment)
-    .where('agent.revoked_at', 'is', null)
-    .where('event.at', '>=', earliest)
-    .where(({ or, eb }) =>
-      or([eb('event.outcome', '=', 'failed'), eb('event.type', 'in', ['drift', 'rolled-back'])]),
-    )
+    .select(['agent', 'life', 'seq'])
+    .where('at', '>=', earliest)
+    // As in the index, which is only of these events.
+    .where(sql<boolean>`(outcome = 'failed' or type in ('drift', 'rolled-back'))`)
     .execute();

@@ -2,6 +2,7 @@ import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { compareItems, type ItemDiff } from '#bundles/formats/diff/compare-items';
 import { readItems } from '#bundles/formats/diff/read-items';
+import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { Hub } from '../hub.ts';
 import type { Database } from '../store/tables.ts';
@@ -99,45 +100,50 @@ type CountRunning = (
   digest: Digest,
 ) => Side['agents'];
 
+/** Counts agents by what they run. Agents that run the same packages are counted once by their digest and read once. */
 const readRunning = async (db: Database, environments: readonly string[]): Promise<CountRunning> => {
-  const agents = await db
+  const groups = await db
     .selectFrom('agent')
-    .select(({ fn }) => ['environment', 'cluster_type', fn.countAll<number>().as('count')])
-    .where('environment', 'in', environments)
-    .where('revoked_at', 'is', null)
-    .groupBy(['environment', 'cluster_type'])
-    .execute();
-  const states = await db
-    .selectFrom('assignment_state')
-    .innerJoin('agent', 'agent.id', 'assignment_state.agent')
+    .leftJoin('agent_state', 'agent_state.agent', 'agent.id')
     .select(({ fn }) => [
       'agent.environment',
       'agent.cluster_type',
-      'assignment_state.assignment',
-      'assignment_state.package',
+      'agent_state.packages',
       fn.countAll<number>().as('count'),
+      fn.min('agent.id').as('example'),
     ])
     .where('agent.environment', 'in', environments)
     .where('agent.revoked_at', 'is', null)
-    .groupBy([
-      'agent.environment',
-      'agent.cluster_type',
-      'assignment_state.assignment',
-      'assignment_state.package',
-    ])
+    .groupBy(['agent.environment', 'agent.cluster_type', 'agent_state.packages'])
     .execute();
-  const all = new Map(agents.map((row) => [`${row.environment}/${row.cluster_type}`, row.count]));
-  const running = new Map(
-    states.map((row) => [
-      `${row.environment}/${row.cluster_type}/${row.assignment}/${row.package}`,
-      row.count,
-    ]),
-  );
-  return (environment, clusterType, assignment, digest) => ({
-    running: running.get(`${environment}/${clusterType}/${assignment}/${digest}`) ?? 0,
-    all: all.get(`${environment}/${clusterType}`) ?? 0,
-  });
+  const [all, running] = [new Map<string, number>(), new Map<string, number>()];
+  const add = (counts: Map<string, number>, name: string, count: number): void =>
+    void counts.set(name, (counts.get(name) ?? 0) + count);
+  for (let start = 0; start < groups.length; start += NAMES) {
+    const part = groups.slice(start, start + NAMES);
+    const examples = part.map(({ example }) => example);
+    const states = await db
+      .selectFrom('assignment_state')
+      .select(['agent', 'assignment', 'package'])
+      .where('agent', 'in', examples)
+      .where('package', 'is not', null)
+      .execute();
+    const byAgent = Map.groupBy(states, ({ agent }) => agent);
+    for (const { environment, cluster_type: clusterType, count, example } of part) {
+      const channel = formatChannel({ environment, clusterType });
+      add(all, channel, count);
+      for (const { assignment, package: digest } of byAgent.get(example) ?? [])
+        add(running, `${channel}/${assignment}/${digest}`, count);
+    }
+  }
+  return (environment, clusterType, assignment, digest) => {
+    const channel = formatChannel({ environment, clusterType });
+    return { running: running.get(`${channel}/${assignment}/${digest}`) ?? 0, all: all.get(channel) ?? 0 };
+  };
 };
+
+/** Names per IN, below the parameter limits of the databases. */
+const NAMES = 500;
 
 type Files = ReadonlyMap<string, Buffer>;
 

@@ -1,10 +1,10 @@
-import { sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Digest } from '#bundles/digest';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
 import { startOf } from '../reports/facts.ts';
 import type { HistoryField, HistoryRow } from '../store/history-row.ts';
-import type { Database } from '../store/tables.ts';
+import type { Database, Tables } from '../store/tables.ts';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
 import type { Span, Subject } from './question.ts';
 
@@ -76,7 +76,25 @@ export const readChanges = async (
           < (${at}, ${agent}, ${life}, ${seq}, ${assignment}, ${field})`,
     );
   }
-  const read = await query.execute();
+  // The event and the value before are looked up of the rows of the page only.
+  const read = await db
+    .selectFrom(query.as('change'))
+    .innerJoin('event', (join) =>
+      join
+        .onRef('event.agent', '=', 'change.agent')
+        .onRef('event.life', '=', 'change.life')
+        .onRef('event.seq', '=', 'change.seq'),
+    )
+    .selectAll('change')
+    .select('event.line')
+    .select((eb) => valueBefore(eb, span).as('before'))
+    .orderBy('change.observed_at', 'desc')
+    .orderBy('change.agent', 'desc')
+    .orderBy('change.life', 'desc')
+    .orderBy('change.seq', 'desc')
+    .orderBy('change.assignment', 'desc')
+    .orderBy('change.field', 'desc')
+    .execute();
   const { rows, next } = cutPage(read, page.limit, (row) => [
     row.observed_at,
     row.agent,
@@ -85,16 +103,17 @@ export const readChanges = async (
     row.assignment,
     row.field,
   ]);
-  const details = await Promise.all(rows.map((row) => readDetail(db, row, span)));
   const changes = rows
-    .map((row, index) => ({
+    .map((row) => ({
       observedAt: row.observed_at,
       receivedAt: row.received_at,
       agent: row.agent,
       channel: `${row.environment}/${row.cluster_type}`,
       assignment: row.assignment === '' ? null : row.assignment,
       field: row.field,
-      ...(details[index] as Detail),
+      // A value is null only in fields that begin with null.
+      from: row.before ?? startOf(row.field),
+      message: messageOf(row.line),
       to: row.value,
       seq: row.seq,
       report: row.report,
@@ -106,30 +125,19 @@ export const readChanges = async (
   return { changes, next, upTo: timeOf(page.cursor), after: timeOf(next) };
 };
 
-type Detail = Pick<Change, 'from' | 'message'>;
-
-const readDetail = async (db: Database, row: HistoryRow, { knownAt }: Span): Promise<Detail> => {
-  const { agent, assignment, field, life, seq } = row;
-  let query = db
-    .selectFrom('history')
-    .select('value')
-    .where('agent', '=', agent)
-    .where('assignment', '=', assignment)
-    .where('field', '=', field)
-    .where('life', '=', life)
-    .where('seq', '<', seq)
-    .orderBy('seq', 'desc')
+/** The value of the same field in the row before. */
+const valueBefore = (eb: ExpressionBuilder<Tables & { change: HistoryRow }, 'change'>, { knownAt }: Span) => {
+  const query = eb
+    .selectFrom('history as earlier')
+    .select('earlier.value')
+    .whereRef('earlier.agent', '=', 'change.agent')
+    .whereRef('earlier.assignment', '=', 'change.assignment')
+    .whereRef('earlier.field', '=', 'change.field')
+    .whereRef('earlier.life', '=', 'change.life')
+    .whereRef('earlier.seq', '<', 'change.seq')
+    .orderBy('earlier.seq', 'desc')
     .limit(1);
-  if (knownAt !== undefined) query = query.where('received_at', '<=', knownAt);
-  const before = await query.executeTakeFirst();
-  const { line } = await db
-    .selectFrom('event')
-    .select('line')
-    .where('agent', '=', agent)
-    .where('life', '=', life)
-    .where('seq', '=', seq)
-    .executeTakeFirstOrThrow();
-  return { from: before ? before.value : startOf(field), message: messageOf(line) };
+  return knownAt === undefined ? query : query.where('earlier.received_at', '<=', knownAt);
 };
 
 const messageOf = (line: string): string | null => {

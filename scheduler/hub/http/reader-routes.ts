@@ -24,9 +24,11 @@ export const readerRoutes = (server: HubServer, context: Context): void => {
 
   server.get(STATUS_PATH, forReaders, async (request, reply) => {
     const { filter, page, text } = readQuery(request);
-    const { lines, json } = await readStatus(hub, filter, clock(), { page });
+    const answer = await readStatus(hub, filter, clock(), { page });
     void reply.header('cache-control', 'no-store').header('vary', 'accept');
-    return text ? reply.type('text/plain; charset=utf-8').send(`${plainText(lines.join('\n'))}\n`) : json;
+    return text
+      ? reply.type('text/plain; charset=utf-8').send(`${plainText(answer.lines.join('\n'))}\n`)
+      : answer.json;
   });
 
   historyRoutes(server, context, forReaders);

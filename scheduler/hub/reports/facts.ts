@@ -43,8 +43,13 @@ const ownFacts = (event: Event): readonly Pick<Fact, 'field' | 'value'>[] => {
   }
 };
 
+/** Value of the field `release`. */
+export const releaseValue = (channel: string, version: number): string => `${channel} r${version}`;
+
 const importedFacts = ({ release, siteValues }: Event): readonly Pick<Fact, 'field' | 'value'>[] => [
-  ...(release ? [{ field: 'release', value: `${formatChannel(release)} r${release.version}` } as const] : []),
+  ...(release
+    ? [{ field: 'release', value: releaseValue(formatChannel(release), release.version) } as const]
+    : []),
   ...(siteValues === undefined ? [] : [{ field: 'values', value: siteValues } as const]),
 ];
 

@@ -5,6 +5,7 @@ import type { Event } from '#bundles/formats/events/event';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import type { AgentRow, EventRow, ReportRow, Tx } from '../store/tables.ts';
+import { updateAgentState } from './agent-state.ts';
 import { findFallenFloors } from './check-floors.ts';
 import { type Comparison, compareChain, type Difference } from './compare-chain.ts';
 import { findHead } from './find-head.ts';
@@ -56,6 +57,7 @@ export const ingestReportIn = async (
   const lines = linesOf(report);
   const lineOf = ({ seq }: Event): string => lines.get(seq) ?? '';
   await updateAgent(tx, current, fresh, row, foldHold(current, fresh, lineOf));
+  await updateAgentState(tx, row);
   const fallen = await findFallenFloors(tx, current, row);
   const alarms: string[] = [];
   for (const message of fallen) {

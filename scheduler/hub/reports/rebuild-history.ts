@@ -2,11 +2,12 @@ import type { Event } from '#bundles/formats/events/event';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Store } from '../store/open-store.ts';
 import type { Tx } from '../store/tables.ts';
+import { updateAgentState } from './agent-state.ts';
 import { updateStates } from './update-states.ts';
 import type { FactSource } from './write-history.ts';
 
 /** Version of the rules in facts.ts. A database with another one is rebuilt when a hub opens it. */
-const HISTORY_VERSION = 1;
+const HISTORY_VERSION = 2;
 
 /** Rebuilds the history of a database that was written by other rules, or by none. @throws FleetError BUSY, DISK_FULL */
 export const bringHistoryUpToDate = async (store: Store): Promise<void> => {
@@ -17,7 +18,7 @@ export const bringHistoryUpToDate = async (store: Store): Promise<void> => {
 export type RebuiltHistory = { readonly reports: number; readonly events: number; readonly changes: number };
 
 /**
- * Replaces the history and the assignment states by what the stored events give, replayed report by report in the order in
+ * Replaces the history and the states of assignments and agents by what the stored events give, replayed report by report in the order in
  * which they were stored. The result is what ingest wrote.
  * @throws FleetError BUSY, DISK_FULL; ABORTED
  */
@@ -25,6 +26,7 @@ export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<Rebu
   store.transact(async (tx) => {
     await tx.deleteFrom('history').execute();
     await tx.deleteFrom('assignment_state').execute();
+    await tx.deleteFrom('agent_state').execute();
     const lives = new Map<string, number>();
     const counts = { reports: 0, events: 0 };
     for (let after = 0; ; ) {
@@ -40,7 +42,10 @@ export const rebuildHistory = (store: Store, signal?: AbortSignal): Promise<Rebu
       counts.events += events.length;
     }
     const agents = await tx.selectFrom('agent').select(['id', 'life']).execute();
-    for (const { id, life } of agents) if ((lives.get(id) ?? life) !== life) await forgetStates(tx, id);
+    for (const { id, life } of agents) {
+      if ((lives.get(id) ?? life) !== life) await forgetStates(tx, id);
+      await updateAgentState(tx, { agent: id, life });
+    }
     await tx.updateTable('fleet').set({ history: HISTORY_VERSION }).execute();
     const { changes } = await tx
       .selectFrom('history')

@@ -1,9 +1,11 @@
 import { formatChannel, sameChannel, type Channel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
 import type { Hub } from '../hub.ts';
-import { readActual } from '../status/read-actual.ts';
+import { isFailed } from '../../model/event-steps.ts';
+import { channelOf } from '../sites/agent-record.ts';
+import { readAgents } from '../status/read-actual.ts';
 import { readDesired } from '../status/read-desired.ts';
-import { isFailed, type Row, whatRunsWhere } from '../status/what-runs-where.ts';
+import { readStandings, type Standing, withoutStates } from '../status/read-standings.ts';
 import type { AgentFact } from './judge-rollout.ts';
 
 /** What the hub knows about the agents of a channel, against the channel's current release. */
@@ -14,27 +16,29 @@ export const readFacts = async (
   start: Timestamp,
   now: Date,
 ): Promise<readonly AgentFact[]> => {
-  const { agents } = await readActual(hub.store.db, { environment: channel.environment }, now);
-  const mine = agents.filter((agent) => sameChannel(agent.channel, channel));
+  const agents = await readAgents(hub.store.db, { environment: channel.environment });
+  const mine = agents.filter((agent) => sameChannel(channelOf(agent), channel));
   const desired = await readDesired(hub.layout, [channel], hub.keys.root);
-  const rows = Map.groupBy(whatRunsWhere(desired, mine, now), ({ site, agent }) => `${site}/${agent}`);
+  const standings = await readStandings(hub.store.db, mine, desired, now);
   const wanted = desired.get(formatChannel(channel));
   const packages = wanted?.kind === 'release' ? wanted.packages : new Map();
-  return mine.map(({ site, agent, labels, enrolledAt, heardAt }) => ({
-    site,
-    agent,
-    labels,
-    enrolledAt,
-    heardAt,
-    state: stateOf(rows.get(`${site}/${agent}`) ?? [], packages, start),
-  }));
+  return mine.map((row) => {
+    const { site, agent, labels, enrolledAt, heardAt } = withoutStates(row, now);
+    const state = stateOf(standings.get(row.id), packages, start);
+    return { site, agent, labels, enrolledAt, heardAt, state };
+  });
 };
 
 const stateOf = (
-  rows: readonly Row[],
+  standing: Standing | undefined,
   packages: ReadonlyMap<string, unknown>,
   start: Timestamp,
 ): AgentFact['state'] => {
+  if (standing?.kind === 'complies')
+    return packages.size > 0 && standing.checkedAt === null
+      ? { kind: 'pending', why: 'not checked yet' }
+      : { kind: 'complies', since: standing.checkedAt ?? start };
+  const rows = standing?.rows ?? [];
   for (const { assignment, health } of rows) {
     if (!health || assignment === null || !packages.has(assignment) || !isFailed(health)) continue;
     const at = knownAt(health);

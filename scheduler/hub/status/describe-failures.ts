@@ -1,6 +1,7 @@
 import { plainText } from '#bundles/errors';
 import { formatAge } from './format-age.ts';
-import { isFailed, type Row } from './what-runs-where.ts';
+import { isFailed } from '../../model/event-steps.ts';
+import type { Row } from './what-runs-where.ts';
 
 /** Lines shown of one check's output; `--json` has all that the agent kept. */
 const MAX_LINES = 5;

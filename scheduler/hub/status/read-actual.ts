@@ -4,7 +4,14 @@ import { formatTime, type Timestamp } from '#bundles/time';
 import { findGaps, type Gap } from '../reports/find-head.ts';
 import { channelOf, labelsOf } from '../sites/agent-record.ts';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
-import type { AgentRow, AlarmRow, AssignmentStateRow, Database, ReportRow } from '../store/tables.ts';
+import type {
+  AgentRow,
+  AgentStateRow,
+  AlarmRow,
+  AssignmentStateRow,
+  Database,
+  ReportRow,
+} from '../store/tables.ts';
 import { isIn, type Part } from './part.ts';
 import { agentAssignment, readFailedChecks } from './read-failed-checks.ts';
 import { silentSince } from './silent-since.ts';
@@ -28,65 +35,110 @@ type Checks = ReadonlyMap<string, readonly FailedCheck[]>;
 /** Reads agents that are not revoked, with the states of their assignments. @param page counts agents */
 export const readActual = async (
   db: Database,
-  { environment, site }: ActualFilter,
+  filter: ActualFilter,
   now: Date,
   page?: Page,
 ): Promise<Actual> => {
-  let query = db.selectFrom('agent').selectAll().where('revoked_at', 'is', null).orderBy('id');
-  if (environment !== undefined) query = query.where('environment', '=', environment);
-  if (site !== undefined) query = query.where('site', '=', site);
-  if (page) query = query.limit(page.limit + 1);
-  if (page?.cursor !== undefined) query = query.where('id', '>', decodeCursor(page.cursor, [''] as const)[0]);
-  const all = await query.execute();
+  const all = await readAgents(db, filter, page);
   const { rows, next } = page ? cutPage(all, page.limit, ({ id }) => [id]) : { rows: all, next: null };
-  const part: Part = { site, page: page && [rows[0]?.id ?? '', rows.at(-1)?.id ?? ''] };
-  const known = new Set(rows.map(({ id }) => id));
-  const states = Map.groupBy(await readStates(db, part), ({ agent }) => agent);
-  const reports = Map.groupBy(await readReports(db, part), ({ agent }) => agent);
-  const newest = await readNewest(db, part);
-  const checks = await readFailedChecks(db, part);
+  const part: Part = { ...filter, page: page && [rows[0]?.id ?? '', rows.at(-1)?.id ?? ''] };
+  const states = await readStates(db, part);
   const gaps: { agent: string; gaps: readonly Gap[] }[] = [];
   for (const row of rows) {
-    if ((newest.get(row.id) ?? 0) > row.head_seq) gaps.push({ agent: row.id, gaps: await findGaps(db, row) });
+    if ((row.newest_seq ?? 0) > row.head_seq) gaps.push({ agent: row.id, gaps: await findGaps(db, row) });
   }
-  const alarms = await db
-    .selectFrom('alarm')
-    .select(['id', 'agent', 'code', 'message', 'report', 'raised_at'])
-    .orderBy('raised_at')
-    .orderBy('id')
-    .execute();
   const times = { since: silentSince(now), at: formatTime(now) };
   return {
-    agents: rows.map((row) => {
-      const sources = sourcesOf(reports.get(row.id) ?? []);
-      const said = (states.get(row.id) ?? []).map((state) => toState(state, sources, checks));
-      return toAgent(row, said, sources.size > 0, times);
-    }),
+    agents: rows.map((row) => toAgent(row, states.get(row.id) ?? [], times)),
     next,
     gaps,
-    alarms: alarms.filter(({ agent }) => known.has(agent)),
+    alarms: await readAlarms(db, part),
   };
 };
 
-const readStates = (db: Database, part: Part): Promise<readonly AssignmentStateRow[]> => {
-  const query = db
-    .selectFrom('assignment_state')
-    .innerJoin('agent', 'agent.id', 'assignment_state.agent')
-    .selectAll('assignment_state');
-  return query.where(isIn(part)).execute();
+/** An agent and its state as a whole, whose columns are null as long as it never reported. */
+export type KnownAgent = AgentRow & {
+  readonly [column in keyof AgentStateRow]: AgentStateRow[column] | null;
 };
 
-type ReportSource = Omit<
+/** Agents that are not revoked, by name; of a page one more than its limit. */
+export const readAgents = async (
+  db: Database,
+  filter: ActualFilter,
+  page?: Page,
+): Promise<readonly KnownAgent[]> => {
+  let query = db
+    .selectFrom('agent')
+    .leftJoin('agent_state', 'agent_state.agent', 'agent.id')
+    .selectAll()
+    .where('agent.revoked_at', 'is', null)
+    .where(isIn(filter))
+    .orderBy('agent.id');
+  if (page) query = query.limit(page.limit + 1);
+  if (page?.cursor !== undefined)
+    query = query.where('agent.id', '>', decodeCursor(page.cursor, [''] as const)[0]);
+  return await query.execute();
+};
+
+/** The states of the agents' assignments, by agent. */
+export const readStates = async (
+  db: Database,
+  part: Part,
+): Promise<ReadonlyMap<string, readonly ActualState[]>> => {
+  const rows = await db
+    .selectFrom('assignment_state')
+    .innerJoin('agent', 'agent.id', 'assignment_state.agent')
+    .selectAll('assignment_state')
+    .where('agent.revoked_at', 'is', null)
+    .where(isIn(part))
+    .execute();
+  const reports = Map.groupBy(await readReports(db, part), ({ agent }) => agent);
+  const checks = await readFailedChecks(db, part);
+  const known = new Map<string, ActualState[]>();
+  for (const [agent, states] of Map.groupBy(rows, (row) => row.agent)) {
+    const sources = sourcesOf(reports.get(agent) ?? []);
+    known.set(
+      agent,
+      states.map((state) => toState(state, sources, checks)),
+    );
+  }
+  return known;
+};
+
+const readAlarms = (db: Database, part: Part): Promise<Actual['alarms']> =>
+  db
+    .selectFrom('alarm')
+    .innerJoin('agent', 'agent.id', 'alarm.agent')
+    .select(['alarm.id', 'alarm.agent', 'alarm.code', 'alarm.message', 'alarm.report', 'alarm.raised_at'])
+    .where('agent.revoked_at', 'is', null)
+    .where(isIn(part))
+    .orderBy('alarm.raised_at')
+    .orderBy('alarm.id')
+    .execute();
+
+type ReportSource = Pick<
   ReportRow,
-  'statement' | `floor_${string}` | 'written_at' | 'channel' | 'life' | 'apart' | 'number'
+  'agent' | 'digest' | 'first_seq' | 'last_seq' | 'source' | 'received_at' | 'clock_trusted'
 >;
 
-/** The reports of each agent's current life, without the signed statements. */
+/** The reports that the states of the agents come from. */
 const readReports = (db: Database, part: Part): Promise<readonly ReportSource[]> => {
-  const query = db
-    .selectFrom('report')
-    .innerJoin('agent', (join) =>
-      join.onRef('agent.id', '=', 'report.agent').onRef('agent.life', '=', 'report.life'),
+  const named = (column: 'running_report' | 'outcome_report' | 'drift_report') =>
+    db
+      .selectFrom('assignment_state')
+      .innerJoin('agent', 'agent.id', 'assignment_state.agent')
+      .select(['agent.id', 'agent.life', `assignment_state.${column} as digest`])
+      .where('agent.revoked_at', 'is', null)
+      .where(isIn(part));
+  return db
+    .selectFrom(
+      named('running_report').union(named('outcome_report')).union(named('drift_report')).as('named'),
+    )
+    .innerJoin('report', (join) =>
+      join
+        .onRef('report.agent', '=', 'named.id')
+        .onRef('report.life', '=', 'named.life')
+        .onRef('report.digest', '=', 'named.digest'),
     )
     .select([
       'report.agent',
@@ -97,21 +149,7 @@ const readReports = (db: Database, part: Part): Promise<readonly ReportSource[]>
       'report.received_at',
       'report.clock_trusted',
     ])
-    .where('report.apart', '=', 0);
-  return query.where(isIn(part)).execute();
-};
-
-const readNewest = async (db: Database, part: Part): Promise<ReadonlyMap<string, number>> => {
-  const query = db
-    .selectFrom('report')
-    .innerJoin('agent', (join) =>
-      join.onRef('agent.id', '=', 'report.agent').onRef('agent.life', '=', 'report.life'),
-    )
-    .select(({ fn }) => ['report.agent', fn.max('report.last_seq').as('seq')])
-    .where('report.apart', '=', 0)
-    .groupBy('report.agent');
-  const rows = await query.where(isIn(part)).execute();
-  return new Map(rows.map(({ agent, seq }) => [agent, seq]));
+    .execute();
 };
 
 const sourcesOf = (reports: readonly ReportSource[]): AgentReports =>
@@ -129,10 +167,9 @@ const sourcesOf = (reports: readonly ReportSource[]): AgentReports =>
     ]),
   );
 
-const toAgent = (
-  row: AgentRow,
+export const toAgent = (
+  row: KnownAgent,
   states: readonly ActualState[],
-  reported: boolean,
   { since, at }: { readonly since: Timestamp; readonly at: Timestamp },
 ): ActualAgent => ({
   site: row.site,
@@ -140,7 +177,7 @@ const toAgent = (
   channel: channelOf(row),
   labels: labelsOf(row),
   enrolledAt: row.enrolled_at,
-  reported,
+  reported: row.newest_seq !== null,
   heardAt: row.heard_at,
   saidAt: row.said_at,
   silent: row.online_at !== null && row.online_at < since,
@@ -191,7 +228,7 @@ const cell = <T>(
 };
 
 /** The channels that the agents follow, each once. */
-export const channelsOf = (agents: readonly ActualAgent[]) =>
+export const channelsOf = (agents: readonly Pick<ActualAgent, 'channel'>[]) =>
   [...new Set(agents.map(({ channel }) => `${channel.environment}/${channel.clusterType}`))].map(
     parseChannel,
   );

@@ -55,8 +55,13 @@ export const readStatus = async (
       ? [`No agent${describeFilter(filter)} is enrolled here.`]
       : [...render(rows, now), '', ...notes];
   return {
-    lines: show(renderTable),
-    narrow: show(renderNarrow),
+    // Rendered when asked for: of a whole fleet each takes as long as reading it.
+    get lines() {
+      return show(renderTable);
+    },
+    get narrow() {
+      return show(renderNarrow);
+    },
     json: {
       fleet: hub.store.fleet,
       at: formatTime(now),

@@ -4,6 +4,7 @@ import { type Channel, formatChannel } from '#bundles/names';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { ReleasePredicate } from '#bundles/formats/statements/predicates';
 import type { Timestamp } from '#bundles/time';
+import { isFailed } from '../../model/event-steps.ts';
 import {
   type Freshness,
   type FreshnessPolicies,
@@ -276,9 +277,6 @@ const judge = (
   if (state?.drift?.drifted) return 'drifted';
   return state?.health?.code === 'HEALTH_UNKNOWN' ? 'unknown' : 'complies';
 };
-
-export const isFailed = (health: Health | null | undefined): boolean =>
-  health?.outcome === 'failed' || health?.type === 'rolled-back';
 
 const aged = <T>(cell: Cell<T> | null | undefined, now: Date): Aged<Cell<T>> | null =>
   cell

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { addAgentState } from './add-agent-state.ts';
 import { addHistory } from './add-history.ts';
 
 /** Never edit a released migration: add a new one. Column types are limited to those that SQLite and PostgreSQL share. */
@@ -270,4 +271,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0010-agent-state': { up: addAgentState },
 };

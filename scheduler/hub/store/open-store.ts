@@ -1,11 +1,8 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import SQLite from 'better-sqlite3';
-import { type Dialect, type Driver, Kysely, type LogEvent, SqliteDialect } from 'kysely';
+import { Kysely, type LogEvent } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { FleetError, toFleetError } from '#bundles/errors';
-import { keepDatabasePrivate } from '#cli/keep-private';
+import { FleetError } from '#bundles/errors';
 import { MIGRATIONS } from './migrations.ts';
+import { openSqlite, sqliteError } from './sqlite-dialect.ts';
 import type { Database, Tables, Tx } from './tables.ts';
 
 /** The hub's open database. One writer at a time; readers never wait. */
@@ -21,9 +18,6 @@ export type StoreOptions = {
   readonly log?: (event: LogEvent) => void;
 };
 
-/** How long a writer waits for another before BUSY. */
-const BUSY_TIMEOUT_MS = 10_000;
-
 /**
  * Opens or creates the SQLite file of one fleet's hub, readable only by its owner, and applies migrations. A commit that
  * returned survives a power failure.
@@ -37,7 +31,7 @@ export const openStore = async (file: string, fleet: string, options: StoreOptio
     await checkFleet(db, fleet, file);
   } catch (error) {
     await db.destroy();
-    throw storeError(error, `opening ${file}`);
+    throw sqliteError(error, `opening ${file}`);
   }
   return {
     fleet,
@@ -53,7 +47,7 @@ export const openStore = async (file: string, fleet: string, options: StoreOptio
           return work(tx);
         });
       } catch (error) {
-        throw storeError(error, `writing ${file}`);
+        throw sqliteError(error, `writing ${file}`);
       }
     },
     [Symbol.asyncDispose]: () => db.destroy(),
@@ -62,37 +56,10 @@ export const openStore = async (file: string, fleet: string, options: StoreOptio
 
 const openDatabase = async (file: string, { log }: StoreOptions): Promise<Database> => {
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    keepDatabasePrivate(file);
-    const database = new SQLite(file, { timeout: BUSY_TIMEOUT_MS });
-    database.pragma('journal_mode = WAL');
-    database.pragma('synchronous = FULL');
-    return new Kysely<Tables>({ dialect: dialectOf(database), ...(log && { log }) });
+    return new Kysely<Tables>({ dialect: await openSqlite(file), ...(log && { log }) });
   } catch (error) {
-    throw storeError(error, `opening ${file}`);
+    throw sqliteError(error, `opening ${file}`);
   }
-};
-
-/**
- * A dialect that rolls back only an open transaction. A full disk ends the transaction (SQLite, "Response To Errors Within A
- * Transaction"); another rollback would fail and hide the cause.
- */
-const dialectOf = (database: SQLite.Database): Dialect => {
-  const dialect = new SqliteDialect({ database });
-  const createDriver = (): Driver => {
-    const driver = dialect.createDriver();
-    const rollback = driver.rollbackTransaction.bind(driver);
-    driver.rollbackTransaction = async (connection) => {
-      if (database.inTransaction) await rollback(connection);
-    };
-    return driver;
-  };
-  return {
-    createDriver,
-    createAdapter: () => dialect.createAdapter(),
-    createQueryCompiler: () => dialect.createQueryCompiler(),
-    createIntrospector: (db) => dialect.createIntrospector(db),
-  };
 };
 
 const migrate = async (db: Database, file: string): Promise<void> => {
@@ -129,23 +96,4 @@ const checkFleet = async (db: Database, fleet: string, file: string): Promise<vo
   throw new FleetError('WRONG_FLEET', `${file} is the database of fleet ${name}, the keys are of ${fleet}`, {
     hint: 'Give the --db that belongs to these --keys',
   });
-};
-
-/** Maps SQLite's errors to FleetError codes. */
-const storeError = (error: unknown, doing: string): FleetError => {
-  if (error instanceof FleetError) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const said = `${doing}: ${error instanceof Error ? error.message : String(error)}`;
-  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
-    return new FleetError('BUSY', said, {
-      cause: error,
-      hint: 'Another command is writing; run this one again',
-    });
-  }
-  if (code.startsWith('SQLITE_CORRUPT') || code === 'SQLITE_NOTADB')
-    return new FleetError('STORE_CORRUPT', said, { cause: error });
-  if (code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN') || code === 'SQLITE_PERM')
-    return new FleetError('PERMISSION', said, { cause: error });
-  if (code.startsWith('SQLITE_IOERR')) return new FleetError('IO', said, { cause: error });
-  return toFleetError(error, doing);
 };

@@ -17,6 +17,7 @@ export type Tables = {
   event: EventRow;
   history: HistoryRow;
   assignment_state: AssignmentStateRow;
+  agent_state: AgentStateRow;
   alarm: AlarmRow;
   receipt: ReceiptRow;
   token: TokenRow;
@@ -192,6 +193,26 @@ export type AssignmentStateRow = {
   readonly drift_seq: number;
   readonly drift_at: Timestamp | null;
   readonly drift_report: Digest | null;
+};
+
+/**
+ * The state of an agent as a whole, from those of its assignments in its current life. An agent that never reported has no row.
+ * Counts are of assignments with a package.
+ */
+export type AgentStateRow = {
+  readonly agent: string;
+  /** Last event of its newest report. */
+  readonly newest_seq: number;
+  /** Digest of what runs by assignment (packagesDigest). */
+  readonly packages: Digest;
+  /** Whose last step or check failed, whose live state drifted, and whose health could not be checked. */
+  readonly failed: number;
+  readonly drifted: number;
+  readonly unknown: number;
+  /** When the last of them ran its package and passed its checks; null: not all were checked since their last change. */
+  readonly checked_at: Timestamp | null;
+  /** Of the newest change of any, also an end of drift; null: nothing was reported of any. */
+  readonly settled_at: Timestamp | null;
 };
 
 export type AlarmRow = {

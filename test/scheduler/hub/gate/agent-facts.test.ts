@@ -57,7 +57,12 @@ const judged = (version: number, states: readonly ActualState[], history: Partia
   };
   const rows = whatRunsWhere(new Map([['qa/kiosk', desired]]), [agent], NOW);
   const imported = { at: ago(2.5), receivedAt: ago(2.4), clockTrusted: true };
-  return agentFacts(agent, rows, { since: SINCE }, { imported, faulted: false, online: true, ...history });
+  return agentFacts(
+    agent,
+    { kind: 'differs', rows },
+    { since: SINCE },
+    { imported, faulted: false, online: true, ...history },
+  );
 };
 
 const opens = (agent: ReturnType<typeof judged>, soakSeconds = 0): boolean =>

@@ -33,6 +33,7 @@ const tables = async (db: Database): Promise<string> =>
       .orderBy('agent')
       .orderBy('assignment')
       .execute(),
+    agents: await db.selectFrom('agent_state').selectAll().orderBy('agent').execute(),
   });
 
 const step = (digit: string, more: Partial<Happening> = {}): Happening => ({
@@ -229,7 +230,10 @@ describe('the history of an agent', () => {
     for (const statement of [
       'drop table gate_link',
       'drop table gate_check',
+      'drop table agent_state',
       'drop table history',
+      'drop index event_fault',
+      'drop index agent_environment',
       'drop index event_assignment',
       'drop index assignment_state_agent',
       'drop index report_number',
