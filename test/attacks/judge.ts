@@ -18,7 +18,18 @@ export type Judged = {
   readonly ok: boolean;
 };
 
-export type Verdict = { readonly cases: readonly Judged[]; readonly problems: readonly string[] };
+/** A case that the tests of this run do not show, and the files left out of it that have tests of its row. */
+export type NotRun = {
+  readonly row: AttackRow;
+  readonly case: AttackCase;
+  readonly files: readonly string[];
+};
+
+export type Verdict = {
+  readonly cases: readonly Judged[];
+  readonly notRun: readonly NotRun[];
+  readonly problems: readonly string[];
+};
 
 /** 'M5: payload flip -> BAD_SIGNATURE' says what it expects. */
 const promised = (title: string): string | undefined => / -> ([A-Z_]+)$/.exec(title)?.[1];
@@ -26,18 +37,23 @@ const promised = (title: string): string | undefined => / -> ([A-Z_]+)$/.exec(ti
 /**
  * Holds the table against what the tests saw. A case is shown when a test of its row, with the case's words in its title, passed
  * and saw the expected answer.
- * @param complete all tests ran, so a case without one is a problem
+ * @param leftOut the files that did not run, each with the rows that its tests name: a case that only they can show is no problem
  */
 export const judge = (
   rows: readonly AttackRow[],
   results: readonly TestResult[],
-  complete = true,
+  leftOut: ReadonlyMap<string, readonly string[]> = new Map(),
 ): Verdict => {
   const known = new Set(rows.map(({ id }) => id));
   const tests = results.flatMap((test) => rowsOfTitle(test.title).map((id) => ({ ...test, id })));
-  const cases = rows
-    .flatMap((row) => row.cases.map((it) => judgeCase(row, it, tests)))
-    .filter(({ files }) => complete || files.length > 0);
+  const filesOf = (id: string): readonly string[] =>
+    [...leftOut].filter(([, ids]) => ids.includes(id)).map(([file]) => file);
+  const judged = rows.flatMap((row) => row.cases.map((it) => judgeCase(row, it, tests)));
+  const isNotRun = ({ ok, row }: Judged): boolean => !ok && filesOf(row.id).length > 0;
+  const cases = judged.filter((one) => !isNotRun(one));
+  const notRun = judged
+    .filter(isNotRun)
+    .map(({ row, case: it }) => ({ row, case: it, files: filesOf(row.id) }));
   const problems = [
     ...tests.flatMap((test) => {
       const said = promised(test.title);
@@ -58,7 +74,7 @@ export const judge = (
           : `${what}: expected ${it.expect}, the tests saw ${answered || 'no code'}`;
       }),
   ];
-  return { cases, problems: [...new Set(problems)] };
+  return { cases, notRun, problems: [...new Set(problems)] };
 };
 
 const judgeCase = (

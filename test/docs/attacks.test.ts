@@ -123,6 +123,32 @@ describe('the judge of the attack table', () => {
     expect(found).toEqual(['M5, twice: no test that ran shows THRESHOLD']);
   });
 
+  it('lists a case that only tests outside of this run show, and calls it no problem', () => {
+    const two: AttackRow = {
+      ...row,
+      cases: [
+        { expect: 'BAD_SIGNATURE', title: 'once' },
+        { expect: 'THRESHOLD', title: 'twice' },
+      ],
+    };
+    const once = test({ title: 'M5: once -> BAD_SIGNATURE' });
+    const leftOut = new Map([['b.integration.test.ts', ['M5']]]);
+    expect(judge([two], [once], leftOut)).toMatchObject({
+      cases: [{ case: { title: 'once' }, ok: true }],
+      notRun: [{ case: { title: 'twice' }, files: ['b.integration.test.ts'] }],
+      problems: [],
+    });
+    expect(judge([two], [once], new Map([['b.integration.test.ts', ['M6']]])).problems).toEqual([
+      'M5, twice: no test that ran shows THRESHOLD',
+    ]);
+  });
+
+  it('calls a failed test a problem, whatever did not run', () => {
+    const failed = test({ state: 'failed' });
+    const { problems: found } = judge([row], [failed], new Map([['b.integration.test.ts', ['M5']]]));
+    expect(found).toEqual(['a.test.ts: M5: payload flip -> BAD_SIGNATURE: failed']);
+  });
+
   it('reads the ids that a title begins with', () => {
     expect(rowsOfTitle('M15, M16: its release has expired')).toEqual(['M15', 'M16']);
     expect(rowsOfTitle('M9 with two signatures in it')).toEqual(['M9']);
