@@ -23,41 +23,46 @@ import { createWorld, openFast, testAgent, type World } from '../world.ts';
 import { readCondition } from '../../../agent/store/conditions.ts';
 import { liveFiles } from '../folder-target.ts';
 
-describe('a set of parts on four sticks', () => {
-  it.each(permutations([1, 2, 3, 4]).map((order) => ({ order })))(
-    'ends well in the order $order, its blobs cut or not',
-    async ({ order }) => {
-      for (const cut of [Number.MAX_SAFE_INTEGER, 700]) {
-        await using world = await createWorld();
-        const what = four(world);
-        const { stick } = await makeSet(world, what, 4, { cut });
-        for (const number of order.slice(0, -1)) {
-          const error = await refusedWith(importMedium(world.agent, await stick(number)));
-          expect(error.code).toBe('PARTS_MISSING');
-          await collectGarbage(world.agent.state);
-        }
-        await importMedium(world.agent, await stick(...order.slice(-1)));
-        expect(live(world)).toEqual(LIVE);
-        await expectDone(world, what.release?.bundle as TestBundle);
-      }
-    },
-  );
+const isEven = (order: readonly number[]): boolean =>
+  order.flatMap((one, at) => order.slice(at + 1).filter((later) => later < one)).length % 2 === 0;
 
-  it.each(permutations([1, 2, 3, 4]).map((order) => ({ order })))(
-    'brings images whole in the order $order',
-    async ({ order }) => {
+/**
+ * The even permutations: between them, every part comes after every set of the others, as it does in all 24 orders. What the agent
+ * keeps between two sticks depends on which parts it has, and not on their order.
+ */
+const ORDERS = permutations([1, 2, 3, 4])
+  .filter((order) => LONG || isEven(order))
+  .map((order) => ({ order }));
+
+describe('a set of parts on four sticks', () => {
+  it.each(ORDERS)('ends well in the order $order, its blobs cut or not', async ({ order }) => {
+    for (const cut of [Number.MAX_SAFE_INTEGER, 700]) {
       await using world = await createWorld();
-      const { blobs, bundle, provider, agent } = await makeImages(world);
-      const { stick } = await makeSet(world, releaseOf(bundle), 4, { cut: 1_500 });
+      const what = four(world);
+      const { stick } = await makeSet(world, what, 4, { cut });
       for (const number of order.slice(0, -1)) {
-        await refusedWith(importMedium(agent, await stick(number)));
-        expect(provider.images.size).toBe(0);
+        const error = await refusedWith(importMedium(world.agent, await stick(number)));
+        expect(error.code).toBe('PARTS_MISSING');
+        await collectGarbage(world.agent.state);
       }
-      await importMedium(agent, await stick(...order.slice(-1)));
-      expect(provider.blobs.size).toBe(blobs.size);
-      await expectDone(world, bundle);
-    },
-  );
+      await importMedium(world.agent, await stick(...order.slice(-1)));
+      expect(live(world)).toEqual(LIVE);
+      await expectDone(world, what.release?.bundle as TestBundle);
+    }
+  });
+
+  it.each(ORDERS)('brings images whole in the order $order', async ({ order }) => {
+    await using world = await createWorld();
+    const { blobs, bundle, provider, agent } = await makeImages(world);
+    const { stick } = await makeSet(world, releaseOf(bundle), 4, { cut: 1_500 });
+    for (const number of order.slice(0, -1)) {
+      await refusedWith(importMedium(agent, await stick(number)));
+      expect(provider.images.size).toBe(0);
+    }
+    await importMedium(agent, await stick(...order.slice(-1)));
+    expect(provider.blobs.size).toBe(blobs.size);
+    await expectDone(world, bundle);
+  });
 });
 
 const PROGRAM = join(import.meta.dirname, '../crash-import.ts');
