@@ -145,6 +145,7 @@ export const CODES = {
   REPORT_INVALID: refused,
   REPORT_CHAIN: refused,
   REPORT_REPLAY: refused,
+  NOTIFICATION_INVALID: refused,
   EVIDENCE_INVALID: refused,
   RECEIPT_INVALID: refused,
   REQUEST_INVALID: refused,

@@ -57,6 +57,7 @@ export const COMMANDS = {
   serve: () => import('./commands/serve.ts'),
   signer: () => import('./commands/signer.ts'),
   'sites:enroll': () => import('./commands/sites/enroll.ts'),
+  'sites:follow': () => import('./commands/sites/follow.ts'),
   'sites:list': () => import('./commands/sites/list.ts'),
   'sites:renew': () => import('./commands/sites/renew.ts'),
   'sites:revoke': () => import('./commands/sites/revoke.ts'),

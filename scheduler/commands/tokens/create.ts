@@ -108,7 +108,8 @@ const readVersion = (flags: Given): TokenOrder => {
 
 const MAX_LABEL = 63;
 
-const parseLabel = (pair: string): readonly [string, string] => {
+/** Reads '<name>=<value>'. @throws FleetError USAGE */
+export const parseLabel = (pair: string): readonly [string, string] => {
   const [name = '', ...rest] = pair.split('=');
   const value = rest.join('=');
   if (name !== '' && rest.length > 0 && value.length <= MAX_LABEL) return [name, value];

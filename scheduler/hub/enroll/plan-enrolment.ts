@@ -45,6 +45,10 @@ export const planEnrolment = (
   now: Date,
 ): EnrolmentStep => {
   checkKey(request, keyOwner);
+  if (known && known.follower !== null)
+    throw new FleetError('ALREADY_ENROLLED', `${known.id} is a follower by ${known.follower}`, {
+      hint: 'Enrol the agent under another name',
+    });
   const channel = options.channel ?? (options.update || !known ? request.channel : channelOf(known));
   const labels = options.labels ?? (options.update || !known ? request.labels : labelsOf(known));
   if (options.released && !(known && sameChannel(channel, channelOf(known))))

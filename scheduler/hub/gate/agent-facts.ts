@@ -33,6 +33,7 @@ export const agentFacts = (
 ): AgentFacts => ({
   name: `${agent.site}/${agent.agent}`,
   labels: agent.labels,
+  ...(agent.follower !== null && { follower: agent.follower }),
   enrolledAt: agent.enrolledAt,
   knownAt: agent.reported ? agent.saidAt : null,
   online: history.online,

@@ -18,7 +18,10 @@ export type JudgedAgent = AgentFacts & {
 
 export type CountedAgents = {
   readonly all: readonly JudgedAgent[];
-  /** The base of every share: without those that never reported where `of` says so, and without excluded absent ones. */
+  /**
+   * The base of every share: without those that never reported where `of` says so, without excluded absent ones, and without
+   * followers where the policy wants signed evidence.
+   */
   readonly counted: readonly JudgedAgent[];
   readonly absent: readonly JudgedAgent[];
   /** How many of `counted` must comply; at least one where the policy asks for compliance at all. */
@@ -34,7 +37,8 @@ export const countAgents = (
   const all = agents.map((agent) => judgeAgent(policy, agent, now));
   const { compliance } = policy;
   const reported = compliance?.of === 'enrolled' ? all : all.filter(({ knownAt }) => knownAt !== null);
-  const counted = policy.absent?.then === 'exclude' ? reported.filter(({ absent }) => !absent) : reported;
+  const present = policy.absent?.then === 'exclude' ? reported.filter(({ absent }) => !absent) : reported;
+  const counted = present.filter((agent) => !isUnsigned(policy, agent));
   const share = Math.ceil(((compliance?.percent ?? 0) * counted.length) / 100);
   return {
     all,
@@ -51,7 +55,9 @@ export const countAgents = (
 const judgeAgent = (policy: PromotionPolicy, agent: AgentFacts, now: Date): JudgedAgent => {
   const silent = secondsBetween(agent.knownAt ?? agent.enrolledAt, now);
   const fresh = agent.knownAt !== null && silent <= (policy.freshnessSeconds ?? Number.POSITIVE_INFINITY);
-  const why = whyNot(agent, fresh, now);
+  const why = isUnsigned(policy, agent)
+    ? `nobody signs what it says: it follows by ${agent.follower}`
+    : whyNot(agent, fresh, now);
   const complies = why === undefined;
   return {
     ...agent,
@@ -65,6 +71,10 @@ const judgeAgent = (policy: PromotionPolicy, agent: AgentFacts, now: Date): Judg
     why,
   };
 };
+
+/** With `evidence: signed` a follower satisfies nothing, and is no part of a share. */
+const isUnsigned = ({ evidence }: PromotionPolicy, { follower }: AgentFacts): boolean =>
+  evidence === 'signed' && follower !== undefined;
 
 const whyNot = ({ knownAt, state }: AgentFacts, fresh: boolean, now: Date): string | undefined => {
   if (knownAt === null) return 'it never reported';

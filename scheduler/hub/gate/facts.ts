@@ -1,6 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 import type { CheckFacts } from '../checks/check-records.ts';
+import type { FollowerKind } from '../store/tables.ts';
 
 /**
  * What an agent's own reports say about the candidate. Only reports of a release that was made from the candidate count: an
@@ -25,6 +26,8 @@ export type AgentFacts = {
   /** Whether it was ever heard over the network; otherwise its reports come on a medium. */
   readonly online: boolean;
   readonly state: AgentState;
+  /** Whose notifications these facts are from: nobody signed them. Absent: an agent signed its reports. */
+  readonly follower?: FollowerKind;
 };
 
 /** A channel of the earlier environment, and the release that was made from the candidate. */

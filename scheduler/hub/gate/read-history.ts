@@ -15,7 +15,7 @@ export const readHistory = async (
 ): Promise<ReadonlyMap<string, AgentHistory>> => {
   const agents = await db
     .selectFrom('agent')
-    .select(['id', 'life', 'online_at'])
+    .select(['id', 'life', 'online_at', 'follower'])
     .where('environment', '=', environment)
     .where('revoked_at', 'is', null)
     .execute();
@@ -26,11 +26,11 @@ export const readHistory = async (
   const faults = earliest === undefined ? [] : await readFaults(db, earliest);
   const faulted = Map.groupBy(faults, ({ agent }) => agent);
   return new Map(
-    agents.map(({ id, life, online_at: onlineAt }) => {
+    agents.map(({ id, life, online_at: onlineAt, follower }) => {
       const imported = imports.get(id);
       const after = imported?.seq ?? Number.POSITIVE_INFINITY;
       const isFaulted = faulted.get(id)?.some((fault) => fault.life === life && fault.seq > after) ?? false;
-      return [id, { imported, faulted: isFaulted, online: onlineAt !== null }];
+      return [id, { imported, faulted: isFaulted, online: onlineAt !== null || follower !== null }];
     }),
   );
 };

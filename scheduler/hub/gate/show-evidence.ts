@@ -74,6 +74,7 @@ const showReports = async (
     .select(['id', 'life', 'key'])
     .where('environment', '=', from)
     .where('revoked_at', 'is', null)
+    .where('follower', 'is', null)
     .orderBy('id')
     .execute();
   let batch: Report[] = [];

@@ -16,6 +16,7 @@ import { type HookRoutes, hookRoutes } from './hook-routes.ts';
 import { type HttpRefusal, toHttpRefusal } from './http-status.ts';
 import type { HubServer } from './hub-server.ts';
 import { AGENT_QUOTA, type AgentQuota } from './quota.ts';
+import { type FollowerQuota, notificationRoutes } from './notification-routes.ts';
 import { readBody } from './read-body.ts';
 import { readerRoutes } from './reader-routes.ts';
 
@@ -36,6 +37,7 @@ export type ServerOptions = {
   /** Enrolment requests per minute and address. */
   readonly enrolmentsPerMinute?: number;
   readonly agentQuota?: AgentQuota | undefined;
+  readonly followerQuota?: FollowerQuota;
   /** Returns a request's client certificate. Default: from the TLS connection. */
   readonly certificateOf?: (request: FastifyRequest) => X509Certificate | undefined;
 };
@@ -138,6 +140,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
     enrolmentsPerMinute: options.enrolmentsPerMinute ?? ENROLMENTS_PER_MINUTE,
   });
   readerRoutes(server, context);
+  await notificationRoutes(server, context, gate, options.followerQuota);
   if (options.hooks) await hookRoutes(server, options.hooks, gate);
   if (options.checks) await checkRoutes(server, options.checks, gate);
   return server;

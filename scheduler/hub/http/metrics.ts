@@ -12,6 +12,7 @@ export type Metrics = {
   readonly seconds: Histogram<'route'>;
   readonly reports: Counter<'result'>;
   readonly events: Counter<'result'>;
+  readonly notifications: Counter<'from' | 'result'>;
   readonly enrolments: Counter<'result'>;
   readonly certificates: Counter<'purpose'>;
   readonly published: Counter<'result'>;
@@ -92,6 +93,12 @@ export const createMetrics = (db: Database, clock: () => Date): Metrics => {
       name: 'fleet_hub_events_total',
       help: 'Events over the network: taken, or known before',
       labelNames: ['result'],
+      registers,
+    }),
+    notifications: new Counter({
+      name: 'fleet_hub_notifications_total',
+      help: 'Notifications of followers: taken, known before, older than what is known, noted without a fact',
+      labelNames: ['from', 'result'],
       registers,
     }),
     enrolments: new Counter({

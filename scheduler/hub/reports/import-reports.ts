@@ -76,7 +76,12 @@ const tallyOf = (tallies: Map<string, Tally>, agent: AgentRow): Tally => {
 };
 
 const findAgent = (hub: Hub, folder: string): Promise<AgentRow | undefined> =>
-  hub.store.db.selectFrom('agent').selectAll().where('folder', '=', folder).executeTakeFirst();
+  hub.store.db
+    .selectFrom('agent')
+    .selectAll()
+    .where('folder', '=', folder)
+    .where('follower', 'is', null)
+    .executeTakeFirst();
 
 const unknownAgent = ({ path }: FoundReport): FleetError =>
   new FleetError('AGENT_UNKNOWN', `${path} is from an agent that was never enrolled here`, {

@@ -73,7 +73,8 @@ const readAgent = async (tx: Tx, agent: AgentRow): Promise<AgentRow> => {
   throw new FleetError('AGENT_UNKNOWN', `${agent.id} was revoked or enrolled anew while its report was read`);
 };
 
-const nextNumber = async (tx: Tx): Promise<number> => {
+/** The number of the next report to be stored (ReportRow.number). */
+export const nextNumber = async (tx: Tx): Promise<number> => {
   const { last } = await tx
     .selectFrom('report')
     .select(({ fn }) => fn.max('number').as('last'))

@@ -4,7 +4,7 @@ import type { Database } from '../store/tables.ts';
 export type NewestReport = { readonly agent: string; readonly statement: string };
 
 /**
- * The newest report of each agent that is not revoked, in its current life, sorted by agent. Of two reports with the same last
+ * The newest report of each agent that is not revoked, followers left out, in its current life, sorted by agent. Of two reports with the same last
  * event, the one written later; the order of arrival does not matter.
  * @param site undefined: all sites
  */
@@ -16,7 +16,8 @@ export const newestReports = async (db: Database, site?: string): Promise<readon
     )
     .select(['report.agent', 'report.statement'])
     .where('agent.revoked_at', 'is', null)
-    .where('report.apart', '=', 0);
+    .where('report.apart', '=', 0)
+    .where('agent.follower', 'is', null);
   if (site !== undefined) query = query.where('agent.site', '=', site);
   const reports = await query
     .orderBy('report.agent')

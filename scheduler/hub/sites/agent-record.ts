@@ -61,6 +61,7 @@ export const newAgentRow = (
     labels: canonicalJson(labels),
     ...recipientColumns(who.recipient),
     freshness_seconds: null,
+    follower: null,
     ...chainColumns(1, 0, GENESIS),
   };
 };

@@ -3,7 +3,7 @@ import { compareBytes } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { SiteAgent } from '#bundles/formats/statements/predicates';
 import { fingerprint, parsePublicKey } from '#bundles/trust/keys/key';
-import type { Database } from '../store/tables.ts';
+import type { Database, FollowerKind } from '../store/tables.ts';
 import { channelOf, freshnessOf, type Labels, labelsOf } from './agent-record.ts';
 import { siteValuesOf } from './issue-site.ts';
 
@@ -14,7 +14,10 @@ export type ListedSite = {
   readonly values: { readonly [name: string]: unknown };
   readonly agents: readonly {
     readonly agent: string;
+    /** Of its key; empty for a follower. */
     readonly fingerprint: string;
+    /** What follows in place of an agent; null: an agent. */
+    readonly follower: FollowerKind | null;
     readonly channel: Channel;
     readonly labels: Labels;
     readonly freshness: SiteAgent['freshness'];
@@ -41,7 +44,8 @@ export const listSites = async (db: Database, fleet: string): Promise<readonly L
           .toSorted((a, b) => compareBytes(a.name, b.name))
           .map((agent) => ({
             agent: agent.name,
-            fingerprint: fingerprint(parsePublicKey(agent.key)),
+            fingerprint: agent.follower === null ? fingerprint(parsePublicKey(agent.key)) : '',
+            follower: agent.follower,
             channel: channelOf(agent),
             labels: labelsOf(agent),
             freshness: freshnessOf(agent),
@@ -64,8 +68,10 @@ export const formatAgent = ({
   channel,
   fingerprint: key,
   freshness,
+  follower,
   revokedAt,
 }: ListedSite['agents'][number]) => {
   const lease = freshness.mode === 'lease' ? `  lease of ${freshness.seconds / 3600} h` : '';
-  return `  ${agent}  ${formatChannel(channel)}  key ${key}${lease}${revokedAt === null ? '' : `  revoked ${revokedAt}`}`;
+  const who = follower === null ? `key ${key}` : `by ${follower}, unsigned`;
+  return `  ${agent}  ${formatChannel(channel)}  ${who}${lease}${revokedAt === null ? '' : `  revoked ${revokedAt}`}`;
 };

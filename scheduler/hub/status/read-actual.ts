@@ -185,6 +185,7 @@ export const toAgent = (
     row.held_at === null || (row.held_until !== null && row.held_until <= at)
       ? null
       : { since: row.held_at, until: row.held_until, by: row.held_by, reason: row.held_reason },
+  follower: row.follower,
   accepted:
     row.release_version === null || row.release_channel === null || row.release_at === null
       ? null

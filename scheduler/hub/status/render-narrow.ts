@@ -56,6 +56,7 @@ const agentLines = (row: Row, now: Date): readonly string[] => {
   const words = [
     `${row.site}/${row.agent}`,
     formatChannel(row.channel),
+    ...(row.follower === null ? [] : [`by ${row.follower}, unsigned`]),
     heard === undefined ? 'never heard' : `heard ${heard}`,
     ...(row.silent ? ['silent'] : []),
     ...(row.held === null ? [] : ['held']),

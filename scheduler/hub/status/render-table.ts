@@ -48,7 +48,7 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
   const said = <T>(row: Row, cell: Aged<Cell<T>> | null, text: (cell: T) => string): string =>
     cell ? `${text(cell)}, ${formatAge(cell.at, now)} ${cite(row, cell.source)}` : '-';
   const cells = rows.map((row) => [
-    `${row.site}/${row.agent}`,
+    `${row.site}/${row.agent}${row.follower === null ? '' : ` (${row.follower})`}`,
     formatChannel(row.channel),
     row.assignment ?? '-',
     row.desired ? `r${row.desired.version} ${hexOf(row.desired.package).slice(0, 12)}` : '-',

@@ -5,6 +5,7 @@ import type { Outcome } from '#bundles/formats/events/event';
 import type { ReleasePredicate } from '#bundles/formats/statements/predicates';
 import type { Timestamp } from '#bundles/time';
 import { isFailed } from '../../model/event-steps.ts';
+import type { FollowerKind } from '../store/tables.ts';
 import {
   type Freshness,
   type FreshnessPolicies,
@@ -36,7 +37,7 @@ export type Source = {
   readonly report: Digest;
   readonly from: number;
   readonly to: number;
-  /** 'stick' or 'network'. */
+  /** 'stick', 'network', or of a follower 'flux' or 'argo-cd'. */
   readonly by: string;
   readonly receivedAt: Timestamp;
   readonly clockTrusted: boolean;
@@ -87,6 +88,8 @@ export type ActualAgent = {
   readonly silent: boolean;
   /** The hold that an operator reported and did not end; null also when its time is over. */
   readonly held: SiteHold | null;
+  /** What speaks for it in place of an agent; null: an agent that signs its reports. */
+  readonly follower: FollowerKind | null;
   /** Release of its last import, as reported. */
   readonly accepted: { readonly channel: string; readonly version: number; readonly at: Timestamp } | null;
   readonly states: readonly ActualState[];
@@ -135,6 +138,8 @@ export type Row = {
   readonly saidAgeSeconds: number | null;
   readonly freshness: Freshness;
   readonly held: SiteHold | null;
+  /** Whose notifications the row is from, which nobody signed; null: reports of an agent. */
+  readonly follower: FollowerKind | null;
   readonly desired: {
     readonly version: number;
     readonly package: Digest;
@@ -193,11 +198,20 @@ const agentRows = (agent: ActualAgent, desired: Desired, freshness: Freshness, n
 
 type AgentFields = Pick<
   Row,
-  'site' | 'agent' | 'channel' | 'heardAt' | 'silent' | 'saidAt' | 'saidAgeSeconds' | 'freshness' | 'held'
+  | 'site'
+  | 'agent'
+  | 'channel'
+  | 'heardAt'
+  | 'silent'
+  | 'saidAt'
+  | 'saidAgeSeconds'
+  | 'freshness'
+  | 'held'
+  | 'follower'
 >;
 
 const agentFields = (
-  { site, agent, channel, heardAt, silent, saidAt, held }: ActualAgent,
+  { site, agent, channel, heardAt, silent, saidAt, held, follower }: ActualAgent,
   freshness: Freshness,
   now: Date,
 ): AgentFields => ({
@@ -210,6 +224,7 @@ const agentFields = (
   saidAgeSeconds: saidAt === null ? null : secondsBetween(saidAt, now),
   freshness,
   held,
+  follower,
 });
 
 /** What an agent that is held may not change yet. A failure stays one. */

@@ -272,4 +272,26 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '0010-agent-state': { up: addAgentState },
+  '0011-followers': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('agent').addColumn('follower', 'text').execute();
+      await db.schema
+        .createTable('follower')
+        .addColumn('agent', 'text', (column) => column.primaryKey())
+        .addColumn('secret', 'text', (column) => column.notNull())
+        .addColumn('since', 'text', (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createTable('follower_object')
+        .addColumn('agent', 'text', (column) => column.notNull())
+        .addColumn('life', 'bigint', (column) => column.notNull())
+        .addColumn('object', 'text', (column) => column.notNull())
+        .addColumn('at', 'text', (column) => column.notNull())
+        .addColumn('digest', 'text', (column) => column.notNull())
+        .addColumn('bundle', 'text')
+        .addColumn('state', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('follower_object_pk', ['agent', 'life', 'object'])
+        .execute();
+    },
+  },
 };

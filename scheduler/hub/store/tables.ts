@@ -24,6 +24,8 @@ export type Tables = {
   secret_set: SecretSetRow;
   gate_link: GateLinkRow;
   gate_check: GateCheckRow;
+  follower: FollowerRow;
+  follower_object: FollowerObjectRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -105,6 +107,35 @@ export type AgentRow = {
   readonly held_until: Timestamp | null;
   readonly held_by: string | null;
   readonly held_reason: string | null;
+  /** What speaks for a cluster that has no agent of ours; null: an agent. A follower has no key and is in no site statement. */
+  readonly follower: FollowerKind | null;
+};
+
+/** Whose notifications a follower sends. */
+export type FollowerKind = 'flux' | 'argo-cd';
+
+/** The credential of a follower. */
+export type FollowerRow = {
+  /** '<site>/<name>', as in `agent`. */
+  readonly agent: string;
+  /** flux: the token itself, because it is the key of an HMAC. argo-cd: SHA-256 of the token, hex. */
+  readonly secret: string;
+  readonly since: Timestamp;
+};
+
+/** The newest notification about one object of a follower: order of time, repetition and the release that it is about. */
+export type FollowerObjectRow = {
+  readonly agent: string;
+  readonly life: number;
+  /** 'Kustomization/flux-system/prod-edge-shop-web' */
+  readonly object: string;
+  readonly at: Timestamp;
+  /** Of the notification's bytes. */
+  readonly digest: Digest;
+  /** The bundle that it names. */
+  readonly bundle: Digest | null;
+  /** What it says, without text that changes each time: 'healthy', 'failed HealthCheckFailed'. */
+  readonly state: string;
 };
 
 /** Every key that an agent ever had, by hint. A key is never accepted for another agent, nor after it was revoked or replaced. */
@@ -122,7 +153,7 @@ export type ReportRow = {
   readonly digest: Digest;
   readonly first_seq: number;
   readonly last_seq: number;
-  /** How it arrived: 'stick' for a medium, or 'network'. */
+  /** How it arrived: 'stick' for a medium, 'network', or the kind of a follower, whose reports nobody signed. */
   readonly source: string;
   readonly received_at: Timestamp;
   /** The agent's clock when it signed, and whether the agent trusted it. */
@@ -135,7 +166,7 @@ export type ReportRow = {
   readonly floor_release: number;
   readonly floor_lease: number;
   readonly floor_time: Timestamp;
-  /** The signed statement, a sigstore bundle. */
+  /** The signed statement, a sigstore bundle; empty for a follower. */
   readonly statement: string;
   /** 1: it contradicts the stored events, and its own are kept only in the alarm. */
   readonly apart: number;

@@ -2,13 +2,17 @@ import { createHash } from 'node:crypto';
 import type { TokenRow } from '../store/tables.ts';
 
 /** Token prefixes, by which people and secret scanners recognise them. */
-const PREFIXES: Readonly<Record<TokenRow['scope'], string>> = { enroll: 'ffe_', reader: 'ffr_' };
+const PREFIXES: Readonly<Record<TokenRow['scope'] | 'follower', string>> = {
+  enroll: 'ffe_',
+  reader: 'ffr_',
+  follower: 'fff_',
+};
 
 /** 192 bits. */
 export const TOKEN_BYTES = 24;
 
 /** @param random TOKEN_BYTES bytes of the operating system's randomness */
-export const encodeToken = (scope: TokenRow['scope'], random: Uint8Array): string =>
+export const encodeToken = (scope: keyof typeof PREFIXES, random: Uint8Array): string =>
   `${PREFIXES[scope]}${Buffer.from(random).toString('base64url')}`;
 
 /** SHA-256 in hex, the only stored form. 192 random bits need neither salt nor a slow hash. */

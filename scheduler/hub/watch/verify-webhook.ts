@@ -57,6 +57,6 @@ const passwordOf = (authorization: string | undefined): string | undefined => {
 const one = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value;
 
-/** Compares digests, which have equal length, in constant time. */
-const isSame = (said: string, expected: string): boolean =>
+/** Compares two texts in constant time, by their digests, which have equal length. */
+export const isSame = (said: string, expected: string): boolean =>
   timingSafeEqual(createHash('sha256').update(said).digest(), createHash('sha256').update(expected).digest());

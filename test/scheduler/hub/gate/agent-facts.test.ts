@@ -52,6 +52,7 @@ const judged = (version: number, states: readonly ActualState[], history: Partia
     saidAt: ago(0.1),
     silent: false,
     held: null,
+    follower: null,
     accepted: { channel: 'qa/kiosk', version, at: ago(2.5) },
     states,
   };

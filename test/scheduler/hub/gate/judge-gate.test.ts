@@ -89,6 +89,30 @@ describe('compliance', () => {
   });
 });
 
+describe('followers, whose notifications nobody signs', () => {
+  const mixed = [...agents(2), agent('z/flux', { follower: 'flux', labels: { tier: 'reference' } })];
+  const wanted = compliance({ percent: 100, atLeast: 3 });
+
+  it('count like agents where the policy does not want signed evidence', () => {
+    expect(judge(policy({ compliance: wanted }), facts({ agents: mixed })).state).toBe('ready');
+  });
+
+  it('satisfy nothing with evidence: signed, and are no part of the share', () => {
+    const signed = judge(policy({ compliance: wanted, evidence: 'signed' }), facts({ agents: mixed }));
+    expect(condition(signed, 'compliance')).toMatchObject({ met: true, found: '2 of 2, 100 %' });
+    expect(condition(signed, 'at least')).toMatchObject({ met: false, found: '2' });
+  });
+
+  it('hold a gate with evidence: signed that requires them', () => {
+    const require = [{ matchLabels: { tier: 'reference' } }];
+    const required = policy({ compliance: compliance({ percent: 1, require }), evidence: 'signed' });
+    expect(condition(judge(required, facts({ agents: mixed })), 'required tier=reference')).toMatchObject({
+      met: false,
+      holding: { first: ['z/flux: nobody signs what it says: it follows by flux'] },
+    });
+  });
+});
+
 describe('freshness', () => {
   const wanted = policy({ compliance: compliance({ percent: 100 }), freshnessSeconds: 12 * HOUR });
 

@@ -228,6 +228,9 @@ describe('the history of an agent', () => {
     const { db, fleet } = hub.store;
     const written = await tables(db);
     for (const statement of [
+      'drop table follower',
+      'drop table follower_object',
+      'alter table agent drop column follower',
       'drop table gate_link',
       'drop table gate_check',
       'drop table agent_state',

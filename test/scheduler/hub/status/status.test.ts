@@ -66,6 +66,7 @@ const agentWith = (states: readonly ActualState[], more: Partial<ActualAgent> = 
   saidAt: formatTime(hours(2)),
   silent: false,
   held: null,
+  follower: null,
   accepted: null,
   states,
   ...more,
