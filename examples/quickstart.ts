@@ -136,7 +136,7 @@ ${styleText('bold', 'Done')} in ${seconds} s. Where to look next:
    ${shown(at('stick'))}           the stick; try: npx fleet-export inspect ${shown(at('stick'))}
    ${shown(at('releases'))}        the OCI layout with all releases and the audit log
    examples/platform                  the platform repository that all of this came from
-   docs/air-gap.md                    the way of the stick, command by command; docs/promotion.md: the chain
+   docs/promotion-walk.md             on to prod, command by command; docs/air-gap.md: the stick; docs/concepts.md: the words
    The keys in ${shown(at('keys'))} are a DEV root: one person can sign everything. Never use them for a real site.
 `);
 };

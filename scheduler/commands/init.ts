@@ -8,7 +8,8 @@ import { initPlatform } from '../load/init/init-platform.ts';
 export default class Init extends FleetCommand {
   static override description = `Makes a new platform repository that works, with a comment in every file.
 
-It has a cluster type for clusters and one for hosts, three environments and one application. Nothing is replaced.`;
+It has a cluster type for clusters and one for hosts, a chain of three environments with a gate, and one application.
+Nothing is replaced.`;
   static override examples = [
     '<%= config.bin %> init acme-platform',
     '<%= config.bin %> init . --fleet acme',
@@ -27,7 +28,11 @@ It has a cluster type for clusters and one for hosts, three environments and one
     const files = await initPlatform(directory, fleet, this.signal);
     const shown = relative(process.cwd(), directory) || '.';
     this.log(`fleet ${fleet}: ${files.length} files in ${shown}`);
-    this.log(`Next: cd ${shown} && fleet-scheduler validate; README.md says how to go on.`);
+    this.log(`Next: cd ${shown} && fleet-scheduler validate`);
+    this.log(`      fleet-scheduler root init --dev --fleet ${fleet} && fleet-scheduler build`);
+    this.log('      fleet-scheduler promote qa --explain');
+    this.log('      fleet-scheduler promote qa && fleet-scheduler build');
+    this.log('README.md says what each of them does.');
     return { fleet, directory, files: files.map(({ path }) => path) };
   }
 }

@@ -1,24 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CODES, type ErrorCode } from '../../bundles/errors.ts';
 import { findAirGap } from '../harness/air-gap.ts';
 import { SKIPPED } from '../harness/count-results.ts';
 import { type PartName, parts } from '../harness/parts.ts';
-import { programFile } from '../harness/program-file.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import { firstUntrue, inThisRun, type Known } from './air-gap-page/match-output.ts';
 import { type Place, startPlace } from './air-gap-page/start-place.ts';
 import { readTypedPage, type TypedBlock } from './air-gap-page/typed-page.ts';
+import { writePrograms } from './air-gap-page/write-programs.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const PROGRAMS = {
-  'fleet-scheduler': programFile('scheduler'),
-  'fleet-export': programFile('exporter'),
-  'fleet-agent': programFile('agent'),
-};
 /** What the page calls the folder that somebody stands in. */
 const HOME = '/srv/office';
 const STICKS = ['stick', 'stick-1', 'stick-2'];
@@ -71,12 +66,9 @@ describe.skipIf(!gap.present)(
     beforeAll(async () => {
       folder = cleanup.use(await temporaryDirectory('air-gap-page'));
       const at = (...names: readonly string[]): string => join(folder.path, ...names);
-      for (const name of ['bin', 'office', 'plant', ...STICKS.map((it) => join('media', it))])
+      for (const name of ['office', 'plant', ...STICKS.map((it) => join('media', it))])
         await mkdir(at(name), { recursive: true });
-      for (const [name, program] of Object.entries(PROGRAMS)) {
-        await writeFile(at('bin', name), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`);
-        await chmod(at('bin', name), 0o755);
-      }
+      await writePrograms(at('bin'));
       await symlink(ROOT, at('office', 'fleet-ferry'));
       await writeFile(at('hosts'), '127.0.0.1 localhost edge.example\n');
       const tools = (['skopeo', 'cosign', 'age'] as const).flatMap((name) => {
