@@ -51,6 +51,8 @@ export const SIMPLE_SIGNING = 'application/vnd.dev.cosign.simplesigning.v1+json'
 export const COSIGN_SIGNATURE = 'dev.cosignproject.cosign/signature';
 
 export const SIGSTORE_BUNDLE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+/** A layer of cosign's `.att` manifest. */
+export const DSSE_ENVELOPE = 'application/vnd.dsse.envelope.v1+json';
 export const IN_TOTO = 'application/vnd.in-toto+json';
 export const IN_TOTO_STATEMENT = 'https://in-toto.io/Statement/v1';
 

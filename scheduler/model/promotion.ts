@@ -10,6 +10,17 @@ export type AgentSelector = { readonly matchLabels: Readonly<Record<string, stri
 /** A share of agents: a number, or percent of those that count. */
 export type Share = { readonly count: number } | { readonly percent: number };
 
+/** An attestation that images of a candidate must carry (docs/promotion.md). */
+export type AttestationRule = {
+  /** Predicate type, 'https://spdx.dev/Document'. */
+  readonly type: string;
+  /** Patterns of 'host/repository'. */
+  readonly match: readonly string[];
+  readonly except: readonly string[];
+  /** SPKI PEM; the signature of one of them is enough. */
+  readonly keys: readonly string[];
+};
+
 /** A PromotionPolicy: what must be true before a candidate goes from one environment to the next. Durations are seconds. */
 export type PromotionPolicy = {
   readonly name: string;
@@ -46,6 +57,7 @@ export type PromotionPolicy = {
   }[];
   /** The signer judges the signed reports of the earlier environment, too; absent: it relies on the hub's judgement. */
   readonly evidence?: 'signed';
+  readonly attestations?: readonly AttestationRule[];
   /** Whether changes of the later environment's own layer may be released without a promotion. */
   readonly direct: 'allow' | 'forbid';
   readonly at: Place;

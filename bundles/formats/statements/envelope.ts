@@ -25,10 +25,11 @@ export const preAuthEncoding = (payloadType: string, payload: Uint8Array): Buffe
 /**
  * Parses a sigstore bundle v0.3 with exactly one DSSE signature and a public-key hint. Does not verify the signature.
  * @param what name of the file for messages: 'release statement'
+ * @param maxBytes statements of ours are small; an attestation is as large as its document
  * @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, BUNDLE_FORMAT, PAYLOAD_TYPE
  */
-export const parseEnvelope = (bytes: Uint8Array, what: string): Envelope => {
-  const json = parseStrictJson(bytes, { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 32 }, what);
+export const parseEnvelope = (bytes: Uint8Array, what: string, maxBytes = MAX_STATEMENT_BYTES): Envelope => {
+  const json = parseStrictJson(bytes, { maxBytes, maxDepth: 32 }, what);
   const { mediaType, content, verificationMaterial } = readBundle(json, what);
   if (mediaType !== SIGSTORE_BUNDLE) throw formatError(what, 'is not a sigstore bundle v0.3');
   if (content.$case !== 'dsseEnvelope') throw formatError(what, 'signs a digest, not a DSSE envelope');

@@ -72,16 +72,37 @@ const readVouchers = async (
   carried: ReadonlySet<Digest>,
   signal: AbortSignal | undefined,
 ): Promise<Vouchers> => {
+  const beside = { digest, attachments: attachments.filter((it) => carried.has(it)) };
+  const { about, found: signatures } = await readBeside<ImageSignature>(
+    source,
+    beside,
+    async (attachment) => (await readSignatures(source, attachment, signal)).signatures,
+    signal,
+  );
+  return { signatures, about };
+};
+
+/**
+ * Reads the attachments of an image.
+ * @param read reads one of them that is no index
+ * @returns what was read, and the digests that it may be about: the image, and indexes beside it that name the image
+ */
+export const readBeside = async <T>(
+  source: BlobSource,
+  { digest, attachments = [] }: Pick<ClosureEntry, 'digest' | 'attachments'>,
+  read: (attachment: Digest) => Promise<readonly T[]>,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly about: ReadonlySet<Digest>; readonly found: readonly T[] }> => {
   const about = new Set([digest]);
-  const signatures: ImageSignature[] = [];
-  for (const attachment of attachments.filter((it) => carried.has(it))) {
+  const found: T[] = [];
+  for (const attachment of attachments) {
     const bytes = await readBlob(source, attachment, MAX_SIGNATURE_MANIFEST, signal);
     const manifest = parseImageManifest(bytes, `the attachment ${attachment}`);
     const [layer] = manifest.layers;
     if (layer && isWrappedIndex(manifest)) {
       const index = await readBlob(source, layer.digest, MAX_INDEX_BYTES, signal);
       if (namedBy(index).includes(digest)) about.add(layer.digest);
-    } else signatures.push(...(await readSignatures(source, attachment, signal)).signatures);
+    } else found.push(...(await read(attachment)));
   }
-  return { signatures, about };
+  return { about, found };
 };

@@ -59,4 +59,15 @@ export type GateFacts = {
   /** By name of the policy's check. */
   readonly checks: ReadonlyMap<string, CheckFacts>;
   readonly keys: ApprovalKeys;
+  /** One for each of the policy's attestations, in their order. */
+  readonly attestations?: readonly AttestationFacts[];
+};
+
+/** Which images of the candidate carry an attestation. */
+export type AttestationFacts = {
+  readonly type: string;
+  /** Images that must carry it. */
+  readonly images: number;
+  /** '<image> (<packages>): <why>' for each that does not. */
+  readonly missing: readonly string[];
 };

@@ -5,6 +5,7 @@ import { countAgents } from './count-agents.ts';
 import { judgeAgents } from './judge-agents.ts';
 import { judgeApprovals, countedApprovals } from './judge-approvals.ts';
 import { judgeCheck } from './judge-check.ts';
+import { judgeAttestation } from './judge-attestations.ts';
 import { judgeFreeze, judgeWindows } from './judge-calendar.ts';
 import type { Decisions } from './decisions.ts';
 import type { GateFacts } from './facts.ts';
@@ -47,6 +48,7 @@ const judgePolicy = (
   ...(policy.approvals ? [judgeApprovals(policy, decisions, facts.keys, asks)] : []),
   ...(policy.windows.length > 0 ? [judgeWindows(policy.windows, now)] : []),
   ...(policy.freeze.length > 0 ? [judgeFreeze(policy.freeze, now)] : []),
+  ...(policy.attestations ?? []).map((rule, at) => judgeAttestation(rule, facts.attestations?.[at])),
   ...policy.checks.map((check) => judgeCheck(check, facts.checks.get(check.name), now)),
 ];
 

@@ -12,6 +12,7 @@ import { type AgentHistory, agentFacts, hasImported } from './agent-facts.ts';
 import type { GateFacts } from './facts.ts';
 import type { Link } from './link.ts';
 import { type ChannelNow, channelFacts, readChannels } from './read-channels.ts';
+import { readAttestationFacts } from './read-attestations.ts';
 import { readHistory } from './read-history.ts';
 
 const NO_HISTORY: AgentHistory = { imported: undefined, faulted: false, online: false };
@@ -68,6 +69,11 @@ export const readFacts = async (
       bundle: root.roles.bundle.keys.map(({ hint }) => hint),
       authors: await readAuthors(layout, current, shared),
     },
+    attestations: await readAttestationFacts(layout, current, {
+      rules: policy?.attestations ?? [],
+      shared,
+      signal,
+    }),
   };
 };
 

@@ -170,7 +170,8 @@ const releasesIn = (layout: Layout, roots: readonly TrustRoot[]): Releases => {
   return { of, versionOf, packagesOf, channels, assignmentsOf };
 };
 
-const readPackages = async (
+/** The files of a bundle's packages, by assignment. */
+export const readPackages = async (
   layout: Layout,
   bundle: Digest,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, Buffer>>> => {

@@ -132,7 +132,14 @@ const readAsked = async (
  *   comes too late or is older than the one that counts; TOO_LARGE, BAD_JSON, CONFIG_INVALID
  */
 export const takeAnswer = async (
-  { store, secretFile, clock }: Pick<AskerOptions, 'store' | 'clock'> & { readonly secretFile: string },
+  {
+    store,
+    secretFile,
+    clock,
+    log,
+  }: Pick<AskerOptions, 'store' | 'clock' | 'log'> & {
+    readonly secretFile: string;
+  },
   id: string,
   answer: GivenAnswer,
 ): Promise<void> => {
@@ -143,5 +150,7 @@ export const takeAnswer = async (
     readAnswer(secret, answer, { id, shared: 'sha256:', now });
     throw error;
   });
-  await recordAnswer(store, id, readAnswer(secret, answer, { id, shared, now }), now);
+  const said = readAnswer(secret, answer, { id, shared, now });
+  await recordAnswer(store, id, said, now);
+  log.info({ check: id, outcome: said.result }, 'check answered');
 };

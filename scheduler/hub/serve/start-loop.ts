@@ -120,7 +120,7 @@ export const startLoop = async ({
         : {
             take: async (id, headers, body) => {
               const header = (name: string): string | undefined => [headers[name]].flat()[0];
-              await takeAnswer({ store, clock, secretFile: checkSecretFile }, id, { header, body });
+              await takeAnswer({ store, clock, log, secretFile: checkSecretFile }, id, { header, body });
               judging.poke();
             },
           },

@@ -50,15 +50,38 @@ const key = narrowed(
   },
 );
 
+const names = shortList(pattern, MAX_PATTERNS);
+const namesOrAll = shortList(pattern, MAX_PATTERNS, 1);
+const keys = shortList(key, MAX_KEYS, 1);
+
+const predicateType = textLike(
+  /^https?:\/\/[^\s/]+\/\S*$/,
+  'is no predicate type',
+  'Write the address in the statement, like https://spdx.dev/Document',
+  { maxLength: MAX_PATTERN },
+);
+
 /** The spec of an ImagePolicy: which images must be signed, and with which keys. */
 export const imagePolicyFields = fields({
   match: required(
-    shortList(pattern, MAX_PATTERNS, 1),
+    namesOrAll,
     'Image names, as `host/repository`. `*` stands for anything without a slash, `**` for anything.',
   ),
-  except: optional(shortList(pattern, MAX_PATTERNS), [], 'Images that the policy leaves out.'),
+  except: optional(names, [], 'Images that the policy leaves out.'),
+  keys: required(keys, 'Public keys in PEM, ECDSA P-256 or RSA. The signature of one of them is enough.'),
+});
+
+/** An attestation that a PromotionPolicy wants beside images. */
+export const attestationFields = fields({
+  type: required(predicateType, 'Predicate type of the attestation, as in its statement.'),
+  match: optional(
+    namesOrAll,
+    ['**'],
+    'Images that must have it, as `host/repository` with `*` and `**`. Without it all.',
+  ),
+  except: optional(names, [], 'Images that need none.'),
   keys: required(
-    shortList(key, MAX_KEYS, 1),
-    'Public keys in PEM, ECDSA P-256 or RSA. The signature of one of them is enough.',
+    keys,
+    'Public keys in PEM, ECDSA P-256 or RSA. An attestation that one of them signed is enough.',
   ),
 });

@@ -2,6 +2,7 @@ import { isSeq } from 'yaml';
 import { DURATION, durationSeconds } from '../../model/duration.ts';
 import type { AgentSelector, Share } from '../../model/promotion.ts';
 import { given } from '../../model/yaml/schema-rules.ts';
+import { attestationFields } from './image-policy-fields.ts';
 import {
   BAD,
   count,
@@ -195,6 +196,11 @@ export const promotionFields = fields({
     oneOf('hub', 'signed'),
     'hub',
     'Who judges the reports: the hub, or with `signed` also the signer, by the signatures of the agents. The signer is started with `--evidence` then.',
+  ),
+  attestations: optional(
+    shortList(attestationFields, 16),
+    [],
+    'Attestations, such as an SBOM, that the images of the candidate must carry. `images lock` brings them into the bundles.',
   ),
   direct: optional(
     oneOf('allow', 'forbid'),

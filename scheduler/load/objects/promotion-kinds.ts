@@ -42,6 +42,7 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
           timeoutSeconds: timeout,
         })),
         ...(spec.evidence === 'signed' && { evidence: spec.evidence }),
+        ...(spec.attestations.length > 0 && { attestations: spec.attestations }),
         direct: spec.direct,
         at,
       },

@@ -16,6 +16,7 @@ import { type ChainOffice, NOW, openChainOffice } from '../../release/chain/chai
 import { policy } from '../gate/gate-cases.ts';
 
 const SECRET = 'a secret of checks and of no one else';
+const LOG = { info: () => {}, warn: () => {}, error: () => {} } as never;
 const NEVER = new AbortController().signal;
 
 type Question = { readonly id: string; readonly shared: Digest; readonly callback: string };
@@ -76,7 +77,7 @@ const askerOf = async (config = 'fleet-scheduler.yaml'): Promise<CheckAsker> =>
     env: {},
     store,
     clock: () => now,
-    log: { info: () => {}, warn: () => {}, error: () => {} } as never,
+    log: LOG,
     random: () => 0,
     onNews: () => {
       news += 1;
@@ -118,7 +119,7 @@ const answer = (question: Question, said: object = {}, secret = SECRET) => {
 type Signed = ReturnType<typeof answer>;
 
 const call = (id: string, { body, headers }: Signed): Promise<void> =>
-  takeAnswer({ store, clock: () => now, secretFile: join(office.folder, 'secret') }, id, {
+  takeAnswer({ store, log: LOG, clock: () => now, secretFile: join(office.folder, 'secret') }, id, {
     header: (name) => (headers as Readonly<Record<string, string>>)[name],
     body,
   });

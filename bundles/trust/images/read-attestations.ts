@@ -1,0 +1,107 @@
+import type { Descriptor } from '../../formats/layout/manifest.ts';
+import { parseImageManifest } from '../../formats/layout/manifest.ts';
+import { type Digest, isDigest } from '../../digest.ts';
+import { FleetError, isFleetError } from '../../errors.ts';
+import type { BlobSource } from '../../formats/layout/blobs.ts';
+import { readBlob } from '../../formats/layout/verified.ts';
+import { DSSE_ENVELOPE, IN_TOTO, SIGSTORE_BUNDLE } from '../../media-types.ts';
+import { parseEnvelope, preAuthEncoding } from '../../formats/statements/envelope.ts';
+import { parseStrictJson } from '../../json/strict-json.ts';
+import type { Shape } from '../../json/json-shape.ts';
+import { MAX_SIGNATURE_MANIFEST } from './read-signatures.ts';
+
+/** One attestation of cosign, unverified. */
+export type ImageAttestation = {
+  /** Predicate type: 'https://spdx.dev/Document'. */
+  readonly type: string;
+  /** Digests that it is about. */
+  readonly about: readonly Digest[];
+  readonly signed: Buffer;
+  readonly signature: Buffer;
+};
+
+export type FoundAttestations = {
+  readonly attestations: readonly ImageAttestation[];
+  /** What looks like an attestation and cannot be read as one by key. */
+  readonly unreadable: readonly FleetError[];
+};
+
+/** Upper bound on layers of an untrusted manifest. */
+const MAX_LAYERS = 64;
+/** An SBOM of a large image has some megabytes. */
+const MAX_ATTESTATION_BYTES = 32 << 20;
+
+/**
+ * The attestations in one manifest: a referrer with a sigstore bundle (cosign 3), or the layers of a `.att` manifest (DSSE envelopes).
+ * None in any other manifest.
+ * @throws FleetError of reading the manifest and its blobs: MISSING_BLOB, DIGEST_MISMATCH, TOO_LARGE ...
+ */
+export const readAttestations = async (
+  source: BlobSource,
+  digest: Digest,
+  signal?: AbortSignal,
+): Promise<FoundAttestations> => {
+  const bytes = await readBlob(source, digest, MAX_SIGNATURE_MANIFEST, signal);
+  const manifest = parseImageManifest(bytes, `the manifest ${digest}`);
+  const attestations: ImageAttestation[] = [];
+  const unreadable: FleetError[] = [];
+  for (const layer of manifest.layers.slice(0, MAX_LAYERS)) {
+    if (layer.mediaType !== SIGSTORE_BUNDLE && layer.mediaType !== DSSE_ENVELOPE) continue;
+    const content = await readBlob(source, layer.digest, MAX_ATTESTATION_BYTES, signal);
+    try {
+      attestations.push(readStatement(layer, content));
+    } catch (error) {
+      if (!isFleetError(error)) throw error;
+      unreadable.push(error);
+    }
+  }
+  return { attestations, unreadable };
+};
+
+const readStatement = (layer: Descriptor, content: Buffer): ImageAttestation => {
+  const what = `the attestation ${layer.digest}`;
+  const { payload, payloadType, signature } =
+    layer.mediaType === SIGSTORE_BUNDLE
+      ? parseEnvelope(content, what, MAX_ATTESTATION_BYTES)
+      : parsePlainEnvelope(content, what);
+  const said = parseStrictJson(
+    payload,
+    { maxBytes: MAX_ATTESTATION_BYTES, maxDepth: 256, shape: HEAD },
+    what,
+  );
+  const { predicateType, subject } = (said ?? {}) as Readonly<Record<string, unknown>>;
+  const subjects: readonly unknown[] = Array.isArray(subject) ? subject : [];
+  return {
+    type: typeof predicateType === 'string' ? predicateType : '',
+    about: subjects.flatMap((one) => {
+      const named = `sha256:${String((one as { digest?: { sha256?: unknown } } | null)?.digest?.sha256)}`;
+      return isDigest(named) ? [named] : [];
+    }),
+    signed: preAuthEncoding(payloadType, payload),
+    signature,
+  };
+};
+
+/** What is read of a statement: the predicate may be a large document. */
+const HEAD: Shape = {
+  fields: new Map<string, Shape>([
+    ['predicateType', 'whole'],
+    ['subject', 'whole'],
+  ]),
+  others: 'skip',
+  items: 'skip',
+};
+
+/** The layer of a `.att` manifest: a DSSE envelope as JSON. */
+const parsePlainEnvelope = (
+  content: Buffer,
+  what: string,
+): { readonly payload: Buffer; readonly payloadType: string; readonly signature: Buffer } => {
+  const said = parseStrictJson(content, { maxBytes: MAX_ATTESTATION_BYTES, maxDepth: 8 }, what);
+  const { payload, payloadType, signatures } = (said ?? {}) as Readonly<Record<string, unknown>>;
+  const [first] = Array.isArray(signatures) ? (signatures as readonly ({ sig?: unknown } | null)[]) : [];
+  const sig = first?.sig;
+  if (typeof payload !== 'string' || payloadType !== IN_TOTO || typeof sig !== 'string')
+    throw new FleetError('BUNDLE_FORMAT', `${what} is no DSSE envelope of an in-toto statement`);
+  return { payload: Buffer.from(payload, 'base64'), payloadType, signature: Buffer.from(sig, 'base64') };
+};
