@@ -45,7 +45,7 @@ export const openHub = async (configuration: Configuration, { create = false } =
     // The first enrolment creates the layout. If there are sites and no layout, the path is wrong.
     if (!create && (await store.db.selectFrom('site').select('name').executeTakeFirst()))
       await openLayout(layout);
-    await bringHistoryUpToDate(store);
+    await bringHistoryUpToDate(store, (line) => void process.stderr.write(`${line}\n`));
   } catch (error) {
     await store[Symbol.asyncDispose]();
     throw error;

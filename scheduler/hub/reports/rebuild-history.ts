@@ -9,10 +9,22 @@ import type { FactSource } from './write-history.ts';
 /** Version of the rules in facts.ts. A database with another one is rebuilt when a hub opens it. */
 const HISTORY_VERSION = 2;
 
-/** Rebuilds the history of a database that was written by other rules, or by none. @throws FleetError BUSY, DISK_FULL */
-export const bringHistoryUpToDate = async (store: Store): Promise<void> => {
+/**
+ * Rebuilds the history of a database that was written by other rules, or by none.
+ * @param say called before, if there are reports: of many it takes minutes @throws FleetError BUSY, DISK_FULL
+ */
+export const bringHistoryUpToDate = async (store: Store, say: (line: string) => void): Promise<void> => {
   const { history } = await store.db.selectFrom('fleet').select('history').executeTakeFirstOrThrow();
-  if (history !== HISTORY_VERSION) await rebuildHistory(store);
+  if (history === HISTORY_VERSION) return;
+  const { reports } = await store.db
+    .selectFrom('report')
+    .select(({ fn }) => fn.countAll<number>().as('reports'))
+    .executeTakeFirstOrThrow();
+  if (reports > 0)
+    say(
+      `The hub database is of an older version: its history is made anew from ${reports} reports, once. Do not interrupt it.`,
+    );
+  await rebuildHistory(store);
 };
 
 export type RebuiltHistory = { readonly reports: number; readonly events: number; readonly changes: number };

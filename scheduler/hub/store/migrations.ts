@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { addAgentState } from './add-agent-state.ts';
 import { addHistory } from './add-history.ts';
+import { addViews } from './add-views.ts';
 
 /** Never edit a released migration: add a new one. Column types are limited to those that SQLite and PostgreSQL share. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -294,4 +295,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0012-views': { up: addViews },
 };

@@ -228,6 +228,11 @@ describe('the history of an agent', () => {
     const { db, fleet } = hub.store;
     const written = await tables(db);
     for (const statement of [
+      'drop view v1_discrepancies',
+      'drop view v1_changes',
+      'drop view v1_environments',
+      'drop view v1_deployments',
+      'drop view v1_agents',
       'drop table follower',
       'drop table follower_object',
       'alter table agent drop column follower',
@@ -247,7 +252,11 @@ describe('the history of an agent', () => {
     ])
       await sql.raw(statement).execute(db);
     await using migrated = await openStore(join(hub.path, 'hub.db'), fleet);
-    await bringHistoryUpToDate(migrated);
+    const said: string[] = [];
+    await bringHistoryUpToDate(migrated, (line) => said.push(line));
+    expect(said).toEqual([expect.stringContaining('made anew from 3 reports')]);
     expect(await tables(migrated.db)).toBe(written);
+    await bringHistoryUpToDate(migrated, (line) => said.push(line));
+    expect(said).toHaveLength(1);
   });
 });
