@@ -7,6 +7,7 @@ import { channelsIn, choosePointers } from '#bundles/transport/publish/choose-po
 import { parseTime } from '#bundles/time';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
+import { directReleases } from '../../release/reissue/direct-releases.ts';
 import { type ListedRelease, listReleases, releaseJson } from '../../release/reissue/list-releases.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 
@@ -14,7 +15,7 @@ const { config, keys, layout } = configurationFlags;
 
 export default class ReleasesList extends FleetCommand {
   static override description =
-    'Releases of a channel that the layout has: number, bundle, how long it can be installed, and whether it was withdrawn.\n\nPass the number to `releases rollback`. Each release is verified under the root of its time.';
+    'Releases of a channel that the layout has: number, bundle, how long it can be installed, whether it is a direct change, and whether it was withdrawn.\n\nPass the number to `releases rollback`. Each release is verified under the root of its time.';
   static override examples = ['<%= config.bin %> <%= command.id %> --channel prod/factory-host'];
   static override flags = {
     config,
@@ -39,18 +40,31 @@ export default class ReleasesList extends FleetCommand {
     const listed = [];
     for (const channel of channels) {
       const releases = await listReleases(opened, channel, roots);
-      for (const one of releases) this.log(describe(formatChannel(channel), one, now));
-      listed.push({ channel: formatChannel(channel), releases: releases.map(releaseJson) });
+      const numbers = await directReleases(opened, releases);
+      const marked = releases.map((one) => ({ ...one, direct: numbers.has(one.release.predicate.version) }));
+      for (const one of marked) this.log(describe(formatChannel(channel), one, now));
+      listed.push({
+        channel: formatChannel(channel),
+        releases: marked.map((one) => ({ ...releaseJson(one), direct: one.direct })),
+      });
     }
     return { channels: listed };
   }
 }
 
+/** `direct`: the bundle changed, and nothing was promoted. */
+type Marked = ListedRelease & { readonly direct: boolean };
+
 /** 'prod/kiosk   release 8  sha256:0123456789ab  2026-11-21T08:00:00Z until 2027-05-20T08:00:00Z  current' */
-const describe = (name: string, { release, bundles, current, revoked }: ListedRelease, now: Date): string => {
+const describe = (
+  name: string,
+  { release, bundles, current, revoked, direct }: Marked,
+  now: Date,
+): string => {
   const { version, issuedAt, expires } = release.predicate;
   const notes = [
     current ? 'current' : '',
+    direct ? 'direct change' : '',
     parseTime(expires) <= now ? 'ENDED' : '',
     revoked === undefined ? '' : `REVOKED ${revoked}`,
   ].filter(Boolean);
