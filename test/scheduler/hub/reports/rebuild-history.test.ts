@@ -10,6 +10,7 @@ import { bringHistoryUpToDate, rebuildHistory } from '../../../../scheduler/hub/
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
 import type { HistoryRow } from '../../../../scheduler/hub/store/history-row.ts';
 import type { Database } from '../../../../scheduler/hub/store/tables.ts';
+import { runs } from '../../../harness/long.ts';
 import { chain, enrolledHub, type Happening, HOSTS, NOW, report } from '../test-hub.ts';
 
 const digest = (digit: string) => `sha256:${digit.repeat(64)}` as const;
@@ -209,7 +210,7 @@ describe('the history of an agent', () => {
           });
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 
