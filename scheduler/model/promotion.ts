@@ -95,6 +95,8 @@ export type FreshnessPolicy = {
   readonly lateSeconds: number;
   /** After this what it said no longer counts. */
   readonly staleSeconds: number;
+  /** The rhythm in which media reach an agent that is not on the network. */
+  readonly visitsSeconds?: number;
   readonly at: Place;
 };
 

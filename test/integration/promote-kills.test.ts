@@ -25,8 +25,11 @@ const promote = (
       programFile('scheduler'),
       'promote',
       'prod',
-      ...['--platform', join(office.folder, 'platform'), '--keys', join(office.folder, 'keys')],
-      ...['--layout', layout, '--cache', join(office.folder, 'cache'), '--person', person],
+      `--platform=${join(office.folder, 'platform')}`,
+      `--keys=${join(office.folder, 'keys')}`,
+      `--cache=${join(office.folder, 'cache')}`,
+      `--layout=${layout}`,
+      `--person=${person}`,
     ],
     {
       cwd: office.folder,

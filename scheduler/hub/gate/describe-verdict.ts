@@ -37,7 +37,21 @@ const describeNext = (verdict: Verdict): readonly string[] => {
   const earliest = earliestOpening(verdict);
   if (earliest !== undefined) return [`It can open at ${earliest} at the earliest.`];
   const news = new Set(verdict.conditions.flatMap(({ changedBy }) => changedBy));
-  return [`It can open after: ${[...news].map((one) => NEWS[one]).join(', ')}.`];
+  const expected = expectedOpening(verdict);
+  const named = [...news].map((one) =>
+    one === 'medium' && expected !== undefined ? `${NEWS.medium} (expected by ${expected})` : NEWS[one],
+  );
+  return [`It can open after: ${named.join(', ')}.`];
+};
+
+/** By when the media that the gate waits for are expected; undefined if it waits for none, or one has no expected day. */
+const expectedOpening = ({ conditions }: Verdict): string | undefined => {
+  const waiting = conditions.filter(({ changedBy }) => changedBy.includes('medium'));
+  if (waiting.some(({ expectedBy }) => expectedBy === undefined)) return undefined;
+  return waiting
+    .flatMap(({ expectedBy }) => expectedBy ?? [])
+    .toSorted()
+    .at(-1);
 };
 
 /** 'soak: 2 of 4 agents, wanted 1 d without a break' */
@@ -65,4 +79,5 @@ export const verdictJson = (verdict: Verdict, candidate: Digest): object => ({
   ...verdict,
   candidate,
   earliest: earliestOpening(verdict) ?? null,
+  expectedBy: expectedOpening(verdict) ?? null,
 });

@@ -2,6 +2,7 @@ import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 import type { CheckFacts } from '../checks/check-records.ts';
 import type { FollowerKind } from '../store/tables.ts';
+import type { Visit } from '../status/next-visit.ts';
 
 /**
  * What an agent's own reports say about the candidate. Only reports of a release that was made from the candidate count: an
@@ -25,6 +26,8 @@ export type AgentFacts = {
   readonly knownAt: Timestamp | null;
   /** Whether it was ever heard over the network; otherwise its reports come on a medium. */
   readonly online: boolean;
+  /** By when its next medium is expected, for an agent that is not on the network and has a rhythm. */
+  readonly visit?: Visit;
   readonly state: AgentState;
   /** Whose notifications these facts are from: nobody signed them. Absent: an agent signed its reports. */
   readonly follower?: FollowerKind;

@@ -205,10 +205,29 @@ const agentCondition = (
   wanted,
   found,
   met,
-  holding: holdingOf(others.map((agent) => `${agent.name}: ${why(agent) ?? ''}`)),
+  holding: holdingOf(others.map((agent) => `${agent.name}: ${why(agent) ?? ''}${visitOf(agent)}`)),
   earliest: null,
+  ...(!met && expectationOf(others)),
   changedBy: met ? [] : newsFrom(others),
 });
+
+const visitOf = ({ visit }: JudgedAgent): string => {
+  if (!visit) return '';
+  return visit.isOverdue
+    ? `; a medium was expected by ${visit.expectedBy}`
+    : `; its next medium is expected by ${visit.expectedBy}`;
+};
+
+/** When all media that are waited for are expected to have been there. */
+const expectationOf = (others: readonly JudgedAgent[]): Pick<Condition, 'expectedBy'> => {
+  const visits = others.flatMap(({ online, visit }) => (online ? [] : [visit]));
+  const last = visits
+    .map((visit) => visit?.expectedBy)
+    .toSorted()
+    .at(-1);
+  const isKnown = visits.every((visit) => visit && !visit.isOverdue);
+  return last !== undefined && isKnown ? { expectedBy: last } : {};
+};
 
 /** Without agents that hold it back, more agents are needed: they make themselves known by reports. */
 const newsFrom = (others: readonly JudgedAgent[]): readonly Change[] => {

@@ -5,13 +5,15 @@ import { loadPromotion } from '../../load/platform/load-promotion.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { newProblems, throwProblems } from '../../model/problems.ts';
-import type { Promotion, PromotionPolicy } from '../../model/promotion.ts';
+import type { FreshnessPolicy, Promotion, PromotionPolicy } from '../../model/promotion.ts';
 
 /** A link of the chain: candidates go from one environment to the next under a policy, or without one. */
 export type Link = {
   readonly from: string;
   readonly to: string;
   readonly policy: PromotionPolicy | undefined;
+  /** Freshness policies of the earlier environment, for the rhythm of its media. */
+  readonly freshness?: readonly FreshnessPolicy[];
 };
 
 /** The chain and the policies, from the newest snapshot of the platform. @throws FleetError the platform's first problem */
@@ -28,11 +30,18 @@ export const readPromotion = async (
 };
 
 /** Every link of a chain, in the order of the environments. */
-export const linksOf = ({ environments, promotionPolicies }: Promotion): readonly Link[] =>
+export const linksOf = ({ environments, promotionPolicies, freshnessPolicies }: Promotion): readonly Link[] =>
   environments.flatMap(({ name: to, promotedFrom: from }) =>
     from === undefined
       ? []
-      : [{ from, to, policy: promotionPolicies.find((policy) => policy.from === from && policy.to === to) }],
+      : [
+          {
+            from,
+            to,
+            policy: promotionPolicies.find((policy) => policy.from === from && policy.to === to),
+            freshness: freshnessPolicies.filter(({ environment }) => environment === from),
+          },
+        ],
   );
 
 /** The link to an environment. @throws FleetError USAGE if there is no such environment, or nothing is promoted to it */

@@ -5,6 +5,8 @@ import { formatChannel } from '#bundles/names';
 import { bundlesOf, readBundleStatements } from '../../release/reissue/bundle-statements.ts';
 import { readChecks } from '../checks/check-records.ts';
 import type { Hub } from '../hub.ts';
+import { freshnessPolicyFor } from '../status/freshness.ts';
+import { nextVisit } from '../status/next-visit.ts';
 import { channelsOf, readAgents } from '../status/read-actual.ts';
 import { readDesired } from '../status/read-desired.ts';
 import { readStandings, type Standing, withoutStates } from '../status/read-standings.ts';
@@ -24,7 +26,12 @@ const NO_HISTORY: AgentHistory = { imported: undefined, faulted: false, online: 
  */
 export const readFacts = async (
   hub: Pick<Hub, 'layout' | 'keys'> & { readonly store: Hub['store'] | undefined },
-  { from, to, policy }: Pick<Link, 'from' | 'to'> & Partial<Pick<Link, 'policy'>>,
+  {
+    from,
+    to,
+    policy,
+    freshness = [],
+  }: Pick<Link, 'from' | 'to'> & Partial<Pick<Link, 'policy' | 'freshness'>>,
   shared: Digest,
   { now, signal }: { readonly now: Date; readonly signal: AbortSignal },
 ): Promise<GateFacts> => {
@@ -59,9 +66,11 @@ export const readFacts = async (
     to,
     shared,
     channels,
-    agents: told.map(({ row, agent, since, history }) =>
-      agentFacts(agent, standings.get(row.id), { since }, history),
-    ),
+    agents: told.map(({ row, agent, since, history }) => {
+      const visit = nextVisit(agent, freshnessPolicyFor(freshness, agent.channel), now);
+      const facts = agentFacts(agent, standings.get(row.id), { since }, history);
+      return visit ? { ...facts, visit } : facts;
+    }),
     checks: db
       ? await readChecks(db, policy?.checks ?? [], { fleet: root.fleet, from, to, shared })
       : new Map(),

@@ -17,6 +17,8 @@ export type Condition = {
   readonly holding: Holding;
   /** The earliest time at which the clock alone can meet it; null: it is met, or needs news first. */
   readonly earliest: Timestamp | null;
+  /** By when the media that it waits for are expected; absent if that is not known of each, or one is overdue. */
+  readonly expectedBy?: Timestamp;
   /** Empty for a met condition. */
   readonly changedBy: readonly Change[];
 };

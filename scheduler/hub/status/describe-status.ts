@@ -1,6 +1,8 @@
 import { formatGaps } from '../reports/find-head.ts';
 import { formatAge, formatSpan } from './format-age.ts';
-import type { FreshnessPolicies } from './freshness.ts';
+import { formatChannel } from '#bundles/names';
+import { type FreshnessPolicies, freshnessPolicyFor } from './freshness.ts';
+import { nextVisit } from './next-visit.ts';
 import type { Actual } from './read-actual.ts';
 import type { Desired, SiteHold } from './what-runs-where.ts';
 
@@ -61,4 +63,36 @@ const describeDesired = (channel: string, desired: Desired, now: Date): readonly
         ),
       ];
   }
+};
+
+/** Agents whose medium is overdue, and for each channel by when the next medium is expected first. */
+export const describeVisits = (
+  { agents }: Pick<Actual, 'agents'>,
+  { policies }: FreshnessPolicies,
+  now: Date,
+): readonly string[] => {
+  const visits = agents.flatMap((agent) => {
+    const visit = nextVisit(agent, freshnessPolicyFor(policies, agent.channel), now);
+    return visit ? [{ agent, visit }] : [];
+  });
+  const ahead = visits.filter(({ visit }) => !visit.isOverdue);
+  const first = Map.groupBy(
+    ahead.toSorted((a, b) => (a.visit.expectedBy < b.visit.expectedBy ? -1 : 1)),
+    ({ agent }) => formatChannel(agent.channel),
+  );
+  return [
+    ...visits
+      .filter(({ visit }) => visit.isOverdue)
+      .map(
+        ({ agent: { site, agent }, visit }) =>
+          `${site}/${agent} is overdue: a medium was expected by ${visit.expectedBy}`,
+      ),
+    ...[...first].flatMap(([channel, [next, ...others]]) =>
+      next
+        ? [
+            `${channel}: the next medium is expected by ${next.visit.expectedBy} at ${next.agent.site}/${next.agent.agent}${others.length === 0 ? '' : `, ${others.length} more later`}`,
+          ]
+        : [],
+    ),
+  ];
 };

@@ -180,6 +180,7 @@ export const toAgent = (
   reported: row.newest_seq !== null,
   heardAt: row.heard_at,
   saidAt: row.said_at,
+  online: row.online_at !== null,
   silent: row.online_at !== null && row.online_at < since,
   held:
     row.held_at === null || (row.held_until !== null && row.held_until <= at)

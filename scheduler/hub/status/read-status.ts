@@ -3,7 +3,7 @@ import type { FreshnessPolicy } from '../../model/promotion.ts';
 import type { Hub } from '../hub.ts';
 import type { Page } from '../page.ts';
 import { describeFailures } from './describe-failures.ts';
-import { describeFreshness, describeStatus } from './describe-status.ts';
+import { describeFreshness, describeStatus, describeVisits } from './describe-status.ts';
 import { readFreshness } from './freshness-policies.ts';
 import { describeLinks, readLinkStates } from './link-states.ts';
 import { type ActualFilter, channelsOf, readActual } from './read-actual.ts';
@@ -46,6 +46,7 @@ export const readStatus = async (
   const notes = [
     ...describeFailures(rows, now),
     ...describeStatus(desired, actual, now),
+    ...describeVisits(actual, freshness, now),
     ...describeFreshness(freshness),
     ...describeLinks(links),
     ...(actual.next === null ? [] : [`More agents: cursor=${actual.next}`]),

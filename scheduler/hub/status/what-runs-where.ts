@@ -86,6 +86,8 @@ export type ActualAgent = {
   readonly saidAt: Timestamp | null;
   /** It was online and has since missed its presence messages (silentSince). */
   readonly silent: boolean;
+  /** Whether it was ever heard over the network; otherwise its reports come on media. */
+  readonly online: boolean;
   /** The hold that an operator reported and did not end; null also when its time is over. */
   readonly held: SiteHold | null;
   /** What speaks for it in place of an agent; null: an agent that signs its reports. */

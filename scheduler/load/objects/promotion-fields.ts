@@ -250,4 +250,9 @@ export const freshnessFields = fields({
   clusterTypes: optional(shortList(name), [], 'Cluster types that it is limited to. Without any, all.'),
   late: required(seconds, 'After this an agent that was not heard is late.'),
   stale: required(seconds, 'After this what the agent said last no longer counts.'),
+  visits: optional(
+    seconds,
+    undefined,
+    'How often a medium is expected at an agent that is not on the network. `status` and gates name the expected day and the agents whose visit is overdue.',
+  ),
 });

@@ -84,6 +84,7 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
         clusterTypes: spec.clusterTypes,
         lateSeconds: spec.late,
         staleSeconds: spec.stale,
+        ...(spec.visits !== undefined && { visitsSeconds: spec.visits }),
         at,
       },
     }),

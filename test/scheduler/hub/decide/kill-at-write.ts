@@ -15,18 +15,19 @@ const count = (path: unknown): void => {
   if (changes === at) process.kill(process.pid, 'SIGKILL');
 };
 
-const wrap = (holder: Record<string, unknown>, name: string): void => {
-  const original = holder[name];
+const wrap = (holder: object, name: string): void => {
+  const original: unknown = Reflect.get(holder, name);
   if (typeof original !== 'function') return;
-  holder[name] = (...args: unknown[]): unknown => {
-    const isRead = /^open/.test(name) && (args[1] === undefined || args[1] === 'r');
+  const counting = (...args: unknown[]): unknown => {
+    const isRead = name.startsWith('open') && (args[1] === undefined || args[1] === 'r');
     if (!isRead) count(args[0]);
-    return (original as (...given: unknown[]) => unknown).apply(holder, args);
+    return Reflect.apply(original, holder, args);
   };
+  Reflect.set(holder, name, counting);
 };
 
 for (const name of CHANGES) {
-  wrap(fs.promises as unknown as Record<string, unknown>, name);
-  wrap(fs as unknown as Record<string, unknown>, `${name}Sync`);
+  wrap(fs.promises, name);
+  wrap(fs, `${name}Sync`);
 }
 syncBuiltinESMExports();

@@ -51,6 +51,7 @@ const judged = (version: number, states: readonly ActualState[], history: Partia
     heardAt: ago(0.1),
     saidAt: ago(0.1),
     silent: false,
+    online: true,
     held: null,
     follower: null,
     accepted: { channel: 'qa/kiosk', version, at: ago(2.5) },

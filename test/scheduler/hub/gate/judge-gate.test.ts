@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { GateEntry } from '../../../../scheduler/hub/gate/decisions.ts';
 import type { CheckFacts } from '../../../../scheduler/hub/checks/check-records.ts';
+import { formatTime } from '../../../../bundles/time.ts';
+import { describeVerdict } from '../../../../scheduler/hub/gate/describe-verdict.ts';
+import type { Visit } from '../../../../scheduler/hub/status/next-visit.ts';
 import { checkApprovable } from '../../../../scheduler/hub/gate/judge-approvals.ts';
 import { earliestOpening } from '../../../../scheduler/hub/gate/judge-gate.ts';
 import {
@@ -14,6 +17,7 @@ import {
   decision,
   facts,
   fingerprintOf,
+  inDays,
   judge,
   keyOf,
   NOW,
@@ -404,5 +408,43 @@ describe('the state', () => {
     expect(JSON.stringify(judge(wanted))).toBe(
       JSON.stringify(judge(wanted, facts(), { now: new Date(NOW) })),
     );
+  });
+});
+
+describe('a medium that is expected', () => {
+  const wanted = policy({ compliance: compliance({ percent: 100 }), freshnessSeconds: DAY });
+  const absent = { online: false, knownAt: ago(200) };
+  const visit = (days: number): Visit => ({ expectedBy: formatTime(inDays(days)), isOverdue: days < 0 });
+
+  it('is named as an expectation with its day, and opens nothing then', () => {
+    const found = facts({
+      agents: [
+        ...agents(2),
+        agent('x/1', { ...absent, visit: visit(3) }),
+        agent('x/2', { ...absent, visit: visit(9) }),
+      ],
+    });
+    const verdict = judge(wanted, found);
+    expect(earliestOpening(verdict)).toBeUndefined();
+    expect(condition(verdict, 'freshness')).toMatchObject({
+      earliest: null,
+      expectedBy: '2026-12-02T12:00:00Z',
+    });
+    const lines = describeVerdict(verdict, SHARED);
+    expect(lines.at(-1)).toBe('It can open after: reports on a medium (expected by 2026-12-02T12:00:00Z).');
+    expect(lines.join('\n')).toContain('; its next medium is expected by 2026-11-26T12:00:00Z');
+    expect(judge(wanted, found, { now: inDays(10) }).state).toBe('waiting');
+  });
+
+  it('that is overdue has no expected day', () => {
+    const found = facts({
+      agents: [agent('x/1', { ...absent, visit: visit(3) }), agent('x/2', { ...absent, visit: visit(-1) })],
+    });
+    const verdict = judge(wanted, found);
+    expect(condition(verdict, 'freshness')).not.toHaveProperty('expectedBy');
+    expect(condition(verdict, 'freshness').holding.first[1]).toContain(
+      '; a medium was expected by 2026-11-22T12:00:00Z',
+    );
+    expect(describeVerdict(verdict, SHARED).at(-1)).toBe('It can open after: reports on a medium.');
   });
 });

@@ -6,7 +6,8 @@ import { type Digest, hexOf } from '#bundles/digest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { formatChannel } from '#bundles/names';
 import { addDays, DAY_MS, formatTime } from '#bundles/time';
-import { describeStatus } from '../../../../scheduler/hub/status/describe-status.ts';
+import { describeStatus, describeVisits } from '../../../../scheduler/hub/status/describe-status.ts';
+import { type FreshnessPolicies, NO_AGEING } from '../../../../scheduler/hub/status/freshness.ts';
 import { formatAge } from '../../../../scheduler/hub/status/format-age.ts';
 import { channelsOf, readActual } from '../../../../scheduler/hub/status/read-actual.ts';
 import { readDesired } from '../../../../scheduler/hub/status/read-desired.ts';
@@ -65,6 +66,7 @@ const agentWith = (states: readonly ActualState[], more: Partial<ActualAgent> = 
   heardAt: formatTime(hours(2)),
   saidAt: formatTime(hours(2)),
   silent: false,
+  online: true,
   held: null,
   follower: null,
   accepted: null,
@@ -482,4 +484,30 @@ describe('a page of the status', () => {
     await release(2);
     expect(await versions()).toEqual([2]);
   });
+});
+
+it('agents that a medium did not visit in its rhythm are named, and the next expected visit of a channel', () => {
+  const freshness: FreshnessPolicies = {
+    from: 'hub',
+    policies: [
+      {
+        name: 'ships',
+        environment: HOSTS.environment,
+        clusterTypes: [],
+        lateSeconds: 1,
+        staleSeconds: 2,
+        visitsSeconds: 10 * 86_400,
+        at: { file: 'promotion/ships.yaml' },
+      },
+    ],
+  };
+  const away = (agent: string, days: number, online = false) =>
+    agentWith([], { agent, online, heardAt: formatTime(addDays(NOW, -days)) });
+  const agents = [away('a', 3), away('b', 12), away('c', 9), away('d', 40, true)];
+  const [late, next] = [addDays(NOW, -2), addDays(NOW, 1)].map(formatTime);
+  expect(describeVisits({ agents }, freshness, NOW)).toEqual([
+    `plant-7/b is overdue: a medium was expected by ${late}`,
+    `${formatChannel(HOSTS)}: the next medium is expected by ${next} at plant-7/c, 1 more later`,
+  ]);
+  expect(describeVisits({ agents }, NO_AGEING, NOW)).toEqual([]);
 });
