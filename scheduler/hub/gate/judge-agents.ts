@@ -222,7 +222,7 @@ const visitOf = ({ visit }: JudgedAgent): string => {
 const expectationOf = (others: readonly JudgedAgent[]): Pick<Condition, 'expectedBy'> => {
   const visits = others.flatMap(({ online, visit }) => (online ? [] : [visit]));
   const last = visits
-    .map((visit) => visit?.expectedBy)
+    .flatMap((visit) => visit?.expectedBy ?? [])
     .toSorted()
     .at(-1);
   const isKnown = visits.every((visit) => visit && !visit.isOverdue);
