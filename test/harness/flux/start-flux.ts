@@ -9,7 +9,7 @@ import { applyDefinitions } from './apply-definitions.ts';
 
 const READY_MS = 60_000;
 
-/** Flux's source and kustomize controllers, outside of the cluster, with all its rights. @param folder parts.flux */
+/** Flux's source, kustomize and notification controllers, outside of the cluster, with all its rights. @param folder parts.flux */
 export const startFlux = async (folder: string, cluster: Cluster): Promise<AsyncDisposable> => {
   await using cleanup = new AsyncDisposableStack();
   const work = cleanup.use(await temporaryDirectory('flux'));
@@ -19,6 +19,7 @@ export const startFlux = async (folder: string, cluster: Cluster): Promise<Async
   if (made.code !== 0) throw new FleetError('IO', `kubectl could not make flux-system: ${made.stderr}`);
   const storage = `127.0.0.1:${await freePort()}`;
   await mkdir(join(work.path, 'storage'));
+  const events = `127.0.0.1:${await freePort()}`;
   const health: string[] = [];
   const start = async (name: string, flags: readonly string[]) => {
     const address = `127.0.0.1:${await freePort()}`;
@@ -41,8 +42,13 @@ export const startFlux = async (folder: string, cluster: Cluster): Promise<Async
       `--storage-path=${join(work.path, 'storage')}`,
       `--storage-addr=${storage}`,
       `--storage-adv-addr=${storage}`,
+      `--events-addr=http://${events}`,
     ]),
-    await start('kustomize-controller', []),
+    await start('kustomize-controller', [`--events-addr=http://${events}`]),
+    await start('notification-controller', [
+      `--events-addr=${events}`,
+      `--receiverAddr=127.0.0.1:${await freePort()}`,
+    ]),
   ];
   const answers = async (address: string): Promise<boolean> =>
     fetch(`http://${address}/readyz`).then(

@@ -9,7 +9,7 @@ import type { Machine, Part } from './part.ts';
 
 const module = (machine: Machine): string => join(machine.repository, 'test/harness/flux');
 
-const CONTROLLERS = ['source-controller', 'kustomize-controller'];
+const CONTROLLERS = ['source-controller', 'kustomize-controller', 'notification-controller'];
 
 const flags = ['-mod=readonly', '-buildvcs=false', '-trimpath', '-ldflags=-s -w'];
 
@@ -23,12 +23,12 @@ const versionOf = (machine: Machine): string => {
 const family = (machine: Machine): string => join(machine.cache, 'flux');
 const folder = (machine: Machine): string => join(family(machine), versionOf(machine));
 
-/** A folder with Flux's source-controller and kustomize-controller, and their definitions under crds/. */
+/** A folder with Flux's source-, kustomize- and notification-controller, and their definitions under crds/. */
 export const flux: Part = {
   title: 'Flux',
   variable: 'FLEET_FLUX',
   source:
-    "a Go build of Flux's two controllers into the cache, six minutes on two cores when nothing of it was ever built",
+    "a Go build of Flux's three controllers into the cache, eight minutes on two cores when nothing of it was ever built",
   isBuilt: true,
   find: (machine) => (existsSync(folder(machine)) ? folder(machine) : undefined),
   install: async (machine) => {
