@@ -187,6 +187,9 @@ export const CODES = {
   HUB_UNREACHABLE: unreachable,
   HUB_REFUSED: refused,
   TOKEN_INVALID: refused,
+  TOKEN_SCOPE: refused,
+  IDEMPOTENCY_RUNNING: waits,
+  IDEMPOTENCY_REUSED: usage,
   CERTIFICATE_INVALID: refused,
   // Secrets
   SECRET_UNREADABLE: refused,

@@ -146,6 +146,7 @@ export default class Serve extends FleetCommand {
       publishSites: sitePublisher(configuration, clock, process.env),
       hooks: loop?.hooks,
       checks: loop?.checks,
+      decisions: loop?.decisions,
       onReport: loop?.onReport,
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });

@@ -57,4 +57,33 @@ export const CHAIN: readonly AttackRow[] = [
     'an older report in which an agent complied, in place of a newer one, after its time, or while an acknowledged newer one is withheld',
     'NOT_PROMOTED',
   ),
+  row(
+    'H31',
+    'token of another environment',
+    'deciding about an environment, or by a verb, that the token does not name',
+    'TOKEN_SCOPE',
+  ),
+  row(
+    'H32',
+    'ended token',
+    'deciding with a token that ended or was revoked, also by repeating a request that was answered',
+    'TOKEN_INVALID',
+  ),
+  row(
+    'H33',
+    'borrowed idempotency key',
+    'repeating a request with its idempotency key and another token',
+    'TOKEN_SCOPE',
+  ),
+  row('H34', 'decision without an end', 'a decision of 70 kB, with a token and without', 'TOO_LARGE'),
+  rowOf(
+    'H35',
+    'approval by a token',
+    "handing over an approval by somebody else's key, or one that the holder of the token signed",
+    'ACCEPT: as the person who signed it; `UNKNOWN_KEY`',
+    [
+      ['ACCEPT', 'that a person signed'],
+      ['UNKNOWN_KEY', 'that the holder of a token signed'],
+    ],
+  ),
 ];

@@ -6,25 +6,27 @@ import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
+import { formatAllowance, parseAllowance, VERBS } from '../../hub/tokens/allowance.ts';
 import { createToken, type TokenOrder } from '../../hub/tokens/create-token.ts';
 import { auditLog } from '../../hub/http/audit-log.ts';
 
 const HOUR_MS = 3_600_000;
 const UNITS = { h: HOUR_MS, d: 24 * HOUR_MS } as const;
-/** One for reading lasts longer, because a monitor holds it; neither lasts for ever. */
-const LIVES = { enroll: '24h', reader: '365d' } as const;
+/** One for reading or deciding lasts longer, because a monitor or a pipeline holds it; no token lasts for ever. */
+const LIVES = { enroll: '24h', reader: '365d', decide: '90d' } as const;
 const MAX_LIFE_MS = 400 * UNITS.d;
 
 /** Not `exclusive`: of several flags that exclude the same one, oclif's usage line shows all but the first with an empty place. */
-const NOT_FOR_READERS = { type: 'none' as const, flags: ['reader'] };
+const NOT_FOR_READERS = { type: 'none' as const, flags: ['reader', 'allow'] };
 
 export default class TokensCreate extends FleetCommand {
   static override description =
-    "Make a token that enrols one agent over the network, or that reads the status.\n\nIt is shown once; only its hash is kept. An enrolment token is valid for one agent, with the terms given here; the agent's request decides the others.";
+    "Make a token that enrols one agent over the network, that reads the status, or that decides about environments by the API.\n\nIt is shown once; only its hash is kept. An enrolment token is valid for one agent, with the terms given here; the agent's request decides the others. A token that decides is for the verbs and environments of --allow, and each decision names --person.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> --site plant-7',
     '<%= config.bin %> <%= command.id %> --site plant-7 --agent press-1 --channel prod/factory-host --label line=north --expires 2h',
     '<%= config.bin %> <%= command.id %> --reader --note prometheus',
+    '<%= config.bin %> <%= command.id %> --person ci-order-api --allow promote:qa --allow wait:* --expires 30d',
   ];
   static override flags = {
     ...hubFlags,
@@ -52,9 +54,22 @@ export default class TokensCreate extends FleetCommand {
       relationships: [NOT_FOR_READERS],
     }),
     reader: Flags.boolean({ description: 'For reading /v1/status and /metrics' }),
+    allow: Flags.string({
+      description: `<verb>:<environment>, or * for all environments: may do this by the API. Verbs: ${VERBS.join(', ')}`,
+      multiple: true,
+      multipleNonGreedy: true,
+      relationships: [
+        { type: 'none' as const, flags: ['reader'] },
+        { type: 'all' as const, flags: ['person'] },
+      ],
+    }),
+    person: Flags.string({
+      description: 'Who decides with the token: a person or a pipeline, as each decision names it',
+      relationships: [{ type: 'all' as const, flags: ['allow'] }],
+    }),
     note: Flags.string({ description: 'Who gets it, for the list' }),
     expires: Flags.string({
-      description: `Validity, such as 2h or 30d [default: ${LIVES.enroll}, for readers ${LIVES.reader}]`,
+      description: `Validity, such as 2h or 30d [default: ${LIVES.enroll}, with --reader ${LIVES.reader}, with --allow ${LIVES.decide}]`,
     }),
   };
 
@@ -68,19 +83,31 @@ export default class TokensCreate extends FleetCommand {
     if (order.scope === 'enroll' && order.channel && !flags['allow-unreleased'])
       checkReleased(order.channel, await readReleased(hub.layout));
     const { token, row } = await createToken(hub.store, order, { note: flags.note, expires, now });
-    const { id, scope, site, agent, expires_at: expiresAt } = row;
-    auditLog(process.stderr)?.info({ token: id, scope, site, agent, expiresAt }, 'token created');
+    const { id, scope, site, agent, person, expires_at: expiresAt } = row;
+    const decides = scope === 'decide' && { person, allow: flags.allow };
+    const terms = { scope, site, agent, expiresAt, ...decides };
+    auditLog(process.stderr)?.info({ token: id, ...terms }, 'token created');
     this.log(token);
-    this.say(
-      scope === 'enroll'
-        ? `Token ${id}, for one agent of site ${site}, until ${expiresAt}. It is not shown again.`
-        : `Token ${id}, for reading, until ${expiresAt}. It is not shown again.`,
-    );
-    return { token, id, scope, site, agent, expiresAt };
+    const purpose = describePurpose(order);
+    this.say(`Token ${id}, ${purpose}, until ${expiresAt}. It is not shown again.`);
+    return { token, id, ...terms };
   }
 }
 
+const describePurpose = (order: TokenOrder): string => {
+  switch (order.scope) {
+    case 'enroll':
+      return `for one agent of site ${order.site}`;
+    case 'reader':
+      return 'for reading';
+    case 'decide':
+      return `for ${order.person} to ${order.allowances.map(formatAllowance).join(', ')}`;
+  }
+};
+
 type Given = {
+  readonly allow?: readonly string[] | undefined;
+  readonly person?: string | undefined;
   readonly site?: string | undefined;
   readonly agent?: string | undefined;
   readonly channel?: string | undefined;
@@ -91,9 +118,15 @@ type Given = {
 
 const readVersion = (flags: Given): TokenOrder => {
   if (flags.reader) return { scope: 'reader' };
+  if (flags.allow !== undefined && flags.person !== undefined)
+    return {
+      scope: 'decide',
+      person: checkPerson(flags.person),
+      allowances: flags.allow.map(parseAllowance),
+    };
   if (flags.site === undefined) {
     throw new FleetError('USAGE', 'it is not said what the token is for', {
-      hint: 'Give --site for an agent to be enrolled, or --reader',
+      hint: 'Give --site for an agent to be enrolled, --reader, or --allow and --person',
     });
   }
   return {
@@ -104,6 +137,14 @@ const readVersion = (flags: Given): TokenOrder => {
     labels: flags.label === undefined ? undefined : Object.fromEntries(flags.label.map(parseLabel)),
     replaceKey: flags['replace-key'],
   };
+};
+
+const MAX_PERSON = 200;
+
+/** @throws FleetError USAGE */
+const checkPerson = (name: string): string => {
+  if (name.trim() !== '' && name.length <= MAX_PERSON) return name;
+  throw new FleetError('USAGE', `--person has 1 to ${MAX_PERSON} characters`);
 };
 
 const MAX_LABEL = 63;

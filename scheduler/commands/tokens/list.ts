@@ -27,6 +27,8 @@ const describe = (token: ListedToken): string =>
     token.scope,
     token.for ?? '',
     token.channel ?? '',
+    token.person ?? '',
+    token.allowances.join(' '),
     token.state === 'used'
       ? `used ${token.usedAt} by ${token.usedBy}`
       : `${token.state}, until ${token.expiresAt}`,

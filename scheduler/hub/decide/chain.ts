@@ -1,3 +1,4 @@
+import type { DecisionKind } from '#bundles/formats/statements/predicates';
 import { formatTime } from '#bundles/time';
 import type { AuditEntry } from '../../load/releases/audit-log.ts';
 import type { Lineage } from '../../load/releases/read-lineage.ts';
@@ -14,8 +15,8 @@ export type Wish = {
   /** The time in the statement. */
   readonly now: Date;
   readonly signal: AbortSignal;
-  /** An earlier call with this wish and this time may have been killed: what it signed is not decided again. */
-  readonly isRepeat?: boolean;
+  /** Time of the first call with this wish, if that may have been killed: what it signed is not decided again. */
+  readonly repeats?: Date | undefined;
 };
 
 /** Receives the judgement before anything is signed, also if it refuses the wish. */
@@ -27,41 +28,38 @@ export const LOCK_WAIT_MS = 15_000;
 /** Index of the entry that an earlier call with this wish signed; -1 if there is none. */
 export const indexOfRepeated = (
   entries: readonly AuditEntry[],
-  {
-    person,
-    reason,
-    now,
-    isRepeat = false,
-  }: Omit<Wish, 'environment' | 'signal'> & { readonly reason: string | null },
+  { person, reason, repeats }: Pick<Wish, 'person' | 'repeats'> & { readonly reason: string | null },
   isOf: (entry: AuditEntry) => boolean,
 ): number => {
-  const time = formatTime(now);
+  if (repeats === undefined) return -1;
+  const since = formatTime(repeats);
   return entries.findLastIndex(
     (entry) =>
-      isRepeat &&
       isOf(entry) &&
       entry.predicate.person === person &&
       entry.predicate.reason === reason &&
-      entry.predicate.time === time,
+      entry.predicate.time >= since,
   );
 };
 
-/** The decision about a candidate that the call which is repeated has signed, and the entries after it. */
+/** The decision that an earlier call with this wish signed, and the entries after it. */
 export const decidedBefore = (
   entries: readonly AuditEntry[],
-  decision: 'reject' | 'roll-back',
+  decision: DecisionKind,
   wish: Wish & { readonly reason: string },
-): { readonly candidate: Lineage; readonly later: readonly AuditEntry[] } | undefined => {
+): { readonly candidate: Lineage | undefined; readonly later: readonly AuditEntry[] } | undefined => {
   const isIt = (entry: AuditEntry): boolean =>
     entry.kind === 'decision' &&
     entry.predicate.decision === decision &&
-    entry.predicate.environment === wish.environment;
+    entry.predicate.environment === wish.environment &&
+    entry.predicate.only === undefined;
   const at = indexOfRepeated(entries, wish, isIt);
   const entry = entries[at];
-  if (entry?.kind !== 'decision' || entry.candidate === undefined) return undefined;
+  if (entry?.kind !== 'decision') return undefined;
   const { candidate, predicate } = entry;
   const { shared } = predicate;
-  return shared === undefined
-    ? undefined
-    : { candidate: { candidate, shared }, later: entries.slice(at + 1) };
+  return {
+    candidate: candidate === undefined || shared === undefined ? undefined : { candidate, shared },
+    later: entries.slice(at + 1),
+  };
 };

@@ -30,14 +30,16 @@ export type Paused = Decided & {
 export const pauseOrResume = async (
   { hub, promotion }: Chain,
   decision: 'pause' | 'resume',
-  { environment, person, reason, now }: Wish & { readonly reason: string },
+  wish: Wish & { readonly reason: string },
 ): Promise<Paused> => {
+  const { environment, person, reason, now } = wish;
   const { from, to } = linkTo(promotion, environment);
   using releases = await openReleases(hub.layout, { command: decision, now, waitMs: LOCK_WAIT_MS });
   const { entries } = await readAuditLog(await releases.open(), hub.keys.roots);
   const paused = pauseOf(entries, to) ?? null;
   const common = { decision, from, to, person, reason, paused };
-  if ((paused !== null) === (decision === 'pause')) return { ...common, outcome: 'unchanged' };
+  const isDone = (paused !== null) === (decision === 'pause');
+  if (isDone || decidedBefore(entries, decision, wish)) return { ...common, outcome: 'unchanged' };
   await decide(releases, hub.keys, { decision, environment: to, person, reason, now });
   return { ...common, outcome: 'decided', paused: null };
 };
@@ -55,7 +57,9 @@ export const rejectFor = async (
   const { from, to } = link;
   using releases = await openReleases(hub.layout, { command: 'reject', now, waitMs: LOCK_WAIT_MS });
   const { candidate: asked, log } = await assess(hub, link, { now, signal, candidate: named, asks: null });
-  const candidate = decidedBefore(log.entries, 'reject', wish)?.candidate ?? asked;
-  await decide(releases, hub.keys, { decision: 'reject', environment: to, candidate, person, reason, now });
+  const before = decidedBefore(log.entries, 'reject', wish)?.candidate;
+  const candidate = before ?? asked;
+  if (!before)
+    await decide(releases, hub.keys, { decision: 'reject', environment: to, candidate, person, reason, now });
   return { decision: 'reject', from, to, ...candidate, person, reason };
 };

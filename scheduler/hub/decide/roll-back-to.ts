@@ -52,7 +52,7 @@ const begunBy = (
   wish: RollBackWish,
 ): { readonly candidate: Lineage; readonly number: number | undefined } | undefined => {
   const before = decidedBefore(entries, 'roll-back', wish);
-  if (!before) return undefined;
+  if (!before?.candidate) return undefined;
   const { candidate, later } = before;
   const isIts = (entry: AuditEntry): boolean =>
     entry.kind === 'promotion' &&

@@ -34,12 +34,10 @@ export type Awaited = {
  */
 export const awaitArrival = async (hub: GateHub, promotion: Promotion, wanted: Awaited): Promise<Arrival> => {
   const { environment, clock, signal, onChange } = wanted;
-  checkEnvironment(promotion, environment);
-  const shared = await chooseShared(hub, wanted);
+  const lookNow = await makeLook(hub, promotion, wanted);
   const until = clock().getTime() + wanted.timeoutMs;
-  const policy = linksOf(promotion).find(({ from }) => from === environment)?.policy;
   for (let before = ''; ; ) {
-    const arrival = await look(hub, { environment, shared, policy, now: clock(), signal });
+    const arrival = await lookNow(clock());
     const text = JSON.stringify(arrival);
     if (text !== before) onChange(arrival);
     before = text;
@@ -60,6 +58,27 @@ export const awaitArrival = async (hub: GateHub, promotion: Promotion, wanted: A
       });
     await sleep(Math.min(wanted.pollMs, left), undefined, { signal });
   }
+};
+
+type Which = Pick<Awaited, 'environment' | 'candidate' | 'signal'>;
+
+/** Whether an environment complies with a candidate now. @throws FleetError RELEASE_MISSING, MISSING_BLOB, USAGE */
+export const lookAtArrival = async (
+  hub: GateHub,
+  promotion: Promotion,
+  { now, ...which }: Which & { readonly now: Date },
+): Promise<Arrival> => (await makeLook(hub, promotion, which))(now);
+
+const makeLook = async (
+  hub: GateHub,
+  promotion: Promotion,
+  which: Which,
+): Promise<(now: Date) => Promise<Arrival>> => {
+  const { environment, signal } = which;
+  checkEnvironment(promotion, environment);
+  const shared = await chooseShared(hub, which);
+  const policy = linksOf(promotion).find(({ from }) => from === environment)?.policy;
+  return (now) => look(hub, { environment, shared, policy, now, signal });
 };
 
 type Look = {
@@ -95,10 +114,7 @@ const hadCandidate = async (
   return false;
 };
 
-const chooseShared = async (
-  hub: GateHub,
-  { environment, candidate, signal }: Pick<Awaited, 'environment' | 'candidate' | 'signal'>,
-): Promise<Digest> => {
+const chooseShared = async (hub: GateHub, { environment, candidate, signal }: Which): Promise<Digest> => {
   const layout = await openOrStartLayout(hub.layout);
   if (candidate !== undefined)
     return sharedDigest((await readCandidate(candidate, [layout.blobs], signal)).document);

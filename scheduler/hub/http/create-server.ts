@@ -5,7 +5,13 @@ import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { FleetError, plainText } from '#bundles/errors';
-import { PRESENCE_PATH } from '#bundles/formats/events/hub-api';
+import {
+  CERTIFICATE_PATH,
+  ENROLL_PATH,
+  PRESENCE_PATH,
+  REPORTS_PATH,
+  ROOTS_PATH,
+} from '#bundles/formats/events/hub-api';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { agentRoutes, REPORT_BODY_BYTES } from './agent-routes.ts';
 import { peerCertificate } from './authenticate-agent.ts';
@@ -13,17 +19,22 @@ import type { Context } from './context.ts';
 import { createBodyGate } from './admit-body.ts';
 import { checkRoutes, type CheckRoutes } from './check-routes.ts';
 import { type HookRoutes, hookRoutes } from './hook-routes.ts';
-import { type HttpRefusal, toHttpRefusal } from './http-status.ts';
+import { type HttpRefusal, PROBLEM_TYPE, toHttpRefusal, toProblem } from './http-status.ts';
 import type { HubServer } from './hub-server.ts';
 import { AGENT_QUOTA, type AgentQuota } from './quota.ts';
 import { type FollowerQuota, notificationRoutes } from './notification-routes.ts';
 import { readBody } from './read-body.ts';
 import { readerRoutes } from './reader-routes.ts';
+import { earliestOpening } from '../gate/judge-gate.ts';
+import type { Verdict } from '../gate/verdict.ts';
+import type { DecisionOptions } from './decisions/decision-routes.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The body of the error response, if there was one. */
     refusal?: HttpRefusal['body'];
+    /** The judgement of a gate that was asked to open. */
+    verdict?: Verdict;
   }
 }
 
@@ -34,6 +45,7 @@ export type ServerOptions = {
   readonly tls?: object;
   readonly hooks?: HookRoutes | undefined;
   readonly checks?: CheckRoutes | undefined;
+  readonly decisions?: DecisionOptions | undefined;
   /** Enrolment requests per minute and address. */
   readonly enrolmentsPerMinute?: number;
   readonly agentQuota?: AgentQuota | undefined;
@@ -110,8 +122,8 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   // Responses are also read with curl on a terminal: no control characters.
   server.setReplySerializer((payload) => plainText(JSON.stringify(payload)));
   server.setErrorHandler(refuse);
-  server.setNotFoundHandler((request, reply) => {
-    send(request, reply, 404, { code: 'USAGE', message: 'the hub has no such path' });
+  server.setNotFoundHandler((_, reply) => {
+    send(reply, 404, { code: 'USAGE', message: 'the hub has no such path' });
   });
   let closing = false;
   server.addHook('preClose', async () => {
@@ -141,6 +153,11 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   });
   readerRoutes(server, context);
   await notificationRoutes(server, context, gate, options.followerQuota);
+  if (options.decisions) {
+    // Imported on demand: a hub without a platform does not load the modules that read one.
+    const { decisionRoutes } = await import('./decisions/decision-routes.ts');
+    decisionRoutes(server, context, options.decisions, gate);
+  }
   if (options.hooks) await hookRoutes(server, options.hooks, gate);
   if (options.checks) await checkRoutes(server, options.checks, gate);
   return server;
@@ -169,7 +186,8 @@ const tell = (request: FastifyRequest, reply: FastifyReply, { metrics }: Context
 };
 
 const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-  const { status, body, retryAfter } = toHttpRefusal(error);
+  const refusal = toHttpRefusal(error);
+  const { status, body, retryAfter } = refusal;
   if (status >= 500 && status !== 503) request.log.error({ err: error }, 'failed');
   else if (status === 503) request.log.warn({ code: body.code, err: error }, 'could not');
   request.refusal = body;
@@ -179,14 +197,32 @@ const refuse = (error: unknown, request: FastifyRequest, reply: FastifyReply): v
   const isLong = Number(request.headers['content-length'] ?? LONG_BYTES) >= LONG_BYTES;
   const isCut = !request.raw.readableEnded && (request.place !== undefined || isLong);
   if (status === 403 || status === 401 || isCut) reply.header('connection', 'close');
-  send(request, reply, status, body);
+  if (AGENT_PATHS.has(request.routeOptions?.url)) send(reply, status, body);
+  else send(reply, status, { ...toProblem(refusal), ...conditionsOf(request) }, PROBLEM_TYPE);
 };
 
-const send = (_: FastifyRequest, reply: FastifyReply, status: number, body: object): void => {
+const send = (reply: FastifyReply, status: number, body: object, type = 'application/json'): void => {
   void reply
     .code(status)
-    .type('application/json')
+    .type(type)
     .send(plainText(JSON.stringify(body)));
+};
+
+/** Agents' paths, whose errors older agents read in the form of hub-error. So is the error of an unknown path. */
+const AGENT_PATHS: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  ROOTS_PATH,
+  ENROLL_PATH,
+  CERTIFICATE_PATH,
+  REPORTS_PATH,
+  PRESENCE_PATH,
+]);
+
+/** The judgement behind GATE_CLOSED: what an explanation shows. */
+const conditionsOf = ({ verdict, refusal }: FastifyRequest): object => {
+  if (verdict === undefined || refusal?.code !== 'GATE_CLOSED') return {};
+  const { state, conditions } = verdict;
+  return { state, conditions, earliest: earliestOpening(verdict) ?? null };
 };
 
 /** Answers bytes that are not a valid HTTP request or arrive too slowly. An unfinished TLS handshake gets no answer. */

@@ -50,7 +50,7 @@ export const historyRoutes = (server: HubServer, { hub, clock }: Context, forRea
 };
 
 /** @throws FleetError USAGE for an unknown or repeated parameter */
-const readQuery = <const T extends readonly string[]>(
+export const readQuery = <const T extends readonly string[]>(
   request: FastifyRequest,
   known: T,
 ): { readonly [name in T[number]]?: string } & AskedQuestion => {
@@ -74,6 +74,12 @@ const send = (request: FastifyRequest, reply: FastifyReply, { lines, json }: Ans
   const text = format === undefined ? prefersText(request.headers.accept ?? '') : format === 'text';
   void reply.header('cache-control', 'private, no-cache').header('vary', 'accept');
   if (text) return reply.type('text/plain; charset=utf-8').send(`${plainText(lines.join('\n'))}\n`);
+  return sendFacts(request, reply, json);
+};
+
+/** Sends JSON with the tag of its facts, or 304 if the caller has them. */
+export const sendFacts = (request: FastifyRequest, reply: FastifyReply, json: object): FastifyReply => {
+  void reply.header('cache-control', 'private, no-cache');
   const { at: _, ...facts } = json as { readonly at?: string };
   const content = JSON.stringify(facts, (key, value: unknown) => (CLOCK.has(key) ? undefined : value));
   const tag = `W/"${hexOf(digestOf(content)).slice(0, 32)}"`;

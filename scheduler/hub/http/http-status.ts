@@ -15,6 +15,14 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   ALREADY_ENROLLED: 409,
   REPORT_CHAIN: 409,
   CHECK_REFUSED: 409,
+  TOKEN_SCOPE: 403,
+  GATE_CLOSED: 409,
+  NOT_PROMOTED: 409,
+  RELEASE_MISSING: 404,
+  ROLLOUT_MISSING: 404,
+  MISSING_BLOB: 404,
+  IDEMPOTENCY_RUNNING: 409,
+  IDEMPOTENCY_REUSED: 422,
   TOO_LARGE: 413,
   TOO_MANY: 429,
   BUSY: 503,
@@ -70,3 +78,27 @@ const fromFramework = (error: unknown): FleetError => {
     return new FleetError('USAGE', message ?? 'this is no request that the hub knows');
   return toFleetError(error);
 };
+
+/** A problem document (RFC 9457). */
+export type Problem = {
+  /** Stable for each code. */
+  readonly type: string;
+  /** The code in words, the same for each occurrence. */
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: string;
+  readonly hint?: string;
+};
+
+export const PROBLEM_TYPE = 'application/problem+json';
+
+/** The refusal of people's and pipelines' routes. Agents get `body`, which older ones read. */
+export const toProblem = ({ status, body: { code, message, hint } }: HttpRefusal): Problem => ({
+  type: `urn:fleet-ferry:error:${code}`,
+  title: `${code.slice(0, 1)}${code.slice(1).toLowerCase().replaceAll('_', ' ')}`,
+  status,
+  detail: message,
+  code,
+  ...(hint !== undefined && { hint }),
+});

@@ -20,8 +20,8 @@ export type StepWish = {
   readonly reason: string;
   readonly now: Date;
   readonly waitMs?: number;
-  /** An earlier call with this wish and this time may have been killed: what it signed is not decided again. */
-  readonly isRepeat?: boolean;
+  /** Time of the first call with this wish, if that may have been killed: what it signed is not decided again. */
+  readonly repeats?: Date | undefined;
 };
 
 export type DecidedStep = {
@@ -43,21 +43,20 @@ export type DecidedStep = {
 export const decideStep = async (
   keys: KeyDirectory,
   layout: string,
-  { channel, decision, person, reason, now, waitMs, isRepeat = false }: StepWish,
+  { channel, decision, person, reason, now, waitMs, repeats }: StepWish,
 ): Promise<DecidedStep> => {
   using releases = await openReleases(layout, { command: `rollout ${decision}`, now, waitMs });
   const opened = await releases.open();
   const rolling = await requireRolling(opened, keys, channel, now);
-  const time = formatTime(now);
   const before = (await readAuditLog(opened, keys.roots)).entries.findLast(
     (entry) =>
-      isRepeat &&
+      repeats !== undefined &&
       entry.kind === 'decision' &&
       entry.predicate.plan === rolling.stored.digest &&
       entry.predicate.decision === decision &&
       entry.predicate.person === person &&
       entry.predicate.reason === reason &&
-      entry.predicate.time === time,
+      entry.predicate.time >= formatTime(repeats),
   );
   const stage = before?.kind === 'decision' ? before.predicate.stage : stageFor(decision, rolling);
   const changes = before !== undefined || changesPause(decision, rolling);

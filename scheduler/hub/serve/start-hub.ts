@@ -8,6 +8,7 @@ import { type Hub, siteSigner } from '../hub.ts';
 import type { Context } from '../http/context.ts';
 import { createServer } from '../http/create-server.ts';
 import type { CheckRoutes } from '../http/check-routes.ts';
+import type { DecisionOptions } from '../http/decisions/decision-routes.ts';
 import type { HookRoutes } from '../http/hook-routes.ts';
 import type { ListenAddress } from '../http/listen-address.ts';
 import type { Metrics } from '../http/metrics.ts';
@@ -33,6 +34,7 @@ export type HubOptions = {
   readonly publishSites?: PublishSites | undefined;
   readonly hooks?: HookRoutes | undefined;
   readonly checks?: CheckRoutes | undefined;
+  readonly decisions?: DecisionOptions | undefined;
   readonly onReport?: (() => void) | undefined;
   readonly enrolmentsPerMinute?: number;
   readonly agentQuota?: AgentQuota | undefined;
@@ -85,6 +87,7 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     tls: tlsOptions(shown, hub),
     hooks: options.hooks,
     checks: options.checks,
+    decisions: options.decisions,
     agentQuota: options.agentQuota,
     ...(options.enrolmentsPerMinute !== undefined && { enrolmentsPerMinute: options.enrolmentsPerMinute }),
   });

@@ -1,13 +1,15 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { FleetError } from '#bundles/errors';
-import type { Configuration } from '../../settings/configuration.ts';
+import { openKeyDirectory } from '../../keys/key-directory.ts';
+import { type Configuration, requireSetting } from '../../settings/configuration.ts';
 import { resetHubFlags } from '../../v8-flags.ts';
 import { readWebhookSecret } from '../watch/read-webhook-secret.ts';
 import { verifyWebhook } from '../watch/verify-webhook.ts';
 import { recordFreshness } from '../status/freshness-policies.ts';
 import type { Store } from '../store/open-store.ts';
 import type { CheckRoutes } from '../http/check-routes.ts';
+import type { DecisionOptions } from '../http/decisions/decision-routes.ts';
 import type { HookRoutes } from '../http/hook-routes.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { repeat } from './repeat.ts';
@@ -30,12 +32,30 @@ export type Loop = AsyncDisposable & {
   readonly checks: CheckRoutes | undefined;
   /** Judges the links soon. May be called at any time, and costs nothing. */
   readonly onReport: () => void;
+  readonly decisions: DecisionOptions;
 };
 
 /** Between two looks at the gates without news. Reports that another process imports are found then. */
 const JUDGE_MS = 30_000;
 /** Judging takes at most this part of the time: at thousands of sites a report comes with every second. */
 const JUDGE_SHARE = 0.1;
+
+/** How old the chain may be that questions are answered with. Decisions read it anew. */
+const CHAIN_MS = 10_000;
+
+/** Shares what `read` found among the calls within `ms`, unless one wants it fresh. A failure is not kept. */
+const atMostEvery = <T>(ms: number, read: () => Promise<T>): ((fresh: boolean) => Promise<T>) => {
+  let last: { readonly found: Promise<T>; readonly at: number } | undefined;
+  return async (fresh) => {
+    const now = performance.now();
+    if (fresh || last === undefined || now - last.at >= ms) last = { found: read(), at: now };
+    const mine = last;
+    return mine.found.catch((error: unknown) => {
+      if (last === mine) last = undefined;
+      throw error;
+    });
+  };
+};
 
 /** @returns undefined if no platform is configured @throws FleetError USAGE for `poll`, CONFIG_INVALID for the webhook secret */
 export const startLoop = async ({
@@ -73,13 +93,15 @@ export const startLoop = async ({
     random: Math.random,
     onNews: () => judging.poke(),
   });
+  const readChain = (signal: AbortSignal) =>
+    readPromotion(platformOptions(configuration, { ...places, signal }));
   const judge = makeLinkJudge({
     askChecks: asker.ask,
     configuration,
     store,
     clock,
     log,
-    readChain: (signal) => readPromotion(platformOptions(configuration, { ...places, signal })),
+    readChain,
     onPromoted: () => watch.poke(),
   });
   const judging = repeat(async (signal) => {
@@ -125,6 +147,12 @@ export const startLoop = async ({
             },
           },
     onReport: judging.poke,
+    decisions: {
+      readKeys: () => openKeyDirectory(requireSetting(configuration, 'keys')),
+      readPromotion: atMostEvery(CHAIN_MS, () => readChain(stop.signal)),
+      poke: watch.poke,
+      signal: stop.signal,
+    },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await judging[Symbol.asyncDispose]();

@@ -296,4 +296,21 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '0012-views': { up: addViews },
+  '0013-deciding': {
+    up: async (db: Kysely<unknown>) => {
+      for (const column of ['person', 'allowances'])
+        await db.schema.alterTable('token').addColumn(column, 'text').execute();
+      await db.schema
+        .createTable('api_request')
+        .addColumn('token', 'text', (column) => column.notNull())
+        .addColumn('key', 'text', (column) => column.notNull())
+        .addColumn('request', 'text', (column) => column.notNull())
+        .addColumn('answer', 'text')
+        .addColumn('started_at', 'text', (column) => column.notNull())
+        .addColumn('ends_at', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('api_request_pk', ['token', 'key'])
+        .execute();
+      await db.schema.createIndex('api_request_ends').on('api_request').column('ends_at').execute();
+    },
+  },
 };

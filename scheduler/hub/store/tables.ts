@@ -26,6 +26,7 @@ export type Tables = {
   gate_check: GateCheckRow;
   follower: FollowerRow;
   follower_object: FollowerObjectRow;
+  api_request: ApiRequestRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -274,7 +275,7 @@ export type TokenRow = {
   readonly id: string;
   /** SHA-256 of the token, hex. */
   readonly hash: string;
-  readonly scope: 'enroll' | 'reader';
+  readonly scope: 'enroll' | 'reader' | 'decide';
   /** Only for 'enroll': the agent it is for, and its terms. null: as in the request. */
   readonly site: string | null;
   readonly agent: string | null;
@@ -283,6 +284,9 @@ export type TokenRow = {
   /** Canonical JSON object. */
   readonly labels: string | null;
   readonly replace_key: number;
+  /** Only for 'decide': who decides, and what it allows, a canonical JSON array of 'promote:qa'. */
+  readonly person: string | null;
+  readonly allowances: string | null;
   /** A note of its creator, for example who has it. */
   readonly note: string | null;
   readonly created_at: Timestamp;
@@ -348,4 +352,18 @@ export type GateCheckRow = {
   readonly until: Timestamp;
   /** The time in the signature of the answer that counts, in seconds; 0: it has not answered. */
   readonly signed_at: number;
+};
+
+/** A request with an idempotency key, kept until it ends so that a repetition gets the first answer. */
+export type ApiRequestRow = {
+  /** Id of the token, and the key that its holder chose. */
+  readonly token: string;
+  readonly key: string;
+  /** SHA-256 of method, path and body. */
+  readonly request: Digest;
+  /** JSON; null: not answered yet, so the request is under way, or failed or was killed on the way. */
+  readonly answer: string | null;
+  /** The time of the first attempt. */
+  readonly started_at: Timestamp;
+  readonly ends_at: Timestamp;
 };

@@ -1,6 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import type { Database, TokenRow, Tx } from '../store/tables.ts';
+import { type Allowance, parseAllowance } from './allowance.ts';
 import { hashToken, isToken } from './token.ts';
 
 /**
@@ -20,6 +21,20 @@ export const checkToken = async (
   if (row.revoked_at !== null) throw invalid(`the token ${row.id} was revoked on ${row.revoked_at}`);
   if (row.expires_at <= formatTime(now)) throw invalid(`the token ${row.id} ended on ${row.expires_at}`);
   return row;
+};
+
+/** A caller that decides: the person that statements name, and what the token allows. */
+export type Decider = {
+  readonly tokenId: string;
+  readonly person: string;
+  readonly allowances: readonly Allowance[];
+};
+
+/** As checkToken, for a token that decides. @throws FleetError TOKEN_INVALID */
+export const checkDecider = async (db: Database | Tx, token: unknown, now: Date): Promise<Decider> => {
+  const { id, person, allowances } = await checkToken(db, token, 'decide', now);
+  const texts = JSON.parse(allowances ?? '[]') as readonly string[];
+  return { tokenId: id, person: person ?? '', allowances: texts.map(parseAllowance) };
 };
 
 export const invalid = (message: string): FleetError =>

@@ -5,9 +5,10 @@ import { formatTime } from '#bundles/time';
 import type { Labels } from '../sites/agent-record.ts';
 import type { Store } from '../store/open-store.ts';
 import type { TokenRow } from '../store/tables.ts';
+import { type Allowance, formatAllowance } from './allowance.ts';
 import { encodeToken, hashToken, TOKEN_BYTES, tokenId } from './token.ts';
 
-/** A token for one enrolment, or for reading the fleet's state. */
+/** A token for one enrolment, for reading the fleet's state, or for decisions by the API. */
 export type TokenOrder =
   | {
       readonly scope: 'enroll';
@@ -20,7 +21,13 @@ export type TokenOrder =
       /** Allows a known agent to change its key. */
       readonly replaceKey: boolean;
     }
-  | { readonly scope: 'reader' };
+  | { readonly scope: 'reader' }
+  | {
+      readonly scope: 'decide';
+      /** Who decides, as each statement says it. */
+      readonly person: string;
+      readonly allowances: readonly Allowance[];
+    };
 
 export type CreatedToken = {
   /** Shown once, stored nowhere. */ readonly token: string;
@@ -52,13 +59,33 @@ export const createToken = async (
 
 type Terms = Pick<
   TokenRow,
-  'scope' | 'site' | 'agent' | 'environment' | 'cluster_type' | 'labels' | 'replace_key'
+  | 'scope'
+  | 'site'
+  | 'agent'
+  | 'environment'
+  | 'cluster_type'
+  | 'labels'
+  | 'replace_key'
+  | 'person'
+  | 'allowances'
 >;
+
+const NO_TERMS = {
+  site: null,
+  agent: null,
+  environment: null,
+  cluster_type: null,
+  labels: null,
+  replace_key: 0,
+  person: null,
+  allowances: null,
+} as const;
 
 const termsOf = (order: TokenOrder): Terms => {
   switch (order.scope) {
     case 'enroll':
       return {
+        ...NO_TERMS,
         scope: order.scope,
         site: order.site,
         agent: order.agent ?? null,
@@ -68,14 +95,13 @@ const termsOf = (order: TokenOrder): Terms => {
         replace_key: order.replaceKey ? 1 : 0,
       };
     case 'reader':
+      return { ...NO_TERMS, scope: order.scope };
+    case 'decide':
       return {
+        ...NO_TERMS,
         scope: order.scope,
-        site: null,
-        agent: null,
-        environment: null,
-        cluster_type: null,
-        labels: null,
-        replace_key: 0,
+        person: order.person,
+        allowances: canonicalJson(order.allowances.map(formatAllowance)),
       };
   }
 };

@@ -12,6 +12,9 @@ export type ListedToken = {
   readonly channel: string | null;
   readonly labels: Readonly<Record<string, string>> | null;
   readonly replaceKey: boolean;
+  /** Who decides with it, and what it allows: 'promote:qa'. null, [] for other tokens. */
+  readonly person: string | null;
+  readonly allowances: readonly string[];
   readonly note: string | null;
   readonly createdAt: Timestamp;
   readonly expiresAt: Timestamp;
@@ -30,6 +33,8 @@ export const listTokens = async (db: Database, now: Date): Promise<readonly List
     channel: row.environment === null ? null : `${row.environment}/${row.cluster_type ?? ''}`,
     labels: row.labels === null ? null : (JSON.parse(row.labels) as Record<string, string>),
     replaceKey: row.replace_key === 1,
+    person: row.person,
+    allowances: row.allowances === null ? [] : (JSON.parse(row.allowances) as string[]),
     note: row.note,
     createdAt: row.created_at,
     expiresAt: row.expires_at,

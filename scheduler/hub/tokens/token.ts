@@ -6,6 +6,7 @@ const PREFIXES: Readonly<Record<TokenRow['scope'] | 'follower', string>> = {
   enroll: 'ffe_',
   reader: 'ffr_',
   follower: 'fff_',
+  decide: 'ffd_',
 };
 
 /** 192 bits. */
@@ -24,4 +25,4 @@ const MAX_TOKEN = 128;
 
 /** Whether a text has the form of a token. Anything else is rejected without a database query. */
 export const isToken = (text: unknown): text is string =>
-  typeof text === 'string' && text.length <= MAX_TOKEN && /^ff[er]_[A-Za-z0-9_-]{20,}$/.test(text);
+  typeof text === 'string' && text.length <= MAX_TOKEN && /^ff[erd]_[A-Za-z0-9_-]{20,}$/.test(text);

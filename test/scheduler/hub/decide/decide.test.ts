@@ -62,7 +62,7 @@ test('a promotion that is repeated after a kill does not promote again what was 
   const first = await promoteTo(chain, { ...wish, reason: 'r', now: NOW });
   await changeShared(office, after(1));
   await promoteTo(chain, { ...wish, person: 'ben', reason: null, now: after(2) });
-  const again = await promoteTo(chain, { ...wish, reason: 'r', now: NOW, isRepeat: true });
+  const again = await promoteTo(chain, { ...wish, reason: 'r', now: after(5), repeats: NOW });
   expect(again).toMatchObject({ outcome: 'known', number: 1, candidate: first.candidate });
   expect(await kinds(office)).toEqual(['promotion', 'promotion']);
 });
@@ -76,20 +76,21 @@ test('a rollback that is repeated after a kill keeps its candidate, and is decid
   const back = { ...wish, reason: 'orders are lost', now: after(3) };
   const done = await rollBackTo(chain, back);
   expect(done).toMatchObject({ ...first.candidate, number: 3 });
-  expect(await rollBackTo(chain, { ...back, isRepeat: true })).toEqual(done);
+  expect(await rollBackTo(chain, { ...back, now: after(4), repeats: back.now })).toEqual(done);
   expect(await kinds(office)).toEqual(['promotion', 'promotion', 'roll-back', 'promotion']);
   // Without the mark it is another wish: back to the candidate that was replaced.
-  expect((await rollBackTo(chain, { ...back, now: after(4) })).candidate).not.toBe(done.candidate);
+  expect((await rollBackTo(chain, { ...back, now: after(5) })).candidate).not.toBe(done.candidate);
 });
 
 test('a pause and a rejection close the gate, and repeating them adds nothing to the log', async () => {
   const office = await chainedOffice();
   const chain = await office.openChain();
   const reason = 'stock taking';
-  for (const isRepeat of [false, true]) {
-    await pauseOrResume(chain, 'pause', { ...wish, reason, now: NOW, isRepeat });
-    await pauseOrResume(chain, 'resume', { ...wish, reason, now: after(1), isRepeat });
-    await rejectFor(chain, { ...wish, reason, now: after(2), isRepeat });
+  for (const repeats of [undefined, NOW]) {
+    const again = { ...wish, reason, now: repeats ? after(5) : NOW, repeats };
+    await pauseOrResume(chain, 'pause', again);
+    await pauseOrResume(chain, 'resume', again);
+    await rejectFor(chain, again);
   }
   expect(await kinds(office)).toEqual(['pause', 'resume', 'reject']);
   expect(await codeOf(promoteTo(chain, { ...wish, reason: null, now: after(3) }))).toBe('GATE_CLOSED');
@@ -100,7 +101,7 @@ test('a rejection that is repeated after a kill does not reject what was release
   const chain = await office.openChain();
   const rejected = await rejectFor(chain, { ...wish, reason: 'r', now: NOW });
   await changeShared(office, after(1));
-  const again = await rejectFor(chain, { ...wish, reason: 'r', now: NOW, isRepeat: true });
+  const again = await rejectFor(chain, { ...wish, reason: 'r', now: after(5), repeats: NOW });
   expect(again).toEqual(rejected);
   expect(await kinds(office)).toEqual(['reject']);
 });

@@ -26,7 +26,7 @@ test('the answer of a check arrives as the bytes that were signed, and a refusal
   const late = await call('check_late', '{}');
   expect([late.statusCode, late.json()]).toEqual([
     409,
-    expect.objectContaining({ code: 'CHECK_REFUSED', message: 'the answer comes too late' }),
+    expect.objectContaining({ code: 'CHECK_REFUSED', detail: 'the answer comes too late' }),
   ]);
   expect((await call('check_1', 'x'.repeat(20_000))).statusCode).toBe(413);
 });

@@ -77,7 +77,7 @@ export const testServer = async (options: Partial<ServerOptions> = {}): Promise<
   });
   const ask = async (request: InjectOptions): Promise<Answer> => {
     const answer = await server.inject(request);
-    const isJson = String(answer.headers['content-type']).startsWith('application/json');
+    const isJson = String(answer.headers['content-type']).startsWith('application/');
     return {
       status: answer.statusCode,
       text: answer.body,

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { FleetError } from '#bundles/errors';
 import { addDays, formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { checkRequest } from '../../../../scheduler/hub/enroll/read-requests.ts';
-import { checkToken } from '../../../../scheduler/hub/tokens/check-token.ts';
+import { isAllowed, parseAllowance, type Verb } from '../../../../scheduler/hub/tokens/allowance.ts';
+import { checkDecider, checkToken } from '../../../../scheduler/hub/tokens/check-token.ts';
 import { createToken, type TokenOrder } from '../../../../scheduler/hub/tokens/create-token.ts';
 import { listTokens, revokeToken } from '../../../../scheduler/hub/tokens/list-tokens.ts';
 import { redeemToken } from '../../../../scheduler/hub/tokens/redeem-token.ts';
@@ -162,4 +164,46 @@ test('the list says what became of each, and nothing that opens', async () => {
     usedBy: 'plant-7/one',
   });
   expect(listed.find(({ state }) => state === 'open')).toMatchObject({ for: 'plant-7/*', replaceKey: true });
+});
+
+describe('a token that decides', () => {
+  const order: TokenOrder = {
+    scope: 'decide',
+    person: 'ci-order-api',
+    allowances: [parseAllowance('promote:qa'), parseAllowance('wait:*')],
+  };
+
+  test('names its person and allows its verbs in its environments only', async () => {
+    await using hub = await testHub();
+    const { token } = await create(hub, order);
+    expect(token).toMatch(/^ffd_/);
+    const { person, allowances } = await checkDecider(hub.store.db, token, NOW);
+    expect(person).toBe('ci-order-api');
+    const may = (verb: Verb | undefined, environment: string) => isAllowed(allowances, verb, environment);
+    expect([may('promote', 'qa'), may('wait', 'prod'), may(undefined, 'prod')]).toEqual([true, true, true]);
+    expect([may('promote', 'prod'), may('approve', 'qa')]).toEqual([false, false]);
+    expect(isAllowed([parseAllowance('promote:qa')], undefined, 'prod')).toBe(false);
+    expect(await listTokens(hub.store.db, NOW)).toMatchObject([
+      { scope: 'decide', person: 'ci-order-api', allowances: ['promote:qa', 'wait:*'], state: 'open' },
+    ]);
+  });
+
+  test('ends, is revoked, and neither reads the status nor enrols', async () => {
+    await using hub = await testHub();
+    const { token, row } = await create(hub, order);
+    const { db } = hub.store;
+    await expect(checkDecider(db, token, addDays(NOW, 1))).rejects.toMatchObject(invalid(/ended/));
+    await expect(checkToken(db, token, 'reader', NOW)).rejects.toMatchObject(invalid(/not known/));
+    const reader = await create(hub, { scope: 'reader' });
+    await expect(checkDecider(db, reader.token, NOW)).rejects.toMatchObject(invalid(/not known/));
+    await revokeToken(hub.store, row.id, NOW);
+    await expect(checkDecider(db, token, NOW)).rejects.toMatchObject(invalid(/revoked/));
+  });
+
+  test.each(['', 'promote', 'promote:', 'promot:qa', 'promote:qa:x', '*:qa', 'promote:../qa'])(
+    'is not made for %j',
+    (text) => {
+      expect(() => parseAllowance(text)).toThrow(FleetError);
+    },
+  );
 });

@@ -1,0 +1,225 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { Json } from '#bundles/json/canonical';
+import { type DocumentName, parseDocument } from '#bundles/json/validate';
+import { parseName } from '#bundles/names';
+import type { KeyDirectory } from '../../../keys/key-directory.ts';
+import type { Promotion } from '../../../model/promotion.ts';
+import { appendApproval, draftApproval } from '../../decide/approve-for.ts';
+import type { Chain, Wish } from '../../decide/chain.ts';
+import { pauseOrResume, rejectFor } from '../../decide/decide-about.ts';
+import { promotedJson, promoteTo } from '../../decide/promote-to.ts';
+import { rollBackTo } from '../../decide/roll-back-to.ts';
+import { assess, parseCandidate } from '../../gate/assess.ts';
+import { lookAtArrival } from '../../gate/await-arrival.ts';
+import { verdictJson } from '../../gate/describe-verdict.ts';
+import { linkTo } from '../../gate/link.ts';
+import { listPromotions } from '../../decide/list-promotions.ts';
+import { parseLimit } from '../../page.ts';
+import type { Verb } from '../../tokens/allowance.ts';
+import type { BodyGate } from '../admit-body.ts';
+import type { Context } from '../context.ts';
+import { readQuery, sendFacts } from '../history-routes.ts';
+import type { HubServer } from '../hub-server.ts';
+import { createAnswerOnce, parseKey, requestDigest } from './answer-once.ts';
+import { authorise, authoriseRead, deciderOf, environmentOf } from './authorise.ts';
+import { rolloutRoutes } from './rollout-routes.ts';
+
+export type DecisionOptions = {
+  /** Read for each request: officers may install a new root while the hub runs. */
+  readonly readKeys: () => Promise<KeyDirectory>;
+  /** The chain and its policies. @param fresh false: what was read some seconds ago is good enough */
+  readonly readPromotion: (fresh: boolean) => Promise<Promotion>;
+  /** Makes the loop build what was decided. May be called at any time. */
+  readonly poke: () => void;
+  /** Aborts when the hub stops. */
+  readonly signal: AbortSignal;
+};
+
+/** What a route for decisions gets. */
+export type Asked<Body> = {
+  readonly wish: Wish;
+  readonly body: Body;
+  readonly request: FastifyRequest;
+};
+
+/** Adds routes below the path of an environment. */
+export type DecisionServer = {
+  readonly context: Context;
+  readonly options: DecisionOptions;
+  readonly read: (path: string, answer: (request: FastifyRequest) => Promise<object>) => void;
+  /** @param schema of the body, which the type names */
+  readonly decide: <Body>(
+    path: string,
+    order: { readonly verb: Verb; readonly schema: DocumentName },
+    work: (asked: Asked<Body>) => Promise<object>,
+  ) => void;
+};
+
+export const ENVIRONMENT_PATH = '/v1/environments/:environment';
+const PER_MINUTE = 300;
+const BODY_BYTES = 64 << 10;
+
+/** Adds the routes for deciding about environments (docs/hub-api.md). They exist where a platform is configured. */
+export const decisionRoutes = (
+  server: HubServer,
+  context: Context,
+  options: DecisionOptions,
+  gate: BodyGate,
+): void => {
+  const answerOnce = createAnswerOnce(context.hub.store, context.clock);
+  const config = { rateLimit: { max: PER_MINUTE, timeWindow: 60_000 } };
+  const routes: DecisionServer = {
+    context,
+    options,
+    read: (path, answer) => {
+      server.get(
+        `${ENVIRONMENT_PATH}${path}`,
+        // preHandler runs after the rate limit, which bounds token guessing.
+        { config, preHandler: (request: FastifyRequest) => authoriseRead(request, context) },
+        async (request, reply) => sendFacts(request, reply, await answer(request)),
+      );
+    },
+    decide: <Body>(
+      path: string,
+      { verb, schema }: { readonly verb: Verb; readonly schema: DocumentName },
+      work: (asked: Asked<Body>) => Promise<object>,
+    ) => {
+      server.post(
+        `${ENVIRONMENT_PATH}${path}`,
+        {
+          config,
+          bodyLimit: BODY_BYTES,
+          // The body of a caller who may not decide is not read.
+          preParsing: async (request: FastifyRequest, reply: FastifyReply, payload) => {
+            await authorise(request, context, verb);
+            await gate.stranger(request, reply);
+            return payload;
+          },
+        },
+        async (request) => {
+          const body = parseDocument<Body>(schema, request.body ?? {}, 'the request');
+          const { tokenId, person } = deciderOf(request);
+          const environment = environmentOf(request);
+          const run = (repeats: Date | undefined): Promise<object> => {
+            const wish = { environment, person, now: context.clock(), signal: options.signal, repeats };
+            return work({ wish, body, request });
+          };
+          const key = parseKey(request.headers['idempotency-key']);
+          const keyed = requestDigest(request.method, request.url, body);
+          const answer =
+            key === undefined
+              ? await run(undefined)
+              : await answerOnce({ tokenId, key, request: keyed }, run);
+          options.poke();
+          request.log.info({ audit: true, token: tokenId, person, environment, verb }, 'decided');
+          return answer;
+        },
+      );
+    },
+  };
+  gateRoutes(routes);
+  rolloutRoutes(routes);
+};
+
+type WithCandidate = { readonly candidate?: Digest };
+type WithReason = { readonly reason: string };
+
+const gateRoutes = ({ context, options, read, decide }: DecisionServer): void => {
+  const { signal } = options;
+  const open = async (fresh: boolean): Promise<Chain> => {
+    const { layout, store } = context.hub;
+    const keys = await options.readKeys();
+    return { hub: { keys, layout, store }, promotion: await options.readPromotion(fresh) };
+  };
+
+  read('/gate', async (request) => {
+    const { hub, promotion } = await open(false);
+    const { candidate } = readQuery(request, ['candidate']);
+    const question = { now: context.clock(), signal, candidate: parseCandidate(candidate), asks: null };
+    const judged = await assess(hub, linkTo(promotion, environmentOf(request)), question);
+    return verdictJson(judged.verdict, judged.candidate.candidate);
+  });
+
+  read('/arrival', async (request) => {
+    const { hub, promotion } = await open(false);
+    const candidate = parseCandidate(readQuery(request, ['candidate']).candidate);
+    const environment = environmentOf(request);
+    const arrival = await lookAtArrival(hub, promotion, {
+      environment,
+      candidate,
+      now: context.clock(),
+      signal,
+    });
+    return { environment, ...arrival };
+  });
+
+  read('/promotions', async (request) => {
+    const { limit, cursor } = readQuery(request, ['limit', 'cursor']);
+    const { keys, layout } = (await open(false)).hub;
+    return listPromotions({ keys, layout }, environmentOf(request), { limit: parseLimit(limit), cursor });
+  });
+
+  read('/approval', async (request) => {
+    const { candidate, stage, person, reason } = readQuery(request, [
+      'candidate',
+      'stage',
+      'person',
+      'reason',
+    ]);
+    if (person === undefined || person.trim() === '')
+      throw new FleetError('USAGE', 'an approval names its person', { hint: 'Add ?person=' });
+    const statement = await draftApproval(await open(false), {
+      environment: environmentOf(request),
+      candidate: parseCandidate(candidate),
+      stage: stage === undefined ? undefined : parseName(stage, 'stage'),
+      person,
+      reason: reason ?? '',
+      now: context.clock(),
+      signal,
+    });
+    return JSON.parse(statement.toString()) as object;
+  });
+
+  decide<WithCandidate & Partial<WithReason>>(
+    '/promotions',
+    { verb: 'promote', schema: 'hub-decisions#promote' },
+    async ({ wish, body: { candidate, reason = null }, request }) =>
+      promotedJson(
+        await promoteTo(await open(true), { ...wish, candidate, reason }, ({ verdict }) => {
+          request.verdict = verdict;
+        }),
+      ),
+  );
+
+  decide<{ readonly statement: { readonly [key: string]: Json } }>(
+    '/approvals',
+    { verb: 'approve', schema: 'hub-decisions#approve' },
+    async ({ wish, body }) => {
+      const { stage, ...approved } = await appendApproval(await open(true), body.statement, wish);
+      return { ...approved, stage: stage ?? null };
+    },
+  );
+
+  decide<WithCandidate & WithReason>(
+    '/rejections',
+    { verb: 'reject', schema: 'hub-decisions#reject' },
+    async ({ wish, body: { candidate, reason } }) =>
+      rejectFor(await open(true), { ...wish, candidate, reason }),
+  );
+
+  for (const decision of ['pause', 'resume'] as const)
+    decide<WithReason>(
+      `/${decision}`,
+      { verb: decision, schema: 'hub-decisions#reason' },
+      async ({ wish, body: { reason } }) => pauseOrResume(await open(true), decision, { ...wish, reason }),
+    );
+
+  decide<WithCandidate & WithReason>(
+    '/rollback',
+    { verb: 'rollback', schema: 'hub-decisions#reject' },
+    async ({ wish, body: { candidate, reason } }) =>
+      rollBackTo(await open(true), { ...wish, candidate, reason }),
+  );
+};

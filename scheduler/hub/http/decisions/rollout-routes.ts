@@ -1,0 +1,67 @@
+import type { FastifyRequest } from 'fastify';
+import { formatError } from '#bundles/errors';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/names';
+import { channelsIn } from '#bundles/transport/publish/choose-pointers';
+import { formatTime } from '#bundles/time';
+import { listReleases, releaseJson } from '../../../release/reissue/list-releases.ts';
+import { LOCK_WAIT_MS } from '../../decide/chain.ts';
+import { decideStep, ROLLOUT_STEPS } from '../../rollout/decide-step.ts';
+import { listRollouts } from '../../rollout/list-rollouts.ts';
+import { simulateChannel } from '../../rollout/simulate-channel.ts';
+import { environmentOf } from './authorise.ts';
+import type { DecisionServer } from './decision-routes.ts';
+
+/** Adds the routes for releases and rollouts of an environment. */
+export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer): void => {
+  const { layout, store } = context.hub;
+  const open = async () => ({ layout, store, keys: await options.readKeys() });
+  const channelsOf = async (request: FastifyRequest): Promise<readonly Channel[]> => {
+    const environment = environmentOf(request);
+    const all = channelsIn(await openOrStartLayout(layout)).map((name) => parseChannel(name));
+    return all.filter((channel) => channel.environment === environment);
+  };
+
+  read('/releases', async (request) => {
+    const { roots } = await options.readKeys();
+    const opened = await openOrStartLayout(layout);
+    const channels = await Promise.all(
+      (await channelsOf(request)).map(async (channel) => ({
+        channel: formatChannel(channel),
+        releases: (await listReleases(opened, channel, roots)).map(releaseJson),
+      })),
+    );
+    return { channels };
+  });
+
+  read('/rollouts', async (request) => {
+    const now = context.clock();
+    return {
+      at: formatTime(now),
+      rollouts: await listRollouts(await open(), await channelsOf(request), now),
+    };
+  });
+
+  read('/rollouts/:clusterType/simulation', async (request) => {
+    const channel = channelOf(request);
+    const { agents: _, ...simulation } = await simulateChannel(await open(), channel, context.clock());
+    return { channel: formatChannel(channel), ...simulation };
+  });
+
+  for (const decision of ROLLOUT_STEPS)
+    decide<{ readonly reason: string }>(
+      `/rollouts/:clusterType/${decision}`,
+      { verb: 'rollout', schema: 'hub-decisions#reason' },
+      async ({ wish: { person, now, repeats }, body: { reason }, request }) => {
+        const step = { channel: channelOf(request), decision, person, reason, now, repeats };
+        const keys = await options.readKeys();
+        const { leaseVoid, ...decided } = await decideStep(keys, layout, { ...step, waitMs: LOCK_WAIT_MS });
+        return { ...decided, leaseVoid: leaseVoid ? formatError(leaseVoid) : null };
+      },
+    );
+};
+
+const channelOf = (request: FastifyRequest): Channel => {
+  const { clusterType = '' } = request.params as { readonly clusterType?: string };
+  return { environment: environmentOf(request), clusterType: parseName(clusterType, 'cluster type') };
+};

@@ -1,0 +1,294 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { addDays } from '#bundles/time';
+import { loadSigningKey } from '#bundles/trust/keys/key';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
+import { createToken } from '../../../../../scheduler/hub/tokens/create-token.ts';
+import { revokeToken } from '../../../../../scheduler/hub/tokens/list-tokens.ts';
+import { lockLayout } from '../../../../../scheduler/release/publish/lock-layout.ts';
+import { changeShared } from '../../decide/chained-office.ts';
+import { NOW } from '../../../release/removals/office.ts';
+import { type DecisionServer, decisionServer } from './decision-server.ts';
+
+const after = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);
+
+const kinds = async ({ office }: DecisionServer): Promise<readonly string[]> =>
+  (await office.entries()).map((entry) =>
+    entry.kind === 'decision' ? entry.predicate.decision : entry.kind,
+  );
+
+describe('a pipeline', () => {
+  test('reads the gate, promotes, and finds its name in the audit log', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('promote:prod');
+    const gate = await ci.get('prod/gate');
+    expect(gate).toMatchObject({ status: 200, json: { from: 'qa', to: 'prod', state: 'ready' } });
+    const candidate = gate.json['candidate'];
+    expect((await ci.get('prod/gate', { 'if-none-match': gate.etag ?? '' })).status).toBe(304);
+    const promoted = await ci.post('prod/promotions', { candidate, reason: 'build 7 passed' });
+    expect(promoted).toMatchObject({ status: 200, json: { outcome: 'promoted', number: 1, candidate } });
+    expect(made.pokes()).toBe(1);
+    expect((await ci.post('prod/promotions', {})).json).toMatchObject({ outcome: 'known', number: 1 });
+    const [entry] = await made.office.entries();
+    expect(entry?.predicate).toMatchObject({ person: 'ci', reason: 'build 7 passed', mode: 'manual' });
+    const changed = await ci.get('prod/gate', { 'if-none-match': gate.etag ?? '' });
+    expect(changed).toMatchObject({ status: 200, json: { state: 'promoted' } });
+    expect((await ci.get('prod/promotions')).json).toMatchObject({
+      environment: 'prod',
+      promotions: [{ number: 1, candidate, person: 'ci', current: true }],
+      next: null,
+    });
+    expect((await ci.get('prod/arrival')).json).toMatchObject({ environment: 'prod', state: 'waiting' });
+  });
+
+  test('is shown the conditions of a gate that is closed, and may ask again with the same key', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('promote:prod', 'pause:prod', 'resume:prod');
+    expect((await ci.post('prod/pause', { reason: 'stock taking' })).json).toMatchObject({
+      outcome: 'decided',
+    });
+    const key = { 'idempotency-key': 'build-7' };
+    const closed = await ci.post('prod/promotions', {}, key);
+    expect(closed).toMatchObject({
+      status: 409,
+      type: 'application/problem+json',
+      json: {
+        type: 'urn:fleet-ferry:error:GATE_CLOSED',
+        title: 'Gate closed',
+        status: 409,
+        code: 'GATE_CLOSED',
+        detail: expect.stringContaining('paused by ci'),
+        state: 'paused',
+        conditions: expect.arrayContaining([expect.objectContaining({ name: 'released', met: true })]),
+      },
+    });
+    await ci.post('prod/resume', { reason: 'done' });
+    expect((await ci.post('prod/promotions', {}, key)).json).toMatchObject({ outcome: 'promoted' });
+  });
+
+  test('rejects and rolls back, and each needs a reason', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('promote:prod', 'reject:prod', 'rollback:prod');
+    await ci.post('prod/promotions', {});
+    await changeShared(made.office, after(1));
+    made.setNow(after(2));
+    await ci.post('prod/promotions', {});
+    for (const path of ['prod/rollback', 'prod/rejections'])
+      expect(await ci.post(path, {})).toMatchObject({ status: 400, json: { code: 'SCHEMA' } });
+    expect((await ci.post('prod/rollback', { reason: 'orders are lost' })).json).toMatchObject({
+      decision: 'roll-back',
+      number: 3,
+    });
+    expect((await ci.post('prod/rejections', { reason: 'orders are lost' })).json).toMatchObject({
+      decision: 'reject',
+      from: 'qa',
+    });
+    expect(await kinds(made)).toEqual(['promotion', 'promotion', 'roll-back', 'promotion', 'reject']);
+    const first = await ci.get('prod/promotions?limit=2');
+    const more = await ci.get(`prod/promotions?limit=2&cursor=${String(first.json['next'])}`);
+    const numbers = [first, more].map(({ json }) =>
+      (json['promotions'] as readonly { number: number }[]).map(({ number }) => number),
+    );
+    expect([numbers, more.json['next']]).toEqual([[[3, 2], [1]], null]);
+  });
+
+  test('reads releases and rollouts, and is refused a step of a rollout that does not run', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('rollout:qa');
+    expect((await ci.get('qa/releases')).json).toMatchObject({
+      channels: [{ channel: 'qa/press', releases: [{ version: 1, current: true, revoked: null }] }],
+    });
+    expect((await ci.get('qa/rollouts')).json).toMatchObject({ rollouts: [] });
+    for (const path of ['advance', 'pause', 'resume', 'take-back'])
+      expect(await ci.post(`qa/rollouts/press/${path}`, { reason: 'checked' })).toMatchObject({
+        status: 404,
+        json: { code: 'ROLLOUT_MISSING' },
+      });
+    expect((await ci.get('qa/rollouts/press/simulation')).status).toBe(404);
+  });
+});
+
+describe('an idempotency key', () => {
+  test('gives a repetition the first answer, and decides nothing again', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('promote:prod', 'rollback:prod');
+    const key = { 'idempotency-key': '"7f1c"' };
+    const first = await ci.post('prod/promotions', {}, key);
+    expect(first.json).toMatchObject({ outcome: 'promoted' });
+    await made.restart();
+    expect((await ci.post('prod/promotions', {}, { 'idempotency-key': '7f1c' })).json).toEqual(first.json);
+    expect(await kinds(made)).toEqual(['promotion']);
+  });
+
+  test('is refused with another body, and forgotten after a day', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('pause:prod', 'resume:prod');
+    const key = { 'idempotency-key': 'one' };
+    await ci.post('prod/pause', { reason: 'a' }, key);
+    for (const [path, reason] of [
+      ['prod/pause', 'b'],
+      ['prod/resume', 'a'],
+    ] as const)
+      expect(await ci.post(path, { reason }, key)).toMatchObject({
+        status: 422,
+        json: { code: 'IDEMPOTENCY_REUSED' },
+      });
+    made.setNow(addDays(NOW, 1));
+    expect((await ci.post('prod/resume', { reason: 'a' }, key)).json).toMatchObject({ outcome: 'decided' });
+  });
+
+  test('is refused while the first request is under way', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('pause:prod');
+    const ask = () => ci.post('prod/pause', { reason: 'a' }, { 'idempotency-key': 'one' });
+    const lock = await lockLayout(made.office.layout, 'build', NOW);
+    const first = ask();
+    const isBegun = async () =>
+      (await made.store.db.selectFrom('api_request').selectAll().execute()).length === 1;
+    await expect.poll(isBegun, { timeout: 10_000 }).toBe(true);
+    expect(await ask()).toMatchObject({ status: 409, json: { code: 'IDEMPOTENCY_RUNNING' } });
+    lock[Symbol.dispose]();
+    expect((await first).status).toBe(200);
+  });
+
+  test('of a hub that was killed between decision and answer decides nothing again', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('promote:prod', 'rollback:prod');
+    const first = await ci.get('prod/gate');
+    await ci.post('prod/promotions', {});
+    await changeShared(made.office, after(1));
+    made.setNow(after(2));
+    await ci.post('prod/promotions', {});
+    const ask = () => ci.post('prod/rollback', { reason: 'r' }, { 'idempotency-key': 'back' });
+    const done = await ask();
+    // What a kill between the two leaves: the entries in the log, and a row without an answer.
+    await made.store.db.updateTable('api_request').set({ answer: null }).execute();
+    made.setNow(after(3));
+    await made.restart();
+    expect(await ask()).toEqual(done);
+    expect(done.json['candidate']).toBe(first.json['candidate']);
+    expect(await kinds(made)).toEqual(['promotion', 'promotion', 'roll-back', 'promotion']);
+  });
+
+  test('is refused in another form', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('pause:prod');
+    for (const text of ['', 'with space', 'x'.repeat(256), 'ü']) {
+      const answer = await ci.post('prod/pause', { reason: 'a' }, { 'idempotency-key': text });
+      expect(answer).toMatchObject({ status: 400, json: { code: 'USAGE' } });
+    }
+    expect(await kinds(made)).toEqual([]);
+  });
+});
+
+describe('a token of one environment', () => {
+  test('H31: does not decide for another', async () => {
+    await using made = await decisionServer();
+    const verbs = ['promote', 'reject', 'pause', 'rollback', 'rollout', 'approve'];
+    const other = await made.caller(...verbs.map((verb) => `${verb}:qa`));
+    for (const [path, body] of [
+      ['promotions', { reason: 'r' }],
+      ['rejections', { reason: 'r' }],
+      ['pause', { reason: 'r' }],
+      ['rollback', { reason: 'r' }],
+      ['rollouts/press/advance', { reason: 'r' }],
+      ['approvals', { statement: {} }],
+    ] as const)
+      expect(await other.post(`prod/${path}`, body)).toMatchObject({
+        status: 403,
+        json: { code: 'TOKEN_SCOPE' },
+      });
+    expect((await other.get('prod/gate')).json).toMatchObject({ code: 'TOKEN_SCOPE' });
+    expect(await kinds(made)).toEqual([]);
+  });
+
+  test('H31: does not decide what its verbs do not name', async () => {
+    await using made = await decisionServer();
+    const waits = await made.caller('wait:*');
+    expect((await waits.get('prod/gate')).status).toBe(200);
+    expect((await waits.post('prod/promotions', {})).json).toMatchObject({ code: 'TOKEN_SCOPE' });
+    const reader = await made.reader();
+    expect((await reader.get('prod/gate')).status).toBe(200);
+    expect((await reader.post('prod/promotions', {})).json).toMatchObject({ code: 'TOKEN_INVALID' });
+  });
+});
+
+describe('a token for decisions', () => {
+  test('H32: that ended or was revoked decides nothing, and gets no stored answer', async () => {
+    await using made = await decisionServer();
+    const order = {
+      scope: 'decide',
+      person: 'ci',
+      allowances: [{ verb: 'promote', environment: '*' }],
+    } as const;
+    const terms = { note: undefined, expires: addDays(NOW, 1), now: NOW };
+    const { token, row } = await createToken(made.store, order, terms);
+    const ci = made.callerWith(token);
+    const key = { 'idempotency-key': 'one' };
+    expect((await ci.post('prod/promotions', {}, key)).status).toBe(200);
+    made.setNow(addDays(NOW, 1));
+    const refused = { status: 401, type: 'application/problem+json', json: { code: 'TOKEN_INVALID' } };
+    expect(await ci.post('prod/promotions', {}, key)).toMatchObject(refused);
+    made.setNow(NOW);
+    await revokeToken(made.store, row.id, NOW);
+    expect(await ci.post('prod/promotions', {}, key)).toMatchObject(refused);
+    expect(await ci.get('prod/gate')).toMatchObject(refused);
+  });
+});
+
+test('H33: an idempotency key of another token gets neither its answer nor its decision', async () => {
+  await using made = await decisionServer();
+  const ci = await made.caller('pause:prod');
+  const key = { 'idempotency-key': 'one' };
+  await ci.post('prod/pause', { reason: 'a' }, key);
+  const other = await made.caller('promote:prod');
+  expect(await other.post('prod/pause', { reason: 'a' }, key)).toMatchObject({
+    status: 403,
+    json: { code: 'TOKEN_SCOPE' },
+  });
+  expect(await kinds(made)).toEqual(['pause']);
+});
+
+test('H34: a body over the limit is refused, and not read before the token is checked', async () => {
+  await using made = await decisionServer();
+  const body = { reason: 'x'.repeat(70_000) };
+  const ci = await made.caller('pause:prod');
+  expect(await ci.post('prod/pause', body)).toMatchObject({ status: 413, json: { code: 'TOO_LARGE' } });
+  expect((await made.callerWith('ffd_nobody').post('prod/pause', body)).json).toMatchObject({
+    code: 'TOKEN_INVALID',
+  });
+});
+
+describe('an approval', () => {
+  const bundleKey = async ({ office: { folder } }: DecisionServer) =>
+    loadSigningKey(await readFile(join(folder, 'keys', 'bundle.key'), 'utf8'));
+  const draft = async (caller: Awaited<ReturnType<DecisionServer['caller']>>) =>
+    canonicalBytes((await caller.get('prod/approval?person=ann&reason=ok')).json as Json);
+  const parse = (bytes: Buffer): object => JSON.parse(bytes.toString()) as object;
+
+  test('H35: that a person signed counts, no matter who hands it over, and as that person', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('approve:prod');
+    const statement = parse(await signPayload(await draft(ci), await bundleKey(made)));
+    const other = await made.caller('approve:prod');
+    expect(await other.post('prod/approvals', { statement })).toMatchObject({
+      status: 200,
+      json: { outcome: 'appended', person: 'ann', to: 'prod' },
+    });
+    expect((await ci.post('prod/approvals', { statement })).json).toMatchObject({ outcome: 'known' });
+  });
+
+  test('H35: that the holder of a token signed with another key is refused', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('approve:prod');
+    const key = loadSigningKey(await readFile(join(made.office.folder, 'keys', 'audit.key'), 'utf8'));
+    const statement = parse(await signPayload(await draft(ci), key));
+    expect(await ci.post('prod/approvals', { statement })).toMatchObject({
+      status: 400,
+      json: { code: 'UNKNOWN_KEY' },
+    });
+    expect(await kinds(made)).toEqual([]);
+  });
+});
