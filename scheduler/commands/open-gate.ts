@@ -8,6 +8,7 @@ import { readPromotion } from '../hub/gate/link.ts';
 import { hasNoSites, openHub } from '../hub/hub.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
+import type { Sources } from '../load/sources/open-sources.ts';
 import type { Promotion } from '../model/promotion.ts';
 import { type Configuration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags } from '../settings/configuration-flags.ts';
@@ -49,11 +50,16 @@ export const personOf = ({
 export type OpenGate = AsyncDisposable & { readonly hub: GateHub; readonly promotion: Promotion };
 
 /** @throws FleetError USAGE for a missing setting; MEDIUM_MISSING if there is no layout; the codes of openHub, openKeyDirectory and readPromotion */
-export const openGate = async (configuration: Configuration, signal: AbortSignal): Promise<OpenGate> => {
+export const openGate = async (
+  configuration: Configuration,
+  signal: AbortSignal,
+  sources?: Sources,
+): Promise<OpenGate> => {
   // Opened to refuse a wrong place: a layout that is not there has no releases and no audit log.
   await openLayout(requireSetting(configuration, 'layout'));
   const promotion = await readPromotion(
     platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal }),
+    sources,
   );
   if (
     configuration.db !== undefined &&

@@ -1,25 +1,33 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
-import { isFleetError } from '#bundles/errors';
+import { formatError, isFleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { type Promoted, promotedJson, promoteTo } from '../hub/decide/promote-to.ts';
 import { assess, parseCandidate } from '../hub/gate/assess.ts';
 import { describeVerdict, verdictJson } from '../hub/gate/describe-verdict.ts';
 import { linkTo } from '../hub/gate/link.ts';
-import { type Configuration, readConfiguration } from '../settings/configuration.ts';
+import { sourcesOf } from '../load/load-platform.ts';
+import { platformOptions } from '../load/platform/platform-options.ts';
+import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags } from '../settings/configuration-flags.ts';
 import { decisionFlags, gateFlags, openGate, personOf } from './open-gate.ts';
+import { findKalypsoRoot, kalypsoFlags, promoteInKalypso, refuseKalypsoFlags } from './promote-in-kalypso.ts';
 
 export default class Promote extends FleetCommand {
   static override description =
     `Promotes a candidate to the next environment of the chain, if its gate is open.
 
 The promotion is signed and appended to the audit log; the next build of the environment releases it. --explain shows each
-condition of the gate and decides nothing.`;
+condition of the gate and decides nothing.
+
+For a control plane in Kalypso's form it writes the commit of the BaseRepo to the branch of the environment, as Kalypso's own
+workflow does: the commit that another environment is pinned to (--from), or one of the base's branch (--commit). It needs
+neither keys nor a layout; Git has the decision.`;
   static override examples = [
     '<%= config.bin %> <%= command.id %> qa --explain',
     '<%= config.bin %> <%= command.id %> prod --reason "load test of 23 November passed" --build',
     '<%= config.bin %> <%= command.id %> prod --candidate sha256:... --person ann',
+    '<%= config.bin %> <%= command.id %> stage --from dev --platform https://github.com/me/control-plane --pull-request',
   ];
   static override args = {
     environment: Args.string({ required: true, description: 'Environment to promote to' }),
@@ -34,6 +42,11 @@ condition of the gate and decides nothing.`;
       description: 'With --build: pull images that are in no layout from their registries',
       dependsOn: ['build'],
     }),
+    publish: Flags.boolean({
+      description:
+        'Deliver the rendered tree of the environment afterwards, to the tree of the configuration and as its treePullRequest says',
+    }),
+    ...kalypsoFlags,
   };
 
   async run(): Promise<unknown> {
@@ -42,7 +55,21 @@ condition of the gate and decides nothing.`;
     const now = this.readNow(flags.now);
     const { signal } = this;
     const person = personOf(flags);
-    await using gate = await openGate(configuration, signal);
+    const options = platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal });
+    const sources = sourcesOf(options);
+    const kalypso = await findKalypsoRoot(options.platform, sources);
+    if (kalypso) {
+      const access = { ...options, sources, configuration, person, now, signal };
+      const { lines, problem, json } = await promoteInKalypso(kalypso, args.environment, flags, access);
+      for (const line of lines) this.log(line);
+      if (!problem) return json;
+      this.say(`The promotion is written, but not its commit status: ${formatError(problem)}`);
+      process.exitCode = problem.exitCode;
+      return { ...json, ...(this.toErrorJson(problem) as object) };
+    }
+    refuseKalypsoFlags(flags);
+    if (flags.publish && !flags.explain) requireSetting(configuration, 'tree');
+    await using gate = await openGate(configuration, signal, sources);
     const candidate = parseCandidate(flags.candidate);
     const { environment } = args;
     if (flags.explain) {
@@ -60,7 +87,9 @@ condition of the gate and decides nothing.`;
     });
     this.log(describe(promoted));
     const made = promotedJson(promoted);
-    if (flags.build) return { ...made, build: await this.build(configuration, environment) };
+    if (flags.build) await this.build(configuration, environment);
+    if (flags.publish) await this.publish(configuration, environment);
+    if (flags.build || flags.publish) return made;
     this.say(
       `The next build of ${environment} releases it: fleet-scheduler build --environment ${environment}`,
     );
@@ -73,6 +102,19 @@ condition of the gate and decides nothing.`;
   protected override toErrorJson(error: unknown): unknown {
     const told = super.toErrorJson(error) as object;
     return isFleetError(error, 'GATE_CLOSED') ? { ...told, ...this.#closed } : told;
+  }
+
+  /** Runs the verb publish with the same settings; its exit code is this command's. */
+  private async publish(configuration: Configuration, to: string): Promise<void> {
+    const { config, cache, map, now } = (await this.parse(Promote)).flags;
+    const { layout, platform, tree, forge } = configuration;
+    const given = { config, cache, layout, platform, now, forge, environment: to, to: tree };
+    const argv = Object.entries(given).flatMap(([name, value]) =>
+      value === undefined ? [] : [`--${name}`, value],
+    );
+    const propose = configuration.treePullRequest ? ['--pull-request'] : [];
+    const { default: Publish } = await import('./publish.ts');
+    await Publish.run([...argv, ...propose, ...(map ?? []).flatMap((one) => ['--map', one])], this.config);
   }
 
   /** Runs the verb build with the same settings; its exit code is this command's. */

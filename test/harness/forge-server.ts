@@ -61,13 +61,17 @@ const ROOTS = { github: '', gitea: '/api/v1', gitlab: '/api/v4', azure: '/org' }
  * DevOps: 'gitops' of the project 'org') that really is there: a head that is no branch is refused, as all do. Shapes as in
  * their API references.
  */
-export const startForge = async (kind: ForgeKind, repository: string): Promise<ForgeServer> => {
+export const startForge = async (
+  kind: ForgeKind,
+  repository: string,
+  name = 'org/gitops',
+): Promise<ForgeServer> => {
   const labels: Label[] = [];
   const server = createServer((request, response) => {
     void answer(request, response);
   });
   const root = ROOTS[kind];
-  const repo = `${root}/repos/org/gitops`;
+  const repo = `${root}/repos/${name}`;
 
   const hasBranch = async (branch: string): Promise<boolean> => {
     const found = await runCommand([

@@ -30,6 +30,9 @@ export type TreeWords = {
   readonly sources: readonly SourceSnapshot[];
 };
 
+/** A text of a person as code, so that it is no markup and calls nobody by @name. */
+export const code = (text: string): string => `\`${text.replaceAll(/[`\p{Cc}]/gu, ' ')}\``;
+
 export const titleOf = ({ environment }: Pick<TreeWords, 'environment'>): string =>
   `Update the manifests of ${environment}`;
 

@@ -46,6 +46,27 @@ export const planChanges = (
   return { written, removed, unchanged: tree.size - written.length, name: nameOf(written, removed) };
 };
 
+/**
+ * Plans edits of single files.
+ * @param files `was`: the content that an edit was made from; undefined for a new file
+ * @throws FleetError BUSY if a file on the branch has another content
+ */
+export const planFiles = (
+  before: BranchFiles,
+  files: readonly { readonly path: string; readonly was: Buffer | undefined; readonly bytes: Buffer }[],
+): Changes => {
+  const idOf = blobIdIn(before);
+  const written = files.flatMap(({ path: shown, was, bytes }) => {
+    const path = toGitPath(shown);
+    const [now, id] = [before.get(path)?.id, idOf(bytes)];
+    if (now === id) return [];
+    if (now !== (was && idOf(was)))
+      throw new FleetError('BUSY', `${shown} was changed on the branch meanwhile`, { hint: 'Run it again' });
+    return [{ path, bytes, id }];
+  });
+  return { written, removed: [], unchanged: files.length - written.length, name: nameOf(written, []) };
+};
+
 const nameOf = (written: Changes['written'], removed: readonly string[]): string => {
   const hash = createHash('sha256');
   for (const { path, bytes } of written)

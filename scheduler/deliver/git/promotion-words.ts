@@ -6,7 +6,7 @@ import type { PromotionPredicate } from '#bundles/formats/statements/predicates'
 import { formatSeconds } from '../../model/format-seconds.ts';
 import type { PromotionPolicy } from '../../model/promotion.ts';
 import { policyDigest } from '../../release/chain/policy-digest.ts';
-import type { Words } from './commit-words.ts';
+import { code, type Words } from './commit-words.ts';
 import type { Changes } from './plan-changes.ts';
 
 /** What a proposal says about the promotion that it delivers. */
@@ -50,9 +50,6 @@ const section = (title: string, lines: readonly string[]): readonly string[] => 
   const more = lines.length > MAX_LINES ? [`and ${lines.length - MAX_LINES} more`] : [];
   return [[title, ...[...lines.slice(0, MAX_LINES), ...more].map((line) => `- ${line}`)].join('\n')];
 };
-
-/** A text of a person as code, so that it is no markup and calls nobody by @name. */
-const code = (text: string): string => `\`${text.replaceAll(/[`\p{Cc}]/gu, ' ')}\``;
 
 const conditionsOf = ({
   statement: { policy: digest, approvals },

@@ -13,12 +13,19 @@ export const describeTakeover = (report: TakeoverReport, to: string | undefined)
     ...errors.map((error) => `  ${formatError(error)}`),
   ]),
   ...(to === undefined
-    ? []
+    ? report.broken.length > 0
+      ? []
+      : [
+          'Next: deliver with publish --to gitops --pull-request and promote with promote <environment> --from <environment>, and turn Kalypso off; or write the platform in our form with --to',
+        ]
     : report.broken.length > 0
       ? [
           `Nothing was written to ${to}: it would have no ${nameSome(report.broken.map(({ environment }) => environment))}`,
         ]
-      : [`${report.written.length} files written to ${to}`, `Next: cd ${to} && fleet-scheduler validate`]),
+      : [
+          `${report.written.length} files written to ${to}`,
+          `Next: cd ${to} && fleet-scheduler validate; then promotedFrom in fleet.yaml chains the environments`,
+        ]),
 ];
 
 const describeEnvironment = (one: EnvironmentTakeover): readonly string[] => [

@@ -185,7 +185,7 @@ spec: {repo: https://example.com/out, branch: dev, path: .}
     const options = await openTwo();
     const report = await takeOver(options);
     expect(describeTakeover(report, options.to).at(-1)).toBe(
-      `Next: cd ${options.to} && fleet-scheduler validate`,
+      `Next: cd ${options.to} && fleet-scheduler validate; then promotedFrom in fleet.yaml chains the environments`,
     );
     const { platform, layout } = await readConfiguration({}, options.to);
     expect([platform, layout]).toEqual([options.to, join(options.to, '.fleet/layout')]);
