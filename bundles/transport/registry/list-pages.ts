@@ -7,20 +7,20 @@ import { readBody } from './http/read-body.ts';
 
 const MAX_PAGE_BYTES = 32 << 20;
 const MAX_ITEMS = 1_000_000;
-/** Consecutive pages without new items: registries that filter have some, a registry with a cycle has only such. */
+/** Upper bound on consecutive pages without new items: registries that filter have a few, a cycle has no others. */
 const MAX_IDLE_PAGES = 10;
 
 export type Listing<Item> = {
   readonly doing: string;
-  /** Of the first page, below /v2/. */
+  /** Path of the first page, below /v2/. */
   readonly path: string;
-  /** The items of one page, by what makes each unique; undefined when it is no such page. */
+  /** Returns the items of one page by a unique key; undefined if the page is invalid. */
   readonly items: (page: Record<string, unknown>) => ReadonlyMap<string, Item> | undefined;
   readonly signal: AbortSignal | undefined;
 };
 
 /**
- * All items of a list that a registry gives in pages (OCI distribution spec 1.1, "Listing Tags"); undefined for 404.
+ * Reads all pages of a list (OCI distribution spec 1.1, "Listing Tags"); undefined for 404.
  * @throws FleetError TOO_MANY, TOO_LARGE, REGISTRY_REFUSED
  */
 export const listPages = async <Item>(
@@ -97,7 +97,7 @@ const refused = (doing: string, what: string): FleetError =>
 const LINK = /\s*<([^>]*)>((?:\s*;\s*[^\s=;,]+(?:\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^\s;,"]+))?)*)\s*(?:,|$)/sy;
 const REL = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i;
 
-/** The target of `rel=next` in a Link header (RFC 8288), as it stands there: absolute or relative. */
+/** The unresolved target of `rel=next` in a Link header (RFC 8288), absolute or relative. */
 export const nextPageOf = (link: string): string | undefined => {
   LINK.lastIndex = 0;
   for (let match = LINK.exec(link); match; match = LINK.exec(link)) {

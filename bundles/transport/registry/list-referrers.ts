@@ -4,7 +4,7 @@ import { listPages } from './list-pages.ts';
 import { fetchManifest } from './pull-manifest.ts';
 import { type RepositoryClient, wishTo } from './repository-client.ts';
 
-/** Referrers of a manifest, from the referrers API, or from the fallback tag in a registry without it. */
+/** Lists the referrers of a manifest by the referrers API, or by the fallback tag in a registry without it. */
 export const listReferrers = async (
   repository: RepositoryClient,
   digest: Digest,
@@ -17,7 +17,7 @@ export const listReferrers = async (
       path: `${repository.path}/referrers/${digest}`,
       signal,
       items: ({ manifests }) => {
-        // ociregistry says null for none.
+        // ociregistry returns null for an empty list.
         const list = manifests === null ? [] : manifests;
         if (!Array.isArray(list) || !list.every(isDescriptor)) return undefined;
         return new Map(list.map((manifest) => [manifest.digest, manifest]));

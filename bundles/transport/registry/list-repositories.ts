@@ -6,8 +6,8 @@ import { listPages } from './list-pages.ts';
 const PAGE = 1000;
 
 /**
- * All repositories of a registry by their full paths, sorted bytewise; undefined when it does not list them. The catalogue is not
- * part of the OCI distribution spec; docker-registry introduced it and most registries have it.
+ * Lists all repositories of a registry by their full paths, sorted bytewise; undefined if it has no catalogue. The catalogue is not part of
+ * the OCI distribution spec; docker-registry introduced it and most registries have it.
  */
 export const listRepositories = async (
   client: Client,

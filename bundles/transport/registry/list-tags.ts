@@ -5,7 +5,7 @@ import { type RepositoryClient, wishTo } from './repository-client.ts';
 
 const PAGE = 1000;
 
-/** All tags, sorted bytewise; none for a repository that is not there yet. */
+/** Lists all tags, sorted bytewise; empty for a repository that does not exist. */
 export const listTags = async (
   repository: RepositoryClient,
   signal?: AbortSignal,
@@ -16,7 +16,7 @@ export const listTags = async (
       doing: `listing the tags of ${repository.name}`,
       path: `${repository.path}/tags/list?n=${PAGE}`,
       signal,
-      // docker-registry says null for none.
+      // docker-registry returns null for an empty list.
       items: ({ tags: page }) => {
         const list = page === null ? [] : page;
         return Array.isArray(list) && list.every(isTag) ? new Map(list.map((tag) => [tag, tag])) : undefined;

@@ -3,9 +3,9 @@ import { parseImageName, repositoryOf } from '../../formats/bundle/image-name.ts
 import { isRepositoryName } from './registry-address.ts';
 
 /**
- * Where an image 'host[:port]/repo@...' lies below the site's registry: 'host[_port]/repo'. So one rule a host lets a
- * cluster find all of them (containerd hosts.toml with override_path, CRI-O and podman registries.conf with location).
- * An underscore cannot be in a host's name, and a colon not in a repository's.
+ * The path of an image 'host[:port]/repo@...' below the site's registry: 'host[_port]/repo'. One rule for each host then maps all of its
+ * images (containerd hosts.toml with override_path, CRI-O and podman registries.conf with location). Host names have no underscore and
+ * repository names no colon.
  * @throws FleetError IMAGE_REFUSED for a host that cannot be part of a path
  */
 export const mirrorPath = (name: string): string => {

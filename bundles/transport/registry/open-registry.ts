@@ -13,8 +13,7 @@ import { repositoryBlobs } from './repository-blobs.ts';
 import type { RepositoryClient } from './repository-client.ts';
 
 /**
- * A registry behind one pool of connections and one memory of tokens. Nothing is sent before something is asked for;
- * disposing cuts what is under way.
+ * Opens a registry with one connection pool and one token cache. Sends nothing before the first request; disposing aborts requests.
  * @throws FleetError CONFIG_INVALID for a CA file or proxy that cannot be used
  */
 export const openRegistry = (address: RegistryAddress, options: RegistryOptions): Registry => {

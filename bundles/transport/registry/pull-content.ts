@@ -6,21 +6,21 @@ import { newRetries, type Retries } from './http/retry-budget.ts';
 import { isPassing, unreachable } from './http/registry-error.ts';
 import type { Answer } from './http/send.ts';
 
-/** What to read: a GET whose answer may be big. */
+/** A GET request with a response of any size. */
 export type Content = Pick<ClientAsk, 'doing' | 'path' | 'headers' | 'wish' | 'signal'> & {
-  /** Called where the registry answers 500, which is then as if there were no such thing: somebody asks elsewhere first. */
+  /** Called for status 500, which then counts as 404, because the caller tries another path first. */
   readonly onFailure?: (() => void) | undefined;
 };
 
-/** Getting this much further makes all tries new: on a bad line what counts is that it moves. */
+/** Progress in bytes after which the retry budget starts again. */
 const PROGRESS = 64 << 10;
 
 /**
- * Bytes as they come, going on from where a connection was cut: by a range, or by reading over what was given already
- * where the registry knows no ranges. Undefined where there is no such thing.
+ * Streams content and continues after a broken connection, by a range request, or by skipping the bytes already returned if the registry
+ * has no ranges. undefined for 404.
  */
 export const pullContent = async (client: Client, content: Content): Promise<FoundBlob | undefined> => {
-  // One for all of it: tries that each had tries of their own would be a long while for one blob.
+  // One retry budget for the whole transfer; nested retries would take too long.
   const retries = newRetries(client.options, client.retryBudget);
   const accept = content.onFailure ? [200, 404, 500] : [200, 404];
   const first = await client.ask({ ...content, retries, method: 'GET', accept }, async (answer) => answer);
@@ -81,7 +81,7 @@ async function* stream(
   }
 }
 
-/** From a byte on, or all of it where no range can be had: what was given already is then read over. */
+/** Requests the content from an offset, or all of it without ranges; bytes already returned are then skipped. */
 const getOn = async (client: Client, content: Content, from: number, retries: Retries): Promise<Answer> => {
   const ask = { ...content, retries, method: 'GET' as const };
   const headers = { ...content.headers, range: `bytes=${from}-` };
@@ -97,7 +97,7 @@ const lengthOf = (answer: Answer): number | undefined => {
   return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
 };
 
-/** A registry that ignores ranges begins anew; one that gives another range than was asked for is not to be believed. */
+/** Checks the range of a response. A registry that ignores ranges starts at 0; another range is an error. */
 const bytesToSkip = async (answer: Answer, given: number, doing: string): Promise<number> => {
   if (answer.status === 200) return given;
   const start = /^bytes ([0-9]{1,15})-/.exec(answer.header('content-range') ?? '')?.[1];

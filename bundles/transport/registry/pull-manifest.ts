@@ -15,7 +15,7 @@ import { readBody } from './http/read-body.ts';
 import type { FetchedManifest } from './registry.ts';
 import { type RepositoryClient, wishTo } from './repository-client.ts';
 
-/** Without the indexes a registry may answer with one platform of its own choice; without docker's, with a conversion. */
+/** Accepted media types. Without indexes a registry may choose a platform; without docker's types it may convert. */
 export const ACCEPT = {
   accept: [OCI_MANIFEST, OCI_INDEX, DOCKER_MANIFEST, DOCKER_INDEX, '*/*;q=0.1'].join(', '),
 };
@@ -34,7 +34,7 @@ export const resolveManifest = async (
       if (answer.status !== 200) return answer.status;
       const digest = answer.header('docker-content-digest') ?? reference;
       const size = answer.header('content-length') ?? '';
-      // Some registries say neither by HEAD; what they do say must be what was asked for.
+      // Some registries omit digest or type for HEAD; a returned digest must match the request.
       if (!isDigest(digest) || !/^[0-9]{1,15}$/.test(size)) return 405;
       if (isDigest(reference) && digest !== reference) throw otherContent(repository, reference, digest);
       return { mediaType: mediaTypeOf(answer.header('content-type')), digest, size: Number(size) };
@@ -46,7 +46,7 @@ export const resolveManifest = async (
   return found;
 };
 
-/** OCI distribution spec 1.1, "Pulling manifests". The content is checked against its digest, whatever its origin. */
+/** OCI distribution spec 1.1, "Pulling manifests". The content is verified against its digest. */
 export const fetchManifest = async (
   repository: RepositoryClient,
   reference: string,
@@ -66,7 +66,7 @@ export const fetchManifest = async (
       for (const expected of [reference, said])
         if (isDigest(expected) && expected !== digest) throw otherContent(repository, expected, digest);
       const parsed = parsedOf(bytes);
-      // The manifest's own word is under the digest; the header is not.
+      // The digest covers the media type in the manifest and not the one in the header.
       const mediaType = parsed?.mediaType ?? mediaTypeOf(answer.header('content-type'));
       for (const child of parsed?.children ?? []) remember(repository, child);
       return { descriptor: { mediaType, digest, size: bytes.byteLength }, bytes };
@@ -89,7 +89,7 @@ const asking = (
   signal,
 });
 
-/** A tag or a digest and nothing else gets into a path. @throws FleetError NAME_INVALID */
+/** Accepts only tags and digests for a path. @throws FleetError NAME_INVALID */
 export const checkReference = (reference: string): string => {
   if (isDigest(reference) || isTag(reference)) return reference;
   throw new FleetError(
@@ -98,11 +98,11 @@ export const checkReference = (reference: string): string => {
   );
 };
 
-/** A tag as it is, a digest in short. */
+/** A tag, or a shortened digest. */
 export const nameOf = (reference: string): string =>
   isDigest(reference) ? shortDigest(reference) : reference;
 
-/** Enough for the bundles of a release and their images many times over. */
+/** Upper bound on cached manifests, far above those of a release. */
 const MAX_REMEMBERED = 100_000;
 
 export const remember = ({ manifests }: RepositoryClient, digest: Digest): void => {
@@ -113,7 +113,7 @@ export const remember = ({ manifests }: RepositoryClient, digest: Digest): void 
 const mediaTypeOf = (contentType: string | undefined): string =>
   contentType?.split(';')[0]?.trim() || 'application/octet-stream';
 
-/** The caller checks the content of a manifest; here only its media type and those of its children are of interest. */
+/** Reads only the media types of a manifest and its children; the caller checks its content. */
 const parsedOf = (
   bytes: Buffer,
 ): { readonly mediaType: string | undefined; readonly children: readonly Digest[] } | undefined => {

@@ -17,9 +17,9 @@ import {
 type Open = () => Promise<AsyncIterable<Uint8Array>>;
 
 /**
- * Uploads a blob unless it is there. A cut upload goes on from where the registry says it is, or begins anew where it
- * was forgotten; as long as it gets further it is not given up.
- * @param mountFrom another repository of this registry, by its whole path there
+ * Uploads a blob unless it exists. An interrupted upload continues at the offset that the registry reports, or starts again if the registry
+ * has lost it. Retries as long as there is progress.
+ * @param mountFrom full path of another repository of this registry
  */
 export const pushBlob = async (
   repository: RepositoryClient,
@@ -33,7 +33,7 @@ export const pushBlob = async (
   const doing = `sending ${shortDigest(blob.digest)} to ${repository.name}`;
   const upload: Upload = { repository, blob, doing, signal };
   const { client } = repository;
-  // What is there already can be mounted, too: one request instead of two, where the registry mounts.
+  // An existing blob can be mounted as well, which takes one request in place of two.
   const mounts = mountFrom !== undefined && client.mounts.work();
   if (!mounts && (await isThere(upload))) return 'there';
   const begun = await beginUpload(upload, mountFrom);
@@ -51,7 +51,7 @@ export const pushBlob = async (
     if (reached.offset > best) retries.renew();
     best = Math.max(best, reached.offset);
     if (!(await retries.wait(undefined, signal))) throw failure;
-    // The answer may have been all that was lost.
+    // The upload may have succeeded although its response was lost.
     if (await isThere(upload)) return 'uploaded';
     const resumed = await resumeUpload(upload, reached);
     if (resumed && resumed.offset > best) retries.renew();
@@ -60,8 +60,8 @@ export const pushBlob = async (
 };
 
 /**
- * 500 is no, and not asked again: a docker-registry whose disk was full once keeps an empty link to a blob, on which every
- * question fails for ever and an upload puts right.
+ * Treats 500 as a missing blob: after a full disk, docker-registry keeps an empty link to a blob that fails every request until the blob
+ * is uploaded again.
  */
 const isThere = ({ repository, blob, doing, signal }: Upload): Promise<boolean> => {
   const { path, client } = repository;
@@ -74,7 +74,7 @@ const isThere = ({ repository, blob, doing, signal }: Upload): Promise<boolean> 
 
 const beginAnew = async (upload: Upload): Promise<Session> => (await beginUpload(upload)) as Session;
 
-/** OCI distribution spec 1.1, "Pushing blobs". A failure that may pass is returned, with how far it came; others are thrown. */
+/** OCI distribution spec 1.1, "Pushing blobs". Returns a transient failure with the reached offset; throws other failures. */
 const sendFrom = async (
   upload: Upload,
   from: Session,
@@ -104,7 +104,7 @@ const sendFrom = async (
   }
 };
 
-/** What the line takes decides how much is sent at once next. */
+/** The measured rate decides the size of the next chunk. */
 const timed = async <T>({ repository }: Upload, bytes: number, send: () => Promise<T>): Promise<T> => {
   const { pace, options } = repository.client;
   const now = options.clock ?? monotonic;

@@ -16,9 +16,8 @@ import { imageTag } from './references.ts';
 import type { Repository } from './registry.ts';
 
 /**
- * Puts what travels with an image beside it, so that whatever guards the cluster (an admission controller, policy.json) finds it
- * where cosign would have put it: as a referrer, or under its tag, 'sha256-<hex>.sig' and the like. An attachment's own tag
- * 'i-<hex>' comes last: where that is, the rest is.
+ * Pushes the attachments of an image to the places that cosign uses, where an admission controller or policy.json finds them: as a referrer,
+ * or under a tag such as 'sha256-<hex>.sig'. The attachment's own tag 'i-<hex>' comes last and shows that the others are complete.
  */
 export const pushEvidence = async (
   repository: Repository,
@@ -51,7 +50,7 @@ export const pushEvidence = async (
   }
 };
 
-/** A manifest, and its bytes as its maker wrote them. */
+/** A manifest with its original bytes. */
 type Ours = { readonly manifest: Manifest; readonly bytes: Buffer };
 
 /** Adds our layers to the manifest under the tag and keeps the signatures of others. */
@@ -81,7 +80,7 @@ const replaceOurs = async (
   if (!there || isOurs) await repository.pushManifest(tag, { mediaType, bytes }, signal);
 };
 
-/** One manifest with the signatures of both; undefined where ours brings none that is not there. */
+/** Merges the signatures of two manifests; undefined if ours adds none. */
 export const mergeSimple = (before: Manifest | undefined, ours: Manifest): Manifest | undefined => {
   // An attestation's annotation is empty: its signature is in the layer.
   const nameOf = ({ annotations, digest }: Descriptor): string => annotations?.[COSIGN_SIGNATURE] || digest;
@@ -91,7 +90,7 @@ export const mergeSimple = (before: Manifest | undefined, ours: Manifest): Manif
   return before ? { ...before, layers: [...before.layers, ...fresh] } : ours;
 };
 
-/** As the referrers API lists it (OCI distribution spec 1.1, "Listing Referrers"). */
+/** The descriptor that the referrers API returns (OCI distribution spec 1.1, "Listing Referrers"). */
 export const listedReferrer = (digest: Digest, bytes: Buffer, manifest: Manifest): Descriptor => {
   const { mediaType, artifactType, annotations } = manifest;
   return {

@@ -32,7 +32,7 @@ export const pushManifest = async (
   const said = await client.ask(ask, async (answer) =>
     (await discard(answer)).header('docker-content-digest'),
   );
-  // One that changes what it is given would break every signature over it.
+  // A registry that changes manifests would invalidate their signatures.
   if (isDigest(said) && said !== digest) {
     throw new FleetError(
       'DIGEST_MISMATCH',

@@ -13,18 +13,18 @@ import { readBlob } from '../../formats/layout/verified.ts';
 import type { Repository } from './registry.ts';
 
 export type PushTreeOptions = {
-  /** What the root is put under; by its digest alone without one. */
+  /** Tag of the root manifest; undefined: by its digest only. */
   readonly tag?: string | undefined;
   /** The path, below the registry's prefix, of a repository that may have the blobs already. */
   readonly mountFrom?: string | undefined;
-  /** How many blobs are on their way at once; 4 by default. */
+  /** Concurrent blobs; default 4. */
   readonly concurrency?: number | undefined;
-  /** Hears of every blob and manifest when it is in place. */
+  /** Called for every blob and manifest once it is stored. */
   readonly onBlob?: ((blob: Descriptor, came: 'there' | 'mounted' | 'uploaded') => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** An index of indexes is as deep as anybody goes. */
+/** Deepest nesting of indexes. */
 const MAX_DEPTH = 4;
 
 /**

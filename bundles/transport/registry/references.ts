@@ -1,7 +1,7 @@
 import { type Digest, hexOf } from '../../digest.ts';
 import { type Channel, formatChannel } from '../../names.ts';
 
-/** Where published things lie, in a registry and in a layout that imitates one (docs/bundle-format.md section 13). */
+/** Repositories of published artifacts, in a registry and in a layout (docs/bundle-format.md section 13). */
 
 /** '<environment>/<cluster type>': releases, bundles and images of a channel. */
 export const channelRepository = (channel: Channel): string => formatChannel(channel);
@@ -12,7 +12,7 @@ export const siteRepository = (site: string): string => `sites/${site}`;
 /** The audit log, under the tag `log`. */
 export const AUDIT_REPOSITORY = 'audit';
 
-/** Tags that never move: without one a registry takes a manifest for garbage. */
+/** Immutable tags, because a registry collects untagged manifests as garbage. */
 export const bundleTag = (digest: Digest): string => `b-${hexOf(digest)}`;
 export const imageTag = (digest: Digest): string => `i-${hexOf(digest)}`;
 export const releaseTag = (digest: Digest): string => `r-${hexOf(digest)}`;

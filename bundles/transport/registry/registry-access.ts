@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 import { FleetError, toFleetError } from '../../errors.ts';
 import type { RegistryOptions } from './registry.ts';
 
-/** How flags, environment and configuration say that registries are reached. For files, '' means not set. */
+/** Access to registries from flags, environment and configuration. For files, '' means not set. */
 export type RegistryAccess = {
-  /** 'host[:port]' that may be spoken to without TLS. */
+  /** 'host[:port]' of registries without TLS. */
   readonly plainHttp: readonly string[];
-  /** PEM certificates beside the system's. */
+  /** PEM certificates in addition to the system's. */
   readonly caFile?: string | undefined;
   readonly authFile?: string | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly onWait?: RegistryOptions['onWait'];
 };
 
-/** @throws FleetError for a certificate file that cannot be read, and for FLEET_REGISTRY_TRIES or _DELAY that are no counts */
+/** @throws FleetError CONFIG_INVALID for an unreadable certificate file or an invalid FLEET_REGISTRY_TRIES or _DELAY */
 export const registryOptions = ({
   plainHttp,
   caFile,
@@ -30,7 +30,7 @@ export const registryOptions = ({
   ca: caFile === undefined || caFile === '' ? undefined : readCertificates(caFile),
 });
 
-/** For lines that are worse than others, and for those where a failure must be reported at once. @throws FleetError CONFIG_INVALID */
+/** Retry settings for bad lines, and for scripts that need fast failures. @throws FleetError CONFIG_INVALID */
 const countIn = (env: NodeJS.ProcessEnv, name: string): number | undefined => {
   const text = env[name] ?? '';
   if (text === '') return undefined;

@@ -2,18 +2,17 @@ import { FleetError } from '../../errors.ts';
 import type { RegistryAddress } from './registry.ts';
 
 const SCHEME = 'oci://';
-/** A DNS name, an IPv4 address or an IPv6 address in brackets, and perhaps a port. */
+/** A DNS name, an IPv4 address or an IPv6 address in brackets, with an optional port. */
 const HOST =
   /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::(?<port>[0-9]{1,5}))?$/;
 /** OCI distribution spec 1.1, "Pulling manifests": <name>. */
 const NAME = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/;
-/** Host and name together: many clients refuse more. */
+/** Length limit of host and name together in many clients. */
 const MAX_NAME = 255;
 
 /**
- * 'oci://registry.example:5000/factory/fleet' to its parts. A registry and a prefix only: tags and digests are ours to
- * choose, and credentials have no place in an address, which ends up in logs.
- * @throws FleetError USAGE, whose message never repeats what stands before an '@'
+ * Parses 'oci://registry.example:5000/factory/fleet'. Refuses tags and digests, which the program chooses, and credentials, because
+ * addresses are logged. @throws FleetError USAGE, whose message never repeats text before an '@'
  */
 export const parseRegistryAddress = (text: string): RegistryAddress => {
   if (!text.startsWith(SCHEME)) throw notAnAddress(text, `does not begin with ${SCHEME}`);
@@ -37,7 +36,7 @@ export const parseRegistryAddress = (text: string): RegistryAddress => {
 export const formatRegistryAddress = ({ host, prefix }: RegistryAddress): string =>
   `${SCHEME}${host}${prefix && `/${prefix}`}`;
 
-/** May a registry have a repository of this name? */
+/** True if the name is valid for a repository. */
 export const isRepositoryName = (name: string): boolean => name.length <= MAX_NAME && NAME.test(name);
 
 const isHost = (host: string): boolean => {

@@ -10,31 +10,30 @@ export type RegistryAddress = {
   readonly prefix: string;
 };
 
-/** A manifest as a registry gave it, its digest verified. */
+/** A manifest from a registry, with verified digest. */
 export type FetchedManifest = { readonly descriptor: Descriptor; readonly bytes: Buffer };
 
 /**
- * One repository (OCI distribution spec 1.1). Every method retries what is worth it (connections cut, 429 and 5xx with
- * Retry-After, bounded) and then throws REGISTRY_UNREACHABLE, REGISTRY_DENIED or REGISTRY_REFUSED.
+ * One repository (OCI distribution spec 1.1). Every method retries broken connections, 429 and 5xx within its retry budget, honouring
+ * Retry-After, and then throws REGISTRY_UNREACHABLE, REGISTRY_DENIED or REGISTRY_REFUSED.
  */
 export type Repository = {
   /** For messages: 'registry.example:5000/factory/fleet/prod/line'. */
   readonly name: string;
-  /** What a tag or digest names, by one HEAD; undefined when there is no such thing. */
+  /** Resolves a tag or digest by one HEAD request; undefined for 404. */
   readonly resolve: (reference: string, signal?: AbortSignal) => Promise<Descriptor | undefined>;
-  /** @throws FleetError also TOO_LARGE and DIGEST_MISMATCH: a registry may lie */
+  /** @throws FleetError also TOO_LARGE, DIGEST_MISMATCH */
   readonly fetchManifest: (reference: string, signal?: AbortSignal) => Promise<FetchedManifest | undefined>;
   /**
-   * Blobs and, where a digest is no blob, manifests. A stream that is cut goes on by a ranged request from where it
-   * stopped, if the registry can. Not verified, as every BlobSource.
+   * Reads blobs, and manifests for digests that are not blobs. A broken stream continues by a range request if the registry supports it.
+   * Not verified, like every BlobSource.
    */
   readonly blobs: BlobSource;
   /** Tags, all pages, sorted bytewise. */
   readonly tags: (signal?: AbortSignal) => Promise<readonly string[]>;
   /**
-   * Uploads unless it is there: mounted from another repository of this registry where that is said to have it, in
-   * chunks otherwise, resumed where the registry says how far it came.
-   * @param open the content from its start; called again when an upload has to begin anew
+   * Uploads a blob unless it exists: by a mount from another repository of this registry if given, otherwise in resumable chunks.
+   * @param open opens the content from its start; called again if an upload starts again
    * @param options mountFrom: a path below the registry's prefix, as `repository()` takes it
    * @returns how it was sent, for measurements
    */
@@ -43,7 +42,7 @@ export type Repository = {
     open: () => Promise<AsyncIterable<Uint8Array>>,
     options?: { readonly mountFrom?: string | undefined; readonly signal?: AbortSignal },
   ) => Promise<'there' | 'mounted' | 'uploaded'>;
-  /** Puts a manifest under a tag, or under its digest alone. Its blobs must be there. */
+  /** Stores a manifest under a tag, or by its digest only. Its blobs must exist. */
   readonly pushManifest: (
     reference: string,
     manifest: { readonly mediaType: string; readonly bytes: Uint8Array },
@@ -55,49 +54,49 @@ export type Repository = {
   readonly referrers: (digest: Digest, signal?: AbortSignal) => Promise<readonly Descriptor[]>;
 };
 
-/** A registry with one connection pool and one memory of tokens. */
+/** A registry with one connection pool and one token cache. */
 export type Registry = AsyncDisposable & {
   readonly address: RegistryAddress;
   /** @param path below the prefix: 'prod/line' */
   readonly repository: (path: string) => Repository;
-  /** Paths below the prefix of all repositories, sorted; undefined where the registry does not tell. */
+  /** Paths of all repositories below the prefix, sorted; undefined if the registry has no catalogue. */
   readonly repositories: (signal?: AbortSignal) => Promise<readonly string[] | undefined>;
 };
 
-/** A pause between two tries. */
+/** A pause before a retry. */
 export type Pause = {
   readonly ms: number;
-  /** That long was asked for. */
+  /** True if the server requested the pause by Retry-After. */
   readonly asked: boolean;
-  /** Who is waited for, where that is known: not always the registry itself. */
+  /** The host that is waited for, if known; it may be a token server. */
   readonly host?: string | undefined;
 };
 
 /** How to reach registries; the same for all programs. */
 export type RegistryOptions = {
-  /** 'host[:port]' that may be spoken to without TLS; loopback always may. */
+  /** 'host[:port]' of registries without TLS; loopback never needs it. */
   readonly plainHttp: readonly string[];
-  /** PEM certificates that are trusted beside the system's. */
+  /** Trusted PEM certificates in addition to the system's. */
   readonly ca?: string | undefined;
-  /** A docker or podman auth file; without it the usual places are looked at. */
+  /** A docker or podman auth file; undefined: the default locations. */
   readonly authFile?: string | undefined;
   /** HTTPS_PROXY, NO_PROXY, HOME, DOCKER_CONFIG, REGISTRY_AUTH_FILE, XDG_RUNTIME_DIR; read nowhere else. */
   readonly env: NodeJS.ProcessEnv;
-  /** Called before each pause between two tries. */
+  /** Called before each retry. */
   readonly onWait?: ((pause: Pause) => void) | undefined;
   /** Milliseconds; for tests of retries. */
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
-  /** How often one request is tried in all, 5 unless said; who asks again by himself says less. */
+  /** Attempts for one request; default 5, less for callers with retries of their own. */
   readonly tries?: number | undefined;
-  /** Milliseconds before the second try, 500 unless said; each wait is twice the last. */
+  /** Milliseconds before the first retry, doubled for each further one; default 500. */
   readonly firstDelay?: number | undefined;
-  /** Milliseconds that only go forward, to see how fast a line is. */
+  /** Monotonic milliseconds, to measure the rate of a line. */
   readonly clock?: (() => number) | undefined;
-  /** 0 up to 1, for the jitter of the delays. */
+  /** Random number from 0 up to 1, for the jitter of delays. */
   readonly random?: (() => number) | undefined;
   /**
-   * Milliseconds until a connection, the head of an answer or the next piece of its body counts as hung; `idle`: how long a
-   * connection that nobody uses is kept for the next request.
+   * Timeouts in milliseconds for a connection, the head of a response, and the next chunk of its body. `idle`: how long an unused connection
+   * is kept.
    */
   readonly patience?:
     | { readonly connect?: number; readonly headers?: number; readonly body?: number; readonly idle?: number }

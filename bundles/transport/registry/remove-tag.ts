@@ -18,7 +18,7 @@ export const removeTag = async (
   tag: string,
   signal?: AbortSignal,
 ): Promise<void> => {
-  // By its digest a manifest itself would go, with every other tag of it.
+  // Deleting by digest would remove the manifest with all its other tags.
   if (!isTag(tag))
     throw new FleetError(
       'REGISTRY_REFUSED',
@@ -58,7 +58,7 @@ const remove = (
 
 const EMPTY = Buffer.from('{}');
 
-/** A manifest that no other tag has: its digest is of the tag's name. */
+/** A manifest that only this tag can have, because its content includes the tag's name. */
 const standInFor = (tag: string) => {
   const config = { mediaType: OCI_EMPTY, digest: digestOf(EMPTY), size: EMPTY.byteLength };
   const annotations = { 'fleet-ferry.removed': tag };

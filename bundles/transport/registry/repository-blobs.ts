@@ -9,12 +9,12 @@ import { type RepositoryClient, wishTo } from './repository-client.ts';
 
 type Place = 'blobs' | 'manifests';
 
-/** A repository as a source of bytes by digest: blobs, and the manifests, which a registry keeps apart from them. */
+/** A repository as a source of content by digest: blobs and manifests, which a registry stores separately. */
 export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
   const { client, path, name, manifests } = repository;
   const source = `registry ${name}`;
 
-  /** The likelier place first, so that a second request is the exception. */
+  /** Tries the likelier path first, so that a second request is rare. */
   const places = (digest: Digest, isManifest = manifests.has(digest)) =>
     isManifest ? (['manifests', 'blobs'] as const) : (['blobs', 'manifests'] as const);
   const asking = (place: Place, digest: Digest, verb: string, signal?: AbortSignal) => ({
@@ -69,7 +69,7 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
             ...asking(place, digest, 'looking for'),
             method: 'HEAD',
             accept: onFailure ? [200, 404, 500] : [200, 404],
-            // A failure that is passed over is no success yet.
+            // An ignored failure does not count as success.
             retries: newRetries(client.options, client.retryBudget),
           },
           async (answer) => {
