@@ -97,10 +97,9 @@ const judgeStage = (
   const compliant = counted.filter((one) => complies(one, plan, now));
   const failed = counted.filter(({ state }) => state.kind === 'failed' && !isPast(state.at, progress));
   const isDone = new Set([...compliant, ...failed]);
-  // An agent that joined after the stage began does not hold it back.
-  const holding = counted.filter(
-    (one) => !isDone.has(one) && (startedAt === null || one.enrolledAt <= startedAt),
-  );
+  // An agent that joined after the stage began neither holds it back nor starts its soak again.
+  const wasThere = ({ enrolledAt }: AgentFact): boolean => startedAt === null || enrolledAt <= startedAt;
+  const holding = counted.filter((one) => !isDone.has(one) && wasThere(one));
   const common = {
     name: stage.name,
     startedAt,
@@ -119,7 +118,8 @@ const judgeStage = (
     const failure = `${failed.length} of ${counted.length} agents of stage ${stage.name} failed: ${names.join(', ')}`;
     return { verdict: { ...common, state: 'failed' }, soakedAt: undefined, failure };
   }
-  const soakedAt = holding.length > 0 ? undefined : soakEnd(startedAt, compliant, stage.soakSeconds);
+  const soakedAt =
+    holding.length > 0 ? undefined : soakEnd(startedAt, compliant.filter(wasThere), stage.soakSeconds);
   // The next stage has begun, by the rule or by a person.
   const isBehind = progress.started.length > at + 1;
   const state = isBehind || (soakedAt && soakedAt <= now) ? 'done' : soakedAt ? 'soaking' : 'running';

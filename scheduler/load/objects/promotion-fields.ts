@@ -215,7 +215,11 @@ const stageFields = fields({
   percent: optional(percent, undefined, 'Share of the selected agents. Without it all of them.'),
   soak: optional(seconds, 0, 'How long the stage must have complied before the next begins.'),
   maxFailures: optional(share, { count: 0 }, 'More failed agents than this stop the rollout.'),
-  approvals: optional(count, 0, 'Number of approvals that the stage needs before it begins.'),
+  approvals: optional(
+    count,
+    0,
+    'Number of approvals that the stage needs before it begins. The first stage begins with the release and takes none.',
+  ),
 });
 
 const stage = narrowed(

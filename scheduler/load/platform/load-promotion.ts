@@ -166,8 +166,18 @@ const mistakesOf = (policy: Policy, chain: readonly EnvironmentEntry[]): readonl
     case 'RolloutPolicy': {
       const { environment, stages } = policy.rolloutPolicy;
       const at = policy.places['stages'];
+      const [first] = stages;
       return [
         ...unknown(environment, policy.places['environment']),
+        ...(first && first.approvals > 0
+          ? [
+              mistake(
+                'FIELD_INVALID',
+                `the first stage, ${first.name}, begins with the release and waits for no approvals`,
+                { at, hint: 'Require them in the PromotionPolicy of the environment, or at a later stage' },
+              ),
+            ]
+          : []),
         ...stages.flatMap((stage, index) => {
           const before = stages.slice(0, index);
           const same = before.some(({ name }) => name === stage.name);

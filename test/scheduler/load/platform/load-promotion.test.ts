@@ -160,6 +160,11 @@ test.for([
     'promotion/p.yaml:5:35: FIELD_INVALID: RolloutPolicy prod: two stages are called half. Rename one.',
   ],
   [
+    'approvals of the first stage, which nothing would wait for',
+    rollout('{name: half, percent: 50, approvals: 1}, {name: all, percent: 100, approvals: 1}'),
+    'promotion/p.yaml:5:35: FIELD_INVALID: RolloutPolicy prod: the first stage, half, begins with the release and waits for no approvals. Require them in the PromotionPolicy of the environment, or at a later stage.',
+  ],
+  [
     'a stage that selects nobody',
     rollout('{name: half}'),
     'promotion/p.yaml:5:36: FIELD_INVALID: RolloutPolicy prod: spec.stages[0] selects no agents. Give it a selector, a percent or both.',
