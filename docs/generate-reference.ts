@@ -7,11 +7,13 @@ import { AZURE_PREFIX, readConfigMap } from '../scheduler/load/objects/config-ma
 import { FLEET_GROUP, FLEET_KINDS } from '../scheduler/load/objects/fleet-kinds.ts';
 import { KALYPSO_GROUP, KALYPSO_KINDS } from '../scheduler/load/objects/kalypso-kinds.ts';
 import { objectName } from '../scheduler/model/yaml/shape.ts';
+import { openApi } from './generate-openapi.ts';
 
 /**
- * `npm run reference`: writes docs/schemas/author and docs/reference. The schemas of objects come from the shapes that the
+ * `npm run reference`: writes docs/schemas/author, docs/reference and docs/openapi.json. The schemas of objects come from the shapes that the
  * scheduler reads them with, the schemas of configuration files are the published ones; examples are the files in
- * docs/reference/examples, which hold every field. docs/reference/commands comes from generate-commands.ts.
+ * docs/reference/examples, which hold every field. docs/reference/commands comes from generate-commands.ts, docs/openapi.json from
+ * generate-openapi.ts.
  */
 
 type Schema = { readonly title?: string; readonly description?: string; readonly [keyword: string]: unknown };
@@ -453,6 +455,7 @@ export const generate = (): ReadonlyMap<string, string> => {
   return new Map([
     ...schemas.map(({ name, schema }) => [`schemas/author/${name}.schema.json`, json(schema)] as const),
     ['schemas/author/platform.schema.json', jsonByDefinition(platformSchema(schemas))] as const,
+    ['openapi.json', json(openApi())] as const,
     ['reference/README.md', indexOf(all)] as const,
     ...all.map((page) => [`reference/${page.file}.md`, pageOf(page)] as const),
   ]);
@@ -463,12 +466,14 @@ const isGenerated = (file: string): boolean =>
   /^schemas\/author\/.*\.json$|^reference\/(?:commands\/)?[^/]*\.md$/.test(file);
 
 /** Generated files that are there, by their path below docs. */
-export const generated = (): readonly string[] =>
-  ['schemas/author', 'reference', 'reference/commands'].flatMap((folder) =>
+export const generated = (): readonly string[] => [
+  'openapi.json',
+  ...['schemas/author', 'reference', 'reference/commands'].flatMap((folder) =>
     readdirSync(join(DOCS, folder))
       .map((name) => `${folder}/${name}`)
       .filter(isGenerated),
-  );
+  ),
+];
 
 if (import.meta.main) {
   for (const folder of ['schemas/author', 'reference/commands'])

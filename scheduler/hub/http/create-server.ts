@@ -151,7 +151,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
     certificateOf: options.certificateOf ?? peerCertificate,
     enrolmentsPerMinute: options.enrolmentsPerMinute ?? ENROLMENTS_PER_MINUTE,
   });
-  readerRoutes(server, context);
+  await readerRoutes(server, context);
   await notificationRoutes(server, context, gate, options.followerQuota);
   if (options.decisions) {
     // Imported on demand: a hub without a platform does not load the modules that read one.

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { digestOf, hexOf } from '#bundles/digest';
 import { FleetError, plainText } from '#bundles/errors';
 import { STATUS_PATH } from '#bundles/formats/events/hub-api';
 import { parseName } from '#bundles/names';
@@ -12,11 +15,15 @@ import type { HubServer } from './hub-server.ts';
 
 const READY_MS = 1_000;
 
+/** GET the OpenAPI document of the hub. No credential. */
+export const OPENAPI_PATH = '/v1/openapi.json';
+const OPENAPI_FILE = join(import.meta.dirname, '../../../docs/openapi.json');
+
 /** Rate limit per address. All monitors of a site may share one address, each polling every few seconds. */
 export const STRANGERS_PER_MINUTE = { max: 1200, timeWindow: 60_000 };
 
-/** Adds the routes for people and monitoring: status, history, metrics, health. */
-export const readerRoutes = (server: HubServer, context: Context): void => {
+/** Adds the routes for people and monitoring: status, history, metrics, health, the OpenAPI document. */
+export const readerRoutes = async (server: HubServer, context: Context): Promise<void> => {
   const { hub, metrics, clock } = context;
   const limited = { config: { rateLimit: STRANGERS_PER_MINUTE } };
   // preHandler runs after the rate limit, which bounds token guessing.
@@ -43,6 +50,14 @@ export const readerRoutes = (server: HubServer, context: Context): void => {
   server.get('/readyz', limited, async (_, reply) => {
     await checkReady();
     return answer(reply, 'ready');
+  });
+
+  const document = await readFile(OPENAPI_FILE, 'utf8');
+  const tag = `"${hexOf(digestOf(document)).slice(0, 32)}"`;
+  server.get(OPENAPI_PATH, limited, async (request, reply) => {
+    void reply.header('cache-control', 'no-cache').header('etag', tag);
+    if (request.headers['if-none-match'] === tag) return reply.code(304).send();
+    return reply.type('application/json').send(document);
   });
 };
 

@@ -1,0 +1,225 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Credential, type Route, ROUTES } from './openapi-routes.ts';
+
+/** Builds docs/openapi.json, the OpenAPI 3.1 document of the hub, from openapi-routes.ts and docs/schemas. */
+
+type Json = { readonly [key: string]: unknown };
+
+const SCHEMAS = join(import.meta.dirname, 'schemas');
+const HERE = '#/components/schemas/';
+
+const readSchema = (name: string): Json =>
+  JSON.parse(readFileSync(join(SCHEMAS, `${name}.schema.json`), 'utf8')) as Json;
+
+const text = (description: string, rules: Json = {}): Json => ({
+  description,
+  schema: { type: 'string', ...rules },
+});
+const NAME = { pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' };
+const DIGEST = { pattern: '^sha256:[0-9a-f]{64}$' };
+const TIME = 'a time, or how long ago: 2026-11-21T08:00:00Z, 90m, 12h, 7d';
+
+const PATH: Readonly<Record<string, Json>> = {
+  environment: text('The environment that is promoted to, or that is asked about.', NAME),
+  clusterType: text('Cluster type of the channel.', NAME),
+  site: text('Site of the follower.', NAME),
+  name: text('Name of the follower at its site.', NAME),
+  id: text('Id of the question.'),
+};
+
+const QUERY: Readonly<Record<string, Json>> = {
+  environment: text('Only this environment.', NAME),
+  site: text('Only this site.', NAME),
+  workload: text('Only this workload.'),
+  name: text('An environment, a site, `site/agent`, a workload or an assignment.'),
+  since: text(`From here on, by the time at the sites: ${TIME}.`),
+  until: text(`Up to here, by the time at the sites: ${TIME}.`),
+  at: text(`The state at this time instead of the changes: ${TIME}.`),
+  asKnownAt: text(`Only what the hub had received by this time: ${TIME}.`),
+  limit: {
+    description: 'Entries of a page at most; of a state, agents.',
+    schema: { type: 'integer', minimum: 1, maximum: 1000 },
+  },
+  cursor: text('`next` of the page before.'),
+  format: text('JSON or text, before what `Accept` says.', { enum: ['json', 'text'] }),
+  left: { ...text('Environment to compare.', NAME), required: true },
+  right: { ...text('Environment to compare it with.', NAME), required: true },
+  candidate: text('Digest of a candidate. Without it, the one whose turn it is.', DIGEST),
+  person: { ...text('The person who is going to sign.', { minLength: 1 }), required: true },
+  reason: text('Why the person approves.'),
+  stage: text('Stage of a rollout that the approval is for.', NAME),
+};
+
+const HEADER: Readonly<Record<string, Json>> = {
+  'If-None-Match': text('`ETag` of an earlier answer.'),
+  'Idempotency-Key': text('Chosen anew for each decision: a repetition with it gets the first answer.', {
+    minLength: 1,
+    maxLength: 257,
+  }),
+  'webhook-id': { ...text('The id in the path.'), required: true },
+  'webhook-timestamp': { ...text('Seconds since 1970.', { pattern: '^[0-9]+$' }), required: true },
+};
+
+const bearer = (prefix: string, description: string): Json => ({
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: `${prefix}_ and 192 random bits in base64url`,
+  description,
+});
+const inHeader = (name: string, description: string): Json => ({
+  type: 'apiKey',
+  in: 'header',
+  name,
+  description,
+});
+
+const SCHEMES: Readonly<Record<Credential, Json>> = {
+  agent: { type: 'mutualTLS', description: "The agent's client certificate, from POST /v1/enroll." },
+  reader: bearer('ffr', 'A token for reading.'),
+  decider: bearer('ffd', 'A token for decisions that names the verb and the environment.'),
+  follower: bearer('fff', 'The token of the follower in the path.'),
+  fluxSignature: inHeader('X-Signature', "`sha256=` and the HMAC of the body with the follower's token."),
+  githubSignature: inHeader('X-Hub-Signature-256', '`sha256=` and the HMAC of the body.'),
+  giteaSignature: inHeader('X-Gitea-Signature', 'The HMAC of the body.'),
+  gitlabToken: inHeader('X-Gitlab-Token', 'The webhook secret.'),
+  basic: { type: 'http', scheme: 'basic', description: 'The webhook secret as the password.' },
+  checkSignature: inHeader('webhook-signature', 'Signature as Standard Webhooks says.'),
+};
+
+const TAGS: Readonly<Record<Route['tag'], string>> = {
+  agents: 'What agents call.',
+  readers: 'Questions about the present and the past.',
+  decisions: 'For pipelines and people. These paths exist where a platform is configured.',
+  notifications:
+    'What followers, repositories and checks send. /v1/hooks and /v1/checks exist where their secrets are configured.',
+  monitoring: 'For monitors, and this document.',
+};
+
+const schemaOf = (name: string): Json =>
+  name === 'object' ? { type: 'object' } : { $ref: `${HERE}${name}` };
+
+const parametersOf = ({ path, query = [], headers = [], answer }: Route): readonly Json[] => {
+  const named = (place: string, names: readonly string[]): readonly Json[] =>
+    names.map((name) => ({ $ref: `#/components/parameters/${place}-${name}` }));
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  return [
+    ...named('path', inPath),
+    ...named('query', query),
+    ...named('header', answer.etag === true ? [...headers, 'If-None-Match'] : headers),
+  ];
+};
+
+const answersOf = ({ answer: { status, schema, text: asText, etag }, error }: Route): Json => {
+  const content = {
+    ...(schema !== undefined && { 'application/json': { schema: schemaOf(schema) } }),
+    ...(asText === true && { 'text/plain': { schema: { type: 'string' } } }),
+  };
+  const tag = { headers: { ETag: text('Tag of the facts in the answer.') } };
+  return {
+    [status]: {
+      description: { 200: 'The answer.', 202: 'It is taken.', 204: 'It is noted.' }[status],
+      ...(etag === true && tag),
+      ...(status !== 204 && { content }),
+    },
+    ...(etag === true && { 304: { description: 'The facts are the same.', ...tag } }),
+    default: { $ref: `#/components/responses/${error}` },
+  };
+};
+
+const operationOf = (route: Route, schemas: Json): Json => {
+  const { id, tag, summary, credentials, verb, body } = route;
+  const parameters = parametersOf(route);
+  const { required = [] } = (schemas[body ?? ''] ?? {}) as { readonly required?: readonly string[] };
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    security: credentials.map((one) => ({ [one]: verb === undefined ? [] : [verb] })),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && {
+      requestBody: {
+        required: required.length > 0,
+        content: { 'application/json': { schema: schemaOf(body) } },
+      },
+    }),
+    responses: answersOf(route),
+  };
+};
+
+/** The schemas by these names and those that they refer to, with their references inside this document. */
+const componentsFor = (names: readonly string[]): Json => {
+  const definitions = readSchema('hub-decisions')['$defs'] as Readonly<Record<string, Json>>;
+  const found = new Map<string, Json>();
+  const add = (name: string): void => {
+    if (found.has(name)) return;
+    const { $schema: _dialect, $id: _id, ...schema } = definitions[name] ?? readSchema(name);
+    const refers: string[] = [];
+    const inside = JSON.parse(JSON.stringify(schema), (key, value: unknown) => {
+      if (key !== '$ref') return value;
+      const other = String(value).replace('#/$defs/', '');
+      refers.push(other);
+      return `${HERE}${other}`;
+    }) as Json;
+    found.set(name, inside);
+    for (const other of refers) add(other);
+  };
+  for (const name of names) add(name);
+  return Object.fromEntries([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+};
+
+const parametersIn = (
+  place: string,
+  all: Readonly<Record<string, Json>>,
+): readonly (readonly [string, Json])[] =>
+  Object.entries(all).map(([name, one]) => [
+    `${place}-${name}`,
+    { name, in: place, ...(place === 'path' && { required: true }), ...one },
+  ]);
+
+const errorAnswer = (schema: string, mediaType: string): Json => ({
+  description: 'A refusal: docs/hub-api.md says which status has which codes, and what the caller does.',
+  headers: {
+    'Retry-After': {
+      description: 'Seconds; of 429, 500 and 503.',
+      schema: { type: 'integer', minimum: 0 },
+    },
+  },
+  content: { [mediaType]: { schema: schemaOf(schema) } },
+});
+
+/** The document, in the order of the table. */
+export const openApi = (): Json => {
+  const used = ROUTES.flatMap(({ body, answer, error }) => [body, answer.schema, error]);
+  const schemas = componentsFor(used.filter((name) => name !== undefined && name !== 'object') as string[]);
+  const paths = Map.groupBy(ROUTES, ({ path }) => path);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Fleet Ferry hub',
+      version: 'v1',
+      description: 'The API of `fleet-scheduler serve`. docs/hub-api.md describes it in words.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(
+      [...paths].map(([path, routes]) => [
+        path,
+        Object.fromEntries(routes.map((route) => [route.method, operationOf(route, schemas)])),
+      ]),
+    ),
+    components: {
+      securitySchemes: SCHEMES,
+      parameters: Object.fromEntries([
+        ...parametersIn('path', PATH),
+        ...parametersIn('query', QUERY),
+        ...parametersIn('header', HEADER),
+      ]),
+      responses: {
+        'hub-error': errorAnswer('hub-error', 'application/json'),
+        problem: errorAnswer('problem', 'application/problem+json'),
+      },
+      schemas,
+    },
+  };
+};

@@ -1,0 +1,238 @@
+/** The routes of the hub for docs/openapi.json. test/docs/openapi.test.ts compares them with those of the server. */
+
+/** A scheme of SCHEMES in generate-openapi.ts. */
+export type Credential =
+  | 'agent'
+  | 'reader'
+  | 'decider'
+  | 'follower'
+  | 'fluxSignature'
+  | 'githubSignature'
+  | 'giteaSignature'
+  | 'gitlabToken'
+  | 'basic'
+  | 'checkSignature';
+
+/** Name of a schema of docs/schemas, or of a definition in hub-decisions. */
+type SchemaName = string;
+
+export type Route = {
+  /** The operationId. */
+  readonly id: string;
+  readonly method: 'get' | 'post';
+  readonly path: string;
+  readonly tag: 'agents' | 'readers' | 'decisions' | 'notifications' | 'monitoring';
+  readonly summary: string;
+  /** Any of these is enough. Empty: everybody may ask. */
+  readonly credentials: readonly Credential[];
+  /** Verb that a decider's token has to allow. */
+  readonly verb?: string;
+  readonly query?: readonly string[];
+  readonly headers?: readonly string[];
+  /** 'object': an object whose fields are not described. */
+  readonly body?: SchemaName;
+  readonly answer: {
+    readonly status: 200 | 202 | 204;
+    readonly schema?: SchemaName;
+    /** As text/plain: only, or where the caller asks for it. */
+    readonly text?: boolean;
+    readonly etag?: boolean;
+  };
+  /** Form of an error. Older agents read hub-error. */
+  readonly error: 'hub-error' | 'problem';
+};
+
+type Row = readonly [id: string, path: string, summary: string];
+
+const agent = ([id, path, summary]: Row, body: SchemaName | undefined, schema?: SchemaName): Route => ({
+  id,
+  path,
+  summary,
+  method: body === undefined ? 'get' : 'post',
+  tag: 'agents',
+  credentials: ['agent'],
+  ...(body !== undefined && { body }),
+  answer: schema === undefined ? { status: 204 } : { status: 200, schema },
+  error: 'hub-error',
+});
+
+/** A question; `format=text` and `Accept` choose text. */
+const reader = ([id, path, summary]: Row, query: readonly string[], etag = true): Route => ({
+  id,
+  path,
+  summary,
+  method: 'get',
+  tag: 'readers',
+  credentials: ['reader'],
+  query: [...query, 'format'],
+  answer: { status: 200, schema: id, text: true, etag },
+  error: 'problem',
+});
+
+const monitoring = ([id, path, summary]: Row, credentials: readonly Credential[]): Route => ({
+  id,
+  path,
+  summary,
+  method: 'get',
+  tag: 'monitoring',
+  credentials,
+  answer: { status: 200, text: true },
+  error: 'problem',
+});
+
+/** `path` is below that of the environment. */
+const look = ([id, path, summary]: Row, schema: SchemaName, query: readonly string[] = []): Route => ({
+  id,
+  path: `/v1/environments/{environment}${path}`,
+  summary,
+  method: 'get',
+  tag: 'decisions',
+  credentials: ['reader', 'decider'],
+  query,
+  answer: { status: 200, schema, etag: true },
+  error: 'problem',
+});
+
+/** `path` is below that of the environment. */
+const decide = ([id, path, summary]: Row, verb: string, body: SchemaName, schema: SchemaName): Route => ({
+  id,
+  path: `/v1/environments/{environment}${path}`,
+  summary,
+  method: 'post',
+  tag: 'decisions',
+  credentials: ['decider'],
+  verb,
+  headers: ['Idempotency-Key'],
+  body,
+  answer: { status: 200, schema },
+  error: 'problem',
+});
+
+const rolloutStep = (step: string, summary: string): Route =>
+  decide(
+    [`rollout-${step}`, `/rollouts/{clusterType}/${step}`, summary],
+    'rollout',
+    'reason',
+    'rollout-decided',
+  );
+
+const notification = ([id, path, summary]: Row, credentials: readonly Credential[]) =>
+  ({ id, path, summary, method: 'post', tag: 'notifications', credentials, error: 'problem' }) as const;
+
+const follower = (kind: string, name: string, credentials: readonly Credential[]): Route => ({
+  ...notification(
+    [`notify-${kind}`, `/v1/followers/{site}/{name}/${kind}`, `A notification of ${name} at a follower`],
+    credentials,
+  ),
+  body: 'object',
+  answer: { status: 202, schema: 'notified' },
+});
+
+const PAST = ['name', 'environment', 'site', 'workload', 'asKnownAt', 'limit', 'cursor'];
+
+export const ROUTES: readonly Route[] = [
+  {
+    ...agent(['roots', '/v1/roots', 'Every trust root, oldest first'], undefined, 'hub-roots'),
+    credentials: [],
+  },
+  {
+    ...agent(
+      ['enroll', '/v1/enroll', 'Enrols an agent with the token in the body'],
+      'hub-enroll-request',
+      'hub-enroll-answer',
+    ),
+    credentials: [],
+  },
+  agent(
+    ['certificate', '/v1/certificate', "The agent's next certificate"],
+    'hub-certificate-request',
+    'hub-certificate-answer',
+  ),
+  agent(
+    ['reports', '/v1/reports', 'Hands over a report; a repetition changes nothing'],
+    'hub-report',
+    'hub-report-answer',
+  ),
+  agent(['presence', '/v1/presence', 'A sign of life'], 'object'),
+
+  reader(['status', '/v1/status', 'What runs where'], ['environment', 'site', 'limit', 'cursor'], false),
+  reader(
+    ['history', '/v1/history', 'What changed, or the state at a time'],
+    [...PAST, 'since', 'until', 'at'],
+  ),
+  reader(['events', '/v1/events', 'Events as the agents signed them'], [...PAST, 'since', 'until']),
+  reader(['where', '/v1/where', 'Which agents run something'], [...PAST, 'at']),
+  reader(['compare', '/v1/compare', 'Two environments compared'], ['left', 'right']),
+
+  look(['gate', '/gate', 'The conditions of the gate'], 'verdict', ['candidate']),
+  look(['arrival', '/arrival', 'Whether the environment complies with a candidate'], 'arrival', [
+    'candidate',
+  ]),
+  look(['promotions', '/promotions', 'Promotions to the environment, newest first'], 'promotions', [
+    'limit',
+    'cursor',
+  ]),
+  look(['approval', '/approval', 'The statement of an approval, to be signed by the person'], 'statement', [
+    'person',
+    'reason',
+    'candidate',
+    'stage',
+  ]),
+  look(['releases', '/releases', 'Releases of each channel'], 'releases'),
+  look(['rollouts', '/rollouts', 'Rollouts and their stages'], 'rollouts'),
+  look(
+    ['simulation', '/rollouts/{clusterType}/simulation', 'When a rollout would reach whom if nothing failed'],
+    'simulation',
+  ),
+
+  decide(
+    ['promote', '/promotions', 'Promotes a candidate if the gate is open'],
+    'promote',
+    'promote',
+    'promoted',
+  ),
+  decide(
+    ['approve', '/approvals', 'Appends an approval that a person signed'],
+    'approve',
+    'approve',
+    'approved',
+  ),
+  decide(['reject', '/rejections', 'Rejects a candidate for good'], 'reject', 'reject', 'rejected'),
+  decide(['pause', '/pause', 'Pauses promotions to the environment'], 'pause', 'reason', 'paused'),
+  decide(['resume', '/resume', 'Resumes promotions to the environment'], 'resume', 'reason', 'paused'),
+  decide(
+    ['rollback', '/rollback', 'Promotes an earlier candidate again'],
+    'rollback',
+    'reject',
+    'rolled-back',
+  ),
+  rolloutStep('advance', 'Widens the release to the next stage'),
+  rolloutStep('pause', 'Pauses the rollout'),
+  rolloutStep('resume', 'Resumes the rollout'),
+  rolloutStep('take-back', 'Takes the release back'),
+
+  follower('flux', 'Flux', ['fluxSignature', 'follower']),
+  follower('argo-cd', 'Argo CD', ['follower']),
+  {
+    ...notification(
+      ['hook', '/v1/hooks', 'A repository changed: the hub looks at all of them soon'],
+      ['githubSignature', 'giteaSignature', 'gitlabToken', 'basic'],
+    ),
+    body: 'object',
+    answer: { status: 202, schema: 'accepted' },
+  },
+  {
+    ...notification(['check', '/v1/checks/{id}', 'The later answer of a webhook check'], ['checkSignature']),
+    headers: ['webhook-id', 'webhook-timestamp'],
+    body: 'check-answer',
+    answer: { status: 200, schema: 'stored' },
+  },
+
+  monitoring(['metrics', '/metrics', 'Metrics in the text format of Prometheus'], ['reader']),
+  monitoring(['healthz', '/healthz', 'The process answers'], []),
+  monitoring(['readyz', '/readyz', 'A report could be taken now'], []),
+  {
+    ...monitoring(['openapi', '/v1/openapi.json', 'This document'], []),
+    answer: { status: 200, schema: 'object', etag: true },
+  },
+];
