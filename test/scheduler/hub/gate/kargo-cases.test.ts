@@ -197,21 +197,13 @@ const CASES: readonly Case[] = [
     ours: 'waiting',
     differs: 'soak is time without a break, and a candidate that came back begins again',
   },
-  // api/v1alpha1/freight_types_test.go, TestFreightStatus_AddCurrentStage and TestFreightStatus_AddVerifiedStage
+  // api/v1alpha1/freight_types_test.go, TestFreightStatus_AddCurrentStage
   {
     name: 'already in current: a second promotion of the same freight keeps the time of the first',
     policy: policy({ soakSeconds: 2 * HOUR }),
     facts: { channels: [{ channel: 'qa/kiosk', since: { version: 4, issuedAt: ago(2) }, now: 'release 6' }] },
     theirs: true,
     ours: 'ready',
-  },
-  {
-    name: 'already verified: freight that became unhealthy afterwards',
-    policy: everyone(),
-    facts: only(UNHEALTHY),
-    theirs: true,
-    ours: 'waiting',
-    differs: 'a known fault of the candidate holds the gate until it ends',
   },
   // pkg/controller/stages/regular_stages_test.go, TestRegularStageReconciler_verifyStageFreight
   {
@@ -281,6 +273,15 @@ const CASES: readonly Case[] = [
     entries: [promotion(SHARED)],
     theirs: false,
     ours: 'promoted',
+  },
+  // Without a test of theirs, by regular_stages.go: verifiedIn goes only with the stage
+  {
+    name: 'freight that became unhealthy after it was verified',
+    policy: everyone(),
+    facts: only(UNHEALTHY),
+    theirs: true,
+    ours: 'waiting',
+    differs: 'a known fault of the candidate holds the gate until it ends',
   },
 ];
 

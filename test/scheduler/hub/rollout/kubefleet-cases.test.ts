@@ -152,16 +152,6 @@ const CASES: readonly Case[] = [
     ours: 'wait',
   },
   {
-    name: 'the same with a deadline, which they do not have',
-    policy: { deadlineSeconds: 24 * HOUR },
-    progress: started(0),
-    agents: [cluster('a', 'canary', UPDATING)],
-    hour: 24,
-    theirs: 'wait',
-    ours: 'pause',
-    differs: 'a policy may limit how long a rollout takes',
-  },
-  {
     name: 'all clusters are available and the wait time has not passed',
     progress: started(0),
     agents: [cluster('a', 'canary', available(0)), cluster('b', 'canary', available(2))],
@@ -203,15 +193,6 @@ const CASES: readonly Case[] = [
     hour: 5,
     theirs: 'complete',
     ours: 'complete',
-  },
-  {
-    name: 'a cluster of a succeeded stage that becomes unavailable afterwards',
-    progress: started(0, 4),
-    agents: [cluster('a', 'canary', failed(5)), cluster('b', 'prod', UPDATING)],
-    hour: 5,
-    theirs: 'wait',
-    ours: 'pause',
-    differs: 'they look at a cluster until it succeeds; here each stage holds those before, up to the end',
   },
   // execution_test.go, TestCheckBeforeStageTasksStatus_NegativeCases
   {
@@ -268,6 +249,26 @@ const CASES: readonly Case[] = [
     hour: 9,
     theirs: 'wait',
     ours: 'wait',
+  },
+  // Without a test of theirs, by execution.go: executeUpdatingStage
+  {
+    name: 'keep waiting for the 1st cluster, with a deadline, which they do not have',
+    policy: { deadlineSeconds: 24 * HOUR },
+    progress: started(0),
+    agents: [cluster('a', 'canary', UPDATING)],
+    hour: 24,
+    theirs: 'wait',
+    ours: 'pause',
+    differs: 'a policy may limit how long a rollout takes',
+  },
+  {
+    name: 'a cluster of a succeeded stage that becomes unavailable afterwards',
+    progress: started(0, 4),
+    agents: [cluster('a', 'canary', failed(5)), cluster('b', 'prod', UPDATING)],
+    hour: 5,
+    theirs: 'wait',
+    ours: 'pause',
+    differs: 'they look at a cluster until it succeeds; here each stage holds those before, up to the end',
   },
 ];
 
