@@ -291,10 +291,12 @@ export const formatError = (error: FleetError): string => {
     // What the sentence begins with, or a digest that it names in its short form, is not said twice.
     error.subject && !isNamedIn(error.subject, error.message) && `${error.subject}: `,
   ];
-  const hint = error.hint ? ` ${asSentence(error.hint)}` : '';
-  const text = hint ? asSentence(error.message) : error.message;
-  return plainText(`${head.filter(Boolean).join('')}${text}${hint}`);
+  return `${plainText(head.filter(Boolean).join(''))}${formatSentences(error)}`;
 };
+
+/** What, and what to do, without place, code and subject: for a line that has said those. */
+export const formatSentences = ({ message, hint }: Pick<FleetError, 'message' | 'hint'>): string =>
+  plainText(hint ? `${asSentence(message)} ${asSentence(hint)}` : message);
 
 /** Control, format (bidirectional controls, zero width), separator and invisible filler characters, without \n and \t. */
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;

@@ -12,8 +12,9 @@ import { describeWaiting } from '../release/approvals/waiting.ts';
 import { waitingLines } from '../release/approvals/waiting-lines.ts';
 import { approveFor } from '../hub/decide/approve-for.ts';
 import { LOCK_WAIT_MS } from '../hub/decide/chain.ts';
-import { parseCandidate } from '../hub/gate/assess.ts';
+import { assess, parseCandidate } from '../hub/gate/assess.ts';
 import { describeVerdict } from '../hub/gate/describe-verdict.ts';
+import { linkTo } from '../hub/gate/link.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { KEY_FORMS, passwordFlag, passwordsOf } from '../keys/places/key-flags.ts';
 import { openGivenKey } from '../keys/places/open-given-key.ts';
@@ -118,12 +119,15 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
       now,
       signal: this.signal,
     };
-    const { outcome, ...approved } = await approveFor(gate, wish, key, ({ candidate, verdict }) => {
-      for (const line of describeVerdict(verdict, candidate.candidate)) this.say(line);
-    });
+    const { outcome, ...approved } = await approveFor(gate, wish, key);
     const { candidate, person } = approved;
     const what = flags.stage === undefined ? '' : ` for stage ${flags.stage}`;
     this.log(`${to}: candidate ${shortDigest(candidate)} is approved${what} by ${person}`);
+    if (flags.stage === undefined) {
+      const question = { now, signal: this.signal, candidate, asks: null };
+      const { verdict } = await assess(gate.hub, linkTo(gate.promotion, to), question);
+      for (const line of describeVerdict(verdict, candidate)) this.say(line);
+    }
     return { outcome, ...approved };
   }
 }

@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
-import { FleetError, formatError } from '#bundles/errors';
+import { FleetError, formatError, formatSentences } from '#bundles/errors';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
@@ -180,7 +180,7 @@ held with its reason and blocks nobody else.`;
     problems,
     waits,
   }: EnvironmentOutcome): void {
-    if (waits) this.log(`${environment.padEnd(24)} waiting for promotion: ${formatError(waits)}`);
+    if (waits) this.log(`${environment.padEnd(24)} not built: ${formatSentences(waits)}`);
     for (const channel of channels) {
       this.log(describeChannel(channel));
       for (const line of removalLines(channel)) this.log(line);

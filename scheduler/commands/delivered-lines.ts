@@ -1,4 +1,4 @@
-import { formatError } from '#bundles/errors';
+import { formatError, formatSentences } from '#bundles/errors';
 import type { Delivered } from '../deliver/tree/deliver-trees.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 
@@ -17,13 +17,7 @@ export const deliveredLines = (delivered: Delivered): readonly string[] => {
 };
 
 /** What is wrong with one environment, or could be better. */
-export const deliveredNotes = ({
-  held,
-  heldWorkloads,
-  advice,
-  problems,
-  waits,
-}: Delivered): readonly string[] => [
+export const deliveredNotes = ({ held, heldWorkloads, advice, problems }: Delivered): readonly string[] => [
   ...heldLines(
     held.map(({ assignment: { clusterType, target }, error }) => ({
       name: `${clusterType.name}/${target.name}`,
@@ -34,7 +28,6 @@ export const deliveredNotes = ({
   ...heldWorkloads.flatMap(({ errors }) => errors.map((error) => `held: ${formatError(error)}`)),
   ...advice.map((one) => `advice: ${formatError(one)}`),
   ...problems.map(formatError),
-  ...(waits ? [formatError(waits)] : []),
 ];
 
 const summarise = ({
@@ -47,6 +40,7 @@ const summarise = ({
   proposal,
   pullRequest,
   superseded,
+  waits,
 }: Delivered): string => {
   const files = `${written.length} files written, ${removed.length} removed, ${unchanged} unchanged`;
   const also = superseded.length > 0 ? `; superseded: ${superseded.join(', ')}` : '';
@@ -55,7 +49,7 @@ const summarise = ({
     case 'failed':
       return 'nothing was delivered';
     case 'waiting':
-      return 'waiting for promotion: nothing was delivered';
+      return waits ? `not delivered: ${formatSentences(waits)}` : 'nothing was delivered';
     case 'unchanged':
       return `${to} unchanged${where === undefined ? '' : `: proposed already by ${where}`}${also}`;
     case 'pushed':

@@ -5,6 +5,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { type Promoted, promotedJson, promoteTo } from '../hub/decide/promote-to.ts';
 import { assess, parseCandidate } from '../hub/gate/assess.ts';
 import { describeVerdict, verdictJson } from '../hub/gate/describe-verdict.ts';
+import { whyNotApprovable } from '../hub/gate/judge-approvals.ts';
 import { linkTo } from '../hub/gate/link.ts';
 import { sourcesOf } from '../load/load-platform.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
@@ -76,7 +77,12 @@ neither keys nor a layout; Git has the decision.`;
       const question = { now, signal, candidate, asks: person };
       const told = await assess(gate.hub, linkTo(gate.promotion, environment), question);
       for (const line of describeVerdict(told.verdict, told.candidate.candidate)) this.log(line);
-      return verdictJson(told.verdict, told.candidate.candidate);
+      const problem = whyNotApprovable(told.link.policy, told.keys);
+      if (problem) this.log(formatError(problem));
+      return {
+        ...verdictJson(told.verdict, told.candidate.candidate),
+        ...(problem && { problems: [this.toErrorJson(problem)] }),
+      };
     }
     const wish = { environment, candidate, person, reason: flags.reason ?? null, now, signal };
     const promoted = await promoteTo(gate, wish, (assessment) => {

@@ -3,7 +3,7 @@ import { formatTime } from '#bundles/time';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags, selectionFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/hub.ts';
-import type { RolloutVerdict } from '../../hub/rollout/judge-rollout.ts';
+import { describeRollout } from '../../hub/rollout/describe-rollout.ts';
 import { listRollouts } from '../../hub/rollout/list-rollouts.ts';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { chosenChannels } from '../each-channel.ts';
@@ -23,33 +23,9 @@ export default class RolloutStatus extends FleetCommand {
     const rollouts = await listRollouts(hub, chosenChannels(layout, flags), now);
     for (const rollout of rollouts) {
       this.log(`${rollout.channel} release ${rollout.release}, plan of ${rollout.policy}`);
-      for (const line of describe(rollout)) this.log(`  ${line}`);
+      for (const line of describeRollout(rollout)) this.log(`  ${line}`);
     }
     if (rollouts.length === 0) this.log('No release is in a rollout.');
     return { at: formatTime(now), rollouts };
   }
 }
-
-const describe = ({ stages, next }: RolloutVerdict): readonly string[] => [
-  ...stages.flatMap((stage) => [
-    `${stage.name.padEnd(16)} ${stage.state.padEnd(8)} ${stage.complies} of ${stage.agents} comply, ${stage.failed} failed, ${stage.excluded} excluded${stage.startedAt === null ? '' : `, since ${stage.startedAt}`}`,
-    ...(stage.state === 'running' ? stage.holding.map((line) => `  waits for ${line}`) : []),
-  ]),
-  `next: ${describeNext(next)}`,
-];
-
-const describeNext = (next: RolloutVerdict['next']): string => {
-  switch (next.kind) {
-    case 'advance':
-      return `${next.stage} begins`;
-    case 'complete':
-      return 'complete';
-    case 'wait':
-      return `${next.why}${next.earliest === null ? '' : `; at the earliest ${next.earliest}`}`;
-    case 'pause':
-    case 'take-back':
-      return `${next.kind}: ${next.why}`;
-    case 'none':
-      return next.why;
-  }
-};

@@ -12,10 +12,10 @@ import type { Lineage } from '../../load/releases/read-lineage.ts';
 import { appendEntry } from '../../release/audit/append-entry.ts';
 import { approvalStatement, signApproval } from '../../release/audit/sign-approval.ts';
 import { openReleases } from '../../release/publish/open-releases.ts';
-import { assess } from '../gate/assess.ts';
+import { readDecided } from '../gate/assess.ts';
 import { checkEnvironment, linkTo } from '../gate/link.ts';
 import { stageToApprove } from './stage-to-approve.ts';
-import { type Chain, LOCK_WAIT_MS, type OnAssessed, type Wish } from './chain.ts';
+import { type Chain, LOCK_WAIT_MS, type Wish } from './chain.ts';
 
 export type ApproveWish = Wish & {
   /** undefined: the newest candidate that the environment before has released. */
@@ -35,18 +35,17 @@ export type Approved = Lineage & {
 
 /**
  * Signs a person's approval of a promotion, or of a stage of a rollout, with their own key and appends it to the audit log.
- * @throws FleetError USAGE if nothing is promoted to the environment; the codes of stageToApprove; UNKNOWN_KEY; BUSY; the codes of assess and appendEntry
+ * @throws FleetError USAGE if nothing is promoted to the environment; the codes of stageToApprove; UNKNOWN_KEY; BUSY; the codes of readDecided and appendEntry
  */
 export const approveFor = async (
   { hub, promotion }: Chain,
   wish: ApproveWish,
   key: SigningKey,
-  onAssessed: OnAssessed = () => {},
 ): Promise<Approved> => {
   const { environment, now, person, stage } = wish;
   checkEnvironment(promotion, environment);
   using releases = await openReleases(hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
-  const candidate = await candidateFor({ hub, promotion }, wish, onAssessed);
+  const candidate = await candidateFor({ hub, promotion }, wish);
   const predicate = predicateOf(hub.keys.root.fleet, candidate, wish);
   const statement = await signApproval(candidate.candidate, predicate, key);
   const { outcome } = await appendEntry(releases, hub.keys, { kind: 'approval', statement }, now);
@@ -54,26 +53,21 @@ export const approveFor = async (
 };
 
 /** Of the environment before for a promotion, of the environment itself for a stage of its rollout. */
-const candidateFor = async (
-  { hub, promotion }: Chain,
-  wish: ApproveWish,
-  onAssessed: OnAssessed,
-): Promise<Lineage> => {
+const candidateFor = async ({ hub, promotion }: Chain, wish: ApproveWish): Promise<Lineage> => {
   const { environment, stage } = wish;
   if (stage !== undefined) return stageToApprove(hub, { ...wish, stage });
-  const assessment = await assess(hub, linkTo(promotion, environment), { ...wish, asks: null });
-  onAssessed(assessment);
-  return assessment.candidate;
+  const { candidate } = await readDecided(hub, linkTo(promotion, environment), wish);
+  return candidate;
 };
 
 /**
  * The statement of an approval, for a person who signs it elsewhere.
  * @returns the exact bytes to sign
- * @throws FleetError USAGE if nothing is promoted to the environment; the codes of assess
+ * @throws FleetError USAGE if nothing is promoted to the environment; the codes of readDecided
  */
 export const draftApproval = async ({ hub, promotion }: Chain, wish: ApproveWish): Promise<Buffer> => {
   checkEnvironment(promotion, wish.environment);
-  const candidate = await candidateFor({ hub, promotion }, wish, () => {});
+  const candidate = await candidateFor({ hub, promotion }, wish);
   return approvalStatement(candidate.candidate, predicateOf(hub.keys.root.fleet, candidate, wish));
 };
 

@@ -44,11 +44,14 @@ export const judgeApprovals = (
   };
 };
 
-/** @throws FleetError FIELD_INVALID if more approvals are required than keys of the root can give */
-export const checkApprovable = (policy: PromotionPolicy | undefined, keys: ApprovalKeys): void => {
+/** FIELD_INVALID if more approvals are required than keys of the root can give. */
+export const whyNotApprovable = (
+  policy: PromotionPolicy | undefined,
+  keys: ApprovalKeys,
+): FleetError | undefined => {
   const [why] = policy?.approvals ? tooFew(policy.approvals, keys) : [];
-  if (policy === undefined || why === undefined) return;
-  throw new FleetError('FIELD_INVALID', `${policy.approvals?.required} approvals are required, and ${why}`, {
+  if (policy === undefined || why === undefined) return undefined;
+  return new FleetError('FIELD_INVALID', `${policy.approvals?.required} approvals are required, and ${why}`, {
     subject: `PromotionPolicy ${policy.name}`,
     at: policy.at,
     hint: 'Require fewer, or add keys of approvers to the bundle role of the root: fleet-scheduler root rotate',

@@ -11,7 +11,7 @@ import type { Releases } from '../../release/publish/open-releases.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Assessment } from './assess.ts';
 import { whyNotMet } from './describe-verdict.ts';
-import { checkApprovable } from './judge-approvals.ts';
+import { whyNotApprovable } from './judge-approvals.ts';
 import { earliestOpening } from './judge-gate.ts';
 
 export type PromotionWish = {
@@ -40,10 +40,8 @@ export const promote = async (
   const { link, candidate, verdict, log } = assessment;
   const before = promotedTo(log, link.to);
   if (verdict.state === 'promoted') return { outcome: 'known', number: before?.number ?? 0 };
-  if (verdict.state !== 'ready') {
-    checkApprovable(link.policy, assessment.keys);
-    throw gateClosed(assessment);
-  }
+  if (verdict.state !== 'ready')
+    throw whyNotApprovable(link.policy, assessment.keys) ?? gateClosed(assessment);
   await assessment.show();
   return sign(releases, keys, { link, candidate, log }, wish, {
     policy: link.policy ? policyDigest(link.policy) : null,

@@ -1,5 +1,26 @@
-import { formatError, formatPlace } from '#bundles/errors';
+import { formatError, formatPlace, plainText } from '#bundles/errors';
+import { shortDigest } from '#bundles/digest';
+import type { ExplainedPromotion } from './explain-environment.ts';
 import type { ExplainedPair, ExplainedPolicy, ExplainedValue, ValueSay } from './explain-platform.ts';
+
+/** What a chained environment is built from: the promotion, and which of the sources it holds. */
+export const formatPromotion = (environment: string, promotion: ExplainedPromotion): readonly string[] => {
+  const { from, number, mode, candidate, person, reason, time, sources } = promotion;
+  const who = person ?? `the policy (${mode})`;
+  return [
+    plainText(
+      `${environment} is built from candidate ${shortDigest(candidate)}: promotion ${number} from ${from}, by ${who} at ${time}${reason === null ? '' : `: ${reason}`}`,
+    ),
+    ...table(
+      sources.map(({ by, role, path, commit }) => [
+        `  ${by}`,
+        role,
+        path,
+        commit === undefined ? 'a directory' : `commit ${commit.slice(0, 12)}`,
+      ]),
+    ),
+  ];
+};
 
 /** An explanation as lines for people: the pair, its policy, its files, its values, each with where it stands. */
 export const formatPair = (pair: ExplainedPair): readonly string[] => [

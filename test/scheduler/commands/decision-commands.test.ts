@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import Approve from '../../../scheduler/commands/approve.ts';
+import Explain from '../../../scheduler/commands/explain.ts';
 import Promote from '../../../scheduler/commands/promote.ts';
 import Wait from '../../../scheduler/commands/wait.ts';
 import { chainedOffice } from '../hub/decide/chained-office.ts';
@@ -34,6 +35,43 @@ test('promote with a closed gate prints its conditions as JSON beside the error'
     state: 'waiting',
     conditions: expect.arrayContaining([expect.objectContaining({ name: 'approvals', met: false })]),
   });
+});
+
+test('promote --explain names a policy whose approvals nobody can give, as promote does', async () => {
+  const { office, flags } = await openOffice();
+  await office.edit('platform/promotion/p.yaml', (text) => text.replace('required: 1', 'required: 9'));
+  const refused = await runCommandClass(Promote, ['prod', ...flags]);
+  const explained = await runCommandClass(Promote, ['prod', ...flags, '--explain']);
+  expect(refused.err).toContain('FIELD_INVALID: PromotionPolicy qa-to-prod: 9 approvals are required');
+  expect(explained.out).toContain('FIELD_INVALID: PromotionPolicy qa-to-prod: 9 approvals are required');
+  const json = await runCommandClass(Promote, ['prod', ...flags, '--explain', '--json']);
+  expect([json.code, json.json()]).toMatchObject([
+    0,
+    { state: 'waiting', problems: [{ error: { code: 'FIELD_INVALID' } }] },
+  ]);
+});
+
+test('approve shows the gate with the new approval', async () => {
+  const { at, flags } = await openOffice();
+  const key = ['--key', at('keys/bundle.key')];
+  const approved = await runCommandClass(Approve, ['--to', 'prod', ...key, '--person', 'ann', ...flags]);
+  expect(approved.out).toMatch(/^prod: candidate sha256:[0-9a-f]{12} is approved by ann\n$/);
+  expect(approved.err).toMatch(/^ {2}approvals +1: ann/m);
+  expect(approved.err).not.toMatch(/approvals +none/);
+});
+
+test('explain of an environment that nothing was promoted to is one line with the command that promotes', async () => {
+  const { flags } = await openOffice();
+  const nothing = await runCommandClass(Explain, [
+    '--environment',
+    'prod',
+    ...flags.slice(0, 2),
+    ...flags.slice(-2),
+  ]);
+  expect([nothing.code, nothing.out]).toEqual([
+    0,
+    'prod: nothing was promoted from qa to prod yet. Promote with: fleet-scheduler promote prod.\n',
+  ]);
 });
 
 test('verbs name what is wrong with an environment, a person and a layout', async () => {
