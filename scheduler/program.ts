@@ -6,10 +6,17 @@ export const PROGRAM: Omit<Program, 'commands'> = {
   description: 'Turns a platform repository into signed bundles, and shows what runs where.',
   topics: {
     approvals: { description: 'Bundles that wait for a second signature' },
+    audit: { description: 'The signed log of promotions, approvals and decisions' },
+    images: { description: 'Images and charts, locked to digests' },
+    import: { description: 'Platforms of other tools' },
     keys: { description: 'Keys that sign' },
+    lease: { description: 'Statements that a release is still the current one' },
+    releases: { description: 'Releases of channels, in the layout' },
     reports: { description: 'What sites sent home' },
+    rollout: { description: 'Releases that reach their agents in stages' },
     root: { description: 'The trust root of a fleet' },
+    secrets: { description: 'Secret sets, sealed to the agents that may read them' },
     sites: { description: 'Sites and their agents' },
-    tokens: { description: 'What lets an agent enrol or a monitor read' },
+    tokens: { description: 'What lets an agent enrol, a monitor read, or a pipeline decide' },
   },
 };

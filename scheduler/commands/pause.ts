@@ -35,7 +35,7 @@ do not advance automatically. The pause is signed into the audit log.`;
     this.log(
       outcome === 'decided'
         ? `${to}: promotions from ${from} are paused`
-        : `${to} is ${paused} already; nothing was written`,
+        : `${to}: nothing was written, it already is ${paused}`,
     );
     return decided;
   }
