@@ -99,7 +99,9 @@ const judgeStage = (
   const isDone = new Set([...compliant, ...failed]);
   // An agent that joined after the stage began neither holds it back nor starts its soak again.
   const wasThere = ({ enrolledAt }: AgentFact): boolean => startedAt === null || enrolledAt <= startedAt;
-  const holding = counted.filter((one) => !isDone.has(one) && wasThere(one));
+  const pending = counted.filter((one) => !isDone.has(one) && wasThere(one));
+  // Excluded agents prove nothing: if no other agent complies, they hold the stage.
+  const holding = pending.length === 0 && compliant.length === 0 ? excluded : pending;
   const common = {
     name: stage.name,
     startedAt,
@@ -108,7 +110,11 @@ const judgeStage = (
     failed: failed.length,
     excluded: excluded.length,
     approvals: { found: progress.approvals.get(stage.name)?.size ?? 0, needed: stage.approvals },
-    holding: holding.slice(0, NAMED).map((one) => `${one.site}/${one.agent}: ${whyPending(one, plan, now)}`),
+    holding: holding
+      .slice(0, NAMED)
+      .map(
+        (one) => `${one.site}/${one.agent}: ${left.has(one) ? whyExcluded(one) : whyPending(one, plan, now)}`,
+      ),
     waiting: holding.length,
   };
   if (startedAt === null)
@@ -151,6 +157,9 @@ const whyPending = ({ state, heardAt }: AgentFact, { freshnessSeconds }: Rollout
         : 'complies';
   }
 };
+
+const whyExcluded = ({ heardAt }: AgentFact): string =>
+  `excluded, ${heardAt === null ? 'never heard' : `not heard since ${heardAt}`}, and no other agent complies`;
 
 const exceeds = (failed: number, of: number, most: Share): boolean =>
   'count' in most ? failed > most.count : failed * 100 > most.percent * of;

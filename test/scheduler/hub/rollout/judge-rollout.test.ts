@@ -145,6 +145,17 @@ describe('a rollout', () => {
     expect(judgeRollout(plan, progressOf(0), agents, now).next.kind).toBe('wait');
   });
 
+  it('does not advance on the silence of a stage whose agents are all excluded', () => {
+    const silent = agent('b', 'pilot', BEHIND, { heardAt: at(-31 * 24 * HOUR) });
+    // oxlint-disable-next-line unicorn/no-thenable -- a field of the policy
+    const excluding = planOf([PILOT, ALL], { absent: { afterSeconds: 30 * 24 * HOUR, then: 'exclude' } });
+    const { stages, next } = judgeRollout(excluding, progressOf(0), [silent], after(12 * HOUR));
+    expect([next.kind, stages[0]?.state, stages[0]?.waiting]).toEqual(['wait', 'running', 1]);
+    expect(stages[0]?.holding).toEqual([
+      `b/line-1: excluded, not heard since ${at(-31 * 24 * HOUR)}, and no other agent complies`,
+    ]);
+  });
+
   it('is not held back by an agent that joined after the stage began, and does not wait for one that left', () => {
     const joined = agent('new', 'pilot', BEHIND, { enrolledAt: at(HOUR), heardAt: null });
     const agents = [agent('a', 'pilot', complies(0)), joined];
