@@ -51,6 +51,21 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   readonly escrow: string | undefined;
   /** Limits for requests of one agent to the hub; an absent one is the hub's default. */
   readonly agentQuota: FileSettings['agentQuota'];
+  /** undefined: no commit statuses are set. */
+  readonly commitStatuses: CommitStatuses | undefined;
+};
+
+/** Where `serve` says beside commits what became of them. */
+export type CommitStatuses = {
+  readonly forges: readonly {
+    /** Of the URLs of repositories, without the port. */
+    readonly host: string;
+    readonly forge?: string;
+    /** Absolute in a configuration that was read. */
+    readonly tokenFile: string;
+  }[];
+  /** Page that the statuses link to. */
+  readonly targetUrl?: string;
 };
 
 const CONFIGURATION_FILE = 'fleet-scheduler.yaml';
@@ -95,6 +110,13 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     signCommits: given['sign-commits'] === true || said.signCommits === true,
     hostnames: wordList(given.hostname, ',') ?? said.hostnames,
     agentQuota: said.agentQuota,
+    commitStatuses: said.commitStatuses && {
+      ...said.commitStatuses,
+      forges: said.commitStatuses.forges.map((forge) => ({
+        ...forge,
+        tokenFile: resolve(base, forge.tokenFile),
+      })),
+    },
     escrow:
       said.secrets?.escrow === undefined
         ? undefined
@@ -144,6 +166,7 @@ type FileSettings = { readonly [setting in Setting]?: string } & {
   readonly signCommits?: boolean;
   readonly hostnames?: readonly string[];
   readonly secrets?: { readonly escrow?: string };
+  readonly commitStatuses?: CommitStatuses;
   readonly agentQuota?: { readonly requestsPerMinute?: number; readonly bytesPerMinute?: number };
 };
 
@@ -171,6 +194,8 @@ const SHAPES: Readonly<Record<string, string>> = {
   committer: 'a name and an address, like Fleet Ferry <fleet-ferry@example.com>',
   poll: 'a number and s, m or h, like 30s',
   environments: 'a DNS label',
+  commitStatuses:
+    'a host name, a kind of forge with =<address of its API>, or an address with http:// or https://',
   listen: '<host>:<port>, like 0.0.0.0:8443',
   secrets: 'an age recipient, age1 and 58 more letters and digits',
 };

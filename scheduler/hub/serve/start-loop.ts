@@ -57,6 +57,16 @@ const atMostEvery = <T>(ms: number, read: () => Promise<T>): ((fresh: boolean) =
   };
 };
 
+/** Lets `round` take at most JUDGE_SHARE of the time. */
+const seldom =
+  (round: (signal: AbortSignal) => Promise<void>) =>
+  async (signal: AbortSignal): Promise<void> => {
+    const started = performance.now();
+    await round(signal);
+    const pauseMs = (performance.now() - started) / JUDGE_SHARE;
+    await setTimeout(pauseMs, undefined, { signal }).catch(() => {});
+  };
+
 /** @returns undefined if no platform is configured @throws FleetError USAGE for `poll`, CONFIG_INVALID for the webhook secret */
 export const startLoop = async ({
   configuration,
@@ -79,6 +89,7 @@ export const startLoop = async ({
   // Imported on demand: a hub without a platform does not load the build modules.
   const { watchPlatform } = await import('../watch/watch-platform.ts');
   const { makeLinkJudge } = await import('./judge-links.ts');
+  const { makeStatusSetter } = await import('./commit-statuses.ts');
   const { makeCheckAsker, takeAnswer } = await import('./ask-checks.ts');
   const { readPromotion } = await import('../gate/link.ts');
   const { platformOptions } = await import('../../load/platform/platform-options.ts');
@@ -104,12 +115,21 @@ export const startLoop = async ({
     readChain,
     onPromoted: () => watch.poke(),
   });
-  const judging = repeat(async (signal) => {
-    const started = performance.now();
-    await judge.round(signal);
-    const pauseMs = (performance.now() - started) / JUDGE_SHARE;
-    await setTimeout(pauseMs, undefined, { signal }).catch(() => {});
-  }, JUDGE_MS);
+  const judging = repeat(seldom(judge.round), JUDGE_MS);
+  const { commitStatuses } = configuration;
+  const statuses =
+    commitStatuses &&
+    makeStatusSetter({
+      configuration,
+      commitStatuses,
+      store,
+      clock,
+      log,
+      env: process.env,
+      random: Math.random,
+    });
+  // Beside the judgement: a forge that does not answer holds no promotion up.
+  const telling = statuses && repeat(seldom(statuses.round), JUDGE_MS);
   const watch = watchPlatform(
     {
       configuration,
@@ -120,6 +140,8 @@ export const startLoop = async ({
       keepPolicies: async (promotion) => {
         judge.follow(promotion);
         judging.poke();
+        statuses?.follow(promotion);
+        telling?.poke();
         await recordFreshness(store, promotion.freshnessPolicies);
       },
     },
@@ -155,6 +177,7 @@ export const startLoop = async ({
     },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
+      await telling?.[Symbol.asyncDispose]();
       await judging[Symbol.asyncDispose]();
       await asker[Symbol.asyncDispose]();
       await watch.done;

@@ -313,4 +313,18 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
       await db.schema.createIndex('api_request_ends').on('api_request').column('ends_at').execute();
     },
   },
+  '0014-commit-statuses': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .createTable('commit_status')
+        .addColumn('environment', 'text', (column) => column.notNull())
+        .addColumn('repo', 'text', (column) => column.notNull())
+        .addColumn('sha', 'text', (column) => column.notNull())
+        .addColumn('candidates', 'text', (column) => column.notNull())
+        .addColumn('state', 'text', (column) => column.notNull())
+        .addColumn('set_at', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('commit_status_pk', ['environment', 'repo', 'sha'])
+        .execute();
+    },
+  },
 };

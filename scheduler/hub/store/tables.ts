@@ -27,6 +27,7 @@ export type Tables = {
   follower: FollowerRow;
   follower_object: FollowerObjectRow;
   api_request: ApiRequestRow;
+  commit_status: CommitStatusRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -366,4 +367,17 @@ export type ApiRequestRow = {
   /** The time of the first attempt. */
   readonly started_at: Timestamp;
   readonly ends_at: Timestamp;
+};
+
+/** The status that `serve` set last on a commit, so that each change is said once. Of commits that are released no more none is kept. */
+export type CommitStatusRow = {
+  readonly environment: string;
+  /** As the candidate names it. */
+  readonly repo: string;
+  /** Full hash of the commit. */
+  readonly sha: string;
+  /** Shared digests of the candidates that were judged, sorted, with ',' between. */
+  readonly candidates: string;
+  readonly state: 'pending' | 'success' | 'failure';
+  readonly set_at: Timestamp;
 };

@@ -13,6 +13,22 @@ maps:
 `;
 
 describe('the configuration of the scheduler', () => {
+  it("finds a forge's token from the file, and refuses an address where a host is wanted", async () => {
+    await using folder = await temporaryDirectory('configuration');
+    const file = join(folder.path, 'fleet-scheduler.yaml');
+    const write = (host: string) =>
+      writeFile(file, `commitStatuses:\n  forges: [{host: "${host}", tokenFile: token}]\n`);
+    await write('github.com');
+    expect((await readConfiguration({}, folder.path)).commitStatuses).toEqual({
+      forges: [{ host: 'github.com', tokenFile: join(folder.path, 'token') }],
+    });
+    await write('https://github.com');
+    await expect(readConfiguration({}, folder.path)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('commitStatuses.forges.0.host is not a host name'),
+    });
+  });
+
   it('comes from fleet-scheduler.yaml of the current folder, paths seen from the file', async () => {
     await using folder = await temporaryDirectory('configuration');
     await writeFile(join(folder.path, 'fleet-scheduler.yaml'), FILE);

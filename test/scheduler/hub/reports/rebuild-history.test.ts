@@ -234,6 +234,7 @@ describe('the history of an agent', () => {
       'drop view v1_environments',
       'drop view v1_deployments',
       'drop view v1_agents',
+      'drop table commit_status',
       'drop table api_request',
       'alter table token drop column person',
       'alter table token drop column allowances',

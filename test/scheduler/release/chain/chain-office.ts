@@ -72,7 +72,10 @@ export const FILES: Files = {
 };
 
 /** A repository in memory: every commit keeps its files. */
-const memorySources = (commits: readonly { readonly id: string; readonly files: Files }[]): Sources => ({
+const memorySources = (
+  commits: readonly { readonly id: string; readonly files: Files }[],
+  shownAs: string,
+): Sources => ({
   locate: (repo, revision) => ({ kind: 'git', repo, revision }),
   read: async ({ role, location, path: asked, wanted = () => true, which = 'yaml' }) => {
     if (location.kind !== 'git') throw new Error('only Git here');
@@ -86,7 +89,7 @@ const memorySources = (commits: readonly { readonly id: string; readonly files: 
       .map(([file, text]) => ({ path: file.slice(within.length), bytes: Buffer.from(text) }))
       .filter((file) => wanted(file.path))
       .toSorted((a, b) => compareBytes(a.path, b.path));
-    const snapshot = { role, repo: REPO, ref: 'main', path, tree: treeDigest(read), directory: '/none' };
+    const snapshot = { role, repo: shownAs, ref: 'main', path, tree: treeDigest(read), directory: '/none' };
     return { snapshot: { ...snapshot, commit: id ?? '' }, files: read, location, prefix: within };
   },
 });
@@ -121,13 +124,17 @@ export type ChainOffice = {
 export const openChainOffice = async (
   files: Files = FILES,
   keysFor?: (directory: KeyDirectory) => KeyDirectory,
+  { repo, first }: { readonly repo: string; readonly first: string } = {
+    repo: REPO,
+    first: digestOf('0').slice(7),
+  },
 ): Promise<ChainOffice> => {
   const folder = await temporaryDirectory();
   const layout = join(folder, 'out');
   await initDevRoot(join(folder, 'keys'), 'halden', NOW);
   const opened = await openKeyDirectory(join(folder, 'keys'));
   const keys = keysFor ? keysFor(opened) : opened;
-  const commits = [{ id: digestOf('0').slice(7), files }];
+  const commits = [{ id: first, files }];
   const commit = (change: Files): void => {
     const before = commits.at(-1)?.files ?? {};
     commits.push({ id: digestOf(String(commits.length)).slice(7), files: { ...before, ...change } });
@@ -141,10 +148,10 @@ export const openChainOffice = async (
     return await readCandidate(said.candidate, [at.blobs], NEVER);
   };
   const platform = {
-    platform: `${REPO}#main`,
+    platform: `${repo}#main`,
     maps: [],
     cacheDirectory: join(folder, 'cache'),
-    sources: memorySources(commits),
+    sources: memorySources(commits, repo),
     env: {},
   };
   return {
