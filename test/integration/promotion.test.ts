@@ -3,18 +3,10 @@ import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Verdict } from '../../scheduler/hub/gate/verdict.ts';
-import { acceptRequests } from '../harness/accept-requests.ts';
-import { programFile } from '../harness/program-file.ts';
-import { type Outcome, runCommand, succeed } from '../harness/run-command.ts';
+import { type Outcome, succeed } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { type Office, openOffice } from '../e2e/office.ts';
-
-/** A folder that plays the host of a site: the real agent applies files below it, and only a folder goes there and back. */
-type Site = {
-  readonly name: string;
-  readonly medium: string;
-  readonly agent: (...words: readonly string[]) => Promise<Outcome>;
-};
+import { carryHome, carryOut, enroll, startSite, withoutUnits } from './folder-site.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryDirectory>>;
 let office: Office;
@@ -26,7 +18,7 @@ beforeAll(async () => {
       .replace('- name: qa', '- name: qa\n      promotedFrom: dev')
       .replace('- name: prod', '- name: prod\n      promotedFrom: qa'),
   );
-  await withoutUnits();
+  await withoutUnits(office);
   await mkdir(join(folder.path, 'platform', 'promotion'));
   await writeFile(
     join(folder.path, 'platform', 'promotion', 'qa-to-prod.yaml'),
@@ -42,50 +34,6 @@ spec:
   );
 });
 afterAll(() => folder[Symbol.asyncDispose]());
-
-/** A folder has no init, so nothing could say that a unit is healthy: files only, with a check that can run. */
-const withoutUnits = async (): Promise<void> => {
-  const check = `  checks:
-    - name: is-there
-      type: exec
-      argv: [/bin/sh, -c, 'test -d "$FLEET_ROOT/etc"']
-`;
-  for (const name of ['label-printer', 'scale-reader'])
-    await office.edit(`apps/${name}/host/package.yaml`, (text) =>
-      text.replace(/^ {2}units:[^]*?(?=^ {2}siteInputs:|^ {2}#|(?![^]))/m, check),
-    );
-  await office.edit('platform/base/templates/workload-slice.yaml', (text) =>
-    text.slice(0, text.indexOf('        units:')),
-  );
-};
-
-const startSite = async (name: string): Promise<Site> => {
-  const at = (...parts: readonly string[]): string => join(folder.path, 'sites', name, ...parts);
-  for (const part of ['host', 'medium']) await mkdir(at(part), { recursive: true });
-  await writeFile(at('agent.yaml'), `state: ${at('state')}\nroot: ${at('host')}\nservices: none\n`);
-  const agent = (...words: readonly string[]): Promise<Outcome> =>
-    runCommand([process.execPath, programFile('agent'), ...words, '--config', at('agent.yaml')], {
-      cwd: folder.path,
-    });
-  return { name, medium: at('medium'), agent };
-};
-
-const enroll = async ({ name, medium, agent }: Site, channel: string): Promise<void> => {
-  const words = ['--fleet', 'halden', '--site', name, '--name', 'press-1', '--channel', channel];
-  succeed(await agent('enroll', medium, ...words, '--root-sha256', office.rootSha256));
-  succeed(await office.scheduler('sites', 'enroll', medium, ...(await acceptRequests(medium))));
-  succeed(await office.scheduler('sites', 'set', name, 'lineNumber=7'));
-};
-
-const carryOut = async ({ name, medium, agent }: Site): Promise<void> => {
-  await office.fill(medium, name);
-  succeed(await agent('import', medium));
-};
-
-const carryHome = async ({ medium, agent }: Site): Promise<void> => {
-  succeed(await agent('reports', 'export', medium));
-  succeed(await office.scheduler('reports', 'import', medium));
-};
 
 type Explained = Pick<Verdict, 'state' | 'shared' | 'conditions'>;
 
@@ -114,13 +62,13 @@ test('a change reaches prod only after it was promoted, on the word of sites tha
   expect(await releases()).not.toContain('prod/factory-host:release');
 
   // The site runs the candidate, and nobody at the office knows.
-  const line = await startSite('plant-q');
-  await enroll(line, 'qa/factory-host');
-  await carryOut(line);
+  const line = await startSite(office, 'plant-q');
+  await enroll(office, line, 'qa/factory-host');
+  await carryOut(office, line);
   const closed = await office.scheduler('promote', 'prod', '--person', 'ann');
   expect([closed.code, closed.stderr]).toEqual([8, expect.stringContaining('GATE_CLOSED')]);
   expect(closed.stderr).toContain('It can open after: reports');
-  await carryHome(line);
+  await carryHome(office, line);
   const open = await explain('prod');
   expect([open.conditions.filter(({ met }) => !met), open.state]).toEqual([[], 'ready']);
 
@@ -135,15 +83,15 @@ test('a change reaches prod only after it was promoted, on the word of sites tha
   expect(await releases()).toContain('prod/factory-host:release');
 
   // prod complies once both sites have said so.
-  const sites = [await startSite('plant-7'), await startSite('plant-8')] as const;
+  const sites = [await startSite(office, 'plant-7'), await startSite(office, 'plant-8')] as const;
   for (const site of sites) {
-    await enroll(site, 'prod/factory-host');
-    await carryOut(site);
+    await enroll(office, site, 'prod/factory-host');
+    await carryOut(office, site);
   }
   const wait = (): Promise<Outcome> => office.scheduler('wait', 'prod', '--timeout', '1s');
-  await carryHome(sites[0]);
+  await carryHome(office, sites[0]);
   expect((await wait()).code).toBe(8);
-  await carryHome(sites[1]);
+  await carryHome(office, sites[1]);
   succeed(await wait());
 
   // What was not promoted stays where it is, also when everything is built again.
@@ -158,8 +106,8 @@ test('a change reaches prod only after it was promoted, on the word of sites tha
   await office.build();
   const second = await explain('prod');
   expect([second.state, second.shared === first.shared]).toEqual(['waiting', false]);
-  await carryOut(line);
-  await carryHome(line);
+  await carryOut(office, line);
+  await carryHome(office, line);
   succeed(await office.scheduler('promote', 'prod', '--person', 'bob'));
   await office.build();
 

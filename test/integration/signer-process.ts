@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { copyFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { programFile } from '../harness/program-file.ts';
 
@@ -14,6 +16,27 @@ export type SignerProcess = AsyncDisposable & {
 };
 
 export type SignerPlaces = { readonly keys: string; readonly state: string; readonly socket: string };
+
+const ROLES = ['bundle', 'release', 'receipt', 'lease', 'authority'];
+/** Every role that a signer can hold, as words of its command line. */
+export const ALL_ROLES = ROLES.flatMap((role) => ['--role', role]);
+
+/** Takes the keys out of a directory and puts them where only a signer looks; what stays says who signs. */
+export const giveToSigner = async (keys: string, folder: string) => {
+  const places = { keys: join(folder, 'held'), state: join(folder, 'state'), socket: join(folder, 's') };
+  await mkdir(places.keys, { mode: 0o700 });
+  await copyFile(join(keys, '1.root.json'), join(places.keys, '1.root.json'));
+  const names = (await readdir(keys)).filter((name) => name.endsWith('.key'));
+  for (const name of names) await rename(join(keys, name), join(places.keys, name));
+  await writeFile(
+    join(keys, 'keys.yaml'),
+    ROLES.map((role) => `${role}: {signer: ${places.socket}}\n`).join(''),
+    {
+      mode: 0o644,
+    },
+  );
+  return { ...places, names };
+};
 
 /** Returns when it listens. */
 export const startSignerProcess = async (

@@ -1,16 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import {
-  chmod,
-  copyFile,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
@@ -31,27 +20,7 @@ import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { chain, happenings, reportOf } from '../scheduler/hub/test-hub.ts';
 import { toSign } from '../scheduler/keys/signer/signer-world.ts';
 import { connect, enroll, enrollBody, handOver, networkAgent, newToken, startOffice } from './hub-process.ts';
-import { startSignerProcess } from './signer-process.ts';
-
-const ROLES = ['bundle', 'release', 'receipt', 'lease', 'authority'];
-const ALL = ROLES.flatMap((role) => ['--role', role]);
-
-/** Takes the keys out of a directory and puts them where only a signer looks; what stays says who signs. */
-const giveToSigner = async (keys: string, folder: string) => {
-  const places = { keys: join(folder, 'held'), state: join(folder, 'state'), socket: join(folder, 's') };
-  await mkdir(places.keys, { mode: 0o700 });
-  await copyFile(join(keys, '1.root.json'), join(places.keys, '1.root.json'));
-  const names = (await readdir(keys)).filter((name) => name.endsWith('.key'));
-  for (const name of names) await rename(join(keys, name), join(places.keys, name));
-  await writeFile(
-    join(keys, 'keys.yaml'),
-    ROLES.map((role) => `${role}: {signer: ${places.socket}}\n`).join(''),
-    {
-      mode: 0o644,
-    },
-  );
-  return { ...places, names };
-};
+import { ALL_ROLES, giveToSigner, startSignerProcess } from './signer-process.ts';
 
 /** The secret number of each key, as PKCS#8 has it. */
 const secretsOf = async (directory: string, names: readonly string[]): Promise<readonly Buffer[]> => {
@@ -72,7 +41,7 @@ test('a build with sockets and roots releases, and no private key lies beside it
   await using folder = await temporaryDirectory('signer');
   const company = await makeCompany(folder.path);
   const places = await giveToSigner(join(folder.path, 'keys'), folder.path);
-  await using signer = await startSignerProcess(places, [...ALL, '--now', '2026-11-21T08:00:00Z']);
+  await using signer = await startSignerProcess(places, [...ALL_ROLES, '--now', '2026-11-21T08:00:00Z']);
   const outcome = await company.build({ environments: ['prod'] });
   const released = outcome.channels.filter((channel) => channel.outcome === 'released');
   expect(released.length).toBeGreaterThan(1);
@@ -94,7 +63,7 @@ test('a build whose last release never came out goes on with the next number', a
   await using folder = await temporaryDirectory('signer');
   const company = await makeCompany(folder.path);
   const places = await giveToSigner(join(folder.path, 'keys'), folder.path);
-  await using signer = await startSignerProcess(places, [...ALL, '--now', '2026-11-21T08:00:00Z']);
+  await using signer = await startSignerProcess(places, [...ALL_ROLES, '--now', '2026-11-21T08:00:00Z']);
   await company.build({ environments: ['prod'], layout: join(folder.path, 'lost') });
   const outcome = await company.build({ environments: ['prod'], now: new Date('2026-11-21T08:01:00Z') });
   const versions = outcome.channels.filter((it) => it.outcome === 'released').map(({ version }) => version);
@@ -107,7 +76,7 @@ test('a hub with sockets and roots serves, enrols and acknowledges, and holds no
   const keys = join(office.path, 'keys');
   await using held = await temporaryDirectory('signer');
   const places = await giveToSigner(keys, held.path);
-  await using signer = await startSignerProcess(places, ALL);
+  await using signer = await startSignerProcess(places, ALL_ROLES);
   await using hub = await office.serve();
   const agent = networkAgent('plant-1/press-1');
   const cert = await enroll(hub.url, office.authority, agent, await newToken(office, agent.site));
@@ -166,7 +135,7 @@ test('while the signer is away the hub asks agents to come back, and their token
   await using office = await startOffice();
   await using held = await temporaryDirectory('signer');
   const places = await giveToSigner(join(office.path, 'keys'), held.path);
-  const signer = await startSignerProcess(places, ALL);
+  const signer = await startSignerProcess(places, ALL_ROLES);
   await using hub = await office.serve();
   signer.child.kill('SIGTERM');
   expect(await signer.ended).toEqual([0, null]);
@@ -175,7 +144,7 @@ test('while the signer is away the hub asks agents to come back, and their token
   await using client = connect(hub.url, office.authority);
   const refused = await client.post(ENROLL_PATH, await enrollBody(agent, token));
   expect([refused.status, refused.json()]).toMatchObject([503, { code: 'SIGNER_UNREACHABLE' }]);
-  await using _ = await startSignerProcess(places, ALL);
+  await using _ = await startSignerProcess(places, ALL_ROLES);
   expect(await enroll(hub.url, office.authority, agent, token)).toContain('BEGIN CERTIFICATE');
 });
 
