@@ -1,4 +1,4 @@
-import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -34,6 +34,8 @@ spec:
 `,
   );
   const places = await giveToSigner(join(folder.path, 'keys'), folder.path);
+  // No signer holds the audit key: it stays beside the scheduler.
+  await rename(join(places.keys, 'audit.key'), join(folder.path, 'keys', 'audit.key'));
   const chain = ['--chain', 'qa=dev', '--evidence', 'qa=100%'];
   signer = await startSignerProcess(places, [...ALL_ROLES, ...chain]);
 });
@@ -112,7 +114,7 @@ const startEnrolled = async (name: string): Promise<Site> => {
   return site;
 };
 
-test('the signer refuses a promotion that no signed reports justify, whatever the database of the hub says', async () => {
+test('the signer signs a promotion by the reports that agents signed, whatever the database of the hub says', async () => {
   await office.build();
   const [good, bad] = [await startEnrolled('plant-d'), await startEnrolled('plant-e')] as const;
   const [honest, liar] = ['plant-d/press-1', 'plant-e/press-1'];
@@ -149,10 +151,15 @@ test('the signer refuses a promotion that no signed reports justify, whatever th
   const audit = JSON.parse(succeed(await office.scheduler('audit', 'list', '--json')).stdout);
   expect(audit.entries).toEqual([]);
 
-  // It is mended, and says so itself: the hub's own gate opens.
+  // It is mended, and says so itself.
   await rm(join(bad.host, 'broken'));
   succeed(await bad.agent('retry'));
   await carryOut(office, bad);
   await carryHome(office, bad);
   expect(await unmet()).toEqual([]);
+  succeed(await promote());
+  await office.build();
+  expect(await readFile(join(folder.path, 'releases', 'index.json'), 'utf8')).toContain(
+    'qa/factory-host:release',
+  );
 });
