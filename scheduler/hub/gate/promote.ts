@@ -80,6 +80,8 @@ const sign = async (
   grounds: Grounds,
 ): Promise<PromotionResult> => {
   const before = promotedTo(log, to);
+  // Opened before the release key signs: a remote signer remembers what it signed.
+  await keys.key('audit');
   const key = await keys.key('release');
   const common = { fleet: keys.root.fleet, from, to, shared, mode, person, reason, ...grounds };
   // A remote signer remembers a number that it signed for a program which was stopped before it stored the promotion.

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { isFleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { loadSigningKey } from '#bundles/trust/keys/key';
 import type { Json } from '#bundles/json/canonical';
 import { appendApproval, approveFor, draftApproval } from '../../../../scheduler/hub/decide/approve-for.ts';
@@ -44,6 +44,21 @@ test('a promotion that is asked for again is known, and the log has it once', as
     number: 1,
   });
   expect(await kinds(office)).toEqual(['promotion']);
+});
+
+test('a promotion without an audit key is refused before anything is signed', async () => {
+  const office = await chainedOffice();
+  const { hub, promotion } = await office.openChain();
+  const asked: string[] = [];
+  const key: typeof hub.keys.key = (role) => {
+    asked.push(role);
+    if (role === 'audit') throw new FleetError('KEY_MISSING', 'there is no audit key');
+    return hub.keys.key(role);
+  };
+  const chain = { hub: { ...hub, keys: { ...hub.keys, key } }, promotion };
+  expect(await codeOf(promoteTo(chain, { ...wish, reason: null, now: NOW }))).toBe('KEY_MISSING');
+  expect(asked).toEqual(['audit']);
+  expect(await kinds(office)).toEqual([]);
 });
 
 test('of two who promote at once, the second finds the promotion of the first', async () => {
