@@ -148,6 +148,7 @@ export const publishEnvironment = async (
       judged.outcome,
       options.lineage,
       previous && options.lineage ? (await lineagesOf(layout, previous))[0] : undefined,
+      bundle.held.length > 0,
     );
     const { direct } = lineage;
     const named = { channel, bundles: [bundle.bundle.digest] };

@@ -1,6 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
-/** A scheduler in the hands of an attacker, with the sockets of the signer and the key for bundles (H24 to H30). */
+/** A scheduler in the hands of an attacker, with the sockets of the signer and the key for bundles (H24 to H30, H36). */
 export const CHAIN: readonly AttackRow[] = [
   rowOf(
     'H24',
@@ -85,5 +85,11 @@ export const CHAIN: readonly AttackRow[] = [
       ['ACCEPT', 'that a person signed'],
       ['UNKNOWN_KEY', 'that the holder of a token signed'],
     ],
+  ),
+  row(
+    'H36',
+    'untried content',
+    'promoting a candidate of which the environment before held an assignment, and so ran an older package',
+    'NOT_PROMOTED',
   ),
 ];

@@ -102,7 +102,7 @@ const chooseCandidate = async (
     )
     .toSorted((a, b) => (a.at < b.at ? -1 : 1))
     .at(-1);
-  if (newest) return newest.lineage;
+  if (newest) return { candidate: newest.lineage.candidate, shared: newest.lineage.shared };
   const states = channels.map(({ channel, text }) => `${channel.clusterType}: ${text}`).join('; ');
   throw new FleetError('RELEASE_MISSING', `${from} has released no candidate that could go to ${to}`, {
     subject: from,

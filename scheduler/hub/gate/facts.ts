@@ -57,6 +57,11 @@ export type GateFacts = {
   /** Shared digest of the candidate. */
   readonly shared: Digest;
   readonly channels: readonly ChannelFacts[];
+  /**
+   * '<channel>: <assignment>: <why>' for each assignment that the earlier environment holds: it runs an older package there, or
+   * none. Absent: none is held.
+   */
+  readonly held?: readonly string[];
   /** Every enrolled agent of the earlier environment. */
   readonly agents: readonly AgentFacts[];
   /** By name of the policy's check. */

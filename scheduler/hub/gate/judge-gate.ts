@@ -25,6 +25,7 @@ export const judgeGate = (
 ): Verdict => {
   const conditions = [
     judgeReleased(facts),
+    ...judgeHeld(facts),
     ...(policy ? judgePolicy(policy, facts, decisions, { now, asks }) : []),
   ];
   const approvals = policy ? countedApprovals(policy, decisions, facts.keys, asks) : decisions.approvals;
@@ -84,6 +85,25 @@ const judgeReleased = ({ from, channels }: GateFacts): Condition => {
     changedBy: met ? [] : ['release'],
   };
 };
+
+/**
+ * An assignment that the earlier environment holds was never tried there, and the next one may build it. Without one there is
+ * no condition.
+ */
+const judgeHeld = ({ from, held = [] }: GateFacts): readonly Condition[] =>
+  held.length === 0
+    ? []
+    : [
+        {
+          name: 'held',
+          wanted: `none: what is held in ${from} was never tried there`,
+          found: String(held.length),
+          met: false,
+          holding: holdingOf(held),
+          earliest: null,
+          changedBy: ['release'],
+        },
+      ];
 
 /** The earliest time at which the clock alone opens the gate; undefined if it is open, or news is needed first. */
 export const earliestOpening = ({ conditions }: Verdict): string | undefined => {

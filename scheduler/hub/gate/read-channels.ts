@@ -4,7 +4,7 @@ import type { Layout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
-import { type Lineage, readLineage } from '../../load/releases/read-lineage.ts';
+import { readLineage, type ReleaseLineage } from '../../load/releases/read-lineage.ts';
 import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import { bundlesOf } from '../../release/reissue/bundle-statements.ts';
@@ -16,7 +16,7 @@ export type ChannelNow = {
   readonly channel: Channel;
   readonly release: PublishedRelease | undefined;
   /** undefined: no release, or one that does not name a candidate. */
-  readonly lineage: Lineage | undefined;
+  readonly lineage: ReleaseLineage | undefined;
   /** For a person: 'release 7 of candidate sha256:...', 'no release'. */
   readonly text: string;
 };
@@ -83,7 +83,10 @@ export const channelFacts = async (
   return facts;
 };
 
-/** The oldest of the unbroken run of releases of the candidate that ends with the current one, as far as the layout has them. */
+/**
+ * The oldest of the unbroken run of releases of the candidate that ends with the current one, as far as the layout has them. A
+ * release with held assignments is in no run with one without: soak does not begin before all of the candidate is released.
+ */
 const firstRelease = async (
   layout: Layout,
   roots: readonly TrustRoot[],
@@ -91,12 +94,26 @@ const firstRelease = async (
   shared: Digest,
 ): Promise<NonNullable<ChannelFacts['since']>> => {
   let first: PublishedRelease | undefined;
+  let isHeld: boolean | undefined;
   for (const { release } of await listReleases(layout, channel, roots)) {
     if (first && release.predicate.version !== first.predicate.version - 1) break;
-    if ((await readLineage(layout, release))?.shared !== shared) break;
+    const lineage = await readLineage(layout, release);
+    if (lineage?.shared !== shared) break;
+    isHeld ??= lineage.held.length > 0;
+    if (isHeld !== lineage.held.length > 0) break;
     first = release;
   }
   if (!first) throw new FleetError('RELEASE_MISSING', `${formatChannel(channel)} lost its release`);
   const { version, issuedAt } = first.predicate;
   return { version, issuedAt };
 };
+
+/** '<channel>: <assignment>: <code>: <why>' for each assignment that the releases of a candidate hold. */
+export const heldFacts = (channels: readonly ChannelNow[], shared: Digest): readonly string[] =>
+  channels.flatMap(({ channel, lineage }) =>
+    lineage?.shared === shared
+      ? lineage.held.map(
+          ({ assignment, code, message }) => `${formatChannel(channel)}: ${assignment}: ${code}: ${message}`,
+        )
+      : [],
+  );

@@ -13,7 +13,7 @@ import { readStandings, type Standing, withoutStates } from '../status/read-stan
 import { type AgentHistory, agentFacts, hasImported } from './agent-facts.ts';
 import type { GateFacts } from './facts.ts';
 import type { Link } from './link.ts';
-import { type ChannelNow, channelFacts, readChannels } from './read-channels.ts';
+import { type ChannelNow, channelFacts, heldFacts, readChannels } from './read-channels.ts';
 import { readAttestationFacts } from './read-attestations.ts';
 import { readHistory } from './read-history.ts';
 
@@ -66,6 +66,7 @@ export const readFacts = async (
     to,
     shared,
     channels,
+    held: heldFacts(current, shared),
     agents: told.map(({ row, agent, since, history }) => {
       const visit = nextVisit(agent, freshnessPolicyFor(freshness, agent.channel), now);
       const facts = agentFacts(agent, standings.get(row.id), { since }, history);

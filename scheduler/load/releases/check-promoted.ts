@@ -13,7 +13,7 @@ import { type AuditLog, readAuditLog, rejectionOf } from './audit-log.ts';
 import type { PublishedRelease } from './read-release.ts';
 
 /** What a bundle statement says about where the bundle comes from. */
-export type Lineage = Pick<BundlePredicate, 'environment' | 'shared' | 'promoted' | 'builtAt'>;
+export type Lineage = Pick<BundlePredicate, 'environment' | 'shared' | 'promoted' | 'held' | 'builtAt'>;
 
 /**
  * Whether a bundle may be in a channel, as far as the layout knows: every verb that puts content into a channel asks this

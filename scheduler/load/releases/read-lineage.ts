@@ -10,6 +10,11 @@ import type { PublishedRelease } from './read-release.ts';
 /** The candidate that a release was made from, and its shared digest. */
 export type Lineage = { readonly candidate: Digest; readonly shared: Digest };
 
+export type ReleaseLineage = Lineage & {
+  /** Assignments whose package in the release is not from this candidate: an older one, or none. */
+  readonly held: BundlePredicate['held'];
+};
+
 /**
  * Reads from the signed bundle statements what a release was made from.
  * @returns undefined if its bundles are of different candidates, or of a version that does not say it
@@ -18,7 +23,7 @@ export type Lineage = { readonly candidate: Digest; readonly shared: Digest };
 export const readLineage = async (
   layout: Layout,
   { subjects, documents, root }: PublishedRelease,
-): Promise<Lineage | undefined> => {
+): Promise<ReleaseLineage | undefined> => {
   const bundles = [...subjects].flatMap(([name, digest]) => (name.startsWith('bundle/') ? [digest] : []));
   const all = await Promise.all(
     bundles.map(async (bundle) => {
@@ -30,5 +35,6 @@ export const readLineage = async (
   );
   const [first] = all;
   if (first?.shared === undefined || all.some(({ shared }) => shared !== first.shared)) return undefined;
-  return { candidate: first.candidate, shared: first.shared };
+  const { candidate, shared } = first;
+  return { candidate, shared, held: all.flatMap(({ held }) => held) };
 };

@@ -30,8 +30,7 @@ export const signBundle = async (
   { channel, digest, predicate, candidate }: BundleToSign,
 ): Promise<SignedBundle> => {
   const waiting = await readAwaiting(layout, channel, keys.root);
-  const isSame = waiting?.bundle === digest && waiting.predicate.promoted === predicate.promoted;
-  const kept = isSame && waiting.predicate.shared === predicate.shared ? waiting : undefined;
+  const kept = waiting?.bundle === digest && saysSame(waiting.predicate, predicate) ? waiting : undefined;
   const key = await keys.key('bundle');
   if (kept && signersOf(kept).includes(key.public.hint))
     return { files: kept.files, candidate: kept.candidate };
@@ -41,6 +40,12 @@ export const signBundle = async (
     candidate: kept?.candidate ?? candidate,
   };
 };
+
+/** Whether a statement says of the chain what a new one would say. One with held assignments is replaced once there is none. */
+const saysSame = (before: BundlePredicate, now: BundlePredicate): boolean =>
+  before.shared === now.shared &&
+  before.promoted === now.promoted &&
+  (before.held.length === 0 || now.held.length > 0);
 
 /** Whether the number of signers meets the root's threshold for bundles. */
 export const isApproved = (signed: Pick<Awaiting, 'files'>, { roles }: TrustRoot): boolean =>

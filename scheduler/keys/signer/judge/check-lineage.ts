@@ -10,6 +10,10 @@ import type { Judging, Permit } from './judging.ts';
 
 export type NamedBundle = { readonly subject: Subject; readonly said: BundlePredicate };
 
+/** The shared digest that a bundle shows to be in its environment. With held assignments it shows none: they were not tried there. */
+export const triedIn = ({ said: { shared, held } }: NamedBundle): Digest | undefined =>
+  held.length === 0 ? shared : undefined;
+
 /**
  * Checks the bundles of a release against the signer's own chain. In a chained environment each one was built from what the
  * newest promotion names, or is named by the release before as well: so releases are renewed between a promotion and the next
@@ -48,9 +52,9 @@ export const checkLineage = (
       );
     }
   }
-  const shared = bundles.flatMap(({ said: { shared: digest } }): readonly Digest[] =>
-    digest ? [digest] : [],
-  );
+  // Of two bundles of one candidate both must show it.
+  const untried = new Set(bundles.flatMap((bundle) => (triedIn(bundle) ? [] : (bundle.said.shared ?? []))));
+  const shared = bundles.flatMap((bundle) => triedIn(bundle) ?? []).filter((digest) => !untried.has(digest));
   return { environment, shared: [...new Set(shared)] };
 };
 

@@ -51,7 +51,7 @@ export const judgePromotion = (statement: ReadStatement, judging: Judging): Perm
   if (since === undefined)
     throw new FleetError('NOT_PROMOTED', `${what}: ${shortDigest(shared)} was not released in ${from}`, {
       subject: shared,
-      hint: `Build and release it in ${from} first`,
+      hint: `Build and release it in ${from} first, without held assignments`,
     });
   const due = since + link.soakMs;
   if (now.getTime() < due)

@@ -14,7 +14,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
 import type { SignedVersion } from '../open-state.ts';
 import { checkFields } from './check-fields.ts';
-import { checkLineage, type NamedBundle } from './check-lineage.ts';
+import { checkLineage, type NamedBundle, triedIn } from './check-lineage.ts';
 import { checkNewer } from './check-newer.ts';
 import { checkTimes } from './check-time.ts';
 import { findBytes, findRelease, findStatements } from './find-evidence.ts';
@@ -61,11 +61,11 @@ export const judgeRelease = (statement: ReadStatement, judging: Judging): Permit
     ...(news === 'newer' && { order: { line, signed } }),
     ...(released && {
       released,
-      named: bundles.map(({ subject, said: { shared = null } }) => ({
+      named: bundles.map((bundle) => ({
         channel,
         version,
-        bundle: subject.digest,
-        shared,
+        bundle: bundle.subject.digest,
+        shared: triedIn(bundle) ?? null,
       })),
     }),
     revoked: { channel, digests },

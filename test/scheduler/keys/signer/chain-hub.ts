@@ -29,7 +29,7 @@ export type Hub = TestSigner & {
   /** Asks for the next release of an environment, with what its bundle statement says. */
   readonly release: (
     environment: string,
-    said: { readonly shared?: Digest; readonly promoted?: Digest },
+    said: { readonly shared?: Digest; readonly promoted?: Digest; readonly held?: Json },
     bundle?: Digest,
   ) => Promise<Buffer>;
 };

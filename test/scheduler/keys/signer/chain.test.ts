@@ -85,6 +85,20 @@ test('H28: the chain removed from fleet.yaml: the signer has its own', async () 
   expect(await hub.release('elsewhere', {}, NEW_BUNDLE)).toBeInstanceOf(Buffer);
 });
 
+const HELD = [{ assignment: 'shop', code: 'CONFIG_SCHEMA', message: 'printer is missing' }];
+
+test('H36: held in the environment before: what was not tried there is not promoted, and its soak begins without it', async () => {
+  await using hub = await openHub(parseChain(['prod=qa:24h']));
+  await hub.release('qa', { shared: S1, held: HELD });
+  hub.later(48);
+  await expect(hub.promote()).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+  await hub.release('qa', { shared: S1 });
+  hub.later(23);
+  await expect(hub.promote()).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
+  hub.later(1);
+  expect(await hub.promote()).toBeInstanceOf(Buffer);
+});
+
 test('renews a release between a promotion and the next build', async () => {
   await using hub = await openHub();
   hub.state.addReleased('qa', [S1, S2], 0);

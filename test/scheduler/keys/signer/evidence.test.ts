@@ -154,6 +154,20 @@ test.each([
   });
 });
 
+test('an agent that complies with a release that holds an assignment does not count', async () => {
+  const agent = newAgent('a');
+  await using hub = await openWith([agent]);
+  const held = [{ assignment: 'till', code: 'IMAGE_MISSING', message: 'no registry answers' }];
+  await hub.release('qa', { shared: S1, held });
+  agent.imports(2);
+  agent.runs(PACKAGE);
+  await show(hub, agent.report());
+  await expect(hub.promote()).rejects.toMatchObject({
+    code: 'NOT_PROMOTED',
+    message: expect.stringContaining('which is not of this candidate'),
+  });
+});
+
 test('H29: made-up evidence: a report by a key that no site statement names is refused', async () => {
   const agent = newAgent('a');
   await using hub = await openWith([agent]);

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { digestOf } from '#bundles/digest';
+import { judgeLineage } from '../../../../scheduler/release/chain/judge-lineage.ts';
+
+const shared = digestOf('shared');
+const linked = { shared, promoted: undefined, isLinked: true, direct: 'allow' } as const;
+const HELD = [{ assignment: 'shop', code: 'IMAGE_MISSING', message: 'no registry answers' }];
+const judged = (before: { readonly held: typeof HELD }, holds: boolean): string =>
+  judgeLineage('unchanged', linked, { shared, ...before }, holds).outcome;
+
+test('a release that holds an assignment is renewed once none is held, although its bundle is the same', () => {
+  expect(judged({ held: HELD }, false)).toBe('released');
+  expect(judged({ held: [] }, false)).toBe('unchanged');
+});
+
+test('an assignment that is held without another bundle gets no release: what runs was tried', () => {
+  expect(judged({ held: HELD }, true)).toBe('unchanged');
+  expect(judged({ held: [] }, true)).toBe('unchanged');
+});
+
+test('a platform without a chain gets no release for what its statement says', () => {
+  expect(judgeLineage('unchanged', undefined, undefined, false).outcome).toBe('unchanged');
+  expect(
+    judgeLineage('unchanged', { ...linked, isLinked: false }, { shared, held: HELD }, false).outcome,
+  ).toBe('unchanged');
+});
