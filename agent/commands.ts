@@ -11,6 +11,7 @@ import { RestoreSecrets } from './commands/restore-secrets.ts';
 import { Retry } from './commands/retry.ts';
 import { Rollback } from './commands/rollback.ts';
 import { Run } from './commands/run.ts';
+import { RunStep } from './commands/run-step.ts';
 import { Status } from './commands/status.ts';
 
 /** The verbs of fleet-agent by oclif id. */
@@ -28,5 +29,6 @@ export const COMMANDS = {
   retry: Retry,
   rollback: Rollback,
   run: Run,
+  'run-step': RunStep,
   status: Status,
 };

@@ -206,6 +206,8 @@ export const CODES = {
   APPLY_FAILED: failed,
   CHECK_FAILED: failed,
   UNIT_FAILED: failed,
+  DEB_FAILED: failed,
+  DEB_UNMET: failed,
   PATH_CLAIMED: failed,
   PRUNE_BUDGET: attention,
   REMOVAL_WAITS: attention,

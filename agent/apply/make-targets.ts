@@ -39,6 +39,7 @@ export const makeTargets = async (
 
 const makeHost = (config: Config, state: State): Target =>
   hostTarget({
+    state: config.state,
     root: config.root,
     services: config.services,
     ...backupsOf(config, state),

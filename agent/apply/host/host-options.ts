@@ -16,6 +16,8 @@ export type Run = (
 
 /** `backups` is a folder in the agent's state: copies of replaced files by digest, and the files that each unit was last started with. */
 export type HostTargetOptions = BackupLimits & {
+  /** The agent's state directory: its store, and the requests to the runner. */
+  readonly state: string;
   /** Directory that stands for '/'. */
   readonly root: string;
   readonly services: 'systemd' | 'none';

@@ -50,6 +50,7 @@ export type Brought = {
 /** The host of a world: its folder `host` stands for '/'. */
 export const hostOf = (folder: string): Target =>
   hostTarget({
+    state: join(folder, 'state'),
     root: join(folder, 'host'),
     services: 'none',
     backups: join(folder, 'state/replaced'),

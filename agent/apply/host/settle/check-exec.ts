@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import type { HostCheck } from '#bundles/formats/bundle/host-package';
-import { plainText } from '#bundles/errors';
 import type { CheckResult } from '../../../model/target.ts';
 import { COMMAND_ENV, type HostTargetOptions } from '../host-options.ts';
-
-const MAX_OUTPUT = 4 << 10;
+import { firstOf, MAX_OUTPUT, shownOutput } from '../shown-output.ts';
 
 type ExecCheck = Extract<HostCheck, { type: 'exec' }>;
 
@@ -34,7 +31,8 @@ export const checkExec = async (
       : code === 127
         ? noProgram(argv[0] ?? '', options.root)
         : `ended with ${code}`;
-  const output = code === 127 ? '' : firstOf(redact(`${stderr.trim()}\n${stdout.trim()}`, 4 * MAX_OUTPUT));
+  const output =
+    code === 127 ? '' : firstOf(shownOutput(redact(`${stderr.trim()}\n${stdout.trim()}`, 4 * MAX_OUTPUT)));
   return { name, outcome: 'failed', message: `${argv[0]} ${why}`, ...(output === '' ? {} : { output }) };
 };
 
@@ -44,13 +42,4 @@ const noProgram = (program: string, root: string): string => {
   const inRoot = join(root, program);
   if (!isAbsolute(program) || inRoot === program || !existsSync(inRoot)) return why;
   return `${why}: checks run outside of the root, where it is ${inRoot}; name it by way of "$FLEET_ROOT" in a shell, or as .${program}`;
-};
-
-/** Removes colours, escapes other invisible characters, and returns the first 4 KiB in whole characters. */
-const firstOf = (text: string): string => {
-  const shown = plainText(stripVTControlCharacters(text).replaceAll('\r\n', '\n')).trim();
-  return Buffer.from(shown)
-    .subarray(0, MAX_OUTPUT)
-    .toString('utf8')
-    .replace(/\uFFFD$/, '');
 };

@@ -9,10 +9,11 @@ export const systemctl = (
   options: HostTargetOptions,
   words: readonly string[],
   signal: AbortSignal,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<CommandResult> => {
   const root = options.root === '/' ? [] : [`--root=${options.root}`];
   return options.run(['systemctl', '--no-ask-password', '--no-pager', ...root, ...words], {
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     signal,
     cwd: '/',
     env: { ...COMMAND_ENV, SYSTEMD_COLORS: '0' },

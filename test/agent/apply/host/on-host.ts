@@ -43,6 +43,7 @@ const inventory = {
 };
 
 const target = hostTarget({
+  state,
   root: '/',
   services: 'systemd',
   backups: `${state}/backups`,

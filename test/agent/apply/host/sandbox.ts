@@ -126,6 +126,7 @@ export const sandbox = async (given: Partial<HostTargetOptions> = {}) => {
   await writeFile(join(root, 'etc/group'), 'root:x:0:\nkiosk:x:2345:\n');
   const inventory: Inventory = { owned: [] };
   const options: HostTargetOptions = {
+    state: join(folder.path, 'state'),
     root,
     services: 'none',
     backups: join(folder.path, 'state/backups'),

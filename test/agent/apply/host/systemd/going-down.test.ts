@@ -5,6 +5,7 @@ import { FleetError } from '../../../../../bundles/errors.ts';
 
 /** A host whose systemd answers `is-system-running` with this. */
 const host = (answer: string, more: Partial<HostTargetOptions> = {}): HostTargetOptions => ({
+  state: '/nowhere',
   root: '/',
   services: 'systemd',
   backups: '/nowhere',

@@ -1,0 +1,71 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { COMMAND_ENV, type CommandResult, type Run } from '../host-options.ts';
+
+/** How apt is called: it sees one repository, and nothing of the host's sources, lists and caches. */
+export type Apt = {
+  readonly run: Run;
+  readonly signal: AbortSignal;
+  /** Folder of the repository: `Packages`, `Release` and the packages. */
+  readonly repository: string;
+  /** Empty or missing folder for lists and caches. */
+  readonly scratch: string;
+  /** How long apt waits for the locks of dpkg. */
+  readonly lockSeconds: number;
+};
+
+/** The programs have the limit of their step, which aborts the signal. */
+const NO_LIMIT_MS = 0x7fff_ffff;
+
+/** Nothing asks a question: not debconf, not dpkg about conffiles, not the hooks of other tools. */
+const QUIET = {
+  ...COMMAND_ENV,
+  HOME: '/root',
+  DEBIAN_FRONTEND: 'noninteractive',
+  DEBCONF_NONINTERACTIVE_SEEN: 'true',
+  APT_LISTCHANGES_FRONTEND: 'none',
+  APT_LISTBUGS_FRONTEND: 'none',
+  NEEDRESTART_SUSPEND: '1',
+} as const;
+
+/** Runs a program of apt or dpkg. A non-zero exit code is a result. */
+export const runQuietly = (
+  { run, signal }: Pick<Apt, 'run' | 'signal'>,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> =>
+  run(argv, { timeoutMs: NO_LIMIT_MS, signal, cwd: '/', env: { ...QUIET, ...env } });
+
+/** Runs apt-get with the repository as its only source. */
+export const aptGet = (
+  apt: Apt,
+  words: readonly string[],
+  env?: Readonly<Record<string, string>>,
+): Promise<CommandResult> => {
+  const { scratch, lockSeconds } = apt;
+  const settings = [
+    `Dir::Etc::SourceList=${join(scratch, 'sources.list')}`,
+    'Dir::Etc::SourceParts=/dev/null',
+    'Dir::Etc::Preferences=/dev/null',
+    'Dir::Etc::PreferencesParts=/dev/null',
+    `Dir::State::Lists=${join(scratch, 'lists')}`,
+    `Dir::Cache=${join(scratch, 'cache')}`,
+    'Acquire::Languages=none',
+    // Only root can enter the folders of a step; apt's own user cannot.
+    'APT::Sandbox::User=root',
+    'APT::Install-Recommends=false',
+    'APT::Get::AutomaticRemove=false',
+    `DPkg::Lock::Timeout=${lockSeconds}`,
+  ];
+  return runQuietly(apt, ['apt-get', '-q', ...settings.flatMap((one) => ['-o', one]), ...words], env);
+};
+
+/** Reads the index of the repository; everything is local. */
+export const openRepository = async (apt: Apt): Promise<CommandResult> => {
+  const { repository, scratch } = apt;
+  for (const folder of ['lists/partial', 'cache/archives/partial'])
+    await mkdir(join(scratch, folder), { recursive: true, mode: 0o700 });
+  // [trusted=yes]: the agent verified every byte against the signed release; apt has no key for it.
+  await writeFile(join(scratch, 'sources.list'), `deb [trusted=yes] file:${encodeURI(repository)} ./\n`);
+  return aptGet(apt, ['update']);
+};

@@ -1,0 +1,40 @@
+import { FleetError } from '#bundles/errors';
+import { type Apt, runQuietly } from './apt.ts';
+
+/** A package as dpkg has it; `broken`: neither installed nor removed, such as half-configured. */
+export type DpkgState = {
+  readonly version: string;
+  readonly status: 'installed' | 'removed' | 'broken';
+  /** dpkg's word for the state: 'half-configured'. */
+  readonly word: string;
+  readonly hold: boolean;
+};
+
+/** All packages of the host by name; those of another architecture as 'libc6:i386'. @throws FleetError DEB_FAILED */
+export const readDpkg = async (
+  tools: Pick<Apt, 'run' | 'signal'>,
+): Promise<ReadonlyMap<string, DpkgState>> => {
+  const format =
+    '${binary:Package}\t${Version}\t${db:Status-Want}\t${db:Status-Eflag}\t${db:Status-Status}\n';
+  const { code, stdout, stderr } = await runQuietly(tools, [
+    'dpkg-query',
+    '--show',
+    `--showformat=${format}`,
+  ]);
+  if (code === 127)
+    throw new FleetError('DEB_FAILED', 'this host has no dpkg, so no Debian packages can be installed on it');
+  if (code !== 0) throw new FleetError('DEB_FAILED', `dpkg-query ended with ${code}: ${stderr.trim()}`);
+  return new Map(
+    stdout.split('\n').flatMap((line) => {
+      const [name = '', version = '', want, flag, word = ''] = line.split('\t');
+      if (name === '' || word === 'not-installed') return [];
+      return [[name, { version, word, hold: want === 'hold', status: statusOf(word, flag) }] as const];
+    }),
+  );
+};
+
+const statusOf = (word: string, flag: string | undefined): DpkgState['status'] => {
+  if (flag !== 'ok') return 'broken';
+  if (word === 'installed' || word.startsWith('triggers-')) return 'installed';
+  return word === 'config-files' ? 'removed' : 'broken';
+};

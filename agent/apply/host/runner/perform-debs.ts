@@ -1,0 +1,115 @@
+import { setTimeout } from 'node:timers/promises';
+import { FleetError } from '#bundles/errors';
+import { type Apt, aptGet, runQuietly } from '../debs/apt.ts';
+import { readDpkg } from '../debs/dpkg-state.ts';
+import { describeChange, firstError, simulateApt, wordsOf } from '../debs/simulate-apt.ts';
+import type { CommandResult } from '../host-options.ts';
+import { withoutServices } from '../debs/policy-rc.ts';
+import type { StepEnd, StepWork } from './perform-request.ts';
+import type { DebsRequest } from './request.ts';
+
+/**
+ * Brings dpkg to the goal: repairs an interrupted dpkg, checks that apt still plans the announced changes, and runs one transaction.
+ * Repeating it changes nothing. @throws FleetError BUSY while another program holds the locks of dpkg; DEB_UNMET; ABORTED
+ */
+export const performDebs = async (request: DebsRequest, work: StepWork): Promise<StepEnd> => {
+  const { content: repository, scratch, run, signal } = work;
+  const apt: Apt = { run, signal, repository, scratch, lockSeconds: request.lockSeconds };
+  // Fails as long as the package that interrupted it is broken, which the transaction may replace.
+  await unlocked(apt, ['dpkg', ...conffileOptions(request), '--configure', '-a']);
+  const ended = await transact(apt, request);
+  if (ended.code !== 0) return { ...ended, message: whyFailed(ended) };
+  for (const words of [
+    ...markings('hold', request.hold),
+    ...markings('unhold', request.unhold),
+    ...purges(request, await readDpkg(apt)),
+  ]) {
+    const after = await unlocked(apt, words);
+    if (after.code !== 0) return { ...after, message: whyFailed(after) };
+  }
+  const wrong = await notReached(apt, request);
+  return { ...ended, message: wrong };
+};
+
+const transact = async (apt: Apt, request: DebsRequest): Promise<CommandResult> => {
+  if (request.install.length + request.remove.length === 0) return { code: 0, stdout: '', stderr: '' };
+  const changes = (await simulateApt(apt, request)).map(describeChange);
+  const announced = new Set(request.changes);
+  const surprise = changes.find((change) => !announced.has(change));
+  if (surprise !== undefined)
+    return { code: 1, stdout: '', stderr: `E: the host changed since this was planned: ${surprise}` };
+  if (request.debconf.length > 0) {
+    const answers = ['sh', '-c', 'printf "%s\\n" "$@" | debconf-set-selections', 'sh', ...request.debconf];
+    const told = await unlocked(apt, answers);
+    if (told.code !== 0) return told;
+  }
+  const install = () =>
+    aptGet(
+      apt,
+      [
+        '--yes',
+        ...conffileOptions(request).flatMap((one) => ['-o', `Dpkg::Options::=${one}`]),
+        ...wordsOf(request),
+      ],
+      { [request.conffiles === 'keep' ? 'UCF_FORCE_CONFFOLD' : 'UCF_FORCE_CONFFNEW']: '1' },
+    );
+  const ended = request.services === 'leave' ? await withoutServices(install) : await install();
+  if (ended.code !== 0 && isLocked(ended)) throw busy(ended);
+  return ended;
+};
+
+/** dpkg asks about a conffile that was changed on the host and in the package. */
+const conffileOptions = ({ conffiles }: DebsRequest): readonly string[] =>
+  conffiles === 'keep' ? ['--force-confdef', '--force-confold'] : ['--force-confnew', '--force-confmiss'];
+
+const markings = (verb: 'hold' | 'unhold', names: readonly string[]): readonly (readonly string[])[] =>
+  names.length > 0 ? [['apt-mark', verb, ...names]] : [];
+
+/** apt removed them; their conffiles and data are what purging removes. */
+const purges = (
+  { remove }: DebsRequest,
+  dpkg: Awaited<ReturnType<typeof readDpkg>>,
+): readonly (readonly string[])[] => {
+  const names = remove.filter(({ name, purge }) => purge && dpkg.has(name)).map(({ name }) => name);
+  return names.length > 0 ? [['dpkg', '--purge', ...names]] : [];
+};
+
+/** The first package that is not as the goal says: apt ends with 0 for some hooks that failed. */
+const notReached = async (apt: Apt, { install, remove }: DebsRequest): Promise<string | undefined> => {
+  const dpkg = await readDpkg(apt);
+  const missed = install.find(({ name, version }) => {
+    const state = dpkg.get(name);
+    return state?.status !== 'installed' || state.version !== version;
+  });
+  if (missed) {
+    const state = dpkg.get(missed.name);
+    return `${missed.name} is ${state ? `${state.word} ${state.version}` : 'missing'}, not installed at ${missed.version}`;
+  }
+  const left = remove.find(({ name }) => dpkg.get(name)?.status === 'installed');
+  return left && `${left.name} is still installed`;
+};
+
+const POLL_SECONDS = 2;
+
+/** Runs a program that does not wait for the locks of dpkg and debconf again until it gets them. @throws FleetError BUSY */
+const unlocked = async (apt: Apt, argv: readonly string[]): Promise<CommandResult> => {
+  for (let waited = 0; ; waited += POLL_SECONDS) {
+    const result = await runQuietly(apt, argv);
+    if (result.code === 0 || !isLocked(result)) return result;
+    if (waited >= apt.lockSeconds) throw busy(result);
+    await setTimeout(POLL_SECONDS * 1000, undefined, { signal: apt.signal }).catch(() => undefined);
+  }
+};
+
+const isLocked = ({ stderr }: CommandResult): boolean =>
+  /could not get lock|unable to (?:acquire|lock)|is locked by another process|lock was locked/i.test(stderr);
+
+const busy = ({ stderr }: CommandResult): FleetError =>
+  new FleetError('BUSY', `another program of this host works with dpkg: ${firstError(stderr)}`);
+
+/** Names the package: 'hello: installed hello package post-installation script subprocess returned error exit status 1'. */
+const whyFailed = ({ stderr, code }: CommandResult): string => {
+  const found = /dpkg: error processing (?:package|archive) (\S+) \([^)]*\):\n\s*(.+)/.exec(stderr);
+  if (found) return `${found[1]}: ${found[2]}`;
+  return stderr.trim() === '' ? `apt ended with ${code}` : firstError(stderr);
+};

@@ -1,0 +1,103 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { redact } from '../../../secrets/redact.ts';
+import type { CommandResult, Run } from '../host-options.ts';
+import { firstOf, lastOf, shownOutput } from '../shown-output.ts';
+import { performDebs } from './perform-debs.ts';
+import type { RunnerRequest, RunnerResult } from './request.ts';
+import {
+  layOutContent,
+  readRequest,
+  readResult,
+  type StoredResult,
+  stepFolder,
+  writeResult,
+} from './step-folder.ts';
+
+/** What a step has to work with. */
+export type StepWork = {
+  /** The verified content. */
+  readonly content: string;
+  /** A folder of its own beside the content, removed after the step. */
+  readonly scratch: string;
+  readonly run: Run;
+  readonly signal: AbortSignal;
+};
+
+/** How the program of a step ended. `message` says in one sentence why it failed; undefined for success. */
+export type StepEnd = CommandResult & { readonly message: string | undefined };
+
+/**
+ * Performs a stored request and stores its result; one that has a result is not performed again. The content is verified against
+ * the store first. A failed step, a timeout and a refused request are results.
+ * @throws FleetError ABORTED, without a result: the step is performed again. IO, DISK_FULL when no result can be stored
+ */
+export const performRequest = async (
+  { state, run }: { readonly state: string; readonly run: Run },
+  id: string,
+  signal: AbortSignal,
+): Promise<StoredResult> => {
+  const folder = stepFolder(state, id);
+  const earlier = await readResult(folder);
+  if (earlier) return earlier;
+  const result = await resultOf(folder, { state, run, id, signal });
+  await writeResult(folder, result);
+  return result;
+};
+
+type Performing = {
+  readonly state: string;
+  readonly run: Run;
+  readonly id: string;
+  readonly signal: AbortSignal;
+};
+
+const resultOf = async (folder: string, { state, run, id, signal }: Performing): Promise<StoredResult> => {
+  const scratch = join(folder, 'scratch');
+  try {
+    const request = await readRequest(folder, id);
+    const content = await layOutContent(state, folder, request.content, signal);
+    await rm(scratch, { recursive: true, force: true });
+    return await within(request, signal, (limited) =>
+      performStep(request, { content, scratch, run, signal: limited }),
+    );
+  } catch (error) {
+    if (signal.aborted) throw new FleetError('ABORTED', 'the step was stopped', { cause: signal.reason });
+    const { code, message } = toFleetError(error);
+    return { outcome: 'refused', error: { code, message } };
+  } finally {
+    for (const path of [scratch, join(folder, 'content')]) await rm(path, { recursive: true, force: true });
+  }
+};
+
+const performStep = (request: RunnerRequest, work: StepWork): Promise<StepEnd> => {
+  switch (request.kind) {
+    case 'debs':
+      return performDebs(request, work);
+  }
+};
+
+const within = async (
+  { timeoutSeconds, secrets }: RunnerRequest,
+  signal: AbortSignal,
+  perform: (signal: AbortSignal) => Promise<StepEnd>,
+): Promise<RunnerResult> => {
+  const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
+  try {
+    const { code, stdout, stderr, message } = await perform(AbortSignal.any([signal, timeout]));
+    const joined = `${stdout.trim()}\n${stderr.trim()}`;
+    const output = shownOutput(redact(joined, secrets, joined.length));
+    return {
+      outcome: message === undefined ? 'succeeded' : 'failed',
+      code,
+      message: message === undefined ? 'done' : redact(message, secrets, message.length),
+      first: firstOf(output),
+      last: lastOf(output),
+    };
+  } catch (error) {
+    if (signal.aborted || !timeout.aborted || !isFleetError(error, 'ABORTED')) throw error;
+    const message = `did not end within ${timeoutSeconds} s`;
+    return { outcome: 'timed-out', code: 124, message, first: '', last: '' };
+  }
+};

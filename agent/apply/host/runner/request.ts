@@ -1,0 +1,59 @@
+import type { Digest } from '#bundles/digest';
+
+/**
+ * One file that a step reads, by digest. Its bytes are a blob of the agent's store, or, for a small file that was made for this
+ * host, Base64 in `bytes`. The runner verifies both before the step begins.
+ */
+export type StepContent = {
+  /** Path below the step's content folder: 'hello_2.10-3_amd64.deb', 'playbooks/site.yml'. */
+  readonly path: string;
+  readonly digest: Digest;
+  /** In bytes. */
+  readonly size: number;
+  readonly bytes?: string;
+};
+
+type StepRequest = {
+  readonly content: readonly StepContent[];
+  /** The step is killed after that time. */
+  readonly timeoutSeconds: number;
+  /** Texts that are replaced in the output before it is stored. The request is a file that only root can read. */
+  readonly secrets: readonly string[];
+};
+
+export type DebRelease = { readonly name: string; readonly version: string };
+
+/** Installs, upgrades, downgrades and removes Debian packages in one transaction of apt, from the content alone. */
+export type DebsRequest = StepRequest & {
+  readonly kind: 'debs';
+  /** The goal: these packages at exactly these versions. */
+  readonly install: readonly DebRelease[];
+  readonly remove: readonly { readonly name: string; readonly purge: boolean }[];
+  /** What apt's simulation said when the step was planned (simulate-apt.ts), sorted. Another answer fails the step. */
+  readonly changes: readonly string[];
+  readonly conffiles: 'keep' | 'replace';
+  /** Lines of debconf-set-selections(1). */
+  readonly debconf: readonly string[];
+  /** 'leave': maintainer scripts neither start nor stop services. */
+  readonly services: 'start' | 'leave';
+  readonly hold: readonly string[];
+  readonly unhold: readonly string[];
+  /** How long the step waits for another apt or dpkg of the host. */
+  readonly lockSeconds: number;
+};
+
+/** A step that needs root without the restrictions of the daemon. `kind` says which program of the host does it. */
+export type RunnerRequest = DebsRequest;
+
+/** How a step ended that could begin. A request that the runner refuses is an error of runStep. */
+export type RunnerResult = {
+  readonly outcome: 'succeeded' | 'failed' | 'timed-out';
+  /** Of the program that ended the step, as a shell reports it: 124 after a timeout. */
+  readonly code: number;
+  /** A sentence without its full stop. Equal for equal failures. */
+  readonly message: string;
+  /** First 4 KiB of the output, secrets redacted. */
+  readonly first: string;
+  /** Last 4 KiB of a longer output, secrets redacted; else ''. */
+  readonly last: string;
+};
