@@ -5,6 +5,7 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root/root';
+import { NO_LOCKS } from '../model/content-locks.ts';
 import { openTools } from '../load/applications/tools/find-tool.ts';
 import { loadApplications } from '../load/applications/load-applications.ts';
 import { type BuiltBundle, buildBundle } from './bundle/build-bundle.ts';
@@ -101,7 +102,7 @@ export const buildEnvironment = async (
       contents: input.contents ?? noContents,
       charts,
       tools,
-      locks: platform.contentLocks ?? new Map(),
+      locks: platform.contentLocks ?? NO_LOCKS,
       imageLocks: platform.imageLocks,
     },
     signal,

@@ -1,6 +1,7 @@
 import type { FleetError, Place } from '#bundles/errors';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
 import type { ContentLocks } from './content-locks.ts';
+import type { DebianBase } from './debian-base.ts';
 import type { Attachment } from './attachment.ts';
 import type { ImageFields } from './image-fields.ts';
 import type { TemplateValue } from './template-context.ts';
@@ -67,6 +68,8 @@ export type ClusterType = {
   readonly target: Target;
   /** OCI platforms, like linux/amd64. */
   readonly platforms: readonly string[];
+  /** Name of the DebianBase of its hosts. */
+  readonly debianBase?: string | undefined;
   /** Sites of this type have no network: images must be pinned and are never pulled at start. */
   readonly offline: boolean;
   readonly requirements: {
@@ -210,6 +213,8 @@ export type Platform = {
   readonly imageLocks: ReadonlyMap<string, string>;
   /** Lock entries of the addresses that host packages fetch from; absent without any. */
   readonly contentLocks?: ContentLocks;
+  /** Absent when the platform has no DebianBase object. */
+  readonly debianBases?: readonly DebianBase[];
   /** Absent when the platform has no Workspace object: then every workspace has the defaults. */
   readonly workspaces?: readonly Workspace[];
   /** Signatures that images must carry, by image name; absent without any. */

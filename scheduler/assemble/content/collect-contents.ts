@@ -1,5 +1,5 @@
 import { compareBytes } from '#bundles/digest';
-import { type FleetError, type Place, toFleetError } from '#bundles/errors';
+import { FleetError, type Place, toFleetError } from '#bundles/errors';
 import { loadApplications } from '../../load/applications/load-applications.ts';
 import type { ChartReference } from '../../load/charts/manifest-settings.ts';
 import type { Tools } from '../../load/applications/tools/tool.ts';
@@ -7,16 +7,22 @@ import type { HostPackageObject } from './host-package-object.ts';
 import { hostPackagesOf } from './host-packages.ts';
 import { chartKey, openCharts } from '../../load/charts/charts.ts';
 import { noCharts } from '../../load/charts/no-charts.ts';
-import type { Platform } from '../../model/model.ts';
+import type { DebianBase } from '../../model/debian-base.ts';
+import type { ClusterType, Platform } from '../../model/model.ts';
+import { type DebSelection, selectionKey, selectionOf } from './locked-debs.ts';
 import { endsRun } from '../../model/problems.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { renderPlatform } from '../../render/render-platform.ts';
 import { schedulePlatform } from '../../plan/schedule/schedule-platform.ts';
 import type { WantedContent } from './content.ts';
 
+export type WantedDebs = DebSelection & { readonly of: DebianBase };
+
 export type CollectedContents = {
   /** Each address once, sorted; those that say their own SHA-256 are not among them. */
   readonly files: readonly WantedContent[];
+  /** Each selection of Debian packages once, with its base. */
+  readonly debs: readonly WantedDebs[];
   readonly charts: readonly { readonly reference: ChartReference; readonly at: Place }[];
   /** What could not be read: what it names is not known. */
   readonly problems: readonly FleetError[];
@@ -30,6 +36,7 @@ export const collectContents = async (
   signal: AbortSignal,
 ): Promise<CollectedContents> => {
   const files = new Map<string, WantedContent>();
+  const debs = new Map<string, WantedDebs>();
   const charts = new Map<string, CollectedContents['charts'][number]>();
   const problems: FleetError[] = [];
   for (const platform of platforms) {
@@ -44,7 +51,11 @@ export const collectContents = async (
       signal.throwIfAborted();
       try {
         const application = applications.of(rendered) ?? { shown: '', files: new Map() };
-        for (const object of hostPackagesOf(rendered, application).all) collect(object, files, charts);
+        for (const object of hostPackagesOf(rendered, application).all) {
+          collect(object, files, charts);
+          for (const selection of selectionsOf(object, rendered.assignment.clusterType, platform))
+            debs.set(selectionKey(selection), debs.get(selectionKey(selection)) ?? selection);
+        }
       } catch (error) {
         const known = toFleetError(error);
         if (endsRun(known)) throw known;
@@ -54,8 +65,28 @@ export const collectContents = async (
   }
   const sorted = <T>(found: ReadonlyMap<string, T>): readonly T[] =>
     [...found].toSorted(([a], [b]) => compareBytes(a, b)).map(([, it]) => it);
-  return { files: sorted(files), charts: sorted(charts), problems };
+  return { files: sorted(files), debs: sorted(debs), charts: sorted(charts), problems };
 };
+
+const selectionsOf = (
+  object: HostPackageObject,
+  clusterType: ClusterType,
+  platform: Platform,
+): readonly WantedDebs[] =>
+  object.debs.flatMap((entry) => {
+    const selection = selectionOf(entry, clusterType);
+    if (!selection) return [];
+    const of = platform.debianBases?.find(({ name }) => name === selection.base);
+    if (of) return [{ ...selection, of }];
+    throw new FleetError(
+      'REFERENCE_MISSING',
+      `cluster type ${clusterType.name} names the DebianBase ${selection.base}, which does not exist`,
+      {
+        at: clusterType.at,
+        hint: `Write a DebianBase object called ${selection.base}`,
+      },
+    );
+  });
 
 const collect = (
   object: HostPackageObject,

@@ -12,6 +12,8 @@ import { workFolder } from '../../load/applications/tools/work-folder.ts';
 /** What packages get their contents from, bound to one platform and run. */
 export type ContentAccess = {
   readonly get: (wanted: WantedContent) => Promise<Content>;
+  /** Lock entries of the platform. */
+  readonly locks: ContentLocks;
   /** The archive of a chart. */
   readonly chart: (reference: ChartReference) => Promise<Content>;
   /** @param subject whose package is unpacked, for messages */
@@ -29,6 +31,7 @@ export const contentAccess = (
   },
   signal: AbortSignal,
 ): ContentAccess => ({
+  locks: given.locks,
   get: async (wanted) => await given.contents(wanted, given.locks, signal),
   chart: async (reference) => {
     const { pinned, archive } = await given.charts(reference, given.imageLocks, signal);

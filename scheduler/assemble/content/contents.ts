@@ -13,7 +13,7 @@ export const contentCache = (directory: string): BlobDirectory =>
 export const openContents = (cache: BlobDirectory, fetch: FetchContent): Contents => {
   const known = new Map<string, Promise<Content>>();
   return async (wanted, locks, signal) => {
-    const pinned = pinOf(wanted, locks.get(wanted.url));
+    const pinned = pinOf(wanted, locks.files.get(wanted.url));
     const key = `${pinned.digest} ${wanted.url}`;
     const found = known.get(key) ?? bring(cache, fetch, wanted.url, pinned, signal);
     known.set(key, found);

@@ -5,9 +5,11 @@ import { exactlyOne, given, onlyWith } from '../../model/yaml/schema-rules.ts';
 import {
   fields,
   list,
+  narrowed,
   optional,
   placed,
   type Reading,
+  refuse,
   required,
   ruled,
   text,
@@ -25,6 +27,9 @@ export type ContentObject = {
   readonly at: Place;
 };
 
+/** Debian packages: `packages` by name from the cluster type's base, or one file by `url` or `source`. */
+export type DebObject = ContentObject & { readonly packages: readonly string[] | undefined };
+
 export type RoleObject = ContentObject & { readonly name: string };
 
 /** The archive of a chart; `chart` and `version` instead of an address name it in its registry. */
@@ -35,7 +40,7 @@ export type ChartObject = ContentObject & {
 
 /** The parts of a HostPackage that are for other programs of the host. */
 export type HostContentsObject = {
-  readonly debs: readonly ContentObject[];
+  readonly debs: readonly DebObject[];
   readonly collections: readonly ContentObject[];
   readonly roles: readonly RoleObject[];
   readonly charts: readonly ChartObject[];
@@ -59,6 +64,29 @@ const ORIGIN = {
 };
 
 const content = ruled(fields(origin), ORIGIN);
+
+const debName = textLike(
+  /^[a-z0-9][a-z0-9+.-]*[a-z0-9+.](?:=[0-9][A-Za-z0-9.+~:-]*)?$/,
+  'is not a Debian package',
+  'Write it like nginx, or nginx=1.22.1-9',
+);
+
+const deb = ruled(
+  fields({
+    ...origin,
+    packages: optional(
+      narrowed(list(debName), { minItems: 1 }, (read, node, path, reading) =>
+        read.length > 0 ? read : refuse(reading, node, `${path} is empty`, 'Name at least one package'),
+      ),
+      undefined,
+      'Package names. `images lock` adds what they depend on, for the DebianBase of each cluster type.',
+    ),
+  }),
+  {
+    ...exactlyOne('url', 'source', 'packages'),
+    allOf: [onlyWith(given('sha256'), given('url'))],
+  },
+);
 
 const roleName = textLike(
   /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/,
@@ -111,7 +139,7 @@ const chart = ruled(
 /** Fields of the spec, beside those of host-package-object.ts. */
 export const contentSpec = {
   debs: optional(
-    list(placed(content)),
+    list(placed(deb)),
     [],
     'Debian packages. They make one apt repository on the host; nothing is installed from it.',
   ),
@@ -135,7 +163,7 @@ type Placed<T> = { readonly value: T; readonly at: Place };
 /** The parts as they were written, each checked separately. */
 export const toContents = (
   spec: {
-    readonly debs: readonly Placed<Unplaced<ContentObject>>[];
+    readonly debs: readonly Placed<Unplaced<DebObject>>[];
     readonly collections: readonly Placed<Unplaced<ContentObject>>[];
     readonly roles: readonly Placed<Unplaced<RoleObject>>[];
     readonly charts: readonly Placed<Unplaced<ChartObject>>[];
@@ -143,7 +171,7 @@ export const toContents = (
   },
   reading: Reading,
 ): HostContentsObject => ({
-  debs: spec.debs.map((one) => checkOrigin({ ...one.value, at: one.at }, reading)),
+  debs: spec.debs.map((one) => checkDeb({ ...one.value, at: one.at }, reading)),
   collections: spec.collections.map((one) => checkOrigin({ ...one.value, at: one.at }, reading)),
   roles: spec.roles.map((one) => checkOrigin({ ...one.value, at: one.at }, reading)),
   charts: spec.charts.map((one) => checkChart({ ...one.value, at: one.at }, reading)),
@@ -155,6 +183,13 @@ const checkOrigin = <T extends ContentObject>(it: T, reading: Reading): T => {
     refuseAt(reading, it.at, 'exactly one of url and source says where the bytes come from');
   else if (it.sha256 !== undefined && it.url === undefined)
     refuseAt(reading, it.at, 'a sha256 belongs to a url; of a source the repository says what it is');
+  return it;
+};
+
+const checkDeb = (it: DebObject, reading: Reading): DebObject => {
+  if (it.packages === undefined) return checkOrigin(it, reading);
+  if ([it.url, it.source, it.sha256].some((one) => one !== undefined))
+    refuseAt(reading, it.at, 'packages stand alone', 'Write an entry of its own for a url or source');
   return it;
 };
 

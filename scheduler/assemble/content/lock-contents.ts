@@ -11,10 +11,12 @@ import { loadEnvironments } from '../../load/load-environments.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { findRoot, sourcesOf } from '../../load/load-platform.ts';
 import { eachOnce, newProblems, throwProblems } from '../../model/problems.ts';
-import { collectContents } from './collect-contents.ts';
+import { collectContents, type WantedDebs } from './collect-contents.ts';
+import { selectionKey } from './locked-debs.ts';
+import { openDebSolver, type SolvedDeb } from './solve-debs.ts';
 import type { FetchContent, WantedContent } from './content.ts';
 import type { ContentLocks } from '../../model/content-locks.ts';
-import { type LockedFile, writeContentLocks } from './write-content-locks.ts';
+import { type LockedDebs, type LockedFile, writeContentLocks, writeDebLocks } from './write-content-locks.ts';
 
 export type LockContentsOptions = PlatformOptions & {
   readonly environments?: readonly string[];
@@ -67,15 +69,18 @@ export const lockContents = async (options: LockContentsOptions): Promise<Conten
   const wanted = await collectContents(platforms, sources, tools, signal);
   const unread = [...closed, ...wanted.problems];
   const renew = (name: string): boolean => options.update === 'all' || options.update.includes(name);
-  const files = await lockFiles(wanted.files, root.contentLocks, options.fetch, renew, signal);
+  const debs = await lockDebs(wanted.debs, root.contentLocks, options, renew);
+  const byUrl = new Map([...wanted.files, ...debs.files].map((one) => [one.url, one]));
+  const files = await lockFiles([...byUrl.values()], root.contentLocks.files, options.fetch, renew, signal);
   const charts = await lockCharts(wanted.charts, root.imageLocks, options.charts, renew, signal);
   const directory = resolve(root.location.directory);
   const written = [
     await updateLockFile(directory, charts.locked),
     await writeContentLocks(directory, files.locked),
+    await writeDebLocks(directory, debs.locked),
   ];
   const complete = options.environments === undefined && unread.length === 0;
-  const used = new Set(wanted.files.map(({ url }) => url));
+  const names = new Set([...wanted.debs.map(selectionKey), ...byUrl.keys()]);
   return {
     file: written.find((one) => one !== undefined),
     locked: [
@@ -90,9 +95,11 @@ export const lockContents = async (options: LockContentsOptions): Promise<Conten
         after: digestIn(after),
       })),
     ],
-    names: [...used, ...wanted.charts.map(({ reference }) => chartKey(reference))],
-    unused: complete ? [...root.contentLocks.keys()].filter((url) => !used.has(url)) : [],
-    missing: [...files.problems, ...charts.problems],
+    names: [...names, ...wanted.charts.map(({ reference }) => chartKey(reference))],
+    unused: complete
+      ? [...root.contentLocks.debs.keys(), ...root.contentLocks.files.keys()].filter((key) => !names.has(key))
+      : [],
+    missing: [...debs.problems, ...files.problems, ...charts.problems],
     unread: eachOnce(unread),
   };
 };
@@ -101,23 +108,68 @@ const NOTHING: ContentsLock = { file: undefined, locked: [], names: [], unused: 
 
 const digestIn = (pinned: string): Digest => pinned.slice(pinned.lastIndexOf('@') + 1) as Digest;
 
+/**
+ * Solves the selections that are not locked, or are to be renewed. Each file of a locked selection is wanted, too; those just solved with the
+ * SHA-256 of apt's index.
+ */
+const lockDebs = async (
+  wanted: readonly WantedDebs[],
+  locks: ContentLocks,
+  { env = process.env, signal }: LockContentsOptions,
+  renew: (key: string) => boolean,
+): Promise<{
+  readonly locked: readonly LockedDebs[];
+  readonly files: readonly WantedContent[];
+  readonly problems: readonly FleetError[];
+}> => {
+  const locked: LockedDebs[] = [];
+  const files: WantedContent[] = [];
+  const problems: FleetError[] = [];
+  for (const [base, selections] of Map.groupBy(wanted, ({ of }) => of)) {
+    await using solve = openDebSolver(base, env);
+    for (const selection of selections) {
+      const { at, packages } = selection;
+      const key = selectionKey(selection);
+      const before = locks.debs.get(key);
+      if (before && !renew(key)) {
+        files.push(...before.map((url) => ({ url, sha256: undefined, at })));
+        continue;
+      }
+      try {
+        const solved = await solve(packages, signal);
+        locked.push({ key, before, after: solved.map(({ url }) => url) });
+        files.push(...solved.map(({ url, digest }: SolvedDeb) => ({ url, sha256: digest, at })));
+      } catch (error) {
+        const found = toFleetError(error, `solving ${key}`);
+        if (found.code === 'INTERNAL' || found.code === 'ABORTED') throw found;
+        problems.push(new FleetError(found.code, found.message, { at, hint: found.hint, cause: found }));
+      }
+    }
+  }
+  return { locked, files, problems };
+};
+
 const lockFiles = async (
   wanted: readonly WantedContent[],
-  locks: ContentLocks,
+  locks: ContentLocks['files'],
   fetch: FetchContent,
   renew: (url: string) => boolean,
   signal: AbortSignal,
 ): Promise<{ readonly locked: readonly LockedFile[]; readonly problems: readonly FleetError[] }> => {
   const locked: LockedFile[] = [];
   const problems: FleetError[] = [];
-  for (const { url, at } of wanted) {
+  for (const { url, at, sha256 } of wanted) {
     const before = locks.get(url);
-    if (before && !renew(url)) {
+    if (before && !renew(url) && (sha256 ?? before.digest) === before.digest) {
       locked.push({ url, before, after: before });
       continue;
     }
     try {
-      locked.push({ url, before, after: await fetch(url, undefined, signal) });
+      locked.push({
+        url,
+        before,
+        after: await fetch(url, sha256 === undefined ? undefined : { digest: sha256 }, signal),
+      });
     } catch (error) {
       const found = toFleetError(error, `fetching ${url}`);
       if (found.code === 'INTERNAL' || found.code === 'ABORTED') throw found;

@@ -14,6 +14,8 @@ import { withPlace } from '../../model/with-place.ts';
 import { aptRepository } from './apt-repository.ts';
 import type { Content } from './content.ts';
 import type { ContentAccess } from './content-access.ts';
+import type { ClusterType } from '../../model/model.ts';
+import { withLockedDebs } from './locked-debs.ts';
 import { memoryContent } from './memory-content.ts';
 import { readCollection } from './read-collection.ts';
 import { readDeb } from './read-deb.ts';
@@ -22,6 +24,7 @@ import { readDeb } from './read-deb.ts';
 export type Placing = {
   readonly application: Application;
   readonly access: ContentAccess;
+  readonly clusterType: ClusterType;
   /** The deployment target: names the folders, and stands in messages. */
   readonly id: string;
 };
@@ -46,7 +49,11 @@ export const placeContents = async (
     files.push(
       ...(await placeDebs(
         folder,
-        of.flatMap(({ debs }) => debs),
+        withLockedDebs(
+          of.flatMap(({ debs }) => debs),
+          placing.clusterType,
+          placing.access.locks,
+        ),
         placing,
       )),
     );

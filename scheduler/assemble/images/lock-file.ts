@@ -85,7 +85,7 @@ const writeAttachments = (
 /** The map to write into; made where the file has none yet. @throws FleetError PLATFORM_INVALID */
 export const sectionOf = (
   document: Document,
-  section: 'images' | 'charts' | 'indexes' | 'attachments' | 'files',
+  section: 'images' | 'charts' | 'indexes' | 'attachments' | 'files' | 'debs',
   file: string,
 ): YAMLMap => {
   const found = document.getIn(['spec', section], true);

@@ -44,6 +44,7 @@ const platformName = textLike(
   /^[a-z0-9]+\/[a-z0-9]+(?:\/[a-z0-9.]+)?$/,
   'is not a platform like linux/amd64',
 );
+const architecture = textLike(/^[a-z0-9][a-z0-9-]{1,31}$/, 'is not a Debian architecture like amd64');
 const contentType = textLike(/^[a-z0-9]{1,8}$/, 'is not a file extension like yaml, sh or env');
 
 const environment = fields({
@@ -210,6 +211,11 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
         {},
         'Address of a file that a HostPackage names, to its digest and size.',
       ),
+      debs: optional(
+        record(list(text)),
+        {},
+        'Debian base and package names, to the addresses of these packages and their dependencies. Their digests are in `files`.',
+      ),
       attachments: optional(
         record(list(attachment)),
         {},
@@ -242,8 +248,28 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       files: new Map(
         Object.entries(spec.files).map(([url, { sha256: digest, size }]) => [url, { digest, size }]),
       ),
+      debs: new Map(Object.entries(spec.debs)),
       attachments: new Map(Object.entries(spec.attachments)),
       take: spec.take,
+    }),
+  ),
+  DebianBase: kindReader(
+    'A freshly installed host. `images lock` lets apt solve the dependencies of Debian packages against it.',
+    name,
+    fields({
+      architecture: required(architecture, 'Debian architecture, like amd64 or arm64.'),
+      sources: required(
+        text,
+        'Package sources, as in a `.sources` file of /etc/apt/sources.list.d. `Signed-By` may hold the key itself.',
+      ),
+      status: required(text, 'The text of /var/lib/dpkg/status of such a host.'),
+      recommends: optional(flag, false, 'Take packages along that others recommend.'),
+    }),
+    (metadata, spec, at) => ({
+      kind: 'DebianBase',
+      name: metadata.name,
+      at,
+      debianBase: { name: metadata.name, ...spec, at },
     }),
   ),
   ImagePolicy: kindReader(
@@ -301,6 +327,11 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
         flag,
         false,
         'Sites have no network: images travel with the release, and `imagePullPolicy: Always` is refused.',
+      ),
+      debianBase: optional(
+        name,
+        undefined,
+        'DebianBase of its hosts. Required where packages name Debian packages without an address.',
       ),
       requirements: optional(
         fields({

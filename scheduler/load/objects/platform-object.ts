@@ -1,6 +1,7 @@
 import type { Place } from '#bundles/errors';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
 import type { ContentLocks } from '../../model/content-locks.ts';
+import type { DebianBase } from '../../model/debian-base.ts';
 import type { Attachment, Take } from '../../model/attachment.ts';
 import type { ImageFields } from '../../model/image-fields.ts';
 import type {
@@ -69,11 +70,14 @@ type Spec =
       /** Digest of a manifest -> digest of the index it was selected from. Signatures are usually on the index. */
       readonly indexes: ReadonlyMap<string, string>;
       /** Locked files that host packages fetch, by address. */
-      readonly files: ContentLocks;
+      readonly files: ContentLocks['files'];
+      /** Addresses of Debian packages by selection. */
+      readonly debs: ContentLocks['debs'];
       /** By image digest. */
       readonly attachments: ReadonlyMap<string, readonly Attachment[]>;
       readonly take: Take;
     }
+  | { readonly kind: 'DebianBase'; readonly debianBase: DebianBase }
   | { readonly kind: 'ImagePolicy'; readonly imagePolicy: ImagePolicy }
   | { readonly kind: 'ImageFields'; readonly imageFields: ImageFields }
   | { readonly kind: 'Environment'; readonly controlPlane: RepositoryFolder }

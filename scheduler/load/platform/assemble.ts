@@ -108,7 +108,10 @@ export const assemble = async (assembly: Assembly): Promise<Platform> => {
     schemas: byName(ofKind(objects, 'ConfigSchema').map((object) => object.schema)),
     sources: [...assembly.snapshots, ...workloads.snapshots].toSorted((a, b) => compareBytes(a.role, b.role)),
     imageLocks: assembly.imageLocks,
-    ...(assembly.contentLocks.size > 0 && { contentLocks: assembly.contentLocks }),
+    ...((assembly.contentLocks.files.size > 0 || assembly.contentLocks.debs.size > 0) && {
+      contentLocks: assembly.contentLocks,
+    }),
+    ...debianBasesOf(objects),
     ...workspaces,
     ...imagePoliciesOf(objects, assembly.imageIndexes),
     ...imageFieldsOf(objects),
@@ -210,6 +213,11 @@ const imagePoliciesOf = (
 ): Pick<Platform, 'imagePolicies' | 'imageIndexes'> => {
   const policies = byName(ofKind(objects, 'ImagePolicy').map((object) => object.imagePolicy));
   return policies.length === 0 ? {} : { imagePolicies: policies, imageIndexes };
+};
+
+const debianBasesOf = (objects: readonly PlatformObject[]): Pick<Platform, 'debianBases'> => {
+  const debianBases = byName(ofKind(objects, 'DebianBase').map((object) => object.debianBase));
+  return debianBases.length === 0 ? {} : { debianBases };
 };
 
 const workspacesOf = (objects: readonly PlatformObject[]): Pick<Platform, 'workspaces'> => {

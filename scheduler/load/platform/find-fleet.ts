@@ -17,7 +17,6 @@ export type PlatformRoot = {
   readonly imageLocks: ReadonlyMap<string, string>;
   /** Digest of a locked manifest -> digest of the index it was selected from. */
   readonly imageIndexes: ReadonlyMap<string, string>;
-  /** Lock entries of files, by address. */
   readonly contentLocks: ContentLocks;
   /** Attachments by image digest. */
   readonly imageAttachments: ReadonlyMap<string, readonly Attachment[]>;
@@ -65,7 +64,10 @@ export const findFleet = async (
     fleet,
     imageLocks: new Map(locks.flatMap((lock) => [...lock.images])),
     imageIndexes: new Map(locks.flatMap((lock) => [...lock.indexes])),
-    contentLocks: new Map(locks.flatMap((lock) => [...lock.files])),
+    contentLocks: {
+      files: new Map(locks.flatMap((lock) => [...lock.files])),
+      debs: new Map(locks.flatMap((lock) => [...lock.debs])),
+    },
     imageAttachments: new Map(locks.flatMap((lock) => [...lock.attachments])),
     take: locks[0]?.take ?? TAKE_ALL,
   };

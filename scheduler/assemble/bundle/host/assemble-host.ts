@@ -39,7 +39,7 @@ export const assembleHost = async (
   application: Application,
   access: ContentAccess,
 ): Promise<AssembledPackage> => {
-  const { target } = rendered.assignment;
+  const { target, clusterType } = rendered.assignment;
   const { all: objects, own, platform } = hostPackagesOf(rendered, application);
   // What a template of the platform's brings is there for the application, and no application.
   if (own.length === 0) {
@@ -60,7 +60,7 @@ export const assembleHost = async (
         .flatMap((object) => filesOf(object))
         .map((file) => resolveFile(file, application, config, target.name, access)),
     )),
-    ...(await placeContents(objects, { application, access, id: target.name })),
+    ...(await placeContents(objects, { application, access, clusterType, id: target.name })),
   ];
   const contents = contentsOf(files);
   const secrets = objects.flatMap((object) => object.secrets.map((one) => resolveSecret(one, application)));

@@ -22,7 +22,7 @@ const world = async () => {
     return LOCK;
   };
   const want = (sha256?: Digest, locks = new Map<string, typeof LOCK>()) =>
-    openContents(cache, fetch)({ url: URL, sha256, at }, locks, signal);
+    openContents(cache, fetch)({ url: URL, sha256, at }, { files: locks, debs: new Map() }, signal);
   return { cache, asked, want, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 };
 

@@ -1,4 +1,5 @@
 import type { ContentAccess } from '../../../../scheduler/assemble/content/content-access.ts';
+import { NO_LOCKS } from '../../../../scheduler/model/content-locks.ts';
 
 /** For packages that bring everything themselves. */
 export const noAccess = (given: Partial<ContentAccess> = {}): ContentAccess => {
@@ -7,6 +8,7 @@ export const noAccess = (given: Partial<ContentAccess> = {}): ContentAccess => {
   };
   return {
     get: unexpected,
+    locks: NO_LOCKS,
     chart: unexpected,
     unxz: () => unexpected,
     signal: new AbortController().signal,
