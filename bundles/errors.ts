@@ -315,6 +315,9 @@ export const plainText = (text: string): string =>
       .join(''),
   );
 
+/** Text that a stranger wrote, on one line of a terminal. */
+export const plainLine = (text: string): string => plainText(text.replaceAll(/[\n\t]/g, ' '));
+
 /** Where a text stops being JSON, as far as the engine says it: its own words quote a piece of the text, which may be a secret. */
 const jsonFault = (error: unknown): string => {
   const [place] = /line \d+ column \d+/.exec(error instanceof Error ? error.message : '') ?? [];

@@ -12,15 +12,17 @@ export type DocumentName = SchemaName;
 const UNDERSTOOD: ReadonlySet<unknown> = new Set(['blobs', 'deltas', 'imagePolicy', 'secrets']);
 
 /**
- * Validates parsed JSON by its published schema and returns it typed. Unknown fields are ignored, unknown names in
- * `critical` are rejected. @throws FleetError SCHEMA, UNSUPPORTED
+ * Validates parsed JSON by its published schema and returns it typed. Unknown fields are ignored unless the schema forbids them,
+ * unknown names in `critical` are rejected. @throws FleetError SCHEMA, UNSUPPORTED
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- T is written after the schema
 export const parseDocument = <T>(name: DocumentName, value: unknown, what: string): T => {
   const wrong = checkFor(name)(value);
   if (wrong) {
     const where = wrong.instancePath ? ` at ${wrong.instancePath}` : '';
-    throw new FleetError('SCHEMA', `${what}${where} ${wrong.message}`);
+    const foreign = wrong.params.additionalProperty;
+    const message = foreign === undefined ? wrong.message : `has the unknown field ${JSON.stringify(foreign)}`;
+    throw new FleetError('SCHEMA', `${what}${where} ${message}`);
   }
   // Not every schema declares the list, and a later version may use it.
   const critical: unknown = (value as { critical?: unknown }).critical ?? [];

@@ -113,7 +113,7 @@ held with its reason and blocks nobody else.`;
       layout: requireSetting(configuration, 'layout'),
       now: this.readNow(flags.now),
       signal: this.signal,
-      onEnvironment: (environment) => this.tell(environment),
+      onEnvironment: (environment) => this.tell(environment, requireSetting(configuration, 'layout')),
     });
     const removals = outcome.channels.flatMap((channel) => channel.removals);
     const notes = explainIdle(configuration.allowRemovals, removals);
@@ -171,18 +171,13 @@ held with its reason and blocks nobody else.`;
   }
 
   /** Told when it is done, so that a build that is stopped later has said what it released. */
-  private tell({
-    environment,
-    candidate,
-    channels,
-    heldWorkloads,
-    advice,
-    problems,
-    waits,
-  }: EnvironmentOutcome): void {
+  private tell(
+    { environment, candidate, channels, heldWorkloads, advice, problems, waits }: EnvironmentOutcome,
+    layout: string,
+  ): void {
     if (waits) this.log(`${environment.padEnd(24)} not built: ${formatSentences(waits)}`);
     for (const channel of channels) {
-      this.log(describeChannel(channel));
+      this.log(describeChannel(channel, layout));
       for (const line of removalLines(channel)) this.log(line);
       if (channel.waits) this.say(formatError(channel.waits));
       if (channel.fault)
@@ -228,7 +223,7 @@ const countHeld = ({ channels, heldWorkloads }: EnvironmentOutcome): number =>
   heldWorkloads.length + channels.reduce((sum, { held }) => sum + held.length, 0);
 
 /** 'prod/kiosk  release 3 released  bundle sha256:0123456789ab, 2 assignments' */
-const describeChannel = (channel: ChannelOutcome): string => {
+const describeChannel = (channel: ChannelOutcome, layout: string): string => {
   const name = formatChannel(channel).padEnd(24);
   const size = `${channel.assignments} assignment${channel.assignments === 1 ? '' : 's'}`;
   const restored = channel.restored > 0 ? `, ${channel.restored} lost or damaged blobs written again` : '';
@@ -242,7 +237,7 @@ const describeChannel = (channel: ChannelOutcome): string => {
         ? `${name} no release: all that belongs there is held`
         : `${name} no release: no policy puts anything there`;
     case 'blocked':
-      return `${name} no release: it would remove what is only held. Give --previous with the layout of the last release.`;
+      return `${name} no release: it would remove what is only held. Keep its last good package with: --previous ${layout}`;
     case 'removals-held':
       return `${name} no release: it would remove packages that nobody deleted; sites keep release ${channel.version}`;
     case 'direct-held':

@@ -1,12 +1,14 @@
 import { Flags } from '@oclif/core';
-import { FleetError } from '#bundles/errors';
+import { FleetError, formatError, isFleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../../settings/configuration.ts';
+import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
+import { platformOptions } from '../../load/platform/platform-options.ts';
+import { checkEnvironment, readPromotion } from '../../hub/gate/link.ts';
 import { hasNoSites, openHub } from '../../hub/hub.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
-import { formatAllowance, parseAllowance, VERBS } from '../../hub/tokens/allowance.ts';
+import { type Allowance, formatAllowance, parseAllowance, VERBS } from '../../hub/tokens/allowance.ts';
 import { createToken, type TokenOrder } from '../../hub/tokens/create-token.ts';
 import { auditLog } from '../../hub/http/audit-log.ts';
 
@@ -79,6 +81,7 @@ export default class TokensCreate extends FleetCommand {
     const order = readVersion(flags);
     const expires = new Date(now.getTime() + parseLife(flags.expires ?? LIVES[order.scope]));
     const configuration = await readConfiguration(flags, process.cwd());
+    if (order.scope === 'decide') await this.checkEnvironments(configuration, order.allowances);
     await using hub = await openHub(configuration, { create: await hasNoSites(configuration) });
     if (order.scope === 'enroll' && order.channel && !flags['allow-unreleased'])
       checkReleased(order.channel, await readReleased(hub.layout));
@@ -91,6 +94,24 @@ export default class TokensCreate extends FleetCommand {
     const purpose = describePurpose(order);
     this.say(`Token ${id}, ${purpose}, until ${expiresAt}. It is not shown again.`);
     return { token, id, ...terms };
+  }
+
+  /** @throws FleetError USAGE for an environment that the platform of the configuration does not have */
+  private async checkEnvironments(
+    configuration: Configuration,
+    allowances: readonly Allowance[],
+  ): Promise<void> {
+    if (configuration.platform === undefined) return;
+    const options = { cwd: process.cwd(), env: process.env, signal: this.signal };
+    try {
+      const promotion = await readPromotion(platformOptions(configuration, options));
+      for (const { environment } of allowances)
+        if (environment !== '*') checkEnvironment(promotion, environment);
+    } catch (error) {
+      // A platform that cannot be read, or has a mistake, does not stop tokens.
+      if (!isFleetError(error) || ['USAGE', 'ABORTED', 'INTERNAL'].includes(error.code)) throw error;
+      this.say(`The environments were not checked: ${formatError(error)}`);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Digest, shortDigest } from '#bundles/digest';
+import { plainLine } from '#bundles/errors';
 import { earliestOpening } from './judge-gate.ts';
 import type { Change, Condition, Verdict } from './verdict.ts';
 
@@ -26,8 +27,8 @@ const describeCondition = (condition: Condition, width: number): readonly string
   const { name, wanted, found, met, holding, earliest } = condition;
   const when = met || earliest === null ? '' : `; at ${earliest} at the earliest`;
   return [
-    `${met ? ' ' : '!'} ${name.padEnd(width)}  ${found}  (wanted: ${wanted}${when})`,
-    ...holding.first.map((line) => `    ${line}`),
+    `${met ? ' ' : '!'} ${name.padEnd(width)}  ${plainLine(found)}  (wanted: ${wanted}${when})`,
+    ...holding.first.map((line) => `    ${plainLine(line)}`),
     ...(holding.count > holding.first.length ? [`    and ${holding.count - holding.first.length} more`] : []),
   ];
 };
@@ -56,7 +57,7 @@ const expectedOpening = ({ conditions }: Verdict): string | undefined => {
 
 /** 'soak: 2 of 4 agents, wanted 1 d without a break' */
 export const whyNotMet = ({ name, found, wanted }: Condition): string =>
-  `${name}: ${found}, wanted ${wanted}`;
+  `${name}: ${plainLine(found)}, wanted ${wanted}`;
 
 /** What holds a gate back that is not ready, in one sentence; null for a candidate that is promoted or ready. */
 export const firstReason = ({ state, note, conditions, from }: Verdict): string | null => {

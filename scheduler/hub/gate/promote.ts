@@ -97,10 +97,15 @@ const sign = async (
   return { outcome: 'promoted', number };
 };
 
+/** Conditions that a refusal names. `promote --explain` and the API have all. */
+const SHOWN = 3;
+
 const gateClosed = ({ link: { from, to }, candidate, verdict }: Assessment): FleetError => {
   const open = verdict.conditions.filter(({ met }) => !met);
   const earliest = earliestOpening(verdict);
-  const why = verdict.note ?? open.map(whyNotMet).join('; ');
+  const more = open.length - SHOWN;
+  const shown = open.slice(0, SHOWN).map(whyNotMet).join('; ');
+  const why = verdict.note ?? (more > 0 ? `${shown}; and ${more} more` : shown);
   return new FleetError(
     'GATE_CLOSED',
     `the gate from ${from} to ${to} is closed (${verdict.state}): ${why || 'another candidate is in its place'}`,

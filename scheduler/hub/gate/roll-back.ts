@@ -24,6 +24,14 @@ export const chooseRollback = (
       entry.predicate.from === from &&
       (named === undefined ? entry.predicate.shared !== current?.shared : entry.candidate === named),
   );
+  const ofLink = log.entries.some(
+    ({ kind, predicate }) => kind === 'promotion' && predicate.to === to && predicate.from === from,
+  );
+  if (!ofLink)
+    throw new FleetError('NOT_PROMOTED', `nothing was ever promoted from ${from} to ${to}`, {
+      subject: to,
+      hint: `Promote with: fleet-scheduler promote ${to}; for what an earlier link of the chain promoted, see fleet-scheduler releases rollback`,
+    });
   if (found?.kind !== 'promotion' || found.candidate === undefined) {
     throw new FleetError(
       'NOT_PROMOTED',

@@ -1,4 +1,4 @@
-import { plainText } from '#bundles/errors';
+import { plainLine } from '#bundles/errors';
 
 const COLUMNS = 80;
 
@@ -7,7 +7,7 @@ export const wrapLine = (text: string, indent = ''): readonly string[] => {
   const lines: string[] = [];
   let line = indent;
   let isEmpty = true;
-  for (const word of plainText(text).split(' ')) {
+  for (const word of plainLine(text).split(' ')) {
     if (!isEmpty && line.length + 1 + word.length > COLUMNS) {
       lines.push(line);
       line = `${indent}    ${word}`;

@@ -20,7 +20,6 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   NOT_PROMOTED: 409,
   RELEASE_MISSING: 404,
   ROLLOUT_MISSING: 404,
-  MISSING_BLOB: 404,
   IDEMPOTENCY_RUNNING: 409,
   IDEMPOTENCY_REUSED: 422,
   TOO_LARGE: 413,
@@ -56,6 +55,7 @@ export const toHttpRefusal = (error: unknown): HttpRefusal => {
       retryAfter: RETRY_S,
     };
   }
+  if (known.code === 'MISSING_BLOB') return missing(known);
   const status = STATUS[known.code] ?? (error as { statusCode?: number }).statusCode ?? 400;
   return {
     status,
@@ -68,11 +68,25 @@ export const toHttpRefusal = (error: unknown): HttpRefusal => {
   };
 };
 
+/** What a request names and the hub does not have. The message of the error names a directory of this machine. */
+const missing = ({ code, subject }: FleetError): HttpRefusal => ({
+  status: 404,
+  body: {
+    code,
+    message: `the hub has no ${subject ?? 'blob of this digest'}`,
+    hint: 'Name a candidate of a release in its layout',
+  },
+});
+
 /** Maps errors of Fastify: bodies that are too long or of another type, malformed requests. */
 const fromFramework = (error: unknown): FleetError => {
   const { statusCode, code, message } = error as { statusCode?: number; code?: string; message?: string };
   if (statusCode === 413)
     return new FleetError('TOO_LARGE', 'the request has more bytes than this path takes');
+  if (statusCode === 415)
+    return new FleetError('USAGE', 'this path does not take a body of this content type', {
+      hint: 'Send JSON with the header content-type: application/json',
+    });
   if (statusCode === 429) return new FleetError('TOO_MANY', message ?? 'too many requests from this address');
   if (statusCode !== undefined && statusCode < 500 && code?.startsWith('FST_') === true)
     return new FleetError('USAGE', message ?? 'this is no request that the hub knows');

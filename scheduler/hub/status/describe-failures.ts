@@ -1,4 +1,4 @@
-import { plainText } from '#bundles/errors';
+import { plainLine } from '#bundles/errors';
 import { formatAge } from './format-age.ts';
 import { isFailed } from '../../model/event-steps.ts';
 import type { Row } from './what-runs-where.ts';
@@ -30,6 +30,6 @@ const linesOf = (output: string): readonly string[] => {
 };
 
 const oneLine = (text: string): string => {
-  const plain = plainText(text.replaceAll(/[\n\t]/g, ' '));
+  const plain = plainLine(text);
   return plain.length > MAX_WIDTH ? `${plain.slice(0, MAX_WIDTH)} ...` : plain;
 };

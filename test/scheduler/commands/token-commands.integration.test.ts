@@ -8,6 +8,8 @@ import TokensCreate from '../../../scheduler/commands/tokens/create.ts';
 import TokensList from '../../../scheduler/commands/tokens/list.ts';
 import TokensRevoke from '../../../scheduler/commands/tokens/revoke.ts';
 import { readConfiguration } from '../../../scheduler/settings/configuration.ts';
+import { writeFiles } from '../file-tree.ts';
+import { ours } from '../fleet-platform.ts';
 import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { enrolled, type TestHub, testHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
@@ -53,6 +55,31 @@ describe('tokens', () => {
     expect((await runCommandClass(TokensRevoke, [...places(hub), id])).out).toContain('nothing changed');
     const unknown = await runCommandClass(TokensRevoke, [...places(hub), 'nobody']);
     expect([unknown.code, unknown.err]).toEqual([4, expect.stringContaining('TOKEN_INVALID')]);
+  });
+
+  it('that decide are refused for an environment that the platform does not have', async () => {
+    await using hub = await testHub();
+    await writeFiles(hub.path, {
+      'platform/fleet.yaml': ours('Fleet', 'acme', 'spec:\n  environments: [{name: dev}, {name: prod}]\n'),
+      'fleet-scheduler.yaml': `platform: platform\ncache: cache\nkeys: keys\nlayout: ${hub.layout}\ndb: hub.db\n`,
+    });
+    const create = (allowed: string) =>
+      runCommandClass(TokensCreate, [
+        ...['--config', join(hub.path, 'fleet-scheduler.yaml'), '--now', NOW],
+        ...['--person', 'ci', '--allow', allowed],
+      ]);
+    const refused = await create('promote:prd');
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringContaining('the fleet has no environment prd. Did you mean prod? It has dev, prod'),
+    ]);
+    for (const allowed of ['promote:prod', 'wait:*']) expect((await create(allowed)).code).toBe(0);
+    await rm(join(hub.path, 'platform'), { recursive: true });
+    const unread = await create('promote:prd');
+    expect([unread.code, unread.err]).toEqual([
+      0,
+      expect.stringContaining('The environments were not checked'),
+    ]);
   });
 
   it('leave a line for the log that says who may what, and not the token', async () => {

@@ -111,6 +111,40 @@ test('a pause and a rejection close the gate, and repeating them adds nothing to
   expect(await codeOf(promoteTo(chain, { ...wish, reason: null, now: after(3) }))).toBe('GATE_CLOSED');
 });
 
+test('a rollback of an environment to which nothing was promoted says so, and how to promote', async () => {
+  const office = await chainedOffice();
+  const back = rollBackTo(await office.openChain(), { ...wish, reason: 'r', now: NOW });
+  await expect(back).rejects.toMatchObject({
+    code: 'NOT_PROMOTED',
+    message: 'nothing was ever promoted from qa to prod',
+    hint: expect.stringMatching(/^Promote with: fleet-scheduler promote prod;/),
+  });
+});
+
+const STRICT = `apiVersion: fleet-ferry/v1alpha1
+kind: PromotionPolicy
+metadata: {name: strict}
+spec:
+  from: qa
+  to: prod
+  compliance: {percent: 100}
+  approvals: {required: 1, notAuthor: false}
+  soak: 1h
+  freeze: [{from: 2026-11-01, to: 2026-12-01}]
+`;
+
+test('a refusal names three conditions that are not met, how many more there are, and where all are', async () => {
+  const office = await chainedOffice({ 'platform/promotion/strict.yaml': STRICT });
+  const promoted = promoteTo(await office.openChain(), { ...wish, reason: null, now: NOW });
+  await expect(promoted).rejects.toMatchObject({
+    code: 'GATE_CLOSED',
+    message: expect.stringMatching(
+      /^the gate from qa to prod is closed \(waiting\): compliance: [^;]+; soak: [^;]+; approvals: [^;]+; and 1 more$/,
+    ),
+    hint: expect.stringContaining('promote prod --explain'),
+  });
+});
+
 test('a rejection that is repeated after a kill does not reject what was released meanwhile', async () => {
   const office = await chainedOffice();
   const chain = await office.openChain();
@@ -246,7 +280,7 @@ test('a link that was edited starts with its own promotions, and what the old on
   const back = rollBackTo(edited, { ...wish, reason: 'r', now: after(5) });
   await expect(back).rejects.toMatchObject({
     code: 'NOT_PROMOTED',
-    message: 'nothing else than the current candidate was ever promoted from dev to prod',
+    message: 'nothing was ever promoted from dev to prod',
   });
 });
 

@@ -30,6 +30,15 @@ import {
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
+it('what a stranger wrote stays on its line', () => {
+  const found: CheckFacts = { state: 'failed', at: ago(1), message: 'no\n  approvals  3 of 3\u001b[2K' };
+  const check = { name: 'load', url: 'https://check.example/', timeoutSeconds: 60 };
+  const verdict = judge(policy({ checks: [check] }), facts({ checks: new Map([['load', found]]) }));
+  expect(describeVerdict(verdict, SHARED)).toContainEqual(
+    expect.stringMatching(/^! check load  failed at \S+: no   approvals  3 of 3\\u001b\[2K  \(wanted: /),
+  );
+});
+
 describe('compliance', () => {
   const wanted = policy({ compliance: compliance({ percent: 75 }) });
 

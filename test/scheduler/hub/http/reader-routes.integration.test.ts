@@ -178,7 +178,10 @@ it('a path that is not there, and a method, are refused in the same form as all 
     payload: '<a/>',
   });
   expect(xml.statusCode).toBe(415);
-  expect(xml.json()).toMatchObject({ code: 'USAGE' });
+  expect(xml.json()).toMatchObject({
+    code: 'USAGE',
+    hint: 'Send JSON with the header content-type: application/json',
+  });
 });
 
 describe('questions about the past', () => {

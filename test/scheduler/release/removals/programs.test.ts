@@ -64,6 +64,7 @@ test('build says that --allow-removals does not remove what is only held, and wh
   const flags = ['--platform', at('platform'), '--keys', at('keys'), '--layout', office.layout, '-e', 'prod'];
   const words = [...flags, '--cache', at('cache'), '--now', NOW.toISOString()];
   const held = await runCommandClass(Build, [...words, '--allow-removals', 'labels-host']);
+  expect(held.out).toContain(`Keep its last good package with: --previous ${office.layout}\n`);
   expect(held.err).toContain(
     '--allow-removals does not remove labels-host, which is held: mend what holds it, delete its Workload, deployment target or policy, or give --previous with the layout of the last release\n',
   );

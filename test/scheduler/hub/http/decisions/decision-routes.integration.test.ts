@@ -94,6 +94,35 @@ describe('a pipeline', () => {
     expect([numbers, more.json['next']]).toEqual([[[3, 2], [1]], null]);
   });
 
+  test('is refused a field that the hub does not know, and decides nothing', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('promote:prod', 'pause:prod', 'approve:prod', 'rollback:prod');
+    const candidate = `sha256:${'0'.repeat(64)}`;
+    for (const [path, body] of [
+      ['promotions', { candidat: candidate }],
+      ['pause', { reason: 'stock taking', until: 'tomorrow' }],
+      ['approvals', { statement: {}, person: 'ann' }],
+      ['rollback', { reason: 'orders are lost', to: 1 }],
+    ] as const)
+      expect(await ci.post(`prod/${path}`, body)).toMatchObject({
+        status: 400,
+        json: { code: 'SCHEMA', detail: expect.stringMatching(/^the request has the unknown field "\w+"$/) },
+      });
+    expect(await kinds(made)).toEqual([]);
+  });
+
+  test('is told that a candidate is unknown, without the directories of the hub', async () => {
+    await using made = await decisionServer();
+    const ci = await made.caller('promote:prod');
+    const candidate = `sha256:${'0'.repeat(64)}`;
+    const answer = await ci.post('prod/promotions', { candidate });
+    expect(answer).toMatchObject({
+      status: 404,
+      json: { code: 'MISSING_BLOB', detail: `the hub has no ${candidate}` },
+    });
+    expect(JSON.stringify(answer.json)).not.toContain(made.office.folder);
+  });
+
   test('reads releases and rollouts, and is refused a step of a rollout that does not run', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('rollout:qa');
