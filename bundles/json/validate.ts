@@ -21,7 +21,8 @@ export const parseDocument = <T>(name: DocumentName, value: unknown, what: strin
   if (wrong) {
     const where = wrong.instancePath ? ` at ${wrong.instancePath}` : '';
     const foreign = wrong.params.additionalProperty;
-    const message = foreign === undefined ? wrong.message : `has the unknown field ${JSON.stringify(foreign)}`;
+    const message =
+      foreign === undefined ? wrong.message : `has the unknown field ${JSON.stringify(foreign)}`;
     throw new FleetError('SCHEMA', `${what}${where} ${message}`);
   }
   // Not every schema declares the list, and a later version may use it.

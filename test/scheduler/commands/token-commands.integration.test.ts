@@ -8,9 +8,9 @@ import TokensCreate from '../../../scheduler/commands/tokens/create.ts';
 import TokensList from '../../../scheduler/commands/tokens/list.ts';
 import TokensRevoke from '../../../scheduler/commands/tokens/revoke.ts';
 import { readConfiguration } from '../../../scheduler/settings/configuration.ts';
+import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { writeFiles } from '../file-tree.ts';
 import { ours } from '../fleet-platform.ts';
-import { temporaryDirectory } from '../../harness/temporary-directory.ts';
 import { enrolled, type TestHub, testHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
 
@@ -65,8 +65,14 @@ describe('tokens', () => {
     });
     const create = (allowed: string) =>
       runCommandClass(TokensCreate, [
-        ...['--config', join(hub.path, 'fleet-scheduler.yaml'), '--now', NOW],
-        ...['--person', 'ci', '--allow', allowed],
+        '--config',
+        join(hub.path, 'fleet-scheduler.yaml'),
+        '--now',
+        NOW,
+        '--person',
+        'ci',
+        '--allow',
+        allowed,
       ]);
     const refused = await create('promote:prd');
     expect([refused.code, refused.err]).toEqual([
