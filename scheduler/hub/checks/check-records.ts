@@ -53,8 +53,8 @@ const factsOf = ({ state, at, message }: GateCheckRow): CheckFacts =>
 const AGAIN = { firstMs: 30_000, longestMs: 900_000, jitter: 'longer' } as const;
 
 /**
- * Takes the questions that are to be asked now: those never asked, and those whose last try failed some time ago. Stored before they are
- * sent, so that an answer finds them, and a hub that is killed in between asks again under the same id.
+ * Takes the questions that are to be asked now: those never asked, those whose last try failed some time ago, and those that were not
+ * answered in time. Stored before they are sent, so that an answer finds them, and a hub that is killed in between asks again under the same id.
  */
 export const claimQuestions = async (
   store: Store,
@@ -100,7 +100,9 @@ const dueAmong = async (
   return wanted.flatMap((about, at) => {
     const row = rows.find(({ id }) => id === ids[at]);
     if (!row) return [{ about, tries: 0 }];
-    return row.next_at !== null && row.next_at <= formatTime(now) ? [{ about, tries: row.tries }] : [];
+    // Rows of earlier versions have no time for a question that a check accepted.
+    const next = row.next_at ?? (row.state === 'asked' ? row.until : null);
+    return next !== null && next <= formatTime(now) ? [{ about, tries: row.tries }] : [];
   });
 };
 
@@ -116,18 +118,26 @@ export const recordOutcome = async (
 ): Promise<void> => {
   const id = checkId(about);
   if (outcome.kind === 'answered') return recordAnswer(store, id, outcome.answer, now);
-  const news =
-    outcome.kind === 'accepted'
-      ? { state: 'asked' as const, message: '', next_at: null, until: untilOf(about.check, now) }
-      : { state: outcome.kind, message: outcome.message };
-  await store.transact((tx) =>
-    tx
+  await store.transact(async (tx) => {
+    const until = untilOf(about.check, now);
+    const { next_at: next } = await findQuestion(tx, id);
+    const news =
+      outcome.kind === 'accepted'
+        ? // Without an answer it is asked again, and not sooner than after a try that failed.
+          {
+            state: 'asked' as const,
+            message: '',
+            until,
+            next_at: next !== null && next > until ? next : until,
+          }
+        : { state: outcome.kind, message: outcome.message };
+    await tx
       .updateTable('gate_check')
       .set({ ...news, at: formatTime(now) })
       .where('id', '=', id)
       .where('signed_at', '=', 0)
-      .execute(),
-  );
+      .execute();
+  });
 };
 
 /** The candidate that a question is about. @throws FleetError CHECK_REFUSED if no such question was asked */

@@ -68,6 +68,7 @@ export const notificationRoutes = async (
             takeNotification(hub, follower, { notification, body, now: clock() }),
           );
           context.metrics.notifications.inc({ from: kind, result });
+          if (result === 'taken') context.onReport();
           return reply.code(202).send({ result });
         },
       );

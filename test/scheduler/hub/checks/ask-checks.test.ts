@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Digest } from '#bundles/digest';
+import { formatTime } from '#bundles/time';
 import { readChecks } from '../../../../scheduler/hub/checks/check-records.ts';
 import { signWebhook } from '../../../../scheduler/hub/checks/webhook-signature.ts';
 import { type GateHub, readDecided } from '../../../../scheduler/hub/gate/assess.ts';
@@ -232,6 +233,35 @@ describe('a check that answers later', () => {
     await expect(call(other.id, answer(other, {}, 'not the secret at all'))).rejects.toMatchObject({
       code: 'TOKEN_INVALID',
     });
+  });
+
+  it('is asked again once its time is over, and may answer then', async () => {
+    await ask();
+    now = later(3599);
+    await asker.ask(hub, await decide());
+    expect(asked).toHaveLength(1);
+    now = later(1);
+    await ask();
+    expect(asked).toHaveLength(2);
+    expect(asked[1]?.question.id).toBe(first().id);
+    expect(await state()).toMatchObject({ state: 'asked', at: formatTime(now) });
+    now = later(1800);
+    await call(first().id, answer(first()));
+    expect(await state()).toMatchObject({ state: 'passed' });
+    now = later(7200);
+    await asker.ask(hub, await decide());
+    expect(asked).toHaveLength(2);
+  });
+
+  it('that has little time is asked again after the pause of a try that failed', async () => {
+    const short = { timeoutSeconds: 1 };
+    await ask(short);
+    now = later(29);
+    await asker.ask(hub, await decide(short));
+    expect(asked).toHaveLength(1);
+    now = later(1);
+    await ask(short);
+    expect(asked).toHaveLength(2);
   });
 
   it('stays answered when the answer comes before the question was accepted', async () => {

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { STATUS_PATH } from '#bundles/formats/events/hub-api';
 import type { Digest } from '#bundles/digest';
 import type { Channel } from '#bundles/names';
@@ -113,6 +113,16 @@ const accepted = async ({ hub }: Follower): Promise<number | null> => {
 };
 
 describe('notifications of Flux', () => {
+  it('wake the promotions when they say something new', async () => {
+    await using made = await withFollower();
+    const woken = vi.spyOn(made.context, 'onReport');
+    const event = fluxEvent('web', made.bundle, ago(30));
+    await post(made, event);
+    expect(woken).toHaveBeenCalledTimes(1);
+    for (const again of [event, fluxEvent('web', made.bundle, ago(40))]) await post(made, again);
+    expect(woken).toHaveBeenCalledTimes(1);
+  });
+
   it('bring a follower into the status table, the history and the gate, marked as unsigned', async () => {
     await using made = await withFollower();
     expect(await verdicts(made)).toEqual({ api: 'never reported', web: 'never reported' });
