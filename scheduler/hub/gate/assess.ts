@@ -33,8 +33,8 @@ export type Assessment = {
   readonly verdict: Verdict;
   readonly keys: ApprovalKeys;
   readonly log: AuditLog;
-  /** With `evidence: signed`: shows the signer what it judges the promotion by. @throws FleetError as showEvidence */
-  readonly show: () => Promise<void>;
+  /** With `evidence: signed`: shows the signer what it judges the promotion by. Returns and throws what showEvidence does. */
+  readonly show: () => Promise<readonly string[]>;
 };
 
 export type Question = {
@@ -75,9 +75,8 @@ export const assessDecided = async (
   const { link, candidate } = decided;
   const facts = await readFacts(hub, link, candidate.shared, { now, signal });
   const verdict = judgeGate(link.policy, facts, decisions, { now, asks });
-  const show = async (): Promise<void> => {
-    if (link.policy?.evidence === 'signed') await showEvidence(hub, link, signal);
-  };
+  const show = async (): Promise<readonly string[]> =>
+    link.policy?.evidence === 'signed' ? await showEvidence(hub, link, signal) : [];
   return { ...decided, verdict, keys: facts.keys, show };
 };
 

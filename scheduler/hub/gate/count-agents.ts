@@ -36,7 +36,7 @@ export const countAgents = (
 ): CountedAgents => {
   const all = agents.map((agent) => judgeAgent(policy, agent, now));
   const { compliance } = policy;
-  const reported = compliance?.of === 'enrolled' ? all : all.filter(({ knownAt }) => knownAt !== null);
+  const reported = baseOf(policy) === 'enrolled' ? all : all.filter(({ knownAt }) => knownAt !== null);
   const present = policy.absent?.then === 'exclude' ? reported.filter(({ absent }) => !absent) : reported;
   const counted = present.filter((agent) => !isUnsigned(policy, agent));
   const share = Math.ceil(((compliance?.percent ?? 0) * counted.length) / 100);
@@ -47,6 +47,10 @@ export const countAgents = (
     needed: compliance ? Math.max(share, compliance.atLeast ?? 0, 1) : 0,
   };
 };
+
+/** Whom a share counts. With `evidence: signed` all that are enrolled, as the signer counts them. */
+export const baseOf = ({ compliance, evidence }: PromotionPolicy): 'reported' | 'enrolled' =>
+  evidence === 'signed' ? 'enrolled' : (compliance?.of ?? 'reported');
 
 /**
  * Soak is what the agent itself has shown: from when it began to comply until its newest word. An agent whose report came on a

@@ -1,6 +1,6 @@
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { AgentSelector, PromotionPolicy } from '../../model/promotion.ts';
-import type { CountedAgents, JudgedAgent } from './count-agents.ts';
+import { baseOf, type CountedAgents, type JudgedAgent } from './count-agents.ts';
 import type { GateFacts } from './facts.ts';
 import { formatSeconds } from '../../model/format-seconds.ts';
 import { type Change, type Condition, holdingOf } from './verdict.ts';
@@ -21,13 +21,11 @@ export const judgeAgents = (
   ...(policy.absent ? [judgeAbsent(policy.absent, agents.absent)] : []),
 ];
 
-const judgeCompliance = (
-  { compliance }: PromotionPolicy,
-  { counted }: CountedAgents,
-): readonly Condition[] => {
+const judgeCompliance = (policy: PromotionPolicy, { counted }: CountedAgents): readonly Condition[] => {
+  const { compliance } = policy;
   if (!compliance) return [];
   const complying = counted.filter(({ complies }) => complies).length;
-  const base = compliance.of === 'reported' ? 'agents that ever reported' : 'enrolled agents';
+  const base = baseOf(policy) === 'reported' ? 'agents that ever reported' : 'enrolled agents';
   const others = counted.filter(({ complies }) => !complies);
   const { percent, atLeast } = compliance;
   const share = counted.length === 0 ? 'none' : `${Math.floor((complying * 100) / counted.length)} %`;

@@ -1,6 +1,7 @@
 import { digestOf } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { canonicalBytes } from '#bundles/json/canonical';
+import { nameSome } from '#bundles/name-some';
 import { formatTime } from '#bundles/time';
 import { promotedTo } from '../../load/releases/audit-log.ts';
 import { appendEntry } from '../../release/audit/append-entry.ts';
@@ -42,11 +43,26 @@ export const promote = async (
   if (verdict.state === 'promoted') return { outcome: 'known', number: before?.number ?? 0 };
   if (verdict.state !== 'ready')
     throw whyNotApprovable(link.policy, assessment.keys) ?? gateClosed(assessment);
-  await assessment.show();
-  return sign(releases, keys, { link, candidate, log }, wish, {
+  const leftOut = await assessment.show();
+  const grounds = {
     policy: link.policy ? policyDigest(link.policy) : null,
     verdict: digestOf(canonicalBytes(verdict)),
     approvals: verdict.approvals,
+  };
+  return sign(releases, keys, { link, candidate, log }, wish, grounds).catch((error: unknown) => {
+    throw isFleetError(error, 'NOT_PROMOTED') ? withLeftOut(error, leftOut) : error;
+  });
+};
+
+/** A refusal of the signer may be due to reports that it was not shown. */
+const withLeftOut = (error: FleetError, leftOut: readonly string[]): FleetError => {
+  if (leftOut.length === 0) return error;
+  const { code, message, subject, hint } = error;
+  const more = `The hub does not have all events of these reports as they were signed, so the signer was not shown them: ${nameSome(leftOut)}`;
+  return new FleetError(code, message, {
+    subject,
+    hint: [hint, more].filter(Boolean).join('. '),
+    cause: error,
   });
 };
 

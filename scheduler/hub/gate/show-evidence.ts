@@ -1,4 +1,3 @@
-import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { readManifest } from '#bundles/formats/layout/read-manifest';
 import { parseImageManifest } from '#bundles/formats/layout/manifest';
@@ -7,6 +6,7 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { openRemoteEvidence, type RemoteEvidence } from '../../keys/signer/remote-key.ts';
 import { MAX_REQUEST_BYTES, MAX_SHOWN, type ShowRequest } from '../../keys/signer/protocol.ts';
 import { bundlesOf } from '../../release/reissue/bundle-statements.ts';
+import { restoreReports } from '../reports/restore-reports.ts';
 import type { Database } from '../store/tables.ts';
 import type { GateHub } from './assess.ts';
 import type { Link } from './link.ts';
@@ -15,13 +15,14 @@ import { readChannels } from './read-channels.ts';
 /**
  * Shows the signer the reports of the earlier environment's agents that it does not have, oldest first, and the bundles that the
  * environment runs: with `evidence: signed` the signer judges compliance before it signs a promotion.
+ * @returns '<agent>: <count>' for agents with reports that cannot be shown: the hub does not have their events as they were signed
  * @throws FleetError USAGE if no signer holds the release key, or it judges no reports; its refusals of reports
  */
 export const showEvidence = async (
   hub: GateHub,
   { from, policy }: Pick<Link, 'from' | 'policy'>,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<readonly string[]> => {
   const socket = hub.keys.signerOf('release');
   if (socket === undefined)
     throw new FleetError(
@@ -36,7 +37,7 @@ export const showEvidence = async (
   const layout = await openOrStartLayout(hub.layout);
   const documents = await readDocuments(hub, layout, from, signal);
   await signer.show({ reports: [], documents: documents.map(toBase64) });
-  if (hub.store) await showReports(hub.store.db, signer, from, signal);
+  return hub.store ? await showReports(hub.store.db, signer, from, signal) : [];
 };
 
 /** Manifests and configs of the bundles of an environment's current releases. */
@@ -67,7 +68,7 @@ const showReports = async (
   signer: RemoteEvidence,
   from: string,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<readonly string[]> => {
   const heads = new Map((await signer.heads()).map((head) => [head.agent, head]));
   const agents = await db
     .selectFrom('agent')
@@ -79,6 +80,7 @@ const showReports = async (
     .execute();
   let batch: Report[] = [];
   let size = 0;
+  const leftOut: string[] = [];
   const send = async (): Promise<void> => {
     if (batch.length > 0) await signer.show({ reports: batch, documents: [] });
     [batch, size] = [[], 0];
@@ -86,47 +88,18 @@ const showReports = async (
   for (const { id, life, key } of agents) {
     signal.throwIfAborted();
     const head = heads.get(id);
-    for (const report of await readReports(db, { id, life, after: head?.key === key ? head.seq : 0 })) {
+    const after = head?.key === key ? head.seq : 0;
+    const { reports, lost } = await restoreReports(db, { id, life, after });
+    if (lost > 0) leftOut.push(`${id}: ${lost}`);
+    for (const { statement, events } of reports) {
+      const report = { statement: toBase64(statement), events: toBase64(events) };
       batch.push(report);
       size += report.events.length + report.statement.length;
       if (size > BATCH_BYTES || batch.length >= MAX_SHOWN) await send();
     }
   }
   await send();
-};
-
-/** Reports of an agent with events after a number. One whose events the hub no longer has as they were is left out. */
-const readReports = async (
-  db: Database,
-  { id, life, after }: { readonly id: string; readonly life: number; readonly after: number },
-): Promise<readonly Report[]> => {
-  const rows = await db
-    .selectFrom('report')
-    .select(['digest', 'first_seq', 'last_seq', 'statement'])
-    .where('agent', '=', id)
-    .where('life', '=', life)
-    .where('apart', '=', 0)
-    .where('last_seq', '>', after)
-    .orderBy('last_seq')
-    .orderBy('first_seq')
-    .execute();
-  const reports: Report[] = [];
-  for (const { digest, first_seq: first, last_seq: last, statement } of rows) {
-    const lines = await db
-      .selectFrom('event')
-      .select('line')
-      .where('agent', '=', id)
-      .where('life', '=', life)
-      .where('seq', '>=', first)
-      .where('seq', '<=', last)
-      .orderBy('seq')
-      .execute();
-    const text = lines.map(({ line }) => line).join('\n');
-    const events = [`${text}\n`, text].find((one) => digestOf(one) === digest);
-    if (events !== undefined)
-      reports.push({ statement: toBase64(Buffer.from(statement)), events: toBase64(Buffer.from(events)) });
-  }
-  return reports;
+  return leftOut;
 };
 
 const toBase64 = (bytes: Buffer): string => bytes.toString('base64');

@@ -195,7 +195,7 @@ export const promotionFields = fields({
   evidence: optional(
     oneOf('hub', 'signed'),
     'hub',
-    'Who judges the reports: the hub, or with `signed` also the signer, by the signatures of the agents. The signer is started with `--evidence` then.',
+    'Who judges the reports: the hub, or with `signed` also the signer, by the signatures of the agents. The signer is started with `--evidence` then, and `compliance` counts all enrolled agents, as it does.',
   ),
   attestations: optional(
     shortList(attestationFields, 16),

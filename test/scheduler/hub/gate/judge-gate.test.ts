@@ -102,6 +102,17 @@ describe('compliance', () => {
   });
 });
 
+it('with evidence: signed a share is of all enrolled agents, as the signer counts them', () => {
+  const silent = agent('z/9', { knownAt: null, online: false });
+  const wanted = policy({ compliance: compliance({ percent: 100, of: 'reported' }), evidence: 'signed' });
+  expect(condition(judge(wanted, facts({ agents: [...agents(3), silent] })), 'compliance')).toMatchObject({
+    met: false,
+    wanted: '100 % of the enrolled agents',
+    found: '3 of 4, 75 %',
+    holding: { first: ['z/9: it never reported'] },
+  });
+});
+
 describe('followers, whose notifications nobody signs', () => {
   const mixed = [...agents(2), agent('z/flux', { follower: 'flux', labels: { tier: 'reference' } })];
   const wanted = compliance({ percent: 100, atLeast: 3 });

@@ -10,6 +10,7 @@ import { planCompaction } from '../../../../agent/store/outbox/plan-compaction.t
 import { acknowledge } from '../../../../scheduler/hub/reports/acknowledge.ts';
 import { emptyState, foldEvent } from '../../../../scheduler/hub/reports/fold-event.ts';
 import { ingestReport } from '../../../../scheduler/hub/reports/ingest-report.ts';
+import { restoreReports } from '../../../../scheduler/hub/reports/restore-reports.ts';
 import { judgeReport } from '../../../../scheduler/hub/reports/judge-report.ts';
 import { readActual } from '../../../../scheduler/hub/status/read-actual.ts';
 import {
@@ -241,5 +242,40 @@ describe('a hub', () => {
     const lines = outboxOf(chain(hub.agent, [{ type: 'compacted', detail: { to: 0 } }]));
     const report = await reportOf(hub.agent, lines);
     expect(() => judgeReport(report, row, FLEET, 'a report')).toThrow(/which events it stands for/);
+  });
+});
+
+describe('the reports that a hub restores for the signer', () => {
+  const restored = async ({ store }: TestHub, after = 0) => {
+    const { id, life } = await store.db.selectFrom('agent').selectAll().executeTakeFirstOrThrow();
+    const { reports, lost } = await restoreReports(store.db, { id, life, after });
+    return { texts: reports.map(({ events }) => events.toString()), lost };
+  };
+  const textOf = (outbox: readonly OutboxLine[]): string => outbox.map(({ line }) => `${line}\n`).join('');
+
+  it('are as they were signed where a run is stored in parts beside events of others', async () => {
+    await using hub = await enrolledHub();
+    const all = drifting(hub.agent);
+    const parts = [all.slice(0, 10), all.slice(19, 22), compacted(all)];
+    for (const part of parts) await take(hub, part);
+    expect(await restored(hub)).toEqual({ texts: parts.map(textOf), lost: 0 });
+    expect(await restored(hub, 22)).toEqual({ texts: [textOf(compacted(all))], lost: 0 });
+  });
+
+  it('are as they were signed where events came late into a run', async () => {
+    await using hub = await enrolledHub();
+    const all = drifting(hub.agent);
+    for (const part of [compacted(all), all.slice(19, 22)]) await take(hub, part);
+    expect(await restored(hub)).toEqual({
+      texts: [textOf(all.slice(19, 22)), textOf(compacted(all))],
+      lost: 0,
+    });
+  });
+
+  it('are counted as lost where their run was completed, and the report that completed it is there', async () => {
+    await using hub = await enrolledHub();
+    const all = drifting(hub.agent);
+    for (const part of [compacted(all), all]) await take(hub, part);
+    expect(await restored(hub)).toEqual({ texts: [textOf(all)], lost: 1 });
   });
 });
