@@ -17,6 +17,7 @@ import type { Contents } from '../assemble/content/content.ts';
 import { knownContents } from '../assemble/content/known-contents.ts';
 import type { BuildMemory } from '../assemble/incremental/build-memory.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
+import { environmentsOf } from '../load/list-environments.ts';
 import { loadPlatform, sourcesOf } from '../load/load-platform.ts';
 import type { Platform } from '../model/model.ts';
 import { eachOnce, problemsOf, throwProblems } from '../model/problems.ts';
@@ -35,6 +36,7 @@ import {
 import { chooseEnvironments, newestRoot, openRoot } from './open-root.ts';
 import { openReleases, type Releases } from './publish/open-releases.ts';
 import { type ChannelOutcome, publishEnvironment } from './publish-environment.ts';
+import { noteAbandoned } from './removals/abandoned.ts';
 import type { Allowance } from '../settings/allowance.ts';
 import { checkSigners, type KeyDirectory } from '../keys/key-directory.ts';
 import type { EvidencePlace } from '../assemble/images/signatures/evidence-place.ts';
@@ -158,6 +160,7 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   if (failed.length === outcomes.length)
     throwProblems(eachOnce(failed.flatMap(({ problems }) => problems)), 'the platform');
   for (const outcome of failed) options.onEnvironment?.(outcome);
+  if (!candidate) await noteAbandoned(releases, environmentsOf(root), outcomes);
   return {
     environments: outcomes,
     channels: outcomes.flatMap(({ channels }) => channels),

@@ -12,6 +12,9 @@ import { describeRemovals, nameRemovals, type Removal } from './removal.ts';
 
 const MAX_BYTES = 1 << 20;
 
+/** Of a channel that the platform has no more. */
+export const ABANDONED = 'CHANNEL_MISSING';
+
 /** The error for a channel that is not released. @param removals removals that are neither intended nor allowed */
 export const removalsHeld = (channel: Channel, removals: readonly Removal[]): FleetError => {
   const names = removals.slice(0, 3).map(({ assignment }) => assignment);
@@ -33,7 +36,23 @@ export const writeWaiting = async (
 ): Promise<ReadonlyMap<string, Descriptor>> => {
   const { code, message, hint } = removalsHeld(channel, removals);
   const reasons = describeRemovals(removals, channel.clusterType);
-  const bytes = canonicalBytes({ code, message, reasons, ...(hint !== undefined && { hint }) });
+  return writeReasons(layout, channel, { code, message, reasons, ...(hint !== undefined && { hint }) });
+};
+
+type Reasons = {
+  readonly code: string;
+  readonly message: string;
+  readonly reasons: readonly string[];
+  readonly hint?: string;
+};
+
+/** Stores why a channel gets no release. @returns the index entry; empty if the index already has it */
+export const writeReasons = async (
+  layout: Layout,
+  channel: Channel,
+  why: Reasons,
+): Promise<ReadonlyMap<string, Descriptor>> => {
+  const bytes = canonicalBytes(why);
   const reference = waitingReference(channel);
   const artifact = await writeArtifact(layout, WAITING_ARTIFACT, [
     { role: 'waiting', mediaType: WAITING_JSON, ...channel, bytes },
@@ -53,5 +72,7 @@ export const readWaiting = async (layout: Layout, channel: Channel): Promise<rea
     readonly code: string;
     readonly reasons: readonly string[];
   };
-  return reasons.map((reason) => `${code}: would remove ${reason}`);
+  return reasons.map((reason) =>
+    code === ABANDONED ? `${code}: ${reason}` : `${code}: would remove ${reason}`,
+  );
 };

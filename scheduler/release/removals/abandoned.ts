@@ -1,0 +1,54 @@
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { findReference } from '#bundles/formats/layout/layout';
+import { type Channel, parseChannel } from '#bundles/names';
+import { channelsIn } from '#bundles/transport/publish/choose-pointers';
+import { waitingReference } from '../../load/releases/references.ts';
+import type { Releases } from '../publish/open-releases.ts';
+import { ABANDONED, readWaiting, writeReasons } from './waiting.ts';
+
+/** An environment that was built, or was not (without a candidate), with the channels that the platform has there. */
+type Built = {
+  readonly environment: string;
+  readonly candidate?: string;
+  readonly channels: readonly Pick<Channel, 'clusterType'>[];
+};
+
+/**
+ * Notes in the layout, for `status`, which channels the platform has no more: after a renaming their agents keep the release that
+ * they have, and no build renews it. A channel that is there again loses its note.
+ * @param environments all that the platform has
+ */
+export const noteAbandoned = async (
+  releases: Releases,
+  environments: readonly string[],
+  built: readonly Built[],
+): Promise<void> => {
+  const layout = await releases.open();
+  const references = new Map<string, Descriptor>();
+  const gone: string[] = [];
+  for (const channel of channelsIn(layout).map((name) => parseChannel(name))) {
+    const why = whyAbandoned(channel, environments, built);
+    if (why !== undefined) {
+      const note = { code: ABANDONED, message: why, reasons: [why] };
+      for (const [name, entry] of await writeReasons(layout, channel, note)) references.set(name, entry);
+    } else if (
+      findReference(layout, waitingReference(channel)) &&
+      (await readWaiting(layout, channel)).some((line) => line.startsWith(ABANDONED))
+    )
+      gone.push(waitingReference(channel));
+  }
+  if (references.size > 0 || gone.length > 0) await releases.point(references, gone);
+};
+
+const whyAbandoned = (
+  { environment, clusterType }: Channel,
+  environments: readonly string[],
+  built: readonly Built[],
+): string | undefined => {
+  const next = 'no build renews this release. Enrol its agents for another channel';
+  if (!environments.includes(environment)) return `the platform has no environment ${environment}; ${next}`;
+  const here = built.find((one) => one.environment === environment && one.candidate !== undefined);
+  return !here || here.channels.some((one) => one.clusterType === clusterType)
+    ? undefined
+    : `the platform has no cluster type ${clusterType} in ${environment}; ${next}`;
+};
