@@ -4,7 +4,7 @@ import { type Digest, digestOf } from '#bundles/digest';
 import { type ErrorCode, FleetError, type Place } from '#bundles/errors';
 import { findReference, type Layout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel } from '#bundles/names';
-import type { Revocations } from '#bundles/formats/statements/predicates';
+import type { BundlePredicate, Revocations } from '#bundles/formats/statements/predicates';
 import { formatTime } from '#bundles/time';
 import { VERSION } from '#bundles/version';
 import { writeAwaiting } from './approvals/awaiting.ts';
@@ -144,18 +144,19 @@ export const publishEnvironment = async (
       ? { outcome: 'revoked' as const, removals: [], unmeant: [] }
       : await judgeBundle(bundle, previous, findRemovals, allowRemovals);
     const { removals, unmeant } = judged;
+    const held = heldIn(bundle, (options.lineage && built.platform.heldWorkloads) ?? []);
     const lineage = judgeLineage(
       judged.outcome,
       options.lineage,
       previous && options.lineage ? (await lineagesOf(layout, previous))[0] : undefined,
-      bundle.held.length > 0,
+      held.length > 0,
     );
     const { direct } = lineage;
     const named = { channel, bundles: [bundle.bundle.digest] };
     const log = lineage.outcome === 'released' ? await readLog() : EMPTY_LOG;
     const takenBack = await findTakenBack(layout, log, named);
     const outcome = takenBack ? ('taken-back' as const) : lineage.outcome;
-    const next = { ...common, bundle, previous, revocations };
+    const next = { ...common, bundle, held, previous, revocations };
     const fresh =
       outcome === 'released' ? await release(releases, layout, channel, next, options) : undefined;
     // A channel without a new release keeps its current one, which must not expire.
@@ -224,6 +225,8 @@ type NextRelease = {
   readonly candidate: Buffer;
   readonly sources: EnvironmentBuild['sources'];
   readonly bundle: BuiltBundle;
+  /** What its statement says is held. */
+  readonly held: BundlePredicate['held'];
   readonly previous: PublishedRelease | undefined;
   readonly revocations: Revocations;
 };
@@ -241,7 +244,7 @@ const release = async (
   releases: Releases,
   layout: Layout,
   channel: Channel,
-  { candidate, sources, bundle, previous, revocations }: NextRelease,
+  { candidate, sources, bundle, held, previous, revocations }: NextRelease,
   { keys, now, signal, lineage, rolloutPolicy }: Publishing,
 ): Promise<Step> => {
   const images = await copyImages(layout.blobs, channel, bundle, signal);
@@ -255,7 +258,7 @@ const release = async (
     ...(lineage && { shared: lineage.shared }),
     ...(lineage?.promoted !== undefined && { promoted: lineage.promoted }),
     sources,
-    held: fitHeld(bundle.held.map(toHeldLine)),
+    held: fitHeld(held),
     builder: `fleet-scheduler/${VERSION}`,
     builtAt: formatTime(now),
   };
@@ -320,6 +323,34 @@ const describe = (
     error: one.error,
   })),
 });
+
+const MAX_NAME = 63;
+
+/**
+ * What a bundle statement says is held: assignments, and applications that could not be read and of which no earlier package is kept.
+ * Nobody knows which assignments those have.
+ */
+const heldIn = (
+  { held }: BuiltBundle,
+  workloads: NonNullable<EnvironmentBuild['platform']['heldWorkloads']>,
+): BundlePredicate['held'] => [
+  ...held.map(toHeldLine),
+  ...workloads
+    .filter(({ workspace }) => !held.some(({ assignment }) => assignment.target.workspace === workspace))
+    .flatMap(({ registration, errors: [error] }) =>
+      error
+        ? [
+            {
+              // A registration may have a longer name, with dots.
+              assignment: registration.replaceAll('.', '-').slice(0, MAX_NAME).replace(/-+$/, ''),
+              code: error.code,
+              message: `WorkloadRegistration ${registration}: ${error.message}`.slice(0, 2000),
+              ...(error.at === undefined ? {} : { at: error.at }),
+            },
+          ]
+        : [],
+    ),
+];
 
 /** A held assignment as recorded in the bundle statement. */
 const toHeldLine = ({ assignment, error, kept }: BuiltBundle['held'][number]) => ({

@@ -4,7 +4,7 @@ import { linkTo } from '../../../../scheduler/hub/gate/link.ts';
 import { describeVerdict } from '../../../../scheduler/hub/gate/describe-verdict.ts';
 import { readFacts } from '../../../../scheduler/hub/gate/read-facts.ts';
 import { promoteTo } from '../../../../scheduler/hub/decide/promote-to.ts';
-import { NOW } from '../../release/removals/office.ts';
+import { NOW, registration, target, workload } from '../../release/removals/office.ts';
 import { ours } from '../../fleet-platform.ts';
 import { writeFiles } from '../../file-tree.ts';
 import { chainedOffice, type ChainedOffice } from './chained-office.ts';
@@ -71,4 +71,18 @@ test('soak begins with the release that holds nothing any more', async () => {
   expect(await promoteTo(await office.openChain(), { ...wish, now: after(3) })).toMatchObject({
     outcome: 'promoted',
   });
+});
+
+test('a candidate with an application that could not be read is not promoted', async () => {
+  const office = await chainedOffice();
+  await writeFiles(office.folder, { 'platform/base/new.yaml': registration('new') });
+  expect(await build(office, after(1))).toEqual(['released', 2]);
+  const { state, lines } = await facts(office, after(2));
+  expect(state).toBe('waiting');
+  expect(lines).toContainEqual(expect.stringMatching(/^ {4}qa\/press: new: SOURCE_MISSING: /));
+  await writeFiles(office.folder, {
+    'apps/new/deploy/workload.yaml': workload('new', target('host', 'prod', 'host')),
+  });
+  expect(await build(office, after(3))).toEqual(['released', 3]);
+  expect(await facts(office, after(4))).toMatchObject({ state: 'ready', since: [3] });
 });
