@@ -152,6 +152,22 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
       { path: '/run/gateway/ca.pem', ...owned, content: 'secrets/run/gateway/ca.pem', ...blob },
     ],
     units: [{ name: 'gateway.service', enabled: true, active: true, restartOn: ['/etc/gateway.env'] }],
+    playbooks: [
+      {
+        name: 'setup',
+        folder: '/srv/setup',
+        playbook: 'site.yml',
+        files: ['/srv/setup/site.yml'],
+        variables: '/srv/setup/fleet-variables.json',
+        collections: [{ namespace: 'factory', name: 'clock', path: '/srv/factory-clock-1.0.0.tar.gz' }],
+        roles: [{ name: 'clock', path: '/srv/clock.tar.gz' }],
+        vaultPassword: '/run/gateway/password',
+        become: true,
+        order: 'before-units',
+        timeoutSeconds: 600,
+        checkSeconds: 0,
+      },
+    ],
     checks: [
       { type: 'unit', name: 'up', unit: 'gateway.service', stableSeconds: 0 },
       { type: 'exec', name: 'runs', argv: ['/bin/true'], timeoutSeconds: 1 },

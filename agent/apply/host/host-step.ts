@@ -65,6 +65,9 @@ export type UnitDetail = {
 
 export type UnitRemovalDetail = { readonly name: string };
 
+/** The plan holds no content: the step reads the package again. */
+export type PlaybookDetail = { readonly name: string };
+
 /** All kinds of steps of this target. 'note' is listed in the plan and does nothing. */
 export type HostStep =
   | { readonly kind: 'note'; readonly detail: object }
@@ -76,6 +79,7 @@ export type HostStep =
   | { readonly kind: 'directory-removal'; readonly detail: DirectoryRemovalDetail }
   | { readonly kind: 'daemon-reload'; readonly detail: object }
   | { readonly kind: 'unit'; readonly detail: UnitDetail }
+  | { readonly kind: 'playbook'; readonly detail: PlaybookDetail }
   | { readonly kind: 'unit-removal'; readonly detail: UnitRemovalDetail };
 
 export const toStep = (key: string, outcome: Outcome, reason: string, step: HostStep): Step => ({

@@ -1,13 +1,15 @@
-import type { HostFile, HostPackage } from '../bundle/host-package.ts';
+import type { HostFile, HostPackage, HostPlaybook } from '../bundle/host-package.ts';
 import { unitTrespass } from './check-unit.ts';
 import { allowsName, allowsPath } from './package-bounds.ts';
 import type { PackageBounds } from '../bundle/config.ts';
+import { digestOf } from '../../digest.ts';
+import { canonicalBytes } from '../../json/canonical.ts';
 import { coversPath, isAgentPath, isAgentUnit, isReserved, SECRETS_IN_MEMORY } from './reserved-paths.ts';
 import type { UnitScope } from './unit-settings.ts';
 
 /** One violation of a package's bounds. `part` and `index` locate it in package.json. */
 export type Trespass = {
-  readonly part: 'directories' | 'files' | 'secrets' | 'units' | 'checks';
+  readonly part: 'directories' | 'files' | 'secrets' | 'units' | 'playbooks' | 'checks';
   readonly index: number;
   /** A sentence without its full stop. */
   readonly message: string;
@@ -31,7 +33,7 @@ export const hostTrespasses = (
   bounds: PackageBounds | 'platform' | 'unsaid',
   bytesOf: (file: HostFile) => Buffer | undefined,
 ): readonly Trespass[] => {
-  const { directories, files, secrets = [], units, checks } = spec;
+  const { directories, files, secrets = [], units, playbooks = [], checks } = spec;
   const named = [
     ...directories.map((entry, index) => ({ ...entry, part: 'directories' as const, index })),
     ...files.map((entry, index) => ({ ...entry, part: 'files' as const, index })),
@@ -47,7 +49,11 @@ export const hostTrespasses = (
     const reserved = named.filter(
       ({ path }) => isReserved(path) && !isAgentPath(path) && !unitFiles.has(path),
     );
-    return [...ofAgent, ...reserved.map((it) => ({ ...partOf(it), ...pathMistake(it.path) }))];
+    return [
+      ...ofAgent,
+      ...reserved.map((it) => ({ ...partOf(it), ...pathMistake(it.path) })),
+      ...playbooks.map(runsAsRoot),
+    ];
   }
   const isPlatforms = (name: string): boolean => bounds.platform?.includes(name) ?? false;
   const isRoot = bounds.users?.includes('root') ?? false;
@@ -77,6 +83,9 @@ export const hostTrespasses = (
             },
           ],
     ),
+    ...playbooks.flatMap((playbook, index) =>
+      isRoot || isPlatforms(playbookKey(playbook)) ? [] : [runsAsRoot(playbook, index)],
+    ),
     ...checks.flatMap((check, index): readonly Trespass[] =>
       check.type !== 'exec' || isRoot || isPlatforms(checkKey(check.argv))
         ? []
@@ -88,7 +97,18 @@ export const hostTrespasses = (
 /** Name in `bounds.platform` of a check from the platform's templates. */
 export const checkKey = (argv: readonly string[]): string => `check:${JSON.stringify(argv)}`;
 
+/** Name in `bounds.platform` of a playbook from the platform's templates. */
+export const playbookKey = (playbook: HostPlaybook): string =>
+  `playbook:${digestOf(canonicalBytes(playbook))}`;
+
 const ROOT = 'users: [root]';
+
+const runsAsRoot = ({ name }: HostPlaybook, index: number): Trespass => ({
+  part: 'playbooks',
+  index,
+  message: `the playbook ${name} runs as root`,
+  grant: ROOT,
+});
 
 const partOf = ({ part, index }: Part): Part => ({ part, index });
 

@@ -87,7 +87,7 @@ export const parseBundleConfig = (bytes: Uint8Array): BundleConfig =>
 export type PackageBounds = {
   /** Absolute paths on the host, each with everything below it. */
   readonly paths?: readonly string[];
-  /** Paths, unit names and checks (`check:<argv as JSON>`) from the platform's templates. The other lists do not limit them. */
+  /** Paths, unit names, checks (`check:<argv as JSON>`) and playbooks (`playbook:<digest>`) from the platform's templates. The other lists do not limit them. */
   readonly platform?: readonly string[];
   /** Patterns of names, `*` for any characters. */
   readonly secretSets?: readonly string[];

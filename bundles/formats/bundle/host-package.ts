@@ -57,6 +57,34 @@ export type HostUnit = {
   readonly restartOn: readonly string[];
 };
 
+/** A playbook that the agent runs on the host. All paths but `playbook` are entries of `files` or `secrets`. */
+export type HostPlaybook = {
+  readonly name: string;
+  /** Folder of the playbook on the host. The agent runs it from a verified copy of `files`. */
+  readonly folder: string;
+  /** Path of the playbook below `folder`. */
+  readonly playbook: string;
+  readonly files: readonly string[];
+  /** A JSON object with the playbook's variables. */
+  readonly variables?: string;
+  readonly collections: readonly {
+    readonly namespace: string;
+    readonly name: string;
+    readonly path: string;
+  }[];
+  readonly roles: readonly { readonly name: string; readonly path: string }[];
+  readonly vaultPassword?: string;
+  /** False: a task that asks for another user fails. */
+  readonly become: boolean;
+  readonly order: 'before-units' | 'after-units';
+  readonly timeoutSeconds: number;
+  /** Seconds between two looks for drift; 0: none. */
+  readonly checkSeconds: number;
+};
+
+/** Entry of `critical` in package.json of packages with playbooks: older agents would leave them out. */
+export const PLAYBOOKS_CRITICAL = 'playbooks';
+
 export type HostCheck =
   | { readonly type: 'unit'; readonly name: string; readonly unit: string; readonly stableSeconds: number }
   | {
@@ -82,6 +110,8 @@ export type HostPackage = {
   readonly files: readonly HostFile[];
   readonly secrets?: readonly HostSecret[];
   readonly units: readonly HostUnit[];
+  /** In the order in which they run. */
+  readonly playbooks?: readonly HostPlaybook[];
   readonly checks: readonly HostCheck[];
   readonly critical: readonly string[];
 };
@@ -107,6 +137,7 @@ export const parseHostPackage = (bytes: Uint8Array): HostPackage => {
       'content' in it ? `/${it.content}` : [],
     ),
   ];
+  for (const { folder, playbook } of parsed.playbooks ?? []) paths.push(folder, `/${playbook}`);
   const unsafe = paths.find((path) => !isSafeHostPath(path));
   if (unsafe !== undefined)
     throw new FleetError('BAD_NAME', `${what} ${parsed.id} names the unsafe path ${JSON.stringify(unsafe)}`);

@@ -26,6 +26,7 @@ import {
   textLike,
 } from '../../model/yaml/shape.ts';
 import { contentSpec, type HostContentsObject, toContents } from './host-content-object.ts';
+import { type PlaybookObject, playbook, toPlaybooks } from './host-playbook-object.ts';
 import { hostPath, mode, owned, refuseAt, sha256, webAddress } from '../../load/objects/host-fields.ts';
 
 /**
@@ -92,6 +93,7 @@ export type HostPackageObject = HostContentsObject & {
   readonly files: readonly HostFileObject[];
   readonly secrets: readonly HostSecretObject[];
   readonly units: readonly HostUnitObject[];
+  readonly playbooks: readonly PlaybookObject[];
   readonly checks: readonly HostCheckObject[];
   readonly siteInputs: readonly SiteInputObject[];
 };
@@ -228,6 +230,7 @@ const spec = fields({
   files: optional(list(placed(file)), [], 'Files to write.'),
   secrets: optional(list(placed(secret)), [], 'Files in memory that hold secrets.'),
   units: optional(list(placed(unit)), [], 'systemd units to enable and start.'),
+  playbooks: optional(list(placed(playbook)), [], 'Ansible playbooks that the agent runs on the host.'),
   checks: optional(list(placed(check)), [], 'Health checks after the package was applied.'),
   siteInputs: optional(list(placed(siteInput)), [], 'Values that only a site knows, and where they go.'),
 });
@@ -267,6 +270,7 @@ export const readHostPackages = (shownFile: string, bytes: Buffer): readonly Hos
           files: files.map(({ value: it, at }) => checkFile({ ...it, at }, reading)),
           secrets: secrets.map(({ value: it, at }) => checkSecret({ ...it, at }, reading)),
           units: units.map(({ value: it, at }) => checkUnit({ ...it, at }, reading)),
+          playbooks: toPlaybooks(value.spec.playbooks, reading),
           checks: checks.map(({ value: it, at }) => checkCheck({ ...it, at }, problems)),
           ...toContents(value.spec, reading),
         },

@@ -2,6 +2,7 @@ import {
   type HostCheck,
   type HostDirectory,
   type HostFile,
+  type HostPlaybook,
   type HostSecret,
   type HostUnit,
   parseHostPackage,
@@ -44,6 +45,7 @@ export type Wanted = {
   readonly files: ReadonlyMap<string, WantedFile>;
   readonly secrets: ReadonlyMap<string, WantedSecret>;
   readonly units: readonly HostUnit[];
+  readonly playbooks: readonly HostPlaybook[];
   readonly checks: readonly HostCheck[];
 };
 
@@ -61,7 +63,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
   const document = desired.files.get('package.json');
   if (document === undefined)
     throw new FleetError('BUNDLE_FORMAT', `the package of ${desired.assignment} has no package.json`);
-  const { directories, files, secrets = [], units, checks } = parseHostPackage(document);
+  const { directories, files, secrets = [], units, playbooks = [], checks } = parseHostPackage(document);
   refuseClashes(desired.assignment, directories, [...files, ...secrets], units);
   const inputs = desired.siteInputs.filter((input) => input.assignment === desired.assignment);
   refuseStrayInputs(desired.assignment, inputs, files);
@@ -79,6 +81,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
         .map((secret) => [secret.path, asSecret(secret, desired)]),
     ),
     units,
+    playbooks,
     checks,
   };
   known.set(desired, wanted);

@@ -7,6 +7,7 @@ import { executeDirectory, executeDirectoryRemoval } from './execute-directory.t
 import { executeFile } from './execute-file.ts';
 import { executeFileRemoval } from './execute-file-removal.ts';
 import { executeSecret, executeSecretRemoval } from './execute-secret.ts';
+import { executePlaybook } from '../playbooks/execute-playbook.ts';
 import { executeReload, executeUnit, executeUnitRemoval } from './execute-unit.ts';
 
 /** Executes one step. Each step reads the live state first, so repeating it, for example after a crash, changes nothing. */
@@ -37,6 +38,8 @@ export const executeStep = async (
       return executeReload(options, step, signal);
     case 'unit':
       return executeUnit(options, step, typed.detail, signal);
+    case 'playbook':
+      return executePlaybook(options, step, typed.detail, desired, signal);
     case 'unit-removal':
       return executeUnitRemoval(options, step, typed.detail, signal);
     default:

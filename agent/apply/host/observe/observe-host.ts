@@ -7,6 +7,7 @@ import { type Entry, entryReader, NO_BYTES, readEntry } from '../live/read-entry
 import { directoryKey, fileKey, type Owned, readOwned, secretKey } from '../owned-state.ts';
 import { octal } from '../plan/plan-context.ts';
 import { foreignDropIns } from '../systemd/drop-ins.ts';
+import { observePlaybooks } from '../playbooks/observe-playbooks.ts';
 import { observeUnit } from './observe-unit.ts';
 
 /**
@@ -51,6 +52,7 @@ export const observeHost = async (
       stopIfAborted(signal);
       drifts.push(...(await observeUnit(options, unit, whyInert(options) === undefined, signal)));
     }
+  drifts.push(...(await observePlaybooks(options, desired, objects, signal)));
   return drifts;
 };
 

@@ -2,6 +2,7 @@ import type { DesiredPackage, OwnedObject, Plan } from '../../../model/target.ts
 import { readWanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { readAccounts } from '../live/accounts.ts';
+import { planPlaybooks } from '../playbooks/plan-playbooks.ts';
 import { readOwned } from '../owned-state.ts';
 import { checkClaims } from './check-claims.ts';
 import type { PlanContext } from './plan-context.ts';
@@ -14,7 +15,7 @@ import { planUnits } from './plan-units.ts';
 
 /**
  * Plans the steps from the live state to the desired state, in this order: stop units that are removed (while their files exist),
- * remove entries of another type, then directories, files, removals, daemon-reload, units.
+ * remove entries of another type, then directories, files, removals, daemon-reload, playbooks and units.
  * @throws FleetError PATH_CLAIMED, APPLY_FAILED; as readWanted and readEntryIn
  */
 export const planHost = async (
@@ -43,6 +44,8 @@ export const planHost = async (
   );
   const units = await planUnits(context, changed, files.found);
 
+  const playbooks = await planPlaybooks(options, desired, owned, signal);
+
   const stepsOf = (list: readonly FileChange[]) => list.map(({ path, step }) => step(units.outdatedBy(path)));
   return {
     steps: [
@@ -54,8 +57,10 @@ export const planHost = async (
       ...stepsOf(removals.list.filter((removal) => !removal.early)),
       ...stepsOf(dropIns),
       ...units.reload,
+      ...playbooks.beforeUnits,
       ...units.steps,
+      ...playbooks.afterUnits,
     ],
-    owns: [...directories.owns, ...files.owns, ...secrets.owns, ...units.owns],
+    owns: [...directories.owns, ...files.owns, ...secrets.owns, ...units.owns, ...playbooks.owns],
   };
 };

@@ -5,6 +5,8 @@ import { redact } from '../../../secrets/redact.ts';
 import type { CommandResult, Run } from '../host-options.ts';
 import { firstOf, lastOf, shownOutput } from '../shown-output.ts';
 import { performDebs } from './perform-debs.ts';
+import { performPlaybook } from './perform-playbook.ts';
+import type { PlaybookReport } from '../playbooks/playbook-report.ts';
 import type { RunnerRequest, RunnerResult } from './request.ts';
 import {
   layOutContent,
@@ -26,7 +28,10 @@ export type StepWork = {
 };
 
 /** How the program of a step ended. `message` says in one sentence why it failed; undefined for success. */
-export type StepEnd = CommandResult & { readonly message: string | undefined };
+export type StepEnd = CommandResult & {
+  readonly message: string | undefined;
+  readonly report?: PlaybookReport;
+};
 
 /**
  * Performs a stored request and stores its result; one that has a result is not performed again. The content is verified against
@@ -75,6 +80,8 @@ const performStep = (request: RunnerRequest, work: StepWork): Promise<StepEnd> =
   switch (request.kind) {
     case 'debs':
       return performDebs(request, work);
+    case 'playbook':
+      return performPlaybook(request, work);
   }
 };
 
@@ -85,7 +92,7 @@ const within = async (
 ): Promise<RunnerResult> => {
   const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
   try {
-    const { code, stdout, stderr, message } = await perform(AbortSignal.any([signal, timeout]));
+    const { code, stdout, stderr, message, report } = await perform(AbortSignal.any([signal, timeout]));
     const joined = `${stdout.trim()}\n${stderr.trim()}`;
     const output = shownOutput(redact(joined, secrets, joined.length));
     return {
@@ -94,6 +101,7 @@ const within = async (
       message: message === undefined ? 'done' : redact(message, secrets, message.length),
       first: firstOf(output),
       last: lastOf(output),
+      ...(report && { report: withoutSecrets(report, secrets) }),
     };
   } catch (error) {
     if (signal.aborted || !timeout.aborted || !isFleetError(error, 'ABORTED')) throw error;
@@ -101,3 +109,9 @@ const within = async (
     return { outcome: 'timed-out', code: 124, message, first: '', last: '' };
   }
 };
+
+/** Redacts every text of the report: names of tasks and of changed files may hold values of variables. */
+const withoutSecrets = (report: PlaybookReport, secrets: readonly string[]): PlaybookReport =>
+  JSON.parse(JSON.stringify(report), (_key, value: unknown) =>
+    typeof value === 'string' ? redact(value, secrets, value.length) : value,
+  ) as PlaybookReport;

@@ -1,4 +1,5 @@
 import type { Digest } from '#bundles/digest';
+import type { PlaybookReport } from '../playbooks/playbook-report.ts';
 
 /**
  * One file that a step reads, by digest. Its bytes are a blob of the agent's store, or, for a small file that was made for this
@@ -42,8 +43,29 @@ export type DebsRequest = StepRequest & {
   readonly lockSeconds: number;
 };
 
+/** Runs an Ansible playbook on the host itself. Paths are below the content folder. */
+export type PlaybookRequest = StepRequest & {
+  readonly kind: 'playbook';
+  /** 'check' changes nothing: Ansible's check mode. */
+  readonly mode: 'apply' | 'check';
+  /** Path below `playbook/` of the content. */
+  readonly playbook: string;
+  readonly variables?: string;
+  readonly collections: readonly {
+    readonly namespace: string;
+    readonly name: string;
+    readonly path: string;
+  }[];
+  readonly roles: readonly { readonly name: string; readonly path: string }[];
+  /** Path on the host. */
+  readonly vaultPassword?: string;
+  readonly become: boolean;
+  /** Limit of the playbook itself, less than `timeoutSeconds`, so that the result can say where it hung. */
+  readonly limitSeconds: number;
+};
+
 /** A step that needs root without the restrictions of the daemon. `kind` says which program of the host does it. */
-export type RunnerRequest = DebsRequest;
+export type RunnerRequest = DebsRequest | PlaybookRequest;
 
 /** How a step ended that could begin. A request that the runner refuses is an error of runStep. */
 export type RunnerResult = {
@@ -56,4 +78,6 @@ export type RunnerResult = {
   readonly first: string;
   /** Last 4 KiB of a longer output, secrets redacted; else ''. */
   readonly last: string;
+  /** Of a playbook. */
+  readonly report?: PlaybookReport;
 };

@@ -4,6 +4,7 @@ import {
   type HostPackage,
   type HostUnit,
   parseHostPackage,
+  PLAYBOOKS_CRITICAL,
   SECRETS_CRITICAL,
 } from '#bundles/formats/bundle/host-package';
 import { canonicalBytes } from '#bundles/json/canonical';
@@ -14,6 +15,7 @@ import type { Content } from '../../content/content.ts';
 import type { ContentAccess } from '../../content/content-access.ts';
 import { memoryContent } from '../../content/memory-content.ts';
 import { placeContents } from '../../content/place-contents.ts';
+import { placePlaybooks } from '../../content/place-playbooks.ts';
 import type { RenderedPackage } from '../../../model/model.ts';
 import { type AssembledPackage, assembled } from '../assembled-package.ts';
 import { checkHostPaths, type ResolvedFile } from '../../content/check-host-paths.ts';
@@ -54,13 +56,17 @@ export const assembleHost = async (
     );
   }
   const config = rendered.files.find(({ path }) => path.startsWith('platform-config.'));
+  const placed = await placeContents(objects, { application, access, clusterType, id: target.name });
+  const playbooksOf = (object: HostPackageObject) => placePlaybooks(object, rendered, application, placed);
+  const playbooks = objects.flatMap(playbooksOf);
   const files = [
     ...(await Promise.all(
       objects
         .flatMap((object) => filesOf(object))
         .map((file) => resolveFile(file, application, config, target.name, access)),
     )),
-    ...(await placeContents(objects, { application, access, clusterType, id: target.name })),
+    ...placed,
+    ...playbooks.flatMap((it) => it.files),
   ];
   const contents = contentsOf(files);
   const secrets = objects.flatMap((object) => object.secrets.map((one) => resolveSecret(one, application)));
@@ -71,20 +77,26 @@ export const assembleHost = async (
     files: files.map(({ file }) => file),
     ...(secrets.length > 0 && { secrets: secrets.map(({ secret }) => secret) }),
     units: objects.flatMap((object) => object.units.map(toUnit)),
+    ...(playbooks.length > 0 && { playbooks: playbooks.map(({ playbook }) => playbook) }),
     checks: objects.flatMap((object) => object.checks.map(toCheck)),
     critical: [
       ...(contents.length > 0 ? [BLOBS_CRITICAL] : []),
+      ...(playbooks.length > 0 ? [PLAYBOOKS_CRITICAL] : []),
       ...(secrets.length > 0 ? [SECRETS_CRITICAL] : []),
     ],
   };
-  const inputs = objects.flatMap((object) => object.siteInputs);
+  const inputs = [
+    ...objects.flatMap((object) => object.siteInputs),
+    ...playbooks.flatMap(({ siteInputs }) => siteInputs),
+  ];
   checkSiteInputs(inputs, files);
-  const bounds = hostBoundsOf(target, platform);
+  const bounds = hostBoundsOf(target, platform, platform.flatMap(playbooksOf));
   const places = {
     directories,
     files,
     secrets: objects.flatMap((object) => object.secrets),
     units: objects.flatMap((object) => object.units),
+    playbooks,
     checks: objects.flatMap((object) => object.checks),
   };
   checkHostBounds(spec, target, bounds, { places, files });

@@ -1,4 +1,4 @@
-import { checkKey, hostTrespasses, type Trespass } from '#bundles/formats/bounds/host-trespass';
+import { checkKey, hostTrespasses, playbookKey, type Trespass } from '#bundles/formats/bounds/host-trespass';
 import type { PackageBounds } from '#bundles/formats/bundle/config';
 import type { HostPackage } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
@@ -7,6 +7,7 @@ import type { DeploymentTarget } from '../../../model/model.ts';
 import { throwProblems } from '../../../model/problems.ts';
 import type { ResolvedFile } from '../../content/check-host-paths.ts';
 import type { HostPackageObject } from '../../content/host-package-object.ts';
+import type { PlacedPlaybook } from '../../content/place-playbooks.ts';
 import { packageBoundsOf } from '../tenancy.ts';
 
 /** Where a unit's own file goes. */
@@ -16,10 +17,17 @@ export const UNIT_FOLDER = '/etc/systemd/system';
 export const hostBoundsOf = (
   target: DeploymentTarget,
   templates: readonly HostPackageObject[],
+  playbooks: readonly PlacedPlaybook[],
 ): PackageBounds | undefined => {
   const bounds = packageBoundsOf(target);
   if (!bounds) return undefined;
-  const platform = templates.flatMap(broughtBy);
+  const platform = [
+    ...templates.flatMap(broughtBy),
+    ...playbooks.flatMap(({ playbook, files }) => [
+      playbookKey(playbook),
+      ...files.map(({ file }) => file.path),
+    ]),
+  ];
   const folders = templates.flatMap((object) =>
     Object.values(object.folders).filter((it) => it !== undefined),
   );

@@ -1,0 +1,76 @@
+import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.ts';
+import { readWanted } from '../desired/read-wanted.ts';
+import { stopIfAborted } from '../host-error.ts';
+import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { describeTasks, driftedTasks } from './playbook-report.ts';
+import { type OwnedPlaybook, playbookDigest, playbookKey, runPlaybook } from './run-playbook.ts';
+
+/** The last look at each playbook of a target in this process; milliseconds. The first look after a start runs the check. */
+type Look = { readonly at: number; readonly digest: string; readonly drifts: readonly Drift[] };
+const looks = new WeakMap<HostTargetOptions, Map<string, Look>>();
+
+const looksOf = (options: HostTargetOptions): Map<string, Look> => {
+  const found = looks.get(options) ?? new Map<string, Look>();
+  looks.set(options, found);
+  return found;
+};
+
+/** The next look runs the check, because the playbook ran. */
+export const forgetLook = (options: HostTargetOptions, key: string): void => {
+  looksOf(options).delete(key);
+};
+
+/** True if the last look is older than the interval, or the clock was set back. */
+export const isLookDue = (look: { readonly at: number } | undefined, seconds: number, now: number): boolean =>
+  !look || now >= look.at + seconds * 1000 || now < look.at;
+
+/**
+ * Runs the check mode of each playbook at its interval; in between the last answer counts. A check that fails is drift: what the
+ * playbook needs is not there. @throws FleetError ABORTED, PERMISSION, IO
+ */
+export const observePlaybooks = async (
+  options: HostTargetOptions,
+  desired: DesiredPackage,
+  owned: readonly OwnedObject[],
+  signal: AbortSignal,
+): Promise<readonly Drift[]> => {
+  const wanted = readWanted(desired);
+  if (whyInert(options)) return [];
+  const known = looksOf(options);
+  const drifts: Drift[] = [];
+  for (const playbook of wanted.playbooks) {
+    stopIfAborted(signal);
+    const key = playbookKey(playbook);
+    const state = owned.find((one) => one.key === key)?.state as unknown as OwnedPlaybook | undefined;
+    const digest = playbookDigest(playbook, wanted);
+    if (state?.applied !== digest) {
+      drifts.push({ key, what: 'not run', message: `the playbook ${playbook.name} has not run to its end` });
+      continue;
+    }
+    if (playbook.checkSeconds === 0) continue;
+    const last = known.get(key);
+    const current = last?.digest === digest ? last : undefined;
+    const now = Date.now();
+    if (!isLookDue(current, playbook.checkSeconds, now)) {
+      drifts.push(...(current?.drifts ?? []));
+      continue;
+    }
+    const checked = await runPlaybook(options, playbook, { desired, mode: 'check' }, signal);
+    const changed = checked.report ? driftedTasks(checked.report, state.unstable) : [];
+    const found: readonly Drift[] =
+      checked.outcome !== 'succeeded'
+        ? [{ key, what: 'check', message: `the check of the playbook ${playbook.name}: ${checked.message}` }]
+        : changed.length > 0
+          ? [
+              {
+                key,
+                what: 'tasks',
+                message: `the playbook ${playbook.name} would change ${describeTasks(changed)}`,
+              },
+            ]
+          : [];
+    known.set(key, { at: now, digest, drifts: found });
+    drifts.push(...found);
+  }
+  return drifts;
+};

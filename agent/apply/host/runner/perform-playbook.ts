@@ -1,0 +1,116 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { COMMAND_ENV } from '../host-options.ts';
+import { CALLBACK_PLUGIN } from '../playbooks/callback-plugin.ts';
+import { describeTask, readPlaybookReport, whyPlaybookFailed } from '../playbooks/playbook-report.ts';
+import { unsafeYaml } from '../playbooks/unsafe-yaml.ts';
+import type { StepEnd, StepWork } from './perform-request.ts';
+import type { PlaybookRequest } from './request.ts';
+
+/**
+ * Runs ansible-playbook of the host on the host itself, with the roles and collections of the request and with no configuration of
+ * the host's. The report holds tasks and places, never the text of a diff. @throws FleetError ABORTED
+ */
+export const performPlaybook = async (request: PlaybookRequest, work: StepWork): Promise<StepEnd> => {
+  const { content, scratch, run, signal } = work;
+  const report = join(scratch, 'report');
+  const folders = ['callbacks', 'collections', 'roles', 'home', 'tmp'].map((name) => join(scratch, name));
+  for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(join(scratch, 'ansible.cfg'), '[defaults]\n');
+  await writeFile(join(scratch, 'callbacks', 'fleet_ferry.py'), CALLBACK_PLUGIN);
+  await writeFile(report, '');
+  if (request.variables !== undefined) {
+    const values: unknown = JSON.parse(await readFile(join(content, request.variables), 'utf8'));
+    await writeFile(join(scratch, 'variables.yml'), unsafeYaml(values), { mode: 0o600 });
+  }
+  const timeoutMs = request.limitSeconds * 1000;
+  for (const [archive, folder, strip] of archivesOf(request)) {
+    const into = join(scratch, folder);
+    await mkdir(into, { recursive: true });
+    const names = ['tar', '-xzf', join(content, archive), '-C', into, '--no-same-owner'];
+    const argv = strip ? [...names, '--strip-components=1'] : names;
+    const { code, stdout, stderr } = await run(argv, { timeoutMs, signal, env: COMMAND_ENV });
+    if (code !== 0) return { code, stdout, stderr, message: `${archive} cannot be unpacked` };
+  }
+  const ended = await run(playbookArgv(request, scratch), {
+    timeoutMs,
+    signal,
+    cwd: join(content, 'playbook'),
+    env: playbookEnv(request, scratch),
+  });
+  const read = readPlaybookReport(await readFile(report, 'utf8'), join(content, 'playbook'));
+  if (ended.code === 127)
+    return { ...ended, message: 'the host has no ansible-playbook: install ansible-core' };
+  if (ended.code === 124) {
+    const where = read.last ? `: it hung in ${describeTask(read.last)}` : '';
+    const message = `did not end within ${request.limitSeconds} s and was killed${where}`;
+    return { ...ended, stderr: '', report: read, message };
+  }
+  // With a vault, the rest of an error quotes lines of files that the vault may have decrypted.
+  const stderr =
+    request.vaultPassword === undefined ? ended.stderr : (ended.stderr.trim().split('\n')[0] ?? '');
+  return {
+    code: ended.code,
+    stdout: '',
+    stderr,
+    report: read,
+    message: ended.code === 0 && read.ended ? undefined : whyPlaybookFailed(read, stderr),
+  };
+};
+
+/** Archive, the folder for its content, and whether its single folder is left out. */
+const archivesOf = ({
+  collections,
+  roles,
+}: PlaybookRequest): readonly (readonly [string, string, boolean])[] => [
+  ...collections.map(
+    ({ namespace, name, path }) =>
+      [path, join('collections', 'ansible_collections', namespace, name), false] as const,
+  ),
+  ...roles.map(({ name, path }) => [path, join('roles', name), true] as const),
+];
+
+export const playbookArgv = (
+  { playbook, mode, become, variables, vaultPassword }: PlaybookRequest,
+  scratch: string,
+): readonly string[] => [
+  'ansible-playbook',
+  '--connection=local',
+  '--inventory=localhost,',
+  '--diff',
+  ...(mode === 'check' ? ['--check'] : []),
+  '--extra-vars=ansible_python_interpreter=/usr/bin/python3',
+  ...(variables === undefined ? [] : ['--extra-vars', `@${join(scratch, 'variables.yml')}`]),
+  // A method that does not exist fails every task that asks for another user.
+  ...(become ? [] : ['--extra-vars', 'ansible_become_method=not_allowed_by_this_package']),
+  ...(vaultPassword === undefined ? [] : ['--vault-password-file', vaultPassword]),
+  playbook,
+];
+
+/** Everything that Ansible would take from the host's configuration or from the network is set here. */
+export const playbookEnv = (
+  { vaultPassword }: Pick<PlaybookRequest, 'vaultPassword'>,
+  scratch: string,
+): Readonly<Record<string, string>> => ({
+  ...COMMAND_ENV,
+  // Ansible refuses a locale that is not UTF-8.
+  LC_ALL: 'C.UTF-8',
+  HOME: '/root',
+  ANSIBLE_CONFIG: join(scratch, 'ansible.cfg'),
+  ANSIBLE_HOME: join(scratch, 'home'),
+  ANSIBLE_LOCAL_TEMP: join(scratch, 'tmp'),
+  ANSIBLE_REMOTE_TEMP: join(scratch, 'tmp'),
+  ANSIBLE_COLLECTIONS_PATH: join(scratch, 'collections'),
+  ANSIBLE_COLLECTIONS_SCAN_SYS_PATH: 'false',
+  ANSIBLE_ROLES_PATH: join(scratch, 'roles'),
+  ANSIBLE_CALLBACK_PLUGINS: join(scratch, 'callbacks'),
+  ANSIBLE_STDOUT_CALLBACK: 'fleet_ferry',
+  ANSIBLE_CALLBACKS_ENABLED: '',
+  ANSIBLE_RETRY_FILES_ENABLED: 'false',
+  ANSIBLE_LOCALHOST_WARNING: 'false',
+  ANSIBLE_NOCOLOR: '1',
+  // Modules write their arguments to the journal otherwise.
+  ANSIBLE_NO_TARGET_SYSLOG: 'true',
+  FLEET_FERRY_REPORT: join(scratch, 'report'),
+  ...(vaultPassword !== undefined && { FLEET_FERRY_VAULT: '1' }),
+});

@@ -1,0 +1,141 @@
+import type { Place } from '#bundles/errors';
+import { LABEL } from '#bundles/names';
+import { hostPath, refuseAt } from '../../load/objects/host-fields.ts';
+import type { Value } from '../../model/model.ts';
+import { freeRecord } from '../../model/yaml/free-value.ts';
+import { exactlyOne } from '../../model/yaml/schema-rules.ts';
+import {
+  count,
+  fields,
+  flag,
+  list,
+  narrowed,
+  oneOf,
+  optional,
+  placed,
+  type Reading,
+  refuse,
+  required,
+  ruled,
+  text,
+  textLike,
+} from '../../model/yaml/shape.ts';
+
+/** A value of the site that becomes a variable of a playbook. */
+export type PlaybookInputObject = {
+  readonly name: string;
+  readonly schema: { readonly [key: string]: Value };
+  readonly variable: string;
+  readonly at: Place;
+};
+
+/** A playbook that the agent runs on the host itself. */
+export type PlaybookObject = {
+  readonly name: string;
+  /** Exactly one of the two. With `source`, the whole folder of that file travels. */
+  readonly source: string | undefined;
+  readonly content: string | undefined;
+  /** The platform configuration is the variable `platform_config`, and its file lies beside the playbook. */
+  readonly config: boolean;
+  readonly variables: { readonly [key: string]: Value };
+  readonly siteInputs: readonly PlaybookInputObject[];
+  readonly vaultPassword: string | undefined;
+  readonly become: boolean;
+  readonly order: 'before-units' | 'after-units';
+  readonly timeoutSeconds: number;
+  readonly checkSeconds: number;
+  readonly at: Place;
+};
+
+const playbookName = textLike(LABEL, 'is no name of a playbook', 'Write a DNS label, like printer-users');
+
+const inFolder = textLike(
+  /^[^/].*\/[^/]+$/,
+  'is no file in a folder of its own',
+  'Move the playbook, as to ansible/site.yml: everything in its folder travels to the host',
+);
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+const variable = textLike(VARIABLE, 'is no variable of Ansible', 'Use letters, digits and _');
+
+const seconds = narrowed(count, { minimum: 1, maximum: 86_400 }, (value, node, path, reading) =>
+  value >= 1 && value <= 86_400 ? value : refuse(reading, node, `${path} must be from 1 to 86400`),
+);
+
+const interval = narrowed(count, { maximum: 604_800 }, (value, node, path, reading) =>
+  value <= 604_800 ? value : refuse(reading, node, `${path} must be at most 604800, a week`),
+);
+
+const input = fields({
+  name: required(text, 'Name of the value in the site values.'),
+  schema: required(freeRecord, 'JSON Schema of the value.'),
+  variable: required(variable, 'Variable of the playbook that has the value.'),
+});
+
+export const playbook = ruled(
+  fields({
+    name: required(playbookName, 'Name of the playbook, for reports.'),
+    source: optional(
+      inFolder,
+      undefined,
+      'Playbook of the application, in a folder of its own: everything in that folder travels.',
+    ),
+    content: optional(text, undefined, 'The text of the playbook.'),
+    config: optional(
+      flag,
+      false,
+      'The platform configuration is the variable `platform_config`, and its file is beside the playbook.',
+    ),
+    variables: optional(freeRecord, {}, 'Variables of the playbook. Values are not templates.'),
+    siteInputs: optional(list(placed(input)), [], 'Variables that only a site knows.'),
+    vaultPassword: optional(
+      hostPath,
+      undefined,
+      "Path under `secrets` of the file with the password of Ansible's vault.",
+    ),
+    become: optional(
+      flag,
+      true,
+      'Tasks may run as another user. Without `become` they run as root; with `false` a task that asks for it fails.',
+    ),
+    order: optional(
+      oneOf('before-units', 'after-units'),
+      'before-units',
+      'The playbook runs after files and secrets, `before-units` or `after-units` were started.',
+    ),
+    timeoutSeconds: optional(seconds, 600, 'Seconds until the playbook is killed.'),
+    checkSeconds: optional(
+      interval,
+      3600,
+      'Seconds between two looks for drift in check mode. With 0 the agent does not look.',
+    ),
+  }),
+  exactlyOne('source', 'content'),
+);
+
+type Placed<T> = { readonly value: T; readonly at: Place };
+
+/** The playbooks as they were written, each checked separately. */
+export const toPlaybooks = (
+  written: readonly Placed<
+    Omit<PlaybookObject, 'at' | 'siteInputs'> & {
+      readonly siteInputs: readonly Placed<Omit<PlaybookInputObject, 'at'>>[];
+    }
+  >[],
+  reading: Reading,
+): readonly PlaybookObject[] =>
+  written.map(({ value, at }) => {
+    const { source, content, name, variables } = value;
+    if ((source === undefined) === (content === undefined))
+      refuseAt(reading, at, `either source or content says what the playbook ${name} is`);
+    const wrong = Object.keys(variables).find((key) => !VARIABLE.test(key));
+    if (wrong !== undefined)
+      refuseAt(
+        reading,
+        at,
+        `${JSON.stringify(wrong)} is no variable of Ansible`,
+        'Use letters, digits and _',
+      );
+    return { ...value, siteInputs: value.siteInputs.map((one) => ({ ...one.value, at: one.at })), at };
+  });

@@ -1,0 +1,24 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { unsafeYaml } from '../../../../../agent/apply/host/playbooks/unsafe-yaml.ts';
+
+const unsafe = { tag: '!unsafe', resolve: (text: string) => `unsafe ${text}` };
+
+test('every text is tagged, at any depth, and numbers and booleans are not', () => {
+  expect(parse(unsafeYaml({ a: ['{{ x }}', 1, true, null, { b: '' }] }), { customTags: [unsafe] })).toEqual({
+    a: ['unsafe {{ x }}', 1, true, null, { b: 'unsafe ' }],
+  });
+});
+
+test('a text is the same after YAML reads it', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      expect(parse(unsafeYaml({ text }), { customTags: [unsafe] })).toEqual({ text: `unsafe ${text}` });
+    }),
+  );
+});
+
+test('characters that PyYAML refuses are escaped', () => {
+  expect(unsafeYaml('\u007f\u2028ü')).toBe('!unsafe "\\u007f\\u2028ü"');
+});

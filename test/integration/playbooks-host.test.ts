@@ -1,0 +1,273 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Drift } from '../../agent/model/target.ts';
+import { assembleHost } from '../../scheduler/assemble/bundle/host/assemble-host.ts';
+import type { BuiltPackage } from '../agent/apply/host/on-host.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import { temporaryDirectory } from '../harness/temporary-directory.ts';
+import { noAccess } from '../scheduler/assemble/content/no-access.ts';
+import { clusterType, renderedFiles, renderedPackage, target } from '../scheduler/model-objects.ts';
+
+const repository = resolve(import.meta.dirname, '../..');
+const inside = '/opt/fleet-ferry';
+const HEAD = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: clock}\nspec:\n';
+
+describeWith(['factoryBase', 'ansible'], 'playbooks on a booted host without network', ({ factoryBase }) => {
+  let host: FactoryHost;
+  beforeAll(async () => {
+    host = await startFactoryHost('playbooks', {
+      base: factoryBase,
+      binds: [{ from: repository, to: inside, readOnly: true }],
+    });
+  });
+  afterAll(() => host?.remove());
+
+  const build = async (
+    spec: string,
+    files: Readonly<Record<string, string | Buffer>> = {},
+    values: Readonly<Record<string, string>> = {},
+  ): Promise<BuiltPackage> => {
+    const rendered = renderedPackage(
+      clusterType('press', { target: 'host', configType: 'shell' }),
+      target('clock/host'),
+      {
+        files: renderedFiles({ 'platform-config.sh': 'export ZONE="Europe/Berlin"\n' }),
+        configData: { ZONE: 'Europe/Berlin' },
+      },
+    );
+    const application = {
+      shown: 'apps/clock/',
+      files: new Map(
+        Object.entries({ ...files, 'package.yaml': HEAD + spec }).map(([path, it]) => [
+          path,
+          Buffer.from(it),
+        ]),
+      ),
+    };
+    const made = await assembleHost(rendered, application, noAccess({}));
+    const blobs: string[] = [];
+    for (const { source, digest } of made.contents ?? []) {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of await source.open(digest, new AbortController().signal)) pieces.push(piece);
+      blobs.push(Buffer.concat(pieces).toString('base64'));
+    }
+    return {
+      blobs,
+      files: Object.fromEntries(
+        made.files.map(({ path, bytes }) => [path, Buffer.from(bytes).toString('base64')]),
+      ),
+      siteInputs: made.siteInputs.map(({ schema: _, ...field }) => ({
+        ...field,
+        assignment: 'built',
+        value: values[field.input] ?? '',
+      })),
+    };
+  };
+
+  const ask = async (verb: 'apply' | 'observe', built: BuiltPackage | null): Promise<unknown> => {
+    const { code, stdout, stderr } = await host.exec(
+      ['/usr/local/bin/node', `${inside}/test/agent/apply/host/on-host.ts`],
+      { input: JSON.stringify({ verb, spec: null, ...(built && { built }) }) },
+    );
+    if (code !== 0) throw new Error(`on-host.ts ended with ${code}: ${stderr}`);
+    const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
+    if (error) throw new Error(error.message);
+    return answer;
+  };
+  /** What the steps of playbooks said. */
+  const apply = async (built: BuiltPackage | null) =>
+    ((await ask('apply', built)) as readonly string[]).filter((line) => line.includes(' playbook:'));
+  const observe = async (built: BuiltPackage) =>
+    ((await ask('observe', built)) as readonly Drift[]).map(({ message }) => message);
+  const sh = async (script: string): Promise<string> =>
+    (await host.exec(['/bin/sh', '-c', script])).stdout.trim();
+
+  const KEY = 'playbook:/var/lib/fleet-ferry/ansible/clock-host/playbooks/setup';
+  const tasks = (text: string): string => `- hosts: localhost\n  gather_facts: false\n  tasks:\n${text}`;
+  const copy = (content: string): string =>
+    tasks(`    - name: clock file\n      copy: {dest: /etc/clock.conf, content: "${content}"}\n`);
+  const setup = (more = ''): string => `  playbooks: [{name: setup, source: ansible/site.yml${more}}]\n`;
+
+  it('runs a new playbook, leaves it alone while nothing differs, and corrects what a person changed', async () => {
+    const built = await build(
+      setup(
+        ', config: true, variables: {greeting: "{{ literally }}"}, siteInputs: [{name: line, schema: {type: string}, variable: line}]',
+      ),
+      {
+        'ansible/site.yml': tasks(
+          [
+            '    - name: clock file',
+            '      template: {src: clock.j2, dest: /etc/clock.conf}',
+            '    - name: configuration',
+            '      copy: {src: platform-config.sh, dest: /etc/clock.sh}',
+            '',
+          ].join('\n'),
+        ),
+        'ansible/templates/clock.j2': '{{ platform_config.ZONE }} {{ greeting }} {{ line }}\n',
+      },
+      { line: 'L7 {{ 1 + 1 }}' },
+    );
+    expect(await apply(built)).toEqual([`created ${KEY}: 2 changed; a second run would change nothing`]);
+    expect(await sh('cat /etc/clock.conf /etc/clock.sh')).toBe(
+      'Europe/Berlin {{ literally }} L7 {{ 1 + 1 }}\nexport ZONE="Europe/Berlin"',
+    );
+    expect(await apply(built)).toEqual([]);
+    expect(await observe(built)).toEqual([]);
+
+    await sh('echo other > /etc/clock.conf');
+    expect(await observe(built)).toEqual(['the playbook setup would change task "clock file" (site.yml:4)']);
+    expect(await apply(built)).toEqual([`configured ${KEY}: 1 changed; a second run would change nothing`]);
+    expect(await sh('cat /etc/clock.conf')).toContain('Europe/Berlin');
+  });
+
+  it('runs another version and, on the way back, the former one', async () => {
+    const [one, two] = [
+      await build(setup(), { 'ansible/site.yml': copy('one') }),
+      await build(setup(), { 'ansible/site.yml': copy('two') }),
+    ];
+    for (const [built, content] of [
+      [one, 'one'],
+      [two, 'two'],
+      [one, 'one'],
+    ] as const) {
+      await apply(built);
+      expect(await sh('cat /etc/clock.conf')).toBe(content);
+    }
+  });
+
+  it('names the task that fails with its file, line, host and message, and runs it again after it was corrected', async () => {
+    const failing = tasks(
+      '    - name: first\n      copy: {dest: /etc/first, content: "1"}\n    - name: breaks\n      fail: {msg: "no such clock"}\n',
+    );
+    await expect(apply(await build(setup(), { 'ansible/site.yml': failing }))).rejects.toThrow(
+      'the playbook setup: task "breaks" (site.yml:6) failed on localhost: no such clock',
+    );
+    expect(await sh('cat /etc/first')).toBe('1');
+    expect(await apply(await build(setup(), { 'ansible/site.yml': copy('good') }))).toHaveLength(1);
+  });
+
+  it('kills a playbook that hangs with all its children', async () => {
+    const hanging = tasks('    - name: hangs\n      command: sleep 98765\n');
+    await expect(
+      apply(await build(setup(', timeoutSeconds: 25'), { 'ansible/site.yml': hanging })),
+    ).rejects.toThrow('did not end within 25 s and was killed: it hung in task "hangs" (site.yml:4)');
+    expect(await sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'sleep 9876[5]'")).toBe('0');
+  });
+
+  it('reports a playbook that changes something on every run once, and not as drift', async () => {
+    const restless = tasks('    - name: touch\n      file: {path: /etc/touched, state: touch}\n');
+    const built = await build(setup(), { 'ansible/site.yml': restless });
+    expect(await apply(built)).toEqual([
+      expect.stringContaining('; not idempotent: a second run would change task "touch" (site.yml:4)'),
+    ]);
+    expect(await observe(built)).toEqual([]);
+  });
+
+  it('keeps secrets of no_log tasks and of a vault out of messages, the state and the journal', async () => {
+    await using folder = await temporaryDirectory('vault');
+    await writeFile(join(folder.path, 'password'), 'vault-pass');
+    await writeFile(join(folder.path, 'vars.yml'), 'pin: hidden-4711\n');
+    execFileSync('ansible-vault', ['encrypt', '--vault-password-file', 'password', 'vars.yml'], {
+      cwd: folder.path,
+    });
+    await sh('mkdir -p /run/clock; (umask 077; echo vault-pass > /run/clock/vault)');
+    const built = await build(
+      '  secrets: [{path: /run/clock/vault, set: clock, key: vault}]\n' +
+        setup(', vaultPassword: /run/clock/vault'),
+      {
+        'ansible/site.yml': tasks(
+          [
+            '    - include_vars: vault.yml',
+            '    - name: pin file',
+            '      copy: {dest: /etc/pin, content: "{{ pin }}", mode: "0600"}',
+            '    - name: shows it',
+            '      fail: {msg: "the pin is {{ pin }}"}',
+            '',
+          ].join('\n'),
+        ),
+        'ansible/vault.yml': await readFile(join(folder.path, 'vars.yml')),
+      },
+    );
+    // The password is placed by hand: how the agent places secrets is tested elsewhere.
+    const document = JSON.parse(
+      Buffer.from(built.files['package.json'] ?? '', 'base64').toString(),
+    ) as object;
+    const files = {
+      ...built.files,
+      'package.json': Buffer.from(JSON.stringify({ ...document, secrets: [] })).toString('base64'),
+    };
+    await expect(apply({ ...built, files })).rejects.toThrow(
+      'task "shows it" (site.yml:7) failed on localhost: its message is withheld because of no_log or a vault',
+    );
+    expect(await sh('cat /etc/pin')).toBe('hidden-4711');
+    expect(
+      await sh("grep -rl 'hidden-471[1]' /var/lib/agent /var/log; journalctl -b | grep -c 'hidden-471[1]'"),
+    ).toBe('0');
+  });
+
+  it('uses the roles and collections of the package, and no network', async () => {
+    await using folder = await temporaryDirectory('role');
+    const put = async (path: string, text: string) => {
+      await mkdir(dirname(join(folder.path, path)), { recursive: true });
+      await writeFile(join(folder.path, path), text);
+    };
+    await put('clock-role/tasks/main.yml', '- copy: {dest: /etc/of-role, content: role}\n');
+    execFileSync('tar', ['-czf', 'role.tar.gz', 'clock-role'], { cwd: folder.path });
+    await put(
+      'c/galaxy.yml',
+      'namespace: factory\nname: clock\nversion: 1.0.0\nreadme: README.md\nauthors: [a]\n',
+    );
+    await put('c/README.md', 'x');
+    await put('c/roles/set/tasks/main.yml', '- copy: {dest: /etc/of-collection, content: collection}\n');
+    execFileSync('ansible-galaxy', ['collection', 'build', 'c'], { cwd: folder.path });
+    const spec = `${setup()}  roles: [{name: factory.clock, source: role.tar.gz}]\n  collections: [{source: c.tar.gz}]\n`;
+    const built = await build(spec, {
+      'role.tar.gz': await readFile(join(folder.path, 'role.tar.gz')),
+      'c.tar.gz': await readFile(join(folder.path, 'factory-clock-1.0.0.tar.gz')),
+      'ansible/site.yml':
+        '- hosts: localhost\n  gather_facts: false\n  roles: [factory.clock, factory.clock.set]\n',
+    });
+    expect(await apply(built)).toEqual([
+      expect.stringContaining('2 changed; a second run would change nothing'),
+    ]);
+    expect(await sh('cat /etc/of-role /etc/of-collection')).toBe('rolecollection');
+  });
+
+  it('fails a task that asks for another user where the package does not allow it', async () => {
+    const other = tasks(
+      '    - name: as nobody\n      become: true\n      become_user: nobody\n      command: id\n',
+    );
+    await expect(apply(await build(setup(', become: false'), { 'ansible/site.yml': other }))).rejects.toThrow(
+      'task "as nobody" (site.yml:4) failed on localhost',
+    );
+  });
+
+  it("makes a user for each target with its configuration, as Kalypso's sample does, and says that removal undoes nothing", async () => {
+    const sample = [
+      '- hosts: localhost',
+      '  tasks:',
+      '    - name: create a user',
+      '      ansible.builtin.user: {name: dev-clock}',
+      '    - name: cope platform configs',
+      '      ansible.builtin.copy:',
+      '        src: ./platform-config.sh',
+      '        dest: /home/dev-clock/platform-config.sh',
+      '        owner: dev-clock',
+      '        group: dev-clock',
+      '        mode: u+rw,g-wx,o-rwx',
+      '',
+    ].join('\n');
+    const built = await build(setup(', config: true'), { 'ansible/site.yml': sample });
+    expect(await apply(built)).toEqual([
+      expect.stringContaining('2 changed; a second run would change nothing'),
+    ]);
+    expect(await sh('stat -c "%U %a" /home/dev-clock/platform-config.sh')).toBe('dev-clock 640');
+    expect(await apply(null)).toEqual([
+      `skipped ${KEY}: no longer in the package; nothing undoes what it did`,
+    ]);
+    expect(await sh('id -un dev-clock; ls /var/lib/fleet-ferry 2>&1')).toContain('No such file');
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { parseHostPackage } from '#bundles/formats/bundle/host-package';
+import { assembleHost } from '../../../../scheduler/assemble/bundle/host/assemble-host.ts';
+import { clusterType, renderedFiles, renderedPackage, target } from '../../model-objects.ts';
+import { noAccess } from '../content/no-access.ts';
+
+const HEAD = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: clock}\nspec:\n';
+const PLAYBOOK = Buffer.from('- hosts: localhost\n  tasks: []\n');
+const FOLDER = '/var/lib/fleet-ferry/ansible/clock-host/playbooks/setup';
+
+const assemble = async (
+  spec: string,
+  { template, registration }: { readonly template?: string; readonly registration?: string } = {},
+) =>
+  await assembleHost(
+    renderedPackage(
+      clusterType('press', { target: 'host', configType: 'shell' }),
+      target('clock/host', {
+        at: { file: 'workload.yaml', line: 7, column: 7 },
+        ...(registration !== undefined && { registration }),
+      }),
+      {
+        files: renderedFiles({
+          'platform-config.sh': 'export A="1"\n',
+          ...(template !== undefined && { 'namespace.yaml': HEAD + template }),
+        }),
+        configData: { A: 1, reconciler: { secret: 'not for playbooks' } },
+      },
+    ),
+    {
+      shown: 'apps/clock/',
+      files: new Map([
+        ['package.yaml', Buffer.from(HEAD + spec)],
+        ['ansible/site.yml', PLAYBOOK],
+        ['ansible/templates/a.j2', Buffer.from('{{ a }}')],
+        ['other/b', Buffer.from('b')],
+      ]),
+    },
+    noAccess({}),
+  );
+
+const specOf = ({ files }: Awaited<ReturnType<typeof assemble>>) =>
+  parseHostPackage(files.find(({ path }) => path === 'package.json')?.bytes as Buffer);
+
+describe('a playbook', () => {
+  test('travels with its folder, the configuration and its variables, and old agents refuse it', async () => {
+    const made = await assemble(
+      '  playbooks: [{name: setup, source: ansible/site.yml, config: true, variables: {b: two}, siteInputs: [{name: line, schema: {type: string}, variable: line}]}]\n',
+    );
+    const files = ['site.yml', 'templates/a.j2', 'platform-config.sh', 'fleet-variables.json'];
+    expect(specOf(made)).toMatchObject({
+      playbooks: [
+        {
+          name: 'setup',
+          folder: FOLDER,
+          playbook: 'site.yml',
+          files: files.map((path) => `${FOLDER}/${path}`),
+          variables: `${FOLDER}/fleet-variables.json`,
+          become: true,
+          order: 'before-units',
+          timeoutSeconds: 600,
+          checkSeconds: 3600,
+        },
+      ],
+      critical: ['playbooks'],
+    });
+    const variables = made.files.find(({ path }) => path.endsWith('fleet-variables.json'))?.bytes.toString();
+    expect(JSON.parse(variables ?? '')).toEqual({ b: 'two', platform_config: { A: 1 } });
+    expect(made.siteInputs).toMatchObject([
+      { input: 'line', file: `${FOLDER}/fleet-variables.json`, pointer: '/line' },
+    ]);
+  });
+
+  test.each([
+    ['source: site.yml', 'is no file in a folder of its own', 6],
+    ['source: ansible/none.yml', 'there is no file ansible/none.yml in apps/clock/', 6],
+    ['source: ansible/site.yml, content: x', 'either source or content says what the playbook setup is', 6],
+    ['content: x, variables: {a-b: 1}', '"a-b" is no variable of Ansible', 6],
+    ['content: x, config: true, variables: {platform_config: 1}', 'has platform_config twice', 6],
+    ['content: x, vaultPassword: /run/none', 'which is not under secrets', 6],
+    ['content: x, timeoutSeconds: 0', 'must be from 1 to 86400', 6],
+  ])('with %s is refused where it is written', async (fields, message, line) => {
+    await expect(assemble(`  playbooks:\n    - {name: setup, ${fields}}\n`)).rejects.toMatchObject({
+      message: expect.stringContaining(message) as string,
+      at: { file: 'apps/clock/package.yaml', line },
+    });
+  });
+
+  test('of a registered application needs the grant of root, and one of the template does not', async () => {
+    const playbook = '  playbooks:\n    - {name: setup, content: "- hosts: localhost"}\n';
+    await expect(assemble(playbook, { registration: 'clock' })).rejects.toMatchObject({
+      code: 'OUT_OF_BOUNDS',
+      message: expect.stringContaining('the playbook setup runs as root') as string,
+      at: { file: 'apps/clock/package.yaml', line: 6 },
+    });
+    const made = await assemble('  files: []\n', { template: playbook, registration: 'clock' });
+    expect(specOf(made).playbooks).toHaveLength(1);
+    expect(made.bounds?.platform).toContainEqual(expect.stringMatching(/^playbook:sha256:/));
+  });
+
+  test('of the template takes no role of the application', async () => {
+    const playbook = '  playbooks:\n    - {name: setup, content: "- hosts: localhost"}\n';
+    const made = await assemble('  roles: [{name: user, source: other/b}]\n', { template: playbook });
+    expect(specOf(made).playbooks).toMatchObject([{ roles: [], collections: [] }]);
+  });
+});
