@@ -1,11 +1,15 @@
 import type { Digest } from '#bundles/digest';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Step } from '../../model/target.ts';
+import type { Ids } from './live/accounts.ts';
 import { asJson, type OwnedDirectory, type Replaced } from './owned-state.ts';
+import type { SettingProgram } from './settings/setting.ts';
 import type { Inputs } from './systemd/started.ts';
 
-/** The owner to set; null if the agent is not root. */
-export type OwnerToSet = { readonly uid: number; readonly gid: number } | null;
+/**
+ * The owner to set; null if the agent is not root. Names are looked up when the step runs: an earlier step makes the accounts.
+ */
+export type OwnerToSet = Ids | { readonly user: string; readonly group: string } | null;
 
 export type DirectoryDetail = {
   readonly path: string;
@@ -63,6 +67,13 @@ export type UnitDetail = {
   readonly inputs: Inputs;
 };
 
+/** `digest` of the settings file's content. */
+export type SettingDetail = {
+  readonly path: string;
+  readonly program: SettingProgram;
+  readonly digest: Digest;
+};
+
 export type UnitRemovalDetail = { readonly name: string };
 
 /** The plan holds no content: the step reads the package again. */
@@ -77,6 +88,7 @@ export type HostStep =
   | { readonly kind: 'secret'; readonly detail: SecretDetail }
   | { readonly kind: 'secret-removal'; readonly detail: SecretRemovalDetail }
   | { readonly kind: 'directory-removal'; readonly detail: DirectoryRemovalDetail }
+  | { readonly kind: 'setting'; readonly detail: SettingDetail }
   | { readonly kind: 'daemon-reload'; readonly detail: object }
   | { readonly kind: 'unit'; readonly detail: UnitDetail }
   | { readonly kind: 'playbook'; readonly detail: PlaybookDetail }

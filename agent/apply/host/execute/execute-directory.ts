@@ -9,7 +9,7 @@ import type { DirectoryDetail, DirectoryRemovalDetail } from '../host-step.ts';
 import { inDirectory } from '../live/held-directory.ts';
 import { type Folder, openFolder } from '../live/open-folder.ts';
 import { isOurs } from '../live/who-may-change.ts';
-import { openParent } from './open-parent.ts';
+import { openParent, ownerNow } from './open-parent.ts';
 import type { Metadata } from './write-into.ts';
 
 const PARENT_MODE = 0o755;
@@ -18,8 +18,9 @@ const PARENT_MODE = 0o755;
 export const executeDirectory = async (
   options: HostTargetOptions,
   step: Step,
-  { path, mode, owner }: DirectoryDetail,
+  { path, mode, owner: wanted }: DirectoryDetail,
 ): Promise<StepResult> => {
+  const owner = await ownerNow(options, path, wanted);
   await using parent = await openParent(options.root, path);
   const made = await make(parent, path);
   if (made || mode !== null) await adjust(parent, path, { mode: mode ?? PARENT_MODE, owner });

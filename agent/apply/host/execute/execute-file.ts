@@ -10,7 +10,7 @@ import type { FileDetail } from '../host-step.ts';
 import { isOurs } from '../live/who-may-change.ts';
 import { asJson, snapshot } from '../owned-state.ts';
 import { writeStarted } from '../systemd/started.ts';
-import { openParent } from './open-parent.ts';
+import { openParent, ownerNow } from './open-parent.ts';
 import { putFile, type Replaceable, readReplaceable } from './put-file.ts';
 import { describeSaved, type Saved, saveIfForeign } from './save-if-foreign.ts';
 
@@ -40,7 +40,8 @@ export const executeFile = async (
   if (saved.type === 'not copied' && detail.putsBack !== undefined)
     refuseToLose(options, path, live, file.digest);
   await outdate(options, detail.outdates);
-  await putFile({ folder, name, path, live }, file, detail, signal);
+  const owner = await ownerNow(options, path, detail.owner);
+  await putFile({ folder, name, path, live }, file, { mode: detail.mode, owner }, signal);
   const reason = [step.reason, ...describeSaved(saved, options)].join('; ');
   return {
     key: step.key,

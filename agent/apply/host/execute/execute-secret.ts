@@ -8,7 +8,7 @@ import type { SecretDetail, SecretRemovalDetail } from '../host-step.ts';
 import { type Folder, openFolder } from '../live/open-folder.ts';
 import { NO_BYTES, readEntryIn } from '../live/read-entry.ts';
 import { outdate } from './execute-file.ts';
-import { openParent } from './open-parent.ts';
+import { openParent, ownerNow } from './open-parent.ts';
 import { putFile, readReplaceable, removeFile } from './put-file.ts';
 
 /** File systems that exist in memory only, by their statfs(2) magic numbers. */
@@ -36,7 +36,8 @@ export const executeSecret = async (
   const name = posix.basename(path);
   const live = await readReplaceable(folder, name, path, { maxBytes: secret.size, signal });
   await outdate(options, detail.outdates);
-  await putFile({ folder, name, path, live }, secret, detail, signal);
+  const owner = await ownerNow(options, path, detail.owner);
+  await putFile({ folder, name, path, live }, secret, { mode: detail.mode, owner }, signal);
   return { key: step.key, outcome: step.outcome, reason: step.reason };
 };
 

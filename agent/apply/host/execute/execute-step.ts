@@ -3,6 +3,7 @@ import { readWanted } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { fromStep } from '../host-step.ts';
+import { executeSetting } from '../settings/execute-setting.ts';
 import { executeDirectory, executeDirectoryRemoval } from './execute-directory.ts';
 import { executeFile } from './execute-file.ts';
 import { executeFileRemoval } from './execute-file-removal.ts';
@@ -34,6 +35,8 @@ export const executeStep = async (
       return executeSecret(options, step, typed.detail, desired && readWanted(desired), signal);
     case 'secret-removal':
       return executeSecretRemoval(options, step, typed.detail, signal);
+    case 'setting':
+      return executeSetting(options, step, typed.detail, desired && readWanted(desired), signal);
     case 'daemon-reload':
       return executeReload(options, step, signal);
     case 'unit':

@@ -2,12 +2,12 @@ import { constants } from 'node:fs';
 import { chown, lchown, open, rename, rm, symlink } from 'node:fs/promises';
 import { FleetError } from '#bundles/errors';
 import { hostError } from '../host-error.ts';
-import type { OwnerToSet } from '../host-step.ts';
+import type { Ids } from '../live/accounts.ts';
 import type { Folder } from '../live/open-folder.ts';
 import { temporaryName } from '../live/temporary-name.ts';
 import { isOurs } from '../live/who-may-change.ts';
 
-export type Metadata = { readonly mode: number; readonly owner: OwnerToSet };
+export type Metadata = { readonly mode: number; readonly owner: Ids | null };
 
 /**
  * Writes a file at `name` atomically: at any time, and after a power failure, a reader sees the old file or the new one with its
@@ -44,7 +44,7 @@ export const linkInto = async (
   folder: Folder,
   name: string,
   target: string,
-  owner: OwnerToSet,
+  owner: Ids | null,
   path: string,
 ): Promise<void> => {
   const temporary = folder.at(temporaryName(name));
@@ -66,7 +66,7 @@ const O_PATH = 0o10000000;
  * Changes the owner of a symbolic link that we created. In a directory where others can rename entries the name may refer to another
  * file by now, so on Linux the call goes through a descriptor of the link. @throws FleetError APPLY_FAILED
  */
-const giveLink = async (name: string, { uid, gid }: NonNullable<OwnerToSet>, path: string): Promise<void> => {
+const giveLink = async (name: string, { uid, gid }: Ids, path: string): Promise<void> => {
   if (process.platform !== 'linux') return await lchown(name, uid, gid);
   await using held = await open(name, O_PATH | constants.O_NOFOLLOW);
   const stats = await held.stat();

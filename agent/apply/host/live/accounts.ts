@@ -59,6 +59,12 @@ export const resolveOwner = (
   );
 };
 
+/** True if the host has the user and the group. */
+export const hasOwner = (
+  { users, groups }: Accounts,
+  { owner, group }: { readonly owner: string; readonly group: string },
+): boolean => lookUp(users, owner) !== undefined && lookUp(groups, group) !== undefined;
+
 const lookUp = (accounts: ReadonlyMap<string, number> | undefined, name: string): number | undefined => {
   if (name === 'root') return 0;
   return accounts?.get(name) ?? (isId(name) ? Number(name) : undefined);

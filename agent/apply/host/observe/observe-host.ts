@@ -8,6 +8,8 @@ import { directoryKey, fileKey, type Owned, readOwned, secretKey } from '../owne
 import { octal } from '../plan/plan-context.ts';
 import { foreignDropIns } from '../systemd/drop-ins.ts';
 import { observePlaybooks } from '../playbooks/observe-playbooks.ts';
+import { sysctlDifferences } from '../settings/read-sysctl.ts';
+import { settingsOf } from '../settings/setting.ts';
 import { observeUnit } from './observe-unit.ts';
 
 /**
@@ -47,6 +49,16 @@ export const observeHost = async (
         what: 'drop-in',
         message: `${path} changes ${name} and is not of the package`,
       });
+  if (whyInert(options) === undefined)
+    for (const { program, file } of settingsOf(wanted)) {
+      if (program !== 'sysctl' || !('bytes' in file)) continue;
+      for (const { name, wanted: value, live } of await sysctlDifferences(file.bytes))
+        drifts.push({
+          key: `setting:${file.path}`,
+          what: 'value',
+          message: `${name} is ${live ?? 'unknown to this kernel'}, not ${value}`,
+        });
+    }
   if (options.services === 'systemd')
     for (const unit of wanted.units) {
       stopIfAborted(signal);

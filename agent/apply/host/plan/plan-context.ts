@@ -1,8 +1,10 @@
 import { FleetError } from '#bundles/errors';
 import type { OwnedObject, Step } from '../../../model/target.ts';
 import type { Wanted } from '../desired/read-wanted.ts';
-import type { HostTargetOptions } from '../host-options.ts';
-import { type Accounts, type Ids, resolveOwner } from '../live/accounts.ts';
+import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import type { OwnerToSet } from '../host-step.ts';
+import { settingsOf } from '../settings/setting.ts';
+import { type Accounts, hasOwner, resolveOwner } from '../live/accounts.ts';
 import type { Entry } from '../live/read-entry.ts';
 import type { Owned } from '../owned-state.ts';
 
@@ -32,30 +34,41 @@ type Live = Extract<Entry, { uid: number }>;
 
 /** Differences in mode and owner, and the owner that cannot be set because the agent is not root. */
 export const compareMeta = (
-  context: Pick<PlanContext, 'options' | 'accounts'>,
+  context: Pick<PlanContext, 'options' | 'accounts' | 'wanted'>,
   wanted: Described,
   live: Live,
 ): { readonly differences: readonly string[]; readonly skipped: string | undefined } => {
   const ids = ownerOf(context, wanted);
-  const isOwner = ids !== undefined && live.uid === ids.uid && live.gid === ids.gid;
+  const isOwner = ids !== undefined && 'uid' in ids && live.uid === ids.uid && live.gid === ids.gid;
   const { isRoot } = context.options;
   return {
     differences: [
       ...(live.mode === wanted.mode ? [] : [`mode ${octal(live.mode)} -> ${octal(wanted.mode)}`]),
-      ...(isRoot && ids && !isOwner ? [`owner ${live.uid}:${live.gid} -> ${ids.uid}:${ids.gid}`] : []),
+      ...(isRoot && ids && !isOwner ? [`owner ${live.uid}:${live.gid} -> ${showOwner(ids)}`] : []),
     ],
     skipped: isRoot || isOwner ? undefined : notRoot(wanted),
   };
 };
 
+const showOwner = (owner: Exclude<OwnerToSet, null>): string =>
+  'uid' in owner ? `${owner.uid}:${owner.gid}` : `${owner.user}:${owner.group}`;
+
 export const notRoot = ({ owner, group }: Pick<Described, 'owner' | 'group'>): string =>
   `not root: owner ${owner}:${group} is not set`;
 
-/** @throws FleetError APPLY_FAILED for a user or group that the host does not have */
+/** Names if a settings file of the package is to make them. @throws FleetError APPLY_FAILED for a user or group that the host does not have */
 export const ownerOf = (
-  { accounts, options }: Pick<PlanContext, 'options' | 'accounts'>,
+  { accounts, options, wanted: all }: Pick<PlanContext, 'options' | 'accounts' | 'wanted'>,
   wanted: Described,
-): Ids | undefined => resolveOwner(accounts, wanted, options.isRoot);
+): Exclude<OwnerToSet, null> | undefined =>
+  makesAccounts(options, all) && !hasOwner(accounts, wanted)
+    ? { user: wanted.owner, group: wanted.group }
+    : resolveOwner(accounts, wanted, options.isRoot);
+
+const makesAccounts = (options: HostTargetOptions, wanted: Wanted | undefined): boolean =>
+  options.isRoot &&
+  whyInert(options) === undefined &&
+  settingsOf(wanted).some(({ program }) => program === 'sysusers');
 
 /** The error for an entry that cannot be replaced without losing it. */
 export const inTheWay = (path: string, what: string, wanted: string): FleetError =>

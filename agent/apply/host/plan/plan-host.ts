@@ -3,7 +3,9 @@ import { readWanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { readAccounts } from '../live/accounts.ts';
 import { planPlaybooks } from '../playbooks/plan-playbooks.ts';
-import { readOwned } from '../owned-state.ts';
+import { parentKey, readOwned } from '../owned-state.ts';
+import { planSettings } from '../settings/plan-settings.ts';
+import { programFor, settingRecord } from '../settings/setting.ts';
 import { checkClaims } from './check-claims.ts';
 import type { PlanContext } from './plan-context.ts';
 import { planDirectories, wantedFolders } from './plan-directories.ts';
@@ -46,16 +48,30 @@ export const planHost = async (
 
   const playbooks = await planPlaybooks(options, desired, owned, signal);
 
-  const stepsOf = (list: readonly FileChange[]) => list.map(({ path, step }) => step(units.outdatedBy(path)));
+  const outdatedBy = (path: string): readonly string[] => [
+    ...units.outdatedBy(path),
+    ...(programFor(path) === undefined ? [] : [settingRecord(path)]),
+  ];
+  const stepsOf = (list: readonly FileChange[]) => list.map(({ path, step }) => step(outdatedBy(path)));
+  // Accounts come first, because entries may belong to them.
+  const isAccounts = ({ path }: { readonly path: string }): boolean => programFor(path) === 'sysusers';
+  const folders = Map.groupBy(
+    directories.steps,
+    ({ key }) => key === parentKey('/etc') || key === parentKey('/etc/sysusers.d'),
+  );
   return {
     steps: [
       ...units.removals,
       ...stepsOf(early),
-      ...directories.steps,
-      ...stepsOf(files.list),
+      ...(folders.get(true) ?? []),
+      ...stepsOf(files.list.filter(isAccounts)),
+      ...(await planSettings(context, ['sysusers'])),
+      ...(folders.get(false) ?? []),
+      ...stepsOf(files.list.filter((file) => !isAccounts(file))),
       ...stepsOf(secrets.list),
       ...stepsOf(removals.list.filter((removal) => !removal.early)),
       ...stepsOf(dropIns),
+      ...(await planSettings(context, ['tmpfiles', 'sysctl'])),
       ...units.reload,
       ...playbooks.beforeUnits,
       ...units.steps,

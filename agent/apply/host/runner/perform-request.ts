@@ -7,6 +7,7 @@ import { firstOf, lastOf, shownOutput } from '../shown-output.ts';
 import { performDebs } from './perform-debs.ts';
 import { performPlaybook } from './perform-playbook.ts';
 import type { PlaybookReport } from '../playbooks/playbook-report.ts';
+import { performSetting } from './perform-setting.ts';
 import type { RunnerRequest, RunnerResult } from './request.ts';
 import {
   layOutContent,
@@ -82,6 +83,8 @@ const performStep = (request: RunnerRequest, work: StepWork): Promise<StepEnd> =
       return performDebs(request, work);
     case 'playbook':
       return performPlaybook(request, work);
+    case 'setting':
+      return performSetting(request, work);
   }
 };
 

@@ -64,8 +64,14 @@ export type PlaybookRequest = StepRequest & {
   readonly limitSeconds: number;
 };
 
+/** Applies a settings file of systemd, the only content. */
+export type SettingRequest = StepRequest & {
+  readonly kind: 'setting';
+  readonly program: 'sysusers' | 'tmpfiles' | 'sysctl';
+};
+
 /** A step that needs root without the restrictions of the daemon. `kind` says which program of the host does it. */
-export type RunnerRequest = DebsRequest | PlaybookRequest;
+export type RunnerRequest = DebsRequest | PlaybookRequest | SettingRequest;
 
 /** How a step ended that could begin. A request that the runner refuses is an error of runStep. */
 export type RunnerResult = {

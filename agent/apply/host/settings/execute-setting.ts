@@ -1,0 +1,40 @@
+import { FleetError } from '#bundles/errors';
+import type { Step, StepResult } from '../../../model/target.ts';
+import type { Wanted } from '../desired/read-wanted.ts';
+import type { HostTargetOptions } from '../host-options.ts';
+import type { SettingDetail } from '../host-step.ts';
+import { runStep } from '../runner/run-step.ts';
+import { writeStarted } from '../systemd/started.ts';
+import { settingRecord } from './setting.ts';
+
+const TIMEOUT_SECONDS = 120;
+
+/** Lets the runner apply the content of a settings file. @throws FleetError APPLY_FAILED with the first line of the program's output */
+export const executeSetting = async (
+  options: HostTargetOptions,
+  step: Step,
+  { path, program, digest }: SettingDetail,
+  wanted: Wanted | undefined,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  const file = wanted?.files.get(path);
+  if (!file || file.digest !== digest || !('bytes' in file))
+    throw new FleetError('APPLY_FAILED', `the plan for ${path} was made for another package`, {
+      hint: 'Plan again',
+    });
+  const content = [{ path: 'settings.conf', digest, size: file.size, bytes: file.bytes.toString('base64') }];
+  const request = {
+    kind: 'setting',
+    program,
+    content,
+    timeoutSeconds: TIMEOUT_SECONDS,
+    secrets: [],
+  } as const;
+  const { outcome, message, first } = await runStep(request, options, signal);
+  if (outcome !== 'succeeded')
+    throw new FleetError('APPLY_FAILED', `${path} could not take effect: ${message}`, {
+      hint: first.split('\n')[0] ?? '',
+    });
+  await writeStarted(options, settingRecord(path), { [path]: digest });
+  return { key: step.key, outcome: step.outcome, reason: step.reason };
+};

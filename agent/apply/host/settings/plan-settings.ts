@@ -1,0 +1,35 @@
+import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { note, toStep } from '../host-step.ts';
+import type { PlanContext } from '../plan/plan-context.ts';
+import { readStarted } from '../systemd/started.ts';
+import type { Step } from '../../../model/target.ts';
+import { sysctlDifferences } from './read-sysctl.ts';
+import { type Setting, type SettingProgram, settingRecord, settingsOf } from './setting.ts';
+
+/** Plans the settings whose content did not take effect yet. @param programs only these */
+export const planSettings = async (
+  { options, wanted }: Pick<PlanContext, 'options' | 'wanted'>,
+  programs: readonly SettingProgram[],
+): Promise<readonly Step[]> => {
+  const steps: Step[] = [];
+  for (const setting of settingsOf(wanted))
+    if (programs.includes(setting.program)) steps.push(await planSetting(options, setting));
+  return steps;
+};
+
+const planSetting = async (options: HostTargetOptions, { program, file }: Setting): Promise<Step> => {
+  const { path, digest } = file;
+  const key = `setting:${path}`;
+  const inert = whyInert(options) ?? (options.isRoot ? undefined : 'not root');
+  if (inert !== undefined) return note(key, 'skipped', inert);
+  const before = await readStarted(options, settingRecord(path));
+  const isApplied = typeof before === 'object' && before[path] === digest;
+  const [difference] = program === 'sysctl' && 'bytes' in file ? await sysctlDifferences(file.bytes) : [];
+  if (isApplied && !difference) return note(key, 'unchanged', 'in effect');
+  const reason =
+    isApplied && difference ? `${difference.name} was changed` : 'its content is not in effect yet';
+  return toStep(key, 'configured', reason, {
+    kind: 'setting',
+    detail: { path, program, digest },
+  });
+};

@@ -1,0 +1,36 @@
+import type { Wanted, WantedFile } from '../desired/read-wanted.ts';
+
+/** Folders of files that systemd applies at boot, and the program that applies one now (sysusers.d(5), tmpfiles.d(5), sysctl.d(5)). */
+const PROGRAMS = {
+  '/etc/sysusers.d/': 'sysusers',
+  '/etc/tmpfiles.d/': 'tmpfiles',
+  '/etc/sysctl.d/': 'sysctl',
+} as const;
+
+export type SettingProgram = (typeof PROGRAMS)[keyof typeof PROGRAMS];
+
+/** A file of the package whose content must take effect without a boot. */
+export type Setting = { readonly program: SettingProgram; readonly file: WantedFile };
+
+export const programFor = (path: string): SettingProgram | undefined => {
+  if (!path.endsWith('.conf')) return undefined;
+  const found = Object.entries(PROGRAMS).find(
+    ([folder]) => path.startsWith(folder) && !path.slice(folder.length).includes('/'),
+  );
+  return found?.[1];
+};
+
+/** The settings of a package, users first: others may name them. */
+export const settingsOf = (wanted: Wanted | undefined): readonly Setting[] => {
+  const all = [...(wanted?.files.values() ?? [])].flatMap((file): readonly Setting[] => {
+    const program = programFor(file.path);
+    return program === undefined ? [] : [{ program, file }];
+  });
+  return [
+    ...all.filter(({ program }) => program === 'sysusers'),
+    ...all.filter(({ program }) => program !== 'sysusers'),
+  ];
+};
+
+/** Key of the record in started.ts that says with which content the setting took effect. No unit can have this name. */
+export const settingRecord = (path: string): string => path.slice('/etc/'.length).replace('/', ':');

@@ -1,0 +1,87 @@
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Drift } from '../../agent/model/target.ts';
+import type { PackageSpec } from '../agent/apply/host/sandbox.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+
+const repository = resolve(import.meta.dirname, '../..');
+const inside = '/opt/fleet-ferry';
+
+describeWith(
+  ['factoryBase'],
+  'accounts, kernel parameters and temporary files of a host',
+  ({ factoryBase }) => {
+    let host: FactoryHost;
+    beforeAll(async () => {
+      host = await startFactoryHost('host-settings', {
+        base: factoryBase,
+        binds: [{ from: repository, to: inside, readOnly: true }],
+      });
+    });
+    afterAll(() => host?.remove());
+
+    const ask = async (request: object): Promise<unknown> => {
+      const { stdout, stderr } = await host.exec(
+        ['/usr/local/bin/node', `${inside}/test/agent/apply/host/on-host.ts`],
+        { input: JSON.stringify(request) },
+      );
+      if (stdout === '') throw new Error(stderr);
+      const { answer, error } = JSON.parse(stdout) as { answer?: unknown; error?: { message: string } };
+      if (error) throw new Error(JSON.stringify(error));
+      return answer;
+    };
+    const apply = (spec: PackageSpec | null) => ask({ verb: 'apply', spec }) as Promise<readonly string[]>;
+    const observe = async (spec: PackageSpec) =>
+      ((await ask({ verb: 'observe', spec })) as readonly Drift[]).map(({ message }) => message);
+    const sh = async (script: string): Promise<string> =>
+      (await host.exec(['/bin/sh', '-c', script])).stdout.trim();
+
+    const spec = (sysctl: string): PackageSpec => ({
+      directories: { '/var/lib/press': { mode: '0750', owner: 'press', group: 'press' } },
+      files: {
+        '/etc/sysusers.d/press.conf': 'u press - "Press" /var/lib/press\n',
+        '/etc/sysctl.d/50-press.conf': `# as the press needs it\n${sysctl}`,
+        '/etc/tmpfiles.d/press.conf': 'd /run/press 0750 press press -\n',
+        '/etc/press.conf': { content: 'line 1\n', owner: 'press', group: 'press' },
+      },
+    });
+    const first = spec('net.ipv4.ip_default_ttl = 80\n');
+
+    it('makes the accounts before the files that belong to them, and lets settings take effect without a boot', async () => {
+      expect(await apply(first)).toEqual(
+        expect.arrayContaining([
+          'configured setting:/etc/sysctl.d/50-press.conf: its content is not in effect yet',
+        ]),
+      );
+      expect(await sh('stat -c %U:%G:%a /var/lib/press /etc/press.conf /run/press')).toBe(
+        'press:press:750\npress:press:644\npress:press:750',
+      );
+      expect(await sh('cat /proc/sys/net/ipv4/ip_default_ttl')).toBe('80');
+      expect((await apply(first)).filter((step) => !step.startsWith('unchanged'))).toEqual([]);
+      expect(await observe(first)).toEqual([]);
+    });
+
+    it('finds a kernel parameter that was changed by hand, and sets it again', async () => {
+      await sh('echo 70 > /proc/sys/net/ipv4/ip_default_ttl');
+      expect(await observe(first)).toEqual(['net.ipv4.ip_default_ttl is 70, not 80']);
+      expect((await apply(first)).filter((step) => !step.startsWith('unchanged'))).toEqual([
+        'configured setting:/etc/sysctl.d/50-press.conf: net.ipv4.ip_default_ttl was changed',
+      ]);
+      expect(await observe(first)).toEqual([]);
+    });
+
+    it('names the file of a setting that the host refuses', async () => {
+      await expect(apply(spec('net.ipv4.no_such_thing = 1\n'))).rejects.toThrow(
+        /50-press\.conf could not take effect: .*systemd-sysctl ended with 1: .*no_such_thing/,
+      );
+    });
+
+    it('lets a package go with its files, and keeps the account that files may belong to', async () => {
+      await apply(first);
+      await apply(null);
+      expect(await sh('ls /etc/sysctl.d /etc/sysusers.d | grep press')).toBe('');
+      expect(await sh('id -un press')).toBe('press');
+    });
+  },
+);
