@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { PREDICATES } from '#bundles/media-types';
@@ -9,13 +8,14 @@ import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { describeWith } from '../harness/describe-with.ts';
 import { startOciRegistry } from '../harness/oci-registry.ts';
+import { programFile } from '../harness/program-file.ts';
 import { type Registry, startRegistry } from '../harness/registry.ts';
 import { runCommand } from '../harness/run-command.ts';
 import { NOW, newSigningKey } from '../harness/signed-layout.ts';
 import { startKillingProxy } from './publish/killing-proxy.ts';
 import { bundleOf, HOST, KIOSK, makePublishedWorld, type PublishedWorld } from './publish/published-world.ts';
 
-const SCHEDULER = join(import.meta.dirname, '../../scheduler/main.ts');
+const SCHEDULER = programFile('scheduler');
 
 describeWith(['dockerRegistry'], 'publishing to docker-registry', ({ dockerRegistry }) => {
   let registry: Registry;

@@ -18,8 +18,9 @@ import { runOrFail } from '../harness/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
 import { writeFiles } from '../scheduler/file-tree.ts';
 import { ours } from '../scheduler/fleet-platform.ts';
+import { programFile } from '../harness/program-file.ts';
 
-const SCHEDULER = join(import.meta.dirname, '../../scheduler/main.ts');
+const SCHEDULER = programFile('scheduler');
 const GUIDE = join(import.meta.dirname, '../../docs/reconcilers.md');
 const PATIENCE = { timeout: 100_000, interval: 200 };
 

@@ -13,8 +13,9 @@ import { runOrFail } from '../harness/run-command.ts';
 import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { writeFiles } from '../scheduler/file-tree.ts';
 import { ours } from '../scheduler/fleet-platform.ts';
+import { programFile } from '../harness/program-file.ts';
 
-const SCHEDULER = join(import.meta.dirname, '../../scheduler/main.ts');
+const SCHEDULER = programFile('scheduler');
 const PATIENCE = { timeout: 100_000, interval: 200 };
 const PASSWORD = 'hunter2-and-nobody-else';
 

@@ -2,14 +2,15 @@ import { join } from 'node:path';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import type { Channel } from '#bundles/names';
+import { addDays } from '#bundles/time';
 import type { Selection } from '#bundles/transport/publish/choose-pointers';
 import { publishLayout } from '#bundles/transport/publish/publish-layout';
-import { addDays } from '#bundles/time';
 import type { Plan } from '../../../exporter/plan/plan.ts';
 import { prepare } from '../../../exporter/plan/prepare.ts';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
 import { openDestination } from '../../../scheduler/deliver/send/open-destination.ts';
+import { programFile } from '../../harness/program-file.ts';
 import { type Outcome, runCommand } from '../../harness/run-command.ts';
 import {
   type LayoutWriter,
@@ -47,7 +48,7 @@ export type PublishedWorld = AsyncDisposable & {
 
 export type Wanted = { readonly channels?: readonly Channel[]; readonly sites?: readonly string[] };
 
-const SCHEDULER = join(import.meta.dirname, '../../../scheduler/main.ts');
+const SCHEDULER = programFile('scheduler');
 
 /** Release 1 of a Kubernetes and of a host channel, and site plant-7 with an agent on each. */
 export const makePublishedWorld = async (): Promise<PublishedWorld> => {

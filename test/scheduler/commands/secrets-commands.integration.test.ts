@@ -23,9 +23,10 @@ import {
   sealedIn,
 } from '../hub/secrets/secret-site.ts';
 import { runCommandClass } from './run-command-class.ts';
+import { programFile } from '../../harness/program-file.ts';
 
 const NOW = '2026-11-21T08:00:00Z';
-const SCHEDULER = join(import.meta.dirname, '../../../scheduler/main.ts');
+const SCHEDULER = programFile('scheduler');
 
 /** Flags for the places of a hub; with an escrow, a configuration file that names it. */
 const places = async (hub: TestHub, escrow?: AgeIdentity): Promise<readonly string[]> => {
