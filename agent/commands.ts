@@ -4,6 +4,7 @@ import { Enroll } from './commands/enroll.ts';
 import { History } from './commands/history.ts';
 import { Hold } from './commands/hold.ts';
 import { Import } from './commands/import.ts';
+import { PlugIn } from './commands/plug-in.ts';
 import { Prune } from './commands/prune.ts';
 import { Release } from './commands/release.ts';
 import { ReportsExport } from './commands/reports/export.ts';
@@ -22,6 +23,7 @@ export const COMMANDS = {
   history: History,
   hold: Hold,
   import: Import,
+  'plug-in': PlugIn,
   prune: Prune,
   release: Release,
   'reports:export': ReportsExport,

@@ -104,13 +104,17 @@ export abstract class AgentCommand extends FleetCommand {
   }
 
   /** Runs work that changes something, under the lock. @throws FleetError NOT_ENROLLED, BUSY */
-  protected async changing<T>(flags: ConfigFlags, work: (agent: Agent) => Promise<T>): Promise<T> {
+  protected async changing<T>(
+    flags: ConfigFlags,
+    work: (agent: Agent) => Promise<T>,
+    { waitMs = LOCK_WAIT_MS }: { readonly waitMs?: number } = {},
+  ): Promise<T> {
     const config = this.readConfig(flags);
     const edge = this.edge(config, flags);
     using state = openState(config.state);
     const agent = await this.agentOf(config, state, edge);
     using _lock = await acquireLock(config.state, this.id ?? 'command', edge.now(), {
-      waitMs: LOCK_WAIT_MS,
+      waitMs,
       signal: this.signal,
       bootId: edge.bootId,
       // Asks the daemon to end its health wait and release the lock.

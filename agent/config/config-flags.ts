@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 
-/** Flags and environment variables for all configuration keys except breakGlass and imagePolicy, shared by all commands. */
+/** Flags and environment variables for all configuration keys except those that are only in the file, shared by all commands. */
 export const CONFIG_FLAGS = {
   config: Flags.string({
     description: 'Configuration file [default: /etc/fleet-agent/agent.yaml]',

@@ -49,6 +49,12 @@ export type Config = {
   readonly authFile: string;
   /** Maintenance windows as '<cron> for <duration>', in which a new release may begin; empty: always. */
   readonly windows: readonly string[];
+  /** Imports a medium when it is plugged in. This key and the three below: only in the file, which the unit reads. */
+  readonly plugIn: boolean;
+  readonly plugInFileSystems: readonly ('vfat' | 'exfat' | 'ext4')[];
+  readonly plugInMaxGib: number;
+  /** Language of the sign for the technician. */
+  readonly language: 'en' | 'de';
 };
 
 export const DEFAULT_CONFIG_FILE = '/etc/fleet-agent/agent.yaml';

@@ -10,7 +10,7 @@
 #   factory-host.sh clear STATE          its control groups, once it is down
 #   factory-host.sh sweep STATE          kill it, then remove every trace
 #
-# STATE is a folder: binds (input: 'ro|rw TAB from TAB to' lines), pid1, cgroups, disk (what the host wrote), work, root.
+# STATE is a folder: binds (input: 'ro|rw TAB from TAB to' lines), devices (input: rules of devices.allow), pid1, cgroups, disk (what the host wrote), work, root.
 # All mounts are made in the host's own mount namespace: when its PID 1 dies, they are gone too.
 set -eu
 
@@ -42,13 +42,15 @@ own_groups() { # GROUP -> directories
 }
 
 # The host may make any device node but open only these: null, zero, full, random, urandom, tty, console, ptmx, pts,
-# fuse and tun. So nothing inside can reach the machine's disks. (With version 2 that would take a BPF program.)
-limit_devices() { # GROUP DIRECTORY
+# fuse, tun and what STATE/devices names. So nothing inside can reach the machine's disks. (With version 2 that would take a
+# BPF program.)
+limit_devices() { # DIRECTORY STATE
   echo a > "$1/devices.deny"
   for rule in 'c *:* m' 'b *:* m' 'c 1:3 rwm' 'c 1:5 rwm' 'c 1:7 rwm' 'c 1:8 rwm' 'c 1:9 rwm' 'c 5:0 rwm' 'c 5:1 rwm' \
     'c 5:2 rwm' 'c 136:* rwm' 'c 10:229 rwm' 'c 10:200 rwm'; do
     echo "$rule" > "$1/devices.allow"
   done
+  while read -r rule; do echo "$rule" > "$1/devices.allow"; done < "$2/devices"
 }
 
 # PID 1 of the new namespaces. It enters the groups itself and only then gets its cgroup namespace: unshare, which
@@ -65,7 +67,7 @@ boot() { # STATE BASE NAME GROUP
         cat "${directory%/*}/$file" > "$directory/$file"
       fi
     done
-    if [ -e "$directory/devices.deny" ]; then limit_devices "$directory"; fi
+    if [ -e "$directory/devices.deny" ]; then limit_devices "$directory" "$1"; fi
     echo 0 > "$directory/cgroup.procs"
   done < "$1/cgroups"
 

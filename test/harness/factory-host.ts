@@ -21,6 +21,8 @@ export type FactoryHostOptions = {
   readonly disks?: readonly string[];
   /** 'none' is the air gap: its loopback alone. 'machine' adds a cable to this machine and nothing behind it. */
   readonly network?: 'none' | 'machine';
+  /** Numbers of the machine's block devices that the host may open: '7:3'. Others stay closed. */
+  readonly blockDevices?: readonly string[];
   /** The Node that the host has as /usr/local/bin/node; by default the one that runs this. */
   readonly node?: string;
   readonly signal?: AbortSignal;
@@ -88,6 +90,8 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
   await mkdir(compiled.from, { recursive: true });
   const binds = [node, compiled, ...disks, ...(options.binds ?? [])];
   await writeFile(join(state, 'binds'), binds.map(formatBind).join(''));
+  const devices = (options.blockDevices ?? []).map((number) => `b ${number} rwm\n`);
+  await writeFile(join(state, 'devices'), devices.join(''));
   const network = options.network === 'machine' ? await planCable(state) : undefined;
 
   let system: ChildProcess | undefined;

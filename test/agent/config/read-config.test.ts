@@ -36,6 +36,10 @@ const DEFAULTS = {
   caFile: '',
   authFile: '',
   windows: [],
+  plugIn: false,
+  plugInFileSystems: ['vfat', 'exfat'],
+  plugInMaxGib: 256,
+  language: 'en',
 };
 
 /** What a person reads. */
@@ -118,7 +122,7 @@ describe('the configuration', () => {
   });
 
   it('has every key as a flag and as an environment variable, but those that only its owner may set', () => {
-    const owners = ['breakGlass', 'imagePolicy'];
+    const owners = ['breakGlass', 'imagePolicy', 'plugIn', 'plugInFileSystems', 'plugInMaxGib', 'language'];
     const keys = Object.keys(schema.properties).filter((key) => !owners.includes(key));
     const flags = Object.entries(CONFIG_FLAGS).filter(([name]) => name !== 'config');
     expect(flags.map(([name]) => name)).toEqual(keys.map(flagOf));

@@ -1,0 +1,155 @@
+import { readFile } from 'node:fs/promises';
+import { Args } from '@oclif/core';
+import { isFleetError, plainLine, toFleetError } from '#bundles/errors';
+import { writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
+import { loadKey } from '../identity/agent-key.ts';
+import { admit } from '../plug-in/admit.ts';
+import { readDeviceFacts } from '../plug-in/device-facts.ts';
+import {
+  forgetProgress,
+  makeMountPoint,
+  mountPoint,
+  type Progress,
+  readProgress,
+  type Taken,
+  writeProgress,
+  writeVariables,
+} from '../plug-in/progress.ts';
+import { type Sign, signOf } from '../plug-in/sign.ts';
+import { isOurs, refusedBy, reportOnto, takeMedium } from '../plug-in/take-medium.ts';
+import { AgentCommand, type ConfigFlags } from './agent-command.ts';
+
+/** A second medium waits for the import of the first one. */
+const QUEUE_MS = 60 * 60_000;
+
+/** The file on the medium that a technician opens. */
+const STATUS_FILE = 'FLEET-STATUS.txt';
+
+type Phase = 'admit' | 'take' | 'report' | 'end';
+
+/** The phases of fleet-agent-medium@.service; between them systemd mounts and unmounts. */
+export class PlugIn extends AgentCommand {
+  static override hidden = true;
+  static override summary = 'Perform one phase for a medium that was plugged in.';
+  static override description =
+    'For fleet-agent-medium@.service, which udev starts. Each phase reads the result of the one before from /run/fleet-agent-medium.';
+  static override examples = ['<%= config.bin %> plug-in take sdb1'];
+  static override args = {
+    phase: Args.string({
+      required: true,
+      options: ['admit', 'take', 'report', 'end'],
+      description: 'Phase',
+    }),
+    device: Args.string({ required: true, description: 'Kernel name of the device' }),
+  };
+
+  async run(): Promise<Sign | undefined> {
+    const { args, flags } = await this.parse(PlugIn);
+    const { device } = args;
+    switch (args.phase as Phase) {
+      case 'admit':
+        await this.#admit(device, flags);
+        return undefined;
+      case 'take':
+        await this.#take(device, flags);
+        return undefined;
+      case 'report':
+        await this.#report(device, flags);
+        return undefined;
+      case 'end':
+        return await this.#end(device, flags);
+    }
+  }
+
+  /** Exit code 1 skips the unit, as ExecCondition= says. */
+  async #admit(device: string, flags: ConfigFlags): Promise<void> {
+    const config = this.readConfig(flags);
+    await forgetProgress(device);
+    if (!config.plugIn) {
+      process.exitCode = 1;
+      return;
+    }
+    const admission = admit(config, await readDeviceFacts(device));
+    switch (admission.kind) {
+      case 'off':
+        process.exitCode = 1;
+        return;
+      case 'stopped':
+        await writeProgress(device, { phase: 'stopped', why: admission.why });
+        process.exitCode = 1;
+        return;
+      case 'mount':
+        await makeMountPoint(device);
+        await writeProgress(device, { phase: 'mounting' });
+        await writeVariables(device, { FLEET_MEDIUM_TYPE: admission.fileSystem, FLEET_MEDIUM_ACCESS: 'ro' });
+    }
+  }
+
+  async #take(device: string, flags: ConfigFlags): Promise<void> {
+    const path = mountPoint(device);
+    await writeProgress(device, { phase: 'taking' });
+    const taken = await this.#taken(device, path, flags);
+    await writeProgress(device, { phase: 'taken', taken });
+    // Only a medium that was verified is ever writable.
+    if (taken.kind === 'applied')
+      await writeVariables(device, { FLEET_MEDIUM_TYPE: 'none', FLEET_MEDIUM_ACCESS: 'rw' });
+    process.exitCode = taken.kind === 'refused' ? taken.exit : taken.kind === 'unreadable' ? 5 : 0;
+  }
+
+  async #taken(device: string, path: string, flags: ConfigFlags): Promise<Taken> {
+    if (!(await isOurs(path))) return { kind: 'foreign' };
+    try {
+      return await this.changing(flags, (agent) => takeMedium(agent, path, () => isGone(device)), {
+        waitMs: QUEUE_MS,
+      });
+    } catch (cause) {
+      const error = toFleetError(cause);
+      if (isFleetError(error, 'ABORTED')) throw error;
+      return refusedBy(error);
+    }
+  }
+
+  async #report(device: string, flags: ConfigFlags): Promise<void> {
+    const before = await readProgress(device);
+    if (before?.phase !== 'taken' || before.taken.kind !== 'applied') return;
+    const { taken } = before;
+    const path = mountPoint(device);
+    await writeProgress(device, { phase: 'reporting', taken });
+    const reported = await this.reading(flags, async (agent, { state }) =>
+      reportOnto(agent, await loadKey(state), path, () => isGone(device)),
+    );
+    const after: Progress = { phase: 'reported', taken, reported };
+    await writeProgress(device, after);
+    const { language } = this.readConfig(flags);
+    const now = this.edge(this.readConfig(flags), flags).now();
+    const { text } = signOf(language, after, undefined);
+    const status = Buffer.from(`${now.toISOString()}\r\n${plainLine(text)}\r\n`);
+    // A medium that is full or write-protected has said so above.
+    await writeOntoMedium(path, STATUS_FILE, status).catch(() => {});
+    process.exitCode = taken.failed.length > 0 ? 7 : taken.held.length > 0 ? 8 : EXIT_OF[reported.kind];
+  }
+
+  /** After the unmount: the line for the console and the journal, and the variables of the hook. */
+  async #end(device: string, flags: ConfigFlags): Promise<Sign> {
+    const { language } = this.readConfig(flags);
+    const sign = signOf(language, await readProgress(device), await isMounted(mountPoint(device)));
+    await forgetProgress(device);
+    await writeVariables(device, {
+      FLEET_MEDIUM_OUTCOME: sign.outcome,
+      FLEET_MEDIUM_MESSAGE: plainLine(sign.text),
+    });
+    if (sign.text !== '') this.log(`${device}: ${plainLine(sign.text)}`);
+    return sign;
+  }
+}
+
+const EXIT_OF = { written: 0, full: 6, 'read-only': 6, unreadable: 5, failed: 6 } as const;
+
+const isGone = (device: string): Promise<boolean> =>
+  readDeviceFacts(device).then(
+    () => false,
+    (error: unknown) => isFleetError(error, 'MEDIUM_MISSING'),
+  );
+
+const isMounted = async (path: string): Promise<boolean> =>
+  (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').some((line) => line.split(' ')[4] === path);

@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FleetError } from '#bundles/errors';
+
+/** What the kernel and udev say about a block device, before a byte of it is read. */
+export type DeviceFacts = {
+  /** Kernel name: sdb1. */
+  readonly device: string;
+  /** ID_FS_TYPE of udev: vfat, crypto_LUKS. */
+  readonly fileSystem: string | undefined;
+  readonly bytes: number;
+};
+
+/** Kernel names that need no escape in the name of a unit and are one component of a path. */
+const DEVICE = /^[a-z][a-z0-9]{0,31}$/;
+
+/** @throws FleetError USAGE for a name that is no kernel name, MEDIUM_MISSING if the device is gone */
+export const readDeviceFacts = async (device: string, root = '/'): Promise<DeviceFacts> => {
+  if (!DEVICE.test(device))
+    throw new FleetError('USAGE', `${JSON.stringify(device)} is not the kernel name of a device`, {
+      hint: 'Name it like sdb1',
+    });
+  const folder = join(root, 'sys/class/block', device);
+  const [number, sectors] = await Promise.all(
+    ['dev', 'size'].map((file) => readFile(join(folder, file), 'utf8').catch(() => undefined)),
+  );
+  if (number === undefined || sectors === undefined)
+    throw new FleetError('MEDIUM_MISSING', `there is no device ${device}`);
+  const known = await readFile(join(root, 'run/udev/data', `b${number.trim()}`), 'utf8').catch(() => '');
+  return {
+    device,
+    fileSystem: /^E:ID_FS_TYPE=(\S+)$/m.exec(known)?.[1],
+    // Sectors of 512 bytes, whatever the device's own are.
+    bytes: Number(sectors) * 512,
+  };
+};

@@ -1,0 +1,79 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type FleetError, toFleetError } from '#bundles/errors';
+import { findParts } from '#bundles/formats/medium/find-parts';
+import { importMedium } from '../daemon/import-medium.ts';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import { exportReports } from '../report/export-reports.ts';
+import type { Agent } from '../store/agent.ts';
+import type { Reported, Taken } from './progress.ts';
+
+/**
+ * Imports a mounted medium. A medium that is not ours changes nothing and leaves no event.
+ * @param isGone whether the device was removed meanwhile @throws FleetError ABORTED
+ */
+export const takeMedium = async (
+  agent: Agent,
+  path: string,
+  isGone: () => Promise<boolean>,
+): Promise<Taken> => {
+  try {
+    const { release, packages } = await importMedium(agent, path);
+    const named = (outcome: 'failed' | 'skipped') =>
+      packages.filter((one) => one.outcome === outcome).map(({ assignment }) => assignment);
+    return {
+      kind: 'applied',
+      release: release?.version,
+      failed: named('failed'),
+      held: named('skipped'),
+    };
+  } catch (cause) {
+    const error = toFleetError(cause);
+    if (error.code === 'ABORTED') throw error;
+    if (isUnreadable(error) || (await isGone())) return { kind: 'unreadable' };
+    return refusedBy(error);
+  }
+};
+
+export const refusedBy = ({ code, message, exitCode }: FleetError): Taken => ({
+  kind: 'refused',
+  code,
+  message,
+  exit: exitCode,
+});
+
+/** Whether a file system has the folder or the parts of a medium. Content that is ours but invalid is for the import to refuse. */
+export const isOurs = async (path: string): Promise<boolean> => {
+  const found = await lstat(join(path, 'fleet')).catch(() => undefined);
+  if (found?.isDirectory()) return true;
+  return (await findParts(path).catch(() => undefined)) !== undefined;
+};
+
+/** Writes the reports onto the medium. Events that do not get onto it stay in the outbox. */
+export const reportOnto = async (
+  agent: Agent,
+  key: SigningKey,
+  path: string,
+  isGone: () => Promise<boolean>,
+): Promise<Reported> => {
+  try {
+    const reports = await exportReports(agent, key, path);
+    return { kind: 'written', events: reports.reduce((sum, { from, to }) => sum + to - from + 1, 0) };
+  } catch (cause) {
+    const error = toFleetError(cause);
+    if (error.code === 'ABORTED') throw error;
+    if (error.code === 'DISK_FULL') return { kind: 'full' };
+    if (error.code === 'PERMISSION') return { kind: 'read-only' };
+    if (isUnreadable(error) || (await isGone())) return { kind: 'unreadable' };
+    return { kind: 'failed', code: error.code, message: error.message };
+  }
+};
+
+/** EUCLEAN and EBADMSG are how a file system reports that its device returned something else. */
+const isUnreadable = (error: FleetError): boolean => {
+  if (error.code === 'MEDIUM_MISSING') return true;
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
+    if ('code' in cause && ['EIO', 'ENODEV', 'ENXIO', 'EUCLEAN', 'EBADMSG'].includes(String(cause.code)))
+      return true;
+  return false;
+};

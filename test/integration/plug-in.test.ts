@@ -1,0 +1,226 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { digestOf, hexOf } from '#bundles/digest';
+import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
+import { asRoot } from '../harness/as-root.ts';
+import { describeWith } from '../harness/describe-with.ts';
+import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
+import { runCommand, runOrFail } from '../harness/run-command.ts';
+import {
+  createTestFleet,
+  packTestBundle,
+  type TestFleet,
+  writeTestMedium,
+} from '../harness/signed-medium.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../harness/temporary-directory.ts';
+
+const repository = resolve(import.meta.dirname, '../..');
+const inside = '/opt/fleet-ferry';
+const STATUS = 'FLEET-STATUS.txt';
+
+const CONFIG = 'services: none\\nplugIn: true\\nplugInFileSystems: [ext4]\\nlanguage: de\\n';
+
+/** With the name of a phase in /run/kill, kills the phase as soon as its progress file says that it began. */
+const PROGRAM = `#!/bin/sh
+case "$1 $2" in "plug-in $(cat /run/kill 2> /dev/null)")
+  /usr/local/bin/node ${inside}/agent/fleet-agent.js "$@" &
+  until grep -q "\\"$2ing\\"\\|\\"\${2%e}ing\\"" "/run/fleet-agent-medium/$3.json"; do kill -0 $! || break; done
+  kill -9 $! $$ ;;
+esac
+exec /usr/local/bin/node ${inside}/agent/fleet-agent.js "$@"
+`;
+
+type Stick = { readonly image: string; readonly device: string };
+
+const root = async (...argv: readonly string[]): Promise<string> =>
+  (await runOrFail(asRoot(argv))).stdout.trim();
+
+describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ factoryBase }) => {
+  let host: FactoryHost;
+  let media: TemporaryDirectory;
+  let fleet: TestFleet;
+  let key: string;
+  const loops: string[] = [];
+  let version = 0;
+
+  const sh = async (script: string): Promise<string> => {
+    const { code, stdout, stderr } = await host.exec(['/bin/sh', '-c', script]);
+    if (code !== 0) throw new Error(`'${script}' ended with ${code}: ${stdout}${stderr}`);
+    return stdout.trim();
+  };
+
+  /** Writes a folder into the file system of a loop device that the host has; a device each, as on a machine. */
+  const plug = async (loop: string, folder: string, { mib = 24, readOnly = false } = {}): Promise<Stick> => {
+    const image = join(media.path, `${loop.slice(5)}.img`);
+    await rm(image, { force: true });
+    await runOrFail(['mkfs.ext4', '-q', '-m', '0', '-d', folder, image, `${mib}M`]);
+    await root('losetup', ...(readOnly ? ['-r'] : []), loop, image);
+    return { image, device: loop.slice(5) };
+  };
+  const unplug = async ({ device }: Stick): Promise<void> => {
+    await root('losetup', '-d', `/dev/${device}`);
+  };
+  /** What udev knows, and the unit that it starts. */
+  const start = async ({ device }: Stick, fileSystem = 'ext4'): Promise<number> => {
+    const number = await sh(`cat /sys/class/block/${device}/dev`);
+    await sh(`mkdir -p /run/udev/data; printf 'E:ID_FS_TYPE=${fileSystem}\\n' > /run/udev/data/b${number}`);
+    return (await host.exec(['systemctl', 'start', `fleet-agent-medium@${device}.service`])).code;
+  };
+  const journal = ({ device }: Stick): Promise<string> =>
+    sh(`journalctl --sync; journalctl -o cat -u fleet-agent-medium@${device}.service`);
+  const sign = (): Promise<string> => sh('cat /run/sign; rm -f /run/sign');
+  const statusOn = ({ image }: Stick): Promise<string> => root('debugfs', '-R', `cat ${STATUS}`, image);
+
+  /** A folder with the next release for a site. */
+  const medium = async (site = 'plant-7'): Promise<string> => {
+    version += 1;
+    const files = { '/etc/line/version': `${version}\n` };
+    return writeTestMedium(join(media.path, `medium-${version}`), fleet, {
+      site: { site, version, agents: [{ name: 'kiosk-1', key }] },
+      release: { version, bundle: packTestBundle(fleet, [{ id: 'line', files }]) },
+    });
+  };
+  const installed = (): Promise<string> => sh('cat /etc/line/version');
+  const mounts = (): Promise<string> => sh('grep -c fleet-agent-media/ /proc/self/mountinfo || true');
+  const config = (text: string): Promise<string> => sh(`printf '${text}' > /etc/fleet-agent/agent.yaml`);
+
+  beforeAll(async () => {
+    media = await temporaryDirectory('plug-in');
+    await mkdir(join(media.path, 'stick'));
+    await writeFile(join(media.path, 'fleet-agent'), PROGRAM);
+    fleet = await createTestFleet();
+    for (let count = 0; count < 2; count += 1) {
+      const place = join(media.path, `place-${count}`);
+      await writeFile(place, Buffer.alloc(4096));
+      loops.push(await root('losetup', '-f', '--show', place));
+    }
+    const numbers = await Promise.all(
+      loops.map((loop) => root('cat', `/sys/class/block/${loop.slice(5)}/dev`)),
+    );
+    for (const loop of loops) await root('losetup', '-d', loop);
+    host = await startFactoryHost('plug-in', {
+      base: factoryBase,
+      blockDevices: numbers,
+      binds: [
+        { from: repository, to: inside, readOnly: true },
+        { from: media.path, to: '/media' },
+      ],
+    });
+    await sh(`cp '${inside}/deploy/systemd/fleet-agent-medium@.service' /etc/systemd/system
+      cp /media/fleet-agent /usr/bin/fleet-agent
+      mkdir -p /etc/fleet-agent /etc/default
+      echo FLEET_NOW=2026-11-21T08:00:00Z > /etc/default/fleet-agent
+      printf '#!/bin/sh\\necho "$FLEET_MEDIUM_OUTCOME $FLEET_MEDIUM_MESSAGE" > /run/sign\\n' > /etc/fleet-agent/medium-hook
+      chmod 755 /usr/bin/fleet-agent /etc/fleet-agent/medium-hook
+      systemctl daemon-reload`);
+    for (const [index, loop] of loops.entries())
+      await sh(`mknod ${loop} b ${numbers[index]?.replace(':', ' ')}`);
+    const who = `--fleet ${fleet.name} --site plant-7 --name kiosk-1 --channel prod/factory-host`;
+    const fingerprint = hexOf(digestOf(fleet.roots[0] ?? ''));
+    await sh(
+      `FLEET_NOW=2026-11-21T08:00:00Z fleet-agent enroll ${who} --root-sha256 ${fingerprint} /media/stick`,
+    );
+    const { request } = JSON.parse(await sh('cat /media/stick/fleet/requests/*.json')) as { request: string };
+    key = parseCertificateRequest(request).key.pem;
+    await config(CONFIG);
+  });
+  afterEach(async () => {
+    for (const loop of loops) await runCommand(asRoot(['losetup', '-d', loop]));
+  });
+  afterAll(async () => {
+    await host?.remove();
+    await media?.[Symbol.asyncDispose]();
+  });
+
+  it('is imported, applied, given the reports, unmounted and signed off', async () => {
+    const stick = await plug(loops[0] ?? '', await medium());
+    expect(await start(stick), await journal(stick)).toBe(0);
+    const said = await sign();
+    expect(said).toContain('done FERTIG: Version 1 ist installiert.');
+    expect(said).toContain('Der Stick kann abgezogen werden.');
+    expect(await journal(stick)).toContain('FERTIG: Version 1 ist installiert.');
+    expect(await installed()).toBe('1');
+    expect(await mounts()).toBe('0');
+    await unplug(stick);
+    expect(await statusOn(stick)).toContain('FERTIG: Version 1 ist installiert.');
+    expect(await root('debugfs', '-R', 'ls -p fleet/reports', stick.image)).toMatch(/[0-9a-f]{32}/);
+  });
+
+  it('is never writable when it is refused: one of another site', async () => {
+    const before = await installed();
+    const stick = await plug(loops[0] ?? '', await medium('plant-8'));
+    expect(await start(stick)).not.toBe(0);
+    expect(await sign()).toContain('stopped NICHT ERLEDIGT: Der Stick ist für einen anderen Standort.');
+    await unplug(stick);
+    expect(await statusOn(stick)).toBe('');
+    expect([await installed(), await mounts()]).toEqual([before, '0']);
+  });
+
+  it('is left alone when it is no medium', async () => {
+    await mkdir(join(media.path, 'photos'), { recursive: true });
+    await writeFile(join(media.path, 'photos', 'holiday.jpg'), 'JFIF');
+    const stick = await plug(loops[0] ?? '', join(media.path, 'photos'));
+    expect(await start(stick)).toBe(0);
+    expect(await sign()).toBe('left-alone no medium of Fleet Ferry: left alone');
+    await unplug(stick);
+    expect(await statusOn(stick)).toBe('');
+  });
+
+  it('is not mounted when its file system is not allowed, or plugIn is off', async () => {
+    const stick = await plug(loops[0] ?? '', join(media.path, 'photos'));
+    await start(stick, 'ntfs');
+    expect(await sign()).toContain('Der Stick ist mit ntfs formatiert.');
+    await start(stick, 'crypto_LUKS');
+    expect(await sign()).toContain('verschlüsselt');
+    await config('services: none\\n');
+    await start(stick);
+    expect(await sign()).toBe('left-alone');
+    await config(CONFIG);
+    await unplug(stick);
+  });
+
+  it('is installed when it is write-protected, and the sign says that no reports are on it', async () => {
+    const stick = await plug(loops[0] ?? '', await medium(), { readOnly: true });
+    await start(stick);
+    expect(await sign()).toMatch(/^attention .* ist installiert\. Der Stick ist schreibgeschützt/);
+    expect(await installed()).toBe(String(version));
+    await unplug(stick);
+  });
+
+  it('is installed when it is full, and the sign says that no reports are on it', async () => {
+    const stick = await plug(loops[0] ?? '', await medium());
+    const filled = `mkdir -p /mnt/full; mount /dev/${stick.device} /mnt/full
+      dd if=/dev/zero of=/mnt/full/ballast bs=1k 2> /dev/null; umount /mnt/full`;
+    await sh(filled);
+    await start(stick);
+    expect(await sign()).toMatch(/^attention .* ist installiert\. Der Stick ist voll/);
+    expect(await installed()).toBe(String(version));
+    await unplug(stick);
+  });
+
+  it('waits for the first one when two are plugged in', async () => {
+    const [first, second] = [await medium(), await medium()];
+    const sticks = [await plug(loops[0] ?? '', first), await plug(loops[1] ?? '', second)];
+    await Promise.all(sticks.map((stick) => start(stick)));
+    expect(await installed()).toBe(String(version));
+    expect(await mounts()).toBe('0');
+    for (const stick of sticks) await unplug(stick);
+  });
+
+  it.each(['take', 'report'])(
+    'is unmounted and can be plugged in again after kill -9 in %s',
+    async (phase) => {
+      const stick = await plug(loops[0] ?? '', await medium());
+      await sh(`echo ${phase} > /run/kill`);
+      expect(await start(stick)).not.toBe(0);
+      expect(await sign()).toContain('Der Vorgang wurde unterbrochen.');
+      expect(await mounts()).toBe('0');
+      await sh('rm /run/kill');
+      expect(await start(stick), await journal(stick)).toBe(0);
+      expect(await sign()).toContain('done FERTIG');
+      expect(await installed()).toBe(String(version));
+      await unplug(stick);
+    },
+  );
+});
