@@ -2,14 +2,15 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
 import { inAscii } from './bundling/in-ascii.ts';
+import { licencesBeside } from './bundling/licences-beside.ts';
 import { nodeAsleep } from './bundling/node-asleep.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
 import { startFile } from './bundling/start-file.ts';
 
 /**
  * `npm run bundle:agent`: the agent for machines without a checkout. dist/agent holds main.mjs (the whole program),
- * fleet-agent.mjs (checks the version of Node, then imports main.mjs), the link fleet-agent, and the SQLite add-on
- * better_sqlite3.node. `FLEET_ADDON` names the platform of the add-on (linux-x64, linux-arm64); the rest is the same for all.
+ * fleet-agent.mjs (checks the version of Node, then imports main.mjs), the link fleet-agent, the SQLite add-on
+ * better_sqlite3.node, and LICENCES.txt. `FLEET_ADDON` names the platform of the add-on (linux-x64, linux-arm64); the rest is the same for all.
  *
  * What it leaves out and squeezes is for a daemon that sleeps most of the time: every module it evaluates, and the text
  * of the whole file, stay in its memory. `npm run bench idle-agent` says how much.
@@ -82,6 +83,7 @@ export default defineConfig({
   plugins: [
     sqliteBeside(OUT),
     startFile(import.meta.dirname, 'agent/fleet-agent.js', OUT),
+    licencesBeside(OUT),
     kubeConfigAlone(),
     undiciInParts(),
     nodeAsleep(),

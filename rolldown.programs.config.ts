@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type BuildOptions, defineConfig } from 'rolldown';
 import { filesBeside } from './bundling/files-beside.ts';
 import { inAscii } from './bundling/in-ascii.ts';
+import { licencesBeside } from './bundling/licences-beside.ts';
 import { nodeAsleep } from './bundling/node-asleep.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
 import { startFile } from './bundling/start-file.ts';
@@ -26,6 +27,7 @@ const programOf = (folder: string, name: string): BuildOptions => {
       nodeAsleep(),
       filesBeside(ROOT, out),
       inAscii(),
+      licencesBeside(out),
       startFile(ROOT, join(folder, `${name}.js`), out),
     ],
     output: {

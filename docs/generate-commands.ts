@@ -3,23 +3,14 @@ import { loadCommands } from '#cli/commands';
 import { EXIT_CODES } from '#cli/exit-codes';
 import type { Program } from '#cli/load-config';
 import { withStandard } from '#cli/run-program';
-import { COMMANDS as agentCommands } from '../agent/commands.ts';
-import { PROGRAM as agent } from '../agent/program.ts';
-import { COMMANDS as exporterCommands } from '../exporter/commands.ts';
-import { PROGRAM as exporter } from '../exporter/program.ts';
-import { COMMANDS as schedulerCommands } from '../scheduler/commands.ts';
-import { PROGRAM as scheduler } from '../scheduler/program.ts';
+import { PACKAGED } from '../bundling/debian/programs.ts';
 
 /** The pages of docs/reference/commands, one a program, from the metadata that `--help` shows. Part of `npm run reference`. */
 
-const PROGRAMS: readonly Program[] = [
-  { ...scheduler, commands: schedulerCommands },
-  { ...exporter, commands: exporterCommands },
-  { ...agent, commands: agentCommands },
-];
+const PROGRAMS: readonly Program[] = PACKAGED.map(({ program }) => program);
 
 type Flag = Interfaces.Flag<unknown>;
-type Verb = { readonly words: string; readonly command: Command.Class };
+export type Verb = { readonly words: string; readonly command: Command.Class };
 
 const code = (text: string): string => `\`${text.replaceAll('|', '\\|')}\``;
 
@@ -32,13 +23,13 @@ const cell = (text = ''): string =>
     .trim()
     .replace(/(?<![.?!])$/, '.');
 
-const shownFlags = ({ flags }: Command.Class): readonly (readonly [string, Flag])[] =>
+export const shownFlags = ({ flags }: Command.Class): readonly (readonly [string, Flag])[] =>
   Object.entries((flags ?? {}) as Readonly<Record<string, Flag>>)
     .filter(([, { hidden }]) => hidden !== true)
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 /** '-e, --environment <name>', '--[no-]read-back' */
-const flagWords = (name: string, flag: Flag): string => {
+export const flagWords = (name: string, flag: Flag): string => {
   const short = flag.char ? `-${flag.char}, ` : '';
   if (flag.type === 'boolean') return `${short}--${flag.allowNo ? '[no-]' : ''}${name}`;
   const value = flag.options?.join('|') ?? flag.helpValue ?? 'value';
@@ -55,7 +46,7 @@ const flagRow = ([name, flag]: readonly [string, Flag]): string => {
   return `| ${code(flagWords(name, flag))} | ${defaultOf(flag)} | ${cell(flag.description)}${env} |`;
 };
 
-const usageOf = (name: string, { words, command }: Verb): string => {
+export const usageOf = (name: string, { words, command }: Verb): string => {
   const args = Object.entries(command.args ?? {}).map(([arg, { required, multiple }]) => {
     const word = `${arg.toUpperCase()}${multiple ? '...' : ''}`;
     return required ? word : `[${word}]`;
@@ -69,7 +60,7 @@ const usageOf = (name: string, { words, command }: Verb): string => {
   );
 };
 
-const examplesOf = (name: string, { words, command }: Verb): readonly string[] =>
+export const examplesOf = (name: string, { words, command }: Verb): readonly string[] =>
   (command.examples ?? []).map((example) => {
     const text = typeof example === 'string' ? example : `# ${example.description}\n${example.command}`;
     return text.replaceAll('<%= config.bin %>', name).replaceAll('<%= command.id %>', words);
@@ -118,15 +109,19 @@ Each error has a code of its own ([errors](../../errors.md)).
 `;
 };
 
+/** The verbs that `--help` lists, sorted. */
+export const verbsOf = async (program: Program): Promise<readonly Verb[]> =>
+  Object.entries(await loadCommands(withStandard(program)))
+    .filter(([, { hidden }]) => !hidden)
+    .map(([id, command]) => ({ words: id.replaceAll(':', ' '), command }))
+    .toSorted((a, b) => (a.words < b.words ? -1 : 1));
+
 /** The page of each program, by its path below docs. */
 export const generateCommands = async (): Promise<ReadonlyMap<string, string>> =>
   new Map(
     await Promise.all(
       PROGRAMS.map(async (program) => {
-        const verbs = Object.entries(await loadCommands(withStandard(program)))
-          .filter(([, { hidden }]) => !hidden)
-          .map(([id, command]) => ({ words: id.replaceAll(':', ' '), command }))
-          .toSorted((a, b) => (a.words < b.words ? -1 : 1));
+        const verbs = await verbsOf(program);
         return [`reference/commands/${program.name}.md`, pageOf(program, verbs)] as const;
       }),
     ),

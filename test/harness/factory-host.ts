@@ -23,8 +23,8 @@ export type FactoryHostOptions = {
   readonly network?: 'none' | 'machine';
   /** Numbers of the machine's block devices that the host may open: '7:3'. Others stay closed. */
   readonly blockDevices?: readonly string[];
-  /** The Node that the host has as /usr/local/bin/node; by default the one that runs this. */
-  readonly node?: string;
+  /** The Node that the host has as /usr/local/bin/node; by default the one that runs this. `false`: it has none. */
+  readonly node?: string | false;
   readonly signal?: AbortSignal;
 };
 
@@ -79,7 +79,10 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
   if (!/^[a-z][a-z0-9-]{0,40}$/.test(name))
     throw new FleetError('NAME_INVALID', `'${name}' cannot be the name of a host.`);
   const state = await claimHostFolder(cacheDirectory(process.env), name, sweep);
-  const node = { from: options.node ?? process.execPath, to: '/usr/local/bin/node', readOnly: true };
+  const node =
+    options.node === false
+      ? []
+      : [{ from: options.node ?? process.execPath, to: '/usr/local/bin/node', readOnly: true }];
   const disks = (options.disks ?? []).map((to) => ({ from: join(state, 'disks', to), to }));
   for (const { from } of disks) await mkdir(from, { recursive: true });
   // What Node compiled of our programs: factory-host.sh names it to whatever it runs.
@@ -88,7 +91,7 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
     to: '/var/cache/compiled',
   };
   await mkdir(compiled.from, { recursive: true });
-  const binds = [node, compiled, ...disks, ...(options.binds ?? [])];
+  const binds = [...node, compiled, ...disks, ...(options.binds ?? [])];
   await writeFile(join(state, 'binds'), binds.map(formatBind).join(''));
   const devices = (options.blockDevices ?? []).map((number) => `b ${number} rwm\n`);
   await writeFile(join(state, 'devices'), devices.join(''));

@@ -1,0 +1,16 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { buildDebs } from './build-debs.ts';
+
+/**
+ * The last step of `npm run build:deb`: packages of the programs in dist, into dist/deb. `SOURCE_DATE_EPOCH` is the time of
+ * every file in them; by default that of the checkout's newest commit.
+ */
+const DIST = join(import.meta.dirname, '../../dist');
+
+const commitTime = (): string =>
+  execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: import.meta.dirname, encoding: 'utf8' });
+
+const epoch = Number(process.env['SOURCE_DATE_EPOCH'] ?? commitTime());
+const files = await buildDebs({ programs: DIST, out: join(DIST, 'deb'), epoch });
+process.stdout.write(`${files.join('\n')}\n`);
