@@ -1,11 +1,10 @@
-import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Drift } from '../../agent/model/target.ts';
+import { daemonBinds, installRestrictedDaemon } from '../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../agent/apply/host/sandbox.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
 
-const repository = resolve(import.meta.dirname, '../..');
 const inside = '/opt/fleet-ferry';
 
 describeWith(
@@ -16,7 +15,7 @@ describeWith(
     beforeAll(async () => {
       host = await startFactoryHost('host-settings', {
         base: factoryBase,
-        binds: [{ from: repository, to: inside, readOnly: true }],
+        binds: daemonBinds(inside),
       });
     });
     afterAll(() => host?.remove());
@@ -74,6 +73,19 @@ describeWith(
     it('names the file of a setting that the host refuses', async () => {
       await expect(apply(spec('net.ipv4.no_such_thing = 1\n'))).rejects.toThrow(
         /50-press\.conf could not take effect: .*systemd-sysctl ended with 1: .*no_such_thing/,
+      );
+    });
+
+    it('takes effect through the runner, as the restricted daemon applies it', async () => {
+      const applyRestricted = await installRestrictedDaemon(host, inside);
+      const second = spec('net.ipv4.ip_default_ttl = 90\n');
+      const said = await applyRestricted({ verb: 'apply', spec: second });
+      expect(said).toContain(
+        'configured setting:/etc/sysctl.d/50-press.conf: its content is not in effect yet',
+      );
+      expect(await sh('cat /proc/sys/net/ipv4/ip_default_ttl')).toBe('90');
+      expect(await sh(`journalctl --sync; journalctl -o cat -u 'fleet-agent-runner@*'`)).toContain(
+        'succeeded: done',
       );
     });
 

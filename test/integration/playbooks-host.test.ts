@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Drift } from '../../agent/model/target.ts';
 import { assembleHost } from '../../scheduler/assemble/bundle/host/assemble-host.ts';
+import { daemonBinds, installRestrictedDaemon } from '../agent/apply/host/restricted-daemon.ts';
 import type { BuiltPackage } from '../agent/apply/host/on-host.ts';
 import { describeWith } from '../harness/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/factory-host.ts';
@@ -11,7 +12,6 @@ import { temporaryDirectory } from '../harness/temporary-directory.ts';
 import { noAccess } from '../scheduler/assemble/content/no-access.ts';
 import { clusterType, renderedFiles, renderedPackage, target } from '../scheduler/model-objects.ts';
 
-const repository = resolve(import.meta.dirname, '../..');
 const inside = '/opt/fleet-ferry';
 const HEAD = 'apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: clock}\nspec:\n';
 
@@ -20,7 +20,7 @@ describeWith(['factoryBase', 'ansible'], 'playbooks on a booted host without net
   beforeAll(async () => {
     host = await startFactoryHost('playbooks', {
       base: factoryBase,
-      binds: [{ from: repository, to: inside, readOnly: true }],
+      binds: daemonBinds(inside),
     });
   });
   afterAll(() => host?.remove());
@@ -269,5 +269,16 @@ describeWith(['factoryBase', 'ansible'], 'playbooks on a booted host without net
       `skipped ${KEY}: no longer in the package; nothing undoes what it did`,
     ]);
     expect(await sh('id -un dev-clock; ls /var/lib/fleet-ferry 2>&1')).toContain('No such file');
+  });
+
+  it('runs by the runner when the restricted daemon applies it', async () => {
+    const applyRestricted = await installRestrictedDaemon(host, inside);
+    const built = await build(setup(), {
+      'ansible/site.yml': tasks(
+        '    - name: account\n      user: {name: runner-made}\n    - name: file\n      copy: {dest: /etc/clock.conf, content: runner}\n',
+      ),
+    });
+    expect(await applyRestricted({ verb: 'apply', spec: null, built })).toContain(KEY);
+    expect(await sh('id -un runner-made; cat /etc/clock.conf')).toBe('runner-made\nrunner');
   });
 });

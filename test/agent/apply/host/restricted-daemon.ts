@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { FactoryHost } from '../../../harness/factory-host.ts';
+import { agentOnHost } from '../../../harness/program-file.ts';
+
+const repository = resolve(import.meta.dirname, '../../../..');
+const { bind, file } = agentOnHost();
+
+/** What a host needs bound for on-host.ts and for the agent. */
+export const daemonBinds = (inside: string) => [
+  { from: repository, to: inside, readOnly: true },
+  ...(bind.to === inside ? [] : [bind]),
+];
+
+/**
+ * Installs the units that the product ships, and returns a function that runs on-host.ts with the restrictions of the daemon, so that steps
+ * go to the runner. The returned text is the answer, or what systemd says.
+ */
+export const installRestrictedDaemon = async (host: FactoryHost, inside: string) => {
+  const sh = async (script: string, input = ''): Promise<string> =>
+    (await host.exec(['/bin/sh', '-c', script], { input })).stdout;
+  const unit = async (name: string, change: (text: string) => string): Promise<void> => {
+    const text = await readFile(join(repository, 'deploy/systemd', name), 'utf8');
+    await sh(`cat > '/etc/systemd/system/${name}'`, change(text));
+  };
+  const command = `/usr/local/bin/node ${inside}/test/agent/apply/host/on-host.ts`;
+  await unit('fleet-agent.service', (text) =>
+    text
+      .replace('Type=exec', 'Type=oneshot')
+      .replace('Restart=on-failure', 'Restart=no')
+      .replace(
+        'ExecStart=/usr/bin/fleet-agent run',
+        `ExecStart=${command}\nStandardInput=file:/run/request\nStandardOutput=truncate:/run/answer`,
+      ),
+  );
+  await unit('fleet-agent-runner@.service', (text) => text);
+  await sh(`printf '#!/bin/sh\\nexec /usr/local/bin/node ${file} "$@"\\n' > /usr/bin/fleet-agent
+    chmod 755 /usr/bin/fleet-agent
+    mkdir -p /var/lib/agent
+    mv /var/lib/agent /var/lib/fleet-agent
+    ln -s fleet-agent /var/lib/agent
+    systemctl daemon-reload`);
+  return async (request: object): Promise<string> => {
+    await sh('cat > /run/request', JSON.stringify(request));
+    return await sh(
+      'systemctl start fleet-agent.service 2>&1; cat /run/answer; journalctl -u fleet-agent.service -o cat -n 3',
+    );
+  };
+};
